@@ -1,0 +1,4 @@
+//! Generates the Swift bindings.
+fn main() {
+    uniffi::uniffi_bindgen_swift();
+}

@@ -1,0 +1,4 @@
+//! Generates the Kotlin and Python bindings.
+fn main() {
+    uniffi::uniffi_bindgen_main();
+}

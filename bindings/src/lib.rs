@@ -1,0 +1,2 @@
+//! Stepwell for Swift, Kotlin and Python.
+uniffi::setup_scaffolding!();

@@ -1,0 +1,17 @@
+//! Stepwell core: the loop between a person, a language model and tools, as a state machine without IO.
+#![forbid(unsafe_code)]
+#![warn(missing_docs)]
+
+pub mod conversation;
+pub mod dialect;
+pub mod event;
+mod id;
+pub mod pipeline;
+pub mod provider;
+pub mod run;
+mod time;
+pub mod tool;
+pub mod wire;
+
+pub use id::*;
+pub use time::Timestamp;

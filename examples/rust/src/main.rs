@@ -1,0 +1,2 @@
+//! A first Stepwell program.
+fn main() {}

@@ -1,0 +1,2 @@
+//! The Stepwell program.
+fn main() {}

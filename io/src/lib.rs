@@ -1,0 +1,2 @@
+//! Stepwell IO.
+#![forbid(unsafe_code)]
