@@ -4,7 +4,9 @@ use std::time::Duration;
 /// A moment: milliseconds since the Unix epoch.
 ///
 /// The host gives the time with each input. It is monotone by contract; a step back is clamped to the latest time seen.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
 #[serde(transparent)]
 pub struct Timestamp(pub u64);
 

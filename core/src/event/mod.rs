@@ -1,1 +1,41 @@
-//! event.
+//! The AG-UI 1.0 event model: the one vocabulary inside Stepwell.
+//!
+//! [`Event`] is the owned, complete form: all 31 events of the protocol, with unknown events and unknown fields kept.
+//! [`EventRef`] is what a decoder pushes: the three kinds of delta borrow the bytes they came from, everything else
+//! refers to an [`Event`]. [`Order`] checks that events come in an order that the protocol allows.
+//!
+//! Source: AG-UI 1.0, <https://docs.ag-ui.com>, and its JSON Schema.
+//!
+//! ```
+//! use stepwell_core::event::Event;
+//!
+//! let json = r#"{"type":"TEXT_MESSAGE_CONTENT","messageId":"m1","delta":"Hi"}"#;
+//! let event: Event = serde_json::from_str(json)?;
+//! assert_eq!(event.kind(), "TEXT_MESSAGE_CONTENT");
+//! assert_eq!(serde_json::to_string(&event)?, json);
+//! # Ok::<(), serde_json::Error>(())
+//! ```
+
+mod borrowed;
+mod content;
+mod field;
+mod message;
+mod model;
+mod order;
+mod outcome;
+mod run_input;
+
+pub use borrowed::EventRef;
+pub use content::{ContentPart, MediaPart, MessageContent, Source, TextPart};
+pub use field::{EventError, Metadata};
+pub use message::{
+    ActivityMessage, AssistantMessage, FunctionCall, FunctionKind, Message, ReasoningMessage,
+    TextualMessage, ToolCall, ToolMessage, UserMessage,
+};
+pub use model::*;
+pub use order::{Order, Phase, Violation};
+pub use outcome::{Interrupt, ResumeEntry, ResumeStatus, RunOutcome, SubagentOutcome, TokenUsage};
+pub use run_input::{Context, RunAgentInput, ToolDefinition};
+
+/// The protocol version that Stepwell speaks.
+pub const PROTOCOL_VERSION: &str = "1.0";

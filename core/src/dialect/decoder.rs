@@ -1,0 +1,135 @@
+use super::{Dialect, ag_ui, openai_chat};
+use crate::event::{EventError, EventRef, Violation};
+use crate::wire::{Frame, WireError};
+use crate::{MessageId, RunId, ThreadId, ToolCallId};
+use serde::{Deserialize, Serialize};
+
+/// The ids of the hop whose stream is decoded, and the source of those that the provider does not give.
+///
+/// Made ids come from the run id and a position, so they are unique in the thread and the same on every replay.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HopIds {
+    /// The conversation.
+    pub thread_id: ThreadId,
+    /// The hop's own run.
+    pub run_id: RunId,
+}
+
+impl HopIds {
+    /// The id of the hop's message at `index`.
+    #[must_use]
+    pub fn message(&self, index: usize) -> MessageId {
+        format!("{}-message-{index}", self.run_id).into()
+    }
+
+    /// The id of the hop's reasoning at `index`.
+    #[must_use]
+    pub fn reasoning(&self, index: usize) -> MessageId {
+        format!("{}-reasoning-{index}", self.run_id).into()
+    }
+
+    /// The id of the hop's tool call at `index`.
+    #[must_use]
+    pub fn tool_call(&self, index: usize) -> ToolCallId {
+        format!("{}-call-{index}", self.run_id).into()
+    }
+}
+
+/// Where a decoder's events go: the order check, the conversation and the queue for the app, in one.
+pub trait Sink {
+    /// Takes one event.
+    ///
+    /// # Errors
+    /// The event may not come at this point; the stream is over.
+    fn event(&mut self, event: EventRef<'_>) -> Result<(), Violation>;
+
+    /// Takes note of something odd in the stream that does not stop it.
+    fn warning(&mut self, message: &str);
+}
+
+/// Turns the frames of one stream into events. Implementations are plain data: a snapshot in mid-stream is their serde.
+pub trait Decode {
+    /// Decodes one frame. A frame that fails gives no event at all.
+    ///
+    /// # Errors
+    /// The frame is not what the wire format allows, or its events come in an order that is not allowed.
+    fn frame(&mut self, frame: Frame<'_>, sink: &mut dyn Sink) -> Result<(), DecodeError>;
+
+    /// The body has ended: closes what the format leaves open, and finishes the run if the provider said that it was
+    /// done. A stream that was cut off gets no `RUN_FINISHED`.
+    ///
+    /// # Errors
+    /// As for [`frame`](Self::frame).
+    fn end(&mut self, sink: &mut dyn Sink) -> Result<(), DecodeError>;
+}
+
+/// Why a stream cannot be decoded any further: the peer's fault.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum DecodeError {
+    /// The bytes cannot be cut into frames.
+    #[error(transparent)]
+    Wire(#[from] WireError),
+    /// A frame is not JSON of the dialect's shape.
+    #[error("a frame is not JSON as {dialect} has it: {reason}")]
+    Json {
+        /// The dialect's name.
+        dialect: &'static str,
+        /// What the parser found, and where.
+        reason: String,
+    },
+    /// A frame is not an AG-UI event.
+    #[error(transparent)]
+    Event(#[from] EventError),
+    /// The events come in an order that the protocol does not allow.
+    #[error(transparent)]
+    Order(#[from] Violation),
+    /// The stream asks for more than the decoder holds.
+    #[error("the stream has more than {limit} {what}")]
+    TooMany {
+        /// What there is too much of.
+        what: &'static str,
+        /// The most there may be.
+        limit: usize,
+    },
+}
+
+/// The decoder of any dialect.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum Decoder {
+    /// For AG-UI.
+    AgUi(ag_ui::Decoder),
+    /// For OpenAI's Chat Completions.
+    #[serde(rename = "openai-chat")]
+    OpenAiChat(openai_chat::Decoder),
+}
+
+impl Decoder {
+    /// The decoder for one stream of `dialect`.
+    #[must_use]
+    pub fn new(dialect: Dialect, ids: HopIds) -> Self {
+        match dialect {
+            Dialect::AgUi => Self::AgUi(ag_ui::Decoder::new(ids)),
+            Dialect::OpenAiChat => Self::OpenAiChat(openai_chat::Decoder::new(ids)),
+        }
+    }
+
+    fn dialect(&mut self) -> &mut dyn Decode {
+        match self {
+            Self::AgUi(decoder) => decoder,
+            Self::OpenAiChat(decoder) => decoder,
+        }
+    }
+}
+
+impl Decode for Decoder {
+    fn frame(&mut self, frame: Frame<'_>, sink: &mut dyn Sink) -> Result<(), DecodeError> {
+        self.dialect().frame(frame, sink)
+    }
+
+    fn end(&mut self, sink: &mut dyn Sink) -> Result<(), DecodeError> {
+        self.dialect().end(sink)
+    }
+}

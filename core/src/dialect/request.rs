@@ -1,0 +1,147 @@
+use super::Dialect;
+use super::HopIds;
+use crate::RunId;
+use crate::event::{Message, Metadata, ResumeEntry, ToolDefinition};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::fmt;
+
+/// Builds the HTTP request for the next hop.
+pub trait Encode: Sync {
+    /// The request.
+    fn encode(&self, request: &ModelRequest<'_>) -> HttpRequest;
+}
+
+/// All that the next hop's request is made from.
+#[derive(Clone, Copy, Debug)]
+pub struct ModelRequest<'a> {
+    /// Where it goes.
+    pub endpoint: &'a Endpoint,
+    /// The hop's ids.
+    pub ids: &'a HopIds,
+    /// The run that this one continues.
+    pub parent_run_id: Option<&'a RunId>,
+    /// The conversation so far.
+    pub messages: &'a [Message],
+    /// The tools on offer; none if empty.
+    pub tools: &'a [ToolDefinition],
+    /// The state shared with an AG-UI agent.
+    pub state: &'a Value,
+    /// How the model is to answer.
+    pub settings: &'a GenerationSettings,
+    /// The answers to the interrupts of the hop before.
+    pub resume: &'a [ResumeEntry],
+}
+
+/// An HTTP request, for the host to send.
+#[derive(Clone, PartialEq, Eq)]
+pub struct HttpRequest {
+    /// The method: `POST` in every dialect so far.
+    pub method: &'static str,
+    /// The full address.
+    pub url: String,
+    /// The headers, names in lower case. One of them may hold the API key: do not log them.
+    pub headers: Vec<(String, String)>,
+    /// The body: JSON.
+    pub body: Vec<u8>,
+}
+
+impl fmt::Debug for HttpRequest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names: Vec<_> = self.headers.iter().map(|(name, _)| name).collect();
+        f.debug_struct("HttpRequest")
+            .field("method", &self.method)
+            .field("url", &self.url)
+            .field("headers", &names)
+            .field("body", &format_args!("{} bytes", self.body.len()))
+            .finish()
+    }
+}
+
+/// A secret: neither printed nor serialised.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Secret(String);
+
+impl Secret {
+    /// The secret itself, for the header that carries it.
+    #[must_use]
+    pub fn expose(&self) -> &str {
+        &self.0
+    }
+}
+
+impl From<String> for Secret {
+    fn from(secret: String) -> Self {
+        Self(secret)
+    }
+}
+
+impl From<&str> for Secret {
+    fn from(secret: &str) -> Self {
+        Self(secret.to_owned())
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Secret(…)")
+    }
+}
+
+/// One place that answers requests: a provider's API, a model, and the key for it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Endpoint {
+    /// The provider's name, as in the table of [`provider`](crate::provider).
+    pub provider: String,
+    /// The wire format it speaks.
+    pub dialect: Dialect,
+    /// The address that the dialect's path is appended to; for AG-UI the whole address.
+    pub base_url: String,
+    /// The model.
+    pub model: String,
+    /// The API key.
+    pub key: Option<Secret>,
+    /// Headers to send besides the dialect's own.
+    pub headers: Vec<(String, String)>,
+    /// Where the provider differs from its dialect.
+    pub quirks: Quirks,
+}
+
+/// Where a provider's requests differ from its dialect.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Quirks {
+    /// It refuses `stream_options`, and sends usage unasked.
+    pub no_stream_options: bool,
+}
+
+/// How the model is to answer.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct GenerationSettings {
+    /// Randomness; the provider's default if absent.
+    pub temperature: Option<f64>,
+    /// The most tokens of an answer.
+    pub max_output_tokens: Option<u32>,
+    /// Whether the model may, must or must not call tools.
+    pub tool_choice: ToolChoice,
+    /// Whether it may ask for several tools at once; the provider's default if absent.
+    pub parallel_tool_calls: Option<bool>,
+    /// Fields for the request's body in the provider's own words; they win over Stepwell's.
+    pub extra: Metadata,
+}
+
+/// Whether the model may, must or must not call tools.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ToolChoice {
+    /// As the model sees fit.
+    #[default]
+    Auto,
+    /// None, though tools may be on offer.
+    None,
+    /// At least one.
+    Required,
+    /// The tool of this name.
+    Named(String),
+}

@@ -1,0 +1,97 @@
+use super::field::{Metadata, present};
+use super::message::Message;
+use super::outcome::ResumeEntry;
+use crate::{RunId, ThreadId};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// The request that starts a run on an AG-UI agent.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RunAgentInput {
+    /// The conversation.
+    pub thread_id: ThreadId,
+    /// The run to start.
+    pub run_id: RunId,
+    /// The client's protocol version; absent before 1.0.
+    #[serde(
+        default,
+        deserialize_with = "present",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub protocol_version: Option<String>,
+    /// The run that this one continues.
+    #[serde(
+        default,
+        deserialize_with = "present",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub parent_run_id: Option<RunId>,
+    /// The state shared with the agent: any JSON.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub state: Option<Value>,
+    /// The conversation so far.
+    pub messages: Vec<Message>,
+    /// The tools that the client runs.
+    #[serde(
+        default,
+        deserialize_with = "present",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub tools: Option<Vec<ToolDefinition>>,
+    /// What the agent should know beside the conversation.
+    #[serde(
+        default,
+        deserialize_with = "present",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub context: Option<Vec<Context>>,
+    /// What the client passes through to the agent: any JSON but null.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub forwarded_props: Option<Value>,
+    /// The answers to the interrupts of the run before.
+    #[serde(
+        default,
+        deserialize_with = "present",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub resume: Option<Vec<ResumeEntry>>,
+    /// Fields that this version does not know.
+    #[serde(flatten)]
+    pub extra: Metadata,
+}
+
+/// A tool as the model sees it (`Tool` in AG-UI).
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ToolDefinition {
+    /// What the model calls it by.
+    pub name: String,
+    /// What it does and when to use it.
+    pub description: String,
+    /// The JSON Schema of its arguments.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parameters: Option<Value>,
+    /// What the sender attached.
+    #[serde(
+        default,
+        deserialize_with = "present",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub metadata: Option<Metadata>,
+    /// Fields that this version does not know.
+    #[serde(flatten)]
+    pub extra: Metadata,
+}
+
+/// Something the agent should know.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Context {
+    /// What it is.
+    pub description: String,
+    /// What it says.
+    pub value: String,
+    /// Fields that this version does not know.
+    #[serde(flatten)]
+    pub extra: Metadata,
+}
