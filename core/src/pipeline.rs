@@ -1,1 +1,176 @@
-//! pipeline.
+//! One stream, from bytes to the conversation: framer, decoder, order check and reducer behind one call.
+
+use crate::conversation::{Applied, Conversation};
+use crate::dialect::{Decode, DecodeError, Decoder, Dialect, HopIds, Sink};
+use crate::event::{EventRef, Order, Phase, Violation};
+use crate::wire::{FrameLimits, Framer};
+use serde::{Deserialize, Serialize};
+
+/// Hears what a stream did to the conversation.
+pub trait Listener {
+    /// An event was applied; `conversation` is as it is after it.
+    fn applied(&mut self, event: EventRef<'_>, applied: &Applied, conversation: &Conversation);
+
+    /// An event is about to move the places of messages: the [`Item`](crate::conversation::Item)s heard of so far are
+    /// good for the last time.
+    fn moving(&mut self, conversation: &Conversation);
+
+    /// Something odd in the stream that does not stop it.
+    fn warning(&mut self, message: &str);
+}
+
+/// For callers that want the conversation and nothing else.
+impl Listener for () {
+    fn applied(&mut self, _event: EventRef<'_>, _applied: &Applied, _conversation: &Conversation) {}
+    fn moving(&mut self, _conversation: &Conversation) {}
+    fn warning(&mut self, _message: &str) {}
+}
+
+/// The layers that one stream goes through. Plain data: serialising it in mid-stream, in mid-frame too, loses nothing.
+///
+/// ```
+/// use stepwell_core::conversation::Conversation;
+/// use stepwell_core::dialect::{Dialect, HopIds};
+/// use stepwell_core::pipeline::{Pipeline, StreamEnd};
+///
+/// let mut pipeline = Pipeline::new(Dialect::OpenAiChat, HopIds::default(), Default::default());
+/// let mut conversation = Conversation::default();
+/// for chunk in [
+///     "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"He",
+///     "llo\"},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n",
+/// ] {
+///     pipeline.receive(chunk.as_bytes(), &mut conversation, &mut ())?;
+/// }
+/// assert_eq!(pipeline.end(&mut conversation, &mut ())?, StreamEnd::Finished);
+/// assert_eq!(conversation.text(), "Hello");
+/// # Ok::<(), stepwell_core::pipeline::StreamError>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Pipeline {
+    framer: Framer,
+    decoder: Decoder,
+    order: Order,
+    frames: u64,
+}
+
+/// How a stream ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum StreamEnd {
+    /// The peer said that the run is done.
+    Finished,
+    /// The peer said that the run failed.
+    Errored,
+    /// The body ended before the peer said either.
+    Truncated,
+}
+
+/// Why a stream cannot be read any further, and where.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("frame {frame} of the stream: {source}")]
+pub struct StreamError {
+    /// The frame, from 1.
+    pub frame: u64,
+    /// What is wrong with it.
+    pub source: DecodeError,
+}
+
+impl Pipeline {
+    /// The layers for one stream of `dialect`.
+    #[must_use]
+    pub fn new(dialect: Dialect, ids: HopIds, limits: FrameLimits) -> Self {
+        Self {
+            framer: dialect.framer(limits),
+            decoder: Decoder::new(dialect, ids),
+            order: Order::default(),
+            frames: 0,
+        }
+    }
+
+    /// Takes a chunk of the body, of any size and cut anywhere.
+    ///
+    /// # Errors
+    /// The stream breaks its format or the protocol: it is over. What came before the broken frame is kept.
+    pub fn receive(
+        &mut self,
+        bytes: &[u8],
+        conversation: &mut Conversation,
+        listener: &mut dyn Listener,
+    ) -> Result<(), StreamError> {
+        let Self { framer, decoder, order, frames } = self;
+        let mut receiver = Receiver { order, conversation, listener };
+        framer
+            .receive(bytes, |frame| {
+                *frames += 1;
+                decoder.frame(frame, &mut receiver)
+            })
+            .map_err(|source| StreamError { frame: self.frames, source })
+    }
+
+    /// The body has ended.
+    ///
+    /// # Errors
+    /// What closes the stream breaks the protocol.
+    pub fn end(
+        &mut self,
+        conversation: &mut Conversation,
+        listener: &mut dyn Listener,
+    ) -> Result<StreamEnd, StreamError> {
+        let Self { framer, decoder, order, frames } = self;
+        let mut receiver = Receiver { order, conversation, listener };
+        let last = framer.finish(|frame| {
+            *frames += 1;
+            decoder.frame(frame, &mut receiver)
+        });
+        match last {
+            // The rest of a frame that was cut off: that the stream is truncated says it all.
+            Err(DecodeError::Json { reason, .. }) => {
+                receiver.listener.warning(&format!("the body ended within a frame: {reason}"));
+            }
+            other => other.map_err(|source| StreamError { frame: *frames, source })?,
+        }
+        decoder.end(&mut receiver).map_err(|source| StreamError { frame: *frames, source })?;
+        Ok(match order.phase() {
+            Phase::Finished => StreamEnd::Finished,
+            Phase::Errored => StreamEnd::Errored,
+            Phase::Fresh | Phase::Active => StreamEnd::Truncated,
+        })
+    }
+
+    /// Whether anything of the stream has been decoded. From then on it cannot be tried again without a trace.
+    #[must_use]
+    pub fn has_begun(&self) -> bool {
+        self.frames > 0
+    }
+
+    /// Where the stream stands.
+    #[must_use]
+    pub fn phase(&self) -> Phase {
+        self.order.phase()
+    }
+}
+
+struct Receiver<'a> {
+    order: &'a mut Order,
+    conversation: &'a mut Conversation,
+    listener: &'a mut dyn Listener,
+}
+
+impl Sink for Receiver<'_> {
+    #[inline]
+    fn event(&mut self, event: EventRef<'_>) -> Result<(), Violation> {
+        self.order.check(event)?;
+        if let EventRef::Whole(_) = event {
+            self.listener.moving(self.conversation);
+        }
+        let applied = self.conversation.apply(event);
+        if let Applied::Ignored(reason) = &applied {
+            self.listener.warning(reason);
+        }
+        self.listener.applied(event, &applied, self.conversation);
+        Ok(())
+    }
+
+    fn warning(&mut self, message: &str) {
+        self.listener.warning(message);
+    }
+}

@@ -1,1 +1,237 @@
-//! conversation.
+//! The conversation: messages, the calls of the hop in progress, and the reducer that events build it with.
+//!
+//! ```
+//! use stepwell_core::conversation::Conversation;
+//! use stepwell_core::event::{Event, EventRef, Message};
+//!
+//! let mut conversation = Conversation::new(vec![Message::user("m1", "Hello")]);
+//! for json in [
+//!     r#"{"type":"TEXT_MESSAGE_START","messageId":"m2"}"#,
+//!     r#"{"type":"TEXT_MESSAGE_CONTENT","messageId":"m2","delta":"Hi!"}"#,
+//!     r#"{"type":"TEXT_MESSAGE_END","messageId":"m2"}"#,
+//! ] {
+//!     let event: Event = serde_json::from_str(json)?;
+//!     conversation.apply(EventRef::from(&event));
+//! }
+//! assert_eq!(conversation.text(), "Hi!");
+//! # Ok::<(), serde_json::Error>(())
+//! ```
+
+mod apply;
+mod builder;
+mod index;
+mod live_call;
+mod snapshot_event;
+mod summary;
+
+pub use apply::{Applied, Item};
+pub use builder::{tool_message, tool_messages};
+pub use live_call::{LiveCall, ToolCallStatus};
+pub use summary::{HopSummary, RunFailure};
+
+use crate::CallKey;
+use crate::event::{Message, ToolCall};
+use index::Index;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+/// A conversation: what was said, what is being said, and the state shared with an agent.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(from = "Stored")]
+pub struct Conversation {
+    messages: Vec<Message>,
+    state: Value,
+    calls: Vec<LiveCall>,
+    hop: u32,
+    next_call: u32,
+    summary: HopSummary,
+    #[serde(skip)]
+    index: Index,
+}
+
+/// The stored form: without the index, which is made anew.
+#[derive(Deserialize)]
+struct Stored {
+    messages: Vec<Message>,
+    state: Value,
+    calls: Vec<LiveCall>,
+    hop: u32,
+    next_call: u32,
+    summary: HopSummary,
+}
+
+impl From<Stored> for Conversation {
+    fn from(stored: Stored) -> Self {
+        let index = Index::of(&stored.messages);
+        let Stored {
+            messages,
+            state,
+            calls,
+            hop,
+            next_call,
+            summary,
+        } = stored;
+        Self {
+            messages,
+            state,
+            calls,
+            hop,
+            next_call,
+            summary,
+            index,
+        }
+    }
+}
+
+impl Default for Conversation {
+    fn default() -> Self {
+        Self::new(Vec::new())
+    }
+}
+
+impl Conversation {
+    /// A conversation with these messages, oldest first, and an empty state.
+    #[must_use]
+    pub fn new(messages: Vec<Message>) -> Self {
+        let index = Index::of(&messages);
+        Self {
+            messages,
+            state: Value::Object(Map::new()),
+            calls: Vec::new(),
+            hop: 0,
+            next_call: 0,
+            summary: HopSummary::default(),
+            index,
+        }
+    }
+
+    /// The same with this shared state.
+    #[must_use]
+    pub fn with_state(mut self, state: Value) -> Self {
+        self.state = state;
+        self
+    }
+
+    /// The messages, oldest first. The last ones may still be streaming.
+    #[must_use]
+    pub fn messages(&self) -> &[Message] {
+        &self.messages
+    }
+
+    /// The state shared with an agent.
+    #[must_use]
+    pub fn state(&self) -> &Value {
+        &self.state
+    }
+
+    /// The calls of the hop in progress, in the order in which the model asked for them.
+    #[must_use]
+    pub fn calls(&self) -> &[LiveCall] {
+        &self.calls
+    }
+
+    /// The calls that are streaming or pending.
+    pub fn active_tool_calls(&self) -> impl Iterator<Item = &LiveCall> {
+        self.calls.iter().filter(|call| {
+            matches!(
+                call.status,
+                ToolCallStatus::Streaming | ToolCallStatus::Pending
+            )
+        })
+    }
+
+    /// What the stream of the hop in progress said of itself: how it stopped, what it cost.
+    #[must_use]
+    pub fn summary(&self) -> &HopSummary {
+        &self.summary
+    }
+
+    /// All assistant text since the last user message, one message after the other.
+    #[must_use]
+    pub fn text(&self) -> String {
+        self.since_last_user()
+            .filter_map(|message| match message {
+                Message::Assistant(message) => message.content.as_deref(),
+                _ => None,
+            })
+            .collect()
+    }
+
+    /// All reasoning since the last user message.
+    #[must_use]
+    pub fn reasoning(&self) -> String {
+        self.since_last_user()
+            .filter_map(|message| match message {
+                Message::Reasoning(message) => Some(message.content.as_str()),
+                _ => None,
+            })
+            .collect()
+    }
+
+    /// All tool calls since the last user message.
+    pub fn tool_calls(&self) -> impl Iterator<Item = &ToolCall> {
+        self.since_last_user()
+            .filter_map(|message| match message {
+                Message::Assistant(message) => Some(message.tool_calls.iter()),
+                _ => None,
+            })
+            .flatten()
+    }
+
+    fn since_last_user(&self) -> impl Iterator<Item = &Message> {
+        let start = self
+            .messages
+            .iter()
+            .rposition(|message| matches!(message, Message::User(_)))
+            .map_or(0, |at| at + 1);
+        self.messages[start..].iter()
+    }
+
+    /// Adds a message at the end, unless its id is known.
+    pub(crate) fn push(&mut self, message: Message) {
+        if self.index.message(message.id()).is_none() {
+            self.index.add(&message, self.messages.len());
+            self.messages.push(message);
+        }
+    }
+
+    /// A new hop begins: its calls and its summary start empty.
+    pub(crate) fn begin_hop(&mut self, hop: u32) {
+        self.hop = hop;
+        self.next_call = 0;
+        self.calls.clear();
+        self.summary = HopSummary::default();
+    }
+
+    /// The live call at `key`.
+    #[must_use]
+    pub fn call(&self, key: CallKey) -> Option<&LiveCall> {
+        self.calls.iter().find(|call| call.key == key)
+    }
+
+    pub(crate) fn call_mut(&mut self, key: CallKey) -> Option<&mut LiveCall> {
+        self.calls.iter_mut().find(|call| call.key == key)
+    }
+
+    pub(crate) fn calls_mut(&mut self) -> &mut [LiveCall] {
+        &mut self.calls
+    }
+
+    /// The call as it stands in its message.
+    #[must_use]
+    pub fn tool_call(&self, call: &LiveCall) -> Option<&ToolCall> {
+        let (message, position) = self.index.call(&call.id)?;
+        match self.messages.get(message)? {
+            Message::Assistant(message) => message.tool_calls.get(position),
+            _ => None,
+        }
+    }
+
+    /// Puts the results of the live calls into the history, in the order of the calls, and clears the live calls.
+    pub(crate) fn settle(&mut self, message_id: impl Fn(usize) -> crate::MessageId) {
+        for message in tool_messages(&self.calls, message_id) {
+            self.insert_result(message);
+        }
+        self.calls.clear();
+    }
+}

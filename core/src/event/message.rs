@@ -172,6 +172,18 @@ impl Message {
         }
     }
 
+    /// Where a value that the provider wants back is kept; activities have none.
+    pub(crate) fn encrypted_value_mut(&mut self) -> Option<&mut Option<String>> {
+        match self {
+            Self::Developer(message) | Self::System(message) => Some(&mut message.encrypted_value),
+            Self::Assistant(message) => Some(&mut message.encrypted_value),
+            Self::User(message) => Some(&mut message.encrypted_value),
+            Self::Tool(message) => Some(&mut message.encrypted_value),
+            Self::Activity(_) => None,
+            Self::Reasoning(message) => Some(&mut message.encrypted_value),
+        }
+    }
+
     pub(crate) fn metadata_mut(&mut self) -> &mut Option<Metadata> {
         match self {
             Self::Developer(message) | Self::System(message) => &mut message.metadata,

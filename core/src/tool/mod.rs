@@ -1,14 +1,28 @@
-//! Tools.
-use serde_json::{Map, Value};
+//! Tools: what the model may ask for, and whether it asked well.
+//!
+//! The core holds what a tool is called, what it takes and how it may be run; the code of a tool stays with the host.
+//!
+//! ```
+//! use serde_json::json;
+//! use stepwell_core::tool::{Tool, ToolRegistry};
+//!
+//! let registry = ToolRegistry::new().register(
+//!     Tool::new("get_weather", "The weather in a city.").parameters(json!({
+//!         "type": "object",
+//!         "properties": { "city": { "type": "string" } },
+//!         "required": ["city"]
+//!     })),
+//! )?;
+//! assert!(registry.check("get_weather", r#"{"city":"Bergen"}"#).is_ok());
+//! assert!(registry.check("get_weather", r#"{"town":"Bergen"}"#).is_err());
+//! # Ok::<(), stepwell_core::tool::ToolError>(())
+//! ```
 
-/// Parses a tool call's arguments: the ways of saying "none" (nothing at all, blanks, `null`) are `{}`.
-///
-/// # Errors
-/// The text is not JSON.
-pub fn parse_arguments(raw: &str) -> Result<Value, serde_json::Error> {
-    let trimmed = raw.trim();
-    if trimmed.is_empty() || trimmed == "null" {
-        return Ok(Value::Object(Map::new()));
-    }
-    serde_json::from_str(trimmed)
-}
+mod arguments;
+mod registry;
+mod result;
+mod schema;
+
+pub use arguments::{Arguments, Rejection, parse_arguments};
+pub use registry::{Tool, ToolError, ToolRegistry};
+pub use result::{ToolFailure, ToolFailureKind, ToolOutput, ToolResult};

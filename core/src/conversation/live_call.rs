@@ -1,0 +1,51 @@
+use crate::tool::ToolResult;
+use crate::{CallKey, ToolCallId};
+use serde::{Deserialize, Serialize};
+
+/// A tool call of the hop in progress.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LiveCall {
+    /// Its place in the run.
+    pub key: CallKey,
+    /// The provider's id for it.
+    pub id: ToolCallId,
+    /// The tool it asks for.
+    pub name: String,
+    /// Where it stands.
+    pub status: ToolCallStatus,
+    /// What came of it, once something has. A call that the backend answered itself has none here.
+    pub result: Option<ToolResult>,
+}
+
+/// Where a tool call stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ToolCallStatus {
+    /// Its arguments are still coming.
+    Streaming,
+    /// Its arguments are whole; it has not begun.
+    Pending,
+    /// The person is asked.
+    AwaitingApproval,
+    /// The host runs it.
+    Executing,
+    /// It gave a result.
+    Completed,
+    /// It gave an error.
+    Failed,
+    /// The person said no.
+    Denied,
+    /// It was cancelled.
+    Cancelled,
+}
+
+impl ToolCallStatus {
+    /// Whether nothing more will happen to the call.
+    #[must_use]
+    pub fn is_final(self) -> bool {
+        matches!(
+            self,
+            Self::Completed | Self::Failed | Self::Denied | Self::Cancelled
+        )
+    }
+}

@@ -1,0 +1,263 @@
+use super::arguments::{Arguments, Rejection, parse_arguments};
+use super::schema::Schema;
+use crate::event::ToolDefinition;
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// A tool: how the model sees it, and how it may be run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Tool {
+    /// How the model sees it.
+    pub definition: ToolDefinition,
+    /// Whether running it twice does no more than running it once. Only such a tool is run again after a crash.
+    pub idempotent: bool,
+    /// Whether the person must allow each call.
+    pub requires_approval: bool,
+    /// The longest it may take; the run's own limit if absent.
+    pub timeout: Option<Duration>,
+}
+
+impl Tool {
+    /// A tool that takes no arguments, needs no approval and is not idempotent.
+    #[must_use]
+    pub fn new(name: impl Into<String>, description: impl Into<String>) -> Self {
+        Self {
+            definition: ToolDefinition {
+                name: name.into(),
+                description: description.into(),
+                parameters: Some(json!({ "type": "object", "properties": {} })),
+                ..ToolDefinition::default()
+            },
+            idempotent: false,
+            requires_approval: false,
+            timeout: None,
+        }
+    }
+
+    /// Sets the JSON Schema of its arguments.
+    #[must_use]
+    pub fn parameters(mut self, schema: Value) -> Self {
+        self.definition.parameters = Some(schema);
+        self
+    }
+
+    /// Says that running it twice does no more than running it once.
+    #[must_use]
+    pub fn idempotent(mut self) -> Self {
+        self.idempotent = true;
+        self
+    }
+
+    /// Says that the person must allow each call.
+    #[must_use]
+    pub fn requires_approval(mut self) -> Self {
+        self.requires_approval = true;
+        self
+    }
+
+    /// Sets the longest that a call may take.
+    #[must_use]
+    pub fn timeout(mut self, timeout: Duration) -> Self {
+        self.timeout = Some(timeout);
+        self
+    }
+
+    /// Its name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.definition.name
+    }
+}
+
+/// Why a tool cannot be registered: the app's fault.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ToolError {
+    /// No provider would accept the name.
+    #[error(
+        "`{name}` is not a tool name: use 1 to 64 of the letters a–z and A–Z, digits, `_` and `-`"
+    )]
+    Name {
+        /// The name.
+        name: String,
+    },
+    /// Another tool has the name.
+    #[error(
+        "there is a tool named `{name}` already: take the other out with `without` first, or name this one otherwise"
+    )]
+    Duplicate {
+        /// The name.
+        name: String,
+    },
+    /// The parameters are not a JSON Schema.
+    #[error("the parameters of `{name}` are not a JSON Schema: {reason}")]
+    Schema {
+        /// The tool.
+        name: String,
+        /// What is wrong with them.
+        reason: String,
+    },
+}
+
+/// The tools of a run. Immutable: [`register`](Self::register) gives a new registry, and a run keeps the one it began
+/// with. Cloning is cheap.
+#[derive(Clone, Debug, Default)]
+pub struct ToolRegistry {
+    inner: Arc<Inner>,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Inner {
+    tools: Vec<Arc<Entry>>,
+    definitions: Vec<ToolDefinition>,
+    by_name: BTreeMap<String, usize>,
+}
+
+#[derive(Debug)]
+struct Entry {
+    tool: Tool,
+    schema: Schema,
+}
+
+impl ToolRegistry {
+    /// A registry without tools.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// A registry with `tool` added at the end.
+    ///
+    /// # Errors
+    /// The name is taken or no tool name, or the parameters are not a JSON Schema.
+    pub fn register(&self, tool: Tool) -> Result<Self, ToolError> {
+        let name = tool.definition.name.clone();
+        let well_named = (1..=64).contains(&name.len())
+            && name
+                .bytes()
+                .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'));
+        if !well_named {
+            return Err(ToolError::Name { name });
+        }
+        if self.inner.by_name.contains_key(&name) {
+            return Err(ToolError::Duplicate { name });
+        }
+        let parameters = tool
+            .definition
+            .parameters
+            .as_ref()
+            .unwrap_or(&Value::Bool(true));
+        let schema = Schema::new(parameters).map_err(|reason| ToolError::Schema {
+            name: name.clone(),
+            reason,
+        })?;
+        let mut inner = (*self.inner).clone();
+        inner.by_name.insert(name, inner.tools.len());
+        inner.definitions.push(tool.definition.clone());
+        inner.tools.push(Arc::new(Entry { tool, schema }));
+        Ok(Self {
+            inner: Arc::new(inner),
+        })
+    }
+
+    /// A registry without the tool of that name; the same if there is none.
+    #[must_use]
+    pub fn without(&self, name: &str) -> Self {
+        let mut inner = Inner::default();
+        for entry in self
+            .inner
+            .tools
+            .iter()
+            .filter(|entry| entry.tool.name() != name)
+        {
+            inner
+                .by_name
+                .insert(entry.tool.definition.name.clone(), inner.tools.len());
+            inner.definitions.push(entry.tool.definition.clone());
+            inner.tools.push(Arc::clone(entry));
+        }
+        Self {
+            inner: Arc::new(inner),
+        }
+    }
+
+    /// The tool of that name.
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<&Tool> {
+        self.entry(name).map(|entry| &entry.tool)
+    }
+
+    /// The tools as the model sees them, in the order in which they were registered.
+    #[must_use]
+    pub fn definitions(&self) -> &[ToolDefinition] {
+        &self.inner.definitions
+    }
+
+    /// Whether there is no tool.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.inner.tools.is_empty()
+    }
+
+    /// Checks a call: that the tool exists, and that the arguments are JSON and fit its schema.
+    ///
+    /// # Errors
+    /// What is wrong with the call, in words for the model.
+    pub fn check(&self, name: &str, raw: &str) -> Result<(&Tool, Arguments), Rejection> {
+        let Some(entry) = self.entry(name) else {
+            let names: Vec<_> = self
+                .inner
+                .tools
+                .iter()
+                .map(|entry| entry.tool.name())
+                .collect();
+            let available = if names.is_empty() {
+                "(none)".to_owned()
+            } else {
+                names.join(", ")
+            };
+            return Err(Rejection::UnknownTool {
+                name: name.to_owned(),
+                available,
+            });
+        };
+        let value = parse_arguments(raw).map_err(|error| Rejection::NotJson {
+            name: name.to_owned(),
+            reason: error.to_string(),
+        })?;
+        entry
+            .schema
+            .check(&value)
+            .map_err(|reason| Rejection::Schema {
+                name: name.to_owned(),
+                reason,
+            })?;
+        Ok((
+            &entry.tool,
+            Arguments {
+                raw: raw.to_owned(),
+                value,
+            },
+        ))
+    }
+
+    fn entry(&self, name: &str) -> Option<&Entry> {
+        self.inner
+            .by_name
+            .get(name)
+            .map(|&index| &*self.inner.tools[index])
+    }
+}
+
+impl PartialEq for ToolRegistry {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.inner, &other.inner)
+            || self.inner.tools.iter().map(|entry| &entry.tool).eq(other
+                .inner
+                .tools
+                .iter()
+                .map(|entry| &entry.tool))
+    }
+}
