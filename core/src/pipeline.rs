@@ -2,7 +2,7 @@
 
 use crate::conversation::{Applied, Conversation};
 use crate::dialect::{Decode, DecodeError, Decoder, Dialect, HopIds, Sink};
-use crate::event::{EventRef, Order, Phase, Violation};
+use crate::event::{Event, EventRef, Order, Phase, Violation};
 use crate::wire::{FrameLimits, Framer};
 use serde::{Deserialize, Serialize};
 
@@ -159,7 +159,8 @@ impl Sink for Receiver<'_> {
     #[inline]
     fn event(&mut self, event: EventRef<'_>) -> Result<(), Violation> {
         self.order.check(event)?;
-        if let EventRef::Whole(_) = event {
+        if let EventRef::Whole(Event::ToolCallResult(_) | Event::MessagesSnapshot(_) | Event::ActivitySnapshot(_)) = event
+        {
             self.listener.moving(self.conversation);
         }
         let applied = self.conversation.apply(event);

@@ -7,10 +7,11 @@ use crate::event::{
     TextualMessage, ToolCall, ToolCallResult, ToolCallStart, ToolMessage, UserMessage,
 };
 use crate::{MessageId, ToolCallId};
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 /// A part of the conversation that deltas append to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Item {
     /// The text of the message at this position.
     Text(usize),

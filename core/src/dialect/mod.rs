@@ -11,6 +11,7 @@ mod openai_chat;
 mod request;
 
 pub use decoder::{Decode, DecodeError, Decoder, HopIds, Sink};
+pub(crate) use error::excerpt;
 pub use error::{ApiError, ApiErrorKind};
 pub use request::{
     Encode, Endpoint, GenerationSettings, HttpRequest, ModelRequest, Quirks, Secret, ToolChoice,

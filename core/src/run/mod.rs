@@ -1,1 +1,59 @@
-//! run.
+//! One turn of a conversation as a state machine: open a stream, read it, run the tools it asks for, go on, until the
+//! answer is done.
+//!
+//! ```text
+//! Idle ─start▶ Opening ─opened▶ Streaming ─finish▶ Completed
+//!                ▲                 │ calls pending
+//!                │                 ▼
+//!                └── continue ── ExecutingTools
+//! Opening, Streaming ─ transient failure, nothing consumed ▶ Waiting ─ wake ▶ Opening
+//! Streaming ─ the backend asks the person ▶ Interrupted ─ resume ▶ Opening, ExecutingTools
+//! any active state ─ cancel, fail ▶ Completed
+//! ```
+//!
+//! Two faces on the one machine: [`Run<S>`], where a call that the state does not allow does not compile, and
+//! [`RunMachine`], for hosts that keep a run in one variable. Neither does any IO: see [`RunMachine`] for the host's
+//! loop.
+
+mod active;
+mod completed;
+mod config;
+mod core;
+mod edges;
+mod effect;
+mod executing_tools;
+mod idle;
+mod input;
+mod interrupted;
+mod machine;
+mod opening;
+mod outbox;
+mod outcome;
+mod output;
+mod pending;
+mod recorder;
+mod snapshot;
+mod streaming;
+mod timer;
+mod tools;
+mod typed;
+mod waiting;
+
+pub use completed::Completed;
+pub use config::{Durability, Limits, RetryPolicy, RunConfig, RunIds, Timeouts, ToolLimitPolicy};
+pub use edges::{EDGES, EdgeRow, StateKind};
+pub use effect::{Decision, Effect, EffectId, ParseEffectIdError, ToolInvocation};
+pub use executing_tools::{ExecutingTools, Settled};
+pub use idle::{Idle, Start};
+pub use input::{Input, Misuse};
+pub use interrupted::{Interrupted, ResumeError, Resumed};
+pub use machine::RunMachine;
+pub use opening::{Opening, Refusal, Refused};
+pub use outcome::{Deadline, Failure, Outcome};
+pub use output::{Output, RunEvent, ToolCallUpdate};
+pub use recorder::{Block, BlockContent, TurnStatus};
+pub use snapshot::SnapshotError;
+pub use streaming::{Ended, Flow, Lost, Streaming};
+pub use timer::TimerKey;
+pub use typed::Run;
+pub use waiting::Waiting;

@@ -1,0 +1,77 @@
+use super::completed::Completed;
+use super::config::RetryPolicy;
+use super::core::Core;
+use super::edges::{Edge, on};
+use super::effect::EffectId;
+use super::outcome::{Failure, Outcome};
+use super::output::RunEvent;
+use super::timer::TimerKey;
+use super::typed::{Run, State};
+use super::waiting::Waiting;
+use crate::Timestamp;
+use std::time::Duration;
+
+/// A state from which a turn can be stopped: every one but [`Completed`].
+pub trait Active: State {
+    /// What must be put in order before the turn can stop here.
+    #[doc(hidden)]
+    fn tidy(core: &mut TidyCore<'_>);
+}
+
+/// Keeps [`Active`] from being implemented elsewhere.
+#[doc(hidden)]
+#[derive(Debug)]
+pub struct TidyCore<'a>(pub(super) &'a mut Core);
+
+impl<S: Active + Edge<on::Cancel, Completed>> Run<S> {
+    /// The person stops the turn. It is over at once: what runs is told to stop, and whatever still comes is dropped.
+    /// The history stays legal: every call has a result, which says that it was cancelled.
+    pub fn cancel(mut self, now: Timestamp) -> Run<Completed> {
+        self.core.tick(now);
+        S::tidy(&mut TidyCore(&mut self.core));
+        self.core.close(&Outcome::Cancelled);
+        self.goto(on::Cancel, Completed::new(Outcome::Cancelled))
+    }
+}
+
+impl<S: Active + Edge<on::Fail, Completed>> Run<S> {
+    pub(super) fn fail(mut self, failure: Failure) -> Run<Completed> {
+        S::tidy(&mut TidyCore(&mut self.core));
+        let outcome = Outcome::Failed { failure };
+        self.core.close(&outcome);
+        self.goto(on::Fail, Completed::new(outcome))
+    }
+}
+
+impl<S: State> Run<S> {
+    /// The host stored the blocks of that write. What waited for it goes out.
+    pub fn persisted(&mut self, write: EffectId, now: Timestamp) {
+        self.core.tick(now);
+        self.core.stored(write);
+    }
+}
+
+/// Waits before the next try, if the policy allows one; else gives the failure back.
+pub(super) fn plan_retry(
+    core: &mut Core,
+    attempt: u32,
+    failure: Failure,
+    retry_after: Option<Duration>,
+) -> Result<Waiting, Failure> {
+    let RetryPolicy { attempts, max_retry_after, .. } = core.config.retry;
+    let next = attempt + 1;
+    if !failure.is_transient() || next >= attempts || retry_after.is_some_and(|wait| wait > max_retry_after) {
+        return Err(failure);
+    }
+    let backoff = core.config.retry.delay(&core.turn, core.hop, next);
+    let delay = retry_after.map_or(backoff, |wait| wait.max(backoff));
+    core.timers.stop(TimerKey::Silence);
+    let wake = core.now().after(delay);
+    core.timers.set(TimerKey::Retry, wake);
+    core.event(RunEvent::Retrying {
+        attempt: next,
+        delay_ms: u64::try_from(delay.as_millis()).unwrap_or(u64::MAX),
+        reason: failure.to_string(),
+    });
+    Ok(Waiting::new(next))
+}

@@ -1,0 +1,179 @@
+use crate::dialect::{Dialect, Endpoint, GenerationSettings, Quirks};
+use crate::tool::ToolRegistry;
+use crate::wire::FrameLimits;
+use std::time::Duration;
+
+/// All that a run is to know before it starts. It is not part of a snapshot: the host gives it again at restore, so
+/// keys never reach the store.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RunConfig {
+    /// Who answers.
+    pub endpoint: Endpoint,
+    /// The tools on offer.
+    pub tools: ToolRegistry,
+    /// The app's own instructions; sent first, and not part of the history.
+    pub instructions: Option<String>,
+    /// How the model is to answer.
+    pub settings: GenerationSettings,
+    /// How far a run may go.
+    pub limits: Limits,
+    /// When a failed request is tried again.
+    pub retry: RetryPolicy,
+    /// How long things may take.
+    pub timeouts: Timeouts,
+    /// Who makes the ids of the continuations' runs.
+    pub run_ids: RunIds,
+    /// Whether the host stores what is said.
+    pub durability: Durability,
+}
+
+impl RunConfig {
+    /// The default configuration for an endpoint.
+    #[must_use]
+    pub fn new(endpoint: Endpoint) -> Self {
+        Self {
+            endpoint,
+            tools: ToolRegistry::new(),
+            instructions: None,
+            settings: GenerationSettings::default(),
+            limits: Limits::default(),
+            retry: RetryPolicy::default(),
+            timeouts: Timeouts::default(),
+            run_ids: RunIds::default(),
+            durability: Durability::default(),
+        }
+    }
+
+    /// Stands in while a snapshot is read, until the host's own is put in its place.
+    pub(super) fn absent() -> std::sync::Arc<Self> {
+        std::sync::Arc::new(Self::new(Endpoint {
+            provider: String::new(),
+            dialect: Dialect::AgUi,
+            base_url: String::new(),
+            model: String::new(),
+            key: None,
+            headers: Vec::new(),
+            quirks: Quirks::default(),
+        }))
+    }
+}
+
+/// How far a run may go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// The most rounds of tools in a turn.
+    pub max_tool_rounds: u32,
+    /// What happens when the model asks for one more.
+    pub at_tool_limit: ToolLimitPolicy,
+    /// The longest lines and events of a stream, in bytes.
+    pub frames: FrameLimits,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { max_tool_rounds: 10, at_tool_limit: ToolLimitPolicy::default(), frames: FrameLimits::default() }
+    }
+}
+
+/// What happens when the model asks for more rounds of tools than it may.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ToolLimitPolicy {
+    /// The run fails.
+    Fail,
+    /// The run completes as [`Outcome::MaxToolRounds`](super::Outcome::MaxToolRounds).
+    #[default]
+    Complete,
+    /// The model gets one last hop without tools, to sum up.
+    SumUp,
+}
+
+/// When a request that failed is tried again. Only before anything of the answer was seen.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RetryPolicy {
+    /// The most tries for one hop, the first included.
+    pub attempts: u32,
+    /// The pause after the first failure; it doubles with each further one.
+    pub first_delay: Duration,
+    /// The longest pause.
+    pub max_delay: Duration,
+    /// The longest `Retry-After` that is waited for; the run fails if the provider asks for more.
+    pub max_retry_after: Duration,
+    /// By how much a pause may be shorter or longer, as a part of it: 0.2 is a fifth.
+    pub jitter: f64,
+    /// Makes the jitter differ between hosts. Equal seeds give equal pauses.
+    pub seed: u64,
+}
+
+impl Default for RetryPolicy {
+    fn default() -> Self {
+        Self {
+            attempts: 4,
+            first_delay: Duration::from_millis(500),
+            max_delay: Duration::from_secs(8),
+            max_retry_after: Duration::from_secs(120),
+            jitter: 0.2,
+            seed: 0,
+        }
+    }
+}
+
+impl RetryPolicy {
+    /// The pause before try `attempt` (1 is the second try) of `hop`.
+    pub(super) fn delay(&self, turn: &str, hop: u32, attempt: u32) -> Duration {
+        let doubled = self.first_delay.saturating_mul(1 << attempt.saturating_sub(1).min(20));
+        let pause = doubled.min(self.max_delay).as_secs_f64();
+        let mut state = self.seed ^ fnv1a(turn.as_bytes()) ^ (u64::from(hop) << 32) ^ u64::from(attempt);
+        // SplitMix64: one step is enough to spread the bits.
+        state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        state = (state ^ (state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        state = (state ^ (state >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        let unit = f64::from(u32::try_from(state >> 32).unwrap_or(0)) / f64::from(u32::MAX);
+        let factor = 1.0 + self.jitter.clamp(0.0, 1.0) * (2.0 * unit - 1.0);
+        Duration::try_from_secs_f64(pause * factor).unwrap_or(self.max_delay)
+    }
+}
+
+/// The 64-bit FNV-1a hash: small, and the same on every machine.
+pub(super) fn fnv1a(bytes: &[u8]) -> u64 {
+    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3))
+}
+
+/// How long things may take; `None` is without end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Timeouts {
+    /// How long the model may be silent, from the request or from its last bytes on.
+    pub silence: Option<Duration>,
+    /// How long a tool may take, if it does not say so itself.
+    pub tool: Option<Duration>,
+    /// How long a whole turn may take. Waiting for the person does not count.
+    pub turn: Option<Duration>,
+}
+
+impl Default for Timeouts {
+    fn default() -> Self {
+        Self { silence: Some(Duration::from_secs(120)), tool: Some(Duration::from_secs(300)), turn: None }
+    }
+}
+
+/// Who makes the ids of the continuations' runs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum RunIds {
+    /// The core, from the turn's own: `turn.1`, `turn.2`, …
+    #[default]
+    Derived,
+    /// The backend: the host is asked to create each run first.
+    Host,
+}
+
+/// Whether the host stores what is said.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Durability {
+    /// Nothing is stored, nothing waits for it.
+    #[default]
+    None,
+    /// Each finished block is stored, and what depends on it waits until it is.
+    Blocks {
+        /// How often a write that fails is tried, the first time included, before the run fails.
+        attempts: u32,
+    },
+}

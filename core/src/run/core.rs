@@ -1,0 +1,336 @@
+use super::config::{RunConfig, RunIds};
+use super::effect::{Effect, EffectId};
+use super::outbox::{Entry, Outbox, delta_event};
+use super::outcome::{Failure, Outcome};
+use super::output::{Output, RunEvent};
+use super::pending::{Pending, Stage};
+use super::recorder::{BlockContent, Recorder, TurnStatus};
+use super::timer::{TimerKey, Timers};
+use crate::conversation::Conversation;
+use crate::dialect::{HopIds, HttpRequest, ModelRequest};
+use crate::event::{Message, ResumeEntry, TokenUsage};
+use crate::tool::ToolFailureKind;
+use crate::{RunId, ThreadId, Timestamp};
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+/// What every state of a run shares.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Core {
+    #[serde(skip, default = "RunConfig::absent")]
+    pub(super) config: Arc<RunConfig>,
+    pub(super) conversation: Conversation,
+    /// The turn: the run id of hop 0.
+    pub(super) turn: RunId,
+    pub(super) ids: HopIds,
+    pub(super) parent_run_id: Option<RunId>,
+    pub(super) hop: u32,
+    /// Rounds of tools that are done.
+    pub(super) rounds: u32,
+    /// The last hop of a turn at its tool limit offers no tools.
+    pub(super) tools_withheld: bool,
+    /// The answers that the next hop's request carries.
+    pub(super) resume: Vec<ResumeEntry>,
+    pub(super) usage: TokenUsage,
+    pub(super) pending: Pending,
+    pub(super) timers: Timers,
+    pub(super) recorder: Recorder,
+    pub(super) outbox: Outbox,
+    clock: Timestamp,
+    status: TurnStatus,
+}
+
+impl Core {
+    pub(super) fn new(config: Arc<RunConfig>, thread_id: ThreadId, history: Conversation) -> Self {
+        let recorder = Recorder::new(config.durability);
+        Self {
+            config,
+            conversation: history,
+            turn: RunId::default(),
+            ids: HopIds { thread_id, run_id: RunId::default() },
+            parent_run_id: None,
+            hop: 0,
+            rounds: 0,
+            tools_withheld: false,
+            resume: Vec::new(),
+            usage: TokenUsage::default(),
+            pending: Pending::default(),
+            timers: Timers::default(),
+            recorder,
+            outbox: Outbox::default(),
+            clock: Timestamp::default(),
+            status: TurnStatus::Streaming,
+        }
+    }
+
+    /// Takes the time; a step back is clamped.
+    pub(super) fn tick(&mut self, now: Timestamp) {
+        self.clock = self.clock.max(now);
+    }
+
+    pub(super) fn now(&self) -> Timestamp {
+        self.clock
+    }
+
+    /// Gives out an effect, once all that was said so far is stored.
+    pub(super) fn emit(&mut self, id: EffectId) {
+        let until = self.recorder.recorded();
+        if self.recorder.durable() < until {
+            self.pending.set(id, Stage::Held { until });
+        } else {
+            self.free(id);
+        }
+    }
+
+    fn free(&mut self, id: EffectId) {
+        self.pending.set(id, Stage::Queued);
+        self.outbox.effect(id);
+        match id {
+            EffectId::Open { .. } => self.restart_silence(),
+            EffectId::Tool(call) => {
+                let own = self.conversation.call(call).and_then(|call| self.config.tools.get(&call.name)?.timeout);
+                if let Some(timeout) = own.or(self.config.timeouts.tool) {
+                    self.timers.set(TimerKey::Tool(call), self.clock.after(timeout));
+                }
+            }
+            EffectId::CreateRun { .. } | EffectId::Approve(_) | EffectId::Persist { .. } => {}
+        }
+    }
+
+    /// The model has just been heard of, or asked.
+    pub(super) fn restart_silence(&mut self) {
+        if let Some(silence) = self.config.timeouts.silence {
+            self.timers.set(TimerKey::Silence, self.clock.after(silence));
+        }
+    }
+
+    /// An effect is answered: it is no longer pending.
+    pub(super) fn answered(&mut self, id: EffectId) {
+        self.pending.remove(id);
+        if let EffectId::Tool(call) = id {
+            self.timers.stop(TimerKey::Tool(call));
+        }
+    }
+
+    /// Takes back an effect; the host is told if it may have begun.
+    pub(super) fn withdraw(&mut self, id: EffectId) {
+        if let Some(Stage::Given | Stage::Live) = self.pending.stage(id) {
+            self.outbox.stop(id);
+        }
+        self.answered(id);
+    }
+
+    pub(super) fn stored(&mut self, id: EffectId) {
+        self.pending.remove(id);
+        self.recorder.stored();
+        for freed in self.pending.freed(self.recorder.durable()) {
+            self.free(freed);
+        }
+    }
+
+    pub(super) fn write_again(&mut self, id: EffectId) {
+        self.pending.set(id, Stage::Queued);
+        self.outbox.effect(id);
+    }
+
+    pub(super) fn event(&mut self, event: RunEvent) {
+        self.outbox.event(event);
+    }
+
+    /// A new hop begins: the request for its stream goes out, or the host is asked to create its run.
+    pub(super) fn begin_hop(&mut self, hop: u32) {
+        self.hop = hop;
+        self.conversation.begin_hop(hop);
+        self.recorder.begin_hop();
+        if hop > 0 {
+            self.parent_run_id = Some(self.ids.run_id.clone());
+            self.ids.run_id = format!("{}.{hop}", self.turn).into();
+            if self.config.run_ids == RunIds::Host {
+                return self.emit(EffectId::CreateRun { hop });
+            }
+            let run_id = self.ids.run_id.clone();
+            self.event(RunEvent::HopStarted { hop, run_id });
+        }
+        self.emit(EffectId::Open { hop, attempt: 0 });
+    }
+
+    /// Adds up what a stream cost.
+    pub(super) fn count_usage(&mut self) {
+        for usage in &self.conversation.summary().usage {
+            let total = &mut self.usage;
+            for (sum, count) in [
+                (&mut total.input_tokens, usage.input_tokens),
+                (&mut total.output_tokens, usage.output_tokens),
+                (&mut total.total_tokens, usage.total_tokens),
+                (&mut total.reasoning_tokens, usage.reasoning_tokens),
+                (&mut total.cached_input_tokens, usage.cached_input_tokens),
+                (&mut total.cache_write_input_tokens, usage.cache_write_input_tokens),
+            ] {
+                if let Some(count) = count {
+                    *sum = Some(sum.unwrap_or(0).saturating_add(count));
+                }
+            }
+        }
+    }
+
+    /// Records what is new of the messages with these ids.
+    pub(super) fn record_messages(&mut self, ids: impl IntoIterator<Item = crate::MessageId>) {
+        if !self.recorder.is_on() {
+            return;
+        }
+        for id in ids {
+            let message = self.conversation.messages().iter().rfind(|message| *message.id() == id);
+            let (text, is_reasoning) = match message {
+                Some(Message::Assistant(message)) => (message.content.as_deref().unwrap_or_default(), false),
+                Some(Message::Reasoning(message)) => (message.content.as_str(), true),
+                _ => continue,
+            };
+            let from = self.recorder.advance(&id, text.len());
+            let text = text.get(from..).unwrap_or_default().to_owned();
+            if !text.is_empty() {
+                let content = if is_reasoning {
+                    BlockContent::Reasoning { message_id: id, text }
+                } else {
+                    BlockContent::Text { message_id: id, text }
+                };
+                self.recorder.record(self.hop, content);
+            }
+        }
+    }
+
+    /// Records what the hop's stream left unrecorded: text that never ended, and the calls.
+    pub(super) fn record_stream(&mut self) {
+        if !self.recorder.is_on() {
+            return;
+        }
+        let messages = self.conversation.messages();
+        let start = messages.iter().rposition(|message| matches!(message, Message::User(_) | Message::Tool(_)));
+        let ids: Vec<_> = messages[start.map_or(0, |at| at + 1)..].iter().map(|message| message.id().clone()).collect();
+        self.record_messages(ids);
+        for call in self.conversation.calls() {
+            let arguments = self.conversation.tool_call(call).map(|call| call.function.arguments.clone());
+            let content = BlockContent::ToolUse {
+                call: call.key,
+                tool_call_id: call.id.clone(),
+                name: call.name.clone(),
+                arguments: arguments.unwrap_or_default(),
+            };
+            self.recorder.record(self.hop, content);
+        }
+    }
+
+    /// Everything that a turn's end ends, whatever the end is.
+    pub(super) fn close(&mut self, outcome: &Outcome) {
+        let (kind, reason) = match outcome {
+            Outcome::Cancelled => (ToolFailureKind::Cancelled, "the call was cancelled".to_owned()),
+            Outcome::MaxToolRounds | Outcome::Failed { failure: Failure::TooManyToolRounds { .. } } => {
+                (ToolFailureKind::LimitReached, self.limit_message())
+            }
+            Outcome::Success | Outcome::Truncated | Outcome::Failed { .. } => {
+                (ToolFailureKind::Cancelled, "the call was not run: the answer that asked for it broke off".to_owned())
+            }
+        };
+        self.timers.stop_all();
+        let open: Vec<_> = self.pending.iter().map(|(id, _)| id).collect();
+        for id in open.into_iter().filter(|id| !matches!(id, EffectId::Persist { .. })) {
+            self.withdraw(id);
+        }
+        self.abandon_calls(kind, &reason);
+        self.settle_round();
+        self.status = match outcome {
+            Outcome::Success | Outcome::MaxToolRounds => TurnStatus::Complete,
+            Outcome::Cancelled => TurnStatus::Cancelled,
+            Outcome::Truncated | Outcome::Failed { .. } => TurnStatus::Failed,
+        };
+        self.recorder.close();
+        self.event(RunEvent::Completed(outcome.clone()));
+    }
+
+    pub(super) fn limit_message(&self) -> String {
+        format!("the call was not run: the turn has had its {} rounds of tools", self.config.limits.max_tool_rounds)
+    }
+
+    /// Takes the next output.
+    pub(super) fn next_output(&mut self) -> Option<Taken> {
+        loop {
+            match self.outbox.pop() {
+                Some(Entry::Event(event)) => return Some(Taken::Output(Output::Event(*event))),
+                Some(Entry::Delta { item, from, to }) => {
+                    if let Some(event) = delta_event(&self.conversation, item, from, to) {
+                        return Some(Taken::Output(Output::Event(RunEvent::AgUi(event))));
+                    }
+                }
+                Some(Entry::Stop(id)) => {
+                    let effect = match id {
+                        EffectId::Open { .. } => Effect::CloseStream,
+                        _ => Effect::CancelTool,
+                    };
+                    return Some(Taken::Output(Output::Effect(id, effect)));
+                }
+                Some(Entry::Effect(id)) => {
+                    // Taken back before the host saw it.
+                    if self.pending.stage(id) != Some(Stage::Queued) {
+                        continue;
+                    }
+                    self.pending.set(id, Stage::Given);
+                    if let EffectId::Persist { .. } = id {
+                        return Some(Taken::Persist(id));
+                    }
+                    if let Some(effect) = self.effect(id) {
+                        return Some(Taken::Output(Output::Effect(id, effect)));
+                    }
+                }
+                None => {
+                    let id = self.recorder.next_write()?;
+                    self.pending.set(id, Stage::Queued);
+                    self.outbox.effect(id);
+                }
+            }
+        }
+    }
+
+    pub(super) fn persist(&self, snapshot: String) -> Effect {
+        Effect::Persist {
+            turn: self.turn.clone(),
+            status: self.status,
+            blocks: self.recorder.in_flight().to_vec(),
+            snapshot,
+        }
+    }
+
+    fn effect(&self, id: EffectId) -> Option<Effect> {
+        Some(match id {
+            EffectId::CreateRun { .. } => Effect::CreateRun {
+                thread_id: self.ids.thread_id.clone(),
+                parent_run_id: self.parent_run_id.clone().unwrap_or_default(),
+            },
+            EffectId::Open { .. } => Effect::OpenStream { request: self.request() },
+            EffectId::Approve(call) => Effect::AskApproval { invocation: self.invocation(call)? },
+            EffectId::Tool(call) => Effect::RunTool { invocation: self.invocation(call)? },
+            EffectId::Persist { .. } => return None,
+        })
+    }
+
+    /// The request of the hop.
+    pub(super) fn request(&self) -> HttpRequest {
+        let config = &self.config;
+        config.endpoint.dialect.encoder().encode(&ModelRequest {
+            endpoint: &config.endpoint,
+            ids: &self.ids,
+            parent_run_id: self.parent_run_id.as_ref(),
+            instructions: config.instructions.as_deref(),
+            messages: self.conversation.messages(),
+            tools: if self.tools_withheld { &[] } else { config.tools.definitions() },
+            state: self.conversation.state(),
+            settings: &config.settings,
+            resume: &self.resume,
+        })
+    }
+}
+
+/// What [`Core::next_output`] took.
+pub(super) enum Taken {
+    Output(Output),
+    /// A write, which carries the snapshot of the whole run.
+    Persist(EffectId),
+}

@@ -1,0 +1,92 @@
+//! The table of edges: the one place that says which state may follow which. A move that is not in it does not compile.
+
+use super::{Completed, ExecutingTools, Idle, Interrupted, Opening, Streaming, Waiting};
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// The states of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StateKind {
+    /// Nothing was asked yet.
+    Idle,
+    /// A request is on its way.
+    Opening,
+    /// The answer is coming.
+    Streaming,
+    /// Tools are running, or wait for the person to allow them.
+    ExecutingTools,
+    /// A request failed and is soon tried again.
+    Waiting,
+    /// The agent asks the person.
+    Interrupted,
+    /// The turn is over.
+    Completed,
+}
+
+impl fmt::Display for StateKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(self, f)
+    }
+}
+
+/// One row of [`EDGES`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct EdgeRow {
+    /// The state before.
+    pub from: StateKind,
+    /// What happens.
+    pub on: &'static str,
+    /// The state after.
+    pub to: StateKind,
+}
+
+/// Says that a run may go from `Self` to `To` when `On` happens.
+pub(super) trait Edge<On, To> {}
+
+/// What can happen to a run.
+pub(super) mod on {
+    macro_rules! triggers {
+        ($($name:ident)*) => {
+            $(
+                #[derive(Clone, Copy, Debug)]
+                pub(in crate::run) struct $name;
+            )*
+        };
+    }
+    triggers! { Start Opened Retry Wake Call Continue Interrupt Resume Finish Cancel Fail }
+}
+
+macro_rules! edges {
+    ($( $from:ident { $( $on:ident => $to:ident ),* $(,)? } )*) => {
+        $($( impl Edge<on::$on, $to> for $from {} )*)*
+
+        /// Every move that a run can make; staying in a state is not a move.
+        pub const EDGES: &[EdgeRow] = &[
+            $($( EdgeRow { from: StateKind::$from, on: stringify!($on), to: StateKind::$to }, )*)*
+        ];
+    };
+}
+
+edges! {
+    Idle { Start => Opening, Cancel => Completed }
+    Opening { Opened => Streaming, Retry => Waiting, Cancel => Completed, Fail => Completed }
+    Waiting { Wake => Opening, Cancel => Completed, Fail => Completed }
+    Streaming {
+        Call => ExecutingTools,
+        Continue => Opening,
+        Interrupt => Interrupted,
+        Retry => Waiting,
+        Finish => Completed,
+        Cancel => Completed,
+        Fail => Completed,
+    }
+    ExecutingTools { Continue => Opening, Cancel => Completed, Fail => Completed }
+    Interrupted {
+        Call => ExecutingTools,
+        Resume => Opening,
+        Finish => Completed,
+        Cancel => Completed,
+        Fail => Completed,
+    }
+}

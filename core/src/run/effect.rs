@@ -1,0 +1,147 @@
+use super::recorder::{Block, TurnStatus};
+use crate::dialect::HttpRequest;
+use crate::tool::Arguments;
+use crate::{CallKey, RunId, ThreadId, ToolCallId};
+use serde::{Deserialize, Serialize};
+use std::{fmt, str::FromStr};
+
+/// What an effect is for. Never a counter: the same effect has the same id after a restore.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum EffectId {
+    /// Creates the run of a hop at the backend.
+    CreateRun {
+        /// The hop.
+        hop: u32,
+    },
+    /// Opens the stream of a hop.
+    Open {
+        /// The hop.
+        hop: u32,
+        /// The try, from 0.
+        attempt: u32,
+    },
+    /// Asks the person whether a tool may run.
+    Approve(CallKey),
+    /// Runs a tool.
+    Tool(CallKey),
+    /// Stores blocks.
+    Persist {
+        /// The sequence number of the first block.
+        sequence: u64,
+    },
+}
+
+impl fmt::Display for EffectId {
+    /// The form that crosses the bindings: `open:0:1`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::CreateRun { hop } => write!(f, "create_run:{hop}"),
+            Self::Open { hop, attempt } => write!(f, "open:{hop}:{attempt}"),
+            Self::Approve(call) => write!(f, "approve:{}:{}", call.hop, call.index),
+            Self::Tool(call) => write!(f, "tool:{}:{}", call.hop, call.index),
+            Self::Persist { sequence } => write!(f, "persist:{sequence}"),
+        }
+    }
+}
+
+/// The text is no effect's id.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("`{0}` is not the id of an effect: give back the id that came with the effect")]
+pub struct ParseEffectIdError(String);
+
+impl FromStr for EffectId {
+    type Err = ParseEffectIdError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let parsed = || {
+            let mut parts = text.split(':');
+            let kind = parts.next()?;
+            let mut number = || parts.next()?.parse::<u64>().ok();
+            let small = |number: Option<u64>| number.and_then(|number| u32::try_from(number).ok());
+            let id = match kind {
+                "create_run" => Self::CreateRun { hop: small(number())? },
+                "open" => Self::Open { hop: small(number())?, attempt: small(number())? },
+                "approve" => Self::Approve(CallKey { hop: small(number())?, index: small(number())? }),
+                "tool" => Self::Tool(CallKey { hop: small(number())?, index: small(number())? }),
+                "persist" => Self::Persist { sequence: number()? },
+                _ => return None,
+            };
+            parts.next().is_none().then_some(id)
+        };
+        parsed().ok_or_else(|| ParseEffectIdError(text.to_owned()))
+    }
+}
+
+/// Something that the host is to do.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Effect {
+    /// Create a run at the backend, then answer with
+    /// [`RunCreated`](super::Input::RunCreated) or [`RunNotCreated`](super::Input::RunNotCreated).
+    CreateRun {
+        /// The conversation.
+        thread_id: ThreadId,
+        /// The run that the new one continues.
+        parent_run_id: RunId,
+    },
+    /// Send the request; answer with [`Opened`](super::Input::Opened) and then the body's bytes and its end, or with
+    /// [`Refused`](super::Input::Refused) or [`ConnectionFailed`](super::Input::ConnectionFailed).
+    OpenStream {
+        /// The request.
+        request: HttpRequest,
+    },
+    /// Close the stream of this id, if it is open. Needs no answer.
+    CloseStream,
+    /// Ask the person; answer with [`Decided`](super::Input::Decided).
+    AskApproval {
+        /// The call.
+        invocation: ToolInvocation,
+    },
+    /// Run the tool; answer with [`ToolFinished`](super::Input::ToolFinished).
+    RunTool {
+        /// The call.
+        invocation: ToolInvocation,
+    },
+    /// Stop the tool, or stop asking, under this id. Needs no answer; a late one is dropped.
+    CancelTool,
+    /// Store the blocks and the snapshot in one transaction; answer with [`Persisted`](super::Input::Persisted) or
+    /// [`PersistFailed`](super::Input::PersistFailed).
+    Persist {
+        /// The turn: the run id of its first hop.
+        turn: RunId,
+        /// Where the turn stands with these blocks.
+        status: TurnStatus,
+        /// The blocks, in sequence without a gap.
+        blocks: Vec<Block>,
+        /// The run's snapshot to store with them.
+        snapshot: String,
+    },
+}
+
+/// A call that is to be run, checked against its tool's schema.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ToolInvocation {
+    /// Its place in the run.
+    pub call: CallKey,
+    /// The provider's id for it.
+    pub tool_call_id: ToolCallId,
+    /// The tool.
+    pub name: String,
+    /// The arguments, raw and parsed.
+    pub arguments: Arguments,
+}
+
+/// What the person says to a tool that asks to run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Decision {
+    /// It may.
+    Granted,
+    /// It may not.
+    Denied {
+        /// Why, for the model to read.
+        reason: Option<String>,
+    },
+}

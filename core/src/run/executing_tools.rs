@@ -1,0 +1,58 @@
+use super::active::{Active, TidyCore};
+use super::edges::on;
+use super::effect::Decision;
+use super::opening::Opening;
+use super::tools::Next;
+use super::typed::{Run, next};
+use crate::tool::{ToolFailure, ToolFailureKind, ToolResult};
+use crate::{CallKey, Timestamp};
+use serde::{Deserialize, Serialize};
+
+/// Tools are running, or wait for the person to allow them.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct ExecutingTools {}
+
+impl Active for ExecutingTools {
+    fn tidy(_core: &mut TidyCore<'_>) {}
+}
+
+next! {
+    /// What the end of a call leads to.
+    Settled {
+        /// Others are still under way.
+        ExecutingTools,
+        /// All are done: the next hop is on its way.
+        Opening,
+    }
+}
+
+impl Run<ExecutingTools> {
+    /// A tool came to an end. A second result for the same call changes nothing.
+    pub fn tool_finished(mut self, call: CallKey, result: ToolResult, now: Timestamp) -> Settled {
+        self.core.tick(now);
+        self.core.finish_call(call, result);
+        self.settled()
+    }
+
+    /// The person decided whether a tool may run.
+    pub fn decided(mut self, call: CallKey, decision: Decision, now: Timestamp) -> Settled {
+        self.core.tick(now);
+        self.core.decide_call(call, decision);
+        self.settled()
+    }
+
+    /// A tool has taken too long.
+    pub(super) fn tool_timed_out(mut self, call: CallKey) -> Settled {
+        self.core.withdraw(super::EffectId::Tool(call));
+        let message = "the tool took too long and was stopped";
+        self.core.finish_call(call, Err(ToolFailure::new(ToolFailureKind::TimedOut, message)));
+        self.settled()
+    }
+
+    pub(super) fn settled(mut self) -> Settled {
+        match self.core.go_on() {
+            Next::Open => self.goto(on::Continue, Opening::new(0)).into(),
+            Next::Execute | Next::Over(_) => self.into(),
+        }
+    }
+}

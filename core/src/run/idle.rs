@@ -1,0 +1,64 @@
+use super::active::{Active, TidyCore};
+use super::config::RunConfig;
+use super::core::Core;
+use super::edges::on;
+use super::opening::Opening;
+use super::output::RunEvent;
+use super::typed::Run;
+use crate::conversation::Conversation;
+use crate::event::{Message, ResumeEntry};
+use crate::{RunId, ThreadId, Timestamp};
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+/// Nothing was asked yet.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Idle {}
+
+/// What starts a turn.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Start {
+    /// The turn's id, and its first hop's run id. Unique in the thread: made by the host, or by a backend that
+    /// creates runs first.
+    pub run_id: RunId,
+    /// What the person says; absent to go on from a history that ends with something the model is to answer.
+    pub message: Option<Message>,
+    /// The answers to the interrupts that an earlier turn of an AG-UI agent ended with.
+    pub resume: Vec<ResumeEntry>,
+}
+
+impl Start {
+    /// A turn that begins with a message.
+    #[must_use]
+    pub fn new(run_id: impl Into<RunId>, message: Message) -> Self {
+        Self { run_id: run_id.into(), message: Some(message), resume: Vec::new() }
+    }
+}
+
+impl Active for Idle {
+    fn tidy(_core: &mut TidyCore<'_>) {}
+}
+
+impl Run<Idle> {
+    /// A run that is ready to start, on a conversation as it stands.
+    pub fn new(config: Arc<RunConfig>, thread_id: ThreadId, history: Conversation) -> Self {
+        Self { core: Box::new(Core::new(config, thread_id, history)), state: Idle {} }
+    }
+
+    /// Starts the turn: the first request goes out.
+    pub fn start(mut self, start: Start, now: Timestamp) -> Run<Opening> {
+        let core = &mut self.core;
+        core.tick(now);
+        core.turn.clone_from(&start.run_id);
+        core.ids.run_id = start.run_id.clone();
+        core.resume = start.resume;
+        if let Some(message) = start.message {
+            core.conversation.push(message);
+        }
+        let thread_id = core.ids.thread_id.clone();
+        core.event(RunEvent::Started { thread_id, run_id: start.run_id });
+        core.restart_turn_clock();
+        core.begin_hop(0);
+        self.goto(on::Start, Opening::new(0))
+    }
+}

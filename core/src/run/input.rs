@@ -1,0 +1,206 @@
+use super::edges::StateKind;
+use super::effect::{Decision, EffectId};
+use super::idle::Start;
+use super::interrupted::ResumeError;
+use super::opening::Refusal;
+use crate::RunId;
+use crate::event::ResumeEntry;
+use crate::tool::ToolResult;
+use std::borrow::Cow;
+
+/// What the host tells a run.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Input<'a> {
+    /// Starts the turn.
+    Start(Box<Start>),
+    /// The backend created a run.
+    RunCreated {
+        /// The effect answered.
+        effect: EffectId,
+        /// The run's id.
+        run_id: RunId,
+    },
+    /// The backend did not create a run.
+    RunNotCreated {
+        /// The effect answered.
+        effect: EffectId,
+        /// Why.
+        message: String,
+    },
+    /// The provider answered with a 2xx status: the body follows.
+    Opened {
+        /// The effect answered.
+        effect: EffectId,
+        /// The answer's `Content-Type`, if it has one.
+        content_type: Option<String>,
+    },
+    /// The provider answered with any other status.
+    Refused {
+        /// The effect answered.
+        effect: EffectId,
+        /// The answer.
+        refusal: Refusal,
+    },
+    /// No answer came at all.
+    ConnectionFailed {
+        /// The effect answered.
+        effect: EffectId,
+        /// The transport's words.
+        message: String,
+    },
+    /// Bytes of the body, as many as the transport gave.
+    Received {
+        /// The stream's effect.
+        effect: EffectId,
+        /// The bytes.
+        bytes: Cow<'a, [u8]>,
+    },
+    /// The body ended as it should.
+    Ended {
+        /// The stream's effect.
+        effect: EffectId,
+    },
+    /// The connection broke within the body.
+    Lost {
+        /// The stream's effect.
+        effect: EffectId,
+        /// The transport's words.
+        message: String,
+    },
+    /// A tool came to an end.
+    ToolFinished {
+        /// The effect answered.
+        effect: EffectId,
+        /// What came of it.
+        result: ToolResult,
+    },
+    /// The person decided whether a tool may run.
+    Decided {
+        /// The effect answered.
+        effect: EffectId,
+        /// What they said.
+        decision: Decision,
+    },
+    /// Blocks are stored.
+    Persisted {
+        /// The effect answered.
+        effect: EffectId,
+    },
+    /// Blocks could not be stored.
+    PersistFailed {
+        /// The effect answered.
+        effect: EffectId,
+        /// The store's words.
+        message: String,
+    },
+    /// The person answered the agent's questions, all of them.
+    Resume(Vec<ResumeEntry>),
+    /// The person stops the turn.
+    Cancel,
+    /// Time has passed: what is due is done.
+    Timeout,
+}
+
+impl Input<'_> {
+    /// The input's name, for messages.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Start(_) => "Start",
+            Self::RunCreated { .. } => "RunCreated",
+            Self::RunNotCreated { .. } => "RunNotCreated",
+            Self::Opened { .. } => "Opened",
+            Self::Refused { .. } => "Refused",
+            Self::ConnectionFailed { .. } => "ConnectionFailed",
+            Self::Received { .. } => "Received",
+            Self::Ended { .. } => "Ended",
+            Self::Lost { .. } => "Lost",
+            Self::ToolFinished { .. } => "ToolFinished",
+            Self::Decided { .. } => "Decided",
+            Self::Persisted { .. } => "Persisted",
+            Self::PersistFailed { .. } => "PersistFailed",
+            Self::Resume(_) => "Resume",
+            Self::Cancel => "Cancel",
+            Self::Timeout => "Timeout",
+        }
+    }
+
+    /// The effect that the input answers.
+    #[must_use]
+    pub fn effect(&self) -> Option<EffectId> {
+        match self {
+            Self::RunCreated { effect, .. }
+            | Self::RunNotCreated { effect, .. }
+            | Self::Opened { effect, .. }
+            | Self::Refused { effect, .. }
+            | Self::ConnectionFailed { effect, .. }
+            | Self::Received { effect, .. }
+            | Self::Ended { effect }
+            | Self::Lost { effect, .. }
+            | Self::ToolFinished { effect, .. }
+            | Self::Decided { effect, .. }
+            | Self::Persisted { effect }
+            | Self::PersistFailed { effect, .. } => Some(*effect),
+            Self::Start(_) | Self::Resume(_) | Self::Cancel | Self::Timeout => None,
+        }
+    }
+
+    /// Whether `effect` is of the kind that this input answers.
+    pub(super) fn fits(&self, effect: EffectId) -> bool {
+        match self {
+            Self::RunCreated { .. } | Self::RunNotCreated { .. } => matches!(effect, EffectId::CreateRun { .. }),
+            Self::Opened { .. }
+            | Self::Refused { .. }
+            | Self::ConnectionFailed { .. }
+            | Self::Received { .. }
+            | Self::Ended { .. }
+            | Self::Lost { .. } => matches!(effect, EffectId::Open { .. }),
+            Self::ToolFinished { .. } => matches!(effect, EffectId::Tool(_)),
+            Self::Decided { .. } => matches!(effect, EffectId::Approve(_)),
+            Self::Persisted { .. } | Self::PersistFailed { .. } => matches!(effect, EffectId::Persist { .. }),
+            Self::Start(_) | Self::Resume(_) | Self::Cancel | Self::Timeout => true,
+        }
+    }
+
+    /// Whether the input belongs to a stream that has been opened.
+    pub(super) fn is_of_open_stream(&self) -> bool {
+        matches!(self, Self::Received { .. } | Self::Ended { .. } | Self::Lost { .. })
+    }
+}
+
+/// The host's own mistake. The run is as it was before.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Misuse {
+    /// The state does not take this input.
+    #[error("a run that is {state} does not take {input}")]
+    WrongState {
+        /// The state.
+        state: StateKind,
+        /// The input.
+        input: &'static str,
+    },
+    /// The input answers another kind of effect.
+    #[error("{input} does not answer the effect {effect}")]
+    WrongEffect {
+        /// The input.
+        input: &'static str,
+        /// The effect.
+        effect: EffectId,
+    },
+    /// The body of a stream that was not said to be open.
+    #[error("{input} before the stream {effect} was opened: say Opened first")]
+    NotOpened {
+        /// The input.
+        input: &'static str,
+        /// The effect.
+        effect: EffectId,
+    },
+    /// The answers do not fit the questions.
+    #[error(transparent)]
+    Resume(#[from] ResumeError),
+    /// An earlier call panicked half-way, so the run cannot be trusted: restore its last snapshot.
+    #[error("the run broke in an earlier call: restore its last snapshot")]
+    Broken,
+}

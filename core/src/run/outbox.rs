@@ -1,0 +1,136 @@
+use super::effect::EffectId;
+use super::output::RunEvent;
+use crate::MessageId;
+use crate::conversation::{Applied, Conversation, Item};
+use crate::event::{Event, EventRef};
+use crate::pipeline::Listener;
+use serde::{Deserialize, Serialize};
+use std::collections::VecDeque;
+
+/// What waits for the host, in order. Deltas are ranges of the conversation: strings are made only when the host asks.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(super) struct Outbox {
+    entries: VecDeque<Entry>,
+    /// Deltas that a further one of the same item may still be merged with. Not stored: merging is never needed.
+    #[serde(skip)]
+    mergeable: Vec<(Item, usize)>,
+    /// The messages that came to an end, for the recorder.
+    #[serde(skip)]
+    finished: Vec<MessageId>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) enum Entry {
+    Delta { item: Item, from: usize, to: usize },
+    Event(Box<RunEvent>),
+    Effect(EffectId),
+    Stop(EffectId),
+}
+
+/// With more items open than this, deltas of the others are not merged: the search would cost more than it saves.
+const MERGEABLE: usize = 16;
+
+impl Outbox {
+    pub(super) fn event(&mut self, event: RunEvent) {
+        self.push(Entry::Event(Box::new(event)));
+    }
+
+    pub(super) fn effect(&mut self, id: EffectId) {
+        self.push(Entry::Effect(id));
+    }
+
+    /// The host is to stop what it does under this id.
+    pub(super) fn stop(&mut self, id: EffectId) {
+        self.push(Entry::Stop(id));
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    pub(super) fn pop(&mut self) -> Option<Entry> {
+        self.mergeable.clear();
+        self.entries.pop_front()
+    }
+
+    pub(super) fn take_finished(&mut self) -> Vec<MessageId> {
+        std::mem::take(&mut self.finished)
+    }
+
+    fn push(&mut self, entry: Entry) {
+        self.mergeable.clear();
+        self.entries.push_back(entry);
+    }
+
+    #[inline]
+    fn delta(&mut self, item: Item, from: usize, to: usize) {
+        if let Some(&(_, place)) = self.mergeable.iter().rev().find(|open| open.0 == item)
+            && let Some(Entry::Delta { to: end, .. }) = self.entries.get_mut(place)
+        {
+            *end = to;
+            return;
+        }
+        if self.mergeable.len() == MERGEABLE {
+            self.mergeable.remove(0);
+        }
+        self.mergeable.push((item, self.entries.len()));
+        self.entries.push_back(Entry::Delta { item, from, to });
+    }
+}
+
+/// The event for a range of an item.
+pub(super) fn delta_event(conversation: &Conversation, item: Item, from: usize, to: usize) -> Option<Event> {
+    let (id, content) = conversation.item(item)?;
+    let delta = content.get(from..to)?;
+    let event = match item {
+        Item::Text(_) => EventRef::TextMessageContent { message_id: id, delta },
+        Item::Reasoning(_) => EventRef::ReasoningMessageContent { message_id: id, delta },
+        Item::Arguments(..) => EventRef::ToolCallArgs { tool_call_id: id, delta },
+    };
+    Some(event.to_event())
+}
+
+impl Listener for Outbox {
+    #[inline]
+    fn applied(&mut self, event: EventRef<'_>, applied: &Applied, conversation: &Conversation) {
+        match (event, applied) {
+            (_, Applied::Ignored(_)) => {}
+            (EventRef::Whole(event), _) => {
+                if let Event::TextMessageEnd(crate::event::TextMessageEnd { message_id, .. })
+                | Event::ReasoningMessageEnd(crate::event::ReasoningMessageEnd { message_id, .. }) = event
+                {
+                    self.finished.push(message_id.clone());
+                }
+                // A turn's hops are not the turn: their beginnings and ends are the machine's business.
+                if !matches!(event, Event::RunStarted(_) | Event::RunFinished(_) | Event::RunError(_)) {
+                    self.event(RunEvent::AgUi(event.clone()));
+                }
+            }
+            (_, Applied::Delta { item, from }) => {
+                if let Some((_, content)) = conversation.item(*item) {
+                    self.delta(*item, *from, content.len());
+                }
+            }
+            (_, Applied::Whole) => {}
+        }
+    }
+
+    fn moving(&mut self, conversation: &Conversation) {
+        if self.mergeable.is_empty() && !self.entries.iter().any(|entry| matches!(entry, Entry::Delta { .. })) {
+            return;
+        }
+        for entry in &mut self.entries {
+            if let Entry::Delta { item, from, to } = *entry
+                && let Some(event) = delta_event(conversation, item, from, to)
+            {
+                *entry = Entry::Event(Box::new(RunEvent::AgUi(event)));
+            }
+        }
+        self.mergeable.clear();
+    }
+
+    fn warning(&mut self, message: &str) {
+        tracing::warn!(target: "stepwell", "the stream is odd: {message}");
+        self.event(RunEvent::Warning { message: message.to_owned() });
+    }
+}

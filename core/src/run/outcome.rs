@@ -1,0 +1,112 @@
+use crate::conversation::RunFailure;
+use crate::dialect::ApiError;
+use serde::{Deserialize, Serialize};
+
+/// How a turn ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "outcome", rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Outcome {
+    /// The answer is whole.
+    Success,
+    /// The model asked for more rounds of tools than it may; what was said so far stands.
+    MaxToolRounds,
+    /// The person, or the agent, stopped it.
+    Cancelled,
+    /// The stream ended before the answer did. What came of it is kept.
+    Truncated,
+    /// It went wrong. What was said so far is kept.
+    Failed {
+        /// Why.
+        failure: Failure,
+    },
+}
+
+/// Why a turn failed: the peer's fault, or the transport's.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
+#[serde(tag = "failure", rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Failure {
+    /// The provider answered with an HTTP error.
+    #[error(transparent)]
+    Api {
+        /// The error.
+        #[source]
+        error: ApiError,
+    },
+    /// The request could not be sent, or the connection broke.
+    #[error("the connection failed: {message}; check the address and the network")]
+    Connection {
+        /// The transport's words.
+        message: String,
+    },
+    /// The answer is no stream: a web page, say.
+    #[error("the answer is `{content_type}`, not a stream: {excerpt}; check the address")]
+    UnexpectedBody {
+        /// The answer's media type.
+        content_type: String,
+        /// Its beginning.
+        excerpt: String,
+    },
+    /// The stream breaks its format or the protocol.
+    #[error("the stream cannot be read: {message}")]
+    Stream {
+        /// What is wrong, and in which frame.
+        message: String,
+    },
+    /// The stream itself reported a failure.
+    #[error("the model's run failed: {error}")]
+    Reported {
+        /// The failure.
+        #[source]
+        error: RunFailure,
+    },
+    /// It took too long.
+    #[error("timed out: {deadline}")]
+    TimedOut {
+        /// What took too long.
+        deadline: Deadline,
+    },
+    /// The backend did not create the next run. The tools' results are in the history: a new turn sends them.
+    #[error("the next run could not be created: {message}")]
+    RunNotCreated {
+        /// The host's words.
+        message: String,
+    },
+    /// What was said could not be stored.
+    #[error("the turn could not be stored: {message}")]
+    NotStored {
+        /// The store's words.
+        message: String,
+    },
+    /// The model asked for more rounds of tools than it may, and the policy is to fail.
+    #[error("the model asked for more than {limit} rounds of tools")]
+    TooManyToolRounds {
+        /// The limit.
+        limit: u32,
+    },
+}
+
+/// The things that may take too long.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
+#[serde(rename_all = "snake_case")]
+pub enum Deadline {
+    /// The model's silence.
+    #[error("the model was silent for too long")]
+    Silence,
+    /// The turn as a whole.
+    #[error("the turn took too long")]
+    Turn,
+}
+
+impl Failure {
+    /// Whether trying again, from the start, may help.
+    #[must_use]
+    pub fn is_transient(&self) -> bool {
+        match self {
+            Self::Api { error } => error.is_transient(),
+            Self::Connection { .. } | Self::TimedOut { deadline: Deadline::Silence } => true,
+            _ => false,
+        }
+    }
+}

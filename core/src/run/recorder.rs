@@ -1,0 +1,172 @@
+use super::config::Durability;
+use super::effect::{Decision, EffectId};
+use crate::event::MessageContent;
+use crate::{CallKey, MessageId, ToolCallId};
+use serde::{Deserialize, Serialize};
+
+/// One finished piece of a turn.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Block {
+    /// Its number in the turn: 0, 1, 2 … without a gap, and none is ever used for two contents.
+    pub sequence: u64,
+    /// The hop it belongs to.
+    pub hop: u32,
+    /// What it holds.
+    pub content: BlockContent,
+}
+
+/// What a block holds.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum BlockContent {
+    /// A piece of an answer's text.
+    Text {
+        /// The message.
+        message_id: MessageId,
+        /// The text.
+        text: String,
+    },
+    /// A piece of reasoning.
+    Reasoning {
+        /// The message.
+        message_id: MessageId,
+        /// The text.
+        text: String,
+    },
+    /// A tool call.
+    ToolUse {
+        /// Its place in the run.
+        call: CallKey,
+        /// The provider's id for it.
+        tool_call_id: ToolCallId,
+        /// The tool.
+        name: String,
+        /// The arguments as the model wrote them.
+        arguments: String,
+    },
+    /// What the person said to a call that asked to run.
+    Approval {
+        /// The call.
+        call: CallKey,
+        /// What they said.
+        decision: Decision,
+    },
+    /// What came of a tool call. In the order of finishing; the history has them in the order of the calls.
+    ToolResult {
+        /// The call.
+        call: CallKey,
+        /// The provider's id for it.
+        tool_call_id: ToolCallId,
+        /// What the model is shown.
+        content: MessageContent,
+        /// Whether it is an error.
+        is_error: bool,
+    },
+}
+
+/// Where a stored turn stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TurnStatus {
+    /// It goes on.
+    Streaming,
+    /// It ended as it should.
+    Complete,
+    /// It failed.
+    Failed,
+    /// It was stopped.
+    Cancelled,
+}
+
+/// Numbers the blocks of a turn, and knows which are stored. One write is under way at a time.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(super) struct Recorder {
+    attempts: Option<u32>,
+    next: u64,
+    durable: u64,
+    queued: Vec<Block>,
+    in_flight: Vec<Block>,
+    failures: u32,
+    /// How much of each of the hop's messages is recorded, in bytes.
+    recorded: Vec<(MessageId, usize)>,
+    /// The turn has come to an end that is not written yet.
+    closing: bool,
+}
+
+impl Recorder {
+    pub(super) fn new(durability: Durability) -> Self {
+        let attempts = match durability {
+            Durability::None => None,
+            Durability::Blocks { attempts } => Some(attempts.max(1)),
+        };
+        Self { attempts, ..Self::default() }
+    }
+
+    pub(super) fn is_on(&self) -> bool {
+        self.attempts.is_some()
+    }
+
+    /// How many blocks must be stored before what depends on all so far may go out.
+    pub(super) fn recorded(&self) -> u64 {
+        self.next
+    }
+
+    pub(super) fn durable(&self) -> u64 {
+        self.durable
+    }
+
+    pub(super) fn record(&mut self, hop: u32, content: BlockContent) {
+        if self.is_on() {
+            self.queued.push(Block { sequence: self.next, hop, content });
+            self.next += 1;
+        }
+    }
+
+    /// How much of `message` is recorded; from now on `length` is.
+    pub(super) fn advance(&mut self, message: &MessageId, length: usize) -> usize {
+        match self.recorded.iter_mut().find(|entry| entry.0 == *message) {
+            Some(entry) => std::mem::replace(&mut entry.1, length.max(entry.1)),
+            None => {
+                self.recorded.push((message.clone(), length));
+                0
+            }
+        }
+    }
+
+    pub(super) fn begin_hop(&mut self) {
+        self.recorded.clear();
+    }
+
+    /// The turn is over: even without a new block, that is to be written.
+    pub(super) fn close(&mut self) {
+        self.closing = self.is_on();
+    }
+
+    /// The next write to give out, if none is under way and there is something to write.
+    pub(super) fn next_write(&mut self) -> Option<EffectId> {
+        if !self.in_flight.is_empty() || (self.queued.is_empty() && !self.closing) {
+            return None;
+        }
+        let sequence = self.queued.first().map_or(self.next, |block| block.sequence);
+        self.in_flight = std::mem::take(&mut self.queued);
+        self.closing = false;
+        Some(EffectId::Persist { sequence })
+    }
+
+    pub(super) fn in_flight(&self) -> &[Block] {
+        &self.in_flight
+    }
+
+    pub(super) fn stored(&mut self) {
+        self.durable += self.in_flight.len() as u64;
+        self.in_flight.clear();
+        self.failures = 0;
+    }
+
+    /// A write failed. Whether it is to be tried again.
+    pub(super) fn not_stored(&mut self) -> bool {
+        self.failures += 1;
+        self.attempts.is_some_and(|attempts| self.failures < attempts)
+    }
+}

@@ -1,0 +1,130 @@
+use super::config::{RunConfig, fnv1a};
+use super::core::Core;
+use super::machine::AnyRun;
+use super::output::RunEvent;
+use super::typed::{Run, State};
+use super::{Completed, ExecutingTools, Idle, Interrupted, Opening, Streaming, Waiting};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::sync::Arc;
+
+/// The version of the format below. A change that an older snapshot cannot be read by raises it, and adds a step to
+/// [`upgraded`].
+const VERSION: u64 = 1;
+
+/// Why a snapshot cannot be read.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum SnapshotError {
+    /// It is no snapshot, or a damaged one.
+    #[error("this is no snapshot of a run: {0}")]
+    Malformed(String),
+    /// It was made by a later version.
+    #[error("the snapshot is of version {found}, and this is a program for versions up to {VERSION}: update it")]
+    TooNew {
+        /// The snapshot's version.
+        found: u64,
+    },
+    /// The configuration is for another wire format than the run in the snapshot.
+    #[error("the snapshot is of a run that speaks {found}, and the configuration says {configured}")]
+    OtherDialect {
+        /// The run's dialect.
+        found: String,
+        /// The configuration's.
+        configured: &'static str,
+    },
+}
+
+#[derive(Serialize)]
+struct Envelope<'a, S> {
+    v: u64,
+    dialect: &'static str,
+    tools: u64,
+    state: super::StateKind,
+    run: StoredRef<'a, S>,
+}
+
+#[derive(Serialize)]
+struct StoredRef<'a, S> {
+    core: &'a Core,
+    state: &'a S,
+}
+
+#[derive(Deserialize)]
+struct Stored<S> {
+    core: Box<Core>,
+    state: S,
+}
+
+/// A change of the tools while a run rests is not an error, but the host should know.
+fn tools_digest(config: &RunConfig) -> u64 {
+    fnv1a(&serde_json::to_vec(config.tools.definitions()).unwrap_or_default())
+}
+
+pub(super) fn write<S: State>(core: &Core, state: &S) -> String {
+    let envelope = Envelope {
+        v: VERSION,
+        dialect: core.config.endpoint.dialect.name(),
+        tools: tools_digest(&core.config),
+        state: S::KIND,
+        run: StoredRef { core, state },
+    };
+    // Maps with string keys and no fallible serialiser: there is nothing that can fail.
+    serde_json::to_string(&envelope).unwrap_or_default()
+}
+
+#[derive(Deserialize)]
+struct Head {
+    v: u64,
+    dialect: String,
+    tools: u64,
+    state: super::StateKind,
+    run: Value,
+}
+
+pub(super) fn read(snapshot: &str, config: Arc<RunConfig>) -> Result<AnyRun, SnapshotError> {
+    let malformed = |error: serde_json::Error| SnapshotError::Malformed(error.to_string());
+    let head: Head = serde_json::from_str(snapshot).map_err(malformed)?;
+    let head = upgraded(head)?;
+    let configured = config.endpoint.dialect.name();
+    if head.dialect != configured {
+        return Err(SnapshotError::OtherDialect { found: head.dialect, configured });
+    }
+    let tools_changed = head.tools != tools_digest(&config);
+
+    fn run<S: State + for<'de> Deserialize<'de>>(
+        value: Value,
+        config: Arc<RunConfig>,
+        tools_changed: bool,
+    ) -> Result<AnyRun, serde_json::Error>
+    where
+        AnyRun: From<Run<S>>,
+    {
+        let Stored { mut core, state } = serde_json::from_value::<Stored<S>>(value)?;
+        core.config = config;
+        if tools_changed {
+            let message = "the tools have changed since the run was stored".to_owned();
+            core.event(RunEvent::Warning { message });
+        }
+        Ok(Run { core, state }.into())
+    }
+    use super::StateKind as Kind;
+    match head.state {
+        Kind::Idle => run::<Idle>(head.run, config, tools_changed),
+        Kind::Opening => run::<Opening>(head.run, config, tools_changed),
+        Kind::Waiting => run::<Waiting>(head.run, config, tools_changed),
+        Kind::Streaming => run::<Streaming>(head.run, config, tools_changed),
+        Kind::ExecutingTools => run::<ExecutingTools>(head.run, config, tools_changed),
+        Kind::Interrupted => run::<Interrupted>(head.run, config, tools_changed),
+        Kind::Completed => run::<Completed>(head.run, config, tools_changed),
+    }
+    .map_err(malformed)
+}
+
+/// Brings an older snapshot up to date.
+fn upgraded(head: Head) -> Result<Head, SnapshotError> {
+    match head.v {
+        VERSION => Ok(head),
+        found => Err(SnapshotError::TooNew { found }),
+    }
+}

@@ -1,0 +1,264 @@
+use super::active::{Active, TidyCore, plan_retry};
+use super::completed::Completed;
+use super::core::Core;
+use super::edges::on;
+use super::effect::EffectId;
+use super::executing_tools::ExecutingTools;
+use super::interrupted::Interrupted;
+use super::opening::Opening;
+use super::outcome::{Deadline, Failure, Outcome};
+use super::output::RunEvent;
+use super::timer::TimerKey;
+use super::tools::Next;
+use super::typed::{Run, next};
+use super::waiting::Waiting;
+use crate::Timestamp;
+use crate::dialect::ApiError;
+use crate::event::{Phase, RunOutcome};
+use crate::pipeline::{Pipeline, StreamEnd};
+use serde::{Deserialize, Serialize};
+
+/// The answer is coming.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Streaming {
+    attempt: u32,
+    body: Body,
+    /// Why the stream cannot be read any further.
+    fault: Option<Failure>,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+enum Body {
+    Stream(Pipeline),
+    /// The answer's media type says that it is no stream: its beginning is kept for the error.
+    Unexpected { content_type: String, beginning: Vec<u8> },
+}
+
+/// As much of an unexpected body as is kept, in bytes.
+const BEGINNING: usize = 64 << 10;
+
+/// Whether a stream goes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use]
+pub enum Flow {
+    /// It does.
+    Open,
+    /// It cannot be read any further, or has said all that counts: call [`Run::end`].
+    Over,
+}
+
+next! {
+    /// What the end of a stream leads to.
+    Ended {
+        /// The model asked for tools.
+        ExecutingTools,
+        /// Every call was answered without running a tool: the next hop is on its way.
+        Opening,
+        /// The agent asks the person.
+        Interrupted,
+        /// The turn is over.
+        Completed,
+    }
+}
+
+next! {
+    /// What a broken connection leads to.
+    Lost {
+        /// Nothing was seen of the stream: it is tried again in a while.
+        Waiting,
+        /// All that counts had been said: the model asked for tools.
+        ExecutingTools,
+        /// The same, and every call was answered without running a tool.
+        Opening,
+        /// The same, and the agent asks the person.
+        Interrupted,
+        /// The turn is over.
+        Completed,
+    }
+}
+
+impl From<Ended> for Lost {
+    fn from(ended: Ended) -> Self {
+        match ended {
+            Ended::ExecutingTools(run) => run.into(),
+            Ended::Opening(run) => run.into(),
+            Ended::Interrupted(run) => run.into(),
+            Ended::Completed(run) => run.into(),
+        }
+    }
+}
+
+impl Streaming {
+    pub(super) fn new(core: &Core, attempt: u32, content_type: Option<&str>) -> Self {
+        let media_type = content_type.unwrap_or_default().split(';').next().unwrap_or_default().trim();
+        let body = if matches!(media_type.to_ascii_lowercase().as_str(), "text/html" | "application/json") {
+            Body::Unexpected { content_type: media_type.to_owned(), beginning: Vec::new() }
+        } else {
+            let config = &core.config;
+            Body::Stream(Pipeline::new(config.endpoint.dialect, core.ids.clone(), config.limits.frames))
+        };
+        Self { attempt, body, fault: None }
+    }
+}
+
+impl Active for Streaming {
+    fn tidy(core: &mut TidyCore<'_>) {
+        core.0.count_usage();
+        core.0.record_stream();
+    }
+}
+
+impl Run<Streaming> {
+    /// The effect under which the stream's inputs come.
+    pub(super) fn open_effect(&self) -> EffectId {
+        EffectId::Open { hop: self.core.hop, attempt: self.state.attempt }
+    }
+
+    /// Takes bytes of the body, of any number and cut anywhere.
+    pub fn receive(&mut self, bytes: &[u8], now: Timestamp) -> Flow {
+        let (core, state) = (&mut *self.core, &mut self.state);
+        core.tick(now);
+        core.restart_silence();
+        if state.fault.is_some() {
+            return Flow::Over;
+        }
+        match &mut state.body {
+            Body::Unexpected { beginning, .. } => {
+                let room = BEGINNING.saturating_sub(beginning.len());
+                beginning.extend_from_slice(&bytes[..bytes.len().min(room)]);
+                if room == 0 { Flow::Over } else { Flow::Open }
+            }
+            Body::Stream(pipeline) => {
+                let received = pipeline.receive(bytes, &mut core.conversation, &mut core.outbox);
+                let phase = pipeline.phase();
+                let finished = core.outbox.take_finished();
+                if !finished.is_empty() {
+                    core.record_messages(finished);
+                }
+                if let Err(error) = received {
+                    state.fault = Some(Failure::Stream { message: error.to_string() });
+                    return Flow::Over;
+                }
+                if phase == Phase::Errored { Flow::Over } else { Flow::Open }
+            }
+        }
+    }
+
+    /// The body has ended: as it should, or because [`receive`](Self::receive) said that it is over.
+    pub fn end(mut self, now: Timestamp) -> Ended {
+        self.core.tick(now);
+        self.core.withdraw_stream(self.open_effect());
+        if let Some(failure) = self.state.fault.take() {
+            return self.fail(failure).into();
+        }
+        let core = &mut *self.core;
+        let ended = match &mut self.state.body {
+            Body::Stream(pipeline) => pipeline.end(&mut core.conversation, &mut core.outbox),
+            Body::Unexpected { content_type, beginning } => {
+                let failure = unexpected(content_type, beginning);
+                return self.fail(failure).into();
+            }
+        };
+        match ended {
+            Err(error) => self.fail(Failure::Stream { message: error.to_string() }).into(),
+            Ok(StreamEnd::Truncated) => self.finish(Outcome::Truncated).into(),
+            Ok(StreamEnd::Errored) => {
+                let error = self.core.conversation.summary().failure.clone();
+                let error = error.unwrap_or_else(|| crate::conversation::RunFailure {
+                    message: "the stream reported a failure".to_owned(),
+                    code: None,
+                });
+                self.fail(Failure::Reported { error }).into()
+            }
+            Ok(StreamEnd::Finished) => self.finished(),
+        }
+    }
+
+    /// The connection broke within the body.
+    pub fn lost(mut self, message: String, now: Timestamp) -> Lost {
+        self.core.tick(now);
+        self.broken(Failure::Connection { message })
+    }
+
+    /// The model has been silent for too long.
+    pub(super) fn silent(self) -> Lost {
+        self.broken(Failure::TimedOut { deadline: Deadline::Silence })
+    }
+
+    fn broken(mut self, failure: Failure) -> Lost {
+        let (has_begun, is_done) = match &self.state.body {
+            Body::Stream(pipeline) => (pipeline.has_begun(), pipeline.phase() != Phase::Active),
+            Body::Unexpected { .. } => (true, true),
+        };
+        if (has_begun && is_done) || self.state.fault.is_some() {
+            // All that counts was said before the connection broke.
+            let now = self.core.now();
+            return self.end(now).into();
+        }
+        self.core.withdraw_stream(self.open_effect());
+        if has_begun {
+            return self.fail(failure).into();
+        }
+        match plan_retry(&mut self.core, self.state.attempt, failure, None) {
+            Ok(waiting) => self.goto(on::Retry, waiting).into(),
+            Err(failure) => self.fail(failure).into(),
+        }
+    }
+
+    fn finished(mut self) -> Ended {
+        match self.core.conversation.summary().outcome.clone() {
+            Some(RunOutcome::Interrupt { interrupts }) => {
+                let core = &mut self.core;
+                core.count_usage();
+                core.record_stream();
+                // The person's time is not the turn's.
+                core.timers.stop(TimerKey::Turn);
+                core.event(RunEvent::Interrupted { interrupts: interrupts.clone() });
+                return self.goto(on::Interrupt, Interrupted::new(interrupts)).into();
+            }
+            Some(RunOutcome::Cancelled) => return self.finish(Outcome::Cancelled).into(),
+            _ => {}
+        }
+        self.core.leave_foreign_calls();
+        if !self.core.has_open_calls() {
+            return self.finish(Outcome::Success).into();
+        }
+        self.core.count_usage();
+        self.core.record_stream();
+        match self.core.begin_round() {
+            Next::Execute => self.goto(on::Call, ExecutingTools {}).into(),
+            Next::Open => self.goto(on::Continue, Opening::new(0)).into(),
+            Next::Over(outcome) => {
+                self.core.close(&outcome);
+                self.goto(on::Finish, Completed::new(outcome)).into()
+            }
+        }
+    }
+
+    fn finish(mut self, outcome: Outcome) -> Run<Completed> {
+        Streaming::tidy(&mut TidyCore(&mut self.core));
+        self.core.close(&outcome);
+        self.goto(on::Finish, Completed::new(outcome))
+    }
+}
+
+impl Core {
+    /// The stream is over for the machine; the host closes it if it is still open.
+    fn withdraw_stream(&mut self, stream: EffectId) {
+        self.withdraw(stream);
+        self.timers.stop(TimerKey::Silence);
+    }
+}
+
+/// The failure that an answer that is no stream stands for.
+fn unexpected(content_type: &str, beginning: &[u8]) -> Failure {
+    if content_type.eq_ignore_ascii_case("application/json")
+        && serde_json::from_slice::<serde_json::Value>(beginning).is_ok_and(|body| body.get("error").is_some())
+    {
+        return Failure::Api { error: ApiError::from_body(200, beginning) };
+    }
+    Failure::UnexpectedBody {
+        content_type: content_type.to_owned(),
+        excerpt: crate::dialect::excerpt(beginning),
+    }
+}

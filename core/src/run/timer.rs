@@ -1,0 +1,50 @@
+use crate::{CallKey, Timestamp};
+use serde::{Deserialize, Serialize};
+
+/// What a timer is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TimerKey {
+    /// The model has been silent for too long.
+    Silence,
+    /// A failed request is to be tried again.
+    Retry,
+    /// A tool has taken too long.
+    Tool(CallKey),
+    /// The turn has taken too long.
+    Turn,
+}
+
+/// The deadlines of a run, one for each thing that has one, sorted by what they are for.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub(super) struct Timers(Vec<(TimerKey, Timestamp)>);
+
+impl Timers {
+    pub(super) fn set(&mut self, key: TimerKey, at: Timestamp) {
+        match self.0.binary_search_by_key(&key, |timer| timer.0) {
+            Ok(index) => self.0[index].1 = at,
+            Err(index) => self.0.insert(index, (key, at)),
+        }
+    }
+
+    pub(super) fn stop(&mut self, key: TimerKey) {
+        self.0.retain(|timer| timer.0 != key);
+    }
+
+    pub(super) fn stop_all(&mut self) {
+        self.0.clear();
+    }
+
+    /// The next deadline, and what it is for.
+    pub(super) fn next(&self) -> Option<(TimerKey, Timestamp)> {
+        self.0.iter().copied().min_by_key(|&(key, at)| (at, key))
+    }
+
+    /// Takes out the earliest timer that is due.
+    pub(super) fn take_due(&mut self, now: Timestamp) -> Option<TimerKey> {
+        let (key, _) = self.next().filter(|&(_, at)| at <= now)?;
+        self.stop(key);
+        Some(key)
+    }
+}

@@ -1,0 +1,194 @@
+//! Rounds of tools: which calls are run, how each ends, and when the turn goes on.
+
+use super::config::ToolLimitPolicy;
+use super::core::Core;
+use super::effect::{Decision, EffectId, ToolInvocation};
+use super::outcome::{Failure, Outcome};
+use super::output::{RunEvent, ToolCallUpdate};
+use super::recorder::BlockContent;
+use super::timer::TimerKey;
+use crate::CallKey;
+use crate::conversation::{LiveCall, ToolCallStatus};
+use crate::event::{MessageContent, RunOutcome};
+use crate::tool::{ToolFailure, ToolFailureKind, ToolResult};
+
+/// What follows once a stream has ended or a call has come to its end.
+pub(super) enum Next {
+    /// Calls are under way.
+    Execute,
+    /// The next hop's stream is being opened.
+    Open,
+    /// The turn is over.
+    Over(Outcome),
+}
+
+impl Core {
+    /// Whether the stream asked for calls that nobody has answered.
+    pub(super) fn has_open_calls(&self) -> bool {
+        self.conversation.calls().iter().any(|call| !call.status.is_final())
+    }
+
+    /// An AG-UI agent may name the calls that are left to the client: the others are its own.
+    pub(super) fn leave_foreign_calls(&mut self) {
+        let Some(RunOutcome::Success { pending_tool_call_ids: Some(ids) }) = &self.conversation.summary().outcome else {
+            return;
+        };
+        if ids.is_empty() {
+            return;
+        }
+        let ids = ids.clone();
+        for call in self.conversation.calls_mut() {
+            if !ids.contains(&call.id) && !call.status.is_final() {
+                call.status = ToolCallStatus::Completed;
+            }
+        }
+    }
+
+    /// Starts the round of calls that the stream asked for, within the limit.
+    pub(super) fn begin_round(&mut self) -> Next {
+        let limits = self.config.limits;
+        if self.rounds >= limits.max_tool_rounds || self.tools_withheld {
+            return match limits.at_tool_limit {
+                ToolLimitPolicy::SumUp if !self.tools_withheld => {
+                    let reason = self.limit_message();
+                    self.abandon_calls(ToolFailureKind::LimitReached, &reason);
+                    self.tools_withheld = true;
+                    self.go_on()
+                }
+                ToolLimitPolicy::Fail => {
+                    Next::Over(Outcome::Failed { failure: Failure::TooManyToolRounds { limit: limits.max_tool_rounds } })
+                }
+                ToolLimitPolicy::Complete | ToolLimitPolicy::SumUp => Next::Over(Outcome::MaxToolRounds),
+            };
+        }
+        for key in self.open_calls() {
+            self.begin_call(key);
+        }
+        self.go_on()
+    }
+
+    /// Goes on with the next hop if every call of the round is done.
+    pub(super) fn go_on(&mut self) -> Next {
+        if self.has_open_calls() {
+            return Next::Execute;
+        }
+        self.rounds += 1;
+        self.settle_round();
+        self.begin_hop(self.hop + 1);
+        Next::Open
+    }
+
+    /// The results of the round go into the history, in the order of the calls.
+    pub(super) fn settle_round(&mut self) {
+        let run_id = self.ids.run_id.clone();
+        self.conversation.settle(|index| format!("{run_id}-result-{index}").into());
+    }
+
+    fn open_calls(&self) -> Vec<CallKey> {
+        self.conversation.calls().iter().filter(|call| !call.status.is_final()).map(|call| call.key).collect()
+    }
+
+    fn begin_call(&mut self, key: CallKey) {
+        let Some(call) = self.conversation.call(key) else { return };
+        if call.status == ToolCallStatus::Streaming {
+            let message = format!("the arguments of `{}` never came to their end; ask again", call.name);
+            return self.finish_call(key, Err(ToolFailure::new(ToolFailureKind::Rejected, message)));
+        }
+        let raw = self.conversation.tool_call(call).map_or("", |call| &call.function.arguments);
+        match self.config.tools.check(&call.name, raw) {
+            Err(rejection) => {
+                let failure = ToolFailure::new(ToolFailureKind::Rejected, rejection.to_string());
+                self.finish_call(key, Err(failure));
+            }
+            Ok((tool, _)) if tool.requires_approval => {
+                self.set_status(key, ToolCallStatus::AwaitingApproval, None);
+                // The person's time is not the turn's.
+                self.timers.stop(TimerKey::Turn);
+                self.emit(EffectId::Approve(key));
+            }
+            Ok(_) => self.run_call(key),
+        }
+    }
+
+    fn run_call(&mut self, key: CallKey) {
+        self.set_status(key, ToolCallStatus::Executing, None);
+        self.emit(EffectId::Tool(key));
+    }
+
+    /// What the person said to a call that asked to run.
+    pub(super) fn decide_call(&mut self, key: CallKey, decision: Decision) {
+        self.answered(EffectId::Approve(key));
+        self.recorder.record(self.hop, BlockContent::Approval { call: key, decision: decision.clone() });
+        match decision {
+            Decision::Granted => self.run_call(key),
+            Decision::Denied { reason } => {
+                let reason = reason.map_or_else(String::new, |reason| format!(": {reason}"));
+                let message = format!("the person did not allow the call{reason}");
+                self.finish_call(key, Err(ToolFailure::new(ToolFailureKind::Denied, message)));
+            }
+        }
+        let asking = |call: &LiveCall| call.status == ToolCallStatus::AwaitingApproval;
+        if !self.conversation.calls().iter().any(asking) {
+            self.restart_turn_clock();
+        }
+    }
+
+    /// The turn's clock runs again after the person was asked.
+    pub(super) fn restart_turn_clock(&mut self) {
+        if let Some(turn) = self.config.timeouts.turn {
+            self.timers.set(TimerKey::Turn, self.now().after(turn));
+        }
+    }
+
+    /// A call has come to its end.
+    pub(super) fn finish_call(&mut self, key: CallKey, result: ToolResult) {
+        self.answered(EffectId::Tool(key));
+        let Some(call) = self.conversation.call(key).filter(|call| !call.status.is_final()) else { return };
+        let (content, is_error) = match &result {
+            Ok(output) => (output.content.clone(), false),
+            Err(failure) => (MessageContent::Text(failure.message.clone()), true),
+        };
+        let block = BlockContent::ToolResult { call: key, tool_call_id: call.id.clone(), content, is_error };
+        self.recorder.record(self.hop, block);
+        let status = match &result {
+            Ok(_) => ToolCallStatus::Completed,
+            Err(failure) => match failure.kind {
+                ToolFailureKind::Denied => ToolCallStatus::Denied,
+                ToolFailureKind::Cancelled => ToolCallStatus::Cancelled,
+                _ => ToolCallStatus::Failed,
+            },
+        };
+        self.set_status(key, status, Some(result));
+    }
+
+    /// Ends every call that is still open with the same failure.
+    pub(super) fn abandon_calls(&mut self, kind: ToolFailureKind, reason: &str) {
+        for key in self.open_calls() {
+            self.withdraw(EffectId::Approve(key));
+            self.withdraw(EffectId::Tool(key));
+            self.finish_call(key, Err(ToolFailure::new(kind, reason)));
+        }
+    }
+
+    fn set_status(&mut self, key: CallKey, status: ToolCallStatus, result: Option<ToolResult>) {
+        let Some(call) = self.conversation.call_mut(key) else { return };
+        call.status = status;
+        call.result.clone_from(&result);
+        let update = ToolCallUpdate {
+            call: key,
+            tool_call_id: call.id.clone(),
+            name: call.name.clone(),
+            status,
+            result,
+        };
+        self.event(RunEvent::ToolCall(update));
+    }
+
+    /// The call as the host is given it. Its arguments were checked when the round began.
+    pub(super) fn invocation(&self, key: CallKey) -> Option<ToolInvocation> {
+        let call = self.conversation.call(key)?;
+        let raw = &self.conversation.tool_call(call)?.function.arguments;
+        let (_, arguments) = self.config.tools.check(&call.name, raw).ok()?;
+        Some(ToolInvocation { call: key, tool_call_id: call.id.clone(), name: call.name.clone(), arguments })
+    }
+}

@@ -1,0 +1,37 @@
+use super::active::{Active, TidyCore};
+use super::edges::on;
+use super::effect::EffectId;
+use super::opening::Opening;
+use super::timer::TimerKey;
+use super::typed::Run;
+use crate::Timestamp;
+use serde::{Deserialize, Serialize};
+
+/// A request failed and is soon tried again.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Waiting {
+    /// The try that is to come.
+    attempt: u32,
+}
+
+impl Waiting {
+    pub(super) fn new(attempt: u32) -> Self {
+        Self { attempt }
+    }
+}
+
+impl Active for Waiting {
+    fn tidy(_core: &mut TidyCore<'_>) {}
+}
+
+impl Run<Waiting> {
+    /// Tries again now, whatever is left of the pause: when the network comes back, say.
+    pub fn wake(mut self, now: Timestamp) -> Run<Opening> {
+        self.core.tick(now);
+        self.core.timers.stop(TimerKey::Retry);
+        let attempt = self.state.attempt;
+        let hop = self.core.hop;
+        self.core.emit(EffectId::Open { hop, attempt });
+        self.goto(on::Wake, Opening::new(attempt))
+    }
+}
