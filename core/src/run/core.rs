@@ -133,6 +133,28 @@ impl Core {
         self.outbox.effect(id);
     }
 
+    /// The host died: what had not begun is given out again, to the new host.
+    pub(super) fn give_again(&mut self) {
+        let given: Vec<_> =
+            self.pending.iter().filter(|(_, stage)| *stage == Stage::Given).map(|(id, _)| id).collect();
+        for id in given {
+            self.free(id);
+        }
+    }
+
+    /// The host died: the snapshot was stored in one transaction with the write that carried it, so that write, and
+    /// any before it, is durable, and what it set free counts as given.
+    pub(super) fn write_survived(&mut self) {
+        let write = self.pending.iter().map(|(id, _)| id).find(|id| matches!(id, EffectId::Persist { .. }));
+        if let Some(write) = write {
+            self.pending.remove(write);
+            self.recorder.stored();
+            for freed in self.pending.freed(self.recorder.durable()) {
+                self.pending.set(freed, Stage::Given);
+            }
+        }
+    }
+
     pub(super) fn event(&mut self, event: RunEvent) {
         self.outbox.event(event);
     }

@@ -39,6 +39,7 @@ mod tools;
 mod typed;
 mod waiting;
 
+pub use active::Active;
 pub use completed::Completed;
 pub use config::{Durability, Limits, RetryPolicy, RunConfig, RunIds, Timeouts, ToolLimitPolicy};
 pub use edges::{EDGES, EdgeRow, StateKind};
@@ -55,5 +56,5 @@ pub use recorder::{Block, BlockContent, TurnStatus};
 pub use snapshot::SnapshotError;
 pub use streaming::{Ended, Flow, Lost, Streaming};
 pub use timer::TimerKey;
-pub use typed::Run;
+pub use typed::{Run, State};
 pub use waiting::Waiting;

@@ -1,0 +1,581 @@
+use super::edges::StateKind;
+use super::effect::EffectId;
+use super::idle::Start;
+use super::input::{Input, Misuse};
+use super::outcome::Outcome;
+use super::output::{Output, RunEvent};
+use super::pending::Stage;
+use super::snapshot::{self, SnapshotError};
+use super::streaming::Flow;
+use super::timer::TimerKey;
+use super::typed::{Run, State};
+use super::{Active, Completed, Deadline, ExecutingTools, Failure, Idle, Interrupted, Opening, Streaming, Waiting};
+use super::{RunConfig, edges};
+use crate::conversation::Conversation;
+use crate::event::{Interrupt, TokenUsage};
+use crate::tool::{ToolFailure, ToolFailureKind};
+use crate::{RunId, ThreadId, Timestamp};
+use std::sync::Arc;
+
+/// A turn in one variable: for hosts that keep a run in a field, and for every binding.
+///
+/// It is an enum over the typed [`Run`]s and has no behaviour of its own.
+///
+/// # The contract
+/// 1. Take all outputs with [`poll_output`](Self::poll_output), then feed the next input. Debug builds assert it.
+/// 2. An effect has an id made from what it is for, and stays pending under it until it is answered. The host answers
+///    each effect that asks for an answer once.
+/// 3. The answer to an effect that is no longer pending (cancelled, replaced, answered) changes nothing and is said
+///    so: [`RunEvent::AnswerDropped`].
+/// 4. Time is an argument, monotone by contract; a step back is clamped. Wake the run at
+///    [`poll_timeout`](Self::poll_timeout) with [`Input::Timeout`].
+/// 5. [`Misuse`] is the host's own mistake; what the peer or the transport did wrong is part of the turn's outcome.
+///
+/// # The host's loop
+/// ```
+/// use std::borrow::Cow;
+/// use std::sync::Arc;
+/// use stepwell_core::conversation::Conversation;
+/// use stepwell_core::event::Message;
+/// use stepwell_core::run::{Effect, Input, Output, RunConfig, RunEvent, RunMachine, Start};
+/// use stepwell_core::{Timestamp, provider};
+///
+/// let endpoint = provider::find("openai-compatible")?.endpoint(None, "a-model", Some("http://localhost/v1"), None)?;
+/// let config = Arc::new(RunConfig::new(endpoint));
+/// let mut machine = RunMachine::new(config, "thread-1".into(), Conversation::default());
+/// let clock = || Timestamp(0); // the host's clock
+///
+/// machine.handle(Input::Start(Box::new(Start::new("run-1", Message::user("message-1", "Hello")))), clock())?;
+/// loop {
+///     let mut answers = Vec::new();
+///     while let Some(output) = machine.poll_output() {
+///         match output {
+///             Output::Effect(effect, Effect::OpenStream { request }) => {
+///                 // Send `request`; here the answer is at hand.
+///                 assert!(request.url.starts_with("http://localhost/v1"));
+///                 let body = b"data: {\"choices\":[{\"delta\":{\"content\":\"Hi\"},\"finish_reason\":\"stop\"}]}\n\n";
+///                 answers.push(Input::Opened { effect, content_type: None });
+///                 answers.push(Input::Received { effect, bytes: Cow::Borrowed(body) });
+///                 answers.push(Input::Ended { effect });
+///             }
+///             Output::Effect(..) => {} // run a tool, store blocks, …
+///             Output::Event(RunEvent::Completed(outcome)) => println!("{outcome:?}"),
+///             Output::Event(_) => {} // show it
+///         }
+///     }
+///     if machine.outcome().is_some() {
+///         break;
+///     }
+///     // A real host waits here for bytes, results, the person, or `machine.poll_timeout()`.
+///     for answer in answers {
+///         machine.handle(answer, clock())?;
+/// #       while let Some(_) = machine.poll_output() {}
+///     }
+/// }
+/// assert_eq!(machine.conversation().text(), "Hi");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct RunMachine {
+    run: AnyRun,
+}
+
+/// What a state makes of an input: the machine after it, and whether the input was right.
+pub(super) struct Step(AnyRun, Result<(), Misuse>);
+
+impl<T> From<T> for Step
+where
+    AnyRun: From<T>,
+{
+    fn from(next: T) -> Self {
+        Self(next.into(), Ok(()))
+    }
+}
+
+/// How a state maps inputs to its typed methods. Nothing is decided here.
+trait Node: Sized {
+    fn step(self, input: Input<'_>, now: Timestamp) -> Step;
+    fn fire(self, timer: TimerKey, now: Timestamp) -> Step;
+    /// The host died and came back.
+    fn revive(self, now: Timestamp) -> AnyRun;
+}
+
+macro_rules! machine {
+    ($($state:ident)*) => {
+        /// A run in any state.
+        #[derive(Debug)]
+        pub(crate) enum AnyRun {
+            $( $state(Run<$state>), )*
+            /// A typed method panicked while it held the run.
+            Broken,
+        }
+
+        $(impl From<Run<$state>> for AnyRun {
+            fn from(run: Run<$state>) -> Self {
+                Self::$state(run)
+            }
+        })*
+
+        impl AnyRun {
+            fn step(self, input: Input<'_>, now: Timestamp) -> Step {
+                match self {
+                    $( Self::$state(run) => run.step(input, now), )*
+                    Self::Broken => Step(Self::Broken, Err(Misuse::Broken)),
+                }
+            }
+
+            fn fire(self, timer: TimerKey, now: Timestamp) -> Step {
+                match self {
+                    $( Self::$state(run) => run.fire(timer, now), )*
+                    Self::Broken => Step(Self::Broken, Err(Misuse::Broken)),
+                }
+            }
+
+            fn revive(self, now: Timestamp) -> Self {
+                match self {
+                    $( Self::$state(run) => run.revive(now), )*
+                    Self::Broken => Self::Broken,
+                }
+            }
+
+            fn core(&self) -> Option<&super::core::Core> {
+                match self {
+                    $( Self::$state(run) => Some(&run.core), )*
+                    Self::Broken => None,
+                }
+            }
+
+            fn core_mut(&mut self) -> Option<&mut super::core::Core> {
+                match self {
+                    $( Self::$state(run) => Some(&mut run.core), )*
+                    Self::Broken => None,
+                }
+            }
+
+            fn kind(&self) -> StateKind {
+                match self {
+                    $( Self::$state(_) => StateKind::$state, )*
+                    Self::Broken => StateKind::Completed,
+                }
+            }
+
+            fn poll_output(&mut self) -> Option<Output> {
+                match self {
+                    $( Self::$state(run) => run.poll_output(), )*
+                    Self::Broken => None,
+                }
+            }
+
+            fn snapshot(&self) -> String {
+                match self {
+                    $( Self::$state(run) => run.snapshot(), )*
+                    Self::Broken => String::new(),
+                }
+            }
+        }
+    };
+}
+
+machine! { Idle Opening Waiting Streaming ExecutingTools Interrupted Completed }
+
+fn wrong<S: State>(run: Run<S>, input: &Input<'_>) -> Step
+where
+    AnyRun: From<Run<S>>,
+{
+    let misuse = Misuse::WrongState { state: S::KIND, input: input.name() };
+    Step(run.into(), Err(misuse))
+}
+
+/// The inputs that every state but `Completed` takes.
+fn step_active<S: Active>(mut run: Run<S>, input: Input<'_>, now: Timestamp) -> Step
+where
+    S: edges::Edge<edges::on::Cancel, Completed> + edges::Edge<edges::on::Fail, Completed>,
+    AnyRun: From<Run<S>>,
+{
+    match input {
+        Input::Cancel => run.cancel(now).into(),
+        Input::Persisted { effect } => {
+            run.persisted(effect, now);
+            run.into()
+        }
+        Input::PersistFailed { effect, message } => {
+            run.core.tick(now);
+            if run.core.recorder.not_stored() {
+                run.core.write_again(effect);
+                run.into()
+            } else {
+                run.core.answered(effect);
+                run.fail(Failure::NotStored { message }).into()
+            }
+        }
+        input => wrong(run, &input),
+    }
+}
+
+/// The timer that every active state has.
+fn fire_active<S: Active>(run: Run<S>, timer: TimerKey) -> Step
+where
+    S: edges::Edge<edges::on::Fail, Completed>,
+    AnyRun: From<Run<S>>,
+{
+    match timer {
+        TimerKey::Turn => run.fail(Failure::TimedOut { deadline: Deadline::Turn }).into(),
+        TimerKey::Silence | TimerKey::Retry | TimerKey::Tool(_) => run.into(),
+    }
+}
+
+impl Node for Run<Idle> {
+    fn step(self, input: Input<'_>, now: Timestamp) -> Step {
+        match input {
+            Input::Start(start) => self.start(*start, now).into(),
+            Input::Cancel => self.cancel(now).into(),
+            input => wrong(self, &input),
+        }
+    }
+
+    fn fire(self, _timer: TimerKey, _now: Timestamp) -> Step {
+        self.into()
+    }
+
+    fn revive(self, _now: Timestamp) -> AnyRun {
+        self.into()
+    }
+}
+
+impl Node for Run<Opening> {
+    fn step(mut self, input: Input<'_>, now: Timestamp) -> Step {
+        match input {
+            Input::RunCreated { run_id, .. } => {
+                self.run_created(run_id, now);
+                self.into()
+            }
+            Input::RunNotCreated { message, .. } => self.run_not_created(message, now).into(),
+            Input::Opened { content_type, .. } => self.opened(content_type.as_deref(), now).into(),
+            Input::Refused { refusal, .. } => self.refused(&refusal, now).into(),
+            Input::ConnectionFailed { message, .. } => self.connection_failed(message, now).into(),
+            input => step_active(self, input, now),
+        }
+    }
+
+    fn fire(self, timer: TimerKey, _now: Timestamp) -> Step {
+        match timer {
+            TimerKey::Silence => self.silent().into(),
+            timer => fire_active(self, timer),
+        }
+    }
+
+    fn revive(mut self, _now: Timestamp) -> AnyRun {
+        // A request that may have gone out has shown nothing yet: it goes out again.
+        self.core.give_again();
+        self.into()
+    }
+}
+
+impl Node for Run<Waiting> {
+    fn step(self, input: Input<'_>, now: Timestamp) -> Step {
+        step_active(self, input, now)
+    }
+
+    fn fire(self, timer: TimerKey, now: Timestamp) -> Step {
+        match timer {
+            TimerKey::Retry => self.wake(now).into(),
+            timer => fire_active(self, timer),
+        }
+    }
+
+    fn revive(mut self, _now: Timestamp) -> AnyRun {
+        self.core.give_again();
+        self.into()
+    }
+}
+
+impl Node for Run<Streaming> {
+    fn step(mut self, input: Input<'_>, now: Timestamp) -> Step {
+        match input {
+            Input::Received { bytes, .. } => match self.receive(&bytes, now) {
+                Flow::Open => self.into(),
+                Flow::Over => self.end(now).into(),
+            },
+            Input::Ended { .. } => self.end(now).into(),
+            Input::Lost { message, .. } => self.lost(message, now).into(),
+            input => step_active(self, input, now),
+        }
+    }
+
+    fn fire(self, timer: TimerKey, _now: Timestamp) -> Step {
+        match timer {
+            TimerKey::Silence => self.silent().into(),
+            timer => fire_active(self, timer),
+        }
+    }
+
+    fn revive(mut self, now: Timestamp) -> AnyRun {
+        self.core.give_again();
+        self.lost("the host stopped while the answer came".to_owned(), now).into()
+    }
+}
+
+impl Node for Run<ExecutingTools> {
+    fn step(self, input: Input<'_>, now: Timestamp) -> Step {
+        match input {
+            Input::ToolFinished { effect: EffectId::Tool(call), result } => self.tool_finished(call, result, now).into(),
+            Input::Decided { effect: EffectId::Approve(call), decision } => self.decided(call, decision, now).into(),
+            input => step_active(self, input, now),
+        }
+    }
+
+    fn fire(self, timer: TimerKey, _now: Timestamp) -> Step {
+        match timer {
+            TimerKey::Tool(call) => self.tool_timed_out(call).into(),
+            timer => fire_active(self, timer),
+        }
+    }
+
+    fn revive(mut self, _now: Timestamp) -> AnyRun {
+        let core = &mut self.core;
+        let begun: Vec<_> = core
+            .pending
+            .iter()
+            .filter_map(|(id, stage)| match (id, stage) {
+                (EffectId::Tool(call), Stage::Given) => Some(call),
+                _ => None,
+            })
+            .collect();
+        for call in begun {
+            let name = core.conversation.call(call).map(|call| call.name.clone()).unwrap_or_default();
+            if !core.config.tools.get(&name).is_some_and(|tool| tool.idempotent) {
+                let message = "the app stopped while the tool ran: whether it did its work is not known";
+                let failure = ToolFailure::new(ToolFailureKind::OutcomeUnknown, message);
+                core.finish_call(call, Err(failure));
+            }
+        }
+        core.give_again();
+        self.settled().into()
+    }
+}
+
+impl Node for Run<Interrupted> {
+    fn step(self, input: Input<'_>, now: Timestamp) -> Step {
+        match input {
+            Input::Resume(answers) => match self.resume(answers, now) {
+                Ok(resumed) => resumed.into(),
+                Err((run, error)) => Step(run.into(), Err(error.into())),
+            },
+            input => step_active(self, input, now),
+        }
+    }
+
+    fn fire(self, timer: TimerKey, _now: Timestamp) -> Step {
+        fire_active(self, timer)
+    }
+
+    fn revive(mut self, _now: Timestamp) -> AnyRun {
+        self.core.give_again();
+        self.into()
+    }
+}
+
+impl Node for Run<Completed> {
+    fn step(mut self, input: Input<'_>, now: Timestamp) -> Step {
+        match input {
+            // To stop what is over is no mistake: the person may be faster than the screen.
+            Input::Cancel => self.into(),
+            Input::Persisted { effect } => {
+                self.persisted(effect, now);
+                self.into()
+            }
+            Input::PersistFailed { effect, message } => {
+                if self.core.recorder.not_stored() {
+                    self.core.write_again(effect);
+                } else {
+                    self.core.answered(effect);
+                    let message = format!("the end of the turn could not be stored: {message}");
+                    self.core.event(RunEvent::Warning { message });
+                }
+                self.into()
+            }
+            input => wrong(self, &input),
+        }
+    }
+
+    fn fire(self, _timer: TimerKey, _now: Timestamp) -> Step {
+        self.into()
+    }
+
+    fn revive(mut self, _now: Timestamp) -> AnyRun {
+        self.core.give_again();
+        self.into()
+    }
+}
+
+impl RunMachine {
+    /// A run that is ready to start, on a conversation as it stands.
+    #[must_use]
+    pub fn new(config: Arc<RunConfig>, thread_id: ThreadId, history: Conversation) -> Self {
+        Self { run: Run::new(config, thread_id, history).into() }
+    }
+
+    /// A stored run on the same host, which was suspended and goes on: what the host was given, it still has. The host
+    /// gives the configuration again, since keys and code are not stored.
+    ///
+    /// # Errors
+    /// The text is no snapshot, one of a later version, or one of a run of another dialect.
+    pub fn restore(snapshot: &str, config: Arc<RunConfig>) -> Result<Self, SnapshotError> {
+        Ok(Self { run: snapshot::read(snapshot, config)? })
+    }
+
+    /// A stored run whose host died. A request that had shown nothing goes out again; a stream that was open is lost;
+    /// a tool that had begun is run again only if it says that it is idempotent, and else the model is told that its
+    /// outcome is unknown.
+    ///
+    /// # Errors
+    /// As for [`restore`](Self::restore).
+    pub fn revive(snapshot: &str, config: Arc<RunConfig>, now: Timestamp) -> Result<Self, SnapshotError> {
+        let mut run = snapshot::read(snapshot, config)?;
+        if let Some(core) = run.core_mut() {
+            core.tick(now);
+            core.write_survived();
+        }
+        Ok(Self { run: run.revive(now) })
+    }
+
+    /// Takes one input.
+    ///
+    /// # Errors
+    /// The input is the host's mistake; the run is as it was.
+    pub fn handle(&mut self, input: Input<'_>, now: Timestamp) -> Result<(), Misuse> {
+        if let Some(effect) = input.effect() {
+            if !input.fits(effect) {
+                return Err(Misuse::WrongEffect { input: input.name(), effect });
+            }
+            let core = self.run.core_mut().ok_or(Misuse::Broken)?;
+            debug_assert!(core.outbox.is_empty(), "take all outputs before the next input");
+            match (core.pending.stage(effect), input.is_of_open_stream()) {
+                (Some(Stage::Live), true) | (Some(Stage::Given), false) => {}
+                (Some(Stage::Given), true) => return Err(Misuse::NotOpened { input: input.name(), effect }),
+                _ => {
+                    tracing::debug!(target: "stepwell", %effect, input = input.name(), "late answer dropped");
+                    core.event(RunEvent::AnswerDropped { effect });
+                    return Ok(());
+                }
+            }
+        }
+        match (&mut self.run, &input) {
+            // The hot path: no move of the run.
+            (AnyRun::Streaming(run), Input::Received { bytes, .. }) => {
+                if run.receive(bytes, now) == Flow::Over {
+                    self.replace(|run| match run {
+                        AnyRun::Streaming(run) => run.end(now).into(),
+                        other => other.into(),
+                    })
+                } else {
+                    Ok(())
+                }
+            }
+            (_, Input::Timeout) => self.wake(now),
+            _ => self.replace(|run| run.step(input, now)),
+        }
+    }
+
+    fn wake(&mut self, now: Timestamp) -> Result<(), Misuse> {
+        loop {
+            let core = self.run.core_mut().ok_or(Misuse::Broken)?;
+            core.tick(now);
+            let Some(timer) = core.timers.take_due(now) else { return Ok(()) };
+            self.replace(|run| run.fire(timer, now))?;
+        }
+    }
+
+    fn replace(&mut self, step: impl FnOnce(AnyRun) -> Step) -> Result<(), Misuse> {
+        let Step(run, result) = step(std::mem::replace(&mut self.run, AnyRun::Broken));
+        self.run = run;
+        result
+    }
+
+    /// Takes the next thing for the host. To be called until it gives `None`, after every input.
+    #[must_use]
+    pub fn poll_output(&mut self) -> Option<Output> {
+        self.run.poll_output()
+    }
+
+    /// When the run wants to be woken with [`Input::Timeout`], if nothing happens before.
+    #[must_use]
+    pub fn poll_timeout(&self) -> Option<Timestamp> {
+        self.run.core()?.timers.next().map(|(_, at)| at)
+    }
+
+    /// What the run wants to be woken for.
+    #[must_use]
+    pub fn timeout_reason(&self) -> Option<TimerKey> {
+        self.run.core()?.timers.next().map(|(key, _)| key)
+    }
+
+    /// The state's name.
+    #[must_use]
+    pub fn state(&self) -> StateKind {
+        self.run.kind()
+    }
+
+    /// How the turn ended, once it has.
+    #[must_use]
+    pub fn outcome(&self) -> Option<&Outcome> {
+        match &self.run {
+            AnyRun::Completed(run) => Some(run.outcome()),
+            _ => None,
+        }
+    }
+
+    /// What the agent asks the person, while it does.
+    #[must_use]
+    pub fn interrupts(&self) -> &[Interrupt] {
+        match &self.run {
+            AnyRun::Interrupted(run) => run.interrupts(),
+            _ => &[],
+        }
+    }
+
+    /// The conversation as it stands. Empty if an earlier call panicked.
+    #[must_use]
+    pub fn conversation(&self) -> &Conversation {
+        static NONE: std::sync::LazyLock<Conversation> = std::sync::LazyLock::new(Conversation::default);
+        self.run.core().map_or(&*NONE, |core| &core.conversation)
+    }
+
+    /// The conversation's id.
+    #[must_use]
+    pub fn thread_id(&self) -> Option<&ThreadId> {
+        self.run.core().map(|core| &core.ids.thread_id)
+    }
+
+    /// The run id of the hop.
+    #[must_use]
+    pub fn run_id(&self) -> Option<&RunId> {
+        self.run.core().map(|core| &core.ids.run_id)
+    }
+
+    /// The hop, from 0.
+    #[must_use]
+    pub fn hop(&self) -> u32 {
+        self.run.core().map_or(0, |core| core.hop)
+    }
+
+    /// What the turn has cost so far, over all its hops.
+    #[must_use]
+    pub fn usage(&self) -> TokenUsage {
+        self.run.core().map(|core| core.usage.clone()).unwrap_or_default()
+    }
+
+    /// The run as text, to be stored; see [`Run::snapshot`].
+    #[must_use]
+    pub fn snapshot(&self) -> String {
+        self.run.snapshot()
+    }
+
+    /// Starts the turn: short for [`Input::Start`].
+    ///
+    /// # Errors
+    /// The run has started before.
+    pub fn start(&mut self, start: Start, now: Timestamp) -> Result<(), Misuse> {
+        self.handle(Input::Start(Box::new(start)), now)
+    }
+}
