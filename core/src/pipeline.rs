@@ -96,14 +96,26 @@ impl Pipeline {
         conversation: &mut Conversation,
         listener: &mut dyn Listener,
     ) -> Result<(), StreamError> {
-        let Self { framer, decoder, order, frames } = self;
-        let mut receiver = Receiver { order, conversation, listener };
+        let Self {
+            framer,
+            decoder,
+            order,
+            frames,
+        } = self;
+        let mut receiver = Receiver {
+            order,
+            conversation,
+            listener,
+        };
         framer
             .receive(bytes, |frame| {
                 *frames += 1;
                 decoder.frame(frame, &mut receiver)
             })
-            .map_err(|source| StreamError { frame: self.frames, source })
+            .map_err(|source| StreamError {
+                frame: self.frames,
+                source,
+            })
     }
 
     /// The body has ended.
@@ -115,8 +127,17 @@ impl Pipeline {
         conversation: &mut Conversation,
         listener: &mut dyn Listener,
     ) -> Result<StreamEnd, StreamError> {
-        let Self { framer, decoder, order, frames } = self;
-        let mut receiver = Receiver { order, conversation, listener };
+        let Self {
+            framer,
+            decoder,
+            order,
+            frames,
+        } = self;
+        let mut receiver = Receiver {
+            order,
+            conversation,
+            listener,
+        };
         let last = framer.finish(|frame| {
             *frames += 1;
             decoder.frame(frame, &mut receiver)
@@ -124,11 +145,19 @@ impl Pipeline {
         match last {
             // The rest of a frame that was cut off: that the stream is truncated says it all.
             Err(DecodeError::Json { reason, .. }) => {
-                receiver.listener.warning(&format!("the body ended within a frame: {reason}"));
+                receiver
+                    .listener
+                    .warning(&format!("the body ended within a frame: {reason}"));
             }
-            other => other.map_err(|source| StreamError { frame: *frames, source })?,
+            other => other.map_err(|source| StreamError {
+                frame: *frames,
+                source,
+            })?,
         }
-        decoder.end(&mut receiver).map_err(|source| StreamError { frame: *frames, source })?;
+        decoder.end(&mut receiver).map_err(|source| StreamError {
+            frame: *frames,
+            source,
+        })?;
         Ok(match order.phase() {
             Phase::Finished => StreamEnd::Finished,
             Phase::Errored => StreamEnd::Errored,
@@ -159,7 +188,9 @@ impl Sink for Receiver<'_> {
     #[inline]
     fn event(&mut self, event: EventRef<'_>) -> Result<(), Violation> {
         self.order.check(event)?;
-        if let EventRef::Whole(Event::ToolCallResult(_) | Event::MessagesSnapshot(_) | Event::ActivitySnapshot(_)) = event
+        if let EventRef::Whole(
+            Event::ToolCallResult(_) | Event::MessagesSnapshot(_) | Event::ActivitySnapshot(_),
+        ) = event
         {
             self.listener.moving(self.conversation);
         }

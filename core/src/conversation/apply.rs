@@ -163,7 +163,7 @@ impl Conversation {
                 return self.append_text(&event.message_id, &event.delta);
             }
             Event::TextMessageEnd(event) => {
-                self.merge_message_metadata(&event.message_id, event.common.as_deref())
+                self.merge_message_metadata(&event.message_id, event.common.as_deref());
             }
             Event::ToolCallStart(event) => self.call_started(event),
             Event::ToolCallArgs(event) => {

@@ -1,7 +1,7 @@
 use super::completed::Completed;
 use super::config::RetryPolicy;
 use super::core::Core;
-use super::edges::{Edge, on};
+use super::edges::{Edge, StateKind, on};
 use super::effect::EffectId;
 use super::outcome::{Failure, Outcome};
 use super::output::RunEvent;
@@ -12,23 +12,16 @@ use crate::Timestamp;
 use std::time::Duration;
 
 /// A state from which a turn can be stopped: every one but [`Completed`].
-pub trait Active: State {
-    /// What must be put in order before the turn can stop here.
-    #[doc(hidden)]
-    fn tidy(core: &mut TidyCore<'_>);
-}
+pub trait Active: State + Edge<on::Cancel, Completed> {}
 
-/// Keeps [`Active`] from being implemented elsewhere.
-#[doc(hidden)]
-#[derive(Debug)]
-pub struct TidyCore<'a>(pub(super) &'a mut Core);
-
-impl<S: Active + Edge<on::Cancel, Completed>> Run<S> {
+impl<S: Active> Run<S> {
     /// The person stops the turn. It is over at once: what runs is told to stop, and whatever still comes is dropped.
     /// The history stays legal: every call has a result, which says that it was cancelled.
     pub fn cancel(mut self, now: Timestamp) -> Run<Completed> {
         self.core.tick(now);
-        S::tidy(&mut TidyCore(&mut self.core));
+        if S::KIND == StateKind::Streaming {
+            self.core.leave_stream();
+        }
         self.core.close(&Outcome::Cancelled);
         self.goto(on::Cancel, Completed::new(Outcome::Cancelled))
     }
@@ -36,7 +29,9 @@ impl<S: Active + Edge<on::Cancel, Completed>> Run<S> {
 
 impl<S: Active + Edge<on::Fail, Completed>> Run<S> {
     pub(super) fn fail(mut self, failure: Failure) -> Run<Completed> {
-        S::tidy(&mut TidyCore(&mut self.core));
+        if S::KIND == StateKind::Streaming {
+            self.core.leave_stream();
+        }
         let outcome = Outcome::Failed { failure };
         self.core.close(&outcome);
         self.goto(on::Fail, Completed::new(outcome))
@@ -58,9 +53,16 @@ pub(super) fn plan_retry(
     failure: Failure,
     retry_after: Option<Duration>,
 ) -> Result<Waiting, Failure> {
-    let RetryPolicy { attempts, max_retry_after, .. } = core.config.retry;
+    let RetryPolicy {
+        attempts,
+        max_retry_after,
+        ..
+    } = core.config.retry;
     let next = attempt + 1;
-    if !failure.is_transient() || next >= attempts || retry_after.is_some_and(|wait| wait > max_retry_after) {
+    if !failure.is_transient()
+        || next >= attempts
+        || retry_after.is_some_and(|wait| wait > max_retry_after)
+    {
         return Err(failure);
     }
     let backoff = core.config.retry.delay(&core.turn, core.hop, next);

@@ -71,7 +71,11 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { max_tool_rounds: 10, at_tool_limit: ToolLimitPolicy::default(), frames: FrameLimits::default() }
+        Self {
+            max_tool_rounds: 10,
+            at_tool_limit: ToolLimitPolicy::default(),
+            frames: FrameLimits::default(),
+        }
     }
 }
 
@@ -120,9 +124,12 @@ impl Default for RetryPolicy {
 impl RetryPolicy {
     /// The pause before try `attempt` (1 is the second try) of `hop`.
     pub(super) fn delay(&self, turn: &str, hop: u32, attempt: u32) -> Duration {
-        let doubled = self.first_delay.saturating_mul(1 << attempt.saturating_sub(1).min(20));
+        let doubled = self
+            .first_delay
+            .saturating_mul(1 << attempt.saturating_sub(1).min(20));
         let pause = doubled.min(self.max_delay).as_secs_f64();
-        let mut state = self.seed ^ fnv1a(turn.as_bytes()) ^ (u64::from(hop) << 32) ^ u64::from(attempt);
+        let mut state =
+            self.seed ^ fnv1a(turn.as_bytes()) ^ (u64::from(hop) << 32) ^ u64::from(attempt);
         // SplitMix64: one step is enough to spread the bits.
         state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
         state = (state ^ (state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -135,7 +142,9 @@ impl RetryPolicy {
 
 /// The 64-bit FNV-1a hash: small, and the same on every machine.
 pub(super) fn fnv1a(bytes: &[u8]) -> u64 {
-    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3))
+    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+        (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
+    })
 }
 
 /// How long things may take; `None` is without end.
@@ -151,7 +160,11 @@ pub struct Timeouts {
 
 impl Default for Timeouts {
     fn default() -> Self {
-        Self { silence: Some(Duration::from_secs(120)), tool: Some(Duration::from_secs(300)), turn: None }
+        Self {
+            silence: Some(Duration::from_secs(120)),
+            tool: Some(Duration::from_secs(300)),
+            turn: None,
+        }
     }
 }
 

@@ -47,7 +47,10 @@ impl Core {
             config,
             conversation: history,
             turn: RunId::default(),
-            ids: HopIds { thread_id, run_id: RunId::default() },
+            ids: HopIds {
+                thread_id,
+                run_id: RunId::default(),
+            },
             parent_run_id: None,
             hop: 0,
             rounds: 0,
@@ -88,9 +91,13 @@ impl Core {
         match id {
             EffectId::Open { .. } => self.restart_silence(),
             EffectId::Tool(call) => {
-                let own = self.conversation.call(call).and_then(|call| self.config.tools.get(&call.name)?.timeout);
+                let own = self
+                    .conversation
+                    .call(call)
+                    .and_then(|call| self.config.tools.get(&call.name)?.timeout);
                 if let Some(timeout) = own.or(self.config.timeouts.tool) {
-                    self.timers.set(TimerKey::Tool(call), self.clock.after(timeout));
+                    self.timers
+                        .set(TimerKey::Tool(call), self.clock.after(timeout));
                 }
             }
             EffectId::CreateRun { .. } | EffectId::Approve(_) | EffectId::Persist { .. } => {}
@@ -100,7 +107,8 @@ impl Core {
     /// The model has just been heard of, or asked.
     pub(super) fn restart_silence(&mut self) {
         if let Some(silence) = self.config.timeouts.silence {
-            self.timers.set(TimerKey::Silence, self.clock.after(silence));
+            self.timers
+                .set(TimerKey::Silence, self.clock.after(silence));
         }
     }
 
@@ -135,8 +143,12 @@ impl Core {
 
     /// The host died: what had not begun is given out again, to the new host.
     pub(super) fn give_again(&mut self) {
-        let given: Vec<_> =
-            self.pending.iter().filter(|(_, stage)| *stage == Stage::Given).map(|(id, _)| id).collect();
+        let given: Vec<_> = self
+            .pending
+            .iter()
+            .filter(|(_, stage)| *stage == Stage::Given)
+            .map(|(id, _)| id)
+            .collect();
         for id in given {
             self.free(id);
         }
@@ -145,7 +157,11 @@ impl Core {
     /// The host died: the snapshot was stored in one transaction with the write that carried it, so that write, and
     /// any before it, is durable, and what it set free counts as given.
     pub(super) fn write_survived(&mut self) {
-        let write = self.pending.iter().map(|(id, _)| id).find(|id| matches!(id, EffectId::Persist { .. }));
+        let write = self
+            .pending
+            .iter()
+            .map(|(id, _)| id)
+            .find(|id| matches!(id, EffectId::Persist { .. }));
         if let Some(write) = write {
             self.pending.remove(write);
             self.recorder.stored();
@@ -176,8 +192,13 @@ impl Core {
         self.emit(EffectId::Open { hop, attempt: 0 });
     }
 
-    /// Adds up what a stream cost.
-    pub(super) fn count_usage(&mut self) {
+    /// A stream is over, however it ended: what it cost is counted, and what it said is recorded.
+    pub(super) fn leave_stream(&mut self) {
+        self.count_usage();
+        self.record_stream();
+    }
+
+    fn count_usage(&mut self) {
         for usage in &self.conversation.summary().usage {
             let total = &mut self.usage;
             for (sum, count) in [
@@ -186,7 +207,10 @@ impl Core {
                 (&mut total.total_tokens, usage.total_tokens),
                 (&mut total.reasoning_tokens, usage.reasoning_tokens),
                 (&mut total.cached_input_tokens, usage.cached_input_tokens),
-                (&mut total.cache_write_input_tokens, usage.cache_write_input_tokens),
+                (
+                    &mut total.cache_write_input_tokens,
+                    usage.cache_write_input_tokens,
+                ),
             ] {
                 if let Some(count) = count {
                     *sum = Some(sum.unwrap_or(0).saturating_add(count));
@@ -201,9 +225,15 @@ impl Core {
             return;
         }
         for id in ids {
-            let message = self.conversation.messages().iter().rfind(|message| *message.id() == id);
+            let message = self
+                .conversation
+                .messages()
+                .iter()
+                .rfind(|message| *message.id() == id);
             let (text, is_reasoning) = match message {
-                Some(Message::Assistant(message)) => (message.content.as_deref().unwrap_or_default(), false),
+                Some(Message::Assistant(message)) => {
+                    (message.content.as_deref().unwrap_or_default(), false)
+                }
                 Some(Message::Reasoning(message)) => (message.content.as_str(), true),
                 _ => continue,
             };
@@ -211,9 +241,15 @@ impl Core {
             let text = text.get(from..).unwrap_or_default().to_owned();
             if !text.is_empty() {
                 let content = if is_reasoning {
-                    BlockContent::Reasoning { message_id: id, text }
+                    BlockContent::Reasoning {
+                        message_id: id,
+                        text,
+                    }
                 } else {
-                    BlockContent::Text { message_id: id, text }
+                    BlockContent::Text {
+                        message_id: id,
+                        text,
+                    }
                 };
                 self.recorder.record(self.hop, content);
             }
@@ -221,16 +257,24 @@ impl Core {
     }
 
     /// Records what the hop's stream left unrecorded: text that never ended, and the calls.
-    pub(super) fn record_stream(&mut self) {
+    fn record_stream(&mut self) {
         if !self.recorder.is_on() {
             return;
         }
         let messages = self.conversation.messages();
-        let start = messages.iter().rposition(|message| matches!(message, Message::User(_) | Message::Tool(_)));
-        let ids: Vec<_> = messages[start.map_or(0, |at| at + 1)..].iter().map(|message| message.id().clone()).collect();
+        let start = messages
+            .iter()
+            .rposition(|message| matches!(message, Message::User(_) | Message::Tool(_)));
+        let ids: Vec<_> = messages[start.map_or(0, |at| at + 1)..]
+            .iter()
+            .map(|message| message.id().clone())
+            .collect();
         self.record_messages(ids);
         for call in self.conversation.calls() {
-            let arguments = self.conversation.tool_call(call).map(|call| call.function.arguments.clone());
+            let arguments = self
+                .conversation
+                .tool_call(call)
+                .map(|call| call.function.arguments.clone());
             let content = BlockContent::ToolUse {
                 call: call.key,
                 tool_call_id: call.id.clone(),
@@ -244,17 +288,25 @@ impl Core {
     /// Everything that a turn's end ends, whatever the end is.
     pub(super) fn close(&mut self, outcome: &Outcome) {
         let (kind, reason) = match outcome {
-            Outcome::Cancelled => (ToolFailureKind::Cancelled, "the call was cancelled".to_owned()),
-            Outcome::MaxToolRounds | Outcome::Failed { failure: Failure::TooManyToolRounds { .. } } => {
-                (ToolFailureKind::LimitReached, self.limit_message())
-            }
-            Outcome::Success | Outcome::Truncated | Outcome::Failed { .. } => {
-                (ToolFailureKind::Cancelled, "the call was not run: the answer that asked for it broke off".to_owned())
-            }
+            Outcome::Cancelled => (
+                ToolFailureKind::Cancelled,
+                "the call was cancelled".to_owned(),
+            ),
+            Outcome::MaxToolRounds
+            | Outcome::Failed {
+                failure: Failure::TooManyToolRounds { .. },
+            } => (ToolFailureKind::LimitReached, self.limit_message()),
+            Outcome::Success | Outcome::Truncated | Outcome::Failed { .. } => (
+                ToolFailureKind::Cancelled,
+                "the call was not run: the answer that asked for it broke off".to_owned(),
+            ),
         };
         self.timers.stop_all();
         let open: Vec<_> = self.pending.iter().map(|(id, _)| id).collect();
-        for id in open.into_iter().filter(|id| !matches!(id, EffectId::Persist { .. })) {
+        for id in open
+            .into_iter()
+            .filter(|id| !matches!(id, EffectId::Persist { .. }))
+        {
             self.withdraw(id);
         }
         self.abandon_calls(kind, &reason);
@@ -269,7 +321,10 @@ impl Core {
     }
 
     pub(super) fn limit_message(&self) -> String {
-        format!("the call was not run: the turn has had its {} rounds of tools", self.config.limits.max_tool_rounds)
+        format!(
+            "the call was not run: the turn has had its {} rounds of tools",
+            self.config.limits.max_tool_rounds
+        )
     }
 
     /// Takes the next output.
@@ -326,9 +381,15 @@ impl Core {
                 thread_id: self.ids.thread_id.clone(),
                 parent_run_id: self.parent_run_id.clone().unwrap_or_default(),
             },
-            EffectId::Open { .. } => Effect::OpenStream { request: self.request() },
-            EffectId::Approve(call) => Effect::AskApproval { invocation: self.invocation(call)? },
-            EffectId::Tool(call) => Effect::RunTool { invocation: self.invocation(call)? },
+            EffectId::Open { .. } => Effect::OpenStream {
+                request: self.request(),
+            },
+            EffectId::Approve(call) => Effect::AskApproval {
+                invocation: self.invocation(call)?,
+            },
+            EffectId::Tool(call) => Effect::RunTool {
+                invocation: self.invocation(call)?,
+            },
             EffectId::Persist { .. } => return None,
         })
     }
@@ -342,7 +403,11 @@ impl Core {
             parent_run_id: self.parent_run_id.as_ref(),
             instructions: config.instructions.as_deref(),
             messages: self.conversation.messages(),
-            tools: if self.tools_withheld { &[] } else { config.tools.definitions() },
+            tools: if self.tools_withheld {
+                &[]
+            } else {
+                config.tools.definitions()
+            },
             state: self.conversation.state(),
             settings: &config.settings,
             resume: &self.resume,

@@ -42,15 +42,18 @@ pub struct EdgeRow {
 }
 
 /// Says that a run may go from `Self` to `To` when `On` happens.
-pub(super) trait Edge<On, To> {}
+#[allow(unreachable_pub)]
+pub trait Edge<On, To> {}
 
 /// What can happen to a run.
-pub(super) mod on {
+#[allow(unreachable_pub)]
+pub mod on {
     macro_rules! triggers {
         ($($name:ident)*) => {
             $(
+                #[doc = concat!("`", stringify!($name), "`")]
                 #[derive(Clone, Copy, Debug)]
-                pub(in crate::run) struct $name;
+                pub struct $name;
             )*
         };
     }

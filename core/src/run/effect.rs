@@ -61,11 +61,24 @@ impl FromStr for EffectId {
             let mut number = || parts.next()?.parse::<u64>().ok();
             let small = |number: Option<u64>| number.and_then(|number| u32::try_from(number).ok());
             let id = match kind {
-                "create_run" => Self::CreateRun { hop: small(number())? },
-                "open" => Self::Open { hop: small(number())?, attempt: small(number())? },
-                "approve" => Self::Approve(CallKey { hop: small(number())?, index: small(number())? }),
-                "tool" => Self::Tool(CallKey { hop: small(number())?, index: small(number())? }),
-                "persist" => Self::Persist { sequence: number()? },
+                "create_run" => Self::CreateRun {
+                    hop: small(number())?,
+                },
+                "open" => Self::Open {
+                    hop: small(number())?,
+                    attempt: small(number())?,
+                },
+                "approve" => Self::Approve(CallKey {
+                    hop: small(number())?,
+                    index: small(number())?,
+                }),
+                "tool" => Self::Tool(CallKey {
+                    hop: small(number())?,
+                    index: small(number())?,
+                }),
+                "persist" => Self::Persist {
+                    sequence: number()?,
+                },
                 _ => return None,
             };
             parts.next().is_none().then_some(id)

@@ -1,4 +1,4 @@
-use super::active::{Active, TidyCore};
+use super::active::Active;
 use super::edges::on;
 use super::effect::Decision;
 use super::opening::Opening;
@@ -12,9 +12,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Serialize, Deserialize)]
 pub struct ExecutingTools {}
 
-impl Active for ExecutingTools {
-    fn tidy(_core: &mut TidyCore<'_>) {}
-}
+impl Active for ExecutingTools {}
 
 next! {
     /// What the end of a call leads to.
@@ -45,7 +43,10 @@ impl Run<ExecutingTools> {
     pub(super) fn tool_timed_out(mut self, call: CallKey) -> Settled {
         self.core.withdraw(super::EffectId::Tool(call));
         let message = "the tool took too long and was stopped";
-        self.core.finish_call(call, Err(ToolFailure::new(ToolFailureKind::TimedOut, message)));
+        self.core.finish_call(
+            call,
+            Err(ToolFailure::new(ToolFailureKind::TimedOut, message)),
+        );
         self.settled()
     }
 

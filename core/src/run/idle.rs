@@ -1,4 +1,4 @@
-use super::active::{Active, TidyCore};
+use super::active::Active;
 use super::config::RunConfig;
 use super::core::Core;
 use super::edges::on;
@@ -31,18 +31,23 @@ impl Start {
     /// A turn that begins with a message.
     #[must_use]
     pub fn new(run_id: impl Into<RunId>, message: Message) -> Self {
-        Self { run_id: run_id.into(), message: Some(message), resume: Vec::new() }
+        Self {
+            run_id: run_id.into(),
+            message: Some(message),
+            resume: Vec::new(),
+        }
     }
 }
 
-impl Active for Idle {
-    fn tidy(_core: &mut TidyCore<'_>) {}
-}
+impl Active for Idle {}
 
 impl Run<Idle> {
     /// A run that is ready to start, on a conversation as it stands.
     pub fn new(config: Arc<RunConfig>, thread_id: ThreadId, history: Conversation) -> Self {
-        Self { core: Box::new(Core::new(config, thread_id, history)), state: Idle {} }
+        Self {
+            core: Box::new(Core::new(config, thread_id, history)),
+            state: Idle {},
+        }
     }
 
     /// Starts the turn: the first request goes out.
@@ -56,7 +61,10 @@ impl Run<Idle> {
             core.conversation.push(message);
         }
         let thread_id = core.ids.thread_id.clone();
-        core.event(RunEvent::Started { thread_id, run_id: start.run_id });
+        core.event(RunEvent::Started {
+            thread_id,
+            run_id: start.run_id,
+        });
         core.restart_turn_clock();
         core.begin_hop(0);
         self.goto(on::Start, Opening::new(0))

@@ -149,7 +149,9 @@ impl Input<'_> {
     /// Whether `effect` is of the kind that this input answers.
     pub(super) fn fits(&self, effect: EffectId) -> bool {
         match self {
-            Self::RunCreated { .. } | Self::RunNotCreated { .. } => matches!(effect, EffectId::CreateRun { .. }),
+            Self::RunCreated { .. } | Self::RunNotCreated { .. } => {
+                matches!(effect, EffectId::CreateRun { .. })
+            }
             Self::Opened { .. }
             | Self::Refused { .. }
             | Self::ConnectionFailed { .. }
@@ -158,14 +160,19 @@ impl Input<'_> {
             | Self::Lost { .. } => matches!(effect, EffectId::Open { .. }),
             Self::ToolFinished { .. } => matches!(effect, EffectId::Tool(_)),
             Self::Decided { .. } => matches!(effect, EffectId::Approve(_)),
-            Self::Persisted { .. } | Self::PersistFailed { .. } => matches!(effect, EffectId::Persist { .. }),
+            Self::Persisted { .. } | Self::PersistFailed { .. } => {
+                matches!(effect, EffectId::Persist { .. })
+            }
             Self::Start(_) | Self::Resume(_) | Self::Cancel | Self::Timeout => true,
         }
     }
 
     /// Whether the input belongs to a stream that has been opened.
     pub(super) fn is_of_open_stream(&self) -> bool {
-        matches!(self, Self::Received { .. } | Self::Ended { .. } | Self::Lost { .. })
+        matches!(
+            self,
+            Self::Received { .. } | Self::Ended { .. } | Self::Lost { .. }
+        )
     }
 }
 

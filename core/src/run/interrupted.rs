@@ -1,4 +1,4 @@
-use super::active::{Active, TidyCore};
+use super::active::Active;
 use super::completed::Completed;
 use super::edges::on;
 use super::executing_tools::ExecutingTools;
@@ -21,9 +21,7 @@ impl Interrupted {
     }
 }
 
-impl Active for Interrupted {
-    fn tidy(_core: &mut TidyCore<'_>) {}
-}
+impl Active for Interrupted {}
 
 next! {
     /// What the person's answers lead to.
@@ -63,7 +61,11 @@ impl Run<Interrupted> {
     ///
     /// # Errors
     /// The answers do not fit the questions; the run comes back as it was.
-    pub fn resume(mut self, answers: Vec<ResumeEntry>, now: Timestamp) -> Result<Resumed, (Self, ResumeError)> {
+    pub fn resume(
+        mut self,
+        answers: Vec<ResumeEntry>,
+        now: Timestamp,
+    ) -> Result<Resumed, (Self, ResumeError)> {
         if let Err(error) = self.fits(&answers) {
             return Err((self, error));
         }
@@ -88,14 +90,26 @@ impl Run<Interrupted> {
     fn fits(&self, answers: &[ResumeEntry]) -> Result<(), ResumeError> {
         for (index, answer) in answers.iter().enumerate() {
             let id = &answer.interrupt_id;
-            if !self.state.interrupts.iter().any(|interrupt| interrupt.id == *id) {
+            if !self
+                .state
+                .interrupts
+                .iter()
+                .any(|interrupt| interrupt.id == *id)
+            {
                 return Err(ResumeError::Unknown(id.clone()));
             }
-            if answers[..index].iter().any(|earlier| earlier.interrupt_id == *id) {
+            if answers[..index]
+                .iter()
+                .any(|earlier| earlier.interrupt_id == *id)
+            {
                 return Err(ResumeError::Twice(id.clone()));
             }
         }
-        let open = |interrupt: &&Interrupt| !answers.iter().any(|answer| answer.interrupt_id == interrupt.id);
+        let open = |interrupt: &&Interrupt| {
+            !answers
+                .iter()
+                .any(|answer| answer.interrupt_id == interrupt.id)
+        };
         match self.state.interrupts.iter().find(open) {
             Some(interrupt) => Err(ResumeError::Unanswered(interrupt.id.clone())),
             None => Ok(()),

@@ -9,7 +9,10 @@ use super::snapshot::{self, SnapshotError};
 use super::streaming::Flow;
 use super::timer::TimerKey;
 use super::typed::{Run, State};
-use super::{Active, Completed, Deadline, ExecutingTools, Failure, Idle, Interrupted, Opening, Streaming, Waiting};
+use super::{
+    Active, Completed, Deadline, ExecutingTools, Failure, Idle, Interrupted, Opening, Streaming,
+    Waiting,
+};
 use super::{RunConfig, edges};
 use crate::conversation::Conversation;
 use crate::event::{Interrupt, TokenUsage};
@@ -182,14 +185,17 @@ fn wrong<S: State>(run: Run<S>, input: &Input<'_>) -> Step
 where
     AnyRun: From<Run<S>>,
 {
-    let misuse = Misuse::WrongState { state: S::KIND, input: input.name() };
+    let misuse = Misuse::WrongState {
+        state: S::KIND,
+        input: input.name(),
+    };
     Step(run.into(), Err(misuse))
 }
 
 /// The inputs that every state but `Completed` takes.
-fn step_active<S: Active>(mut run: Run<S>, input: Input<'_>, now: Timestamp) -> Step
+fn step_active<S>(mut run: Run<S>, input: Input<'_>, now: Timestamp) -> Step
 where
-    S: edges::Edge<edges::on::Cancel, Completed> + edges::Edge<edges::on::Fail, Completed>,
+    S: Active + edges::Edge<edges::on::Fail, Completed>,
     AnyRun: From<Run<S>>,
 {
     match input {
@@ -213,13 +219,17 @@ where
 }
 
 /// The timer that every active state has.
-fn fire_active<S: Active>(run: Run<S>, timer: TimerKey) -> Step
+fn fire_active<S>(run: Run<S>, timer: TimerKey) -> Step
 where
-    S: edges::Edge<edges::on::Fail, Completed>,
+    S: Active + edges::Edge<edges::on::Fail, Completed>,
     AnyRun: From<Run<S>>,
 {
     match timer {
-        TimerKey::Turn => run.fail(Failure::TimedOut { deadline: Deadline::Turn }).into(),
+        TimerKey::Turn => run
+            .fail(Failure::TimedOut {
+                deadline: Deadline::Turn,
+            })
+            .into(),
         TimerKey::Silence | TimerKey::Retry | TimerKey::Tool(_) => run.into(),
     }
 }
@@ -311,15 +321,22 @@ impl Node for Run<Streaming> {
 
     fn revive(mut self, now: Timestamp) -> AnyRun {
         self.core.give_again();
-        self.lost("the host stopped while the answer came".to_owned(), now).into()
+        self.lost("the host stopped while the answer came".to_owned(), now)
+            .into()
     }
 }
 
 impl Node for Run<ExecutingTools> {
     fn step(self, input: Input<'_>, now: Timestamp) -> Step {
         match input {
-            Input::ToolFinished { effect: EffectId::Tool(call), result } => self.tool_finished(call, result, now).into(),
-            Input::Decided { effect: EffectId::Approve(call), decision } => self.decided(call, decision, now).into(),
+            Input::ToolFinished {
+                effect: EffectId::Tool(call),
+                result,
+            } => self.tool_finished(call, result, now).into(),
+            Input::Decided {
+                effect: EffectId::Approve(call),
+                decision,
+            } => self.decided(call, decision, now).into(),
             input => step_active(self, input, now),
         }
     }
@@ -342,9 +359,19 @@ impl Node for Run<ExecutingTools> {
             })
             .collect();
         for call in begun {
-            let name = core.conversation.call(call).map(|call| call.name.clone()).unwrap_or_default();
-            if !core.config.tools.get(&name).is_some_and(|tool| tool.idempotent) {
-                let message = "the app stopped while the tool ran: whether it did its work is not known";
+            let name = core
+                .conversation
+                .call(call)
+                .map(|call| call.name.clone())
+                .unwrap_or_default();
+            if !core
+                .config
+                .tools
+                .get(&name)
+                .is_some_and(|tool| tool.idempotent)
+            {
+                let message =
+                    "the app stopped while the tool ran: whether it did its work is not known";
                 let failure = ToolFailure::new(ToolFailureKind::OutcomeUnknown, message);
                 core.finish_call(call, Err(failure));
             }
@@ -412,7 +439,9 @@ impl RunMachine {
     /// A run that is ready to start, on a conversation as it stands.
     #[must_use]
     pub fn new(config: Arc<RunConfig>, thread_id: ThreadId, history: Conversation) -> Self {
-        Self { run: Run::new(config, thread_id, history).into() }
+        Self {
+            run: Run::new(config, thread_id, history).into(),
+        }
     }
 
     /// A stored run on the same host, which was suspended and goes on: what the host was given, it still has. The host
@@ -421,7 +450,9 @@ impl RunMachine {
     /// # Errors
     /// The text is no snapshot, one of a later version, or one of a run of another dialect.
     pub fn restore(snapshot: &str, config: Arc<RunConfig>) -> Result<Self, SnapshotError> {
-        Ok(Self { run: snapshot::read(snapshot, config)? })
+        Ok(Self {
+            run: snapshot::read(snapshot, config)?,
+        })
     }
 
     /// A stored run whose host died. A request that had shown nothing goes out again; a stream that was open is lost;
@@ -430,13 +461,19 @@ impl RunMachine {
     ///
     /// # Errors
     /// As for [`restore`](Self::restore).
-    pub fn revive(snapshot: &str, config: Arc<RunConfig>, now: Timestamp) -> Result<Self, SnapshotError> {
+    pub fn revive(
+        snapshot: &str,
+        config: Arc<RunConfig>,
+        now: Timestamp,
+    ) -> Result<Self, SnapshotError> {
         let mut run = snapshot::read(snapshot, config)?;
         if let Some(core) = run.core_mut() {
             core.tick(now);
             core.write_survived();
         }
-        Ok(Self { run: run.revive(now) })
+        Ok(Self {
+            run: run.revive(now),
+        })
     }
 
     /// Takes one input.
@@ -446,13 +483,24 @@ impl RunMachine {
     pub fn handle(&mut self, input: Input<'_>, now: Timestamp) -> Result<(), Misuse> {
         if let Some(effect) = input.effect() {
             if !input.fits(effect) {
-                return Err(Misuse::WrongEffect { input: input.name(), effect });
+                return Err(Misuse::WrongEffect {
+                    input: input.name(),
+                    effect,
+                });
             }
             let core = self.run.core_mut().ok_or(Misuse::Broken)?;
-            debug_assert!(core.outbox.is_empty(), "take all outputs before the next input");
+            debug_assert!(
+                core.outbox.is_empty(),
+                "take all outputs before the next input"
+            );
             match (core.pending.stage(effect), input.is_of_open_stream()) {
                 (Some(Stage::Live), true) | (Some(Stage::Given), false) => {}
-                (Some(Stage::Given), true) => return Err(Misuse::NotOpened { input: input.name(), effect }),
+                (Some(Stage::Given), true) => {
+                    return Err(Misuse::NotOpened {
+                        input: input.name(),
+                        effect,
+                    });
+                }
                 _ => {
                     tracing::debug!(target: "stepwell", %effect, input = input.name(), "late answer dropped");
                     core.event(RunEvent::AnswerDropped { effect });
@@ -481,7 +529,9 @@ impl RunMachine {
         loop {
             let core = self.run.core_mut().ok_or(Misuse::Broken)?;
             core.tick(now);
-            let Some(timer) = core.timers.take_due(now) else { return Ok(()) };
+            let Some(timer) = core.timers.take_due(now) else {
+                return Ok(());
+            };
             self.replace(|run| run.fire(timer, now))?;
         }
     }
@@ -537,7 +587,8 @@ impl RunMachine {
     /// The conversation as it stands. Empty if an earlier call panicked.
     #[must_use]
     pub fn conversation(&self) -> &Conversation {
-        static NONE: std::sync::LazyLock<Conversation> = std::sync::LazyLock::new(Conversation::default);
+        static NONE: std::sync::LazyLock<Conversation> =
+            std::sync::LazyLock::new(Conversation::default);
         self.run.core().map_or(&*NONE, |core| &core.conversation)
     }
 
@@ -562,7 +613,10 @@ impl RunMachine {
     /// What the turn has cost so far, over all its hops.
     #[must_use]
     pub fn usage(&self) -> TokenUsage {
-        self.run.core().map(|core| core.usage.clone()).unwrap_or_default()
+        self.run
+            .core()
+            .map(|core| core.usage.clone())
+            .unwrap_or_default()
     }
 
     /// The run as text, to be stored; see [`Run::snapshot`].

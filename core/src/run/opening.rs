@@ -1,4 +1,4 @@
-use super::active::{Active, TidyCore, plan_retry};
+use super::active::{Active, plan_retry};
 use super::completed::Completed;
 use super::edges::on;
 use super::effect::EffectId;
@@ -7,7 +7,6 @@ use super::output::RunEvent;
 use super::pending::Stage;
 use super::streaming::Streaming;
 use super::typed::{Run, next};
-use super::waiting::Waiting;
 use crate::dialect::ApiError;
 use crate::{RunId, Timestamp};
 use serde::{Deserialize, Serialize};
@@ -25,9 +24,7 @@ impl Opening {
     }
 }
 
-impl Active for Opening {
-    fn tidy(_core: &mut TidyCore<'_>) {}
-}
+impl Active for Opening {}
 
 /// An answer with a status other than 2xx.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -53,7 +50,10 @@ next! {
 impl Run<Opening> {
     /// The effect that this state waits for.
     pub(super) fn open_effect(&self) -> EffectId {
-        EffectId::Open { hop: self.core.hop, attempt: self.state.attempt }
+        EffectId::Open {
+            hop: self.core.hop,
+            attempt: self.state.attempt,
+        }
     }
 
     fn create_effect(&self) -> EffectId {
@@ -108,7 +108,12 @@ impl Run<Opening> {
 
     /// The model has not answered for too long.
     pub(super) fn silent(self) -> Refused {
-        self.try_again(Failure::TimedOut { deadline: Deadline::Silence }, None)
+        self.try_again(
+            Failure::TimedOut {
+                deadline: Deadline::Silence,
+            },
+            None,
+        )
     }
 
     fn try_again(mut self, failure: Failure, retry_after: Option<Duration>) -> Refused {

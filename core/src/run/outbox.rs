@@ -79,13 +79,27 @@ impl Outbox {
 }
 
 /// The event for a range of an item.
-pub(super) fn delta_event(conversation: &Conversation, item: Item, from: usize, to: usize) -> Option<Event> {
+pub(super) fn delta_event(
+    conversation: &Conversation,
+    item: Item,
+    from: usize,
+    to: usize,
+) -> Option<Event> {
     let (id, content) = conversation.item(item)?;
     let delta = content.get(from..to)?;
     let event = match item {
-        Item::Text(_) => EventRef::TextMessageContent { message_id: id, delta },
-        Item::Reasoning(_) => EventRef::ReasoningMessageContent { message_id: id, delta },
-        Item::Arguments(..) => EventRef::ToolCallArgs { tool_call_id: id, delta },
+        Item::Text(_) => EventRef::TextMessageContent {
+            message_id: id,
+            delta,
+        },
+        Item::Reasoning(_) => EventRef::ReasoningMessageContent {
+            message_id: id,
+            delta,
+        },
+        Item::Arguments(..) => EventRef::ToolCallArgs {
+            tool_call_id: id,
+            delta,
+        },
     };
     Some(event.to_event())
 }
@@ -97,12 +111,18 @@ impl Listener for Outbox {
             (_, Applied::Ignored(_)) => {}
             (EventRef::Whole(event), _) => {
                 if let Event::TextMessageEnd(crate::event::TextMessageEnd { message_id, .. })
-                | Event::ReasoningMessageEnd(crate::event::ReasoningMessageEnd { message_id, .. }) = event
+                | Event::ReasoningMessageEnd(crate::event::ReasoningMessageEnd {
+                    message_id,
+                    ..
+                }) = event
                 {
                     self.finished.push(message_id.clone());
                 }
                 // A turn's hops are not the turn: their beginnings and ends are the machine's business.
-                if !matches!(event, Event::RunStarted(_) | Event::RunFinished(_) | Event::RunError(_)) {
+                if !matches!(
+                    event,
+                    Event::RunStarted(_) | Event::RunFinished(_) | Event::RunError(_)
+                ) {
                     self.event(RunEvent::AgUi(event.clone()));
                 }
             }
@@ -116,7 +136,12 @@ impl Listener for Outbox {
     }
 
     fn moving(&mut self, conversation: &Conversation) {
-        if self.mergeable.is_empty() && !self.entries.iter().any(|entry| matches!(entry, Entry::Delta { .. })) {
+        if self.mergeable.is_empty()
+            && !self
+                .entries
+                .iter()
+                .any(|entry| matches!(entry, Entry::Delta { .. }))
+        {
             return;
         }
         for entry in &mut self.entries {
@@ -131,6 +156,8 @@ impl Listener for Outbox {
 
     fn warning(&mut self, message: &str) {
         tracing::warn!(target: "stepwell", "the stream is odd: {message}");
-        self.event(RunEvent::Warning { message: message.to_owned() });
+        self.event(RunEvent::Warning {
+            message: message.to_owned(),
+        });
     }
 }

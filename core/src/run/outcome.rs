@@ -28,7 +28,7 @@ pub enum Outcome {
 #[non_exhaustive]
 pub enum Failure {
     /// The provider answered with an HTTP error.
-    #[error(transparent)]
+    #[error("{error}")]
     Api {
         /// The error.
         #[source]
@@ -105,7 +105,10 @@ impl Failure {
     pub fn is_transient(&self) -> bool {
         match self {
             Self::Api { error } => error.is_transient(),
-            Self::Connection { .. } | Self::TimedOut { deadline: Deadline::Silence } => true,
+            Self::Connection { .. }
+            | Self::TimedOut {
+                deadline: Deadline::Silence,
+            } => true,
             _ => false,
         }
     }

@@ -100,7 +100,10 @@ impl Recorder {
             Durability::None => None,
             Durability::Blocks { attempts } => Some(attempts.max(1)),
         };
-        Self { attempts, ..Self::default() }
+        Self {
+            attempts,
+            ..Self::default()
+        }
     }
 
     pub(super) fn is_on(&self) -> bool {
@@ -118,7 +121,11 @@ impl Recorder {
 
     pub(super) fn record(&mut self, hop: u32, content: BlockContent) {
         if self.is_on() {
-            self.queued.push(Block { sequence: self.next, hop, content });
+            self.queued.push(Block {
+                sequence: self.next,
+                hop,
+                content,
+            });
             self.next += 1;
         }
     }
@@ -126,7 +133,7 @@ impl Recorder {
     /// How much of `message` is recorded; from now on `length` is.
     pub(super) fn advance(&mut self, message: &MessageId, length: usize) -> usize {
         match self.recorded.iter_mut().find(|entry| entry.0 == *message) {
-            Some(entry) => std::mem::replace(&mut entry.1, length.max(entry.1)),
+            Some((_, recorded)) => std::mem::replace(recorded, length),
             None => {
                 self.recorded.push((message.clone(), length));
                 0
@@ -148,7 +155,10 @@ impl Recorder {
         if !self.in_flight.is_empty() || (self.queued.is_empty() && !self.closing) {
             return None;
         }
-        let sequence = self.queued.first().map_or(self.next, |block| block.sequence);
+        let sequence = self
+            .queued
+            .first()
+            .map_or(self.next, |block| block.sequence);
         self.in_flight = std::mem::take(&mut self.queued);
         self.closing = false;
         Some(EffectId::Persist { sequence })
@@ -167,6 +177,7 @@ impl Recorder {
     /// A write failed. Whether it is to be tried again.
     pub(super) fn not_stored(&mut self) -> bool {
         self.failures += 1;
-        self.attempts.is_some_and(|attempts| self.failures < attempts)
+        self.attempts
+            .is_some_and(|attempts| self.failures < attempts)
     }
 }

@@ -20,13 +20,17 @@ pub enum SnapshotError {
     #[error("this is no snapshot of a run: {0}")]
     Malformed(String),
     /// It was made by a later version.
-    #[error("the snapshot is of version {found}, and this is a program for versions up to {VERSION}: update it")]
+    #[error(
+        "the snapshot is of version {found}, and this is a program for versions up to {VERSION}: update it"
+    )]
     TooNew {
         /// The snapshot's version.
         found: u64,
     },
     /// The configuration is for another wire format than the run in the snapshot.
-    #[error("the snapshot is of a run that speaks {found}, and the configuration says {configured}")]
+    #[error(
+        "the snapshot is of a run that speaks {found}, and the configuration says {configured}"
+    )]
     OtherDialect {
         /// The run's dialect.
         found: String,
@@ -88,7 +92,10 @@ pub(super) fn read(snapshot: &str, config: Arc<RunConfig>) -> Result<AnyRun, Sna
     let head = upgraded(head)?;
     let configured = config.endpoint.dialect.name();
     if head.dialect != configured {
-        return Err(SnapshotError::OtherDialect { found: head.dialect, configured });
+        return Err(SnapshotError::OtherDialect {
+            found: head.dialect,
+            configured,
+        });
     }
     let tools_changed = head.tools != tools_digest(&config);
 

@@ -1,4 +1,4 @@
-use super::active::{Active, TidyCore, plan_retry};
+use super::active::{Active, plan_retry};
 use super::completed::Completed;
 use super::core::Core;
 use super::edges::on;
@@ -11,7 +11,6 @@ use super::output::RunEvent;
 use super::timer::TimerKey;
 use super::tools::Next;
 use super::typed::{Run, next};
-use super::waiting::Waiting;
 use crate::Timestamp;
 use crate::dialect::ApiError;
 use crate::event::{Phase, RunOutcome};
@@ -29,9 +28,12 @@ pub struct Streaming {
 
 #[derive(Debug, Serialize, Deserialize)]
 enum Body {
-    Stream(Pipeline),
+    Stream(Box<Pipeline>),
     /// The answer's media type says that it is no stream: its beginning is kept for the error.
-    Unexpected { content_type: String, beginning: Vec<u8> },
+    Unexpected {
+        content_type: String,
+        beginning: Vec<u8>,
+    },
 }
 
 /// As much of an unexpected body as is kept, in bytes.
@@ -90,28 +92,45 @@ impl From<Ended> for Lost {
 
 impl Streaming {
     pub(super) fn new(core: &Core, attempt: u32, content_type: Option<&str>) -> Self {
-        let media_type = content_type.unwrap_or_default().split(';').next().unwrap_or_default().trim();
-        let body = if matches!(media_type.to_ascii_lowercase().as_str(), "text/html" | "application/json") {
-            Body::Unexpected { content_type: media_type.to_owned(), beginning: Vec::new() }
+        let media_type = content_type
+            .unwrap_or_default()
+            .split(';')
+            .next()
+            .unwrap_or_default()
+            .trim();
+        let body = if matches!(
+            media_type.to_ascii_lowercase().as_str(),
+            "text/html" | "application/json"
+        ) {
+            Body::Unexpected {
+                content_type: media_type.to_owned(),
+                beginning: Vec::new(),
+            }
         } else {
             let config = &core.config;
-            Body::Stream(Pipeline::new(config.endpoint.dialect, core.ids.clone(), config.limits.frames))
+            Body::Stream(Pipeline::new(
+                config.endpoint.dialect,
+                core.ids.clone(),
+                config.limits.frames,
+            ))
         };
-        Self { attempt, body, fault: None }
+        Self {
+            attempt,
+            body,
+            fault: None,
+        }
     }
 }
 
-impl Active for Streaming {
-    fn tidy(core: &mut TidyCore<'_>) {
-        core.0.count_usage();
-        core.0.record_stream();
-    }
-}
+impl Active for Streaming {}
 
 impl Run<Streaming> {
     /// The effect under which the stream's inputs come.
     pub(super) fn open_effect(&self) -> EffectId {
-        EffectId::Open { hop: self.core.hop, attempt: self.state.attempt }
+        EffectId::Open {
+            hop: self.core.hop,
+            attempt: self.state.attempt,
+        }
     }
 
     /// Takes bytes of the body, of any number and cut anywhere.
@@ -136,10 +155,16 @@ impl Run<Streaming> {
                     core.record_messages(finished);
                 }
                 if let Err(error) = received {
-                    state.fault = Some(Failure::Stream { message: error.to_string() });
+                    state.fault = Some(Failure::Stream {
+                        message: error.to_string(),
+                    });
                     return Flow::Over;
                 }
-                if phase == Phase::Errored { Flow::Over } else { Flow::Open }
+                if phase == Phase::Errored {
+                    Flow::Over
+                } else {
+                    Flow::Open
+                }
             }
         }
     }
@@ -154,13 +179,20 @@ impl Run<Streaming> {
         let core = &mut *self.core;
         let ended = match &mut self.state.body {
             Body::Stream(pipeline) => pipeline.end(&mut core.conversation, &mut core.outbox),
-            Body::Unexpected { content_type, beginning } => {
+            Body::Unexpected {
+                content_type,
+                beginning,
+            } => {
                 let failure = unexpected(content_type, beginning);
                 return self.fail(failure).into();
             }
         };
         match ended {
-            Err(error) => self.fail(Failure::Stream { message: error.to_string() }).into(),
+            Err(error) => self
+                .fail(Failure::Stream {
+                    message: error.to_string(),
+                })
+                .into(),
             Ok(StreamEnd::Truncated) => self.finish(Outcome::Truncated).into(),
             Ok(StreamEnd::Errored) => {
                 let error = self.core.conversation.summary().failure.clone();
@@ -182,7 +214,9 @@ impl Run<Streaming> {
 
     /// The model has been silent for too long.
     pub(super) fn silent(self) -> Lost {
-        self.broken(Failure::TimedOut { deadline: Deadline::Silence })
+        self.broken(Failure::TimedOut {
+            deadline: Deadline::Silence,
+        })
     }
 
     fn broken(mut self, failure: Failure) -> Lost {
@@ -209,12 +243,15 @@ impl Run<Streaming> {
         match self.core.conversation.summary().outcome.clone() {
             Some(RunOutcome::Interrupt { interrupts }) => {
                 let core = &mut self.core;
-                core.count_usage();
-                core.record_stream();
+                core.leave_stream();
                 // The person's time is not the turn's.
                 core.timers.stop(TimerKey::Turn);
-                core.event(RunEvent::Interrupted { interrupts: interrupts.clone() });
-                return self.goto(on::Interrupt, Interrupted::new(interrupts)).into();
+                core.event(RunEvent::Interrupted {
+                    interrupts: interrupts.clone(),
+                });
+                return self
+                    .goto(on::Interrupt, Interrupted::new(interrupts))
+                    .into();
             }
             Some(RunOutcome::Cancelled) => return self.finish(Outcome::Cancelled).into(),
             _ => {}
@@ -223,8 +260,7 @@ impl Run<Streaming> {
         if !self.core.has_open_calls() {
             return self.finish(Outcome::Success).into();
         }
-        self.core.count_usage();
-        self.core.record_stream();
+        self.core.leave_stream();
         match self.core.begin_round() {
             Next::Execute => self.goto(on::Call, ExecutingTools {}).into(),
             Next::Open => self.goto(on::Continue, Opening::new(0)).into(),
@@ -236,7 +272,7 @@ impl Run<Streaming> {
     }
 
     fn finish(mut self, outcome: Outcome) -> Run<Completed> {
-        Streaming::tidy(&mut TidyCore(&mut self.core));
+        self.core.leave_stream();
         self.core.close(&outcome);
         self.goto(on::Finish, Completed::new(outcome))
     }
@@ -253,9 +289,12 @@ impl Core {
 /// The failure that an answer that is no stream stands for.
 fn unexpected(content_type: &str, beginning: &[u8]) -> Failure {
     if content_type.eq_ignore_ascii_case("application/json")
-        && serde_json::from_slice::<serde_json::Value>(beginning).is_ok_and(|body| body.get("error").is_some())
+        && serde_json::from_slice::<serde_json::Value>(beginning)
+            .is_ok_and(|body| body.get("error").is_some())
     {
-        return Failure::Api { error: ApiError::from_body(200, beginning) };
+        return Failure::Api {
+            error: ApiError::from_body(200, beginning),
+        };
     }
     Failure::UnexpectedBody {
         content_type: content_type.to_owned(),

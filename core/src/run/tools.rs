@@ -25,12 +25,18 @@ pub(super) enum Next {
 impl Core {
     /// Whether the stream asked for calls that nobody has answered.
     pub(super) fn has_open_calls(&self) -> bool {
-        self.conversation.calls().iter().any(|call| !call.status.is_final())
+        self.conversation
+            .calls()
+            .iter()
+            .any(|call| !call.status.is_final())
     }
 
     /// An AG-UI agent may name the calls that are left to the client: the others are its own.
     pub(super) fn leave_foreign_calls(&mut self) {
-        let Some(RunOutcome::Success { pending_tool_call_ids: Some(ids) }) = &self.conversation.summary().outcome else {
+        let Some(RunOutcome::Success {
+            pending_tool_call_ids: Some(ids),
+        }) = &self.conversation.summary().outcome
+        else {
             return;
         };
         if ids.is_empty() {
@@ -55,10 +61,14 @@ impl Core {
                     self.tools_withheld = true;
                     self.go_on()
                 }
-                ToolLimitPolicy::Fail => {
-                    Next::Over(Outcome::Failed { failure: Failure::TooManyToolRounds { limit: limits.max_tool_rounds } })
+                ToolLimitPolicy::Fail => Next::Over(Outcome::Failed {
+                    failure: Failure::TooManyToolRounds {
+                        limit: limits.max_tool_rounds,
+                    },
+                }),
+                ToolLimitPolicy::Complete | ToolLimitPolicy::SumUp => {
+                    Next::Over(Outcome::MaxToolRounds)
                 }
-                ToolLimitPolicy::Complete | ToolLimitPolicy::SumUp => Next::Over(Outcome::MaxToolRounds),
             };
         }
         for key in self.open_calls() {
@@ -81,20 +91,37 @@ impl Core {
     /// The results of the round go into the history, in the order of the calls.
     pub(super) fn settle_round(&mut self) {
         let run_id = self.ids.run_id.clone();
-        self.conversation.settle(|index| format!("{run_id}-result-{index}").into());
+        self.conversation
+            .settle(|index| format!("{run_id}-result-{index}").into());
     }
 
     fn open_calls(&self) -> Vec<CallKey> {
-        self.conversation.calls().iter().filter(|call| !call.status.is_final()).map(|call| call.key).collect()
+        self.conversation
+            .calls()
+            .iter()
+            .filter(|call| !call.status.is_final())
+            .map(|call| call.key)
+            .collect()
     }
 
     fn begin_call(&mut self, key: CallKey) {
-        let Some(call) = self.conversation.call(key) else { return };
+        let Some(call) = self.conversation.call(key) else {
+            return;
+        };
         if call.status == ToolCallStatus::Streaming {
-            let message = format!("the arguments of `{}` never came to their end; ask again", call.name);
-            return self.finish_call(key, Err(ToolFailure::new(ToolFailureKind::Rejected, message)));
+            let message = format!(
+                "the arguments of `{}` never came to their end; ask again",
+                call.name
+            );
+            return self.finish_call(
+                key,
+                Err(ToolFailure::new(ToolFailureKind::Rejected, message)),
+            );
         }
-        let raw = self.conversation.tool_call(call).map_or("", |call| &call.function.arguments);
+        let raw = self
+            .conversation
+            .tool_call(call)
+            .map_or("", |call| &call.function.arguments);
         match self.config.tools.check(&call.name, raw) {
             Err(rejection) => {
                 let failure = ToolFailure::new(ToolFailureKind::Rejected, rejection.to_string());
@@ -118,7 +145,13 @@ impl Core {
     /// What the person said to a call that asked to run.
     pub(super) fn decide_call(&mut self, key: CallKey, decision: Decision) {
         self.answered(EffectId::Approve(key));
-        self.recorder.record(self.hop, BlockContent::Approval { call: key, decision: decision.clone() });
+        self.recorder.record(
+            self.hop,
+            BlockContent::Approval {
+                call: key,
+                decision: decision.clone(),
+            },
+        );
         match decision {
             Decision::Granted => self.run_call(key),
             Decision::Denied { reason } => {
@@ -143,12 +176,23 @@ impl Core {
     /// A call has come to its end.
     pub(super) fn finish_call(&mut self, key: CallKey, result: ToolResult) {
         self.answered(EffectId::Tool(key));
-        let Some(call) = self.conversation.call(key).filter(|call| !call.status.is_final()) else { return };
+        let Some(call) = self
+            .conversation
+            .call(key)
+            .filter(|call| !call.status.is_final())
+        else {
+            return;
+        };
         let (content, is_error) = match &result {
             Ok(output) => (output.content.clone(), false),
             Err(failure) => (MessageContent::Text(failure.message.clone()), true),
         };
-        let block = BlockContent::ToolResult { call: key, tool_call_id: call.id.clone(), content, is_error };
+        let block = BlockContent::ToolResult {
+            call: key,
+            tool_call_id: call.id.clone(),
+            content,
+            is_error,
+        };
         self.recorder.record(self.hop, block);
         let status = match &result {
             Ok(_) => ToolCallStatus::Completed,
@@ -171,7 +215,9 @@ impl Core {
     }
 
     fn set_status(&mut self, key: CallKey, status: ToolCallStatus, result: Option<ToolResult>) {
-        let Some(call) = self.conversation.call_mut(key) else { return };
+        let Some(call) = self.conversation.call_mut(key) else {
+            return;
+        };
         call.status = status;
         call.result.clone_from(&result);
         let update = ToolCallUpdate {
@@ -189,6 +235,11 @@ impl Core {
         let call = self.conversation.call(key)?;
         let raw = &self.conversation.tool_call(call)?.function.arguments;
         let (_, arguments) = self.config.tools.check(&call.name, raw).ok()?;
-        Some(ToolInvocation { call: key, tool_call_id: call.id.clone(), name: call.name.clone(), arguments })
+        Some(ToolInvocation {
+            call: key,
+            tool_call_id: call.id.clone(),
+            name: call.name.clone(),
+            arguments,
+        })
     }
 }

@@ -72,7 +72,10 @@ impl<S: State> Run<S> {
         S: Edge<On, To>,
     {
         tracing::debug!(target: "stepwell", from = %S::KIND, ?on, to = %To::KIND, hop = self.core.hop, "run moves");
-        Run { core: self.core, state: to }
+        Run {
+            core: self.core,
+            state: to,
+        }
     }
 
     /// The state's name.

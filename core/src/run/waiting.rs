@@ -1,4 +1,4 @@
-use super::active::{Active, TidyCore};
+use super::active::Active;
 use super::edges::on;
 use super::effect::EffectId;
 use super::opening::Opening;
@@ -20,9 +20,7 @@ impl Waiting {
     }
 }
 
-impl Active for Waiting {
-    fn tidy(_core: &mut TidyCore<'_>) {}
-}
+impl Active for Waiting {}
 
 impl Run<Waiting> {
     /// Tries again now, whatever is left of the pause: when the network comes back, say.
