@@ -108,11 +108,12 @@ impl Streaming {
             }
         } else {
             let config = &core.config;
-            Body::Stream(Pipeline::new(
+            let pipeline = Pipeline::new(
                 config.endpoint.dialect,
                 core.ids.clone(),
                 config.limits.frames,
-            ))
+            );
+            Body::Stream(Box::new(pipeline))
         };
         Self {
             attempt,
