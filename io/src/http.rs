@@ -1,0 +1,178 @@
+//! One request and its answer, as inputs of the machine.
+
+use bytes::Bytes;
+use futures::StreamExt;
+use reqwest::header::{CONTENT_TYPE, HeaderMap, RETRY_AFTER};
+use std::borrow::Cow;
+use std::error::Error;
+use std::time::{Duration, SystemTime};
+use stepwell_core::dialect::HttpRequest;
+use stepwell_core::run::{EffectId, Input, Refusal};
+use tokio::sync::mpsc;
+
+/// As much of an error's body as is kept, in bytes.
+const ERROR_BODY: usize = 64 << 10;
+
+/// Sends the request, and the answer into `inputs`, piece by piece. Ends early when nobody listens any more.
+pub(crate) async fn stream(
+    client: reqwest::Client,
+    request: HttpRequest,
+    effect: EffectId,
+    inputs: mpsc::Sender<Input<'static>>,
+) {
+    let response = match send(&client, request).await {
+        Ok(response) => response,
+        Err(message) => {
+            let _ = inputs
+                .send(Input::ConnectionFailed { effect, message })
+                .await;
+            return;
+        }
+    };
+    let status = response.status();
+    if !status.is_success() {
+        let retry_after = retry_after(response.headers(), SystemTime::now());
+        let body = beginning(response).await;
+        let refusal = Refusal {
+            status: status.as_u16(),
+            retry_after,
+            body,
+        };
+        let _ = inputs.send(Input::Refused { effect, refusal }).await;
+        return;
+    }
+    let content_type = response
+        .headers()
+        .get(CONTENT_TYPE)
+        .and_then(|value| value.to_str().ok())
+        .map(str::to_owned);
+    if inputs
+        .send(Input::Opened {
+            effect,
+            content_type,
+        })
+        .await
+        .is_err()
+    {
+        return;
+    }
+    let mut body = response.bytes_stream();
+    while let Some(piece) = body.next().await {
+        let input = match piece {
+            Ok(bytes) => Input::Received {
+                effect,
+                bytes: Cow::Owned(bytes.into()),
+            },
+            Err(error) => Input::Lost {
+                effect,
+                message: with_causes(&error),
+            },
+        };
+        let is_last = matches!(input, Input::Lost { .. });
+        if inputs.send(input).await.is_err() || is_last {
+            return;
+        }
+    }
+    let _ = inputs.send(Input::Ended { effect }).await;
+}
+
+async fn send(client: &reqwest::Client, request: HttpRequest) -> Result<reqwest::Response, String> {
+    let method = reqwest::Method::from_bytes(request.method.as_bytes())
+        .map_err(|error| error.to_string())?;
+    let mut builder = client.request(method, &request.url).body(request.body);
+    for (name, value) in &request.headers {
+        builder = builder.header(name, value);
+    }
+    builder.send().await.map_err(|error| with_causes(&error))
+}
+
+/// The beginning of an error's body; what could not be read of it is left out.
+async fn beginning(response: reqwest::Response) -> Vec<u8> {
+    let mut body = response.bytes_stream();
+    let mut kept = Vec::new();
+    while let Some(Ok(bytes)) = body.next().await {
+        let bytes: Bytes = bytes;
+        let room = ERROR_BODY - kept.len();
+        kept.extend_from_slice(&bytes[..bytes.len().min(room)]);
+        if kept.len() == ERROR_BODY {
+            break;
+        }
+    }
+    kept
+}
+
+/// `Retry-After` in either of its forms, seconds or a date (RFC 9110, section 10.2.3), or `retry-after-ms`, which
+/// some providers send besides.
+fn retry_after(headers: &HeaderMap, now: SystemTime) -> Option<Duration> {
+    let text = |name: &str| {
+        headers
+            .get(name)
+            .and_then(|value| value.to_str().ok())
+            .map(str::trim)
+    };
+    if let Some(millis) = text("retry-after-ms").and_then(|value| value.parse().ok()) {
+        return Some(Duration::from_millis(millis));
+    }
+    let value = text(RETRY_AFTER.as_str())?;
+    if let Ok(seconds) = value.parse() {
+        return Some(Duration::from_secs(seconds));
+    }
+    let date = httpdate::parse_http_date(value).ok()?;
+    Some(date.duration_since(now).unwrap_or_default())
+}
+
+/// An error with what caused it: reqwest's own text alone says too little. Addresses may hold keys: they are left out.
+fn with_causes(error: &reqwest::Error) -> String {
+    let mut text = match error {
+        _ if error.is_timeout() => "timed out".to_owned(),
+        _ if error.is_connect() => "could not connect".to_owned(),
+        _ if error.is_builder() => "the request is malformed".to_owned(),
+        _ if error.is_body() || error.is_decode() => "the body broke off".to_owned(),
+        _ => "the request failed".to_owned(),
+    };
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        text.push_str(": ");
+        text.push_str(&error.to_string());
+        cause = error.source();
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use reqwest::header::HeaderValue;
+
+    fn wait(name: &'static str, value: &'static str) -> Option<Duration> {
+        let mut headers = HeaderMap::new();
+        headers.insert(name, HeaderValue::from_static(value));
+        retry_after(&headers, SystemTime::UNIX_EPOCH)
+    }
+
+    #[test]
+    fn retry_after_is_read_in_all_its_forms() {
+        assert_eq!(wait("retry-after", "7"), Some(Duration::from_secs(7)));
+        assert_eq!(
+            wait("retry-after", "Thu, 01 Jan 1970 00:00:09 GMT"),
+            Some(Duration::from_secs(9))
+        );
+        assert_eq!(
+            wait("retry-after-ms", "250"),
+            Some(Duration::from_millis(250))
+        );
+        assert_eq!(wait("retry-after", "soon"), None);
+        assert_eq!(wait("x-other", "7"), None);
+    }
+
+    #[test]
+    fn a_date_in_the_past_is_no_wait() {
+        let mut headers = HeaderMap::new();
+        headers.insert(
+            RETRY_AFTER,
+            HeaderValue::from_static("Thu, 01 Jan 1970 00:00:09 GMT"),
+        );
+        let later = SystemTime::UNIX_EPOCH + Duration::from_secs(60);
+        assert_eq!(retry_after(&headers, later), Some(Duration::ZERO));
+    }
+}
