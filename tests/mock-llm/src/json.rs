@@ -11,7 +11,7 @@ use crate::hop::{Content, Step, ToolCall, Usage};
 use crate::{Hop, Script, ScriptError};
 
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "a script, an object with `hops`")]
 pub(crate) struct ScriptJson {
     hops: Vec<HopJson>,
     #[serde(default)]

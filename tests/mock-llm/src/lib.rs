@@ -58,3 +58,8 @@ pub use hop::Hop;
 pub use record::{Delivery, RecordedRequest};
 pub use script::Script;
 pub use server::MockLlm;
+
+/// The examples of the README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

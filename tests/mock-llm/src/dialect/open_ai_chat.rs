@@ -5,6 +5,7 @@
 //! is that of the service.
 
 mod check;
+mod pairing;
 
 use serde_json::{Value, json};
 
