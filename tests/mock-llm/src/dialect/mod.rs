@@ -1,0 +1,253 @@
+//! The wire formats the server speaks: one file each.
+//!
+//! A dialect reads a request ([`Wire::read`]) and turns the neutral [`Part`]s of an answer into bytes
+//! ([`Encoder`]). It knows nothing of scripts, time or connections.
+
+mod ag_ui;
+mod open_ai_chat;
+
+use serde_json::Value;
+
+use crate::hop::Usage;
+
+/// A wire format between an app and a model.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Dialect {
+    /// OpenAI's chat completions: `POST {base_url}/chat/completions`.
+    OpenAiChat,
+    /// AG-UI over server-sent events: `POST {ag_ui_url}`.
+    AgUi,
+}
+
+impl Dialect {
+    const ALL: [Self; 2] = [Self::OpenAiChat, Self::AgUi];
+
+    /// The name in JSON: `openai-chat`, `ag-ui`.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::OpenAiChat => "openai-chat",
+            Self::AgUi => "ag-ui",
+        }
+    }
+
+    /// The answer to `GET path`, for the lists of models that some dialects have.
+    pub(crate) fn models(path: &str) -> Option<Value> {
+        (path == "/v1/models").then(open_ai_chat::models)
+    }
+
+    /// The dialect that answers on `path`.
+    pub(crate) fn of(path: &str) -> Option<Self> {
+        Self::ALL
+            .into_iter()
+            .find(|dialect| dialect.wire().serves(path))
+    }
+
+    pub(crate) const fn wire(self) -> &'static dyn Wire {
+        match self {
+            Self::OpenAiChat => &open_ai_chat::OpenAiChat,
+            Self::AgUi => &ag_ui::AgUi,
+        }
+    }
+}
+
+/// What a dialect does.
+pub(crate) trait Wire: Sync {
+    /// Whether requests on this path are its own.
+    fn serves(&self, path: &str) -> bool;
+
+    /// Reads a request. `lenient` takes any object.
+    fn read(&self, body: &Value, lenient: bool) -> Result<Asked, Refusal>;
+
+    /// The body of an error response.
+    fn error(&self, refusal: &Refusal) -> Value;
+
+    /// The `content-type` of a streamed answer.
+    fn stream_type(&self) -> &'static str;
+
+    /// An encoder for the answer to this request, the `position`-th of its conversation.
+    fn encoder(&self, body: &Value, position: usize) -> Box<dyn Encoder>;
+
+    /// The answer to a request that does not stream.
+    fn whole(&self, body: &Value, position: usize, answer: &Answer) -> Value;
+}
+
+/// Writes the parts of one answer.
+pub(crate) trait Encoder {
+    fn encode(&mut self, part: Part<'_>, out: &mut Vec<u8>);
+
+    /// Frames `data` as one event of the stream.
+    fn frame(&self, data: &str, out: &mut Vec<u8>);
+}
+
+/// A part of a streamed answer. Blocks are closed before another kind of content begins; calls that are
+/// interleaved are open side by side.
+#[derive(Clone, Copy)]
+pub(crate) enum Part<'a> {
+    Start,
+    TextStart,
+    Text(&'a str),
+    TextEnd,
+    ReasoningStart,
+    Reasoning(&'a str),
+    ReasoningEnd,
+    CallStart {
+        index: usize,
+        id: &'a str,
+        name: &'a str,
+    },
+    CallArguments {
+        index: usize,
+        id: &'a str,
+        piece: &'a str,
+    },
+    CallEnd {
+        id: &'a str,
+    },
+    Error {
+        message: &'a str,
+        code: Option<&'a str>,
+    },
+    Finish {
+        stop_reason: Option<&'a str>,
+        usage: Usage,
+    },
+}
+
+/// An answer in one piece.
+#[derive(Default)]
+pub(crate) struct Answer {
+    pub(crate) text: Option<String>,
+    pub(crate) reasoning: Option<String>,
+    pub(crate) calls: Vec<Call>,
+    pub(crate) stop_reason: Option<String>,
+    pub(crate) usage: Option<Usage>,
+}
+
+pub(crate) struct Call {
+    pub(crate) id: String,
+    pub(crate) name: String,
+    pub(crate) arguments: String,
+}
+
+/// What a request asks for.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Asked {
+    pub(crate) stream: bool,
+    pub(crate) answers: Answers,
+}
+
+/// How many answers of the model a request holds.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Answers {
+    pub(crate) since_user: usize,
+    pub(crate) in_all: usize,
+}
+
+/// Why a request is refused.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Refusal {
+    pub(crate) status: u16,
+    pub(crate) message: String,
+    pub(crate) param: Option<String>,
+    pub(crate) code: Option<&'static str>,
+}
+
+impl Refusal {
+    pub(crate) fn new(status: u16, message: impl Into<String>) -> Self {
+        Self {
+            status,
+            message: message.into(),
+            param: None,
+            code: None,
+        }
+    }
+
+    fn at(mut self, param: impl Into<String>) -> Self {
+        self.param = Some(param.into());
+        self
+    }
+
+    fn code(mut self, code: &'static str) -> Self {
+        self.code = Some(code);
+        self
+    }
+}
+
+/// Who a message is from, as far as counting answers goes.
+enum Speaker {
+    User,
+    Model,
+    Tool,
+    Other,
+}
+
+/// Counts the answers. Messages of the model side by side are one: a client may keep the text and the
+/// tool calls of one answer as two messages.
+fn count(speakers: impl Iterator<Item = Speaker>) -> Answers {
+    let mut answers = Answers::default();
+    let mut answering = false;
+    for speaker in speakers {
+        match speaker {
+            Speaker::User => {
+                answers.since_user = 0;
+                answering = false;
+            }
+            Speaker::Tool => answering = false,
+            Speaker::Model if !answering => {
+                answers.since_user += 1;
+                answers.in_all += 1;
+                answering = true;
+            }
+            Speaker::Model | Speaker::Other => {}
+        }
+    }
+    answers
+}
+
+/// One server-sent event: a `data` field for each line of `data`, then a blank line.
+/// Source: WHATWG HTML, "Server-sent events", section 9.2.5.
+fn server_sent_event(data: &str, out: &mut Vec<u8>) {
+    for line in data.split('\n') {
+        out.extend_from_slice(b"data: ");
+        out.extend_from_slice(line.as_bytes());
+        out.push(b'\n');
+    }
+    out.push(b'\n');
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn answers_are_counted_from_the_last_user_message() {
+        let speakers = |text: &str| {
+            let of = |letter| match letter {
+                'u' => Speaker::User,
+                'm' => Speaker::Model,
+                't' => Speaker::Tool,
+                _ => Speaker::Other,
+            };
+            let Answers { since_user, in_all } = count(text.chars().map(of));
+            (since_user, in_all)
+        };
+        assert_eq!(speakers(""), (0, 0));
+        assert_eq!(speakers("su"), (0, 0));
+        assert_eq!(speakers("sumtt"), (1, 1));
+        assert_eq!(
+            speakers("summtt"),
+            (1, 1),
+            "text and calls of one answer kept as two messages"
+        );
+        assert_eq!(
+            speakers("umomt"),
+            (1, 1),
+            "reasoning does not part an answer"
+        );
+        assert_eq!(speakers("umtmtt"), (2, 2));
+        assert_eq!(speakers("umtmu"), (0, 2));
+        assert_eq!(speakers("umumt"), (1, 2));
+    }
+}

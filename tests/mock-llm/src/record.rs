@@ -1,0 +1,196 @@
+//! What was asked of the server, and what became of it.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use bytes::Bytes;
+use serde::Serialize;
+use serde::ser::{SerializeMap, Serializer};
+use serde_json::Value;
+use tokio::sync::Notify;
+
+use crate::Dialect;
+
+/// How many requests, and how many failures, are kept: the newest. A demo may run for days.
+const KEPT: usize = 10_000;
+
+/// One request as it came in.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct RecordedRequest {
+    /// `POST`, `GET` …
+    pub method: String,
+    /// The path, without the query: `/v1/chat/completions`.
+    pub path: String,
+    /// What follows the `?`, empty without one.
+    pub query: String,
+    /// Names in lower case, in the order they came; see [`header`](Self::header).
+    pub headers: Vec<(String, String)>,
+    /// The body as JSON, `Null` when it is not JSON.
+    pub body: Value,
+    /// The body as it came.
+    pub bytes: Bytes,
+    /// The dialect the path belongs to, if any.
+    pub dialect: Option<Dialect>,
+    /// How far the answer got.
+    pub delivery: Delivery,
+}
+
+impl RecordedRequest {
+    /// The value of a header, in whatever case the name is written.
+    #[must_use]
+    pub fn header(&self, name: &str) -> Option<&str> {
+        let found = self
+            .headers
+            .iter()
+            .find(|(key, _)| key.eq_ignore_ascii_case(name));
+        found.map(|(_, value)| value.as_str())
+    }
+}
+
+/// As `GET /__requests` gives it. A body that is not JSON is given as text.
+impl Serialize for RecordedRequest {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let headers: serde_json::Map<String, Value> = self
+            .headers
+            .iter()
+            .map(|(name, value)| (name.clone(), value.as_str().into()))
+            .collect();
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("method", &self.method)?;
+        map.serialize_entry("path", &self.path)?;
+        map.serialize_entry("query", &self.query)?;
+        map.serialize_entry("headers", &headers)?;
+        if self.body.is_null() {
+            map.serialize_entry("body", &String::from_utf8_lossy(&self.bytes))?;
+        } else {
+            map.serialize_entry("body", &self.body)?;
+        }
+        map.serialize_entry("dialect", &self.dialect.map(Dialect::name))?;
+        map.serialize_entry("delivery", &self.delivery)?;
+        map.end()
+    }
+}
+
+/// How far the answer to a request got.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Delivery {
+    /// There is more to come, or the script stalls.
+    Sending,
+    /// All of it was handed to HTTP.
+    Complete,
+    /// The script, or the end of the server, cut it.
+    Cut,
+    /// The client closed the connection before the end: what a cancelled run must do.
+    ClientLeft,
+}
+
+/// All requests and failures of a server.
+#[derive(Default)]
+pub(crate) struct Journal {
+    kept: Mutex<Kept>,
+    changed: Notify,
+    stopped: AtomicBool,
+}
+
+#[derive(Default)]
+struct Kept {
+    /// How many requests came before the first that is kept.
+    dropped: usize,
+    requests: Vec<RecordedRequest>,
+    failures: Vec<String>,
+}
+
+impl Journal {
+    fn kept(&self) -> MutexGuard<'_, Kept> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Keeps a request and gives the handle to what becomes of it.
+    pub(crate) fn add(self: &Arc<Self>, request: RecordedRequest) -> Receipt {
+        let mut kept = self.kept();
+        if kept.requests.len() == KEPT {
+            kept.requests.remove(0);
+            kept.dropped += 1;
+        }
+        kept.requests.push(request);
+        let number = kept.dropped + kept.requests.len() - 1;
+        drop(kept);
+        self.changed.notify_waiters();
+        Receipt {
+            journal: Arc::clone(self),
+            number,
+            settled: false,
+        }
+    }
+
+    /// From now on an answer that is dropped was cut by the server.
+    pub(crate) fn stop(&self) {
+        self.stopped.store(true, Ordering::Release);
+    }
+
+    pub(crate) fn requests(&self) -> Vec<RecordedRequest> {
+        self.kept().requests.clone()
+    }
+
+    pub(crate) fn failures(&self) -> Vec<String> {
+        self.kept().failures.clone()
+    }
+
+    pub(crate) async fn wait_until(&self, mut holds: impl FnMut(&[RecordedRequest]) -> bool) {
+        loop {
+            let mut changed = std::pin::pin!(self.changed.notified());
+            // From here on a change wakes us, so none falls between the look and the wait.
+            changed.as_mut().enable();
+            if holds(&self.kept().requests) {
+                return;
+            }
+            changed.await;
+        }
+    }
+}
+
+/// The way to say what became of one request. Dropped before: the client left.
+pub(crate) struct Receipt {
+    journal: Arc<Journal>,
+    number: usize,
+    settled: bool,
+}
+
+impl Receipt {
+    pub(crate) fn settle(&mut self, delivery: Delivery) {
+        if std::mem::replace(&mut self.settled, true) {
+            return;
+        }
+        let mut kept = self.journal.kept();
+        let place = self.number.checked_sub(kept.dropped);
+        if let Some(request) = place.and_then(|place| kept.requests.get_mut(place)) {
+            request.delivery = delivery;
+        }
+        drop(kept);
+        self.journal.changed.notify_waiters();
+    }
+
+    /// Keeps what was wrong with the request.
+    pub(crate) fn fail(&self, message: &str) {
+        let mut kept = self.journal.kept();
+        if kept.failures.len() == KEPT {
+            kept.failures.remove(0);
+        }
+        let number = self.number;
+        kept.failures.push(format!("request {number}: {message}"));
+    }
+}
+
+impl Drop for Receipt {
+    fn drop(&mut self) {
+        let stopped = self.journal.stopped.load(Ordering::Acquire);
+        self.settle(if stopped {
+            Delivery::Cut
+        } else {
+            Delivery::ClientLeft
+        });
+    }
+}

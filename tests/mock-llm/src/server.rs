@@ -1,0 +1,289 @@
+//! The server: takes requests and chooses the hop.
+
+use std::fmt;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use axum::Router;
+use axum::extract::{ConnectInfo, Request, State};
+use axum::http::HeaderMap;
+use axum::response::Response;
+use serde_json::Value;
+use tokio::net::TcpListener;
+use tokio::task::JoinHandle;
+
+use crate::body::Segment;
+use crate::connection::{Connection, Connections, Listener};
+use crate::dialect::{Dialect, Refusal};
+use crate::hop::Content;
+use crate::plan::Setting;
+use crate::record::{Delivery, Journal};
+use crate::turn::{Turn, json_response};
+use crate::{RecordedRequest, Script, StartError};
+
+/// The longest request body that is read: room for a long conversation with images in it.
+const LONGEST_REQUEST: usize = 64 * 1024 * 1024;
+
+/// A running scripted provider. It stops, and its connections close, when it is dropped.
+///
+/// It listens on 127.0.0.1 only, and needs a tokio runtime.
+pub struct MockLlm {
+    address: SocketAddr,
+    server: Arc<Server>,
+    connections: Connections,
+    accepting: JoinHandle<()>,
+}
+
+impl MockLlm {
+    /// Starts on a free port.
+    ///
+    /// # Errors
+    /// [`StartError`] when the script has a hop that HTTP cannot carry, or no port is to be had.
+    ///
+    /// # Panics
+    /// Outside a tokio runtime.
+    pub async fn start(script: Script) -> Result<Self, StartError> {
+        Self::start_on(0, script).await
+    }
+
+    /// Starts on this port; 0 is any free one.
+    ///
+    /// # Errors
+    /// As [`start`](Self::start), and when the port is taken.
+    ///
+    /// # Panics
+    /// Outside a tokio runtime.
+    pub async fn start_on(port: u16, script: Script) -> Result<Self, StartError> {
+        script.validate()?;
+        let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
+        let listen = |source| StartError::Listen { address, source };
+        let inner = TcpListener::bind(address).await.map_err(listen)?;
+        let address = inner.local_addr().map_err(listen)?;
+        let connections = Connections::default();
+        let listener = Listener {
+            inner,
+            connections: connections.clone(),
+        };
+        let server = Arc::new(Server {
+            script,
+            next: AtomicUsize::new(0),
+            journal: Arc::default(),
+        });
+        let app = Router::new()
+            .fallback(take)
+            .with_state(Arc::clone(&server))
+            .into_make_service_with_connect_info::<Connection>();
+        let accepting = tokio::spawn(async move {
+            if let Err(error) = axum::serve(listener, app).await {
+                tracing::error!(%error, "the mock provider stopped listening");
+            }
+        });
+        Ok(Self {
+            address,
+            server,
+            connections,
+            accepting,
+        })
+    }
+
+    /// The address it listens on.
+    #[must_use]
+    pub const fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// The root of the OpenAI-compatible interface, what an SDK calls `base_url`: `http://127.0.0.1:PORT/v1`.
+    #[must_use]
+    pub fn base_url(&self) -> String {
+        format!("http://{}/v1", self.address)
+    }
+
+    /// Where AG-UI runs are posted: `http://127.0.0.1:PORT/ag-ui`.
+    #[must_use]
+    pub fn ag_ui_url(&self) -> String {
+        format!("http://{}/ag-ui", self.address)
+    }
+
+    /// The requests so far, in the order they came; of very many, the newest 10,000.
+    #[must_use]
+    pub fn requests(&self) -> Vec<RecordedRequest> {
+        self.server.journal.requests()
+    }
+
+    /// What the app did wrong, one line each: requests that were refused, that an expectation did not
+    /// hold for, or that came after the end of the script. A test ends well with
+    /// `assert!(server.failures().is_empty())`.
+    #[must_use]
+    pub fn failures(&self) -> Vec<String> {
+        self.server.journal.failures()
+    }
+
+    /// Waits, without polling, until the requests are as a test needs them.
+    ///
+    /// ```no_run
+    /// # async fn example(server: &stepwell_mock_llm::MockLlm) {
+    /// use stepwell_mock_llm::Delivery;
+    ///
+    /// // The app was told to cancel: it must close the connection of its first request.
+    /// server.wait_until(|requests| requests[0].delivery == Delivery::ClientLeft).await;
+    /// # }
+    /// ```
+    pub async fn wait_until(&self, holds: impl FnMut(&[RecordedRequest]) -> bool) {
+        self.server.journal.wait_until(holds).await;
+    }
+
+    /// Stops, and returns once the port is free. Answers under way are cut.
+    pub async fn shutdown(mut self) {
+        self.stop();
+        // It ends as cancelled, which is what was asked for.
+        let _ = (&mut self.accepting).await;
+    }
+
+    fn stop(&self) {
+        self.server.journal.stop();
+        self.connections.close();
+        self.accepting.abort();
+    }
+}
+
+impl fmt::Debug for MockLlm {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("MockLlm")
+            .field("address", &self.address)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Drop for MockLlm {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
+struct Server {
+    script: Script,
+    /// The hop of the next request, in a script that does not repeat.
+    next: AtomicUsize,
+    journal: Arc<Journal>,
+}
+
+/// Takes every request, whatever its path.
+async fn take(
+    State(server): State<Arc<Server>>,
+    ConnectInfo(connection): ConnectInfo<Connection>,
+    request: Request,
+) -> Response {
+    let path = request.uri().path();
+    match path {
+        "/__requests" => return json_response(200, &serde_json::json!(server.journal.requests())),
+        "/__failures" => return json_response(200, &serde_json::json!(server.journal.failures())),
+        _ => {}
+    }
+    let dialect = Dialect::of(path);
+    let (head, body) = request.into_parts();
+    let body = axum::body::to_bytes(body, LONGEST_REQUEST).await;
+    let too_long = body.is_err();
+    let bytes = body.unwrap_or_default();
+    let request = RecordedRequest {
+        method: head.method.to_string(),
+        path: head.uri.path().to_owned(),
+        query: head.uri.query().unwrap_or_default().to_owned(),
+        headers: headers(&head.headers),
+        body: serde_json::from_slice(&bytes).unwrap_or(Value::Null),
+        bytes,
+        dialect,
+        delivery: Delivery::Sending,
+    };
+    tracing::debug!(method = %request.method, path = %request.path, "request");
+    let receipt = server.journal.add(request.clone());
+    let turn = Turn {
+        request,
+        connection,
+        receipt,
+    };
+    if too_long {
+        let text = format!("The request body is cut short or longer than {LONGEST_REQUEST} bytes.");
+        return turn.refuse(&Refusal::new(413, text));
+    }
+    server.answer(turn).await
+}
+
+impl Server {
+    async fn answer(&self, turn: Turn) -> Response {
+        let Turn { request, .. } = &turn;
+        let (method, path) = (request.method.as_str(), request.path.as_str());
+        if let (Some(models), "GET") = (Dialect::models(path), method) {
+            return turn.whole(json_response(200, &models));
+        }
+        let Some(dialect) = request.dialect else {
+            let text =
+                format!("Unknown request URL: {method} {path}. Please check the URL for typos.");
+            return turn.refuse(&Refusal {
+                code: Some("unknown_url"),
+                ..Refusal::new(404, text)
+            });
+        };
+        if method != "POST" {
+            let text = format!("Not allowed to {method} on {path}: use POST.");
+            return turn.refuse(&Refusal::new(405, text));
+        }
+        let wire = dialect.wire();
+        let asked = match wire.read(&request.body, self.script.lenient) {
+            Ok(asked) => asked,
+            Err(refusal) => return turn.refuse(&refusal),
+        };
+        let number = if self.script.repeat {
+            asked.answers.since_user
+        } else {
+            self.next.fetch_add(1, Ordering::Relaxed)
+        };
+        let Some(hop) = self.script.hops.get(number) else {
+            let hops = self.script.hops.len();
+            let text = format!(
+                "The script of the mock provider is used up: it has {hops} hops, and this request is for \
+                 hop {number}, counted from 0."
+            );
+            return turn.refuse(&Refusal {
+                code: Some("script_used_up"),
+                ..Refusal::new(500, text)
+            });
+        };
+        if let Err(text) = hop.check(request) {
+            let text = format!("The expectation of hop {number} does not hold: {text}");
+            return turn.refuse(&Refusal {
+                code: Some("expectation_failed"),
+                ..Refusal::new(500, text)
+            });
+        }
+        let setting = Setting {
+            position: if self.script.repeat {
+                asked.answers.in_all
+            } else {
+                number
+            },
+            piece_delay: self.script.piece_delay,
+            request_bytes: request.bytes.len(),
+        };
+        match &hop.content {
+            Content::Silent => turn.never().await,
+            Content::HangUp => turn.hang_up().await,
+            Content::Whole { content_type, body } => {
+                turn.respond(hop, content_type, vec![Segment::Bytes(body.clone())])
+            }
+            Content::Error(message) => turn.error(hop, wire, message),
+            Content::Steps(steps) => turn.play(hop, steps, wire, &asked, &setting),
+        }
+    }
+}
+
+fn headers(map: &HeaderMap) -> Vec<(String, String)> {
+    map.iter()
+        .map(|(name, value)| {
+            (
+                name.to_string(),
+                String::from_utf8_lossy(value.as_bytes()).into_owned(),
+            )
+        })
+        .collect()
+}

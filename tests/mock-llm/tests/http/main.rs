@@ -1,0 +1,13 @@
+//! The mock provider over real HTTP, with reqwest as the client, asserted on the bytes.
+
+// clippy.toml allows it in `#[test]` functions; here the helpers are tests as well.
+#![allow(clippy::unwrap_used)]
+
+mod ag_ui;
+mod client;
+mod failures;
+mod open_ai_chat;
+mod program;
+mod requests;
+mod scripts;
+mod wire;
