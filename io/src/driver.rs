@@ -75,11 +75,13 @@ impl Driver {
                 }
             }
             if let Some(outcome) = self.machine.outcome().cloned() {
-                let last = LastEvent {
-                    event: RunEvent::Completed(outcome.clone()),
+                let mut rest = std::mem::take(&mut self.late);
+                rest.push(RunEvent::Completed(outcome.clone()));
+                let rest = RestOfEvents {
+                    rest,
                     events: self.events.clone(),
                 };
-                return (self.finished(outcome), last);
+                return (self.finished(outcome), rest);
             }
             let wake = self.machine.poll_timeout().map(|at| self.clock.instant(at));
             let input = tokio::select! {
