@@ -14,7 +14,8 @@ mod request;
 pub use decoder::{Decode, DecodeError, Decoder, HopIds, Sink};
 pub use error::{ApiError, ApiErrorKind};
 pub use request::{
-    Encode, Endpoint, GenerationSettings, HttpRequest, ModelRequest, Quirks, Secret, ToolChoice,
+    Encode, Endpoint, GenerationSettings, HttpRequest, ModelRequest, Quirks, ReasoningReturn,
+    Secret, ToolChoice,
 };
 
 use crate::wire::{FrameLimits, Framer, SseFramer};
