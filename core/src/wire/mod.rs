@@ -1,49 +1,37 @@
-//! Placeholder until the framers are in.
-use serde::{Deserialize, Serialize};
-#[allow(missing_docs)]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Frame<'a> {
-    pub event: &'a [u8],
-    pub data: &'a [u8],
-    pub id: &'a [u8],
-}
-#[allow(missing_docs)]
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct FrameLimits {
-    pub line: usize,
-    pub event: usize,
-}
-#[allow(missing_docs)]
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
-#[error("wire")]
-pub enum WireError {}
-#[allow(missing_docs)]
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub enum Framer {
-    Sse(SseFramer),
-}
-#[allow(missing_docs)]
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct SseFramer;
-#[allow(missing_docs)]
-impl SseFramer {
-    pub fn new(_: FrameLimits) -> Self {
-        Self
-    }
-}
-#[allow(missing_docs)]
-impl Framer {
-    pub fn receive<E: From<WireError>>(
-        &mut self,
-        _: &[u8],
-        _: impl FnMut(Frame<'_>) -> Result<(), E>,
-    ) -> Result<(), E> {
-        Ok(())
-    }
-    pub fn finish<E: From<WireError>>(
-        &mut self,
-        _: impl FnMut(Frame<'_>) -> Result<(), E>,
-    ) -> Result<(), E> {
-        Ok(())
-    }
-}
+//! Bytes to frames: cuts the body of a response into the texts a dialect decodes.
+//!
+//! A framer is fed the chunks of a body as they come, cut anywhere, and hands each [`Frame`] to a closure.
+//! It does no IO and keeps no borrow of a chunk, so between two calls it is plain data: serialise it at any byte,
+//! and what it was in the middle of goes on after deserialising.
+//!
+//! - [`SseFramer`] for `text/event-stream`
+//! - [`JsonLinesFramer`] for one JSON text a line (`application/x-ndjson`, `application/jsonl`)
+//! - [`Framer`] for either of them
+//!
+//! What comes out depends on the bytes alone, not on where they were cut. A frame's bytes are handed on as they came:
+//! whether they are UTF-8 is for the decoder to check.
+//!
+//! # How much is held
+//!
+//! A frame that lies in one chunk is handed out without being copied. What a chunk's end cuts is copied and only ever
+//! appended to, and no byte is searched twice, so that the work grows with the bytes received, however small the chunks.
+//! [`FrameLimits`] bound what is held; beyond them there is a [`WireError`], never more memory.
+//!
+//! # Errors
+//!
+//! After the first error a framer stays in it: each further call returns that error again. The frames before the error
+//! have been handed out. An error that the closure returns is passed on as it is; since the rest of that chunk is then
+//! lost, further calls return [`WireError::Stopped`].
+
+mod buffer;
+mod error;
+mod field;
+mod frame;
+mod json_lines;
+mod sse;
+mod start;
+
+pub use error::WireError;
+pub use frame::{Frame, FrameLimits, Framer};
+pub use json_lines::JsonLinesFramer;
+pub use sse::SseFramer;

@@ -1,0 +1,29 @@
+use serde::{Deserialize, Serialize};
+
+/// Why a body can not be cut into frames any further.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum WireError {
+    /// A line is longer than [`FrameLimits::line`](super::FrameLimits::line).
+    #[error(
+        "the response body has a line of more than {limit} bytes; raise the line limit if the server is meant to send such lines"
+    )]
+    LineTooLong {
+        /// The limit, in bytes.
+        limit: usize,
+    },
+    /// The data of one event is longer than [`FrameLimits::event`](super::FrameLimits::event).
+    #[error(
+        "the response body has an event of more than {limit} bytes of data; raise the event limit if the server is meant to send such events"
+    )]
+    EventTooLarge {
+        /// The limit, in bytes.
+        limit: usize,
+    },
+    /// The receiver of the frames refused one in an earlier call, and the rest of that chunk is lost.
+    #[error(
+        "the response body was given up when one of its frames was refused; start a new framer for a new body"
+    )]
+    Stopped,
+}

@@ -1,0 +1,106 @@
+use super::{JsonLinesFramer, SseFramer, WireError};
+use serde::{Deserialize, Serialize};
+
+/// One event of a body, borrowed from the chunk where that is possible.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Frame<'a> {
+    /// The event's name; empty when the server gave none (an `EventSource` would call it `message`).
+    pub event: &'a [u8],
+    /// The event's text: the `data` lines joined by LF, or the JSON line. Not checked to be UTF-8.
+    pub data: &'a [u8],
+    /// The last event id in force at this event; empty when there is none.
+    pub id: &'a [u8],
+}
+
+/// How much of a body a framer holds before it gives up, in bytes.
+///
+/// A framer's memory stays below `event` plus four times `line` (the cut line, the event's name, and two ids).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct FrameLimits {
+    /// The longest line, without its line end.
+    pub line: usize,
+    /// The most data of one event, with the LFs between its lines.
+    pub event: usize,
+}
+
+impl Default for FrameLimits {
+    /// 10 MiB each: the frame cap of the AG-UI reference client.
+    fn default() -> Self {
+        const CAP: usize = 10 * 1024 * 1024;
+        Self {
+            line: CAP,
+            event: CAP,
+        }
+    }
+}
+
+/// A framer of either kind, for callers that learn the kind at run time.
+///
+/// ```
+/// use stepwell_core::wire::{FrameLimits, Framer, JsonLinesFramer, WireError};
+///
+/// let mut framer = Framer::JsonLines(JsonLinesFramer::new(FrameLimits::default()));
+/// let mut texts = Vec::new();
+/// framer.receive::<WireError>(b"{\"done\":false}\n{\"do", |frame| {
+///     texts.push(frame.data.to_vec());
+///     Ok(())
+/// })?;
+/// assert_eq!(texts, [b"{\"done\":false}"]);
+/// # Ok::<(), WireError>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Framer {
+    /// A body of server-sent events.
+    Sse(SseFramer),
+    /// A body of one JSON text a line.
+    JsonLines(JsonLinesFramer),
+}
+
+impl Framer {
+    /// Takes the next bytes of the body and hands out each frame they complete.
+    ///
+    /// # Errors
+    ///
+    /// A [`WireError`] when a limit is passed or the framer is already in error; else what `on_frame` returned.
+    pub fn receive<E: From<WireError>>(
+        &mut self,
+        chunk: &[u8],
+        on_frame: impl FnMut(Frame<'_>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        match self {
+            Self::Sse(framer) => framer.receive(chunk, on_frame),
+            Self::JsonLines(framer) => framer.receive(chunk, on_frame),
+        }
+    }
+
+    /// Takes the end of the body and hands out a last frame that lacks its end.
+    ///
+    /// See [`SseFramer::finish`] and [`JsonLinesFramer::finish`].
+    ///
+    /// # Errors
+    ///
+    /// As [`receive`](Self::receive).
+    pub fn finish<E: From<WireError>>(
+        &mut self,
+        on_frame: impl FnMut(Frame<'_>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        match self {
+            Self::Sse(framer) => framer.finish(on_frame),
+            Self::JsonLines(framer) => framer.finish(on_frame),
+        }
+    }
+}
+
+impl From<SseFramer> for Framer {
+    fn from(framer: SseFramer) -> Self {
+        Self::Sse(framer)
+    }
+}
+
+impl From<JsonLinesFramer> for Framer {
+    fn from(framer: JsonLinesFramer) -> Self {
+        Self::JsonLines(framer)
+    }
+}
