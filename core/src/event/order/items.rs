@@ -1,0 +1,134 @@
+use foldhash::fast::RandomState;
+use serde::{Deserialize, Serialize, Serializer};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::fmt;
+use std::hash::Hash;
+
+/// The agent that an item belongs to: a subagent's run, or `None` for the parent agent.
+pub(super) type Owner = Option<String>;
+
+// The peer chooses the ids, so the hash keeps its random seed. Nothing may depend on the order of these maps: they
+// serialise sorted.
+pub(super) type Map<K, V> = HashMap<K, V, RandomState>;
+pub(super) type Set<T> = HashSet<T, RandomState>;
+
+/// A message or tool call of the run. It stays after its end, since its owner still counts.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Item {
+    pub(super) open: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) owner: Owner,
+}
+
+/// Whether an event with `tag` may concern something of `owner`'s: an absent tag always may.
+pub(super) fn agrees(tag: Option<&str>, owner: Option<&str>) -> bool {
+    tag.is_none() || tag == owner
+}
+
+/// Who an agent is, for a message.
+pub(super) struct Agent<'a>(pub(super) Option<&'a str>);
+
+impl fmt::Display for Agent<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Some(id) => write!(f, "subagent '{id}'"),
+            None => f.write_str("the parent agent"),
+        }
+    }
+}
+
+pub(super) fn sorted_map<K: Ord + Serialize, V: Serialize, S: Serializer>(
+    map: &Map<K, V>,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    map.iter().collect::<BTreeMap<_, _>>().serialize(serializer)
+}
+
+pub(super) fn sorted_set<T: Ord + Hash + Serialize, S: Serializer>(
+    set: &Set<T>,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    set.iter().collect::<BTreeSet<_>>().serialize(serializer)
+}
+
+/// What a run has begun and not ended, each list sorted.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OpenItems {
+    /// Text messages.
+    pub messages: Vec<crate::MessageId>,
+    /// Tool calls whose arguments are not whole.
+    pub tool_calls: Vec<crate::ToolCallId>,
+    /// Spans of reasoning.
+    pub reasoning_spans: Vec<crate::MessageId>,
+    /// Reasoning messages.
+    pub reasoning_messages: Vec<crate::MessageId>,
+    /// Steps.
+    pub steps: Vec<OpenStep>,
+    /// Subagents, by their run ids.
+    pub subagents: Vec<String>,
+}
+
+/// A step that has begun and not ended.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct OpenStep {
+    /// Whose step it is; absent for the parent agent's.
+    pub subagent_run_id: Option<String>,
+    /// The step.
+    pub name: String,
+}
+
+impl OpenItems {
+    /// Whether nothing is open.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self == &Self::default()
+    }
+}
+
+/// Lists at most a few ids of each kind: a message must not grow with what the peer opened.
+impl fmt::Display for OpenItems {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut kinds = Vec::new();
+        list(&mut kinds, "text message", &self.messages);
+        list(&mut kinds, "tool call", &self.tool_calls);
+        list(&mut kinds, "reasoning span", &self.reasoning_spans);
+        list(&mut kinds, "reasoning message", &self.reasoning_messages);
+        list(&mut kinds, "step", &self.steps);
+        list(&mut kinds, "subagent", &self.subagents);
+        if kinds.is_empty() {
+            f.write_str("nothing")
+        } else {
+            f.write_str(&kinds.join("; "))
+        }
+    }
+}
+
+impl fmt::Display for OpenStep {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.name)?;
+        match &self.subagent_run_id {
+            Some(id) => write!(f, " of subagent {id}"),
+            None => Ok(()),
+        }
+    }
+}
+
+fn list(kinds: &mut Vec<String>, kind: &str, items: &[impl fmt::Display]) {
+    const SHOWN: usize = 5;
+    if items.is_empty() {
+        return;
+    }
+    let shown: Vec<_> = items
+        .iter()
+        .take(SHOWN)
+        .map(|item| format!("'{item}'"))
+        .collect();
+    let more = items.len().saturating_sub(SHOWN);
+    let more = if more == 0 {
+        String::new()
+    } else {
+        format!(" and {more} more")
+    };
+    let plural = if items.len() == 1 { "" } else { "s" };
+    kinds.push(format!("{kind}{plural} {}{more}", shown.join(", ")));
+}
