@@ -1,5 +1,6 @@
 use serde::{Deserialize, Deserializer, Serialize, de::DeserializeOwned, ser::SerializeMap};
 use serde_json::{Map, Value};
+use std::fmt::Display;
 
 /// An open object of the protocol: what a sender attached, kept as it is.
 pub type Metadata = Map<String, Value>;
@@ -59,7 +60,7 @@ pub(super) fn optional<T: DeserializeOwned>(
 ) -> Result<Option<T>, EventError> {
     match map.shift_remove(field) {
         None => Ok(None),
-        Some(Value::Null) => Err(malformed(kind, field, NULL)),
+        Some(Value::Null) => Err(malformed(kind, field, &NULL)),
         Some(value) => parsed(value, kind, field).map(Some),
     }
 }
@@ -69,13 +70,13 @@ fn parsed<T: DeserializeOwned>(
     kind: &'static str,
     field: &'static str,
 ) -> Result<T, EventError> {
-    serde_json::from_value(value).map_err(|error| malformed(kind, field, error))
+    serde_json::from_value(value).map_err(|error| malformed(kind, field, &error))
 }
 
 pub(super) fn malformed(
     kind: &'static str,
     field: &'static str,
-    reason: impl ToString,
+    reason: &dyn Display,
 ) -> EventError {
     EventError::Malformed {
         kind,

@@ -10,7 +10,7 @@ pub(super) fn operations(
     let operations: Vec<Value> = required(map, kind, field)?;
     for (index, operation) in operations.iter().enumerate() {
         check(operation)
-            .map_err(|reason| malformed(kind, field, format!("operation {index}: {reason}")))?;
+            .map_err(|reason| malformed(kind, field, &format!("operation {index}: {reason}")))?;
     }
     Ok(operations)
 }

@@ -1,38 +1,16 @@
-use super::{Decode, DecodeError, Encode, HopIds, HttpRequest, ModelRequest, Sink};
-use crate::wire::Frame;
-use serde::{Deserialize, Serialize};
+//! AG-UI itself: the decoder has nothing to translate between vocabularies, and much to see to.
+//!
+//! The way of an event: [`compatibility`] (from before 1.0), [`enforcement`] (unknown things), the model (malformed
+//! things), [`chunks`]. A plain delta takes the short way, [`delta`].
+//!
+//! Source: AG-UI 1.0, <https://docs.ag-ui.com>.
 
-/// Decodes Chat Completions streams.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Decoder {
-    ids: HopIds,
-}
+mod chunks;
+mod compatibility;
+mod decode;
+mod delta;
+mod encode;
+mod enforcement;
 
-impl Decoder {
-    pub(super) fn new(ids: HopIds) -> Self {
-        Self { ids }
-    }
-}
-
-impl Decode for Decoder {
-    fn frame(&mut self, _frame: Frame<'_>, _sink: &mut dyn Sink) -> Result<(), DecodeError> {
-        Ok(())
-    }
-
-    fn end(&mut self, _sink: &mut dyn Sink) -> Result<(), DecodeError> {
-        Ok(())
-    }
-}
-
-pub(super) struct Encoder;
-
-impl Encode for Encoder {
-    fn encode(&self, request: &ModelRequest<'_>) -> HttpRequest {
-        HttpRequest {
-            method: "POST",
-            url: request.endpoint.base_url.clone(),
-            headers: Vec::new(),
-            body: Vec::new(),
-        }
-    }
-}
+pub(super) use decode::Decoder;
+pub(super) use encode::Encoder;

@@ -1,4 +1,7 @@
-use super::items::{Agent, Item, Map, Owner, agrees};
+use super::items::{
+    Agent, Item, REASONING_MESSAGE, REASONING_SPAN, TEXT_MESSAGE, TOOL_CALL, already_open, end,
+    go_on, is_open, not_open, own, owned_by, start,
+};
 use super::{OpenStep, Order, Phase, Rule, Violation};
 use crate::event::{
     EncryptedValueSubtype, Event, EventRef, Message, ReasoningEncryptedValue, SubagentStarted,
@@ -266,17 +269,18 @@ impl Order {
             tag,
             &call.owner,
         )?;
-        if let (None, Some((parent, item))) = (tag, parent) {
-            if item.owner != call.owner {
-                return Err(Violation::new(
-                    Rule::O8,
-                    format!(
-                        "TOOL_CALL_START: tool call '{id}' belongs to {}, its parent message '{parent}' to {}; a call belongs to the agent whose message carries it",
-                        Agent(call.owner.as_deref()),
-                        Agent(item.owner.as_deref()),
-                    ),
-                ));
-            }
+        if let (None, Some((parent, item))) = (tag, parent)
+            && item.owner != call.owner
+        {
+            return Err(Violation::new(
+                Rule::O8,
+                format!(
+                    "TOOL_CALL_START: tool call '{id}' belongs to {}, its parent message '{parent}' to {}; a call \
+                     belongs to the agent whose message carries it",
+                    Agent(call.owner.as_deref()),
+                    Agent(item.owner.as_deref()),
+                ),
+            ));
         }
         call.open = true;
         Ok(())
@@ -372,12 +376,12 @@ impl Order {
                 "subagent '{id}' is {state} already; each invocation needs an id of its own"
             ));
         }
-        if let Some(parent) = &event.parent_subagent_run_id {
-            if !self.subagents.contains_key(parent) {
-                return refuse(format!(
-                    "the parent '{parent}' of subagent '{id}' has not been started in this run"
-                ));
-            }
+        if let Some(parent) = &event.parent_subagent_run_id
+            && !self.subagents.contains_key(parent)
+        {
+            return refuse(format!(
+                "the parent '{parent}' of subagent '{id}' has not been started in this run"
+            ));
         }
         self.subagents.insert(id.clone(), true);
         Ok(())
@@ -428,148 +432,9 @@ impl Order {
     }
 }
 
-/// A kind of item, for messages: its name, and the event that opens one.
-#[derive(Clone, Copy)]
-struct What {
-    name: &'static str,
-    start: &'static str,
-    end: &'static str,
-}
-
-const TEXT_MESSAGE: What = What {
-    name: "text message",
-    start: "TEXT_MESSAGE_START",
-    end: "TEXT_MESSAGE_END",
-};
-const TOOL_CALL: What = What {
-    name: "tool call",
-    start: "TOOL_CALL_START",
-    end: "TOOL_CALL_END",
-};
-const REASONING_SPAN: What = What {
-    name: "reasoning span",
-    start: "REASONING_START",
-    end: "REASONING_END",
-};
-const REASONING_MESSAGE: What = What {
-    name: "reasoning message",
-    start: "REASONING_MESSAGE_START",
-    end: "REASONING_MESSAGE_END",
-};
-
-fn is_open(items: &Map<String, Item>, id: &str) -> bool {
-    items.get(id).is_some_and(|item| item.open)
-}
-
 fn step(name: &str, tag: Option<&str>) -> OpenStep {
     OpenStep {
         subagent_run_id: tag.map(str::to_owned),
         name: name.to_owned(),
     }
-}
-
-/// Opens an item; one that was closed may open again.
-fn start(
-    items: &mut Map<String, Item>,
-    rule: Rule,
-    kind: &str,
-    what: What,
-    id: &str,
-    tag: Option<&str>,
-) -> Result<(), Violation> {
-    match items.get_mut(id) {
-        Some(item) if item.open => return Err(already_open(rule, kind, what, id)),
-        Some(item) => {
-            owned_by(rule, kind, what.name, id, tag, &item.owner)?;
-            item.open = true;
-        }
-        None => {
-            let owner = tag.map(str::to_owned);
-            items.insert(id.to_owned(), Item { open: true, owner });
-        }
-    }
-    Ok(())
-}
-
-fn go_on<'a>(
-    items: &'a mut Map<String, Item>,
-    rule: Rule,
-    kind: &str,
-    what: What,
-    id: &str,
-    tag: Option<&str>,
-) -> Result<&'a mut Item, Violation> {
-    match items.get_mut(id) {
-        Some(item) if item.open => {
-            owned_by(rule, kind, what.name, id, tag, &item.owner)?;
-            Ok(item)
-        }
-        _ => Err(not_open(rule, kind, what, id)),
-    }
-}
-
-fn end(
-    items: &mut Map<String, Item>,
-    rule: Rule,
-    kind: &str,
-    what: What,
-    id: &str,
-    tag: Option<&str>,
-) -> Result<(), Violation> {
-    go_on(items, rule, kind, what, id, tag)?.open = false;
-    Ok(())
-}
-
-/// Takes note of whose an item is, whoever had it before; whether it is open stays as it is.
-fn own(items: &mut Map<String, Item>, id: &str, tag: Option<&str>) {
-    let owner = tag.map(str::to_owned);
-    match items.get_mut(id) {
-        Some(item) => item.owner = owner,
-        None => {
-            items.insert(id.to_owned(), Item { open: false, owner });
-        }
-    }
-}
-
-fn owned_by(
-    rule: Rule,
-    kind: &str,
-    what: &str,
-    id: &str,
-    tag: Option<&str>,
-    owner: &Owner,
-) -> Result<(), Violation> {
-    if agrees(tag, owner.as_deref()) {
-        return Ok(());
-    }
-    Err(Violation::new(
-        rule,
-        format!(
-            "{kind}: {what} '{id}' belongs to {}, the event says {}; send the owner's subagentRunId or none",
-            Agent(owner.as_deref()),
-            Agent(tag),
-        ),
-    ))
-}
-
-#[cold]
-fn not_open(rule: Rule, kind: &str, what: What, id: &str) -> Violation {
-    Violation::new(
-        rule,
-        format!(
-            "{kind}: no {} '{id}' is open; send {} first",
-            what.name, what.start
-        ),
-    )
-}
-
-#[cold]
-fn already_open(rule: Rule, kind: &str, what: What, id: &str) -> Violation {
-    Violation::new(
-        rule,
-        format!(
-            "{kind}: {} '{id}' is open already; send {} first",
-            what.name, what.end
-        ),
-    )
 }

@@ -1,3 +1,4 @@
+use super::{Rule, Violation};
 use foldhash::fast::RandomState;
 use serde::{Deserialize, Serialize, Serializer};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
@@ -51,84 +52,141 @@ pub(super) fn sorted_set<T: Ord + Hash + Serialize, S: Serializer>(
     set.iter().collect::<BTreeSet<_>>().serialize(serializer)
 }
 
-/// What a run has begun and not ended, each list sorted.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct OpenItems {
-    /// Text messages.
-    pub messages: Vec<crate::MessageId>,
-    /// Tool calls whose arguments are not whole.
-    pub tool_calls: Vec<crate::ToolCallId>,
-    /// Spans of reasoning.
-    pub reasoning_spans: Vec<crate::MessageId>,
-    /// Reasoning messages.
-    pub reasoning_messages: Vec<crate::MessageId>,
-    /// Steps.
-    pub steps: Vec<OpenStep>,
-    /// Subagents, by their run ids.
-    pub subagents: Vec<String>,
+/// A kind of item, for messages: its name, and the event that opens one.
+#[derive(Clone, Copy)]
+pub(super) struct What {
+    pub(super) name: &'static str,
+    pub(super) start: &'static str,
+    pub(super) end: &'static str,
 }
 
-/// A step that has begun and not ended.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub struct OpenStep {
-    /// Whose step it is; absent for the parent agent's.
-    pub subagent_run_id: Option<String>,
-    /// The step.
-    pub name: String,
+pub(super) const TEXT_MESSAGE: What = What {
+    name: "text message",
+    start: "TEXT_MESSAGE_START",
+    end: "TEXT_MESSAGE_END",
+};
+pub(super) const TOOL_CALL: What = What {
+    name: "tool call",
+    start: "TOOL_CALL_START",
+    end: "TOOL_CALL_END",
+};
+pub(super) const REASONING_SPAN: What = What {
+    name: "reasoning span",
+    start: "REASONING_START",
+    end: "REASONING_END",
+};
+pub(super) const REASONING_MESSAGE: What = What {
+    name: "reasoning message",
+    start: "REASONING_MESSAGE_START",
+    end: "REASONING_MESSAGE_END",
+};
+
+pub(super) fn is_open(items: &Map<String, Item>, id: &str) -> bool {
+    items.get(id).is_some_and(|item| item.open)
 }
 
-impl OpenItems {
-    /// Whether nothing is open.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self == &Self::default()
+/// Opens an item; one that was closed may open again.
+pub(super) fn start(
+    items: &mut Map<String, Item>,
+    rule: Rule,
+    kind: &str,
+    what: What,
+    id: &str,
+    tag: Option<&str>,
+) -> Result<(), Violation> {
+    match items.get_mut(id) {
+        Some(item) if item.open => return Err(already_open(rule, kind, what, id)),
+        Some(item) => {
+            owned_by(rule, kind, what.name, id, tag, &item.owner)?;
+            item.open = true;
+        }
+        None => {
+            let owner = tag.map(str::to_owned);
+            items.insert(id.to_owned(), Item { open: true, owner });
+        }
+    }
+    Ok(())
+}
+
+pub(super) fn go_on<'a>(
+    items: &'a mut Map<String, Item>,
+    rule: Rule,
+    kind: &str,
+    what: What,
+    id: &str,
+    tag: Option<&str>,
+) -> Result<&'a mut Item, Violation> {
+    match items.get_mut(id) {
+        Some(item) if item.open => {
+            owned_by(rule, kind, what.name, id, tag, &item.owner)?;
+            Ok(item)
+        }
+        _ => Err(not_open(rule, kind, what, id)),
     }
 }
 
-/// Lists at most a few ids of each kind: a message must not grow with what the peer opened.
-impl fmt::Display for OpenItems {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut kinds = Vec::new();
-        list(&mut kinds, "text message", &self.messages);
-        list(&mut kinds, "tool call", &self.tool_calls);
-        list(&mut kinds, "reasoning span", &self.reasoning_spans);
-        list(&mut kinds, "reasoning message", &self.reasoning_messages);
-        list(&mut kinds, "step", &self.steps);
-        list(&mut kinds, "subagent", &self.subagents);
-        if kinds.is_empty() {
-            f.write_str("nothing")
-        } else {
-            f.write_str(&kinds.join("; "))
+pub(super) fn end(
+    items: &mut Map<String, Item>,
+    rule: Rule,
+    kind: &str,
+    what: What,
+    id: &str,
+    tag: Option<&str>,
+) -> Result<(), Violation> {
+    go_on(items, rule, kind, what, id, tag)?.open = false;
+    Ok(())
+}
+
+/// Takes note of whose an item is, whoever had it before; whether it is open stays as it is.
+pub(super) fn own(items: &mut Map<String, Item>, id: &str, tag: Option<&str>) {
+    let owner = tag.map(str::to_owned);
+    match items.get_mut(id) {
+        Some(item) => item.owner = owner,
+        None => {
+            items.insert(id.to_owned(), Item { open: false, owner });
         }
     }
 }
 
-impl fmt::Display for OpenStep {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.name)?;
-        match &self.subagent_run_id {
-            Some(id) => write!(f, " of subagent {id}"),
-            None => Ok(()),
-        }
+pub(super) fn owned_by(
+    rule: Rule,
+    kind: &str,
+    what: &str,
+    id: &str,
+    tag: Option<&str>,
+    owner: &Owner,
+) -> Result<(), Violation> {
+    if agrees(tag, owner.as_deref()) {
+        return Ok(());
     }
+    Err(Violation::new(
+        rule,
+        format!(
+            "{kind}: {what} '{id}' belongs to {}, the event says {}; send the owner's subagentRunId or none",
+            Agent(owner.as_deref()),
+            Agent(tag),
+        ),
+    ))
 }
 
-fn list(kinds: &mut Vec<String>, kind: &str, items: &[impl fmt::Display]) {
-    const SHOWN: usize = 5;
-    if items.is_empty() {
-        return;
-    }
-    let shown: Vec<_> = items
-        .iter()
-        .take(SHOWN)
-        .map(|item| format!("'{item}'"))
-        .collect();
-    let more = items.len().saturating_sub(SHOWN);
-    let more = if more == 0 {
-        String::new()
-    } else {
-        format!(" and {more} more")
-    };
-    let plural = if items.len() == 1 { "" } else { "s" };
-    kinds.push(format!("{kind}{plural} {}{more}", shown.join(", ")));
+#[cold]
+pub(super) fn not_open(rule: Rule, kind: &str, what: What, id: &str) -> Violation {
+    Violation::new(
+        rule,
+        format!(
+            "{kind}: no {} '{id}' is open; send {} first",
+            what.name, what.start
+        ),
+    )
+}
+
+#[cold]
+pub(super) fn already_open(rule: Rule, kind: &str, what: What, id: &str) -> Violation {
+    Violation::new(
+        rule,
+        format!(
+            "{kind}: {} '{id}' is open already; send {} first",
+            what.name, what.end
+        ),
+    )
 }

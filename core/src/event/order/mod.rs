@@ -4,9 +4,10 @@
 
 mod check;
 mod items;
+mod open;
 mod rule;
 
-pub use items::{OpenItems, OpenStep};
+pub use open::{OpenItems, OpenStep};
 pub use rule::{Rule, Violation};
 
 use items::{Item, Map, Owner, Set, sorted_map, sorted_set};
