@@ -3,7 +3,6 @@
 mod ag_ui;
 mod cancel;
 mod failures;
-mod spans;
 mod tools;
 
 use futures::StreamExt;

@@ -1,8 +1,9 @@
-use super::{agent, lookup, secret_number, serve, watch};
+//! The spans of a turn. Alone in its process, since tracing decides once a process which spans are wanted.
+
 use std::io::Write;
 use std::sync::{Arc, Mutex};
-use stepwell_io::Outcome;
-use stepwell_mock_llm::Script;
+use stepwell_io::{Agent, Outcome, Tool, provider};
+use stepwell_mock_llm::{MockLlm, Script};
 use tracing_subscriber::fmt::format::FmtSpan;
 
 #[derive(Clone, Default)]
@@ -33,12 +34,27 @@ async fn a_turn_its_hops_and_its_tools_have_spans_that_tell_no_secret() {
         .with_writer(move || writer.clone())
         .finish();
     let guard = tracing::subscriber::set_default(subscriber);
-    let server = serve(Script::secret_numbers()).await;
-    let agent = agent(&server)
-        .tool(secret_number(), lookup)
+    let server = MockLlm::start(Script::secret_numbers())
+        .await
+        .expect("the mock starts on loopback");
+    let endpoint = provider::find("openai-compatible")
+        .expect("the table has it")
+        .endpoint(
+            None,
+            "mock-model",
+            Some(&server.base_url()),
+            Some("test-key".into()),
+        )
+        .expect("a base URL is all it needs");
+    let agent = Agent::builder(endpoint)
+        .thread_id("thread-1")
+        .tool(
+            Tool::new("get_secret_number", "The secret number of a person."),
+            |_| async { Ok::<_, String>("42") },
+        )
         .build()
         .expect("the agent is set up");
-    let (_, finished) = watch(agent.send("What are the secret numbers?")).await;
+    let finished = agent.send("What are the secret numbers?").finish().await;
     assert_eq!(finished.outcome, Outcome::Success);
     drop(guard);
 
