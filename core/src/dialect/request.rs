@@ -21,6 +21,8 @@ pub struct ModelRequest<'a> {
     pub ids: &'a HopIds,
     /// The run that this one continues.
     pub parent_run_id: Option<&'a RunId>,
+    /// The app's own instructions: they go first, and are no part of the conversation.
+    pub instructions: Option<&'a str>,
     /// The conversation so far.
     pub messages: &'a [Message],
     /// The tools on offer; none if empty.
