@@ -9,7 +9,13 @@ fn inner(frames: &[Value]) -> Vec<String> {
     all[1..all.len() - 1].to_vec()
 }
 
-fn fragment(index: u64, id: Value, name: Value, arguments: Value) -> Value {
+fn fragment(
+    index: u64,
+    id: impl Into<Value>,
+    name: impl Into<Value>,
+    arguments: impl Into<Value>,
+) -> Value {
+    let [id, name, arguments] = [id.into(), name.into(), arguments.into()];
     json!({"index": index, "id": id, "type": "function", "function": {"name": name, "arguments": arguments}})
 }
 

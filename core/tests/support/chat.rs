@@ -197,11 +197,13 @@ pub(crate) fn short(event: &Event) -> String {
 
 /// A chunk whose one choice has this delta.
 pub(crate) fn delta(delta: Value) -> Value {
-    json!({
+    let mut chunk = json!({
         "id": "c1", "object": "chat.completion.chunk", "created": 1, "model": "m-1",
-        "choices": [{"index": 0, "delta": delta, "logprobs": null, "finish_reason": null}],
+        "choices": [{"index": 0, "delta": null, "logprobs": null, "finish_reason": null}],
         "usage": null
-    })
+    });
+    chunk["choices"][0]["delta"] = delta;
+    chunk
 }
 
 /// A chunk with a piece of text.
@@ -211,7 +213,9 @@ pub(crate) fn text(content: &str) -> Value {
 
 /// A chunk with fragments of calls.
 pub(crate) fn calls(fragments: Value) -> Value {
-    delta(json!({ "tool_calls": fragments }))
+    let mut said = json!({});
+    said["tool_calls"] = fragments;
+    delta(said)
 }
 
 /// The chunk that says why the answer ends.
