@@ -147,6 +147,7 @@ fn both_ways_in_say_the_same_of_odd_spellings() {
         r#" { "choices" : [ { "index" : 0 , "delta" : { "content" : "x" } } ] } "#,
         r#"{"choices":[{"index":0,"delta":{"content":"x"}}]} x"#,
         r#"{"choices":[{"index":0,"delta":{"content":"x"}},{"index":0,"delta":{"content":"y"}}]}"#,
+        r#"{"choices":[{"index":0,"delta":{}},{"delta":{"content":"y"}}]}"#,
         r#"{"choices":[{"index":0,"delta":{"content":"x","y":1e999}}]}"#,
         r#"{"choices":[{"index":0,"delta":{"content":"x","y":01}}]}"#,
     ] {
