@@ -5,6 +5,7 @@ use std::{
     env,
     ffi::OsStr,
     io::Read,
+    path::Path,
     process::{Child, Command, ExitStatus, Output, Stdio},
     thread,
     time::{Duration, Instant},
@@ -31,7 +32,7 @@ pub(crate) fn cargo() -> Command {
     command(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
 }
 
-/// The command as one would type it.
+/// The command as one would type it, a program with its full path by its name.
 pub(crate) fn line(command: &Command) -> String {
     let mut words = Vec::new();
     for (name, value) in command.get_envs() {
@@ -39,7 +40,12 @@ pub(crate) fn line(command: &Command) -> String {
             words.push(format!("{}={}", name.to_string_lossy(), quoted(value)));
         }
     }
-    words.push(quoted(command.get_program()));
+    let program = Path::new(command.get_program());
+    words.push(quoted(if program.is_absolute() {
+        program.file_name().unwrap_or(program.as_os_str())
+    } else {
+        program.as_os_str()
+    }));
     words.extend(command.get_args().map(quoted));
     words.join(" ")
 }

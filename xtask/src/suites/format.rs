@@ -8,7 +8,7 @@ pub(super) const SUITE: Suite = Suite {
         rustup::component(log, "fmt", "rustfmt")?;
         log.run(
             process::cargo()
-                .args(["fmt", "--all", "--check"])
+                .args(["fmt", "--all", "--check", "--", "--color", "never"])
                 .current_dir(&context.root),
         )
     },
