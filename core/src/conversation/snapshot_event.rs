@@ -1,7 +1,7 @@
 use super::Conversation;
 use super::index::Index;
 use crate::event::{Message, MessagesSnapshot};
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 impl Conversation {
     /// `MESSAGES_SNAPSHOT`: what it does not name goes, what it names is replaced where it stands, what is new comes
@@ -16,7 +16,7 @@ impl Conversation {
             .messages
             .iter()
             .any(|message| matches!(message, Message::Reasoning(_)));
-        let new: HashMap<&str, &Message> = event
+        let new: BTreeMap<&str, &Message> = event
             .messages
             .iter()
             .map(|message| (message.id().as_str(), message))
