@@ -1,5 +1,7 @@
 //! The order check against a plain reading of the table, and row by row.
 
+#![allow(clippy::unwrap_used)] // the lint knows test functions, not their helpers
+
 use proptest::prelude::*;
 use proptest::test_runner::FileFailurePersistence;
 use serde_json::{Value, json};
