@@ -5,6 +5,8 @@
 //! that implements [`Encode`], and a line for it in [`Dialect`] and [`Decoder`].
 
 mod ag_ui;
+#[allow(dead_code)] // until the decoders use all of it
+mod cursor;
 mod decoder;
 mod error;
 mod openai_chat;
