@@ -411,6 +411,11 @@ impl<'a> RawText<'a> {
         self.bytes.is_empty()
     }
 
+    /// Whether it holds an escape.
+    pub(crate) fn is_escaped(self) -> bool {
+        self.escaped
+    }
+
     /// Whether the text is `other`, where that can be said without unescaping; `None` where it holds an escape.
     pub(crate) fn is(self, other: &str) -> Option<bool> {
         (!self.escaped).then(|| self.bytes == other.as_bytes())

@@ -5,7 +5,6 @@
 //! that implements [`Encode`], and a line for it in [`Dialect`] and [`Decoder`].
 
 mod ag_ui;
-#[allow(dead_code)] // until the decoders use all of it
 mod cursor;
 mod decoder;
 mod error;
