@@ -16,6 +16,8 @@ mod chunk;
 mod decode;
 mod delta;
 mod encode;
+mod messages;
+mod parts;
 mod reasoning;
 mod usage;
 
