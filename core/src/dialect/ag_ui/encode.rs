@@ -1,4 +1,5 @@
-use super::enforcement::{MESSAGE, RESUME, Shape, TOOL, strip};
+use super::enforcement::strip;
+use super::shapes::{MESSAGE, RESUME, Shape, TOOL};
 use crate::dialect::{Encode, HttpRequest, ModelRequest};
 use crate::event::{Message, Metadata, PROTOCOL_VERSION, ResumeEntry, ToolDefinition};
 use serde::{Serialize, Serializer};

@@ -11,6 +11,7 @@ mod decode;
 mod delta;
 mod encode;
 mod enforcement;
+mod shapes;
 
 pub(super) use decode::Decoder;
 pub(super) use encode::Encoder;
