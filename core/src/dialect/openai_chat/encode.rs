@@ -50,7 +50,10 @@ impl Serialize for Body<'_> {
         if !quirks.no_stream_options {
             fields.put("stream_options", &json!({"include_usage": true}))?;
         }
-        fields.put("messages", &messages::encode(request.messages, quirks))?;
+        fields.put(
+            "messages",
+            &messages::encode(request.instructions, request.messages, quirks),
+        )?;
         if !request.tools.is_empty() {
             fields.put("tools", &messages::tools(request.tools))?;
             match &settings.tool_choice {

@@ -69,9 +69,14 @@ struct Function<'a> {
     arguments: &'a str,
 }
 
-/// The messages of a request, in order. Activities are never sent; reasoning is as the provider wants it.
-pub(super) fn encode(messages: &[Message], quirks: Quirks) -> Vec<ChatMessage<'_>> {
-    let mut encoded = Vec::with_capacity(messages.len());
+/// The messages of a request, in order: the app's instructions first, as a system message, which every server knows. Activities are never sent; reasoning is as the provider wants it.
+pub(super) fn encode<'a>(
+    instructions: Option<&'a str>,
+    messages: &'a [Message],
+    quirks: Quirks,
+) -> Vec<ChatMessage<'a>> {
+    let mut encoded = Vec::with_capacity(messages.len() + 1);
+    encoded.extend(instructions.map(|text| ChatMessage::System(Said::text(text, None))));
     let mut assistant = Assistant::default();
     for message in messages {
         match message {
