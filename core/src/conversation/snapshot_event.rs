@@ -1,5 +1,5 @@
-use super::Conversation;
 use super::index::Index;
+use super::{Conversation, ToolCallStatus};
 use crate::event::{Message, MessagesSnapshot};
 use std::collections::BTreeMap;
 
@@ -42,5 +42,16 @@ impl Conversation {
         self.messages = messages;
         let Self { calls, index, .. } = self;
         calls.retain(|call| index.call(&call.id).is_some());
+        // A call whose result the snapshot has is answered.
+        for message in &self.messages {
+            if let Message::Tool(message) = message
+                && let Some(call) = calls
+                    .iter_mut()
+                    .find(|call| call.id == message.tool_call_id)
+                && !call.status.is_final()
+            {
+                call.status = ToolCallStatus::Completed;
+            }
+        }
     }
 }

@@ -47,6 +47,7 @@ impl Request {
         Dialect::AgUi.encoder().encode(&ModelRequest {
             endpoint: &self.endpoint,
             ids: &ids,
+            instructions: None,
             parent_run_id: self.parent_run_id.as_ref(),
             messages: &self.messages,
             tools: &self.tools,
