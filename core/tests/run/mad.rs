@@ -1,0 +1,538 @@
+//! A host, a network, a store and a person that do anything at any time, though the host answers only what it was
+//! given, and what it makes up it makes up whole. After every input the invariants are checked.
+
+use crate::interrupts::{answer, asks};
+use crate::look::legal;
+use crate::store::Store;
+use crate::wire::{Call, Say, a_call, body, call, text};
+use crate::world::{config, offer};
+use proptest::prelude::*;
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::time::Duration;
+use stepwell_core::conversation::Conversation;
+use stepwell_core::dialect::Dialect;
+use stepwell_core::event::{Event, Message};
+use stepwell_core::run::{
+    Decision, Durability, Effect, EffectId, Input, Outcome, Output, Refusal, RunConfig, RunEvent,
+    RunIds, RunMachine, Start, StateKind, TimerKey, ToolLimitPolicy,
+};
+use stepwell_core::tool::{Tool, ToolFailure};
+use stepwell_core::{CallKey, Timestamp};
+
+/// One thing that happens; the numbers choose what exactly.
+#[derive(Clone, Copy, Debug)]
+pub struct Press {
+    kind: u8,
+    pick: u16,
+    detail: u16,
+}
+
+pub fn presses() -> impl Strategy<Value = Vec<Press>> {
+    let press = (0..100u8, any::<u16>(), any::<u16>()).prop_map(|(kind, pick, detail)| Press {
+        kind,
+        pick,
+        detail,
+    });
+    prop::collection::vec(press, 0..80)
+}
+
+/// What the run is configured to.
+#[derive(Clone, Copy, Debug)]
+pub struct Setting {
+    dialect: Dialect,
+    stores: bool,
+    creates_runs: bool,
+    policy: u8,
+    turn: bool,
+}
+
+pub fn settings() -> impl Strategy<Value = Setting> {
+    (
+        any::<bool>(),
+        any::<bool>(),
+        any::<bool>(),
+        0..3u8,
+        any::<bool>(),
+    )
+        .prop_map(|(ag_ui, stores, creates_runs, policy, turn)| Setting {
+            dialect: if ag_ui {
+                Dialect::AgUi
+            } else {
+                Dialect::OpenAiChat
+            },
+            stores,
+            creates_runs,
+            policy,
+            turn,
+        })
+}
+
+const ROUNDS: u32 = 2;
+
+impl Setting {
+    fn config(self) -> Arc<RunConfig> {
+        let mut config = config(self.dialect);
+        offer(&mut config, Tool::new("work", "Works."));
+        offer(&mut config, Tool::new("look", "Looks.").idempotent());
+        offer(&mut config, Tool::new("ask", "Asks.").requires_approval());
+        config.limits.max_tool_rounds = ROUNDS;
+        config.limits.at_tool_limit = [
+            ToolLimitPolicy::Complete,
+            ToolLimitPolicy::Fail,
+            ToolLimitPolicy::SumUp,
+        ][usize::from(self.policy)];
+        if self.stores {
+            config.durability = Durability::Blocks { attempts: 2 };
+        }
+        if self.creates_runs {
+            config.run_ids = RunIds::Host;
+        }
+        config.timeouts.turn = self.turn.then_some(Duration::from_secs(600));
+        Arc::new(config)
+    }
+}
+
+pub struct Mad {
+    pub machine: RunMachine,
+    config: Arc<RunConfig>,
+    now: u64,
+    /// What the host was given and has not answered; of a stream, what is left of its body.
+    hands: BTreeMap<EffectId, Option<Vec<u8>>>,
+    /// Every effect there ever was.
+    known: Vec<EffectId>,
+    store: Store,
+    pub outputs: Vec<Output>,
+    resumes: u32,
+    cancelled: bool,
+    over: Option<(Outcome, Vec<Message>)>,
+    tool_runs: Vec<CallKey>,
+    /// Whether the history can hold a call that the agent answers elsewhere.
+    foreign: bool,
+    pub checks: bool,
+    pub restores: bool,
+}
+
+impl Mad {
+    pub fn new(setting: Setting) -> Self {
+        let config = setting.config();
+        Self {
+            machine: RunMachine::new(
+                Arc::clone(&config),
+                "thread".into(),
+                Conversation::default(),
+            ),
+            config,
+            now: 1_000,
+            hands: BTreeMap::new(),
+            known: Vec::new(),
+            store: Store::default(),
+            outputs: Vec::new(),
+            resumes: 0,
+            cancelled: false,
+            over: None,
+            tool_runs: Vec::new(),
+            foreign: false,
+            checks: true,
+            restores: false,
+        }
+    }
+
+    pub fn press(&mut self, press: Press) {
+        self.now += u64::from(press.detail % 7);
+        let input = match press.kind {
+            0..=3 => self.start(),
+            4..=63 => match self.pick(press.pick) {
+                Some(effect) => self.answer(effect, press.detail),
+                None => self.start(),
+            },
+            64..=75 => self.stale(press),
+            76..=85 => {
+                if let Some(at) = self.machine.poll_timeout() {
+                    self.now = self.now.max(at.0);
+                }
+                Input::Timeout
+            }
+            86..=93 => self.resume(press.detail),
+            94 => Input::Cancel,
+            _ => Input::Timeout,
+        };
+        self.feed(input);
+    }
+
+    fn start(&self) -> Input<'static> {
+        Input::Start(Box::new(Start::new(
+            "run-1",
+            Message::user("user-1", "Hello"),
+        )))
+    }
+
+    fn pick(&self, pick: u16) -> Option<EffectId> {
+        let ids: Vec<_> = self.hands.keys().copied().collect();
+        ids.get(usize::from(pick) % ids.len().max(1)).copied()
+    }
+
+    /// An answer that fits an effect in the host's hands.
+    fn answer(&mut self, effect: EffectId, detail: u16) -> Input<'static> {
+        let message = "it did not work".to_owned();
+        match effect {
+            EffectId::CreateRun { hop } if detail % 4 > 0 => Input::RunCreated {
+                effect,
+                run_id: format!("backend-{hop}").into(),
+            },
+            EffectId::CreateRun { .. } => Input::RunNotCreated { effect, message },
+            EffectId::Approve(_) => {
+                let decision = if detail % 3 > 0 {
+                    Decision::Granted
+                } else {
+                    Decision::Denied { reason: None }
+                };
+                Input::Decided { effect, decision }
+            }
+            EffectId::Tool(_) => {
+                let result = if detail % 3 > 0 {
+                    Ok("a result".into())
+                } else {
+                    Err(ToolFailure::error(message))
+                };
+                Input::ToolFinished { effect, result }
+            }
+            EffectId::Persist { .. } if detail % 4 > 0 => Input::Persisted { effect },
+            EffectId::Persist { .. } => Input::PersistFailed { effect, message },
+            EffectId::Open { hop, .. } => self.network(effect, hop, detail),
+            other => panic!("unknown: {other}"),
+        }
+    }
+
+    fn network(&mut self, effect: EffectId, hop: u32, detail: u16) -> Input<'static> {
+        let dialect = self.config.endpoint.dialect;
+        let message = "the network is gone".to_owned();
+        match self.hands.get_mut(&effect).expect("it is in the hands") {
+            stream @ None => match detail % 8 {
+                0 => Input::ConnectionFailed { effect, message },
+                1 => Input::Refused {
+                    effect,
+                    refusal: Refusal {
+                        status: 503,
+                        ..Refusal::default()
+                    },
+                },
+                2 if detail % 16 == 2 => Input::Refused {
+                    effect,
+                    refusal: Refusal {
+                        status: 400,
+                        ..Refusal::default()
+                    },
+                },
+                _ => {
+                    let says = says(dialect, detail / 8);
+                    *stream = Some(body(dialect, hop as usize, &says));
+                    Input::Opened {
+                        effect,
+                        content_type: None,
+                    }
+                }
+            },
+            Some(rest) if rest.is_empty() || detail % 32 == 0 => {
+                if detail % 8 == 1 {
+                    Input::Lost { effect, message }
+                } else {
+                    Input::Ended { effect }
+                }
+            }
+            Some(rest) => {
+                let size = (usize::from(detail) % 400 + 1).min(rest.len());
+                let bytes: Vec<u8> = rest.drain(..size).collect();
+                Input::Received {
+                    effect,
+                    bytes: bytes.into(),
+                }
+            }
+        }
+    }
+
+    /// An answer to something that was asked once, or never.
+    fn stale(&mut self, press: Press) -> Input<'static> {
+        let known = self
+            .known
+            .get(usize::from(press.pick) % self.known.len().max(1))
+            .copied();
+        let call = CallKey {
+            hop: u32::from(press.pick % 3),
+            index: u32::from(press.pick % 4),
+        };
+        let effect = known.unwrap_or(EffectId::Tool(call));
+        match (effect, press.detail % 3) {
+            _ if self.hands.contains_key(&effect) => Input::Timeout,
+            (EffectId::Open { .. }, 0) => Input::Opened {
+                effect,
+                content_type: None,
+            },
+            (EffectId::Open { .. }, 1) => Input::Received {
+                effect,
+                bytes: b"data: {}\n\n"[..].into(),
+            },
+            (EffectId::Open { .. }, _) => Input::Ended { effect },
+            (effect, _) => self.answer(effect, press.detail),
+        }
+    }
+
+    fn resume(&self, detail: u16) -> Input<'static> {
+        let mut answers: Vec<_> = self
+            .machine
+            .interrupts()
+            .iter()
+            .map(|interrupt| answer(&interrupt.id))
+            .collect();
+        match detail % 8 {
+            0 => answers.push(answer("nobody")),
+            1 => drop(answers.pop()),
+            2 => answers.extend(answers.clone()),
+            _ => {}
+        }
+        Input::Resume(answers)
+    }
+
+    fn feed(&mut self, input: Input<'static>) {
+        let ends = input
+            .effect()
+            .filter(|_| !matches!(input, Input::Opened { .. } | Input::Received { .. }));
+        if let Some(effect) = ends {
+            self.hands.remove(&effect);
+        }
+        let before = self.machine.snapshot();
+        let is_cancel = matches!(input, Input::Cancel);
+        let is_resume = matches!(input, Input::Resume(_));
+        let result = self.machine.handle(input, Timestamp(self.now));
+        match &result {
+            Ok(()) => {
+                self.cancelled |= is_cancel;
+                self.resumes += u32::from(is_resume);
+            }
+            Err(_) => assert_eq!(self.machine.snapshot(), before, "a mistake changes nothing"),
+        }
+        self.take_outputs();
+        if self.restores {
+            let snapshot = self.machine.snapshot();
+            self.machine =
+                RunMachine::restore(&snapshot, Arc::clone(&self.config)).expect("readable");
+            assert_eq!(self.machine.snapshot(), snapshot);
+        }
+        if self.checks {
+            self.check();
+        }
+    }
+
+    fn take_outputs(&mut self) {
+        while let Some(output) = self.machine.poll_output() {
+            if let Output::Effect(id, effect) = &output {
+                self.given(*id, effect);
+            }
+            self.outputs.push(output);
+        }
+    }
+
+    fn given(&mut self, id: EffectId, effect: &Effect) {
+        match effect {
+            Effect::CloseStream | Effect::CancelTool => {
+                self.hands.remove(&id);
+                return;
+            }
+            Effect::Persist {
+                turn,
+                status,
+                blocks,
+                snapshot,
+            } => {
+                // What came of it is decided when it is answered; the store checks the numbers here.
+                let _ = self
+                    .store
+                    .write(turn, *status, Vec::new(), snapshot.clone());
+                for pair in blocks.windows(2) {
+                    assert_eq!(pair[0].sequence + 1, pair[1].sequence);
+                }
+                self.store = Store::default();
+            }
+            Effect::RunTool { invocation } => {
+                assert!(!self.cancelled, "I12: no tool after a cancel");
+                self.tool_runs.push(invocation.call);
+            }
+            Effect::OpenStream { .. } => assert!(!self.cancelled, "I12: no stream after a cancel"),
+            _ => {}
+        }
+        let is_new = self.hands.insert(id, None).is_none();
+        assert!(is_new, "{id} is given out while the host has it");
+        self.known.push(id);
+    }
+
+    fn check(&mut self) {
+        let state = self.machine.state();
+        let snapshot: Value = serde_json::from_str(&self.machine.snapshot()).expect("JSON");
+        let core = &snapshot["run"]["core"];
+        let pending: Vec<(EffectId, Value)> =
+            serde_json::from_value(core["pending"].clone()).expect("pairs");
+        let timers: Vec<(TimerKey, u64)> =
+            serde_json::from_value(core["timers"].clone()).expect("pairs");
+        // What the machine thinks that the host has, the host has.
+        for (id, stage) in &pending {
+            let is_out = stage == "given" || stage == "live";
+            assert!(
+                !is_out || self.hands.contains_key(id),
+                "{id} is lost: {stage}"
+            );
+            assert!(
+                stage != "queued",
+                "{id} waits, though all outputs were taken"
+            );
+        }
+        // I1: every timer has its reason.
+        let has = |wanted: &dyn Fn(&EffectId) -> bool| pending.iter().any(|(id, _)| wanted(id));
+        for (timer, _) in &timers {
+            let reason = match timer {
+                TimerKey::Silence => has(&|id| matches!(id, EffectId::Open { .. })),
+                TimerKey::Retry => state == StateKind::Waiting,
+                TimerKey::Tool(call) => has(&|id| *id == EffectId::Tool(*call)),
+                TimerKey::Turn => !matches!(
+                    state,
+                    StateKind::Idle | StateKind::Completed | StateKind::Interrupted
+                ),
+            };
+            assert!(reason, "{timer:?} has no reason in {state}");
+        }
+        assert!(
+            state != StateKind::Waiting
+                || timers.iter().any(|(timer, _)| *timer == TimerKey::Retry)
+        );
+        // I1: nobody waits for nothing.
+        let waits = matches!(
+            state,
+            StateKind::Idle | StateKind::Interrupted | StateKind::Completed
+        ) || !self.hands.is_empty()
+            || timers.iter().any(|(timer, _)| *timer != TimerKey::Turn);
+        assert!(waits, "stuck in {state}: {snapshot}");
+        // I9.
+        assert!(self.machine.hop() <= ROUNDS + 1 + self.resumes);
+        // I2.
+        if let Some(outcome) = self.machine.outcome() {
+            let messages = self.machine.conversation().messages();
+            match &self.over {
+                None => self.over = Some((outcome.clone(), messages.to_vec())),
+                Some((before, history)) => {
+                    assert_eq!(before, outcome, "I2: the end is the end");
+                    assert_eq!(history, messages, "I2: nothing is added after the end");
+                }
+            }
+        } else {
+            assert!(self.over.is_none(), "I2: the run came back to life");
+        }
+    }
+
+    /// Answers all that is asked, as a good host would, until the run is quiet.
+    pub fn calm_down(&mut self) {
+        for round in 0..2_000 {
+            if let Some(effect) = self.pick(0) {
+                let detail = if matches!(effect, EffectId::Open { .. }) {
+                    4 * 8 + 7
+                } else {
+                    1
+                };
+                let input = self.answer(effect, detail);
+                self.feed(input);
+            } else if self.machine.state() == StateKind::Interrupted {
+                let input = self.resume(7);
+                self.feed(input);
+            } else if let Some(at) = self.machine.poll_timeout() {
+                self.now = self.now.max(at.0);
+                self.feed(Input::Timeout);
+            } else {
+                return;
+            }
+            assert!(round < 1_999, "not quiet in {}", self.machine.state());
+        }
+    }
+
+    /// What holds of a run that is over.
+    pub fn check_end(&self) {
+        if self.machine.state() == StateKind::Idle {
+            return;
+        }
+        assert!(
+            self.machine.outcome().is_some(),
+            "quiet in {}",
+            self.machine.state()
+        );
+        let ends = self
+            .outputs
+            .iter()
+            .filter(|output| matches!(output, Output::Event(RunEvent::Completed(_))));
+        assert_eq!(ends.count(), 1);
+        // I7.
+        let once: BTreeSet<_> = self.tool_runs.iter().collect();
+        assert_eq!(once.len(), self.tool_runs.len(), "I7: a tool ran twice");
+        // I8.
+        if !self.foreign {
+            let messages = self.machine.conversation().messages();
+            legal(messages).unwrap_or_else(|fault| panic!("{fault}: {messages:#?}"));
+        }
+        // Deltas are whole.
+        let streamed: String = self
+            .outputs
+            .iter()
+            .filter_map(|output| match output {
+                Output::Event(RunEvent::AgUi(Event::TextMessageContent(content))) => {
+                    Some(content.delta.as_str())
+                }
+                _ => None,
+            })
+            .collect();
+        assert_eq!(streamed, self.machine.conversation().text());
+    }
+}
+
+/// Some of the things that a model may say.
+fn says(dialect: Dialect, choice: u16) -> Vec<Say> {
+    let bare = Say::Call(Call {
+        id: "bare".into(),
+        name: "work".into(),
+        pieces: Vec::new(),
+    });
+    let two = Say::Calls(vec![a_call("a", "work", "{}"), a_call("b", "ask", "null")]);
+    let common = match choice % 12 {
+        0 | 1 => vec![text("Some text.")],
+        2 => vec![text("Let me see."), call("c", "work", "{}")],
+        3 => vec![
+            two,
+            Say::Usage {
+                input: 3,
+                output: 2,
+            },
+        ],
+        4 => vec![text("An answer, whole.")],
+        5 => vec![call("c", "invented", "{}"), bare],
+        6 => vec![text("Half"), call("c", "look", "{\"a\""), Say::Cut],
+        7 => vec![
+            Say::Reasoning("Hm.".into()),
+            text("Oh"),
+            Say::Error("overloaded".into()),
+        ],
+        8 => vec![Say::Heartbeat, Say::Cut],
+        9 => vec![text("x"), Say::Raw("data: {oops\n\n".into())],
+        10 => vec![call("c", "look", "[1,"), call("d", "ask", "{}")],
+        _ => vec![Say::Raw("<html>".into()), Say::Cut],
+    };
+    match (dialect, choice % 5, choice % 12) {
+        (Dialect::AgUi, 0, 2) => vec![text("Which?"), call("c", "work", "{}"), asks(&["q", "r"])],
+        (Dialect::AgUi, 0, 0) => vec![asks(&["q"])],
+        (Dialect::AgUi, 1, 2) => vec![
+            call("c", "work", "{}"),
+            Say::Answer {
+                call: "c".into(),
+                content: "theirs".into(),
+            },
+            text("after"),
+        ],
+        (Dialect::AgUi, 2, 3) => vec![Say::OpenCall(a_call("c", "work", "{"))],
+        _ => common,
+    }
+}
