@@ -171,7 +171,7 @@ fn a_patch_that_copies_the_whole_into_itself_cannot_fill_the_memory() {
         serde_json::to_vec(conversation.state())
             .expect("JSON")
             .len()
-            < 64 << 20
+            < 16 << 20
     );
 }
 
@@ -200,4 +200,20 @@ fn a_small_copy_is_applied_as_one_of_several_operations() {
         &json!({"a": 1, "b": 2}),
         "all or nothing"
     );
+}
+
+#[test]
+fn a_state_cannot_be_made_deeper_and_deeper() {
+    let mut conversation = Conversation::default();
+    let mut path = String::new();
+    for _ in 0..2_000 {
+        path.push_str("/a");
+        let _ = apply(
+            &mut conversation,
+            json!({"type": "STATE_DELTA", "delta": [{"op": "add", "path": path, "value": {}}]}),
+        );
+    }
+    let text = serde_json::to_string(conversation.state()).expect("JSON");
+    assert_eq!(text.matches('{').count(), 100);
+    assert_eq!(reloaded(&conversation), conversation);
 }

@@ -96,8 +96,8 @@ fn a_change_of_the_tools_is_said_and_a_tool_that_vanished_still_gets_an_answer()
     let mut config = (*world.config).clone();
     config.tools = ToolRegistry::new();
     world.config = Arc::new(config);
-    world.machine = RunMachine::restore(&world.machine.snapshot(), Arc::clone(&world.config))
-        .expect("readable");
+    let restored = RunMachine::restore(&world.machine.snapshot(), Arc::clone(&world.config));
+    world.put_back(restored.expect("readable"));
     world.tools.clear();
     world.drive();
     assert_eq!(*world.outcome(), Outcome::Success);

@@ -5,7 +5,7 @@ use crate::world::{Answer, Work, World, offer};
 use std::time::Duration;
 use stepwell_core::conversation::ToolCallStatus;
 use stepwell_core::dialect::Dialect;
-use stepwell_core::run::{Deadline, Failure, Input, Outcome, StateKind, TimerKey};
+use stepwell_core::run::{Deadline, EffectId, Failure, Input, Outcome, StateKind, TimerKey};
 use stepwell_core::tool::Tool;
 use stepwell_core::{CallKey, Timestamp};
 
@@ -171,14 +171,17 @@ fn an_early_timeout_does_nothing() {
 
 #[test]
 fn a_clock_that_steps_back_is_held() {
-    let mut world = world().answers(Answer::Stalls(vec![text("Half"), Say::Cut]));
+    let mut world = world().answers(Answer::Never);
     world.send("Hello");
     world.now = 5;
-    world.drive_until(|world| !world.machine.conversation().text().is_empty());
-    assert_eq!(
-        world.machine.poll_timeout(),
-        Some(Timestamp(1_000_000 + 20_000))
-    );
+    let effect = EffectId::Open { hop: 0, attempt: 0 };
+    let opened = Input::Opened {
+        effect,
+        content_type: None,
+    };
+    world.input(opened).expect("it is pending");
+    let silence = Timestamp(1_000_000 + 20_000);
+    assert_eq!(world.machine.poll_timeout(), Some(silence));
 }
 
 #[test]

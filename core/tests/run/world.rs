@@ -260,6 +260,12 @@ impl World {
         panic!("it never comes to that");
     }
 
+    /// The same host goes on with this run.
+    pub fn put_back(&mut self, machine: RunMachine) {
+        self.machine = machine;
+        self.settle();
+    }
+
     /// Another host takes over with this run: what the old one did is forgotten.
     pub fn take_over(&mut self, machine: RunMachine) {
         self.machine = machine;
