@@ -222,3 +222,37 @@ proptest! {
         prop_assert_eq!(one.seen.requests(), other.seen.requests());
     }
 }
+
+/// A generator that never comes anywhere would let everything pass.
+#[test]
+fn mad_runs_come_everywhere() {
+    use proptest::strategy::ValueTree;
+    use proptest::test_runner::TestRunner;
+    use std::collections::BTreeSet;
+    let mut runner = TestRunner::deterministic();
+    let mut states = BTreeSet::new();
+    let mut ends = BTreeSet::new();
+    for _ in 0..400 {
+        let strategy = (settings(), presses());
+        let tree = strategy
+            .new_tree(&mut runner)
+            .expect("the strategy gives values");
+        let (setting, presses) = tree.current();
+        let mut mad = Mad::new(setting);
+        mad.checks = false;
+        for press in presses {
+            mad.press(press);
+            states.insert((mad.machine.state(), mad.machine.hop().min(2)));
+        }
+        mad.calm_down();
+        let end = format!("{:?}", mad.machine.outcome());
+        let word = |c: char| c == '{' || c == '(' || c == ')';
+        let words = end
+            .split(word)
+            .map(str::trim)
+            .filter(|part| !part.contains(':') || part.starts_with("failure"));
+        ends.insert(words.collect::<Vec<_>>().join(" "));
+    }
+    assert!(states.len() >= 15, "{states:?}");
+    assert!(ends.len() >= 10, "{ends:?}");
+}
