@@ -177,13 +177,13 @@ impl Mad {
     fn answer(&mut self, effect: EffectId, detail: u16) -> Input<'static> {
         let message = "it did not work".to_owned();
         match effect {
-            EffectId::CreateRun { hop } if detail % 4 > 0 => Input::RunCreated {
+            EffectId::CreateRun { hop } if !detail.is_multiple_of(4) => Input::RunCreated {
                 effect,
                 run_id: format!("backend-{hop}").into(),
             },
             EffectId::CreateRun { .. } => Input::RunNotCreated { effect, message },
             EffectId::Approve(_) => {
-                let decision = if detail % 3 > 0 {
+                let decision = if !detail.is_multiple_of(3) {
                     Decision::Granted
                 } else {
                     Decision::Denied { reason: None }
@@ -191,14 +191,14 @@ impl Mad {
                 Input::Decided { effect, decision }
             }
             EffectId::Tool(_) => {
-                let result = if detail % 3 > 0 {
+                let result = if !detail.is_multiple_of(3) {
                     Ok("a result".into())
                 } else {
                     Err(ToolFailure::error(message))
                 };
                 Input::ToolFinished { effect, result }
             }
-            EffectId::Persist { .. } if detail % 4 > 0 => Input::Persisted { effect },
+            EffectId::Persist { .. } if !detail.is_multiple_of(4) => Input::Persisted { effect },
             EffectId::Persist { .. } => Input::PersistFailed { effect, message },
             EffectId::Open { hop, .. } => self.network(effect, hop, detail),
             other => panic!("unknown: {other}"),
@@ -234,7 +234,7 @@ impl Mad {
                     }
                 }
             },
-            Some(rest) if rest.is_empty() || detail % 32 == 0 => {
+            Some(rest) if rest.is_empty() || detail.is_multiple_of(32) => {
                 if detail % 8 == 1 {
                     Input::Lost { effect, message }
                 } else {

@@ -428,11 +428,11 @@ impl World {
                 Some(Input::Ended { effect }),
             ),
             Answer::Breaks(says) => {
-                self.stream(effect, sse, &body(dialect, hop, &says), Some(lost))
+                self.stream(effect, sse, &body(dialect, hop, &says), Some(lost));
             }
             Answer::Stalls(says) => self.stream(effect, sse, &body(dialect, hop, &says), None),
             Answer::Body(media_type, body) => {
-                self.stream(effect, media_type, &body, Some(Input::Ended { effect }))
+                self.stream(effect, media_type, &body, Some(Input::Ended { effect }));
             }
             Answer::Refuses(refusal) => self.enter(10, Input::Refused { effect, refusal }),
             Answer::Unreachable => {
