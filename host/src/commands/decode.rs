@@ -88,14 +88,16 @@ fn decode(dialect: Dialect, bytes: &[u8], chunk: Option<NonZeroUsize>) -> Decode
         .chunks(chunk)
         .try_for_each(|chunk| pipeline.receive(chunk, &mut conversation, &mut ()))
         .and_then(|()| pipeline.end(&mut conversation, &mut ()));
-    let error = problem(ended, conversation.summary());
+    let error = problem(&ended, conversation.summary());
     let summary = conversation.summary();
+    // As the official clients have it: an error ends the stream, and what it cost was not said before.
+    let is_whole = !matches!(ended, Ok(StreamEnd::Errored));
     Decoded {
         text: conversation.text(),
         reasoning: Some(conversation.reasoning()).filter(|reasoning| !reasoning.is_empty()),
         tool_calls: conversation.tool_calls().map(decoded_call).collect(),
         stop_reason: summary.stop_reason.clone(),
-        usage: usage(summary),
+        usage: is_whole.then(|| usage(summary)).flatten(),
         error,
     }
 }
@@ -126,7 +128,7 @@ fn usage(summary: &HopSummary) -> Option<Usage> {
     (usage.input.is_some() || usage.output.is_some()).then_some(usage)
 }
 
-fn problem(ended: Result<StreamEnd, StreamError>, summary: &HopSummary) -> Option<Problem> {
+fn problem(ended: &Result<StreamEnd, StreamError>, summary: &HopSummary) -> Option<Problem> {
     match ended {
         Ok(StreamEnd::Finished) => None,
         Ok(StreamEnd::Errored) => {

@@ -8,13 +8,15 @@ use stepwell_io::{Failure as RunFailure, Finished, Outcome, RunEvent, Turn};
 
 /// Shows what comes until the turn is over. Ctrl-C cancels the turn, not the program.
 pub(crate) async fn follow(mut turn: Turn, shown: &mut Shown) -> Result<Finished, Failure> {
-    let mut listening = true;
+    let ctrl_c = tokio::signal::ctrl_c();
+    tokio::pin!(ctrl_c);
+    let mut is_listening = true;
     loop {
         let event = tokio::select! {
-            pressed = tokio::signal::ctrl_c(), if listening => {
-                // Without a handler there is nothing to wait for; the turn goes on.
-                listening = pressed.is_ok();
-                if listening {
+            biased;
+            pressed = &mut ctrl_c, if is_listening => {
+                is_listening = false;
+                if pressed.is_ok() {
                     turn.cancel();
                 }
                 continue;

@@ -3,8 +3,11 @@ use serde_json::json;
 use std::time::{Duration, Instant};
 use stepwell_io::{Tool, ToolInvocation};
 
-/// The longest expression, in bytes. The parser recurses: this bounds its depth.
+/// The longest expression, in bytes. The parser recurses, so this bounds its depth.
 const LONGEST: usize = 256;
+
+/// Room for that depth: 256 open brackets take more than the usual 2 MiB in a debug build.
+const STACK: usize = 64 << 20;
 
 /// The longest that an expression may take. `9^9^9^9` would take longer than the person lives.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -53,7 +56,16 @@ fn evaluate(expression: &str, patience: Duration) -> Result<String, String> {
         return Err(format!("the expression is longer than {LONGEST} bytes"));
     }
     let deadline = Deadline(Instant::now() + patience);
-    let result = fend_core::evaluate_with_interrupt(expression, &mut Context::new(), &deadline)
+    let compute = || fend_core::evaluate_with_interrupt(expression, &mut Context::new(), &deadline);
+    let result = std::thread::scope(|scope| {
+        std::thread::Builder::new()
+            .stack_size(STACK)
+            .spawn_scoped(scope, compute)
+            .map(|computing| computing.join())
+    });
+    let result = result
+        .map_err(|error| error.to_string())?
+        .map_err(|_| "the expression cannot be computed".to_owned())?
         .map_err(|reason| match deadline.should_interrupt() {
             true => "the expression takes too long to compute".to_owned(),
             false => reason,
