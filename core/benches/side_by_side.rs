@@ -190,14 +190,14 @@ fn median(mut values: Vec<f64>) -> f64 {
 
 fn head(peer: &str, floor: &str) {
     println!(
-        "  {:<18} {:>12} {peer:>14} {floor:>12} {:>10} {:>10}",
-        "", "stepwell", "of the one", "of the other"
+        "  {:<18} {:>12} {peer:>14} {floor:>12} {:>12} {:>13}",
+        "", "stepwell", "first ratio", "second ratio"
     );
 }
 
 fn row(name: &str, table: &Table, verdict: &str) {
     println!(
-        "  {name:<18} {:>9.3} ms {:>11.3} ms {:>9.3} ms {:>10.2} {:>12.2}  {verdict}",
+        "  {name:<18} {:>9.3} ms {:>11.3} ms {:>9.3} ms {:>12.2} {:>13.2}  {verdict}",
         table.median(0),
         table.median(1),
         table.median(2),

@@ -192,7 +192,7 @@ pub(crate) fn ag_ui(text: usize, args: usize, history: usize) -> Workload {
 fn past(index: usize, random: &mut Random) -> Message {
     let text: String = (0..40).map(|_| random.piece()).collect();
     let id = format!("00000000-0000-4000-8000-{:012x}", 4096 + index);
-    if index % 2 == 0 {
+    if index.is_multiple_of(2) {
         return Message::user(id, text);
     }
     Message::Assistant(AssistantMessage {

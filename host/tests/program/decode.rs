@@ -10,7 +10,8 @@ fn chat(chunks: &[Value]) -> String {
     body
 }
 
-fn delta(delta: Value) -> Value {
+fn delta(delta: impl Into<Value>) -> Value {
+    let delta = delta.into();
     json!({ "id": "c", "choices": [{ "index": 0, "delta": delta, "finish_reason": null }] })
 }
 
