@@ -1,2 +1,90 @@
-//! The project's own commands.
-fn main() {}
+//! The project's own commands; `cargo xtask help` lists them.
+#![forbid(unsafe_code)]
+
+mod allowed_skips;
+mod bindings;
+mod context;
+mod json;
+mod log;
+mod process;
+mod prove;
+mod runner;
+mod suites;
+mod tools;
+
+use bindings::Language;
+use clap::{Parser, Subcommand};
+use context::Context;
+use std::process::ExitCode;
+
+/// Stepwell's own commands.
+#[derive(Parser)]
+#[command(name = "cargo xtask")]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Runs every suite, or only the named ones, and sets up what they need.
+    Test {
+        /// The suites to run; `cargo xtask list` shows them.
+        names: Vec<String>,
+        /// A skip that .ci/allowed-skips does not list is a failure. On when CI is set.
+        #[arg(long)]
+        ci: bool,
+    },
+    /// Lists the suites.
+    List,
+    /// Builds the library and generates the bindings of one language where its package expects them.
+    Bindings {
+        language: Language,
+        /// Rewrites the checked-in list of public names (Swift only).
+        #[arg(long)]
+        update_names: bool,
+    },
+    /// Decodes the recorded streams of ../shared/fixtures, with a score for each provider.
+    Conformance,
+    /// Runs the property tests far longer than `test` does.
+    Prove {
+        /// Cases for each property.
+        #[arg(long, default_value_t = 20_000)]
+        cases: u32,
+    },
+}
+
+fn main() -> ExitCode {
+    match run(Arguments::parse().command) {
+        Ok(code) => code,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(command: Command) -> anyhow::Result<ExitCode> {
+    let context = |ci| Context::load(ci || context::continuous_integration());
+    match command {
+        Command::Test { names, ci } => runner::run(&context(ci)?, &names),
+        Command::List => {
+            for suite in suites::ALL {
+                println!("{:<18} {}", suite.name, suite.about);
+            }
+            Ok(ExitCode::SUCCESS)
+        }
+        Command::Bindings {
+            language,
+            update_names,
+        } => {
+            bindings::command(&context(false)?, language, update_names)?;
+            Ok(ExitCode::SUCCESS)
+        }
+        Command::Conformance => runner::run(&context(false)?, &["conformance".to_owned()]),
+        Command::Prove { cases } => {
+            prove::run(&context(false)?, cases)?;
+            Ok(ExitCode::SUCCESS)
+        }
+    }
+}

@@ -1,0 +1,21 @@
+//! Python: the generated module and the library, inside the package's sources.
+
+use super::library::{Library, empty};
+use crate::{context::Context, log::Log};
+use std::{fs, path::PathBuf};
+
+/// Writes `stepwell/_ffi` as the wheel has it, so that the sources can be used without building a wheel.
+pub(crate) fn generate(context: &Context, log: &mut Log) -> anyhow::Result<PathBuf> {
+    let library = Library::build(context, log, "uniffi-bindgen")?;
+    let folder = context.root.join("bindings/python/src/stepwell/_ffi");
+    empty(&folder)?;
+    library.generate(log, "python", &folder)?;
+    fs::write(
+        folder.join("__init__.py"),
+        "from .stepwell_ffi import *  # NOQA\n",
+    )?;
+    if let Some(name) = library.path.file_name() {
+        fs::copy(&library.path, folder.join(name))?;
+    }
+    Ok(folder)
+}

@@ -1,0 +1,102 @@
+//! Swift: the generated sources of the two targets of the package.
+
+use super::{
+    library::{Library, empty},
+    swift_names,
+};
+use crate::{context::Context, log::Log};
+use anyhow::{Context as _, bail};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+/// The package.
+pub(crate) fn package(context: &Context) -> PathBuf {
+    context.root.join("bindings/swift")
+}
+
+/// The C header of the library.
+pub(crate) fn header(package: &Path) -> PathBuf {
+    package.join("Sources/StepwellFFI/StepwellFFI.h")
+}
+
+/// Writes the Swift source, the C header and the module map.
+pub(crate) fn generate(context: &Context, log: &mut Log) -> anyhow::Result<PathBuf> {
+    let library = Library::build(context, log, "uniffi-bindgen-swift")?;
+    let package = package(context);
+    let generate = |log: &mut Log, kinds: &[&str], folder: PathBuf| {
+        empty(&folder)?;
+        log.run(
+            library
+                .generator()
+                .args(["--config", "uniffi.toml"])
+                .args(kinds)
+                .arg(&library.path)
+                .arg(folder),
+        )
+    };
+    generate(
+        log,
+        &["--swift-sources"],
+        package.join("Sources/Stepwell/Generated"),
+    )?;
+    let module = [
+        "--headers",
+        "--modulemap",
+        "--module-name",
+        "StepwellFFI",
+        "--modulemap-filename",
+        "module.modulemap",
+    ];
+    generate(log, &module, package.join("Sources/StepwellFFI"))?;
+    Ok(package.join("Sources"))
+}
+
+/// Generates, then writes the public names it found to the checked-in list.
+pub(crate) fn update_names(context: &Context, log: &mut Log) -> anyhow::Result<PathBuf> {
+    generate(context, log)?;
+    let package = package(context);
+    let list = list(&package);
+    fs::write(&list, found(&package)?.join("\n") + "\n")?;
+    Ok(list)
+}
+
+/// Compares the public names of the generated source with the checked-in list, both ways.
+pub(crate) fn check_names(package: &Path) -> anyhow::Result<usize> {
+    let list = list(package);
+    let listed =
+        fs::read_to_string(&list).with_context(|| format!("cannot read {}", list.display()))?;
+    let listed: Vec<_> = listed.lines().map(str::to_owned).collect();
+    let found = found(package)?;
+    let missing: Vec<_> = listed
+        .iter()
+        .filter(|name| !found.contains(name))
+        .cloned()
+        .collect();
+    let new: Vec<_> = found
+        .iter()
+        .filter(|name| !listed.contains(name))
+        .cloned()
+        .collect();
+    if !missing.is_empty() || !new.is_empty() {
+        bail!(
+            "the public names are not those of bindings/swift/public-names.txt: gone [{}], new [{}]; if that is meant, \
+             run `cargo xtask bindings swift --update-names`",
+            missing.join(", "),
+            new.join(", ")
+        );
+    }
+    Ok(found.len())
+}
+
+fn list(package: &Path) -> PathBuf {
+    package.join("public-names.txt")
+}
+
+fn found(package: &Path) -> anyhow::Result<Vec<String>> {
+    let source = package.join("Sources/Stepwell/Generated/Stepwell.swift");
+    let source =
+        fs::read_to_string(&source).with_context(|| format!("cannot read {}", source.display()))?;
+    Ok(swift_names::public_names(&source))
+}

@@ -1,0 +1,196 @@
+//! The public names of a generated Swift source: what a person calls, without the generator's own parts.
+
+/// All public names, sorted: `Type`, `Type.case`, `Type.field`, `Type.method(label:)`, `function(label:)`.
+pub(crate) fn public_names(source: &str) -> Vec<String> {
+    let mut names = Vec::new();
+    let mut depth = 0_usize;
+    let mut types: Vec<(String, usize)> = Vec::new();
+    let mut comment = false;
+    for line in source.lines().map(str::trim) {
+        comment |= line.starts_with("/*");
+        let skipped = comment || line.starts_with("//");
+        comment &= !line.contains("*/");
+        if skipped {
+            continue;
+        }
+        match declaration(line) {
+            Some(Declaration::Type(name)) => {
+                types.push((name.clone(), depth));
+                names.push(name);
+            }
+            Some(Declaration::Member(name)) if depth == types.len() => {
+                names.push(
+                    types
+                        .iter()
+                        .map(|(name, _)| format!("{name}."))
+                        .collect::<String>()
+                        + &name,
+                );
+            }
+            Some(Declaration::Case(name)) if !types.is_empty() && depth == types.len() => {
+                names.push(
+                    types
+                        .iter()
+                        .map(|(name, _)| format!("{name}."))
+                        .collect::<String>()
+                        + &name,
+                );
+            }
+            _ => {}
+        }
+        depth = (depth + line.matches('{').count()).saturating_sub(line.matches('}').count());
+        while types.last().is_some_and(|(_, opened)| depth <= *opened) {
+            types.pop();
+        }
+    }
+    names.retain(|name| !is_plumbing(name));
+    names.sort();
+    names.dedup();
+    names
+}
+
+enum Declaration {
+    Type(String),
+    Member(String),
+    Case(String),
+}
+
+fn declaration(line: &str) -> Option<Declaration> {
+    if let Some(case) = line.strip_prefix("case ") {
+        return Some(Declaration::Case(word(case)));
+    }
+    let mut rest = line
+        .strip_prefix("public ")
+        .or_else(|| line.strip_prefix("open "))?;
+    let mut convenience = false;
+    loop {
+        let (first, after) = rest.split_once(' ').unwrap_or((rest, ""));
+        match first {
+            "static" | "class" if starts_function(after) => rest = after,
+            "final" | "indirect" => rest = after,
+            "convenience" => (rest, convenience) = (after, true),
+            "class" | "struct" | "enum" | "protocol" => {
+                return Some(Declaration::Type(word(after)));
+            }
+            "let" | "var" => return Some(Declaration::Member(word(after))),
+            "func" => return Some(Declaration::Member(signature(after))),
+            // The other initialisers are those of fakes, and of records, whose fields are listed.
+            _ if convenience && first.starts_with("init(") => {
+                return Some(Declaration::Member(signature(rest)));
+            }
+            _ => return None,
+        }
+    }
+}
+
+fn starts_function(text: &str) -> bool {
+    ["func ", "let ", "var "]
+        .iter()
+        .any(|keyword| text.starts_with(keyword))
+}
+
+fn word(text: &str) -> String {
+    text.chars()
+        .take_while(|c| c.is_alphanumeric() || matches!(c, '_' | '`'))
+        .collect()
+}
+
+/// `feed(bytes: Data, last: Bool = false) -> …` becomes `feed(bytes:last:)`.
+fn signature(text: &str) -> String {
+    let name = word(text);
+    let (mut nested, mut labels, mut start) = (0_usize, String::new(), name.len() + 1);
+    for (at, c) in text.char_indices().skip_while(|(at, _)| *at < name.len()) {
+        match c {
+            '(' | '[' | '<' => nested += 1,
+            ')' | ']' | '>' if nested > 1 => nested -= 1,
+            ':' if nested == 1 && start <= at => {
+                labels.push_str(&word(text[start..at].trim()));
+                labels.push(':');
+                start = text.len();
+            }
+            ',' if nested == 1 => start = at + 1,
+            ')' => break,
+            _ => {}
+        }
+    }
+    format!("{name}({labels})")
+}
+
+fn is_plumbing(name: &str) -> bool {
+    name.split('.').any(|part| {
+        part.starts_with("FfiConverter") || part.starts_with("uniffi") || part == "NoHandle"
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::public_names;
+
+    #[test]
+    fn finds_what_a_person_calls() {
+        let source = r#"
+public protocol MachineProtocol: AnyObject, Sendable {
+    func feed(bytes: Data) -> [Event]
+}
+/**
+ * Unbalanced { in a comment.
+ */
+open class Machine: MachineProtocol, @unchecked Sendable {
+    public struct NoHandle {
+        public init() {}
+    }
+    required public init(unsafeFromHandle handle: UInt64) {
+        self.handle = handle
+    }
+public convenience init(id: String, limits: [String: UInt32]? = nil) {
+    self.init(unsafeFromHandle: 0)
+}
+open func feed(bytes: Data, last: Bool = false) -> [Event]  {
+    switch x { case .text: return [] }
+}
+open func later()async  -> String  {
+}
+public static func load(path: String) throws -> Machine {
+}
+}
+public struct FfiConverterTypeMachine: FfiConverter {
+    public static func lift(_ value: UInt64) throws -> Machine {
+    }
+}
+public struct Usage: Equatable {
+    public let input: UInt64
+    public init(input: UInt64) {
+    }
+}
+public enum Event: Equatable, Hashable {
+    case text(
+        /**
+         * The text.
+         */delta: String
+    )
+    case end
+}
+public func hello(name: String) -> String  {
+}
+public func uniffiEnsureStepwellFfiInitialized() {
+}
+"#;
+        assert_eq!(
+            public_names(source),
+            [
+                "Event",
+                "Event.end",
+                "Event.text",
+                "Machine",
+                "Machine.feed(bytes:last:)",
+                "Machine.init(id:limits:)",
+                "Machine.later()",
+                "Machine.load(path:)",
+                "MachineProtocol",
+                "Usage",
+                "Usage.input",
+                "hello(name:)",
+            ]
+        );
+    }
+}

@@ -1,0 +1,72 @@
+use super::Suite;
+use crate::{context::Context, json, log::Log, process};
+use anyhow::{Context as _, bail, ensure};
+use serde_json::Value;
+use std::fs;
+
+pub(super) const SUITE: Suite = Suite {
+    name: "demo",
+    about: "`cargo run` shows the secret-number turn; `demo --json` prints the conversation that is expected",
+    run,
+};
+
+const EXPECTED: &str = "host/tests/demo.expected.json";
+const LAST_WORDS: &str = "Alice's number is 42, Bob's is 7";
+
+fn run(context: &Context, log: &mut Log) -> anyhow::Result<()> {
+    let mut demo = process::cargo();
+    let printed = log.read(
+        demo.args(["run", "--quiet", "--", "demo", "--json"])
+            .current_dir(&context.root),
+    )?;
+    log.write(&printed)?;
+    let actual: Value = serde_json::from_str(&printed)
+        .context("`demo --json` printed what is not one JSON value")?;
+    let expected = fs::read_to_string(context.root.join(EXPECTED))
+        .with_context(|| format!("cannot read {EXPECTED}"))?;
+    let expected: Value =
+        serde_json::from_str(&expected).with_context(|| format!("{EXPECTED} is not JSON"))?;
+    let differences = json::differences(&expected, &actual);
+    if !differences.is_empty() {
+        bail!(
+            "the conversation is not that of {EXPECTED}: {}",
+            differences.join("; ")
+        );
+    }
+
+    let mut plain = process::cargo();
+    let shown = log.read(plain.args(["run", "--quiet"]).current_dir(&context.root))?;
+    log.write(&shown)?;
+    ensure!(
+        words(&shown).contains(LAST_WORDS),
+        "`cargo run` does not show `{LAST_WORDS}`"
+    );
+    Ok(())
+}
+
+/// The text without colours and line breaks.
+fn words(text: &str) -> String {
+    let mut plain = String::new();
+    let mut pieces = text.split("\u{1b}[");
+    plain.push_str(pieces.next().unwrap_or_default());
+    for piece in pieces {
+        let end = piece
+            .find(|c: char| ('@'..='~').contains(&c))
+            .map_or(piece.len(), |at| at + 1);
+        plain.push_str(&piece[end..]);
+    }
+    plain.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::words;
+
+    #[test]
+    fn colours_and_line_breaks_are_not_words() {
+        assert_eq!(
+            words("\u{1b}[1;32mAlice's\u{1b}[0m\n  number\u{1b}[K is"),
+            "Alice's number is"
+        );
+    }
+}

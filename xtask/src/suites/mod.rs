@@ -1,0 +1,47 @@
+//! The suites, in the order in which they run: the quick ones first.
+
+mod clippy;
+mod conformance;
+mod core_dependencies;
+mod demo;
+mod docs;
+mod format;
+mod kotlin;
+mod licences;
+mod python;
+mod rust;
+mod sans_io;
+mod swift;
+mod swift_package;
+mod targets;
+mod versions;
+mod wasm;
+
+use crate::{context::Context, log::Log};
+
+/// One suite: passed when `run` gives `Ok`, skipped when its error is [`crate::tools::Unavailable`], else failed.
+pub(crate) struct Suite {
+    pub(crate) name: &'static str,
+    pub(crate) about: &'static str,
+    pub(crate) run: fn(&Context, &mut Log) -> anyhow::Result<()>,
+}
+
+/// Every suite.
+pub(crate) const ALL: &[Suite] = &[
+    format::SUITE,
+    versions::SUITE,
+    core_dependencies::SUITE,
+    licences::SUITE,
+    clippy::SUITE,
+    sans_io::SUITE,
+    docs::SUITE,
+    rust::SUITE,
+    demo::SUITE,
+    conformance::SUITE,
+    wasm::SUITE,
+    targets::SUITE,
+    python::SUITE,
+    kotlin::SUITE,
+    swift::SUITE,
+    swift_package::SUITE,
+];

@@ -1,0 +1,11 @@
+//! What the suites need that is not Rust, and how it is had.
+
+pub(crate) mod apt;
+pub(crate) mod mock_llm;
+pub(crate) mod rustup;
+pub(crate) mod venv;
+
+/// What a suite needs is truly not to be had on this machine: the suite is skipped for this reason.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub(crate) struct Unavailable(pub(crate) String);
