@@ -54,36 +54,7 @@ impl ApiError {
     pub fn from_body(status: u16, body: &[u8]) -> Self {
         let (message, code) = serde_json::from_slice(body)
             .ok()
-            .and_then(|body: Value| {
-                let body = if let Value::Array(mut all) = body {
-                    all.drain(..).next()?
-                } else {
-                    body
-                };
-                let error = body
-                    .get("error")
-                    .filter(|error| !error.is_null())
-                    .unwrap_or(&body);
-                let message = match error {
-                    Value::String(text) => text.clone(),
-                    _ => match error.get("message").or_else(|| error.get("detail"))? {
-                        Value::String(text) => text.clone(),
-                        other => other.to_string(),
-                    },
-                };
-                let code = ["code", "type", "status"].iter().find_map(|field| {
-                    let value = error
-                        .get(field)
-                        .or_else(|| body.get(field))
-                        .filter(|value| !value.is_null())?;
-                    Some(
-                        value
-                            .as_str()
-                            .map_or_else(|| value.to_string(), str::to_owned),
-                    )
-                });
-                Some((message, code))
-            })
+            .and_then(|body| describe(&body))
             .unwrap_or_else(|| (excerpt(body), None));
         Self {
             kind: ApiErrorKind::from_status(status),
@@ -98,6 +69,33 @@ impl ApiError {
     pub fn is_transient(&self) -> bool {
         matches!(self.status, 408 | 409 | 429 | 500..=599)
     }
+}
+
+/// The message and the code or type in an error object of any of the forms that the providers use.
+pub(crate) fn describe(body: &Value) -> Option<(String, Option<String>)> {
+    let body = match body {
+        Value::Array(all) => all.first()?,
+        body => body,
+    };
+    let error = body
+        .get("error")
+        .filter(|error| !error.is_null())
+        .unwrap_or(body);
+    let message = match error {
+        Value::String(text) => text.clone(),
+        _ => words(error.get("message").or_else(|| error.get("detail"))?),
+    };
+    let code = ["code", "type", "status"].iter().find_map(|field| {
+        let value = error.get(field).or_else(|| body.get(field))?;
+        (!value.is_null()).then(|| words(value))
+    });
+    Some((message, code))
+}
+
+fn words(value: &Value) -> String {
+    value
+        .as_str()
+        .map_or_else(|| value.to_string(), str::to_owned)
 }
 
 /// The beginning of a body that is not JSON, on one line.

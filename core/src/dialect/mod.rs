@@ -5,6 +5,7 @@
 //! that implements [`Encode`], and a line for it in [`Dialect`] and [`Decoder`].
 
 mod ag_ui;
+mod cursor;
 mod decoder;
 mod error;
 mod openai_chat;
@@ -14,7 +15,8 @@ pub use decoder::{Decode, DecodeError, Decoder, HopIds, Sink};
 pub(crate) use error::excerpt;
 pub use error::{ApiError, ApiErrorKind};
 pub use request::{
-    Encode, Endpoint, GenerationSettings, HttpRequest, ModelRequest, Quirks, Secret, ToolChoice,
+    Encode, Endpoint, GenerationSettings, HttpRequest, ModelRequest, Quirks, ReasoningReturn,
+    Secret, ToolChoice,
 };
 
 use crate::wire::{FrameLimits, Framer, SseFramer};

@@ -115,6 +115,25 @@ pub struct Endpoint {
 pub struct Quirks {
     /// It refuses `stream_options`, and sends usage unasked.
     pub no_stream_options: bool,
+    /// It knows no `developer` role; its messages go as `system`.
+    pub no_developer_role: bool,
+    /// It calls the limit of an answer `max_completion_tokens`, not `max_tokens`.
+    pub max_completion_tokens: bool,
+    /// How it wants the model's reasoning back.
+    pub reasoning: ReasoningReturn,
+}
+
+/// How a provider wants the model's own reasoning back with the next request.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ReasoningReturn {
+    /// Not at all: it ignores or refuses it.
+    #[default]
+    Never,
+    /// Its text, as `reasoning_content` (DeepSeek).
+    Content,
+    /// The `reasoning_details` that it sent, unchanged (OpenRouter).
+    Details,
 }
 
 /// How the model is to answer.

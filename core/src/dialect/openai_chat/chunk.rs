@@ -1,0 +1,285 @@
+//! Any frame, read with serde: the view that decides.
+//!
+//! It is strict about JSON and lenient about shapes: a field that is not of the kind it should be counts as absent, so
+//! that a server's odd extra costs nothing that was said beside it.
+
+use super::super::error::{describe, excerpt};
+use super::calls::Fragment;
+use super::reasoning::Field;
+use super::usage;
+use crate::event::{Metadata, TokenUsage};
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+use serde_json::value::RawValue;
+use serde_json::{Error, Value};
+use std::borrow::Cow;
+
+/// What a chunk says, as far as the decoder reads it.
+#[derive(Debug, Default)]
+pub(super) struct Chunk<'a> {
+    pub(super) model: Option<Cow<'a, str>>,
+    /// Text, reasoning and refusal, in order.
+    pub(super) pieces: Vec<Piece<'a>>,
+    pub(super) reasoning_details: Vec<Metadata>,
+    pub(super) fragments: Vec<Fragment<'a>>,
+    pub(super) finish_reason: Option<Cow<'a, str>>,
+    pub(super) usage: Option<TokenUsage>,
+    pub(super) error: Option<StreamError>,
+}
+
+/// A piece of what the model says.
+#[derive(Debug)]
+pub(super) enum Piece<'a> {
+    Content(Cow<'a, str>),
+    Reasoning(Field, Cow<'a, str>),
+    Refusal(Cow<'a, str>),
+}
+
+/// An error inside the stream, in the provider's words.
+#[derive(Debug)]
+pub(super) struct StreamError {
+    pub(super) message: String,
+    pub(super) code: Option<String>,
+}
+
+impl StreamError {
+    /// Reads an error in any of the providers' forms.
+    pub(super) fn read(data: &[u8]) -> Self {
+        let (message, code) = serde_json::from_slice::<Value>(data)
+            .ok()
+            .and_then(|body| match body {
+                Value::String(message) => Some((message, None)),
+                body => describe(&body),
+            })
+            .unwrap_or_else(|| (excerpt(data), None));
+        Self { message, code }
+    }
+}
+
+type Raw<'a> = Option<&'a RawValue>;
+
+#[derive(Deserialize)]
+struct WireChunk<'a> {
+    #[serde(borrow)]
+    choices: Raw<'a>,
+    #[serde(borrow)]
+    model: Raw<'a>,
+    #[serde(borrow)]
+    object: Raw<'a>,
+    #[serde(borrow)]
+    usage: Raw<'a>,
+    #[serde(borrow)]
+    error: Raw<'a>,
+    #[serde(borrow)]
+    x_groq: Raw<'a>,
+}
+
+#[derive(Deserialize)]
+struct WireGroq<'a> {
+    #[serde(borrow)]
+    usage: Raw<'a>,
+}
+
+#[derive(Deserialize)]
+struct WireChoice<'a> {
+    #[serde(borrow)]
+    index: Raw<'a>,
+    #[serde(borrow)]
+    delta: Raw<'a>,
+    #[serde(borrow)]
+    finish_reason: Raw<'a>,
+}
+
+#[derive(Deserialize)]
+struct WireDelta<'a> {
+    #[serde(borrow)]
+    content: Raw<'a>,
+    #[serde(borrow)]
+    refusal: Raw<'a>,
+    #[serde(borrow)]
+    reasoning_content: Raw<'a>,
+    #[serde(borrow)]
+    reasoning: Raw<'a>,
+    #[serde(borrow)]
+    reasoning_details: Raw<'a>,
+    #[serde(borrow)]
+    tool_calls: Raw<'a>,
+}
+
+#[derive(Deserialize)]
+struct WireFragment<'a> {
+    #[serde(borrow)]
+    index: Raw<'a>,
+    #[serde(borrow)]
+    id: Raw<'a>,
+    #[serde(borrow)]
+    function: Raw<'a>,
+}
+
+#[derive(Deserialize)]
+struct WireFunction<'a> {
+    #[serde(borrow)]
+    name: Raw<'a>,
+    #[serde(borrow)]
+    arguments: Raw<'a>,
+}
+
+#[derive(Deserialize)]
+struct WirePart<'a> {
+    #[serde(borrow, rename = "type")]
+    kind: Raw<'a>,
+    #[serde(borrow)]
+    text: Raw<'a>,
+    #[serde(borrow)]
+    thinking: Raw<'a>,
+}
+
+impl<'a> Chunk<'a> {
+    /// Reads a frame; `None` where it is JSON, but no chunk.
+    pub(super) fn read(data: &'a str) -> Result<Option<Self>, Error> {
+        if !data.trim_start().starts_with('{') {
+            return serde_json::from_str::<IgnoredAny>(data).map(|_| None);
+        }
+        let wire: WireChunk<'a> = serde_json::from_str(data)?;
+        let mut chunk = Self {
+            model: text(wire.model).unwrap_or_default(),
+            ..Self::default()
+        };
+        for (position, choice) in list(wire.choices)?.into_iter().enumerate() {
+            if let Some(choice) = object::<WireChoice<'a>>(Some(choice))?
+                && number(choice.index).map_or(position == 0, |index| index == 0)
+            {
+                if let Some(delta) = object(choice.delta)? {
+                    chunk.delta(&delta)?;
+                }
+                if let Some(reason) = text(choice.finish_reason)? {
+                    chunk.finish_reason = Some(reason);
+                }
+            }
+        }
+        let groq = object::<WireGroq<'a>>(wire.x_groq)?;
+        chunk.usage = [wire.usage, groq.and_then(|groq| groq.usage)]
+            .into_iter()
+            .flatten()
+            .find_map(|raw| usage::read(&serde_json::from_str::<Value>(raw.get()).ok()?));
+        // Mistral has no `error`: the whole object is it.
+        let is_error = wire
+            .error
+            .is_some_and(|error| !matches!(error.get(), "\"\"" | "false"))
+            || text(wire.object).is_ok_and(|object| object.as_deref() == Some("error"));
+        chunk.error = is_error.then(|| StreamError::read(data.as_bytes()));
+        let is_chunk = starts_with(wire.choices, '[') || chunk.usage.is_some() || is_error;
+        Ok(is_chunk.then_some(chunk))
+    }
+
+    fn delta(&mut self, delta: &WireDelta<'a>) -> Result<(), Error> {
+        let reasoning = [
+            (Field::ReasoningContent, delta.reasoning_content),
+            (Field::Reasoning, delta.reasoning),
+        ];
+        for (field, raw) in reasoning {
+            if let Some(piece) = text(raw)? {
+                self.pieces.push(Piece::Reasoning(field, piece));
+            }
+        }
+        if let Some(piece) = text(delta.content)? {
+            self.pieces.push(Piece::Content(piece));
+        }
+        for part in list(delta.content)? {
+            self.part(part)?;
+        }
+        if let Some(piece) = text(delta.refusal)? {
+            self.pieces.push(Piece::Refusal(piece));
+        }
+        for item in list(delta.reasoning_details)? {
+            self.reasoning_details.extend(object(Some(item))?);
+        }
+        for fragment in list(delta.tool_calls)? {
+            let Some(fragment) = object::<WireFragment<'a>>(Some(fragment))? else {
+                continue;
+            };
+            let function = object::<WireFunction<'a>>(fragment.function)?;
+            let (name, arguments) = match function {
+                Some(function) => (text(function.name)?, arguments(function.arguments)?),
+                None => (None, None),
+            };
+            self.fragments.push(Fragment {
+                index: number(fragment.index),
+                id: text(fragment.id)?,
+                name,
+                arguments,
+            });
+        }
+        Ok(())
+    }
+
+    /// A part of a content array, as Mistral's reasoning models send them.
+    fn part(&mut self, raw: &'a RawValue) -> Result<(), Error> {
+        if let Some(piece) = text(Some(raw))? {
+            self.pieces.push(Piece::Content(piece));
+        }
+        let Some(part) = object::<WirePart<'a>>(Some(raw))? else {
+            return Ok(());
+        };
+        match text(part.kind)?.as_deref() {
+            Some("text") => {
+                if let Some(piece) = text(part.text)? {
+                    self.pieces.push(Piece::Content(piece));
+                }
+            }
+            Some("thinking") => {
+                if let Some(piece) = text(part.thinking)? {
+                    self.pieces.push(Piece::Reasoning(Field::Content, piece));
+                }
+                for thought in list(part.thinking)? {
+                    let thought = object::<WirePart<'a>>(Some(thought))?;
+                    if let Some(piece) = text(thought.and_then(|part| part.text))? {
+                        self.pieces.push(Piece::Reasoning(Field::Content, piece));
+                    }
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+fn starts_with(raw: Raw<'_>, first: char) -> bool {
+    raw.is_some_and(|raw| raw.get().starts_with(first))
+}
+
+fn object<'a, T: Deserialize<'a>>(raw: Raw<'a>) -> Result<Option<T>, Error> {
+    raw.filter(|_| starts_with(raw, '{'))
+        .map(|raw| serde_json::from_str(raw.get()))
+        .transpose()
+}
+
+fn list<'a>(raw: Raw<'a>) -> Result<Vec<&'a RawValue>, Error> {
+    raw.filter(|_| starts_with(raw, '['))
+        .map_or_else(|| Ok(Vec::new()), |raw| serde_json::from_str(raw.get()))
+}
+
+/// A string that is not empty.
+fn text<'a>(raw: Raw<'a>) -> Result<Option<Cow<'a, str>>, Error> {
+    // The derive borrows only for a field that is literally a `Cow`.
+    #[derive(Deserialize)]
+    struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
+
+    let text = raw
+        .filter(|_| starts_with(raw, '"'))
+        .map(|raw| serde_json::from_str::<Text<'a>>(raw.get()))
+        .transpose()?;
+    Ok(text.map(|text| text.0).filter(|text| !text.is_empty()))
+}
+
+/// Arguments are JSON as a string; a server may send the JSON itself.
+fn arguments<'a>(raw: Raw<'a>) -> Result<Option<Cow<'a, str>>, Error> {
+    match raw {
+        Some(raw) if !raw.get().starts_with('"') => Ok(Some(Cow::Borrowed(raw.get()))),
+        raw => text(raw),
+    }
+}
+
+fn number(raw: Raw<'_>) -> Option<u64> {
+    raw?.get().parse().ok()
+}

@@ -1,0 +1,291 @@
+use super::super::cursor::Miss;
+use super::super::{Decode, DecodeError, HopIds, Sink};
+use super::calls::Calls;
+use super::chunk::{Chunk, Piece, StreamError};
+use super::delta::Delta;
+use super::reasoning::{Reasoning, whole};
+use crate::MessageId;
+use crate::event::{
+    Common, Custom, EventRef, Metadata, RunError, RunFinished, RunStarted, TextMessageEnd,
+    TextMessageRole, TextMessageStart, TokenUsage, Violation,
+};
+use crate::wire::Frame;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// Decodes Chat Completions streams.
+///
+/// It holds no text but the reasoning that a provider wants back: what was said is in the events.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Decoder {
+    ids: HopIds,
+    /// The hop's one message.
+    message_id: MessageId,
+    phase: Phase,
+    text_open: bool,
+    reasoning: Reasoning,
+    calls: Calls,
+    model: Option<String>,
+    stop_reason: Option<String>,
+    usage: Option<TokenUsage>,
+    /// Where text that holds escapes is unescaped; only its room is kept.
+    #[serde(skip)]
+    scratch: Scratch,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Phase {
+    /// No chunk yet.
+    Fresh,
+    /// The run goes on.
+    Running,
+    /// The run has finished or failed.
+    Over,
+}
+
+#[derive(Debug, Default)]
+struct Scratch(String);
+
+impl Clone for Scratch {
+    fn clone(&self) -> Self {
+        Self::default()
+    }
+}
+
+impl PartialEq for Scratch {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl Decoder {
+    pub(in super::super) fn new(ids: HopIds) -> Self {
+        Self {
+            message_id: ids.message(0),
+            ids,
+            phase: Phase::Fresh,
+            text_open: false,
+            reasoning: Reasoning::default(),
+            calls: Calls::default(),
+            model: None,
+            stop_reason: None,
+            usage: None,
+            scratch: Scratch::default(),
+        }
+    }
+
+    /// A frame that the cursor knows; `false` where it does not.
+    fn delta(&mut self, data: &[u8], sink: &mut dyn Sink) -> Result<bool, DecodeError> {
+        let Ok(delta) = Delta::read(data, &self.calls, self.model.is_some()) else {
+            return Ok(false);
+        };
+        let mut scratch = std::mem::take(&mut self.scratch.0);
+        let said = self.say(delta, &mut scratch, sink);
+        self.scratch.0 = scratch;
+        match said {
+            Ok(result) => result.map(|()| true).map_err(DecodeError::from),
+            Err(Miss) => Ok(false),
+        }
+    }
+
+    /// Says what the cursor read; nothing is said of a text that is not one after all.
+    fn say(
+        &mut self,
+        delta: Delta<'_>,
+        scratch: &mut String,
+        sink: &mut dyn Sink,
+    ) -> Result<Result<(), Violation>, Miss> {
+        Ok(match delta {
+            Delta::Nothing => Ok(()),
+            Delta::Content(text) => self.content(text.unescape(scratch)?, sink),
+            Delta::Reasoning(field, text) => {
+                self.reasoning
+                    .delta(&self.ids, field, text.unescape(scratch)?, sink)
+            }
+            Delta::Arguments(slot, text) => {
+                self.calls.arguments(slot, text.unescape(scratch)?, sink)
+            }
+        })
+    }
+
+    /// Any frame.
+    fn chunk(&mut self, data: &[u8], sink: &mut dyn Sink) -> Result<(), DecodeError> {
+        let json = |reason: String| DecodeError::Json {
+            dialect: "openai-chat",
+            reason,
+        };
+        let text = std::str::from_utf8(data).map_err(|error| json(error.to_string()))?;
+        let Some(chunk) = Chunk::read(text).map_err(|error| json(error.to_string()))? else {
+            return Ok(());
+        };
+        let slots = self.calls.place(&chunk.fragments)?;
+        if let (None, Some(model)) = (&self.model, chunk.model) {
+            self.model = Some(model.into_owned());
+        }
+        if chunk.usage.is_some() {
+            self.usage = chunk.usage;
+        }
+        // An error that is the first thing to come needs no run.
+        if chunk.error.is_none() || !chunk.pieces.is_empty() || !chunk.fragments.is_empty() {
+            self.start(sink)?;
+        }
+        for piece in &chunk.pieces {
+            self.piece(piece, sink)?;
+        }
+        // Behind the reasoning's text, which may begin the message that they belong to.
+        self.reasoning.keep(chunk.reasoning_details);
+        for (fragment, slot) in chunk.fragments.iter().zip(slots) {
+            if self.calls.begins(slot, fragment) {
+                self.reasoning.close(&self.ids, sink)?;
+                self.end_text(sink)?;
+            }
+            self.calls
+                .add_fragment(slot, fragment, &self.ids, &self.message_id, sink)?;
+        }
+        if let Some(reason) = chunk.finish_reason {
+            self.stop_reason = Some(reason.into_owned());
+        }
+        match chunk.error {
+            Some(error) => self.fail(error, sink),
+            None => Ok(()),
+        }
+    }
+
+    fn piece(&mut self, piece: &Piece<'_>, sink: &mut dyn Sink) -> Result<(), Violation> {
+        match piece {
+            Piece::Content(text) => self.content(text, sink),
+            Piece::Reasoning(field, text) => self.reasoning.delta(&self.ids, *field, text, sink),
+            Piece::Refusal(text) => whole(
+                sink,
+                Custom {
+                    name: "refusal".to_owned(),
+                    value: Value::from(text.as_ref()),
+                    common: None,
+                },
+            ),
+        }
+    }
+
+    /// A piece of the text, not empty.
+    #[inline]
+    fn content(&mut self, delta: &str, sink: &mut dyn Sink) -> Result<(), Violation> {
+        if self.reasoning.is_pending() {
+            self.reasoning.close(&self.ids, sink)?;
+        }
+        if !self.text_open {
+            self.text_open = true;
+            whole(
+                sink,
+                TextMessageStart {
+                    message_id: self.message_id.clone(),
+                    role: Some(TextMessageRole::Assistant),
+                    ..TextMessageStart::default()
+                },
+            )?;
+        }
+        sink.event(EventRef::TextMessageContent {
+            message_id: &self.message_id,
+            delta,
+        })
+    }
+
+    fn end_text(&mut self, sink: &mut dyn Sink) -> Result<(), Violation> {
+        if !std::mem::take(&mut self.text_open) {
+            return Ok(());
+        }
+        whole(
+            sink,
+            TextMessageEnd {
+                message_id: self.message_id.clone(),
+                common: None,
+            },
+        )
+    }
+
+    fn start(&mut self, sink: &mut dyn Sink) -> Result<(), Violation> {
+        if self.phase != Phase::Fresh {
+            return Ok(());
+        }
+        self.phase = Phase::Running;
+        whole(
+            sink,
+            RunStarted {
+                thread_id: self.ids.thread_id.clone(),
+                run_id: self.ids.run_id.clone(),
+                ..RunStarted::default()
+            },
+        )
+    }
+
+    fn finish(&mut self, sink: &mut dyn Sink) -> Result<(), DecodeError> {
+        self.start(sink)?;
+        self.reasoning.close(&self.ids, sink)?;
+        self.end_text(sink)?;
+        self.calls.end(sink)?;
+        self.phase = Phase::Over;
+        let finished = RunFinished {
+            thread_id: self.ids.thread_id.clone(),
+            run_id: self.ids.run_id.clone(),
+            usage: self.token_usage(),
+            common: self.stop_metadata(),
+            ..RunFinished::default()
+        };
+        Ok(whole(sink, finished)?)
+    }
+
+    fn fail(&mut self, error: StreamError, sink: &mut dyn Sink) -> Result<(), DecodeError> {
+        self.phase = Phase::Over;
+        let failed = RunError {
+            message: error.message,
+            code: error.code,
+            usage: self.token_usage(),
+            common: self.stop_metadata(),
+        };
+        Ok(whole(sink, failed)?)
+    }
+
+    fn token_usage(&self) -> Option<Vec<TokenUsage>> {
+        self.usage.clone().map(|usage| {
+            vec![TokenUsage {
+                model: self.model.clone(),
+                ..usage
+            }]
+        })
+    }
+
+    fn stop_metadata(&self) -> Option<Box<Common>> {
+        let reason = self.stop_reason.as_deref()?;
+        let mut metadata = Metadata::new();
+        metadata.insert("stopReason".to_owned(), reason.into());
+        Some(Box::new(Common {
+            metadata: Some(metadata),
+            ..Common::default()
+        }))
+    }
+}
+
+impl Decode for Decoder {
+    fn frame(&mut self, frame: Frame<'_>, sink: &mut dyn Sink) -> Result<(), DecodeError> {
+        if self.phase == Phase::Over {
+            return Ok(());
+        }
+        let data = frame.data.trim_ascii();
+        if frame.event == b"error" {
+            return self.fail(StreamError::read(data), sink);
+        }
+        match data {
+            b"" => Ok(()),
+            b"[DONE]" => self.finish(sink),
+            _ if self.phase == Phase::Running && self.delta(data, sink)? => Ok(()),
+            _ => self.chunk(data, sink),
+        }
+    }
+
+    fn end(&mut self, sink: &mut dyn Sink) -> Result<(), DecodeError> {
+        if self.phase == Phase::Running && self.stop_reason.is_some() {
+            return self.finish(sink);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,210 @@
+//! The frames that come by the thousand, read with the cursor: one piece of text, of reasoning or of a call's
+//! arguments. What is read here must be what [`chunk`](super::chunk) reads.
+
+use super::super::cursor::{Cursor, Miss, RawText, Seen};
+use super::calls::Calls;
+use super::reasoning::Field;
+
+/// What a plain frame says.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Delta<'a> {
+    /// Nothing.
+    Nothing,
+    /// A piece of the text.
+    Content(RawText<'a>),
+    /// A piece of the reasoning.
+    Reasoning(Field, RawText<'a>),
+    /// A piece of the arguments of the call in this slot.
+    Arguments(usize, RawText<'a>),
+}
+
+impl<'a> Delta<'a> {
+    /// Reads a frame of a stream that has begun.
+    ///
+    /// # Errors
+    /// It is not one of the plain ones.
+    pub(super) fn read(data: &'a [u8], calls: &Calls, model_known: bool) -> Result<Self, Miss> {
+        let mut delta = Self::Nothing;
+        let mut cursor = Cursor::new(data);
+        let mut seen = Seen::default();
+        cursor.object(|cursor, key| match key {
+            b"choices" => {
+                seen.once(0)?;
+                if cursor.peek()? == b'n' {
+                    return cursor.null();
+                }
+                let mut choices = Seen::default();
+                cursor.array(|cursor| {
+                    choices.once(0)?;
+                    delta.choice(cursor, calls)
+                })
+            }
+            b"model" => {
+                seen.once(1)?;
+                if model_known {
+                    return cursor.skip();
+                }
+                empty(cursor.text_or_null()?)
+            }
+            b"object" => {
+                seen.once(2)?;
+                if cursor.peek()? != b'"' {
+                    return cursor.skip();
+                }
+                must(cursor.text()?.is("error") == Some(false))
+            }
+            b"usage" => {
+                seen.once(3)?;
+                cursor.null()
+            }
+            b"error" => {
+                seen.once(4)?;
+                cursor.null()
+            }
+            b"x_groq" => {
+                seen.once(5)?;
+                cursor.null()
+            }
+            _ => cursor.skip(),
+        })?;
+        cursor.end()?;
+        Ok(delta)
+    }
+
+    fn choice(&mut self, cursor: &mut Cursor<'a>, calls: &Calls) -> Result<(), Miss> {
+        let mut seen = Seen::default();
+        cursor.object(|cursor, key| match key {
+            b"delta" => {
+                seen.once(0)?;
+                if cursor.peek()? == b'n' {
+                    return cursor.null();
+                }
+                self.delta(cursor, calls)
+            }
+            b"finish_reason" => {
+                seen.once(1)?;
+                cursor.null()
+            }
+            b"index" => {
+                seen.once(2)?;
+                if cursor.peek()? == b'n' {
+                    return cursor.null();
+                }
+                must(cursor.count()? == 0)
+            }
+            _ => cursor.skip(),
+        })
+    }
+
+    fn delta(&mut self, cursor: &mut Cursor<'a>, calls: &Calls) -> Result<(), Miss> {
+        let mut seen = Seen::default();
+        cursor.object(|cursor, key| match key {
+            b"content" => {
+                seen.once(0)?;
+                let text = cursor.text_or_null()?;
+                self.put(text, Self::Content)
+            }
+            b"tool_calls" => {
+                seen.once(1)?;
+                if cursor.peek()? == b'n' {
+                    return cursor.null();
+                }
+                let mut fragments = Seen::default();
+                cursor.array(|cursor| {
+                    fragments.once(0)?;
+                    self.fragment(cursor, calls)
+                })
+            }
+            b"reasoning_content" => {
+                seen.once(2)?;
+                let text = cursor.text_or_null()?;
+                self.put(text, |text| Self::Reasoning(Field::ReasoningContent, text))
+            }
+            b"reasoning" => {
+                seen.once(3)?;
+                let text = cursor.text_or_null()?;
+                self.put(text, |text| Self::Reasoning(Field::Reasoning, text))
+            }
+            b"refusal" => {
+                seen.once(4)?;
+                empty(cursor.text_or_null()?)
+            }
+            b"reasoning_details" => {
+                seen.once(5)?;
+                if cursor.peek()? == b'n' {
+                    return cursor.null();
+                }
+                cursor.array(|_| Err(Miss))
+            }
+            _ => cursor.skip(),
+        })
+    }
+
+    fn fragment(&mut self, cursor: &mut Cursor<'a>, calls: &Calls) -> Result<(), Miss> {
+        let mut index = None;
+        let mut id = None;
+        let mut arguments = None;
+        let mut seen = Seen::default();
+        cursor.object(|cursor, key| match key {
+            b"index" => {
+                seen.once(0)?;
+                index = Some(cursor.count()?);
+                Ok(())
+            }
+            b"id" => {
+                seen.once(1)?;
+                id = cursor.text_or_null()?;
+                Ok(())
+            }
+            b"function" => {
+                seen.once(2)?;
+                let mut seen = Seen::default();
+                cursor.object(|cursor, key| match key {
+                    b"arguments" => {
+                        seen.once(0)?;
+                        arguments = cursor.text_or_null()?;
+                        Ok(())
+                    }
+                    b"name" => {
+                        seen.once(1)?;
+                        match cursor.text_or_null()? {
+                            Some(name) if name.is_escaped() => Err(Miss),
+                            _ => Ok(()),
+                        }
+                    }
+                    _ => cursor.skip(),
+                })
+            }
+            _ => cursor.skip(),
+        })?;
+        let (slot, known_id) = index.and_then(|index| calls.begun(index)).ok_or(Miss)?;
+        if let Some(id) = id.filter(|id| !id.is_empty()) {
+            must(known_id.and_then(|known| id.is(known)) == Some(true))?;
+        }
+        self.put(arguments, |arguments| Self::Arguments(slot, arguments))
+    }
+
+    /// Takes a piece, the only one of its frame: two of them have an order, which is the other reader's to know.
+    fn put(
+        &mut self,
+        text: Option<RawText<'a>>,
+        delta: impl FnOnce(RawText<'a>) -> Self,
+    ) -> Result<(), Miss> {
+        match text.filter(|text| !text.is_empty()) {
+            None => Ok(()),
+            Some(text) => {
+                must(matches!(self, Self::Nothing))?;
+                *self = delta(text);
+                Ok(())
+            }
+        }
+    }
+}
+
+fn must(fits: bool) -> Result<(), Miss> {
+    if fits { Ok(()) } else { Err(Miss) }
+}
+
+fn empty(text: Option<RawText<'_>>) -> Result<(), Miss> {
+    must(text.is_none_or(RawText::is_empty))
+}

@@ -1,0 +1,234 @@
+//! The conversation as Chat Completions has it.
+
+use super::super::{Quirks, ReasoningReturn};
+use super::parts;
+use crate::event::{
+    AssistantMessage, Message, MessageContent, ReasoningMessage, ToolCall, ToolDefinition,
+    ToolMessage,
+};
+use serde::Serialize;
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
+use std::borrow::Cow;
+
+/// One message of the request. Everything is borrowed where it can be: attachments are large.
+#[derive(Debug, Serialize)]
+#[serde(tag = "role", rename_all = "lowercase")]
+pub(super) enum ChatMessage<'a> {
+    Developer(Said<'a>),
+    System(Said<'a>),
+    User(Said<'a>),
+    Assistant(Assistant<'a>),
+    Tool {
+        tool_call_id: &'a str,
+        content: Cow<'a, str>,
+    },
+}
+
+#[derive(Debug, Serialize)]
+pub(super) struct Said<'a> {
+    content: Content<'a>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    name: Option<&'a str>,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(untagged)]
+pub(super) enum Content<'a> {
+    Text(Cow<'a, str>),
+    Parts(Vec<parts::Part<'a>>),
+}
+
+/// What the model said in one hop, in one message: a second assistant message may not stand between a call and its
+/// result.
+#[derive(Debug, Default, Serialize)]
+pub(super) struct Assistant<'a> {
+    /// Null where the model only asked for tools.
+    content: Option<Cow<'a, str>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    name: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reasoning_content: Option<Cow<'a, str>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    reasoning_details: Vec<&'a RawValue>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    tool_calls: Vec<Call<'a>>,
+}
+
+#[derive(Debug, Serialize)]
+struct Call<'a> {
+    id: &'a str,
+    #[serde(rename = "type")]
+    kind: &'static str,
+    function: Function<'a>,
+}
+
+#[derive(Debug, Serialize)]
+struct Function<'a> {
+    name: &'a str,
+    arguments: &'a str,
+}
+
+/// The messages of a request, in order. Activities are never sent; reasoning is as the provider wants it.
+pub(super) fn encode(messages: &[Message], quirks: Quirks) -> Vec<ChatMessage<'_>> {
+    let mut encoded = Vec::with_capacity(messages.len());
+    let mut assistant = Assistant::default();
+    for message in messages {
+        match message {
+            Message::Assistant(message) => {
+                assistant.add(message);
+                continue;
+            }
+            Message::Reasoning(message) => {
+                assistant.add_reasoning(message, quirks.reasoning);
+                continue;
+            }
+            Message::Activity(_) => continue,
+            _ => std::mem::take(&mut assistant).put(&mut encoded),
+        }
+        encoded.extend(match message {
+            Message::Developer(message) => {
+                let said = Said::text(&message.content, message.name.as_deref());
+                Some(if quirks.no_developer_role {
+                    ChatMessage::System(said)
+                } else {
+                    ChatMessage::Developer(said)
+                })
+            }
+            Message::System(message) => Some(ChatMessage::System(Said::text(
+                &message.content,
+                message.name.as_deref(),
+            ))),
+            Message::User(message) => Some(ChatMessage::User(Said {
+                content: content(&message.content),
+                name: message.name.as_deref(),
+            })),
+            Message::Tool(message) => Some(ChatMessage::Tool {
+                tool_call_id: &message.tool_call_id,
+                content: result(message),
+            }),
+            _ => None,
+        });
+    }
+    assistant.put(&mut encoded);
+    encoded
+}
+
+impl<'a> Said<'a> {
+    fn text(text: &'a str, name: Option<&'a str>) -> Self {
+        Self {
+            content: Content::Text(text.into()),
+            name,
+        }
+    }
+}
+
+impl<'a> Assistant<'a> {
+    fn add(&mut self, message: &'a AssistantMessage) {
+        if let Some(text) = message.content.as_deref() {
+            append(&mut self.content, text);
+        }
+        self.name = self.name.or(message.name.as_deref());
+        self.tool_calls
+            .extend(message.tool_calls.iter().map(Call::new));
+    }
+
+    fn add_reasoning(&mut self, message: &'a ReasoningMessage, wanted: ReasoningReturn) {
+        match wanted {
+            ReasoningReturn::Never => {}
+            ReasoningReturn::Content => append(&mut self.reasoning_content, &message.content),
+            ReasoningReturn::Details => {
+                // Another dialect's encrypted value is no such array, and means nothing here.
+                let details = message
+                    .encrypted_value
+                    .as_deref()
+                    .and_then(|details| serde_json::from_str::<Vec<&RawValue>>(details).ok());
+                self.reasoning_details.extend(details.unwrap_or_default());
+            }
+        }
+    }
+
+    /// The message is whole. One that says nothing and asks for nothing is refused everywhere, and is left out.
+    fn put(self, messages: &mut Vec<ChatMessage<'a>>) {
+        if self.content.is_some() || !self.tool_calls.is_empty() {
+            messages.push(ChatMessage::Assistant(self));
+        }
+    }
+}
+
+fn append<'a>(text: &mut Option<Cow<'a, str>>, more: &'a str) {
+    if more.is_empty() {
+        return;
+    }
+    match text {
+        None => *text = Some(more.into()),
+        Some(text) => {
+            let text = text.to_mut();
+            text.push_str("\n\n");
+            text.push_str(more);
+        }
+    }
+}
+
+impl<'a> Call<'a> {
+    fn new(call: &'a ToolCall) -> Self {
+        let arguments = call.function.arguments.as_str();
+        Self {
+            id: &call.id,
+            kind: "function",
+            function: Function {
+                name: &call.function.name,
+                // The ways of saying that there are none.
+                arguments: match arguments.trim() {
+                    "" | "null" => "{}",
+                    _ => arguments,
+                },
+            },
+        }
+    }
+}
+
+fn content(content: &MessageContent) -> Content<'_> {
+    match content {
+        MessageContent::Text(text) => Content::Text(text.into()),
+        MessageContent::Parts(parts) => {
+            Content::Parts(parts.iter().filter_map(parts::Part::new).collect())
+        }
+    }
+}
+
+/// A tool's result for the model, which reads text only here.
+fn result(message: &ToolMessage) -> Cow<'_, str> {
+    let text = match &message.content {
+        MessageContent::Text(text) => Cow::Borrowed(text.as_str()),
+        MessageContent::Parts(parts) => {
+            let texts: Vec<_> = parts.iter().filter_map(parts::as_text).collect();
+            Cow::Owned(texts.join("\n"))
+        }
+    };
+    match message.error.as_deref() {
+        None | Some("") => text,
+        Some(error) if text.contains(error) => text,
+        Some(error) if text.is_empty() => Cow::Owned(format!("Error: {error}")),
+        Some(error) => Cow::Owned(format!("Error: {error}\n{text}")),
+    }
+}
+
+/// The tools of a request.
+pub(super) fn tools(tools: &[ToolDefinition]) -> Vec<Value> {
+    tools
+        .iter()
+        .map(|tool| {
+            let mut function = json!({"name": tool.name});
+            if !tool.description.is_empty() {
+                function["description"] = json!(tool.description);
+            }
+            function["parameters"] = tool
+                .parameters
+                .clone()
+                .filter(|parameters| !parameters.is_null())
+                .unwrap_or_else(|| json!({"type": "object", "properties": {}}));
+            json!({"type": "function", "function": function})
+        })
+        .collect()
+}

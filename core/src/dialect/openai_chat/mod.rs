@@ -1,0 +1,25 @@
+//! OpenAI's Chat Completions, and the many servers that are compatible with it, each in its own way.
+//!
+//! Source: <https://platform.openai.com/docs/api-reference/chat>, and the providers' own pages for where they differ.
+//!
+//! What becomes of a stream:
+//! - all text of choice 0 is one assistant message, and the hop's calls belong to it. Text after a call goes on in the
+//!   same message;
+//! - reasoning is a reasoning message for each stretch of it. OpenRouter's `reasoning_details` are kept as that
+//!   message's encrypted value: the JSON array that goes back with the next request, pieces of one text joined;
+//! - a refusal is a `CUSTOM` event named `refusal` for each piece;
+//! - `RUN_FINISHED` carries the token usage, and the provider's finish reason as `stopReason` in its metadata;
+//! - an error inside the stream is a `RUN_ERROR`, and what comes after it is not read.
+
+mod calls;
+mod chunk;
+mod decode;
+mod delta;
+mod encode;
+mod messages;
+mod parts;
+mod reasoning;
+mod usage;
+
+pub(super) use decode::Decoder;
+pub(super) use encode::Encoder;
