@@ -1,9 +1,12 @@
-use super::field::{Metadata, present};
+use super::field::{Metadata, is_absent, present, present_json};
+use serde::de::value::SeqAccessDeserializer;
+use serde::de::{Deserializer, SeqAccess, Visitor};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use std::fmt;
 
 /// What a user or a tool says: plain text, or parts.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum MessageContent {
     /// Plain text.
@@ -29,6 +32,35 @@ impl MessageContent {
                 texts.join("\n")
             }
         }
+    }
+}
+
+// By hand, since a derived untagged enum says only that nothing matched, not which part is wrong.
+impl<'de> Deserialize<'de> for MessageContent {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Content;
+
+        impl<'de> Visitor<'de> for Content {
+            type Value = MessageContent;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a string or an array of content parts")
+            }
+
+            fn visit_str<E>(self, text: &str) -> Result<MessageContent, E> {
+                Ok(MessageContent::Text(text.to_owned()))
+            }
+
+            fn visit_string<E>(self, text: String) -> Result<MessageContent, E> {
+                Ok(MessageContent::Text(text))
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, parts: A) -> Result<MessageContent, A::Error> {
+                Vec::deserialize(SeqAccessDeserializer::new(parts)).map(MessageContent::Parts)
+            }
+        }
+
+        deserializer.deserialize_any(Content)
     }
 }
 
@@ -75,7 +107,11 @@ pub struct TextPart {
     )]
     pub id: Option<String>,
     /// What the sender attached: any JSON.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        deserialize_with = "present_json",
+        skip_serializing_if = "is_absent"
+    )]
     pub metadata: Option<Value>,
     /// Fields that this version does not know.
     #[serde(flatten)]
@@ -96,7 +132,11 @@ pub struct MediaPart {
     )]
     pub id: Option<String>,
     /// What the sender attached: any JSON.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        deserialize_with = "present_json",
+        skip_serializing_if = "is_absent"
+    )]
     pub metadata: Option<Value>,
     /// Fields that this version does not know.
     #[serde(flatten)]

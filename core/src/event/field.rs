@@ -1,5 +1,6 @@
 use serde::{Deserialize, Deserializer, Serialize, de::DeserializeOwned, ser::SerializeMap};
 use serde_json::{Map, Value};
+use std::fmt::Display;
 
 /// An open object of the protocol: what a sender attached, kept as it is.
 pub type Metadata = Map<String, Value>;
@@ -29,33 +30,62 @@ pub enum EventError {
         /// What the parser found.
         reason: String,
     },
+    /// A chunk cannot be placed: it names no open item, or contradicts the one that it continues.
+    #[error("{kind}: {reason}")]
+    Chunk {
+        /// The chunk's `type`.
+        kind: &'static str,
+        /// What is wrong with it.
+        reason: String,
+    },
 }
 
-/// Takes a required field out of an event's object.
+/// Takes a required field out of an event's object. `null` is a value where the field may be any JSON.
 pub(super) fn required<T: DeserializeOwned>(
     map: &mut Metadata,
     kind: &'static str,
     field: &'static str,
 ) -> Result<T, EventError> {
-    optional(map, kind, field)?.ok_or(EventError::Missing { kind, field })
+    let value = map
+        .shift_remove(field)
+        .ok_or(EventError::Missing { kind, field })?;
+    parsed(value, kind, field)
 }
 
-/// Takes an optional field out of an event's object. `null` is a value here, and only some types have it.
+/// Takes an optional field out of an event's object. Absent is the only way of saying "none": `null` is refused.
 pub(super) fn optional<T: DeserializeOwned>(
     map: &mut Metadata,
     kind: &'static str,
     field: &'static str,
 ) -> Result<Option<T>, EventError> {
-    map.shift_remove(field)
-        .map(|value| {
-            serde_json::from_value(value).map_err(|error| EventError::Malformed {
-                kind,
-                field,
-                reason: error.to_string(),
-            })
-        })
-        .transpose()
+    match map.shift_remove(field) {
+        None => Ok(None),
+        Some(Value::Null) => Err(malformed(kind, field, &NULL)),
+        Some(value) => parsed(value, kind, field).map(Some),
+    }
 }
+
+fn parsed<T: DeserializeOwned>(
+    value: Value,
+    kind: &'static str,
+    field: &'static str,
+) -> Result<T, EventError> {
+    serde_json::from_value(value).map_err(|error| malformed(kind, field, &error))
+}
+
+pub(super) fn malformed(
+    kind: &'static str,
+    field: &'static str,
+    reason: &dyn Display,
+) -> EventError {
+    EventError::Malformed {
+        kind,
+        field,
+        reason: reason.to_string(),
+    }
+}
+
+const NULL: &str = "null is not a value here; leave the field out";
 
 pub(super) trait PutField {
     fn put<S: SerializeMap>(&self, field: &'static str, map: &mut S) -> Result<(), S::Error>;
@@ -63,6 +93,8 @@ pub(super) trait PutField {
 
 pub(super) struct Required<'a, T>(pub(super) &'a T);
 pub(super) struct Optional<'a, T>(pub(super) &'a Option<T>);
+/// An optional field of any JSON; `null` would be refused by the reader, so it is left out.
+pub(super) struct OptionalJson<'a>(pub(super) &'a Option<Value>);
 
 impl<T: Serialize> PutField for Required<'_, T> {
     fn put<S: SerializeMap>(&self, field: &'static str, map: &mut S) -> Result<(), S::Error> {
@@ -78,6 +110,15 @@ impl<T: Serialize> PutField for Optional<'_, T> {
     }
 }
 
+impl PutField for OptionalJson<'_> {
+    fn put<S: SerializeMap>(&self, field: &'static str, map: &mut S) -> Result<(), S::Error> {
+        match self.0 {
+            None | Some(Value::Null) => Ok(()),
+            Some(value) => map.serialize_entry(field, value),
+        }
+    }
+}
+
 /// For optional fields of derived types: absent is `None`, `null` is refused, since AG-UI never sends it.
 pub(super) fn present<'de, D, T>(deserializer: D) -> Result<Option<T>, D::Error>
 where
@@ -87,28 +128,48 @@ where
     T::deserialize(deserializer).map(Some)
 }
 
-/// An integer that every JSON implementation holds exactly: within ±(2^53 − 1).
-pub(super) fn safe_integer(value: i64) -> Result<i64, String> {
-    const LARGEST: i64 = (1 << 53) - 1;
-    if value.abs() <= LARGEST {
-        Ok(value)
-    } else {
-        Err(format!(
-            "{value} is outside the safe range of JSON integers"
-        ))
+/// [`present`] for fields of any JSON but null.
+pub(super) fn present_json<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<Value>, D::Error> {
+    match Value::deserialize(deserializer)? {
+        Value::Null => Err(serde::de::Error::custom(NULL)),
+        value => Ok(Some(value)),
     }
 }
 
-/// [`safe_integer`] for derived types.
+/// Whether a field of any JSON but null is to be left out.
+pub(super) fn is_absent(value: &Option<Value>) -> bool {
+    matches!(value, None | Some(Value::Null))
+}
+
+/// An integer that every JSON implementation holds exactly: within ±(2^53 − 1). `1.0` is one too, `1.5` is not.
+pub(super) struct SafeInteger(pub(super) i64);
+
+impl<'de> Deserialize<'de> for SafeInteger {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        const LARGEST: i64 = (1 << 53) - 1;
+        let number = serde_json::Number::deserialize(deserializer)?;
+        let whole = number.as_i64().or_else(|| {
+            let float = number.as_f64()?;
+            // In this range an f64 without a fraction is an i64.
+            (float.fract() == 0.0 && float.abs() <= LARGEST as f64).then_some(float as i64)
+        });
+        match whole {
+            Some(whole) if (-LARGEST..=LARGEST).contains(&whole) => Ok(Self(whole)),
+            _ => Err(serde::de::Error::custom(format!(
+                "{number} is not an integer in the safe range of JSON, ±(2^53 − 1)"
+            ))),
+        }
+    }
+}
+
+/// A count: a [`SafeInteger`] that is not negative.
 pub(super) fn present_count<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Option<u64>, D::Error> {
-    let count = u64::deserialize(deserializer)?;
-    if count < 1 << 53 {
-        Ok(Some(count))
-    } else {
-        Err(serde::de::Error::custom(format!(
-            "{count} is outside the safe range of JSON integers"
-        )))
-    }
+    let SafeInteger(count) = SafeInteger::deserialize(deserializer)?;
+    u64::try_from(count)
+        .map(Some)
+        .map_err(|_| serde::de::Error::custom(format!("a count cannot be {count}")))
 }

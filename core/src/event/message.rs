@@ -184,6 +184,20 @@ impl Message {
         }
     }
 
+    /// The subagent that the message belongs to; `None` for the parent agent.
+    #[must_use]
+    pub fn subagent_run_id(&self) -> Option<&str> {
+        match self {
+            Self::Developer(message) | Self::System(message) => &message.subagent_run_id,
+            Self::Assistant(message) => &message.subagent_run_id,
+            Self::User(message) => &message.subagent_run_id,
+            Self::Tool(message) => &message.subagent_run_id,
+            Self::Activity(message) => &message.subagent_run_id,
+            Self::Reasoning(message) => &message.subagent_run_id,
+        }
+        .as_deref()
+    }
+
     pub(crate) fn metadata_mut(&mut self) -> &mut Option<Metadata> {
         match self {
             Self::Developer(message) | Self::System(message) => &mut message.metadata,

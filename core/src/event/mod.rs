@@ -17,15 +17,18 @@
 //! ```
 
 mod borrowed;
+mod common;
 mod content;
 mod field;
 mod message;
 mod model;
 mod order;
 mod outcome;
+mod patch;
 mod run_input;
 
 pub use borrowed::EventRef;
+pub use common::Common;
 pub use content::{ContentPart, MediaPart, MessageContent, Source, TextPart};
 pub use field::{EventError, Metadata};
 pub use message::{
@@ -33,7 +36,7 @@ pub use message::{
     TextualMessage, ToolCall, ToolMessage, UserMessage,
 };
 pub use model::*;
-pub use order::{Order, Phase, Violation};
+pub use order::{End, OpenItems, OpenStep, Order, Phase, Rule, Violation};
 pub use outcome::{Interrupt, ResumeEntry, ResumeStatus, RunOutcome, SubagentOutcome, TokenUsage};
 pub use run_input::{Context, RunAgentInput, ToolDefinition};
 

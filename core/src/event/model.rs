@@ -1,76 +1,32 @@
+use super::common::Common;
 use super::content::MessageContent;
 use super::field::{
-    EventError, Metadata, Optional, PutField, Required, optional, required, safe_integer,
+    EventError, Metadata, Optional, OptionalJson, PutField, Required, optional, required,
 };
 use super::message::Message;
 use super::outcome::{RunOutcome, SubagentOutcome, TokenUsage};
+use super::patch::operations;
 use super::run_input::RunAgentInput;
 use crate::{MessageId, RunId, ThreadId, ToolCallId};
 use serde::ser::SerializeMap;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value};
 
-/// What any event may carry besides its own fields; boxed, since most carry nothing.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Common {
-    /// When it happened: milliseconds since the epoch by convention.
-    pub timestamp: Option<i64>,
-    /// The provider's own event that this one was made from.
-    pub raw_event: Option<Value>,
-    /// What the sender attached.
-    pub metadata: Option<Metadata>,
-    /// The subagent that it belongs to; absent for the parent agent.
-    pub subagent_run_id: Option<String>,
-    /// Fields that this version does not know.
-    pub extra: Metadata,
-}
-
-impl Common {
-    fn take(
-        map: &mut Metadata,
-        kind: &'static str,
-        own_subagent_run_id: bool,
-    ) -> Result<Option<Box<Self>>, EventError> {
-        let mut common = Self {
-            timestamp: optional(map, kind, "timestamp")?,
-            raw_event: map.shift_remove("rawEvent"),
-            metadata: optional(map, kind, "metadata")?,
-            subagent_run_id: if own_subagent_run_id {
-                None
-            } else {
-                optional(map, kind, "subagentRunId")?
-            },
-            extra: Map::new(),
-        };
-        if let Some(timestamp) = common.timestamp {
-            safe_integer(timestamp).map_err(|reason| EventError::Malformed {
-                kind,
-                field: "timestamp",
-                reason,
-            })?;
-        }
-        common.extra = std::mem::take(map);
-        Ok((common != Self::default()).then(|| Box::new(common)))
-    }
-
-    fn put<S: SerializeMap>(&self, map: &mut S) -> Result<(), S::Error> {
-        Optional(&self.subagent_run_id).put("subagentRunId", map)?;
-        Optional(&self.timestamp).put("timestamp", map)?;
-        Optional(&self.raw_event).put("rawEvent", map)?;
-        Optional(&self.metadata).put("metadata", map)?;
-        self.extra
-            .iter()
-            .try_for_each(|(field, value)| map.serialize_entry(field, value))
-    }
-}
-
+// One line a field: how it is present (`required`; `optional`; `json`, an optional field of any JSON but null; `patch`, a
+// required JSON Patch), its name, its type, its name on the wire.
 macro_rules! events {
     (@type required $type:ty) => { $type };
     (@type optional $type:ty) => { Option<$type> };
+    (@type json $type:ty) => { Option<$type> };
+    (@type patch $type:ty) => { $type };
     (@take required $map:expr, $kind:expr, $wire:expr) => { required($map, $kind, $wire)? };
     (@take optional $map:expr, $kind:expr, $wire:expr) => { optional($map, $kind, $wire)? };
+    (@take json $map:expr, $kind:expr, $wire:expr) => { optional($map, $kind, $wire)? };
+    (@take patch $map:expr, $kind:expr, $wire:expr) => { operations($map, $kind, $wire)? };
     (@put required $value:expr) => { Required($value) };
     (@put optional $value:expr) => { Optional($value) };
+    (@put json $value:expr) => { OptionalJson($value) };
+    (@put patch $value:expr) => { Required($value) };
     ($(
         $(#[$doc:meta])*
         $name:ident = $kind:literal {
@@ -140,7 +96,7 @@ macro_rules! events {
                         map.shift_remove("type");
                         Ok(Self::$name($name {
                             $( $field: events!(@take $presence &mut map, $kind, $wire), )*
-                            common: Common::take(&mut map, $kind, $kind.starts_with("SUBAGENT_"))?,
+                            common: Common::take(&mut map, $kind)?,
                         }))
                     } )*
                     _ => {
@@ -253,7 +209,7 @@ events! {
         /// The run.
         required run_id: RunId = "runId",
         /// What the run gives back: any JSON.
-        optional result: Value = "result",
+        json result: Value = "result",
         /// How it ended; absent is success.
         optional outcome: RunOutcome = "outcome",
         /// What it cost, one entry a model.
@@ -361,7 +317,7 @@ events! {
     /// A change of the shared state.
     StateDelta = "STATE_DELTA" {
         /// The change: operations of JSON Patch (RFC 6902).
-        required delta: Vec<Value> = "delta",
+        patch delta: Vec<Value> = "delta",
     }
     /// The conversation, whole.
     MessagesSnapshot = "MESSAGES_SNAPSHOT" {
@@ -386,7 +342,7 @@ events! {
         /// The kind of activity.
         required activity_type: String = "activityType",
         /// The change: operations of JSON Patch (RFC 6902).
-        required patch: Vec<Value> = "patch",
+        patch patch: Vec<Value> = "patch",
     }
     /// The model begins to think.
     ReasoningStart = "REASONING_START" {
@@ -453,7 +409,7 @@ events! {
         /// The subagent's run.
         required subagent_run_id: String = "subagentRunId",
         /// What it gives back: any JSON.
-        optional result: Value = "result",
+        json result: Value = "result",
         /// How it ended; absent is success.
         optional outcome: SubagentOutcome = "outcome",
     }

@@ -1,4 +1,4 @@
-use super::field::{Metadata, present, present_count};
+use super::field::{Metadata, is_absent, present, present_count, present_json};
 use crate::ToolCallId;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -125,7 +125,11 @@ pub struct ResumeEntry {
     /// Whether it was answered or waved away.
     pub status: ResumeStatus,
     /// The answer: any JSON.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        deserialize_with = "present_json",
+        skip_serializing_if = "is_absent"
+    )]
     pub payload: Option<Value>,
     /// What the sender attached.
     #[serde(

@@ -1,4 +1,4 @@
-use super::field::{Metadata, present};
+use super::field::{Metadata, is_absent, present, present_json};
 use super::message::Message;
 use super::outcome::ResumeEntry;
 use crate::{RunId, ThreadId};
@@ -28,7 +28,11 @@ pub struct RunAgentInput {
     )]
     pub parent_run_id: Option<RunId>,
     /// The state shared with the agent: any JSON.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        deserialize_with = "present_json",
+        skip_serializing_if = "is_absent"
+    )]
     pub state: Option<Value>,
     /// The conversation so far.
     pub messages: Vec<Message>,
@@ -47,7 +51,11 @@ pub struct RunAgentInput {
     )]
     pub context: Option<Vec<Context>>,
     /// What the client passes through to the agent: any JSON but null.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        deserialize_with = "present_json",
+        skip_serializing_if = "is_absent"
+    )]
     pub forwarded_props: Option<Value>,
     /// The answers to the interrupts of the run before.
     #[serde(
@@ -70,7 +78,11 @@ pub struct ToolDefinition {
     /// What it does and when to use it.
     pub description: String,
     /// The JSON Schema of its arguments.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        deserialize_with = "present_json",
+        skip_serializing_if = "is_absent"
+    )]
     pub parameters: Option<Value>,
     /// What the sender attached.
     #[serde(

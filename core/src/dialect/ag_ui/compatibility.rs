@@ -1,0 +1,225 @@
+//! What agents from before 1.0 send, put into the words of 1.0. Always on: an old shape is itself the proof of an old
+//! agent. Each translation is a warning.
+//!
+//! Source: AG-UI 1.0 (versioning), and the compatibility boundary of the reference client `@ag-ui/client` 1.0.0.
+
+use super::enforcement::Warnings;
+use crate::MessageId;
+use crate::dialect::HopIds;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+
+/// The open span and message of `THINKING_*` events, which name nothing themselves.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Compatibility {
+    /// How many ids were made.
+    made: usize,
+    span: Option<MessageId>,
+    message: Option<MessageId>,
+}
+
+impl Compatibility {
+    /// Translates one event in place.
+    pub(super) fn translate(
+        &mut self,
+        event: &mut Map<String, Value>,
+        ids: &HopIds,
+        warnings: &mut Warnings,
+    ) {
+        let Some(kind) = event.get("type").and_then(Value::as_str).map(str::to_owned) else {
+            return;
+        };
+        drop_null(event, "rawEvent", &kind, warnings);
+        match kind.as_str() {
+            "RUN_FINISHED" => {
+                drop_null(event, "result", &kind, warnings);
+                drop_null(event, "outcome", &kind, warnings);
+            }
+            "SUBAGENT_FINISHED" => drop_null(event, "result", &kind, warnings),
+            "TOOL_CALL_START" | "TOOL_CALL_CHUNK" => {
+                drop_null(event, "parentMessageId", &kind, warnings);
+            }
+            "MESSAGES_SNAPSHOT" => upgrade_messages(event, warnings),
+            "RUN_STARTED" => {
+                if let Some(Value::Object(input)) = event.get_mut("input") {
+                    upgrade_input(input, warnings);
+                }
+            }
+            _ if kind.starts_with("THINKING_") => self.thinking(event, &kind, ids, warnings),
+            _ => {}
+        }
+    }
+
+    fn thinking(
+        &mut self,
+        event: &mut Map<String, Value>,
+        kind: &str,
+        ids: &HopIds,
+        warnings: &mut Warnings,
+    ) {
+        let (new, id) = match kind {
+            "THINKING_START" => {
+                if let Some(title) = event.shift_remove("title") {
+                    warnings.push(format!(
+                        "dropped the title {title} of THINKING_START: REASONING_START has none"
+                    ));
+                }
+                let id = self.make(ids);
+                self.span = Some(id.clone());
+                ("REASONING_START", id)
+            }
+            "THINKING_END" => {
+                let id = self.span.take();
+                ("REASONING_END", self.or_make(id, kind, ids, warnings))
+            }
+            "THINKING_TEXT_MESSAGE_START" => {
+                event.insert("role".to_owned(), json!("reasoning"));
+                let id = self.make(ids);
+                self.message = Some(id.clone());
+                ("REASONING_MESSAGE_START", id)
+            }
+            "THINKING_TEXT_MESSAGE_CONTENT" => {
+                let id = self.message.clone();
+                (
+                    "REASONING_MESSAGE_CONTENT",
+                    self.or_make(id, kind, ids, warnings),
+                )
+            }
+            "THINKING_TEXT_MESSAGE_END" => {
+                let id = self.message.take();
+                (
+                    "REASONING_MESSAGE_END",
+                    self.or_make(id, kind, ids, warnings),
+                )
+            }
+            _ => return,
+        };
+        warnings.push(format!("read {kind}, retired in AG-UI 1.0, as {new}"));
+        event.insert("type".to_owned(), json!(new));
+        event.insert("messageId".to_owned(), json!(id));
+    }
+
+    fn make(&mut self, ids: &HopIds) -> MessageId {
+        let id = ids.reasoning(self.made);
+        self.made += 1;
+        id
+    }
+
+    /// The id, or one made up: nothing opened it, so the order check will refuse the event by it.
+    fn or_make(
+        &mut self,
+        id: Option<MessageId>,
+        kind: &str,
+        ids: &HopIds,
+        warnings: &mut Warnings,
+    ) -> MessageId {
+        id.unwrap_or_else(|| {
+            let id = self.make(ids);
+            warnings.push(format!(
+                "{kind} has no start before it; it gets the made-up id '{id}'"
+            ));
+            id
+        })
+    }
+}
+
+/// Takes out a null where old agents sent one for "absent". Every other null on an optional field is malformed.
+fn drop_null(object: &mut Map<String, Value>, field: &str, context: &str, warnings: &mut Warnings) {
+    if object.get(field).is_some_and(Value::is_null) {
+        object.shift_remove(field);
+        warnings.push(format!("read {context}.{field}: null as absent"));
+    }
+}
+
+fn upgrade_input(input: &mut Map<String, Value>, warnings: &mut Warnings) {
+    drop_null(input, "forwardedProps", "input", warnings);
+    for (list, field) in [("tools", "parameters"), ("resume", "payload")] {
+        for entry in objects(input, list) {
+            drop_null(entry, field, list, warnings);
+        }
+    }
+    upgrade_messages(input, warnings);
+}
+
+fn upgrade_messages(holder: &mut Map<String, Value>, warnings: &mut Warnings) {
+    for message in objects(holder, "messages") {
+        for part in objects(message, "content") {
+            if let Some("image" | "audio" | "video" | "document") = text(part, "type") {
+                drop_null(part, "metadata", "a media part", warnings);
+            }
+        }
+        let Some(Value::Array(parts)) = message.get_mut("content") else {
+            continue;
+        };
+        if !parts.iter().any(is_binary) {
+            continue;
+        }
+        let before = parts.clone();
+        *parts = before
+            .iter()
+            .filter_map(|part| upgrade_part(part, &before, warnings))
+            .collect();
+    }
+}
+
+/// A legacy `binary` part as a media part; nothing if the sender gave the same media in the new form as well.
+fn upgrade_part(part: &Value, all: &[Value], warnings: &mut Warnings) -> Option<Value> {
+    let Some(binary) = part.as_object().filter(|_| is_binary(part)) else {
+        return Some(part.clone());
+    };
+    let filled = |field| text(binary, field).filter(|value| !value.is_empty());
+    // An id alone named an upload of the agent's, which is what a file source is for.
+    let source = [("data", "data"), ("url", "url"), ("file", "id")]
+        .iter()
+        .find_map(|&(kind, field)| Some((kind, filled(field)?)));
+    let (Some(mime_type), Some((kind, value))) = (text(binary, "mimeType"), source) else {
+        warnings.push(
+            "a legacy binary part without a media type, or without data, url and id, has no form in AG-UI 1.0",
+        );
+        return Some(part.clone());
+    };
+    let media = match mime_type.split_once('/') {
+        Some((media @ ("image" | "audio" | "video"), _)) => media,
+        _ => "document",
+    };
+    let mut new = Map::new();
+    new.insert("type".to_owned(), json!(media));
+    new.insert(
+        "source".to_owned(),
+        json!({"type": kind, "value": value, "mimeType": mime_type}),
+    );
+    let filename = filled("filename");
+    if let Some(filename) = filename {
+        new.insert("metadata".to_owned(), json!({ "filename": filename }));
+    }
+    warnings.push(format!("read a legacy binary part as {media}"));
+    let mirrored = all.iter().any(|other| {
+        other.get("type") == new.get("type")
+            && other.get("source") == new.get("source")
+            && filename.is_none_or(|name| {
+                other.pointer("/metadata/filename").and_then(Value::as_str) == Some(name)
+            })
+    });
+    (!mirrored).then_some(Value::Object(new))
+}
+
+fn is_binary(part: &Value) -> bool {
+    part.get("type").and_then(Value::as_str) == Some("binary")
+}
+
+fn text<'a>(object: &'a Map<String, Value>, field: &str) -> Option<&'a str> {
+    object.get(field).and_then(Value::as_str)
+}
+
+/// The objects of a list, if it is there and is one.
+fn objects<'a>(
+    holder: &'a mut Map<String, Value>,
+    list: &str,
+) -> impl Iterator<Item = &'a mut Map<String, Value>> {
+    holder
+        .get_mut(list)
+        .and_then(Value::as_array_mut)
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_object_mut)
+}

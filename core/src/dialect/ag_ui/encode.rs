@@ -1,0 +1,126 @@
+use super::enforcement::strip;
+use super::shapes::{MESSAGE, RESUME, Shape, TOOL};
+use crate::dialect::{Encode, HttpRequest, ModelRequest};
+use crate::event::{Message, Metadata, PROTOCOL_VERSION, ResumeEntry, ToolDefinition};
+use serde::{Serialize, Serializer};
+use serde_json::{Value, json};
+
+/// Encodes a hop as an AG-UI run: a `RunAgentInput`, posted to the endpoint's address.
+pub(in crate::dialect) struct Encoder;
+
+/// `RunAgentInput` in borrowed form. Fields that 1.0 leaves optional are sent all the same, since agents from before
+/// require them.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Input<'a> {
+    thread_id: &'a str,
+    run_id: &'a str,
+    protocol_version: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    parent_run_id: Option<&'a str>,
+    state: State<'a>,
+    messages: Vec<Closed<'a, Message>>,
+    tools: Vec<Tool<'a>>,
+    context: [Value; 0],
+    forwarded_props: &'a Metadata,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    resume: Vec<Closed<'a, ResumeEntry>>,
+}
+
+/// Any JSON but null, for which an empty object stands.
+struct State<'a>(&'a Value);
+
+impl Serialize for State<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self.0 {
+            Value::Null => json!({}).serialize(serializer),
+            state => state.serialize(serializer),
+        }
+    }
+}
+
+/// Something of a closed shape: fields that AG-UI 1.0 does not know stay at home.
+struct Closed<'a, T> {
+    value: &'a T,
+    shape: &'static Shape,
+}
+
+impl<T: Serialize> Serialize for Closed<'_, T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut value = serde_json::to_value(self.value).map_err(serde::ser::Error::custom)?;
+        strip(&mut value, self.shape);
+        value.serialize(serializer)
+    }
+}
+
+/// A tool, always with parameters.
+struct Tool<'a>(&'a ToolDefinition);
+
+impl Serialize for Tool<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut value = serde_json::to_value(self.0).map_err(serde::ser::Error::custom)?;
+        strip(&mut value, &TOOL);
+        if let Some(tool) = value.as_object_mut() {
+            tool.entry("parameters")
+                .or_insert_with(|| json!({"type": "object", "properties": {}}));
+        }
+        value.serialize(serializer)
+    }
+}
+
+impl Encode for Encoder {
+    fn encode(&self, request: &ModelRequest<'_>) -> HttpRequest {
+        let input = Input {
+            thread_id: &request.ids.thread_id,
+            run_id: &request.ids.run_id,
+            protocol_version: PROTOCOL_VERSION,
+            parent_run_id: request.parent_run_id.map(|id| id.as_str()),
+            state: State(request.state),
+            // An activity is the client's own; an agent must not see it.
+            messages: request
+                .messages
+                .iter()
+                .filter(|message| !matches!(message, Message::Activity(_)))
+                .map(|value| Closed {
+                    value,
+                    shape: &MESSAGE,
+                })
+                .collect(),
+            tools: request.tools.iter().map(Tool).collect(),
+            context: [],
+            forwarded_props: &request.settings.extra,
+            resume: request
+                .resume
+                .iter()
+                .map(|value| Closed {
+                    value,
+                    shape: &RESUME,
+                })
+                .collect(),
+        };
+        let endpoint = request.endpoint;
+        let mut headers = vec![
+            ("content-type".to_owned(), "application/json".to_owned()),
+            ("accept".to_owned(), "text/event-stream".to_owned()),
+        ];
+        if let Some(key) = &endpoint.key {
+            headers.push((
+                "authorization".to_owned(),
+                format!("Bearer {}", key.expose()),
+            ));
+        }
+        // The endpoint's own headers win over the dialect's.
+        headers.retain(|(name, _)| {
+            let own = |(own, _): &(String, String)| own.eq_ignore_ascii_case(name);
+            !endpoint.headers.iter().any(own)
+        });
+        let own = endpoint.headers.iter();
+        headers.extend(own.map(|(name, value)| (name.to_ascii_lowercase(), value.clone())));
+        HttpRequest {
+            method: "POST",
+            url: endpoint.base_url.clone(),
+            headers,
+            body: serde_json::to_vec(&input).expect("the input is made of JSON values"),
+        }
+    }
+}

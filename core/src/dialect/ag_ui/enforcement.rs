@@ -1,0 +1,208 @@
+//! What to do about things that AG-UI 1.0 does not know: an unknown member of a union is dropped with a warning, an
+//! unknown field is kept with a warning (the model's `extra`), and whether a known field is well-formed is for the model
+//! to say.
+//!
+//! Source: AG-UI 1.0 (processing), and the enforcement stage of the reference client `@ag-ui/client` 1.0.0.
+
+use super::shapes::{Field, Shape, nested};
+use crate::event::{Event, PROTOCOL_VERSION};
+use serde_json::{Map, Value};
+
+/// The warnings of one frame: as many as help to understand it.
+#[derive(Debug, Default)]
+pub(super) struct Warnings {
+    pub(super) texts: Vec<String>,
+    pub(super) more: usize,
+}
+
+impl Warnings {
+    const MOST: usize = 16;
+
+    pub(super) fn push(&mut self, text: impl Into<String>) {
+        if self.texts.len() < Self::MOST {
+            self.texts.push(text.into());
+        } else {
+            self.more += 1;
+        }
+    }
+}
+
+/// Drops from an event's object what the model could only refuse, though the protocol wants it passed over.
+pub(super) fn enforce(event: &mut Map<String, Value>, warnings: &mut Warnings) {
+    let Some(Value::String(kind)) = event.get("type") else {
+        return;
+    };
+    let kind = kind.clone();
+    let mut found = Vec::new();
+    for (name, shape) in nested(&kind) {
+        if let Some(value) = event.get_mut(*name) {
+            let mut walk = Walk {
+                path: format!("/{name}"),
+                found: &mut found,
+                strip: false,
+            };
+            if walk.visit(value, shape) == Verdict::Unknown {
+                found.clear();
+                event.shift_remove(*name);
+                found.push(Finding::Dropped(format!("/{name}")));
+            }
+        }
+    }
+    for finding in found {
+        warnings.push(match finding {
+            Finding::Dropped(path) => format!(
+                "{kind}: dropped {path}: AG-UI {PROTOCOL_VERSION} does not know this kind of thing there"
+            ),
+            Finding::Unknown(path) => unknown_field(&kind, &path),
+        });
+    }
+}
+
+/// Warns of what only the parsed event shows: unknown events, their unknown fields, and a newer agent.
+pub(super) fn review(event: &Event, warnings: &mut Warnings) {
+    let kind = event.kind();
+    match event {
+        Event::Unknown(_) => warnings.push(format!(
+            "AG-UI {PROTOCOL_VERSION} does not know the event {kind}; it is handed on, and changes nothing"
+        )),
+        Event::RunStarted(start) => {
+            if let Some(version) = &start.protocol_version {
+                let ours = version_number(PROTOCOL_VERSION);
+                if version_number(version).is_none_or(|theirs| Some(theirs) > ours) {
+                    warnings.push(format!(
+                        "the agent speaks AG-UI '{version}', this client {PROTOCOL_VERSION}; going on"
+                    ));
+                }
+            }
+        }
+        _ => {}
+    }
+    for field in event
+        .common()
+        .into_iter()
+        .flat_map(|common| common.extra.keys())
+    {
+        let newer = kind == "REASONING_ENCRYPTED_VALUE" && field == "encryptedValueType";
+        if !newer {
+            warnings.push(unknown_field(kind, &format!("/{field}")));
+        }
+    }
+}
+
+fn unknown_field(kind: &str, path: &str) -> String {
+    format!("{kind}: AG-UI {PROTOCOL_VERSION} does not know the field {path}; it changes nothing")
+}
+
+/// A version as the protocol writes it: two runs of digits.
+fn version_number(version: &str) -> Option<(u64, u64)> {
+    let number = |digits: &str| {
+        let plain = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
+        plain.then(|| digits.parse().ok()).flatten()
+    };
+    let (major, minor) = version.split_once('.')?;
+    Some((number(major)?, number(minor)?))
+}
+
+/// Takes out of a value of ours what AG-UI 1.0 does not know, since its receivers are strict.
+pub(super) fn strip(value: &mut Value, shape: &Shape) {
+    let mut walk = Walk {
+        path: String::new(),
+        found: &mut Vec::new(),
+        strip: true,
+    };
+    walk.visit(value, shape);
+}
+
+enum Finding {
+    Dropped(String),
+    Unknown(String),
+}
+
+#[derive(PartialEq)]
+enum Verdict {
+    Known,
+    Unknown,
+}
+
+struct Walk<'a> {
+    path: String,
+    found: &'a mut Vec<Finding>,
+    /// Whether unknown fields are taken out.
+    strip: bool,
+}
+
+impl Walk<'_> {
+    /// Walks a value; one of the wrong JSON type is left for the model to refuse.
+    fn visit(&mut self, value: &mut Value, shape: &Shape) -> Verdict {
+        match (shape, value) {
+            (Shape::Object(fields), Value::Object(object)) => self.object(object, fields),
+            (Shape::List(item), Value::Array(items)) => {
+                self.list(items, item);
+                Verdict::Known
+            }
+            (Shape::Union { tag, members, .. }, Value::Object(object)) => {
+                let tag = object.get(*tag).and_then(Value::as_str);
+                match members.iter().find(|(name, _)| Some(*name) == tag) {
+                    Some((_, Shape::Object(fields))) => self.object(object, fields),
+                    Some(_) => Verdict::Known,
+                    None => Verdict::Unknown,
+                }
+            }
+            _ => Verdict::Known,
+        }
+    }
+
+    fn object(&mut self, object: &mut Map<String, Value>, fields: &[Field]) -> Verdict {
+        let known = |name: &str| fields.iter().any(|(known, _)| *known == name);
+        for name in object.keys().filter(|name| !known(name)) {
+            self.found
+                .push(Finding::Unknown(format!("{}/{name}", self.path)));
+        }
+        if self.strip {
+            object.retain(|name, _| known(name));
+        }
+        for (name, shape) in fields {
+            let Some(value) = object.get_mut(*name) else {
+                continue;
+            };
+            let (before, length) = (self.found.len(), self.path.len());
+            self.path.push('/');
+            self.path.push_str(name);
+            let verdict = self.visit(value, shape);
+            if verdict == Verdict::Unknown {
+                self.found.truncate(before);
+                if !matches!(
+                    shape,
+                    Shape::Union {
+                        required: false,
+                        ..
+                    }
+                ) {
+                    self.path.truncate(length);
+                    return Verdict::Unknown;
+                }
+                self.found.push(Finding::Dropped(self.path.clone()));
+                object.shift_remove(*name);
+            }
+            self.path.truncate(length);
+        }
+        Verdict::Known
+    }
+
+    fn list(&mut self, items: &mut Vec<Value>, item: &Shape) {
+        let length = self.path.len();
+        let mut index = 0;
+        items.retain_mut(|value| {
+            let before = self.found.len();
+            self.path.push_str(&format!("/{index}"));
+            index += 1;
+            let known = self.visit(value, item) == Verdict::Known;
+            if !known {
+                self.found.truncate(before);
+                self.found.push(Finding::Dropped(self.path.clone()));
+            }
+            self.path.truncate(length);
+            known
+        });
+    }
+}

@@ -1,0 +1,17 @@
+//! AG-UI itself: the decoder has nothing to translate between vocabularies, and much to see to.
+//!
+//! The way of an event: [`compatibility`] (from before 1.0), [`enforcement`] (unknown things), the model (malformed
+//! things), [`chunks`]. A plain delta takes the short way, [`delta`].
+//!
+//! Source: AG-UI 1.0, <https://docs.ag-ui.com>.
+
+mod chunks;
+mod compatibility;
+mod decode;
+mod delta;
+mod encode;
+mod enforcement;
+mod shapes;
+
+pub(super) use decode::Decoder;
+pub(super) use encode::Encoder;

@@ -1,0 +1,440 @@
+use super::items::{
+    Agent, Item, REASONING_MESSAGE, REASONING_SPAN, TEXT_MESSAGE, TOOL_CALL, already_open, end,
+    go_on, is_open, not_open, own, owned_by, start,
+};
+use super::{OpenStep, Order, Phase, Rule, Violation};
+use crate::event::{
+    EncryptedValueSubtype, Event, EventRef, Message, ReasoningEncryptedValue, SubagentStarted,
+    ToolCallStart,
+};
+
+impl Order {
+    /// Checks one event, and takes note of it. A refused event leaves no trace.
+    ///
+    /// # Errors
+    /// The event may not come now; by the protocol the stream is over.
+    pub fn check(&mut self, event: EventRef<'_>) -> Result<(), Violation> {
+        // An item is open only while a run is going on, so one look-up answers for both.
+        let (open, rule, what, id) = match event {
+            EventRef::TextMessageContent { message_id, .. } => (
+                is_open(&self.messages, message_id),
+                Rule::O7,
+                TEXT_MESSAGE,
+                message_id,
+            ),
+            EventRef::ReasoningMessageContent { message_id, .. } => (
+                is_open(&self.reasoning, message_id),
+                Rule::O16,
+                REASONING_MESSAGE,
+                message_id,
+            ),
+            EventRef::ToolCallArgs { tool_call_id, .. } => (
+                is_open(&self.tool_calls, tool_call_id),
+                Rule::O9,
+                TOOL_CALL,
+                tool_call_id,
+            ),
+            EventRef::Whole(event) => return self.check_whole(event),
+        };
+        if open {
+            return Ok(());
+        }
+        self.active(event.kind())?;
+        Err(not_open(rule, event.kind(), what, id))
+    }
+
+    fn check_whole(&mut self, event: &Event) -> Result<(), Violation> {
+        let kind = event.kind();
+        let tag = event
+            .common()
+            .and_then(|common| common.subagent_run_id.as_deref());
+        match event {
+            Event::Unknown(_) => return Ok(()),
+            Event::RunStarted(start) => {
+                let input = start.input.as_ref();
+                return self.run_started(input.map_or(&[], |input| input.messages.as_slice()));
+            }
+            Event::RunError(_) => return self.run_error(),
+            Event::RunFinished(_) => return self.run_finished(),
+            _ => self.active(kind)?,
+        }
+        match event {
+            Event::TextMessageStart(e) => start(
+                &mut self.messages,
+                Rule::O6,
+                kind,
+                TEXT_MESSAGE,
+                &e.message_id,
+                tag,
+            ),
+            Event::TextMessageContent(e) => go_on(
+                &mut self.messages,
+                Rule::O7,
+                kind,
+                TEXT_MESSAGE,
+                &e.message_id,
+                tag,
+            )
+            .map(drop),
+            Event::TextMessageEnd(e) => end(
+                &mut self.messages,
+                Rule::O7,
+                kind,
+                TEXT_MESSAGE,
+                &e.message_id,
+                tag,
+            ),
+            Event::ToolCallStart(e) => self.tool_call_start(e, tag),
+            Event::ToolCallArgs(e) => go_on(
+                &mut self.tool_calls,
+                Rule::O9,
+                kind,
+                TOOL_CALL,
+                &e.tool_call_id,
+                tag,
+            )
+            .map(drop),
+            Event::ToolCallEnd(e) => end(
+                &mut self.tool_calls,
+                Rule::O9,
+                kind,
+                TOOL_CALL,
+                &e.tool_call_id,
+                tag,
+            ),
+            Event::ToolCallResult(e) => {
+                own(&mut self.messages, &e.message_id, tag);
+                Ok(())
+            }
+            Event::StepStarted(e) => self.step_started(&e.step_name, tag),
+            Event::StepFinished(e) => self.step_finished(&e.step_name, tag),
+            Event::ReasoningStart(e) => self.reasoning_start(&e.message_id, tag),
+            Event::ReasoningEnd(e) => self.reasoning_end(&e.message_id, tag),
+            Event::ReasoningMessageStart(e) => start(
+                &mut self.reasoning,
+                Rule::O15,
+                kind,
+                REASONING_MESSAGE,
+                &e.message_id,
+                tag,
+            ),
+            Event::ReasoningMessageContent(e) => go_on(
+                &mut self.reasoning,
+                Rule::O16,
+                kind,
+                REASONING_MESSAGE,
+                &e.message_id,
+                tag,
+            )
+            .map(drop),
+            Event::ReasoningMessageEnd(e) => end(
+                &mut self.reasoning,
+                Rule::O16,
+                kind,
+                REASONING_MESSAGE,
+                &e.message_id,
+                tag,
+            ),
+            Event::ReasoningEncryptedValue(e) => self.encrypted_value(e, tag),
+            Event::ActivitySnapshot(e) => {
+                if e.replace != Some(false) || !self.activities.contains_key(e.message_id.as_str())
+                {
+                    let owner = tag.map(str::to_owned);
+                    self.activities.insert(e.message_id.to_string(), owner);
+                }
+                Ok(())
+            }
+            Event::ActivityDelta(e) => match self.activities.get(e.message_id.as_str()) {
+                Some(owner) => owned_by(Rule::O19, kind, "activity", &e.message_id, tag, owner),
+                None => Ok(()),
+            },
+            Event::SubagentStarted(e) => self.subagent_started(e),
+            Event::SubagentFinished(e) => self.subagent_ended(kind, &e.subagent_run_id),
+            Event::SubagentError(e) => self.subagent_ended(kind, &e.subagent_run_id),
+            Event::MessagesSnapshot(e) => {
+                for message in &e.messages {
+                    self.set_owner(message, true);
+                }
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// A run must be going on (O5), and must have begun with `RUN_STARTED` (O1).
+    fn active(&self, kind: &str) -> Result<(), Violation> {
+        let (rule, why) = match self.phase {
+            Phase::Active => return Ok(()),
+            Phase::Fresh => (Rule::O1, "the first event must be RUN_STARTED or RUN_ERROR"),
+            Phase::Finished => (
+                Rule::O5,
+                "the run has finished; only RUN_STARTED (of the next run) or RUN_ERROR may follow",
+            ),
+            Phase::Errored => (
+                Rule::O5,
+                "the run has failed; only RUN_STARTED (of the next run) may follow",
+            ),
+        };
+        Err(Violation::new(
+            rule,
+            format!("{kind} may not come here: {why}"),
+        ))
+    }
+
+    fn run_started(&mut self, history: &[Message]) -> Result<(), Violation> {
+        if self.phase == Phase::Active {
+            return Err(Violation::new(
+                Rule::O2,
+                "RUN_STARTED may not come while a run is going on: end that one with RUN_FINISHED or RUN_ERROR first",
+            ));
+        }
+        *self = Self {
+            phase: Phase::Active,
+            ..Self::default()
+        };
+        for message in history {
+            self.set_owner(message, false);
+        }
+        Ok(())
+    }
+
+    fn run_error(&mut self) -> Result<(), Violation> {
+        if self.phase == Phase::Errored {
+            return Err(Violation::new(
+                Rule::O3,
+                "RUN_ERROR may not come twice: the run has failed already",
+            ));
+        }
+        self.close(Phase::Errored);
+        Ok(())
+    }
+
+    fn run_finished(&mut self) -> Result<(), Violation> {
+        if let Err(Violation { rule, message }) = self.active("RUN_FINISHED") {
+            let rule = if rule == Rule::O5 { Rule::O4 } else { rule };
+            return Err(Violation { rule, message });
+        }
+        let open = self.open_items();
+        if !open.is_empty() {
+            return Err(Violation::new(
+                Rule::O4,
+                format!("RUN_FINISHED may not come while something is open; end it first: {open}"),
+            ));
+        }
+        self.close(Phase::Finished);
+        Ok(())
+    }
+
+    /// What a run knew means nothing after it.
+    fn close(&mut self, phase: Phase) {
+        *self = Self {
+            phase,
+            ..Self::default()
+        };
+    }
+
+    fn tool_call_start(
+        &mut self,
+        event: &ToolCallStart,
+        tag: Option<&str>,
+    ) -> Result<(), Violation> {
+        let id = &event.tool_call_id;
+        let parent = event.parent_message_id.as_ref();
+        let parent = parent.and_then(|parent| self.messages.get_key_value(parent.as_str()));
+        if let Some((parent, item)) = parent {
+            owned_by(
+                Rule::O8,
+                ToolCallStart::KIND,
+                "parent message",
+                parent,
+                tag,
+                &item.owner,
+            )?;
+        }
+        let Some(call) = self.tool_calls.get_mut(id.as_str()) else {
+            let inherited = || parent.and_then(|(_, item)| item.owner.clone());
+            let owner = tag.map(str::to_owned).or_else(inherited);
+            self.tool_calls
+                .insert(id.to_string(), Item { open: true, owner });
+            return Ok(());
+        };
+        if call.open {
+            return Err(already_open(Rule::O8, ToolCallStart::KIND, TOOL_CALL, id));
+        }
+        owned_by(
+            Rule::O8,
+            ToolCallStart::KIND,
+            TOOL_CALL.name,
+            id,
+            tag,
+            &call.owner,
+        )?;
+        if let (None, Some((parent, item))) = (tag, parent)
+            && item.owner != call.owner
+        {
+            return Err(Violation::new(
+                Rule::O8,
+                format!(
+                    "TOOL_CALL_START: tool call '{id}' belongs to {}, its parent message '{parent}' to {}; a call \
+                     belongs to the agent whose message carries it",
+                    Agent(call.owner.as_deref()),
+                    Agent(item.owner.as_deref()),
+                ),
+            ));
+        }
+        call.open = true;
+        Ok(())
+    }
+
+    fn step_started(&mut self, name: &str, tag: Option<&str>) -> Result<(), Violation> {
+        if self.steps.insert(step(name, tag)) {
+            return Ok(());
+        }
+        Err(Violation::new(
+            Rule::O11,
+            format!(
+                "STEP_STARTED: step '{name}' of {} is open already; send STEP_FINISHED for it first",
+                Agent(tag),
+            ),
+        ))
+    }
+
+    fn step_finished(&mut self, name: &str, tag: Option<&str>) -> Result<(), Violation> {
+        if self.steps.remove(&step(name, tag)) {
+            return Ok(());
+        }
+        Err(Violation::new(
+            Rule::O12,
+            format!(
+                "STEP_FINISHED: {} has no open step '{name}'; a step is finished by the agent that started it",
+                Agent(tag),
+            ),
+        ))
+    }
+
+    fn reasoning_start(&mut self, id: &str, tag: Option<&str>) -> Result<(), Violation> {
+        const KIND: &str = "REASONING_START";
+        if self.spans.contains(id) {
+            return Err(already_open(Rule::O13, KIND, REASONING_SPAN, id));
+        }
+        match self.reasoning.get(id) {
+            Some(item) => owned_by(Rule::O13, KIND, REASONING_SPAN.name, id, tag, &item.owner)?,
+            None => own(&mut self.reasoning, id, tag),
+        }
+        self.spans.insert(id.to_owned());
+        Ok(())
+    }
+
+    fn reasoning_end(&mut self, id: &str, tag: Option<&str>) -> Result<(), Violation> {
+        const KIND: &str = "REASONING_END";
+        if !self.spans.contains(id) {
+            return Err(not_open(Rule::O14, KIND, REASONING_SPAN, id));
+        }
+        if let Some(item) = self.reasoning.get(id) {
+            owned_by(Rule::O14, KIND, REASONING_SPAN.name, id, tag, &item.owner)?;
+        }
+        self.spans.remove(id);
+        Ok(())
+    }
+
+    fn encrypted_value(
+        &self,
+        event: &ReasoningEncryptedValue,
+        tag: Option<&str>,
+    ) -> Result<(), Violation> {
+        let id = event.entity_id.as_str();
+        let (what, item) = match event.subtype {
+            EncryptedValueSubtype::ToolCall => ("tool call", self.tool_calls.get(id)),
+            EncryptedValueSubtype::Message => (
+                "message",
+                self.messages.get(id).or_else(|| self.reasoning.get(id)),
+            ),
+        };
+        item.map_or(Ok(()), |item| {
+            owned_by(
+                Rule::O17,
+                ReasoningEncryptedValue::KIND,
+                what,
+                id,
+                tag,
+                &item.owner,
+            )
+        })
+    }
+
+    fn subagent_started(&mut self, event: &SubagentStarted) -> Result<(), Violation> {
+        let id = &event.subagent_run_id;
+        let refuse = |why: String| {
+            Err(Violation::new(
+                Rule::O20,
+                format!("SUBAGENT_STARTED: {why}"),
+            ))
+        };
+        if let Some(active) = self.subagents.get(id) {
+            let state = if *active { "active" } else { "over" };
+            return refuse(format!(
+                "subagent '{id}' is {state} already; each invocation needs an id of its own"
+            ));
+        }
+        if let Some(parent) = &event.parent_subagent_run_id
+            && !self.subagents.contains_key(parent)
+        {
+            return refuse(format!(
+                "the parent '{parent}' of subagent '{id}' has not been started in this run"
+            ));
+        }
+        self.subagents.insert(id.clone(), true);
+        Ok(())
+    }
+
+    fn subagent_ended(&mut self, kind: &str, id: &str) -> Result<(), Violation> {
+        match self.subagents.get_mut(id) {
+            Some(active) if *active => {
+                *active = false;
+                Ok(())
+            }
+            Some(_) => Err(Violation::new(
+                Rule::O21,
+                format!("{kind}: subagent '{id}' is over already"),
+            )),
+            None => Err(Violation::new(
+                Rule::O21,
+                format!("{kind}: subagent '{id}' was never started; send SUBAGENT_STARTED first"),
+            )),
+        }
+    }
+
+    /// Takes note of whose a message from the history is, and its tool calls with it. A snapshot overrules what was
+    /// known; the request's history does not.
+    fn set_owner(&mut self, message: &Message, overrule: bool) {
+        let owner = message.subagent_run_id();
+        if let Message::Activity(activity) = message {
+            if overrule || !self.activities.contains_key(activity.id.as_str()) {
+                self.activities
+                    .insert(activity.id.to_string(), owner.map(str::to_owned));
+            }
+            return;
+        }
+        let items = match message {
+            Message::Reasoning(_) => &mut self.reasoning,
+            _ => &mut self.messages,
+        };
+        if overrule || !items.contains_key(message.id().as_str()) {
+            own(items, message.id(), owner);
+        }
+        if let Message::Assistant(message) = message {
+            for call in &message.tool_calls {
+                if overrule || !self.tool_calls.contains_key(call.id.as_str()) {
+                    own(&mut self.tool_calls, &call.id, owner);
+                }
+            }
+        }
+    }
+}
+
+fn step(name: &str, tag: Option<&str>) -> OpenStep {
+    OpenStep {
+        subagent_run_id: tag.map(str::to_owned),
+        name: name.to_owned(),
+    }
+}

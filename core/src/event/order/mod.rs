@@ -1,0 +1,133 @@
+//! The order that the protocol allows, rule by rule ([`Rule`]).
+//!
+//! Source: AG-UI 1.0, <https://docs.ag-ui.com>, and the verifier of the reference client `@ag-ui/client` 1.0.0.
+
+mod check;
+mod items;
+mod open;
+mod rule;
+
+pub use open::{OpenItems, OpenStep};
+pub use rule::{Rule, Violation};
+
+use items::{Item, Map, Owner, Set, sorted_map, sorted_set};
+use serde::{Deserialize, Serialize};
+
+/// Checks that the events of a stream come in an order that the protocol allows.
+///
+/// Plain data: a snapshot in mid-stream is its serde. A stream may hold several runs, one after the other. Events of
+/// unknown types pass unseen, and chunks are expected to be expanded into start, content and end before.
+///
+/// ```
+/// use stepwell_core::event::{End, Event, Order, Rule};
+///
+/// let mut order = Order::default();
+/// let start: Event = serde_json::from_str(r#"{"type":"RUN_STARTED","threadId":"t","runId":"r"}"#)?;
+/// assert!(order.check((&start).into()).is_ok());
+///
+/// let orphan: Event = serde_json::from_str(r#"{"type":"TEXT_MESSAGE_END","messageId":"m"}"#)?;
+/// assert_eq!(order.check((&orphan).into()).unwrap_err().rule, Rule::O7);
+/// assert!(matches!(order.end(), End::Truncated(_)));
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Order {
+    phase: Phase,
+    /// Text messages, and messages that are only known to belong to someone.
+    #[serde(serialize_with = "sorted_map")]
+    messages: Map<String, Item>,
+    #[serde(serialize_with = "sorted_map")]
+    tool_calls: Map<String, Item>,
+    /// Reasoning messages, and the owners of spans: the two share their owners, not their being open.
+    #[serde(serialize_with = "sorted_map")]
+    reasoning: Map<String, Item>,
+    /// The open spans of reasoning.
+    #[serde(serialize_with = "sorted_set")]
+    spans: Set<String>,
+    #[serde(serialize_with = "sorted_map")]
+    activities: Map<String, Owner>,
+    /// The open steps.
+    #[serde(serialize_with = "sorted_set")]
+    steps: Set<OpenStep>,
+    /// The run's subagents, and whether each is active.
+    #[serde(serialize_with = "sorted_map")]
+    subagents: Map<String, bool>,
+}
+
+/// Where a stream stands.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Phase {
+    /// No event yet.
+    #[default]
+    Fresh,
+    /// A run is going on.
+    Active,
+    /// The run has finished.
+    Finished,
+    /// The run has failed.
+    Errored,
+}
+
+/// How a stream ended (rule O24).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum End {
+    /// With `RUN_FINISHED`.
+    Finished,
+    /// With `RUN_ERROR`.
+    Errored,
+    /// In the middle of a run, or before one began: not a success.
+    Truncated(OpenItems),
+}
+
+impl Order {
+    /// Where the stream stands.
+    #[must_use]
+    pub fn phase(&self) -> Phase {
+        self.phase
+    }
+
+    /// What the run has begun and not ended.
+    #[must_use]
+    pub fn open_items(&self) -> OpenItems {
+        let mut items = OpenItems {
+            messages: open(&self.messages),
+            tool_calls: open(&self.tool_calls),
+            reasoning_spans: self.spans.iter().map(|id| id.as_str().into()).collect(),
+            reasoning_messages: open(&self.reasoning),
+            steps: self.steps.iter().cloned().collect(),
+            subagents: self
+                .subagents
+                .iter()
+                .filter(|&(_, active)| *active)
+                .map(|(id, _)| id.clone())
+                .collect(),
+        };
+        items.messages.sort_unstable();
+        items.tool_calls.sort_unstable();
+        items.reasoning_spans.sort_unstable();
+        items.reasoning_messages.sort_unstable();
+        items.steps.sort_unstable();
+        items.subagents.sort_unstable();
+        items
+    }
+
+    /// How the stream ended, if it ends here.
+    #[must_use]
+    pub fn end(&self) -> End {
+        match self.phase {
+            Phase::Finished => End::Finished,
+            Phase::Errored => End::Errored,
+            Phase::Fresh | Phase::Active => End::Truncated(self.open_items()),
+        }
+    }
+}
+
+fn open<Id: From<String>>(items: &Map<String, Item>) -> Vec<Id> {
+    items
+        .iter()
+        .filter(|(_, item)| item.open)
+        .map(|(id, _)| id.clone().into())
+        .collect()
+}
