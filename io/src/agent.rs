@@ -10,8 +10,8 @@ use stepwell_core::ThreadId;
 use stepwell_core::conversation::Conversation;
 use stepwell_core::dialect::Endpoint;
 use stepwell_core::event::Message;
-use stepwell_core::run::{RunConfig, RunMachine, Start};
-use stepwell_core::tool::{Tool, ToolError};
+use stepwell_core::run::{RunConfig, RunMachine, Start, ToolInvocation};
+use stepwell_core::tool::{Tool, ToolError, ToolOutput};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use tracing::Instrument;
@@ -187,9 +187,21 @@ pub enum BuildError {
 }
 
 impl AgentBuilder {
-    /// Adds a tool and its code.
+    /// Adds a tool and its code: an async closure from a call to a result.
     #[must_use]
-    pub fn tool(mut self, tool: Tool, handler: impl ToolHandler) -> Self {
+    pub fn tool<F, Fut, T, E>(self, tool: Tool, handler: F) -> Self
+    where
+        F: Fn(ToolInvocation) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Result<T, E>> + Send + 'static,
+        T: Into<ToolOutput>,
+        E: fmt::Display,
+    {
+        self.tool_handler(tool, handler)
+    }
+
+    /// Adds a tool whose code is a type of the app's own.
+    #[must_use]
+    pub fn tool_handler(mut self, tool: Tool, handler: impl ToolHandler) -> Self {
         let name = tool.name().to_owned();
         match self.config.tools.register(tool) {
             Ok(tools) => {
@@ -201,7 +213,8 @@ impl AgentBuilder {
         self
     }
 
-    /// Sets who asks the person about tools that need an approval. Without one they are denied.
+    /// Sets who asks the person about tools that need an approval: an async closure from a call to a decision, or a
+    /// type of the app's own. Without one they are denied.
     #[must_use]
     pub fn approver(mut self, approver: impl Approver) -> Self {
         self.approver = Some(Arc::new(approver));

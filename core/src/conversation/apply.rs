@@ -1,3 +1,4 @@
+use super::patch::patched;
 use super::{Conversation, LiveCall, RunFailure, ToolCallStatus};
 use crate::CallKey;
 use crate::event::{
@@ -200,7 +201,7 @@ impl Conversation {
                     subagent_run_id: subagent(event.common.as_deref()),
                     ..ReasoningMessage::default()
                 });
-                self.push(message);
+                let _ = self.push(message);
                 self.merge_message_metadata(&event.message_id, event.common.as_deref());
             }
             Event::ReasoningMessageContent(event) => {
@@ -221,7 +222,7 @@ impl Conversation {
         self.calls.clear();
         self.summary = super::HopSummary::default();
         for message in event.input.iter().flat_map(|input| &input.messages) {
-            self.push(message.clone());
+            let _ = self.push(message.clone());
         }
     }
 
@@ -259,7 +260,7 @@ impl Conversation {
             subagent_run_id,
             ..Default::default()
         };
-        self.push(match event.role.unwrap_or(TextMessageRole::Assistant) {
+        let _ = self.push(match event.role.unwrap_or(TextMessageRole::Assistant) {
             TextMessageRole::Assistant => Message::Assistant(AssistantMessage {
                 id,
                 content: Some(String::new()),
@@ -345,7 +346,7 @@ impl Conversation {
                 ..AssistantMessage::default()
             })),
             None => {
-                self.push(Message::Assistant(AssistantMessage {
+                let _ = self.push(Message::Assistant(AssistantMessage {
                     id,
                     subagent_run_id: subagent(common),
                     ..AssistantMessage::default()
@@ -414,7 +415,7 @@ impl Conversation {
             ..ActivityMessage::default()
         };
         match self.index.message(&event.message_id) {
-            None => self.push(Message::Activity(fresh)),
+            None => drop(self.push(Message::Activity(fresh))),
             Some(_) if event.replace == Some(false) => {}
             Some(at) => {
                 let metadata = self.messages[at].metadata_mut().take();
@@ -537,13 +538,4 @@ fn stop_reason(common: Option<&Common>) -> Option<String> {
             .as_str()?
             .to_owned(),
     )
-}
-
-/// `value` after the operations of a JSON Patch, all of them or none.
-fn patched(value: &Value, operations: &[Value]) -> Result<Value, String> {
-    let patch: json_patch::Patch = serde_json::from_value(Value::Array(operations.to_vec()))
-        .map_err(|error| error.to_string())?;
-    let mut value = value.clone();
-    json_patch::patch(&mut value, &patch).map_err(|error| error.to_string())?;
-    Ok(value)
 }

@@ -21,6 +21,7 @@ mod apply;
 mod builder;
 mod index;
 mod live_call;
+mod patch;
 mod snapshot_event;
 mod summary;
 
@@ -187,12 +188,25 @@ impl Conversation {
         self.messages[start..].iter()
     }
 
-    /// Adds a message at the end, unless its id is known.
-    pub(crate) fn push(&mut self, message: Message) {
-        if self.index.message(message.id()).is_none() {
-            self.index.add(&message, self.messages.len());
-            self.messages.push(message);
+    /// Adds a message at the end; if its id is known, changes nothing and gives the id back.
+    pub(crate) fn push(&mut self, message: Message) -> Result<(), crate::MessageId> {
+        if self.index.message(message.id()).is_some() {
+            return Err(message.id().clone());
         }
+        self.index.add(&message, self.messages.len());
+        self.messages.push(message);
+        Ok(())
+    }
+
+    /// Where the message with this id stands.
+    pub(crate) fn position(&self, id: &str) -> Option<usize> {
+        self.index.message(id)
+    }
+
+    /// The message with this id.
+    #[must_use]
+    pub fn message(&self, id: &str) -> Option<&Message> {
+        self.messages.get(self.index.message(id)?)
     }
 
     /// A new hop begins: its calls and its summary start empty.

@@ -1,7 +1,7 @@
-use super::Conversation;
 use super::index::Index;
+use super::{Conversation, ToolCallStatus};
 use crate::event::{Message, MessagesSnapshot};
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 impl Conversation {
     /// `MESSAGES_SNAPSHOT`: what it does not name goes, what it names is replaced where it stands, what is new comes
@@ -16,7 +16,7 @@ impl Conversation {
             .messages
             .iter()
             .any(|message| matches!(message, Message::Reasoning(_)));
-        let new: HashMap<&str, &Message> = event
+        let new: BTreeMap<&str, &Message> = event
             .messages
             .iter()
             .map(|message| (message.id().as_str(), message))
@@ -42,5 +42,16 @@ impl Conversation {
         self.messages = messages;
         let Self { calls, index, .. } = self;
         calls.retain(|call| index.call(&call.id).is_some());
+        // A call whose result the snapshot has is answered.
+        for message in &self.messages {
+            if let Message::Tool(message) = message
+                && let Some(call) = calls
+                    .iter_mut()
+                    .find(|call| call.id == message.tool_call_id)
+                && !call.status.is_final()
+            {
+                call.status = ToolCallStatus::Completed;
+            }
+        }
     }
 }

@@ -14,7 +14,9 @@
 //! - an object's key that holds an escape is a `Miss`, so that keys compare as raw bytes. A key that comes twice is
 //!   for the caller to see: [`Seen`] does.
 
-use std::str;
+mod text;
+
+pub(crate) use text::RawText;
 
 /// The deepest nesting that is read.
 const DEPTH: u32 = 127;
@@ -29,14 +31,6 @@ pub(crate) struct Cursor<'a> {
     bytes: &'a [u8],
     at: usize,
     depth: u32,
-}
-
-/// A string as it stands between its quotes: its escapes are of the right form, but still there.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct RawText<'a> {
-    bytes: &'a [u8],
-    escaped: bool,
-    ascii: bool,
 }
 
 /// Which keys of an object have come: one bit a key.
@@ -403,91 +397,6 @@ fn stops(word: u64) -> u64 {
     let backslash = is_zero(word ^ (ONES * 0x5c));
     let control = word.wrapping_sub(ONES * 0x20) & !word;
     (quote | backslash | control) & HIGH
-}
-
-impl<'a> RawText<'a> {
-    /// Whether nothing stands between the quotes.
-    pub(crate) fn is_empty(self) -> bool {
-        self.bytes.is_empty()
-    }
-
-    /// Whether it holds an escape.
-    pub(crate) fn is_escaped(self) -> bool {
-        self.escaped
-    }
-
-    /// Whether the text is `other`, where that can be said without unescaping; `None` where it holds an escape.
-    pub(crate) fn is(self, other: &str) -> Option<bool> {
-        (!self.escaped).then(|| self.bytes == other.as_bytes())
-    }
-
-    /// The text. It borrows the frame, or `scratch`, which is used for what holds escapes, and grows as needed.
-    ///
-    /// # Errors
-    /// An escape names half of a surrogate pair.
-    #[inline]
-    pub(crate) fn unescape<'s>(self, scratch: &'s mut String) -> Result<&'s str, Miss>
-    where
-        'a: 's,
-    {
-        let text = str::from_utf8(self.bytes).map_err(|_| Miss)?;
-        if !self.escaped {
-            return Ok(text);
-        }
-        scratch.clear();
-        let mut rest = text;
-        while let Some(at) = memchr::memchr(b'\\', rest.as_bytes()) {
-            let (plain, escape) = rest.split_at(at);
-            scratch.push_str(plain);
-            let mut chars = escape.chars();
-            chars.next();
-            scratch.push(match chars.next().ok_or(Miss)? {
-                'b' => '\u{8}',
-                'f' => '\u{c}',
-                'n' => '\n',
-                'r' => '\r',
-                't' => '\t',
-                'u' => unicode(&mut chars)?,
-                itself => itself,
-            });
-            rest = chars.as_str();
-        }
-        scratch.push_str(rest);
-        Ok(scratch)
-    }
-
-    #[inline]
-    fn check_utf8(self) -> Result<(), Miss> {
-        if self.ascii || str::from_utf8(self.bytes).is_ok() {
-            Ok(())
-        } else {
-            Err(Miss)
-        }
-    }
-}
-
-/// The character that `\u`, just passed, names: one code unit, or a pair of surrogates.
-fn unicode(chars: &mut str::Chars<'_>) -> Result<char, Miss> {
-    let first = code_unit(chars)?;
-    let second = if (0xd800..0xdc00).contains(&first) {
-        if chars.next() != Some('\\') || chars.next() != Some('u') {
-            return Err(Miss);
-        }
-        Some(code_unit(chars)?)
-    } else {
-        None
-    };
-    char::decode_utf16([first].into_iter().chain(second))
-        .next()
-        .and_then(Result::ok)
-        .ok_or(Miss)
-}
-
-fn code_unit(chars: &mut str::Chars<'_>) -> Result<u16, Miss> {
-    (0..4).try_fold(0, |unit, _| {
-        let digit = chars.next().and_then(|c| c.to_digit(16)).ok_or(Miss)?;
-        Ok((unit << 4) | u16::try_from(digit).map_err(|_| Miss)?)
-    })
 }
 
 #[cfg(test)]

@@ -103,7 +103,7 @@ pub enum Decoder {
     AgUi(ag_ui::Decoder),
     /// For OpenAI's Chat Completions.
     #[serde(rename = "openai-chat")]
-    OpenAiChat(openai_chat::Decoder),
+    OpenAiChat(Box<openai_chat::Decoder>),
 }
 
 impl Decoder {
@@ -112,14 +112,14 @@ impl Decoder {
     pub fn new(dialect: Dialect, ids: HopIds) -> Self {
         match dialect {
             Dialect::AgUi => Self::AgUi(ag_ui::Decoder::new(ids)),
-            Dialect::OpenAiChat => Self::OpenAiChat(openai_chat::Decoder::new(ids)),
+            Dialect::OpenAiChat => Self::OpenAiChat(Box::new(openai_chat::Decoder::new(ids))),
         }
     }
 
     fn dialect(&mut self) -> &mut dyn Decode {
         match self {
             Self::AgUi(decoder) => decoder,
-            Self::OpenAiChat(decoder) => decoder,
+            Self::OpenAiChat(decoder) => decoder.as_mut(),
         }
     }
 }

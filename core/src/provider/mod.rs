@@ -170,15 +170,13 @@ impl Provider {
         key: Option<Secret>,
     ) -> Result<Endpoint, EndpointError> {
         let api = self.api(api)?;
-        let address = base_url
-            .or(api.base_url)
-            .ok_or_else(|| EndpointError::NoBaseUrl {
-                provider: self.name,
-                example: match api.dialect {
-                    Dialect::AgUi => "http://localhost:8000/agent",
-                    _ => "http://localhost:8000/v1",
-                },
-            })?;
+        let address = base_url.or(api.base_url).ok_or(EndpointError::NoBaseUrl {
+            provider: self.name,
+            example: match api.dialect {
+                Dialect::AgUi => "http://localhost:8000/agent",
+                _ => "http://localhost:8000/v1",
+            },
+        })?;
         if !["http://", "https://"].iter().any(|scheme| {
             address
                 .get(..scheme.len())

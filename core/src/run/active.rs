@@ -3,7 +3,7 @@ use super::config::RetryPolicy;
 use super::core::Core;
 use super::edges::{Edge, StateKind, on};
 use super::effect::EffectId;
-use super::outcome::{Failure, Outcome};
+use super::outcome::{Deadline, Failure, Outcome};
 use super::output::RunEvent;
 use super::timer::TimerKey;
 use super::typed::{Run, State};
@@ -38,8 +38,41 @@ impl<S: Active + Edge<on::Fail, Completed>> Run<S> {
     }
 }
 
+impl<S: Active + Edge<on::Fail, Completed>> Run<S> {
+    /// The host could not store the blocks of that write: it goes out again, as often as the configuration says.
+    ///
+    /// # Errors
+    /// It failed too often: the turn is over.
+    pub fn persist_failed(
+        mut self,
+        write: EffectId,
+        message: String,
+        now: Timestamp,
+    ) -> Result<Self, Run<Completed>> {
+        self.core.tick(now);
+        if self.core.pending.stage(write).is_none() {
+            return Ok(self);
+        }
+        if self.core.recorder.not_stored() {
+            self.core.write_again(write);
+            return Ok(self);
+        }
+        self.core.answered(write);
+        self.core.recorder.put_back();
+        Err(self.fail(Failure::NotStored { message }))
+    }
+
+    /// The turn has taken too long ([`TimerKey::Turn`]).
+    pub fn turn_timed_out(mut self, now: Timestamp) -> Run<Completed> {
+        self.core.tick(now);
+        self.fail(Failure::TimedOut {
+            deadline: Deadline::Turn,
+        })
+    }
+}
+
 impl<S: State> Run<S> {
-    /// The host stored the blocks of that write. What waited for it goes out.
+    /// The host stored the blocks of that write. What waited for it goes out. Said twice, it changes nothing.
     pub fn persisted(&mut self, write: EffectId, now: Timestamp) {
         self.core.tick(now);
         self.core.stored(write);

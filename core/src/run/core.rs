@@ -10,9 +10,10 @@ use crate::conversation::Conversation;
 use crate::dialect::{HopIds, HttpRequest, ModelRequest};
 use crate::event::{Message, ResumeEntry, TokenUsage};
 use crate::tool::ToolFailureKind;
-use crate::{RunId, ThreadId, Timestamp};
+use crate::{MessageId, RunId, ThreadId, Timestamp};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
+use std::time::Duration;
 
 /// What every state of a run shares.
 #[derive(Debug, Serialize, Deserialize)]
@@ -36,13 +37,16 @@ pub(super) struct Core {
     pub(super) timers: Timers,
     pub(super) recorder: Recorder,
     pub(super) outbox: Outbox,
+    /// The last message before the turn's own; none if the turn began with an empty conversation.
+    anchor: Option<MessageId>,
+    /// What is left of the turn's time while the person is asked.
+    turn_left: Option<Duration>,
     clock: Timestamp,
     status: TurnStatus,
 }
 
 impl Core {
     pub(super) fn new(config: Arc<RunConfig>, thread_id: ThreadId, history: Conversation) -> Self {
-        let recorder = Recorder::new(config.durability);
         Self {
             config,
             conversation: history,
@@ -59,10 +63,36 @@ impl Core {
             usage: TokenUsage::default(),
             pending: Pending::default(),
             timers: Timers::default(),
-            recorder,
+            recorder: Recorder::default(),
             outbox: Outbox::default(),
+            anchor: None,
+            turn_left: None,
             clock: Timestamp::default(),
             status: TurnStatus::Streaming,
+        }
+    }
+
+    /// The turn begins: from here on it is recorded and timed.
+    pub(super) fn begin_turn(&mut self) {
+        self.recorder = Recorder::new(self.config.durability);
+        self.anchor = self.conversation.messages().last().map(|m| m.id().clone());
+        if let Some(turn) = self.config.timeouts.turn {
+            self.timers.set(TimerKey::Turn, self.clock.after(turn));
+        }
+    }
+
+    /// The person is asked: their time is not the turn's.
+    pub(super) fn pause_turn_clock(&mut self) {
+        if let Some(deadline) = self.timers.deadline(TimerKey::Turn) {
+            self.turn_left = Some(deadline.since(self.clock));
+            self.timers.stop(TimerKey::Turn);
+        }
+    }
+
+    /// The person has answered: the turn's clock runs on with what was left.
+    pub(super) fn resume_turn_clock(&mut self) {
+        if let Some(left) = self.turn_left.take() {
+            self.timers.set(TimerKey::Turn, self.clock.after(left));
         }
     }
 
@@ -122,14 +152,20 @@ impl Core {
 
     /// Takes back an effect; the host is told if it may have begun.
     pub(super) fn withdraw(&mut self, id: EffectId) {
-        if let Some(Stage::Given | Stage::Live) = self.pending.stage(id) {
+        let is_stoppable = matches!(
+            id,
+            EffectId::Open { .. } | EffectId::Tool(_) | EffectId::Approve(_)
+        );
+        if is_stoppable && let Some(Stage::Given | Stage::Live) = self.pending.stage(id) {
             self.outbox.stop(id);
         }
         self.answered(id);
     }
 
     pub(super) fn stored(&mut self, id: EffectId) {
-        self.pending.remove(id);
+        if self.pending.remove(id).is_none() {
+            return;
+        }
         self.recorder.stored();
         for freed in self.pending.freed(self.recorder.durable()) {
             self.free(freed);
@@ -160,8 +196,8 @@ impl Core {
         let write = self
             .pending
             .iter()
-            .map(|(id, _)| id)
-            .find(|id| matches!(id, EffectId::Persist { .. }));
+            .find(|(id, stage)| matches!(id, EffectId::Persist { .. }) && *stage == Stage::Given)
+            .map(|(id, _)| id);
         if let Some(write) = write {
             self.pending.remove(write);
             self.recorder.stored();
@@ -179,7 +215,6 @@ impl Core {
     pub(super) fn begin_hop(&mut self, hop: u32) {
         self.hop = hop;
         self.conversation.begin_hop(hop);
-        self.recorder.begin_hop();
         if hop > 0 {
             self.parent_run_id = Some(self.ids.run_id.clone());
             self.ids.run_id = format!("{}.{hop}", self.turn).into();
@@ -194,6 +229,8 @@ impl Core {
 
     /// A stream is over, however it ended: what it cost is counted, and what it said is recorded.
     pub(super) fn leave_stream(&mut self) {
+        // The answers to an agent's questions have arrived: no later request carries them.
+        self.resume.clear();
         self.count_usage();
         self.record_stream();
     }
@@ -220,16 +257,12 @@ impl Core {
     }
 
     /// Records what is new of the messages with these ids.
-    pub(super) fn record_messages(&mut self, ids: impl IntoIterator<Item = crate::MessageId>) {
+    pub(super) fn record_messages(&mut self, ids: impl IntoIterator<Item = MessageId>) {
         if !self.recorder.is_on() {
             return;
         }
         for id in ids {
-            let message = self
-                .conversation
-                .messages()
-                .iter()
-                .rfind(|message| *message.id() == id);
+            let message = self.conversation.message(&id);
             let (text, is_reasoning) = match message {
                 Some(Message::Assistant(message)) => {
                     (message.content.as_deref().unwrap_or_default(), false)
@@ -261,11 +294,8 @@ impl Core {
         if !self.recorder.is_on() {
             return;
         }
-        let messages = self.conversation.messages();
-        let start = messages
-            .iter()
-            .rposition(|message| matches!(message, Message::User(_) | Message::Tool(_)));
-        let ids: Vec<_> = messages[start.map_or(0, |at| at + 1)..]
+        let ids: Vec<_> = self
+            .turn_messages()
             .iter()
             .map(|message| message.id().clone())
             .collect();
@@ -283,6 +313,42 @@ impl Core {
             };
             self.recorder.record(self.hop, content);
         }
+        // What the backend answered itself is recorded here; the rest when it is done.
+        for call in self.conversation.calls() {
+            if !call.status.is_final() || call.result.is_some() {
+                continue;
+            }
+            let answer = self
+                .turn_messages()
+                .iter()
+                .find_map(|message| match message {
+                    Message::Tool(message) if message.tool_call_id == call.id => Some(message),
+                    _ => None,
+                });
+            if let Some(answer) = answer {
+                let content = BlockContent::ToolResult {
+                    call: call.key,
+                    tool_call_id: call.id.clone(),
+                    content: answer.content.clone(),
+                    is_error: answer.error.is_some(),
+                };
+                self.recorder.record(self.hop, content);
+            }
+        }
+    }
+
+    /// What the turn has brought so far. An agent may have replaced the messages, so the place is looked up.
+    fn turn_messages(&self) -> &[Message] {
+        let messages = self.conversation.messages();
+        let Some(anchor) = &self.anchor else {
+            return messages;
+        };
+        let before = self.conversation.position(anchor).or_else(|| {
+            messages
+                .iter()
+                .rposition(|message| matches!(message, Message::User(_)))
+        });
+        &messages[before.map_or(0, |at| at + 1)..]
     }
 
     /// Everything that a turn's end ends, whatever the end is.
@@ -356,6 +422,7 @@ impl Core {
                     if let Some(effect) = self.effect(id) {
                         return Some(Taken::Output(Output::Effect(id, effect)));
                     }
+                    debug_assert!(false, "the effect {id} has nothing to do");
                 }
                 None => {
                     let id = self.recorder.next_write()?;
@@ -369,7 +436,11 @@ impl Core {
     pub(super) fn persist(&self, snapshot: String) -> Effect {
         Effect::Persist {
             turn: self.turn.clone(),
-            status: self.status,
+            status: if self.recorder.is_last() {
+                self.status
+            } else {
+                TurnStatus::Streaming
+            },
             blocks: self.recorder.in_flight().to_vec(),
             snapshot,
         }

@@ -93,3 +93,29 @@ edges! {
         Fail => Completed,
     }
 }
+
+/// The statechart of a run, drawn from [`EDGES`] in the language of [Mermaid](https://mermaid.js.org).
+///
+/// Moves between the same two states share an arrow.
+#[must_use]
+pub fn statechart_mermaid() -> String {
+    let mut arrows: Vec<(StateKind, StateKind, String)> = Vec::new();
+    for row in EDGES {
+        let arrow = arrows
+            .iter_mut()
+            .find(|arrow| (arrow.0, arrow.1) == (row.from, row.to));
+        match arrow {
+            Some((.., label)) => {
+                label.push_str(", ");
+                label.push_str(row.on);
+            }
+            None => arrows.push((row.from, row.to, row.on.to_owned())),
+        }
+    }
+    let mut chart = "stateDiagram-v2\n    [*] --> Idle\n".to_owned();
+    for (from, to, label) in arrows {
+        chart.push_str(&format!("    {from} --> {to}: {}\n", label.to_lowercase()));
+    }
+    chart.push_str("    Completed --> [*]\n");
+    chart
+}

@@ -1,9 +1,12 @@
 use super::active::Active;
 use super::edges::on;
-use super::effect::Decision;
+use super::effect::{Decision, EffectId};
 use super::opening::Opening;
+#[cfg(doc)]
+use super::timer::TimerKey;
 use super::tools::Next;
 use super::typed::{Run, next};
+use crate::conversation::ToolCallStatus;
 use crate::tool::{ToolFailure, ToolFailureKind, ToolResult};
 use crate::{CallKey, Timestamp};
 use serde::{Deserialize, Serialize};
@@ -25,10 +28,12 @@ next! {
 }
 
 impl Run<ExecutingTools> {
-    /// A tool came to an end. A second result for the same call changes nothing.
+    /// A tool came to an end. A second result for the same call, or one for a call that does not run, changes nothing.
     pub fn tool_finished(mut self, call: CallKey, result: ToolResult, now: Timestamp) -> Settled {
         self.core.tick(now);
-        self.core.finish_call(call, result);
+        if self.core.is_call(call, ToolCallStatus::Executing) {
+            self.core.finish_call(call, result);
+        }
         self.settled()
     }
 
@@ -39,14 +44,15 @@ impl Run<ExecutingTools> {
         self.settled()
     }
 
-    /// A tool has taken too long.
-    pub(super) fn tool_timed_out(mut self, call: CallKey) -> Settled {
-        self.core.withdraw(super::EffectId::Tool(call));
-        let message = "the tool took too long and was stopped";
-        self.core.finish_call(
-            call,
-            Err(ToolFailure::new(ToolFailureKind::TimedOut, message)),
-        );
+    /// A tool has taken too long ([`TimerKey::Tool`]).
+    pub fn tool_timed_out(mut self, call: CallKey, now: Timestamp) -> Settled {
+        self.core.tick(now);
+        if self.core.is_call(call, ToolCallStatus::Executing) {
+            self.core.withdraw(EffectId::Tool(call));
+            let message = "the tool took too long and was stopped";
+            let failure = ToolFailure::new(ToolFailureKind::TimedOut, message);
+            self.core.finish_call(call, Err(failure));
+        }
         self.settled()
     }
 

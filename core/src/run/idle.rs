@@ -57,15 +57,20 @@ impl Run<Idle> {
         core.turn.clone_from(&start.run_id);
         core.ids.run_id = start.run_id.clone();
         core.resume = start.resume;
-        if let Some(message) = start.message {
-            core.conversation.push(message);
-        }
+        let twice = start
+            .message
+            .and_then(|message| core.conversation.push(message).err());
+        core.begin_turn();
         let thread_id = core.ids.thread_id.clone();
         core.event(RunEvent::Started {
             thread_id,
             run_id: start.run_id,
         });
-        core.restart_turn_clock();
+        if let Some(known) = twice {
+            let message =
+                format!("the conversation has a message `{known}` already: it was not added again");
+            core.event(RunEvent::Warning { message });
+        }
         core.begin_hop(0);
         self.goto(on::Start, Opening::new(0))
     }

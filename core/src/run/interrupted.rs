@@ -72,7 +72,8 @@ impl Run<Interrupted> {
         let core = &mut self.core;
         core.tick(now);
         core.resume = answers;
-        core.restart_turn_clock();
+        core.resume_turn_clock();
+        core.leave_asked_calls(&self.state.interrupts);
         if !core.has_open_calls() {
             core.begin_hop(core.hop + 1);
             return Ok(self.goto(on::Resume, Opening::new(0)).into());

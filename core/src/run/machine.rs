@@ -9,10 +9,7 @@ use super::snapshot::{self, SnapshotError};
 use super::streaming::Flow;
 use super::timer::TimerKey;
 use super::typed::{Run, State};
-use super::{
-    Active, Completed, Deadline, ExecutingTools, Failure, Idle, Interrupted, Opening, Streaming,
-    Waiting,
-};
+use super::{Active, Completed, ExecutingTools, Idle, Interrupted, Opening, Streaming, Waiting};
 use super::{RunConfig, edges};
 use crate::conversation::Conversation;
 use crate::event::{Interrupt, TokenUsage};
@@ -205,13 +202,9 @@ where
             run.into()
         }
         Input::PersistFailed { effect, message } => {
-            run.core.tick(now);
-            if run.core.recorder.not_stored() {
-                run.core.write_again(effect);
-                run.into()
-            } else {
-                run.core.answered(effect);
-                run.fail(Failure::NotStored { message }).into()
+            match run.persist_failed(effect, message, now) {
+                Ok(run) => run.into(),
+                Err(run) => run.into(),
             }
         }
         input => wrong(run, &input),
@@ -219,17 +212,13 @@ where
 }
 
 /// The timer that every active state has.
-fn fire_active<S>(run: Run<S>, timer: TimerKey) -> Step
+fn fire_active<S>(run: Run<S>, timer: TimerKey, now: Timestamp) -> Step
 where
     S: Active + edges::Edge<edges::on::Fail, Completed>,
     AnyRun: From<Run<S>>,
 {
     match timer {
-        TimerKey::Turn => run
-            .fail(Failure::TimedOut {
-                deadline: Deadline::Turn,
-            })
-            .into(),
+        TimerKey::Turn => run.turn_timed_out(now).into(),
         TimerKey::Silence | TimerKey::Retry | TimerKey::Tool(_) => run.into(),
     }
 }
@@ -267,10 +256,10 @@ impl Node for Run<Opening> {
         }
     }
 
-    fn fire(self, timer: TimerKey, _now: Timestamp) -> Step {
+    fn fire(self, timer: TimerKey, now: Timestamp) -> Step {
         match timer {
-            TimerKey::Silence => self.silent().into(),
-            timer => fire_active(self, timer),
+            TimerKey::Silence => self.silent(now).into(),
+            timer => fire_active(self, timer, now),
         }
     }
 
@@ -289,7 +278,7 @@ impl Node for Run<Waiting> {
     fn fire(self, timer: TimerKey, now: Timestamp) -> Step {
         match timer {
             TimerKey::Retry => self.wake(now).into(),
-            timer => fire_active(self, timer),
+            timer => fire_active(self, timer, now),
         }
     }
 
@@ -306,16 +295,20 @@ impl Node for Run<Streaming> {
                 Flow::Open => self.into(),
                 Flow::Over => self.end(now).into(),
             },
-            Input::Ended { .. } => self.end(now).into(),
+            Input::Ended { effect } => {
+                // The host says itself that the stream is over: it need not be told to close it.
+                self.core.answered(effect);
+                self.end(now).into()
+            }
             Input::Lost { message, .. } => self.lost(message, now).into(),
             input => step_active(self, input, now),
         }
     }
 
-    fn fire(self, timer: TimerKey, _now: Timestamp) -> Step {
+    fn fire(self, timer: TimerKey, now: Timestamp) -> Step {
         match timer {
-            TimerKey::Silence => self.silent().into(),
-            timer => fire_active(self, timer),
+            TimerKey::Silence => self.silent(now).into(),
+            timer => fire_active(self, timer, now),
         }
     }
 
@@ -341,10 +334,10 @@ impl Node for Run<ExecutingTools> {
         }
     }
 
-    fn fire(self, timer: TimerKey, _now: Timestamp) -> Step {
+    fn fire(self, timer: TimerKey, now: Timestamp) -> Step {
         match timer {
-            TimerKey::Tool(call) => self.tool_timed_out(call).into(),
-            timer => fire_active(self, timer),
+            TimerKey::Tool(call) => self.tool_timed_out(call, now).into(),
+            timer => fire_active(self, timer, now),
         }
     }
 
@@ -392,8 +385,8 @@ impl Node for Run<Interrupted> {
         }
     }
 
-    fn fire(self, timer: TimerKey, _now: Timestamp) -> Step {
-        fire_active(self, timer)
+    fn fire(self, timer: TimerKey, now: Timestamp) -> Step {
+        fire_active(self, timer, now)
     }
 
     fn revive(mut self, _now: Timestamp) -> AnyRun {
@@ -412,13 +405,7 @@ impl Node for Run<Completed> {
                 self.into()
             }
             Input::PersistFailed { effect, message } => {
-                if self.core.recorder.not_stored() {
-                    self.core.write_again(effect);
-                } else {
-                    self.core.answered(effect);
-                    let message = format!("the end of the turn could not be stored: {message}");
-                    self.core.event(RunEvent::Warning { message });
-                }
+                self.persist_failed(effect, &message, now);
                 self.into()
             }
             input => wrong(self, &input),

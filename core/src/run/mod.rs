@@ -42,7 +42,7 @@ mod waiting;
 pub use active::Active;
 pub use completed::Completed;
 pub use config::{Durability, Limits, RetryPolicy, RunConfig, RunIds, Timeouts, ToolLimitPolicy};
-pub use edges::{EDGES, EdgeRow, StateKind};
+pub use edges::{EDGES, EdgeRow, StateKind, statechart_mermaid};
 pub use effect::{Decision, Effect, EffectId, ParseEffectIdError, ToolInvocation};
 pub use executing_tools::{ExecutingTools, Settled};
 pub use idle::{Idle, Start};

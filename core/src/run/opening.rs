@@ -6,6 +6,8 @@ use super::outcome::{Deadline, Failure};
 use super::output::RunEvent;
 use super::pending::Stage;
 use super::streaming::Streaming;
+#[cfg(doc)]
+use super::timer::TimerKey;
 use super::typed::{Run, next};
 use crate::dialect::ApiError;
 use crate::{RunId, Timestamp};
@@ -88,7 +90,6 @@ impl Run<Opening> {
         let stream = self.open_effect();
         self.core.pending.set(stream, Stage::Live);
         self.core.restart_silence();
-        self.core.resume.clear();
         let streaming = Streaming::new(&self.core, self.state.attempt, content_type);
         self.goto(on::Opened, streaming)
     }
@@ -96,6 +97,7 @@ impl Run<Opening> {
     /// The provider answered with another status.
     pub fn refused(mut self, refusal: &Refusal, now: Timestamp) -> Refused {
         self.core.tick(now);
+        self.core.answered(self.open_effect());
         let error = ApiError::from_body(refusal.status, &refusal.body);
         self.try_again(Failure::Api { error }, refusal.retry_after)
     }
@@ -103,11 +105,14 @@ impl Run<Opening> {
     /// No answer came at all.
     pub fn connection_failed(mut self, message: String, now: Timestamp) -> Refused {
         self.core.tick(now);
+        self.core.answered(self.open_effect());
         self.try_again(Failure::Connection { message }, None)
     }
 
-    /// The model has not answered for too long.
-    pub(super) fn silent(self) -> Refused {
+    /// The model has not answered for too long ([`TimerKey::Silence`]).
+    pub fn silent(mut self, now: Timestamp) -> Refused {
+        self.core.tick(now);
+        self.core.withdraw(self.open_effect());
         self.try_again(
             Failure::TimedOut {
                 deadline: Deadline::Silence,
@@ -117,7 +122,6 @@ impl Run<Opening> {
     }
 
     fn try_again(mut self, failure: Failure, retry_after: Option<Duration>) -> Refused {
-        self.core.withdraw(self.open_effect());
         match plan_retry(&mut self.core, self.state.attempt, failure, retry_after) {
             Ok(waiting) => self.goto(on::Retry, waiting).into(),
             Err(failure) => self.fail(failure).into(),

@@ -11,6 +11,9 @@ use std::collections::VecDeque;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct Outbox {
     entries: VecDeque<Entry>,
+    /// So many of the first entries are no deltas, or were made whole events.
+    #[serde(skip)]
+    whole: usize,
     /// Deltas that a further one of the same item may still be merged with. Not stored: merging is never needed.
     #[serde(skip)]
     mergeable: Vec<(Item, usize)>,
@@ -50,6 +53,7 @@ impl Outbox {
 
     pub(super) fn pop(&mut self) -> Option<Entry> {
         self.mergeable.clear();
+        self.whole = self.whole.saturating_sub(1);
         self.entries.pop_front()
     }
 
@@ -136,26 +140,19 @@ impl Listener for Outbox {
     }
 
     fn moving(&mut self, conversation: &Conversation) {
-        if self.mergeable.is_empty()
-            && !self
-                .entries
-                .iter()
-                .any(|entry| matches!(entry, Entry::Delta { .. }))
-        {
-            return;
-        }
-        for entry in &mut self.entries {
+        for entry in self.entries.iter_mut().skip(self.whole) {
             if let Entry::Delta { item, from, to } = *entry
                 && let Some(event) = delta_event(conversation, item, from, to)
             {
                 *entry = Entry::Event(Box::new(RunEvent::AgUi(event)));
             }
         }
+        self.whole = self.entries.len();
         self.mergeable.clear();
     }
 
     fn warning(&mut self, message: &str) {
-        tracing::warn!(target: "stepwell", "the stream is odd: {message}");
+        tracing::warn!(target: "stepwell", message, "the stream is odd");
         self.event(RunEvent::Warning {
             message: message.to_owned(),
         });

@@ -41,9 +41,9 @@ pub enum Failure {
         message: String,
     },
     /// The answer is no stream: a web page, say.
-    #[error("the answer is `{content_type}`, not a stream: {excerpt}; check the address")]
+    #[error("the answer (`{content_type}`) is not a stream: {excerpt}; check the address")]
     UnexpectedBody {
-        /// The answer's media type.
+        /// The answer's media type; empty if it has none.
         content_type: String,
         /// Its beginning.
         excerpt: String,

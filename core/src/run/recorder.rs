@@ -88,10 +88,12 @@ pub(super) struct Recorder {
     queued: Vec<Block>,
     in_flight: Vec<Block>,
     failures: u32,
-    /// How much of each of the hop's messages is recorded, in bytes.
+    /// How much of each of the turn's messages is recorded, in bytes.
     recorded: Vec<(MessageId, usize)>,
     /// The turn has come to an end that is not written yet.
     closing: bool,
+    /// The write under way says so.
+    is_last: bool,
 }
 
 impl Recorder {
@@ -141,10 +143,6 @@ impl Recorder {
         }
     }
 
-    pub(super) fn begin_hop(&mut self) {
-        self.recorded.clear();
-    }
-
     /// The turn is over: even without a new block, that is to be written.
     pub(super) fn close(&mut self) {
         self.closing = self.is_on();
@@ -160,12 +158,17 @@ impl Recorder {
             .first()
             .map_or(self.next, |block| block.sequence);
         self.in_flight = std::mem::take(&mut self.queued);
-        self.closing = false;
+        self.is_last = std::mem::take(&mut self.closing);
         Some(EffectId::Persist { sequence })
     }
 
     pub(super) fn in_flight(&self) -> &[Block] {
         &self.in_flight
+    }
+
+    /// Whether the write under way is the turn's last.
+    pub(super) fn is_last(&self) -> bool {
+        self.is_last
     }
 
     pub(super) fn stored(&mut self) {
@@ -179,5 +182,12 @@ impl Recorder {
         self.failures += 1;
         self.attempts
             .is_some_and(|attempts| self.failures < attempts)
+    }
+
+    /// The write has failed for good. What it held goes into the turn's last write, which has tries of its own.
+    pub(super) fn put_back(&mut self) {
+        let later = std::mem::replace(&mut self.queued, std::mem::take(&mut self.in_flight));
+        self.queued.extend(later);
+        self.failures = 0;
     }
 }

@@ -5,7 +5,7 @@ use super::output::RunEvent;
 use super::typed::{Run, State};
 use super::{Completed, ExecutingTools, Idle, Interrupted, Opening, Streaming, Waiting};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::value::RawValue;
 use std::sync::Arc;
 
 /// The version of the format below. A change that an older snapshot cannot be read by raises it, and adds a step to
@@ -83,7 +83,7 @@ struct Head {
     dialect: String,
     tools: u64,
     state: super::StateKind,
-    run: Value,
+    run: Box<RawValue>,
 }
 
 pub(super) fn read(snapshot: &str, config: Arc<RunConfig>) -> Result<AnyRun, SnapshotError> {
@@ -100,14 +100,14 @@ pub(super) fn read(snapshot: &str, config: Arc<RunConfig>) -> Result<AnyRun, Sna
     let tools_changed = head.tools != tools_digest(&config);
 
     fn run<S: State + for<'de> Deserialize<'de>>(
-        value: Value,
+        stored: &str,
         config: Arc<RunConfig>,
         tools_changed: bool,
     ) -> Result<AnyRun, serde_json::Error>
     where
         AnyRun: From<Run<S>>,
     {
-        let Stored { mut core, state } = serde_json::from_value::<Stored<S>>(value)?;
+        let Stored { mut core, state } = serde_json::from_str::<Stored<S>>(stored)?;
         core.config = config;
         if tools_changed {
             let message = "the tools have changed since the run was stored".to_owned();
@@ -117,13 +117,13 @@ pub(super) fn read(snapshot: &str, config: Arc<RunConfig>) -> Result<AnyRun, Sna
     }
     use super::StateKind as Kind;
     match head.state {
-        Kind::Idle => run::<Idle>(head.run, config, tools_changed),
-        Kind::Opening => run::<Opening>(head.run, config, tools_changed),
-        Kind::Waiting => run::<Waiting>(head.run, config, tools_changed),
-        Kind::Streaming => run::<Streaming>(head.run, config, tools_changed),
-        Kind::ExecutingTools => run::<ExecutingTools>(head.run, config, tools_changed),
-        Kind::Interrupted => run::<Interrupted>(head.run, config, tools_changed),
-        Kind::Completed => run::<Completed>(head.run, config, tools_changed),
+        Kind::Idle => run::<Idle>(head.run.get(), config, tools_changed),
+        Kind::Opening => run::<Opening>(head.run.get(), config, tools_changed),
+        Kind::Waiting => run::<Waiting>(head.run.get(), config, tools_changed),
+        Kind::Streaming => run::<Streaming>(head.run.get(), config, tools_changed),
+        Kind::ExecutingTools => run::<ExecutingTools>(head.run.get(), config, tools_changed),
+        Kind::Interrupted => run::<Interrupted>(head.run.get(), config, tools_changed),
+        Kind::Completed => run::<Completed>(head.run.get(), config, tools_changed),
     }
     .map_err(malformed)
 }

@@ -21,7 +21,11 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Streaming {
     attempt: u32,
+    /// The answer's media type; empty if it has none.
+    media_type: String,
     body: Body,
+    /// The body as far as nothing was decoded of it: what it is can be said if nothing ever is.
+    beginning: Vec<u8>,
     /// Why the stream cannot be read any further.
     fault: Option<Failure>,
 }
@@ -29,11 +33,8 @@ pub struct Streaming {
 #[derive(Debug, Serialize, Deserialize)]
 enum Body {
     Stream(Box<Pipeline>),
-    /// The answer's media type says that it is no stream: its beginning is kept for the error.
-    Unexpected {
-        content_type: String,
-        beginning: Vec<u8>,
-    },
+    /// The answer's media type says that it is no stream.
+    Unexpected,
 }
 
 /// As much of an unexpected body as is kept, in bytes.
@@ -97,15 +98,10 @@ impl Streaming {
             .split(';')
             .next()
             .unwrap_or_default()
-            .trim();
-        let body = if matches!(
-            media_type.to_ascii_lowercase().as_str(),
-            "text/html" | "application/json"
-        ) {
-            Body::Unexpected {
-                content_type: media_type.to_owned(),
-                beginning: Vec::new(),
-            }
+            .trim()
+            .to_ascii_lowercase();
+        let body = if matches!(media_type.as_str(), "text/html" | "application/json") {
+            Body::Unexpected
         } else {
             let config = &core.config;
             let pipeline = Pipeline::new(
@@ -117,7 +113,9 @@ impl Streaming {
         };
         Self {
             attempt,
+            media_type,
             body,
+            beginning: Vec::new(),
             fault: None,
         }
     }
@@ -143,14 +141,21 @@ impl Run<Streaming> {
             return Flow::Over;
         }
         match &mut state.body {
-            Body::Unexpected { beginning, .. } => {
-                let room = BEGINNING.saturating_sub(beginning.len());
-                beginning.extend_from_slice(&bytes[..bytes.len().min(room)]);
-                if room == 0 { Flow::Over } else { Flow::Open }
+            Body::Unexpected => {
+                if keep(&mut state.beginning, bytes) {
+                    Flow::Open
+                } else {
+                    Flow::Over
+                }
             }
             Body::Stream(pipeline) => {
                 let received = pipeline.receive(bytes, &mut core.conversation, &mut core.outbox);
                 let phase = pipeline.phase();
+                if !pipeline.has_begun() {
+                    keep(&mut state.beginning, bytes);
+                } else if !state.beginning.is_empty() {
+                    state.beginning = Vec::new();
+                }
                 let finished = core.outbox.take_finished();
                 if !finished.is_empty() {
                     core.record_messages(finished);
@@ -180,11 +185,8 @@ impl Run<Streaming> {
         let core = &mut *self.core;
         let ended = match &mut self.state.body {
             Body::Stream(pipeline) => pipeline.end(&mut core.conversation, &mut core.outbox),
-            Body::Unexpected {
-                content_type,
-                beginning,
-            } => {
-                let failure = unexpected(content_type, beginning);
+            Body::Unexpected => {
+                let failure = self.state.unexpected();
                 return self.fail(failure).into();
             }
         };
@@ -194,6 +196,10 @@ impl Run<Streaming> {
                     message: error.to_string(),
                 })
                 .into(),
+            Ok(StreamEnd::Truncated) if self.state.is_no_stream() => {
+                let failure = self.state.unexpected();
+                self.fail(failure).into()
+            }
             Ok(StreamEnd::Truncated) => self.finish(Outcome::Truncated).into(),
             Ok(StreamEnd::Errored) => {
                 let error = self.core.conversation.summary().failure.clone();
@@ -210,11 +216,13 @@ impl Run<Streaming> {
     /// The connection broke within the body.
     pub fn lost(mut self, message: String, now: Timestamp) -> Lost {
         self.core.tick(now);
+        self.core.answered(self.open_effect());
         self.broken(Failure::Connection { message })
     }
 
-    /// The model has been silent for too long.
-    pub(super) fn silent(self) -> Lost {
+    /// The model has been silent for too long ([`TimerKey::Silence`]).
+    pub fn silent(mut self, now: Timestamp) -> Lost {
+        self.core.tick(now);
         self.broken(Failure::TimedOut {
             deadline: Deadline::Silence,
         })
@@ -223,7 +231,7 @@ impl Run<Streaming> {
     fn broken(mut self, failure: Failure) -> Lost {
         let (has_begun, is_done) = match &self.state.body {
             Body::Stream(pipeline) => (pipeline.has_begun(), pipeline.phase() != Phase::Active),
-            Body::Unexpected { .. } => (true, true),
+            Body::Unexpected => (true, true),
         };
         if (has_begun && is_done) || self.state.fault.is_some() {
             // All that counts was said before the connection broke.
@@ -245,8 +253,7 @@ impl Run<Streaming> {
             Some(RunOutcome::Interrupt { interrupts }) => {
                 let core = &mut self.core;
                 core.leave_stream();
-                // The person's time is not the turn's.
-                core.timers.stop(TimerKey::Turn);
+                core.pause_turn_clock();
                 core.event(RunEvent::Interrupted {
                     interrupts: interrupts.clone(),
                 });
@@ -287,18 +294,32 @@ impl Core {
     }
 }
 
-/// The failure that an answer that is no stream stands for.
-fn unexpected(content_type: &str, beginning: &[u8]) -> Failure {
-    if content_type.eq_ignore_ascii_case("application/json")
-        && serde_json::from_slice::<serde_json::Value>(beginning)
-            .is_ok_and(|body| body.get("error").is_some())
-    {
-        return Failure::Api {
-            error: ApiError::from_body(200, beginning),
-        };
+impl Streaming {
+    /// Whether the body, of which nothing could be decoded, looks like a page or a JSON text: some servers send those
+    /// under a stream's media type, or under none.
+    fn is_no_stream(&self) -> bool {
+        let start = self.beginning.trim_ascii_start().first();
+        matches!(start, Some(b'<' | b'{' | b'['))
     }
-    Failure::UnexpectedBody {
-        content_type: content_type.to_owned(),
-        excerpt: crate::dialect::excerpt(beginning),
+
+    /// The failure that an answer that is no stream stands for.
+    fn unexpected(&self) -> Failure {
+        let body = serde_json::from_slice::<serde_json::Value>(&self.beginning);
+        if body.is_ok_and(|body| body.get("error").is_some()) {
+            return Failure::Api {
+                error: ApiError::from_body(200, &self.beginning),
+            };
+        }
+        Failure::UnexpectedBody {
+            content_type: self.media_type.clone(),
+            excerpt: crate::dialect::excerpt(&self.beginning),
+        }
     }
+}
+
+/// Keeps the beginning of a body. Whether there was room for more.
+fn keep(beginning: &mut Vec<u8>, bytes: &[u8]) -> bool {
+    let room = BEGINNING.saturating_sub(beginning.len());
+    beginning.extend_from_slice(&bytes[..bytes.len().min(room)]);
+    room > 0
 }

@@ -28,6 +28,11 @@ impl Timers {
         }
     }
 
+    pub(super) fn deadline(&self, key: TimerKey) -> Option<Timestamp> {
+        let index = self.0.binary_search_by_key(&key, |timer| timer.0).ok()?;
+        Some(self.0[index].1)
+    }
+
     pub(super) fn stop(&mut self, key: TimerKey) {
         self.0.retain(|timer| timer.0 != key);
     }

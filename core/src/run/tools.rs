@@ -6,11 +6,11 @@ use super::effect::{Decision, EffectId, ToolInvocation};
 use super::outcome::{Failure, Outcome};
 use super::output::{RunEvent, ToolCallUpdate};
 use super::recorder::BlockContent;
-use super::timer::TimerKey;
 use crate::CallKey;
 use crate::conversation::{LiveCall, ToolCallStatus};
-use crate::event::{MessageContent, RunOutcome};
-use crate::tool::{ToolFailure, ToolFailureKind, ToolResult};
+use crate::event::{Interrupt, MessageContent, RunOutcome};
+use crate::pipeline::Listener;
+use crate::tool::{Arguments, ToolFailure, ToolFailureKind, ToolResult, parse_arguments};
 
 /// What follows once a stream has ended or a call has come to its end.
 pub(super) enum Next {
@@ -45,6 +45,17 @@ impl Core {
         let ids = ids.clone();
         for call in self.conversation.calls_mut() {
             if !ids.contains(&call.id) && !call.status.is_final() {
+                call.status = ToolCallStatus::Completed;
+            }
+        }
+    }
+
+    /// The calls that the agent's own questions are about are the agent's: the answers decide on them.
+    pub(super) fn leave_asked_calls(&mut self, interrupts: &[Interrupt]) {
+        for call in self.conversation.calls_mut() {
+            let is_asked =
+                |interrupt: &Interrupt| interrupt.tool_call_id.as_ref() == Some(&call.id);
+            if !call.status.is_final() && interrupts.iter().any(is_asked) {
                 call.status = ToolCallStatus::Completed;
             }
         }
@@ -90,6 +101,11 @@ impl Core {
 
     /// The results of the round go into the history, in the order of the calls.
     pub(super) fn settle_round(&mut self) {
+        if self.conversation.calls().is_empty() {
+            return;
+        }
+        // Results may go in between messages: what still waits for the host must not lose its place.
+        self.outbox.moving(&self.conversation);
         let run_id = self.ids.run_id.clone();
         self.conversation
             .settle(|index| format!("{run_id}-result-{index}").into());
@@ -129,8 +145,7 @@ impl Core {
             }
             Ok((tool, _)) if tool.requires_approval => {
                 self.set_status(key, ToolCallStatus::AwaitingApproval, None);
-                // The person's time is not the turn's.
-                self.timers.stop(TimerKey::Turn);
+                self.pause_turn_clock();
                 self.emit(EffectId::Approve(key));
             }
             Ok(_) => self.run_call(key),
@@ -144,6 +159,9 @@ impl Core {
 
     /// What the person said to a call that asked to run.
     pub(super) fn decide_call(&mut self, key: CallKey, decision: Decision) {
+        if !self.is_call(key, ToolCallStatus::AwaitingApproval) {
+            return;
+        }
         self.answered(EffectId::Approve(key));
         self.recorder.record(
             self.hop,
@@ -162,15 +180,14 @@ impl Core {
         }
         let asking = |call: &LiveCall| call.status == ToolCallStatus::AwaitingApproval;
         if !self.conversation.calls().iter().any(asking) {
-            self.restart_turn_clock();
+            self.resume_turn_clock();
         }
     }
 
-    /// The turn's clock runs again after the person was asked.
-    pub(super) fn restart_turn_clock(&mut self) {
-        if let Some(turn) = self.config.timeouts.turn {
-            self.timers.set(TimerKey::Turn, self.now().after(turn));
-        }
+    /// Whether the call stands at `status`.
+    pub(super) fn is_call(&self, key: CallKey, status: ToolCallStatus) -> bool {
+        let call = self.conversation.call(key);
+        call.is_some_and(|call| call.status == status)
     }
 
     /// A call has come to its end.
@@ -230,16 +247,21 @@ impl Core {
         self.event(RunEvent::ToolCall(update));
     }
 
-    /// The call as the host is given it. Its arguments were checked when the round began.
+    /// The call as the host is given it. Its arguments were checked when the round began; the tools may have changed
+    /// since, if the run was stored in between, but the call is given out all the same, so that it gets an answer.
     pub(super) fn invocation(&self, key: CallKey) -> Option<ToolInvocation> {
         let call = self.conversation.call(key)?;
-        let raw = &self.conversation.tool_call(call)?.function.arguments;
-        let (_, arguments) = self.config.tools.check(&call.name, raw).ok()?;
+        let raw = self
+            .conversation
+            .tool_call(call)
+            .map(|call| call.function.arguments.clone())
+            .unwrap_or_default();
+        let value = parse_arguments(&raw).unwrap_or_default();
         Some(ToolInvocation {
             call: key,
             tool_call_id: call.id.clone(),
             name: call.name.clone(),
-            arguments,
+            arguments: Arguments { raw, value },
         })
     }
 }

@@ -29,11 +29,13 @@ impl Schema {
             .iter_errors(arguments)
             .take(FAULTS)
             .map(|error| {
+                // An error repeats the value at fault, which may be large: the model has it already.
+                let fault = shortened(error.to_string());
                 let path = error.instance_path().to_string();
                 if path.is_empty() {
-                    error.to_string()
+                    fault
                 } else {
-                    format!("{error} (at {path})")
+                    format!("{fault} (at {})", shortened(path))
                 }
             })
             .collect();
@@ -43,6 +45,22 @@ impl Schema {
             Err(faults.join("; "))
         }
     }
+}
+
+/// The longest text of one fault, in bytes.
+#[cfg(feature = "json-schema")]
+const LONGEST: usize = 300;
+
+#[cfg(feature = "json-schema")]
+fn shortened(mut fault: String) -> String {
+    if fault.len() > LONGEST {
+        // Both ends count: the value stands first, what is wrong with it last.
+        let boundary = |from: usize| (from..).find(|at| fault.is_char_boundary(*at));
+        let head = boundary(LONGEST / 2).unwrap_or_default();
+        let tail = boundary(fault.len() - LONGEST / 2).unwrap_or(fault.len());
+        fault.replace_range(head..tail, " … ");
+    }
+    fault
 }
 
 #[cfg(not(feature = "json-schema"))]

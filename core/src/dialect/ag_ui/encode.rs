@@ -1,7 +1,9 @@
 use super::enforcement::strip;
 use super::shapes::{MESSAGE, RESUME, Shape, TOOL};
 use crate::dialect::{Encode, HttpRequest, ModelRequest};
-use crate::event::{Message, Metadata, PROTOCOL_VERSION, ResumeEntry, ToolDefinition};
+use crate::event::{
+    Message, Metadata, PROTOCOL_VERSION, ResumeEntry, TextualMessage, ToolDefinition,
+};
 use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 
@@ -19,12 +21,35 @@ struct Input<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     parent_run_id: Option<&'a str>,
     state: State<'a>,
-    messages: Vec<Closed<'a, Message>>,
+    messages: Messages<'a>,
     tools: Vec<Tool<'a>>,
     context: [Value; 0],
     forwarded_props: &'a Metadata,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     resume: Vec<Closed<'a, ResumeEntry>>,
+}
+
+/// The app's instructions, if there are any, and the conversation.
+struct Messages<'a> {
+    instructions: Option<Message>,
+    said: &'a [Message],
+}
+
+/// The id of the instructions' message: always the same, so that an agent that keeps the conversation sees it once.
+const INSTRUCTIONS: &str = "instructions";
+
+impl Serialize for Messages<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        // An activity is the client's own; an agent must not see it.
+        let said = self
+            .said
+            .iter()
+            .filter(|message| !matches!(message, Message::Activity(_)));
+        serializer.collect_seq(self.instructions.iter().chain(said).map(|value| Closed {
+            value,
+            shape: &MESSAGE,
+        }))
+    }
 }
 
 /// Any JSON but null, for which an empty object stands.
@@ -76,16 +101,16 @@ impl Encode for Encoder {
             protocol_version: PROTOCOL_VERSION,
             parent_run_id: request.parent_run_id.map(|id| id.as_str()),
             state: State(request.state),
-            // An activity is the client's own; an agent must not see it.
-            messages: request
-                .messages
-                .iter()
-                .filter(|message| !matches!(message, Message::Activity(_)))
-                .map(|value| Closed {
-                    value,
-                    shape: &MESSAGE,
-                })
-                .collect(),
+            messages: Messages {
+                instructions: request.instructions.map(|text| {
+                    Message::System(TextualMessage {
+                        id: INSTRUCTIONS.into(),
+                        content: text.to_owned(),
+                        ..TextualMessage::default()
+                    })
+                }),
+                said: request.messages,
+            },
             tools: request.tools.iter().map(Tool).collect(),
             context: [],
             forwarded_props: &request.settings.extra,

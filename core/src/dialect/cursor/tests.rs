@@ -2,6 +2,7 @@ use super::*;
 use proptest::prelude::*;
 use serde::de::IgnoredAny;
 use serde_json::{Map, Value};
+use std::str;
 
 /// serde_json's verdict, with UTF-8 required everywhere.
 fn oracle(bytes: &[u8]) -> bool {

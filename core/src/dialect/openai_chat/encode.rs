@@ -50,7 +50,8 @@ impl Serialize for Body<'_> {
         if !quirks.no_stream_options {
             fields.put("stream_options", &json!({"include_usage": true}))?;
         }
-        fields.put("messages", &messages::encode(request.messages, quirks))?;
+        let messages = messages::encode(request.instructions, request.messages, quirks);
+        fields.put("messages", &messages)?;
         if !request.tools.is_empty() {
             fields.put("tools", &messages::tools(request.tools))?;
             match &settings.tool_choice {

@@ -70,8 +70,17 @@ struct Function<'a> {
 }
 
 /// The messages of a request, in order. Activities are never sent; reasoning is as the provider wants it.
-pub(super) fn encode(messages: &[Message], quirks: Quirks) -> Vec<ChatMessage<'_>> {
-    let mut encoded = Vec::with_capacity(messages.len());
+pub(super) fn encode<'a>(
+    instructions: Option<&'a str>,
+    messages: &'a [Message],
+    quirks: Quirks,
+) -> Vec<ChatMessage<'a>> {
+    let mut encoded = Vec::with_capacity(messages.len() + 1);
+    encoded.extend(
+        instructions
+            .filter(|text| !text.is_empty())
+            .map(|text| ChatMessage::System(Said::text(text, None))),
+    );
     let mut assistant = Assistant::default();
     for message in messages {
         match message {

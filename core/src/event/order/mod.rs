@@ -81,6 +81,20 @@ pub enum End {
     Truncated(OpenItems),
 }
 
+impl End {
+    /// The broken rule, if the stream ended where it may not.
+    #[must_use]
+    pub fn violation(&self) -> Option<Violation> {
+        match self {
+            Self::Finished | Self::Errored => None,
+            Self::Truncated(open) => Some(Violation::new(
+                Rule::O24,
+                format!("the stream ended without RUN_FINISHED or RUN_ERROR; open: {open}"),
+            )),
+        }
+    }
+}
+
 impl Order {
     /// Where the stream stands.
     #[must_use]

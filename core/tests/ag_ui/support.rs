@@ -1,10 +1,10 @@
 //! What the AG-UI tests share: the fixtures of the AG-UI project, and a sink that keeps what it gets.
 #![allow(dead_code, unreachable_pub)] // each test file uses a part of it
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use stepwell_core::dialect::{Decode, DecodeError, Decoder, Dialect, HopIds, Sink};
-use stepwell_core::event::{Event, EventRef, Order, Violation};
+use stepwell_core::event::{Event, EventRef, Order, Rule, Violation};
 use stepwell_core::wire::Frame;
 
 /// The AG-UI fixtures, which are not part of this repository: under `STEPWELL_SHARED`, or beside the repository.
@@ -134,7 +134,7 @@ pub fn decode(frames: &[&str]) -> (Recorder, Result<(), DecodeError>) {
 }
 
 /// The events as JSON, for comparing.
-pub fn json(events: &[Event]) -> Vec<Value> {
+pub fn as_json(events: &[Event]) -> Vec<Value> {
     events
         .iter()
         .map(|event| serde_json::to_value(event).unwrap())
@@ -165,4 +165,106 @@ pub fn assert_valid(validator: &jsonschema::Validator, value: &Value, name: &str
         errors.is_empty(),
         "{name}: {value} is not valid: {errors:?}"
     );
+}
+
+pub const STARTED: &str = r#"{"type":"RUN_STARTED","threadId":"t","runId":"r"}"#;
+
+/// The events and warnings of frames that are all taken.
+pub fn taken(frames: &[Value]) -> (Vec<Value>, Vec<String>) {
+    let texts: Vec<_> = frames.iter().map(Value::to_string).collect();
+    let texts: Vec<_> = texts.iter().map(String::as_str).collect();
+    let (recorder, end) = decode(&texts);
+    end.unwrap_or_else(|error| panic!("{frames:?}: {error}"));
+    (as_json(&recorder.events), recorder.warnings)
+}
+
+/// The one event and one warning of one frame.
+pub fn one(frame: Value) -> (Value, String) {
+    let (mut events, mut warnings) = taken(&[frame]);
+    assert_eq!(
+        (events.len(), warnings.len()),
+        (1, 1),
+        "{events:?} {warnings:?}"
+    );
+    (events.remove(0), warnings.remove(0))
+}
+
+/// The error of the last of these frames; the others are taken.
+pub fn refused(frames: &[Value]) -> String {
+    let texts: Vec<_> = frames.iter().map(Value::to_string).collect();
+    let mut recorder = Recorder::default();
+    let (last, before) = texts.split_last().unwrap();
+    let mut decoder = decoder();
+    for text in before {
+        decoder
+            .frame(frame(text.as_bytes()), &mut recorder)
+            .unwrap();
+    }
+    let events = recorder.events.len();
+    let error = decoder
+        .frame(frame(last.as_bytes()), &mut recorder)
+        .expect_err(last);
+    assert_eq!(
+        recorder.events.len(),
+        events,
+        "a frame that fails gives no event"
+    );
+    error.to_string()
+}
+
+/// Whether a whole stream is taken, by the decoder and by the order of events.
+pub fn stream(frames: &[Value]) -> Result<Vec<Value>, DecodeError> {
+    let texts: Vec<_> = frames.iter().map(Value::to_string).collect();
+    let mut recorder = Recorder::checking();
+    decode_into(&mut recorder, texts.iter().map(String::as_str))?;
+    Ok(as_json(&recorder.events))
+}
+
+pub fn rule(frames: &[Value]) -> Option<Rule> {
+    match stream(frames) {
+        Err(DecodeError::Order(violation)) => Some(violation.rule),
+        Err(other) => panic!("{other}"),
+        Ok(_) => None,
+    }
+}
+
+pub fn started() -> Value {
+    serde_json::from_str(STARTED).unwrap()
+}
+
+pub fn finished() -> Value {
+    json!({"type": "RUN_FINISHED", "threadId": "t", "runId": "r"})
+}
+
+pub fn text_chunk(fields: Value) -> Value {
+    chunk("TEXT_MESSAGE_CHUNK", fields)
+}
+
+pub fn chunk(kind: &str, mut fields: Value) -> Value {
+    fields["type"] = kind.into();
+    fields
+}
+
+pub fn text_start(id: &str) -> Value {
+    json!({"type": "TEXT_MESSAGE_START", "messageId": id, "role": "assistant"})
+}
+
+pub fn text_content(id: &str, delta: &str) -> Value {
+    json!({"type": "TEXT_MESSAGE_CONTENT", "messageId": id, "delta": delta})
+}
+
+pub fn text_end(id: &str) -> Value {
+    json!({"type": "TEXT_MESSAGE_END", "messageId": id})
+}
+
+pub fn of(mut event: Value, subagent: &str) -> Value {
+    event["subagentRunId"] = subagent.into();
+    event
+}
+
+/// The events of frames that are all taken without a warning.
+pub fn expanded(frames: &[Value]) -> Vec<Value> {
+    let (events, warnings) = taken(frames);
+    assert_eq!(warnings, Vec::<String>::new());
+    events
 }

@@ -1,0 +1,213 @@
+//! What agents from before 1.0 send.
+
+use crate::support::*;
+use serde_json::{Value, json};
+use stepwell_core::event::Rule;
+
+#[test]
+fn thinking_is_read_as_reasoning() {
+    let (events, warnings) = taken(&[
+        json!({"type": "THINKING_START", "title": "Working", "timestamp": 1}),
+        json!({"type": "THINKING_TEXT_MESSAGE_START"}),
+        json!({"type": "THINKING_TEXT_MESSAGE_CONTENT", "delta": "Let me"}),
+        json!({"type": "THINKING_TEXT_MESSAGE_CONTENT", "delta": " check."}),
+        json!({"type": "THINKING_TEXT_MESSAGE_END"}),
+        json!({"type": "THINKING_TEXT_MESSAGE_START"}),
+        json!({"type": "THINKING_TEXT_MESSAGE_END"}),
+        json!({"type": "THINKING_END"}),
+    ]);
+    let (span, first, second) = ("run-reasoning-0", "run-reasoning-1", "run-reasoning-2");
+    assert_eq!(
+        events,
+        [
+            json!({"type": "REASONING_START", "messageId": span, "timestamp": 1}),
+            json!({"type": "REASONING_MESSAGE_START", "messageId": first, "role": "reasoning"}),
+            json!({"type": "REASONING_MESSAGE_CONTENT", "messageId": first, "delta": "Let me"}),
+            json!({"type": "REASONING_MESSAGE_CONTENT", "messageId": first, "delta": " check."}),
+            json!({"type": "REASONING_MESSAGE_END", "messageId": first}),
+            json!({"type": "REASONING_MESSAGE_START", "messageId": second, "role": "reasoning"}),
+            json!({"type": "REASONING_MESSAGE_END", "messageId": second}),
+            json!({"type": "REASONING_END", "messageId": span}),
+        ]
+    );
+    assert_eq!(warnings.len(), 9);
+    assert!(warnings[0].contains("Working"), "the lost title is named");
+    assert!(warnings[1].contains("THINKING_START"));
+}
+
+#[test]
+fn thinking_without_a_start_is_out_of_order() {
+    let end = json!({"type": "THINKING_TEXT_MESSAGE_END"});
+    assert_eq!(rule(&[started(), end]), Some(Rule::O16));
+    assert_eq!(
+        rule(&[started(), json!({"type": "THINKING_END"})]),
+        Some(Rule::O14)
+    );
+    let content = json!({"type": "THINKING_TEXT_MESSAGE_CONTENT"});
+    assert!(refused(&[content]).contains("delta"));
+}
+
+#[test]
+fn an_unknown_thinking_event_is_unknown_like_any_other() {
+    let (event, warning) = one(json!({"type": "THINKING_HARD"}));
+    assert_eq!(event, json!({"type": "THINKING_HARD"}));
+    assert!(warning.contains("THINKING_HARD"));
+}
+
+#[test]
+fn the_nulls_of_old_agents_are_absent() {
+    let call = json!({"type": "TOOL_CALL_START", "toolCallId": "c", "toolCallName": "n"});
+    let chunk = json!({"type": "TOOL_CALL_CHUNK", "toolCallId": "c", "toolCallName": "n"});
+    let subagent = json!({"type": "SUBAGENT_FINISHED", "subagentRunId": "s"});
+    for (base, field) in [
+        (&call, "parentMessageId"),
+        (&chunk, "parentMessageId"),
+        (&finished(), "outcome"),
+        (&finished(), "result"),
+        (&subagent, "result"),
+        (&call, "rawEvent"),
+        (&finished(), "rawEvent"),
+    ] {
+        let (expected, _) = taken(std::slice::from_ref(base));
+        let mut with_null = base.clone();
+        with_null[field] = Value::Null;
+        let (event, warning) = one(with_null);
+        assert_eq!([event], expected[..], "{field}");
+        assert!(warning.contains(field), "{warning}");
+    }
+}
+
+#[test]
+fn every_other_null_is_malformed() {
+    for (event, field) in [
+        (
+            json!({"type": "TEXT_MESSAGE_START", "messageId": "m"}),
+            "name",
+        ),
+        (
+            json!({"type": "TEXT_MESSAGE_START", "messageId": "m"}),
+            "role",
+        ),
+        (
+            json!({"type": "TEXT_MESSAGE_START", "messageId": "m"}),
+            "metadata",
+        ),
+        (
+            json!({"type": "TEXT_MESSAGE_START", "messageId": "m"}),
+            "timestamp",
+        ),
+        (
+            json!({"type": "TEXT_MESSAGE_START", "messageId": "m"}),
+            "subagentRunId",
+        ),
+        (
+            json!({"type": "TOOL_CALL_CHUNK", "toolCallId": "c"}),
+            "toolCallName",
+        ),
+        (
+            json!({"type": "SUBAGENT_FINISHED", "subagentRunId": "s"}),
+            "outcome",
+        ),
+        (finished(), "usage"),
+        (started(), "input"),
+        (started(), "parentRunId"),
+        (json!({"type": "RAW", "event": 1}), "source"),
+    ] {
+        let mut event = event;
+        event[field] = Value::Null;
+        assert!(refused(&[event]).contains(field), "{field}");
+    }
+}
+
+#[test]
+fn the_nulls_of_an_old_request_are_absent() {
+    let mut event = started();
+    event["input"] = json!({
+        "threadId": "t", "runId": "r", "forwardedProps": null,
+        "tools": [{"name": "n", "description": "d", "parameters": null}],
+        "resume": [{"interruptId": "i", "status": "resolved", "payload": null}],
+        "messages": [{"role": "user", "id": "m", "content": [
+            {"type": "image", "source": {"type": "url", "value": "u"}, "metadata": null},
+        ]}],
+    });
+    let (events, warnings) = taken(std::slice::from_ref(&event));
+    assert_eq!(warnings.len(), 4, "{warnings:?}");
+    assert_eq!(
+        events[0]["input"],
+        json!({
+            "threadId": "t", "runId": "r",
+            "tools": [{"name": "n", "description": "d"}],
+            "resume": [{"interruptId": "i", "status": "resolved"}],
+            "messages": [{"role": "user", "id": "m", "content": [
+                {"type": "image", "source": {"type": "url", "value": "u"}},
+            ]}],
+        })
+    );
+    for (pointer, field) in [
+        ("/input", "state"),
+        ("/input", "tools"),
+        ("/input/tools/0", "metadata"),
+        ("/input/resume/0", "metadata"),
+        ("/input/messages/0", "name"),
+    ] {
+        let mut event = event.clone();
+        event.pointer_mut(pointer).unwrap()[field] = Value::Null;
+        assert!(refused(&[event]).contains("input"), "{pointer}/{field}");
+    }
+    let mut event = event;
+    event["input"]["messages"][0]["content"] =
+        json!([{"type": "text", "text": "", "metadata": null}]);
+    refused(&[event]);
+}
+
+#[test]
+fn binary_parts_become_media_parts() {
+    let snapshot = |parts: Value| {
+        json!({"type": "MESSAGES_SNAPSHOT", "messages": [
+            {"role": "user", "id": "m", "content": parts}]})
+    };
+    let (events, warnings) = taken(&[snapshot(json!([
+        {"type": "text", "text": "look"},
+        {"type": "binary", "mimeType": "image/png", "data": "aGk="},
+        {"type": "binary", "mimeType": "audio/ogg", "url": "u"},
+        {"type": "binary", "mimeType": "video/mp4", "url": "u", "data": ""},
+        {"type": "binary", "mimeType": "application/pdf", "url": "u", "filename": "a.pdf"},
+        {"type": "binary", "mimeType": "imagery", "id": "file-1"},
+    ]))]);
+    assert_eq!(
+        events[0]["messages"][0]["content"],
+        json!([
+            {"type": "text", "text": "look"},
+            {"type": "image", "source": {"type": "data", "value": "aGk=", "mimeType": "image/png"}},
+            {"type": "audio", "source": {"type": "url", "value": "u", "mimeType": "audio/ogg"}},
+            {"type": "video", "source": {"type": "url", "value": "u", "mimeType": "video/mp4"}},
+            {"type": "document", "source": {"type": "url", "value": "u", "mimeType": "application/pdf"},
+                "metadata": {"filename": "a.pdf"}},
+            {"type": "document", "source": {"type": "file", "value": "file-1", "mimeType": "imagery"}},
+        ])
+    );
+    assert_eq!(warnings.len(), 5);
+
+    // Sent in both forms, it is one thing; an old part that says more is not the same.
+    let new =
+        json!({"type": "image", "source": {"type": "url", "value": "u", "mimeType": "image/png"}});
+    let (events, _) = taken(&[snapshot(json!([
+        {"type": "binary", "mimeType": "image/png", "url": "u"},
+        new,
+        {"type": "binary", "mimeType": "image/png", "url": "u", "filename": "f"},
+    ]))]);
+    let parts = events[0]["messages"][0]["content"].as_array().unwrap();
+    assert_eq!((parts.len(), &parts[0]), (2, &new));
+
+    // One that has no new form is an unknown part, which is dropped.
+    let (events, warnings) = taken(&[snapshot(json!([
+        {"type": "binary", "mimeType": "image/png"},
+        {"type": "binary", "data": "aGk="},
+    ]))]);
+    assert_eq!(events[0]["messages"][0]["content"], json!([]));
+    assert!(
+        warnings
+            .iter()
+            .any(|warning| warning.contains("/messages/0/content/1"))
+    );
+}

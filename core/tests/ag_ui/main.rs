@@ -1,0 +1,12 @@
+//! The AG-UI dialect.
+
+#![allow(clippy::unwrap_used)] // the lint knows test functions, not their helpers
+
+mod chunks;
+mod compatibility;
+mod conformance;
+mod enforcement;
+mod properties;
+mod request;
+mod stream;
+mod support;

@@ -1,0 +1,78 @@
+//! A plain delta of an AG-UI stream allocates nothing, from the frame to the order check.
+
+use stepwell_core::dialect::{Decode, Decoder, Dialect, HopIds, Sink};
+use stepwell_core::event::{EventRef, Order, Violation};
+use stepwell_core::wire::Frame;
+
+/// Checks the order, and counts what comes.
+#[derive(Default)]
+struct Counter {
+    order: Order,
+    deltas: usize,
+    bytes: usize,
+}
+
+impl Sink for Counter {
+    fn event(&mut self, event: EventRef<'_>) -> Result<(), Violation> {
+        self.order.check(event)?;
+        if let EventRef::TextMessageContent { delta, .. }
+        | EventRef::ReasoningMessageContent { delta, .. }
+        | EventRef::ToolCallArgs { delta, .. } = event
+        {
+            self.deltas += 1;
+            self.bytes += delta.len();
+        }
+        Ok(())
+    }
+
+    fn warning(&mut self, message: &str) {
+        panic!("{message}");
+    }
+}
+
+#[test]
+fn i14_a_plain_delta_allocates_nothing() {
+    let mut decoder = Decoder::new(Dialect::AgUi, HopIds::default());
+    let mut counter = Counter::default();
+    let mut feed = |data: &[u8], counter: &mut Counter| {
+        let frame = Frame {
+            event: &[],
+            data,
+            id: &[],
+        };
+        decoder.frame(frame, counter).unwrap();
+    };
+    feed(
+        br#"{"type":"RUN_STARTED","threadId":"t","runId":"r"}"#,
+        &mut counter,
+    );
+    for index in 0..100 {
+        let start = format!(r#"{{"type":"TEXT_MESSAGE_START","messageId":"m{index}"}}"#);
+        feed(start.as_bytes(), &mut counter);
+        let start =
+            format!(r#"{{"type":"TOOL_CALL_START","toolCallId":"c{index}","toolCallName":"n"}}"#);
+        feed(start.as_bytes(), &mut counter);
+    }
+    feed(
+        br#"{"type":"REASONING_MESSAGE_START","messageId":"m7","role":"reasoning"}"#,
+        &mut counter,
+    );
+    let deltas: [&[u8]; 3] = [
+        br#"{"type":"TEXT_MESSAGE_CONTENT","messageId":"m7","delta":"Hello \"world\" \u00e9"}"#,
+        br#"{"type":"TOOL_CALL_ARGS","toolCallId":"c99","delta":"{\"city\":\"Bern\"}"}"#,
+        br#"{"type":"REASONING_MESSAGE_CONTENT","messageId":"m7","delta":"hm"}"#,
+    ];
+    // The room for unescaping is made once.
+    for delta in deltas {
+        feed(delta, &mut counter);
+    }
+    let allocations = allocation_counter::measure(|| {
+        for _ in 0..1_000 {
+            for delta in deltas {
+                feed(delta, &mut counter);
+            }
+        }
+    });
+    assert_eq!(counter.deltas, 3_003);
+    assert_eq!(allocations.count_total, 0, "{allocations:?}");
+}

@@ -1,0 +1,12 @@
+//! The Chat Completions dialect, through its public face: quirks of the wire, cutting, snapshots, requests.
+
+#[path = "../support/chat.rs"]
+mod chat;
+
+mod agreement;
+mod errors;
+mod invariants;
+mod reasoning;
+mod request;
+mod text;
+mod tool_calls;

@@ -1,0 +1,324 @@
+use serde_json::{Map, Value, json};
+use stepwell_core::dialect::{
+    Dialect, Endpoint, GenerationSettings, HttpRequest, ModelRequest, ReasoningReturn, Secret,
+    ToolChoice,
+};
+use stepwell_core::event::{Message, ToolDefinition};
+use stepwell_core::provider;
+
+fn endpoint(provider: &str) -> Endpoint {
+    let base_url = (provider == "openai-compatible").then_some("https://h/v1/");
+    provider::find(provider)
+        .expect("a known provider")
+        .endpoint(None, "m-1", base_url, Some(Secret::from("k")))
+        .expect("complete")
+}
+
+fn encode(
+    endpoint: &Endpoint,
+    instructions: Option<&str>,
+    messages: Value,
+    tools: Value,
+    settings: &GenerationSettings,
+) -> HttpRequest {
+    let messages: Vec<Message> = serde_json::from_value(messages).expect("AG-UI messages");
+    let tools: Vec<ToolDefinition> = serde_json::from_value(tools).expect("AG-UI tools");
+    Dialect::OpenAiChat.encoder().encode(&ModelRequest {
+        endpoint,
+        ids: &crate::chat::ids(),
+        parent_run_id: None,
+        instructions,
+        messages: &messages,
+        tools: &tools,
+        state: &Value::Null,
+        settings,
+        resume: &[],
+    })
+}
+
+fn body(request: &HttpRequest) -> String {
+    String::from_utf8(request.body.clone()).expect("JSON is UTF-8")
+}
+
+/// What becomes of the messages.
+fn messages(endpoint: &Endpoint, messages: Value) -> Value {
+    let request = encode(
+        endpoint,
+        None,
+        messages,
+        json!([]),
+        &GenerationSettings::default(),
+    );
+    let mut body: Value = serde_json::from_slice(&request.body).expect("JSON");
+    body["messages"].take()
+}
+
+#[test]
+fn a_plain_request_in_full() {
+    let request = encode(
+        &endpoint("openai"),
+        Some("Be brief."),
+        json!([{"id": "1", "role": "user", "content": "Hi"}]),
+        json!([]),
+        &GenerationSettings::default(),
+    );
+    assert_eq!(request.method, "POST");
+    assert_eq!(request.url, "https://api.openai.com/v1/chat/completions");
+    let headers: Vec<_> = request
+        .headers
+        .iter()
+        .map(|(name, value)| (name.as_str(), value.as_str()))
+        .collect();
+    assert_eq!(
+        headers,
+        [
+            ("authorization", "Bearer k"),
+            ("content-type", "application/json"),
+            ("accept", "text/event-stream"),
+        ]
+    );
+    assert_eq!(
+        body(&request),
+        r#"{"model":"m-1","stream":true,"stream_options":{"include_usage":true},"messages":[{"role":"system","content":"Be brief."},{"role":"user","content":"Hi"}]}"#
+    );
+}
+
+#[test]
+fn everything_that_can_be_asked_for_in_full() {
+    let settings = GenerationSettings {
+        temperature: Some(0.5),
+        max_output_tokens: Some(100),
+        tool_choice: ToolChoice::Named("add".to_owned()),
+        parallel_tool_calls: Some(false),
+        extra: Map::from_iter([
+            ("seed".to_owned(), json!(7)),
+            ("stream_options".to_owned(), json!({})),
+        ]),
+    };
+    let tools = json!([
+        {"name": "add", "description": "Adds.", "parameters": {"type": "object", "properties": {"a": {"type": "number"}}}},
+        {"name": "now", "description": ""},
+    ]);
+    let said = json!([{"id": "1", "role": "user", "content": "Hi"}]);
+    let request = |provider| {
+        body(&encode(
+            &endpoint(provider),
+            None,
+            said.clone(),
+            tools.clone(),
+            &settings,
+        ))
+    };
+    assert_eq!(
+        request("openai"),
+        concat!(
+            r#"{"model":"m-1","stream":true,"messages":[{"role":"user","content":"Hi"}],"#,
+            r#""tools":[{"type":"function","function":{"name":"add","description":"Adds.","parameters":{"type":"object","properties":{"a":{"type":"number"}}}}},"#,
+            r#"{"type":"function","function":{"name":"now","parameters":{"type":"object","properties":{}}}}],"#,
+            r#""tool_choice":{"type":"function","function":{"name":"add"}},"parallel_tool_calls":false,"temperature":0.5,"#,
+            r#""max_completion_tokens":100,"seed":7,"stream_options":{}}"#
+        )
+    );
+    assert!(request("groq").contains(r#""max_tokens":100"#));
+    assert_eq!(request("groq"), request("groq"));
+}
+
+#[test]
+fn the_endpoint_may_add_headers_and_differ() {
+    let mut endpoint = endpoint("openai-compatible");
+    endpoint.key = None;
+    endpoint.headers = vec![("x-title".to_owned(), "app".to_owned())];
+    endpoint.quirks.no_stream_options = true;
+    let request = encode(
+        &endpoint,
+        None,
+        json!([]),
+        json!([]),
+        &GenerationSettings::default(),
+    );
+    assert_eq!(request.url, "https://h/v1/chat/completions");
+    assert_eq!(request.headers.len(), 3);
+    assert_eq!(request.headers[2].0, "x-title");
+    assert_eq!(
+        body(&request),
+        r#"{"model":"m-1","stream":true,"messages":[]}"#
+    );
+}
+
+#[test]
+fn tool_choice_goes_only_with_tools() {
+    let choose = |tool_choice, tools| {
+        let settings = GenerationSettings {
+            tool_choice,
+            parallel_tool_calls: Some(true),
+            ..GenerationSettings::default()
+        };
+        let request = encode(&endpoint("openai"), None, json!([]), tools, &settings);
+        let body: Value = serde_json::from_slice(&request.body).expect("JSON");
+        (
+            body["tool_choice"].clone(),
+            body["parallel_tool_calls"].clone(),
+        )
+    };
+    let tools = || json!([{"name": "f", "description": "d"}]);
+    assert_eq!(
+        choose(ToolChoice::Required, json!([])),
+        (Value::Null, Value::Null)
+    );
+    assert_eq!(
+        choose(ToolChoice::Auto, tools()),
+        (Value::Null, json!(true))
+    );
+    assert_eq!(choose(ToolChoice::None, tools()).0, json!("none"));
+    assert_eq!(choose(ToolChoice::Required, tools()).0, json!("required"));
+}
+
+#[test]
+fn a_hop_is_one_assistant_message_with_its_results_behind_it() {
+    let call = |id: &str, arguments: &str| json!({"id": id, "type": "function", "function": {"name": "f", "arguments": arguments}});
+    let said = json!([
+        {"id": "1", "role": "system", "content": "S"},
+        {"id": "2", "role": "user", "content": "Hi", "name": "Ann"},
+        {"id": "3", "role": "reasoning", "content": "Hm"},
+        {"id": "4", "role": "assistant", "content": "Let me"},
+        {"id": "5", "role": "assistant", "toolCalls": [call("a", ""), call("b", " null ")]},
+        {"id": "6", "role": "activity", "activityType": "x", "content": {}},
+        {"id": "7", "role": "assistant", "content": "see", "toolCalls": [call("c", "{\"x\": 1}"), call("d", "{\"x\"")]},
+        {"id": "8", "role": "tool", "toolCallId": "a", "content": "1"},
+        {"id": "9", "role": "tool", "toolCallId": "b", "content": "", "error": "No such file"},
+        {"id": "10", "role": "tool", "toolCallId": "c", "content": "half", "error": "Broke"},
+        {"id": "11", "role": "tool", "toolCallId": "d", "content": "It said: Broke", "error": "Broke"},
+        {"id": "12", "role": "assistant", "content": ""},
+        {"id": "13", "role": "assistant"},
+        {"id": "14", "role": "user", "content": "And?"},
+        {"id": "15", "role": "assistant", "content": "Done"},
+    ]);
+    let function = |id: &str, arguments: &str| json!({"id": id, "type": "function", "function": {"name": "f", "arguments": arguments}});
+    assert_eq!(
+        messages(&endpoint("openai"), said),
+        json!([
+            {"role": "system", "content": "S"},
+            {"role": "user", "content": "Hi", "name": "Ann"},
+            {"role": "assistant", "content": "Let me\n\nsee", "tool_calls": [
+                function("a", "{}"), function("b", "{}"), function("c", "{\"x\": 1}"), function("d", "{\"x\""),
+            ]},
+            {"role": "tool", "tool_call_id": "a", "content": "1"},
+            {"role": "tool", "tool_call_id": "b", "content": "Error: No such file"},
+            {"role": "tool", "tool_call_id": "c", "content": "Error: Broke\nhalf"},
+            {"role": "tool", "tool_call_id": "d", "content": "It said: Broke"},
+            {"role": "user", "content": "And?"},
+            {"role": "assistant", "content": "Done"},
+        ])
+    );
+}
+
+#[test]
+fn calls_without_text_have_null_content() {
+    let said = json!([{"id": "1", "role": "assistant", "toolCalls": [
+        {"id": "a", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+    ]}]);
+    let request = encode(
+        &endpoint("openai"),
+        None,
+        said,
+        json!([]),
+        &GenerationSettings::default(),
+    );
+    assert!(body(&request).contains(r#"{"role":"assistant","content":null,"tool_calls":[{"id":"a","type":"function","function":{"name":"f","arguments":"{}"}}]}"#));
+}
+
+#[test]
+fn developers_speak_as_the_system_where_there_is_no_such_role() {
+    let said = json!([{"id": "1", "role": "developer", "content": "D"}]);
+    assert_eq!(
+        messages(&endpoint("openai"), said.clone())[0]["role"],
+        "developer"
+    );
+    assert_eq!(messages(&endpoint("groq"), said)[0]["role"], "system");
+}
+
+#[test]
+fn reasoning_goes_back_as_the_provider_wants_it() {
+    let details = r#"[{"type":"reasoning.text","text":"Hm","signature":"s"},{"type":"reasoning.encrypted","data":"z"}]"#;
+    let said = json!([
+        {"id": "1", "role": "reasoning", "content": "Hm", "encryptedValue": details},
+        {"id": "2", "role": "reasoning", "content": "Ha", "encryptedValue": "another dialect's"},
+        {"id": "3", "role": "assistant", "content": "A"},
+        {"id": "4", "role": "reasoning", "content": "alone"},
+        {"id": "5", "role": "user", "content": "U"},
+        {"id": "6", "role": "reasoning", "content": "alone again"},
+    ]);
+    let with = |reasoning| {
+        let mut endpoint = endpoint("openrouter");
+        endpoint.quirks.reasoning = reasoning;
+        messages(&endpoint, said.clone())
+    };
+    let user = json!({"role": "user", "content": "U"});
+    assert_eq!(
+        with(ReasoningReturn::Never),
+        json!([{"role": "assistant", "content": "A"}, user])
+    );
+    assert_eq!(
+        with(ReasoningReturn::Content),
+        json!([{"role": "assistant", "content": "A", "reasoning_content": "Hm\n\nHa\n\nalone"}, user])
+    );
+    assert_eq!(
+        with(ReasoningReturn::Details),
+        json!([
+            {"role": "assistant", "content": "A", "reasoning_details": serde_json::from_str::<Value>(details).expect("JSON")},
+            user
+        ])
+    );
+    assert_eq!(
+        endpoint("openrouter").quirks.reasoning,
+        ReasoningReturn::Details
+    );
+}
+
+#[test]
+fn attachments_are_parts_as_far_as_the_format_has_them() {
+    let data = |kind: &str, mime: &str| json!({"type": kind, "source": {"type": "data", "value": "QQ==", "mimeType": mime}});
+    let url = |kind: &str| json!({"type": kind, "source": {"type": "url", "value": "https://x/y"}});
+    let mut named = data("document", "application/pdf");
+    named["metadata"] = json!({"filename": "a.pdf"});
+    let parts = json!([
+        {"type": "text", "text": "Look"},
+        url("image"),
+        data("image", "image/png"),
+        data("audio", "audio/mpeg"),
+        data("audio", "audio/x-wav"),
+        data("audio", "audio/flac;rate=1"),
+        named,
+        data("document", "text/plain"),
+        {"type": "document", "source": {"type": "file", "value": "file-1"}},
+        url("document"),
+        url("audio"),
+        data("video", "video/mp4"),
+    ]);
+    let said = json!([{"id": "1", "role": "user", "content": parts}]);
+    assert_eq!(
+        messages(&endpoint("openai"), said),
+        json!([{"role": "user", "content": [
+            {"type": "text", "text": "Look"},
+            {"type": "image_url", "image_url": {"url": "https://x/y"}},
+            {"type": "image_url", "image_url": {"url": "data:image/png;base64,QQ=="}},
+            {"type": "input_audio", "input_audio": {"data": "QQ==", "format": "mp3"}},
+            {"type": "input_audio", "input_audio": {"data": "QQ==", "format": "wav"}},
+            {"type": "input_audio", "input_audio": {"data": "QQ==", "format": "flac"}},
+            {"type": "file", "file": {"filename": "a.pdf", "file_data": "data:application/pdf;base64,QQ=="}},
+            {"type": "file", "file": {"filename": "document", "file_data": "data:text/plain;base64,QQ=="}},
+            {"type": "file", "file": {"file_id": "file-1"}},
+            {"type": "text", "text": "[document: https://x/y]"},
+            {"type": "text", "text": "[audio: https://x/y]"},
+            {"type": "text", "text": "[video, which cannot be shown here]"},
+        ]}])
+    );
+    let result = json!([{"id": "1", "role": "tool", "toolCallId": "a", "content": [
+        {"type": "text", "text": "Here"}, url("image"), data("image", "image/png"),
+    ]}]);
+    assert_eq!(
+        messages(&endpoint("openai"), result),
+        json!([{"role": "tool", "tool_call_id": "a",
+            "content": "Here\n[image: https://x/y]\n[image, which cannot be shown here]"}])
+    );
+}
