@@ -46,7 +46,7 @@ impl Agent {
             handler,
         } in tools
         {
-            builder = builder.tool(definition.try_into()?, Handler(handler));
+            builder = builder.tool_handler(definition.try_into()?, Handler(handler));
         }
         if let Some(approver) = approver {
             builder = builder.approver(Asking(approver));
@@ -66,7 +66,8 @@ impl Agent {
         let mut builder =
             builder(config, thread_id, history_json)?.approver(Runner(Arc::clone(&runner)));
         for definition in tools {
-            builder = builder.tool(Tool::try_from(definition)?, Runner(Arc::clone(&runner)));
+            builder =
+                builder.tool_handler(Tool::try_from(definition)?, Runner(Arc::clone(&runner)));
         }
         build(builder)
     }
