@@ -1,2 +1,50 @@
-//! Stepwell for Swift, Kotlin and Python.
+//! Stepwell for Swift, Kotlin and Python, by uniffi.
+//!
+//! Two doors on the one machine of `stepwell-core`: [`RunMachine`] leaves all IO to the app, [`Agent`] has it inside.
+//! Records and enums mirror those of the core and bear their names; what is any JSON there is JSON text here, in a
+//! field that ends in `_json`. Each language has a small layer on top that gives it its own habits.
+//!
+//! Rules of this boundary: no generics, no tuples, named fields only, so that every language can match them; no panic
+//! crosses; no code of the app is called with a lock held.
+
+mod agent;
+mod config;
+mod effect;
+mod error;
+mod event;
+mod listener;
+mod machine;
+mod outcome;
+mod runtime;
+mod task;
+mod tool;
+mod turn;
+
+pub use agent::Agent;
+pub use config::{
+    Durability, GenerationSettings, Limits, RetryPolicy, RunConfig, RunIds, Timeouts, ToolChoice,
+    ToolDefinition, ToolLimitPolicy,
+};
+pub use effect::{
+    Block, CallKey, Effect, HttpHeader, HttpRequest, Outputs, ToolInvocation, TurnStatus,
+};
+pub use error::{CallbackError, StepwellError, ToolError};
+pub use event::{
+    EncryptedValueSubtype, Event, EventCommon, Interrupt, TextMessageRole, ToolCallStatus,
+    ToolFailureKind, ToolResult,
+};
+pub use listener::Listener;
+pub use machine::{ResumeEntry, ResumeStatus, RunMachine, Start, StateKind};
+pub use outcome::{ApiErrorKind, Deadline, Failure, Outcome, TokenUsage};
+pub use task::{ApprovalTask, TaskRunner, ToolTask};
+pub use tool::{AgentTool, Approver, Decision, ToolHandler};
+pub use turn::{Finished, Turn};
+
 uniffi::setup_scaffolding!();
+
+/// The version of the library, such as `0.1.0`.
+#[uniffi::export]
+#[must_use]
+pub fn version() -> String {
+    env!("CARGO_PKG_VERSION").to_owned()
+}

@@ -2,7 +2,7 @@
 
 use crate::turn::{BOTH, secret_number};
 use crate::wire::{Say, a_call, call, text};
-use crate::world::{Answer, Work, World, offer};
+use crate::world::{Work, World, offer};
 use serde_json::json;
 use stepwell_core::dialect::Dialect;
 use stepwell_core::run::{
@@ -308,7 +308,7 @@ fn what_a_messages_snapshot_brought_is_stored() {
 #[test]
 fn without_a_store_nothing_is_written_and_nothing_waits() {
     let world = World::with(Dialect::OpenAiChat, |config| {
-        offer(config, Tool::new("work", "Works."))
+        offer(config, Tool::new("work", "Works."));
     })
     .tool("work", |_| Work::gives("ok"))
     .says([call("c", "work", "{}")])
@@ -326,5 +326,4 @@ fn the_last_write_comes_after_the_turn_is_over_and_is_tried_again() {
     world.drive();
     assert_eq!(world.store.status, Some(TurnStatus::Complete));
     assert_eq!(texts(&world), "Yes.");
-    let _ = Answer::Never;
 }

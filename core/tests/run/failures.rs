@@ -51,7 +51,7 @@ fn a_stream_cut_within_a_frame_is_truncated() {
 fn a_stream_cut_with_calls_abandons_them_and_the_history_stays_legal() {
     for dialect in BOTH {
         let world = World::with(dialect, |config| {
-            offer(config, Tool::new("clock", "The time."))
+            offer(config, Tool::new("clock", "The time."));
         })
         .says([text("Let me see."), call("c", "clock", "{}"), Say::Cut])
         .turn();
@@ -90,25 +90,26 @@ fn a_connection_that_breaks_after_the_end_was_said_does_no_harm() {
 }
 
 #[test]
-fn a_connection_that_breaks_before_the_first_event_is_tried_again() {
+fn no_connection_is_tried_again() {
     for dialect in BOTH {
         let world = World::of(dialect)
-            .answers(Answer::Body(Some("text/event-stream"), Vec::new()))
+            .answers(Answer::Unreachable)
+            .says([text("Yes.")])
             .turn();
-        // An empty body that ended as it should is a truncated answer, not a lost connection.
-        assert_eq!(*world.outcome(), Outcome::Truncated);
-
-        let mut world = World::of(dialect)
-            .answers(Answer::Stalls(vec![]))
-            .says([text("Yes.")]);
-        world.cut = Cut::Whole;
-        world.provider[0] = Answer::Unreachable;
-        let world = world.turn();
         assert_eq!(*world.outcome(), Outcome::Success);
         assert_eq!(
             world.seen.effect_names(),
             ["open open:0:0", "open open:0:1"]
         );
+    }
+}
+
+#[test]
+fn an_empty_body_that_ended_as_it_should_is_a_truncated_answer() {
+    for dialect in BOTH {
+        let nothing = Answer::Body(Some("text/event-stream"), Vec::new());
+        let world = World::of(dialect).answers(nothing).turn();
+        assert_eq!(*world.outcome(), Outcome::Truncated);
     }
 }
 
@@ -316,7 +317,7 @@ fn an_error_in_the_stream_abandons_the_calls_and_loses_no_delta() {
     // All in one chunk, so that the end comes while the deltas still wait for the host. The text comes after the
     // call, so that the call's result goes in before it.
     let mut world = World::with(Dialect::AgUi, |config| {
-        offer(config, Tool::new("clock", "The time."))
+        offer(config, Tool::new("clock", "The time."));
     });
     world.cut = Cut::Whole;
     let world = world
@@ -363,7 +364,7 @@ fn events_in_a_wrong_order_are_a_protocol_error() {
 #[test]
 fn nothing_is_left_running_after_a_failure() {
     let mut world = World::with(Dialect::AgUi, |config| {
-        offer(config, Tool::new("clock", "The time."))
+        offer(config, Tool::new("clock", "The time."));
     })
     .tool("clock", |_| Work::gives("noon"));
     world.otherwise = Some(Answer::Says(vec![text("x"), Say::Error("gone".into())]));

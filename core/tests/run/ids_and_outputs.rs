@@ -78,7 +78,7 @@ fn interleaved_arguments_come_out_whole_for_each_call() {
 #[test]
 fn text_is_said_to_have_ended_before_its_tools_run() {
     let world = World::with(Dialect::OpenAiChat, |config| {
-        offer(config, Tool::new("work", "Works."))
+        offer(config, Tool::new("work", "Works."));
     })
     .tool("work", |_| Work::gives("ok"))
     .says([text("First."), call("c", "work", "{}")])

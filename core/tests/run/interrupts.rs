@@ -73,21 +73,16 @@ fn all_answers_go_with_the_next_request() {
 fn the_answers_go_again_with_a_retry_and_not_with_the_hop_after() {
     let mut world = asking(&["a"])
         .answers(Answer::Unreachable)
-        .answers(Answer::Says(vec![]))
+        .answers(Answer::Unreachable)
+        .says([call("c", "work", "{}")])
         .says([text("Thanks.")]);
-    // Opened, but nothing came: tried again as well.
-    world.provider[1] = Answer::Breaks(vec![Say::Cut]);
-    world.provider[1] = Answer::Unreachable;
-    world.provider[2] = Answer::Says(vec![call("c", "work", "{}")]);
-    let mut world = world.says([text("Thanks.")]);
     world
         .input(Input::Resume(vec![answer("a")]))
         .expect("all are answered");
     world.drive();
     assert_eq!(*world.outcome(), Outcome::Success);
-    let resumes: Vec<_> = world
-        .seen
-        .requests()
+    let requests = world.seen.requests();
+    let resumes: Vec<_> = requests
         .iter()
         .map(|request| request.get("resume").is_some())
         .collect();
@@ -158,7 +153,7 @@ fn two_answers_to_one_question_are_a_mistake() {
 #[test]
 fn calls_of_an_interrupted_hop_run_once_the_person_has_answered() {
     let mut world = World::with(Dialect::AgUi, |config| {
-        offer(config, Tool::new("work", "Works."))
+        offer(config, Tool::new("work", "Works."));
     })
     .tool("work", |_| Work::gives("ok"))
     .says([call("c", "work", "{}"), asks(&["a"])])

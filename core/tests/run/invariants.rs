@@ -38,7 +38,7 @@ fn three_calls(delays: [u64; 3]) -> World {
 impl World {
     fn chat_with_work() -> Self {
         Self::with(stepwell_core::dialect::Dialect::OpenAiChat, |config| {
-            offer(config, Tool::new("work", "Works."))
+            offer(config, Tool::new("work", "Works."));
         })
     }
 }

@@ -170,7 +170,7 @@ pub fn legal(messages: &[Message]) -> Result<(), String> {
             }
             _ if !asked.is_empty() => return Err(format!("no result for {asked:?}")),
             Message::Assistant(message) => {
-                asked.extend(message.tool_calls.iter().map(|call| call.id.as_str()))
+                asked.extend(message.tool_calls.iter().map(|call| call.id.as_str()));
             }
             _ => {}
         }

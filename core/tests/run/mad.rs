@@ -2,21 +2,18 @@
 //! given, and what it makes up it makes up whole. After every input the invariants are checked.
 
 use crate::interrupts::{answer, asks};
-use crate::look::legal;
-use crate::store::Store;
 use crate::wire::{Call, Say, a_call, body, call, text};
 use crate::world::{config, offer};
 use proptest::prelude::*;
-use serde_json::Value;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 use stepwell_core::conversation::Conversation;
 use stepwell_core::dialect::Dialect;
-use stepwell_core::event::{Event, Message};
+use stepwell_core::event::Message;
 use stepwell_core::run::{
-    Decision, Durability, Effect, EffectId, Input, Outcome, Output, Refusal, RunConfig, RunEvent,
-    RunIds, RunMachine, Start, StateKind, TimerKey, ToolLimitPolicy,
+    Block, Decision, Durability, Effect, EffectId, Input, Outcome, Output, Refusal, RunConfig,
+    RunIds, RunMachine, Start, StateKind, ToolLimitPolicy,
 };
 use stepwell_core::tool::{Tool, ToolFailure};
 use stepwell_core::{CallKey, Timestamp};
@@ -69,7 +66,7 @@ pub fn settings() -> impl Strategy<Value = Setting> {
         })
 }
 
-const ROUNDS: u32 = 2;
+pub const ROUNDS: u32 = 2;
 
 impl Setting {
     fn config(self) -> Arc<RunConfig> {
@@ -99,17 +96,16 @@ pub struct Mad {
     config: Arc<RunConfig>,
     now: u64,
     /// What the host was given and has not answered; of a stream, what is left of its body.
-    hands: BTreeMap<EffectId, Option<Vec<u8>>>,
+    pub hands: BTreeMap<EffectId, Option<Vec<u8>>>,
     /// Every effect there ever was.
     known: Vec<EffectId>,
-    store: Store,
+    /// The blocks that were ever to be written.
+    blocks: BTreeMap<u64, Block>,
     pub outputs: Vec<Output>,
-    resumes: u32,
+    pub resumes: u32,
     cancelled: bool,
-    over: Option<(Outcome, Vec<Message>)>,
-    tool_runs: Vec<CallKey>,
-    /// Whether the history can hold a call that the agent answers elsewhere.
-    foreign: bool,
+    pub over: Option<(Outcome, Vec<Message>)>,
+    pub tool_runs: Vec<CallKey>,
     pub checks: bool,
     pub restores: bool,
 }
@@ -127,13 +123,12 @@ impl Mad {
             now: 1_000,
             hands: BTreeMap::new(),
             known: Vec::new(),
-            store: Store::default(),
+            blocks: BTreeMap::new(),
             outputs: Vec::new(),
             resumes: 0,
             cancelled: false,
             over: None,
             tool_runs: Vec::new(),
-            foreign: false,
             checks: true,
             restores: false,
         }
@@ -177,13 +172,13 @@ impl Mad {
     fn answer(&mut self, effect: EffectId, detail: u16) -> Input<'static> {
         let message = "it did not work".to_owned();
         match effect {
-            EffectId::CreateRun { hop } if detail % 4 > 0 => Input::RunCreated {
+            EffectId::CreateRun { hop } if !detail.is_multiple_of(4) => Input::RunCreated {
                 effect,
                 run_id: format!("backend-{hop}").into(),
             },
             EffectId::CreateRun { .. } => Input::RunNotCreated { effect, message },
             EffectId::Approve(_) => {
-                let decision = if detail % 3 > 0 {
+                let decision = if !detail.is_multiple_of(3) {
                     Decision::Granted
                 } else {
                     Decision::Denied { reason: None }
@@ -191,14 +186,14 @@ impl Mad {
                 Input::Decided { effect, decision }
             }
             EffectId::Tool(_) => {
-                let result = if detail % 3 > 0 {
+                let result = if !detail.is_multiple_of(3) {
                     Ok("a result".into())
                 } else {
                     Err(ToolFailure::error(message))
                 };
                 Input::ToolFinished { effect, result }
             }
-            EffectId::Persist { .. } if detail % 4 > 0 => Input::Persisted { effect },
+            EffectId::Persist { .. } if !detail.is_multiple_of(4) => Input::Persisted { effect },
             EffectId::Persist { .. } => Input::PersistFailed { effect, message },
             EffectId::Open { hop, .. } => self.network(effect, hop, detail),
             other => panic!("unknown: {other}"),
@@ -234,7 +229,7 @@ impl Mad {
                     }
                 }
             },
-            Some(rest) if rest.is_empty() || detail % 32 == 0 => {
+            Some(rest) if rest.is_empty() || detail.is_multiple_of(32) => {
                 if detail % 8 == 1 {
                     Input::Lost { effect, message }
                 } else {
@@ -339,20 +334,16 @@ impl Mad {
                 self.hands.remove(&id);
                 return;
             }
-            Effect::Persist {
-                turn,
-                status,
-                blocks,
-                snapshot,
-            } => {
-                // What came of it is decided when it is answered; the store checks the numbers here.
-                let _ = self
-                    .store
-                    .write(turn, *status, Vec::new(), snapshot.clone());
-                for pair in blocks.windows(2) {
-                    assert_eq!(pair[0].sequence + 1, pair[1].sequence);
+            Effect::Persist { blocks, .. } => {
+                for block in blocks {
+                    // I6: no gap, and no number for two contents.
+                    assert!(block.sequence <= self.blocks.len() as u64);
+                    let known = self
+                        .blocks
+                        .entry(block.sequence)
+                        .or_insert_with(|| block.clone());
+                    assert_eq!(known, block);
                 }
-                self.store = Store::default();
             }
             Effect::RunTool { invocation } => {
                 assert!(!self.cancelled, "I12: no tool after a cancel");
@@ -364,68 +355,6 @@ impl Mad {
         let is_new = self.hands.insert(id, None).is_none();
         assert!(is_new, "{id} is given out while the host has it");
         self.known.push(id);
-    }
-
-    fn check(&mut self) {
-        let state = self.machine.state();
-        let snapshot: Value = serde_json::from_str(&self.machine.snapshot()).expect("JSON");
-        let core = &snapshot["run"]["core"];
-        let pending: Vec<(EffectId, Value)> =
-            serde_json::from_value(core["pending"].clone()).expect("pairs");
-        let timers: Vec<(TimerKey, u64)> =
-            serde_json::from_value(core["timers"].clone()).expect("pairs");
-        // What the machine thinks that the host has, the host has.
-        for (id, stage) in &pending {
-            let is_out = stage == "given" || stage == "live";
-            assert!(
-                !is_out || self.hands.contains_key(id),
-                "{id} is lost: {stage}"
-            );
-            assert!(
-                stage != "queued",
-                "{id} waits, though all outputs were taken"
-            );
-        }
-        // I1: every timer has its reason.
-        let has = |wanted: &dyn Fn(&EffectId) -> bool| pending.iter().any(|(id, _)| wanted(id));
-        for (timer, _) in &timers {
-            let reason = match timer {
-                TimerKey::Silence => has(&|id| matches!(id, EffectId::Open { .. })),
-                TimerKey::Retry => state == StateKind::Waiting,
-                TimerKey::Tool(call) => has(&|id| *id == EffectId::Tool(*call)),
-                TimerKey::Turn => !matches!(
-                    state,
-                    StateKind::Idle | StateKind::Completed | StateKind::Interrupted
-                ),
-            };
-            assert!(reason, "{timer:?} has no reason in {state}");
-        }
-        assert!(
-            state != StateKind::Waiting
-                || timers.iter().any(|(timer, _)| *timer == TimerKey::Retry)
-        );
-        // I1: nobody waits for nothing.
-        let waits = matches!(
-            state,
-            StateKind::Idle | StateKind::Interrupted | StateKind::Completed
-        ) || !self.hands.is_empty()
-            || timers.iter().any(|(timer, _)| *timer != TimerKey::Turn);
-        assert!(waits, "stuck in {state}: {snapshot}");
-        // I9.
-        assert!(self.machine.hop() <= ROUNDS + 1 + self.resumes);
-        // I2.
-        if let Some(outcome) = self.machine.outcome() {
-            let messages = self.machine.conversation().messages();
-            match &self.over {
-                None => self.over = Some((outcome.clone(), messages.to_vec())),
-                Some((before, history)) => {
-                    assert_eq!(before, outcome, "I2: the end is the end");
-                    assert_eq!(history, messages, "I2: nothing is added after the end");
-                }
-            }
-        } else {
-            assert!(self.over.is_none(), "I2: the run came back to life");
-        }
     }
 
     /// Answers all that is asked, as a good host would, until the run is quiet.
@@ -450,43 +379,6 @@ impl Mad {
             }
             assert!(round < 1_999, "not quiet in {}", self.machine.state());
         }
-    }
-
-    /// What holds of a run that is over.
-    pub fn check_end(&self) {
-        if self.machine.state() == StateKind::Idle {
-            return;
-        }
-        assert!(
-            self.machine.outcome().is_some(),
-            "quiet in {}",
-            self.machine.state()
-        );
-        let ends = self
-            .outputs
-            .iter()
-            .filter(|output| matches!(output, Output::Event(RunEvent::Completed(_))));
-        assert_eq!(ends.count(), 1);
-        // I7.
-        let once: BTreeSet<_> = self.tool_runs.iter().collect();
-        assert_eq!(once.len(), self.tool_runs.len(), "I7: a tool ran twice");
-        // I8.
-        if !self.foreign {
-            let messages = self.machine.conversation().messages();
-            legal(messages).unwrap_or_else(|fault| panic!("{fault}: {messages:#?}"));
-        }
-        // Deltas are whole.
-        let streamed: String = self
-            .outputs
-            .iter()
-            .filter_map(|output| match output {
-                Output::Event(RunEvent::AgUi(Event::TextMessageContent(content))) => {
-                    Some(content.delta.as_str())
-                }
-                _ => None,
-            })
-            .collect();
-        assert_eq!(streamed, self.machine.conversation().text());
     }
 }
 

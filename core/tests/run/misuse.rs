@@ -33,7 +33,7 @@ fn mistake(world: &mut World, input: Input<'_>) -> Misuse {
 fn worlds() -> Vec<(StateKind, World)> {
     let stalled = |answer| {
         World::with(Dialect::OpenAiChat, |config| {
-            offer(config, Tool::new("work", "Works."))
+            offer(config, Tool::new("work", "Works."));
         })
         .tool("work", |_| Work::never())
         .answers(answer)

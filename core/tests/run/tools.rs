@@ -38,7 +38,7 @@ fn a_tool_that_fails_tells_the_model_and_the_turn_goes_on() {
 #[test]
 fn all_tools_fail_and_the_turn_still_goes_on() {
     let world = World::with(Dialect::OpenAiChat, |config| {
-        offer(config, Tool::new("work", "Works."))
+        offer(config, Tool::new("work", "Works."));
     })
     .tool("work", |_| Work::fails("no"))
     .says([Say::Calls(vec![
@@ -97,7 +97,7 @@ fn arguments_that_break_the_schema_are_answered_and_not_run() {
 #[test]
 fn one_bad_call_does_not_keep_a_good_one_from_running() {
     let world = World::with(Dialect::OpenAiChat, |config| {
-        offer(config, Tool::new("work", "Works."))
+        offer(config, Tool::new("work", "Works."));
     })
     .tool("work", |_| Work::gives("worked"))
     .says([Say::Calls(vec![
@@ -149,7 +149,7 @@ fn a_call_without_any_argument_fragment_is_run_with_an_empty_object() {
 fn a_call_that_never_ends_does_not_run_and_does_not_hang() {
     // The protocol says that nothing may be open at the end of a run.
     let world = World::with(Dialect::AgUi, |config| {
-        offer(config, Tool::new("work", "Works."))
+        offer(config, Tool::new("work", "Works."));
     })
     .says([Say::OpenCall(a_call("c", "work", "{\"a\":"))])
     .turn();
@@ -164,7 +164,7 @@ fn a_call_that_never_ends_does_not_run_and_does_not_hang() {
 #[test]
 fn a_call_that_the_backend_answers_itself_is_not_run() {
     let world = World::with(Dialect::AgUi, |config| {
-        offer(config, Tool::new("work", "Works."))
+        offer(config, Tool::new("work", "Works."));
     })
     .says([
         call("c", "work", "{}"),
@@ -190,7 +190,7 @@ fn a_call_that_a_messages_snapshot_answers_is_not_run() {
         {"id": "r", "role": "tool", "toolCallId": "c", "content": "done over here"},
     ]});
     let world = World::with(Dialect::AgUi, |config| {
-        offer(config, Tool::new("work", "Works."))
+        offer(config, Tool::new("work", "Works."));
     })
     .says([call("c", "work", "{}"), Say::Event(snapshot)])
     .turn();
@@ -202,7 +202,7 @@ fn a_call_that_a_messages_snapshot_answers_is_not_run() {
 #[test]
 fn only_the_calls_that_the_agent_leaves_to_the_client_are_run() {
     let world = World::with(Dialect::AgUi, |config| {
-        offer(config, Tool::new("work", "Works."))
+        offer(config, Tool::new("work", "Works."));
     })
     .tool("work", |_| Work::gives("ok"))
     .says([
@@ -220,7 +220,7 @@ fn only_the_calls_that_the_agent_leaves_to_the_client_are_run() {
 fn arguments_for_an_unknown_call_warn_or_break_but_never_reach_another_call() {
     let stray = json!({"type": "TOOL_CALL_ARGS", "toolCallId": "nobody", "delta": "{}"});
     let world = World::with(Dialect::AgUi, |config| {
-        offer(config, Tool::new("work", "Works."))
+        offer(config, Tool::new("work", "Works."));
     })
     .says([call("c", "work", r#"{"a":1}"#), Say::Event(stray)])
     .turn();
@@ -271,7 +271,7 @@ fn results_are_in_the_order_of_the_calls_for_every_order_of_finishing() {
         .map(|order| {
             let order = *order;
             World::with(Dialect::OpenAiChat, |config| {
-                offer(config, Tool::new("work", "Works."))
+                offer(config, Tool::new("work", "Works."));
             })
             .tool("work", move |invocation| {
                 let index = invocation.call.index as usize;

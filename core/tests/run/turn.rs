@@ -152,7 +152,7 @@ fn usage_is_summed_over_the_hops() {
 fn text_and_calls_of_one_hop_are_both_kept() {
     for dialect in BOTH {
         let world = World::with(dialect, |config| {
-            offer(config, Tool::new("clock", "The time."))
+            offer(config, Tool::new("clock", "The time."));
         })
         .tool("clock", |_| Work::gives("noon"))
         .says([text("Let me see. "), call("c", "clock", "{}")])
@@ -183,7 +183,7 @@ fn reasoning_is_kept_apart_from_the_text() {
 fn instructions_are_sent_first_and_are_not_part_of_the_history() {
     for dialect in BOTH {
         let world = World::with(dialect, |config| {
-            config.instructions = Some("Be brief.".into())
+            config.instructions = Some("Be brief.".into());
         })
         .says([text("Yes.")])
         .turn();
@@ -202,7 +202,7 @@ fn instructions_are_sent_first_and_are_not_part_of_the_history() {
 #[test]
 fn a_message_that_is_known_already_is_not_added_twice_and_said_so() {
     use stepwell_core::conversation::Conversation;
-    use stepwell_core::run::{RunMachine, Start};
+    use stepwell_core::run::RunMachine;
     let mut world = World::chat().says([text("Yes.")]);
     let history = Conversation::new(vec![Message::user("user-1", "Before")]);
     world.machine = RunMachine::new(world.config.clone(), "thread".into(), history);
@@ -210,5 +210,4 @@ fn a_message_that_is_known_already_is_not_added_twice_and_said_so() {
     world.drive();
     assert_eq!(world.messages().len(), 2);
     assert!(world.seen.warnings()[0].contains("`user-1`"));
-    let _ = Start::new("run", Message::user("u", "x"));
 }

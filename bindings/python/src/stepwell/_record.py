@@ -1,0 +1,76 @@
+"""The base of all that the library gives: immutable, with a short repr, and made from the library's own records."""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+import json
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+
+if TYPE_CHECKING:
+    from typing_extensions import dataclass_transform
+else:
+
+    def dataclass_transform(**_):
+        """Python 3.11's; type checkers alone need it."""
+        return lambda function: function
+
+
+Json = Any
+"""Any JSON value."""
+
+T = TypeVar("T")
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Record:
+    """Values are compared by their fields, and printed without those that are ``None``."""
+
+    _hidden: ClassVar[frozenset[str]] = frozenset()
+    """Fields that are not printed: they may hold a key."""
+
+    def __repr__(self) -> str:
+        fields = []
+        for field in dataclasses.fields(self):
+            value = getattr(self, field.name)
+            if value is not None:
+                fields.append(f"{field.name}={'…' if field.name in self._hidden else repr(value)}")
+        return f"{type(self).__name__}({', '.join(fields)})"
+
+
+
+@dataclass_transform(frozen_default=True)
+def record(cls: type[T]) -> type[T]:
+    """Makes a class a record."""
+    return dataclasses.dataclass(frozen=True, slots=True, repr=False)(cls)
+
+
+_RECORDS: dict[type, tuple[type, tuple[str, ...]]] = {}
+_ENUMS: dict[type, type[enum.Enum]] = {}
+
+
+def lifts(generated: type, ours: Any) -> None:
+    """Says that ``ours`` stands for a class of the library with the same fields."""
+    if issubclass(ours, enum.Enum):
+        _ENUMS[generated] = ours
+    else:
+        _RECORDS[generated] = (ours, tuple(field.name for field in dataclasses.fields(ours)))
+
+
+def lift(value: Any) -> Any:
+    """Our form of a value of the library. A field ``x_json`` there is the parsed field ``x`` here."""
+    kind = type(value)
+    if kind in _RECORDS:
+        ours, fields = _RECORDS[kind]
+        given = vars(value)
+        return ours(*[lift(given[name]) if name in given else parsed(given[f"{name}_json"]) for name in fields])
+    if kind in _ENUMS:
+        return _ENUMS[kind][value.name]
+    if kind is list:
+        return [lift(item) for item in value]
+    return value
+
+
+def parsed(text: str | None) -> Json:
+    """A JSON text's value; ``None`` for none."""
+    return None if text is None else json.loads(text)

@@ -1,0 +1,265 @@
+"""The door with the network inside."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import json
+import logging
+from collections import deque
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Generator, Mapping, Sequence
+from types import TracebackType
+from typing import Any
+
+from . import _ffi
+from ._record import Json, lift
+from .config import GenerationSettings, Limits, RetryPolicy, RunConfig, Timeouts
+from .effects import ToolInvocation
+from .errors import ToolError, translated, translates
+from .events import Completed, Event, ToolFailureKind, lift_event
+from .outcomes import Finished, Outcome
+from .tools import Tool, as_tool
+
+logger = logging.getLogger("stepwell")
+
+Approver = Callable[[ToolInvocation], "bool | str | Awaitable[bool | str]"]
+"""Asks the person whether a tool may run: ``True``, ``False``, or a reason why not, for the model to read."""
+
+
+class Agent:
+    """A conversation with a model and the app's tools::
+
+        agent = Agent(provider="openai", model="gpt-4o-mini", key=key, tools=[get_weather])
+        async for event in agent.send("What is the weather in Bergen?"):
+            ...
+
+    The network runs on threads of Stepwell's own. Tools and the approver run on the event loop that ``send`` was called
+    on (plain functions in a thread), several side by side where the model asks for several.
+    """
+
+    def __init__(
+        self,
+        *,
+        provider: str,
+        model: str = "",
+        api: str | None = None,
+        base_url: str | None = None,
+        key: str | None = None,
+        headers: Mapping[str, str] | None = None,
+        instructions: str | None = None,
+        tools: Sequence[Tool[..., Any] | Callable[..., Any]] = (),
+        approver: Approver | None = None,
+        thread_id: str | None = None,
+        history: Sequence[Mapping[str, Json]] = (),
+        settings: GenerationSettings | None = None,
+        limits: Limits | None = None,
+        retry: RetryPolicy | None = None,
+        timeouts: Timeouts | None = None,
+    ) -> None:
+        self.tools: tuple[Tool[..., Any], ...] = tuple(as_tool(tool) for tool in tools)
+        """The tools on offer."""
+        config = RunConfig(
+            provider=provider,
+            model=model,
+            api=api,
+            base_url=base_url,
+            key=key,
+            headers=headers or {},
+            instructions=instructions,
+            tools=self.tools,
+            settings=settings or GenerationSettings(),
+            limits=limits or Limits(),
+            retry=retry or RetryPolicy(),
+            timeouts=timeouts or Timeouts(),
+        )
+        self._runner = _Runner(self.tools, approver)
+        self._agent = translates(_ffi.Agent.with_task_runner)(
+            config.lower(), self._runner, thread_id, json.dumps(list(history))
+        )
+
+    def __repr__(self) -> str:
+        return f"Agent(thread_id={self.thread_id!r}, tools={[tool.name for tool in self.tools]!r})"
+
+    def send(self, text: str) -> Turn:
+        """Says something to the model. A turn that is still under way is cancelled first: the person has moved on.
+
+        To be called where an event loop runs.
+        """
+        self._runner.loop = asyncio.get_running_loop()
+        return Turn(translates(self._agent.start_turn)(text))
+
+    async def send_to_listener(self, text: str, listener: Callable[[Event], object]) -> Finished:
+        """Says something to the model, calls the listener with each event, and waits for the end.
+
+        A listener that raises is logged and otherwise passed over: the turn goes on.
+        """
+        turn = self.send(text)
+        async for event in turn:
+            try:
+                listener(event)
+            except Exception:
+                logger.exception("the listener failed at %r", event)
+        return await turn.finish()
+
+    def cancel(self) -> None:
+        """Cancels the turn under way, if there is one."""
+        self._agent.cancel()
+
+    @property
+    def thread_id(self) -> str:
+        """The conversation's id."""
+        return self._agent.thread_id()
+
+    @property
+    def messages(self) -> list[dict[str, Json]]:
+        """The conversation as it was after the last turn: AG-UI messages, oldest first."""
+        messages: list[dict[str, Json]] = json.loads(self._agent.messages_json())
+        return messages
+
+    @property
+    def text(self) -> str:
+        """All that the model said since the person's last message."""
+        return self._agent.text()
+
+
+class Turn(AsyncIterator[Event]):
+    """A turn under way: iterate over it for its events, or await it for its end.
+
+    It is cancelled by ``cancel``, by cancelling the task that waits for it, and by letting go of it: leaving the loop
+    is enough. ``async with agent.send(…) as turn`` makes that certain in every Python.
+    """
+
+    def __init__(self, turn: _ffi.Turn) -> None:
+        self._turn = turn
+        self._ready: deque[Event] = deque()
+        self._over = False
+        self._finished: Finished | None = None
+        self.outcome: Outcome | None = None
+        """How it ended, once that event has come."""
+
+    def __repr__(self) -> str:
+        return f"Turn(outcome={self.outcome!r})"
+
+    def __aiter__(self) -> Turn:
+        return self
+
+    async def __anext__(self) -> Event:
+        if not self._ready:
+            if self._over:
+                raise StopAsyncIteration
+            events = await self._or_cancel(self._turn.next_batch())
+            if not events:
+                self._over = True
+                raise StopAsyncIteration
+            self._ready.extend(map(lift_event, events))
+        event = self._ready.popleft()
+        if isinstance(event, Completed):
+            self.outcome = event.outcome
+        return event
+
+    async def finish(self) -> Finished:
+        """Waits for the end, whatever is left of the events."""
+        if self._finished is None:
+            try:
+                self._finished = lift(await self._or_cancel(self._turn.finish()))
+            except _ffi.StepwellError as error:
+                raise translated(error) from None
+            assert self._finished is not None
+            self.outcome = self._finished.outcome
+            self._over = True
+        return self._finished
+
+    def __await__(self) -> Generator[Any, None, Finished]:
+        return self.finish().__await__()
+
+    def cancel(self) -> None:
+        """Stops the turn: its tools are stopped, its connection is closed. The events up to its end still come."""
+        self._turn.cancel()
+
+    async def __aenter__(self) -> Turn:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.cancel()
+
+    async def _or_cancel(self, waiting: Coroutine[Any, Any, Any]) -> Any:
+        try:
+            return await waiting
+        except asyncio.CancelledError:
+            self.cancel()
+            raise
+
+
+class _Runner(_ffi.TaskRunner):
+    """Carries out tool calls and approvals on the app's event loop. Its public methods are called on other threads."""
+
+    def __init__(self, tools: Sequence[Tool[..., Any]], approver: Approver | None) -> None:
+        self.loop: asyncio.AbstractEventLoop | None = None
+        self._tools = {tool.name: tool for tool in tools}
+        self._approver = approver
+        self._running: dict[int, asyncio.Task[None]] = {}
+
+    def run_tool(self, task: _ffi.ToolTask) -> None:
+        self._on_loop(self._begin, task.id(), self._run_tool, task)
+
+    def ask_approval(self, task: _ffi.ApprovalTask) -> None:
+        self._on_loop(self._begin, task.id(), self._ask_approval, task)
+
+    def cancel(self, task: int) -> None:
+        try:
+            self._on_loop(self._stop, task)
+        except _ffi.CallbackError:
+            # With the loop, its tasks are gone too.
+            pass
+
+    def _on_loop(self, callback: Callable[..., None], *arguments: Any) -> None:
+        try:
+            if self.loop is None:
+                raise RuntimeError("no event loop is known")
+            self.loop.call_soon_threadsafe(callback, *arguments)
+        except RuntimeError as error:
+            failed: Any = getattr(_ffi.CallbackError, "Failed")
+            raise failed(f"the app's event loop takes no more work: {error}") from None
+
+    def _begin(self, task: int, work: Callable[[Any], Coroutine[Any, Any, None]], given: object) -> None:
+        running = asyncio.get_running_loop().create_task(work(given), name=f"stepwell-{task}")
+        self._running[task] = running
+        running.add_done_callback(lambda _: self._running.pop(task, None))
+
+    def _stop(self, task: int) -> None:
+        if running := self._running.get(task):
+            running.cancel()
+
+    async def _run_tool(self, task: _ffi.ToolTask) -> None:
+        invocation: ToolInvocation = lift(task.invocation())
+        try:
+            task.finish(await self._tools[invocation.name].run(invocation.arguments))
+        except ToolError as error:
+            task.fail(_ffi.ToolFailureKind.ERROR, str(error))
+        except asyncio.CancelledError:
+            task.fail(_ffi.ToolFailureKind.CANCELLED, "the tool was cancelled")
+            raise
+        except Exception as error:
+            logger.warning("the tool %r failed", invocation.name, exc_info=True)
+            task.fail(_ffi.ToolFailureKind[ToolFailureKind.PANICKED.name], f"{type(error).__name__}: {error}")
+
+    async def _ask_approval(self, task: _ffi.ApprovalTask) -> None:
+        denied: Any = _ffi.Decision.DENIED
+        if self._approver is None:
+            task.decide(denied("this app has no way to ask the person"))
+            return
+        try:
+            answer = self._approver(lift(task.invocation()))
+            if inspect.isawaitable(answer):
+                answer = await answer
+        except asyncio.CancelledError:
+            task.decide(denied("the question was cancelled"))
+            raise
+        except Exception:
+            logger.warning("the person could not be asked", exc_info=True)
+            task.decide(denied("the person could not be asked"))
+            return
+        granted: Any = _ffi.Decision.GRANTED()
+        task.decide(granted if answer is True else denied(answer or None))

@@ -1,0 +1,169 @@
+"""What a run machine asks the app to do."""
+
+from __future__ import annotations
+
+import enum
+from typing import Any, ClassVar
+
+from . import _ffi
+from ._record import Json, Record, lift, lifts, record
+from .events import CallKey, Event, lift_event
+
+
+@record
+class Effect(Record):
+    """Something to do. It stays pending under its id until it is answered."""
+
+    id: str
+
+
+@record
+class HttpRequest(Record):
+    """An HTTP request to send."""
+
+    _hidden: ClassVar[frozenset[str]] = frozenset({"headers", "body"})
+
+    method: str
+    url: str
+    headers: list[tuple[str, str]]
+    """Names are in lower case. One of them may hold the API key: do not log them."""
+    body: bytes
+    """JSON."""
+
+
+@record
+class ToolInvocation(Record):
+    """A call that is to be run, checked against its tool's schema."""
+
+    call: CallKey
+    """Its place in the run."""
+    tool_call_id: str
+    """The provider's id for it."""
+    name: str
+    """The tool."""
+    arguments: dict[str, Json]
+    """The arguments, parsed."""
+    raw_arguments: str
+    """The arguments just as the model wrote them."""
+
+
+@record
+class CreateRun(Effect):
+    """Create a run at the backend; answer with ``run_created`` or ``run_not_created``."""
+
+    thread_id: str
+    parent_run_id: str
+
+
+@record
+class OpenStream(Effect):
+    """Send the request; answer with ``opened`` and then the body and its end, or ``refused`` or ``connection_failed``."""
+
+    request: HttpRequest
+
+
+@record
+class CloseStream(Effect):
+    """Close the stream of this id, if it is open. Needs no answer."""
+
+
+@record
+class AskApproval(Effect):
+    """Ask the person; answer with ``approve`` or ``deny``."""
+
+    invocation: ToolInvocation
+
+
+@record
+class RunTool(Effect):
+    """Run the tool; answer with ``tool_finished`` or ``tool_failed``."""
+
+    invocation: ToolInvocation
+
+
+@record
+class CancelTool(Effect):
+    """Stop the tool, or stop asking, under this id. Needs no answer."""
+
+
+class TurnStatus(str, enum.Enum):
+    """Where a stored turn stands."""
+
+    STREAMING = "streaming"
+    COMPLETE = "complete"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+
+
+@record
+class Block(Record):
+    """One finished piece of a turn."""
+
+    sequence: int
+    """Its number in the turn: 0, 1, 2 … without a gap, and none is ever used for two contents."""
+    hop: int
+    content: dict[str, Json]
+    """What it holds; its ``type`` is ``text``, ``reasoning``, ``tool_use``, ``approval`` or ``tool_result``."""
+
+
+@record
+class Persist(Effect):
+    """Store the blocks and the snapshot in one transaction; answer with ``persisted`` or ``persist_failed``."""
+
+    turn: str
+    status: TurnStatus
+    blocks: list[Block]
+    snapshot: str
+
+
+@record
+class UnknownEffect(Effect):
+    """Something that this version does not know."""
+
+
+@record
+class Outputs(Record):
+    """All that came of one input."""
+
+    events: list[Event]
+    """What to show, in order."""
+    effects: list[Effect]
+    """What to do, in order."""
+    wake_at_ms: int | None
+    """When to call ``timeout``, in milliseconds since the epoch, if nothing happens before."""
+
+
+for _generated, _ours in (
+    (_ffi.Effect.CREATE_RUN, CreateRun),
+    (_ffi.Effect.CLOSE_STREAM, CloseStream),
+    (_ffi.Effect.OPEN_STREAM, OpenStream),
+    (_ffi.Effect.ASK_APPROVAL, AskApproval),
+    (_ffi.Effect.RUN_TOOL, RunTool),
+    (_ffi.Effect.CANCEL_TOOL, CancelTool),
+    (_ffi.Effect.PERSIST, Persist),
+    (_ffi.Effect.UNKNOWN, UnknownEffect),
+    (_ffi.HttpRequest, HttpRequest),
+    (_ffi.ToolInvocation, ToolInvocation),
+    (_ffi.Block, Block),
+    (_ffi.TurnStatus, TurnStatus),
+):
+    lifts(_generated, _ours)
+
+
+def lift_effect(effect: Any) -> Effect:
+    """Our form of an effect."""
+    if isinstance(effect, _ffi.Effect.OPEN_STREAM):
+        request = effect.request
+        headers = [(header.name, header.value) for header in request.headers]
+        return OpenStream(effect.id, HttpRequest(request.method, request.url, headers, request.body))
+    lifted: Effect = lift(effect)
+    return lifted
+
+
+def lift_outputs(outputs: _ffi.Outputs) -> Outputs:
+    """Our form of a batch."""
+    return Outputs(
+        [lift_event(event) for event in outputs.events],
+        [lift_effect(effect) for effect in outputs.effects],
+        outputs.wake_at_ms,
+    )

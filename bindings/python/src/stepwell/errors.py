@@ -1,0 +1,82 @@
+"""What Stepwell raises. What goes wrong within a turn is no exception: it is the turn's outcome."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, ParamSpec, TypeVar
+
+from . import _ffi
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+class StepwellError(Exception):
+    """A call that cannot be done."""
+
+    def __init__(self, reason: str, advice: str) -> None:
+        super().__init__(f"{reason}; {advice}")
+        self.reason = reason
+        """What went wrong."""
+        self.advice = advice
+        """What to do about it."""
+
+
+class ConfigurationError(StepwellError):
+    """The configuration does not work: an unknown provider, a key that is missing, a tool that cannot be registered."""
+
+
+class InvalidArgumentError(StepwellError):
+    """An argument is not what it should be."""
+
+
+class MisuseError(StepwellError):
+    """The call does not fit where the run stands: the app's own mistake. The run is as it was."""
+
+
+class SnapshotError(StepwellError):
+    """The snapshot cannot be read."""
+
+
+class BrokenError(StepwellError):
+    """A call broke off inside Stepwell, so the run cannot be trusted any more."""
+
+
+class UnavailableError(StepwellError):
+    """The system does not give what the agent needs: threads, or an HTTP client."""
+
+
+class ToolError(Exception):
+    """To be raised by a tool that cannot do its work: the model is shown just the message, and can go on.
+
+    Any other exception is shown to the model too, with its type.
+    """
+
+
+_CLASSES: dict[str, type[StepwellError]] = {
+    "Configuration": ConfigurationError,
+    "InvalidArgument": InvalidArgumentError,
+    "Misuse": MisuseError,
+    "Snapshot": SnapshotError,
+    "Broken": BrokenError,
+    "Unavailable": UnavailableError,
+}
+
+
+def translated(error: Any) -> StepwellError:
+    """The exception for an error of the library."""
+    return _CLASSES.get(type(error).__name__, StepwellError)(error.reason, error.advice)
+
+
+def translates(function: Callable[P, T]) -> Callable[P, T]:
+    """Makes a function raise this module's exceptions for the library's."""
+
+    @wraps(function)
+    def translating(*args: P.args, **kwargs: P.kwargs) -> T:
+        try:
+            return function(*args, **kwargs)
+        except _ffi.StepwellError as error:
+            raise translated(error) from None
+
+    return translating

@@ -1,0 +1,295 @@
+"""The sans-IO door: the app owns the network, the tools, the clock and the store."""
+
+from __future__ import annotations
+
+import json
+import time
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+from enum import Enum
+from typing import Any
+
+from . import _ffi
+from ._record import Json, lift, lifts
+from .config import RunConfig
+from .effects import Outputs, lift_outputs
+from .errors import translated, translates
+from .events import Interrupt, ToolFailureKind
+from .outcomes import Outcome, TokenUsage
+
+
+class StateKind(str, Enum):
+    """The states of a run."""
+
+    IDLE = "idle"
+    """Nothing was asked yet."""
+    OPENING = "opening"
+    """A request is on its way."""
+    STREAMING = "streaming"
+    """The answer is coming."""
+    EXECUTING_TOOLS = "executing_tools"
+    """Tools are running, or wait for the person to allow them."""
+    WAITING = "waiting"
+    """A request failed and is soon tried again."""
+    INTERRUPTED = "interrupted"
+    """The agent asks the person."""
+    COMPLETED = "completed"
+    """The turn is over."""
+    BROKEN = "broken"
+    """A call broke off inside Stepwell: restore the last snapshot."""
+
+
+lifts(_ffi.StateKind, StateKind)
+
+
+class RunMachine:
+    """A turn without any IO.
+
+    Each input is one call, and each call gives back all that came of it: ``events`` to show and ``effects`` to carry
+    out and answer by their ids. ``now_ms`` is the time in milliseconds since the epoch; the system's clock if left out.
+    Call ``timeout`` when ``wake_at_ms`` of the latest outputs has come.
+
+    The host's loop: ``start``; for an ``OpenStream`` send the request and call ``opened``, then ``receive`` for every
+    piece of the body, then ``ended`` (or ``refused``, ``connection_failed``, ``lost``); for a ``RunTool`` run the tool
+    and call ``tool_finished`` or ``tool_failed``; until ``outcome`` is there.
+    """
+
+    def __init__(
+        self,
+        config: RunConfig,
+        *,
+        thread_id: str | None = None,
+        history: Sequence[Mapping[str, Json]] = (),
+        state: Json = None,
+    ) -> None:
+        self._machine = _new(
+            config.lower(),
+            thread_id or str(uuid.uuid4()),
+            json.dumps(list(history)),
+            json.dumps({} if state is None else state),
+        )
+
+    @classmethod
+    def restore(cls, snapshot: str, config: RunConfig) -> RunMachine:
+        """A stored run in the same process, which was suspended and goes on: what it gave out still counts.
+
+        Take ``poll_outputs`` first.
+        """
+        return cls._of(_restore(snapshot, config.lower()))
+
+    @classmethod
+    def revive(cls, snapshot: str, config: RunConfig, *, now_ms: int | None = None) -> RunMachine:
+        """A stored run whose process died: what had not begun is given out again, an open stream is lost.
+
+        Take ``poll_outputs`` first.
+        """
+        return cls._of(_revive(snapshot, config.lower(), _now(now_ms)))
+
+    @classmethod
+    def _of(cls, machine: _ffi.RunMachine) -> RunMachine:
+        made = cls.__new__(cls)
+        made._machine = machine
+        return made
+
+    def __repr__(self) -> str:
+        return f"RunMachine(thread_id={self.thread_id!r}, state={self.state.value!r}, hop={self.hop})"
+
+    def start(
+        self,
+        text: str | None = None,
+        *,
+        run_id: str | None = None,
+        message: Mapping[str, Json] | None = None,
+        resume: Mapping[str, Json] | None = None,
+        now_ms: int | None = None,
+    ) -> Outputs:
+        """Starts the turn with what the person says: text, or an AG-UI message.
+
+        With neither it goes on from a history that ends with something the model is to answer. ``resume`` answers the
+        interrupts that an earlier turn ended with, by their ids; ``None`` waves one away.
+        """
+        start = _ffi.Start(
+            run_id=run_id or str(uuid.uuid4()),
+            text=text,
+            message_json=None if message is None else json.dumps(message),
+            resume=_entries(resume or {}),
+        )
+        return _call(self._machine.start, start, _now(now_ms))
+
+    def run_created(self, effect: str, run_id: str, *, now_ms: int | None = None) -> Outputs:
+        """The backend created a run."""
+        return _call(self._machine.run_created, effect, run_id, _now(now_ms))
+
+    def run_not_created(self, effect: str, message: str, *, now_ms: int | None = None) -> Outputs:
+        """The backend did not create a run."""
+        return _call(self._machine.run_not_created, effect, message, _now(now_ms))
+
+    def opened(self, effect: str, content_type: str | None = None, *, now_ms: int | None = None) -> Outputs:
+        """The provider answered with a 2xx status: the body follows."""
+        return _call(self._machine.opened, effect, content_type, _now(now_ms))
+
+    def refused(
+        self,
+        effect: str,
+        status: int,
+        body: bytes = b"",
+        *,
+        retry_after: float | None = None,
+        now_ms: int | None = None,
+    ) -> Outputs:
+        """The provider answered with any other status. ``retry_after`` is in seconds."""
+        wait = None if retry_after is None else round(retry_after * 1000)
+        return _call(self._machine.refused, effect, status, body, _now(now_ms), wait)
+
+    def connection_failed(self, effect: str, message: str, *, now_ms: int | None = None) -> Outputs:
+        """No answer came at all."""
+        return _call(self._machine.connection_failed, effect, message, _now(now_ms))
+
+    def receive(self, effect: str, data: bytes, *, now_ms: int | None = None) -> Outputs:
+        """Bytes of the body, as many as the transport gave, cut anywhere."""
+        return _call(self._machine.receive, effect, data, _now(now_ms))
+
+    def ended(self, effect: str, *, now_ms: int | None = None) -> Outputs:
+        """The body ended as it should."""
+        return _call(self._machine.ended, effect, _now(now_ms))
+
+    def lost(self, effect: str, message: str, *, now_ms: int | None = None) -> Outputs:
+        """The connection broke within the body."""
+        return _call(self._machine.lost, effect, message, _now(now_ms))
+
+    def tool_finished(self, effect: str, content: str, *, now_ms: int | None = None) -> Outputs:
+        """A tool gave a result; ``Tool.run`` gives it as the text that is wanted here."""
+        return _call(self._machine.tool_finished, effect, content, _now(now_ms))
+
+    def tool_failed(
+        self,
+        effect: str,
+        message: str,
+        *,
+        kind: ToolFailureKind = ToolFailureKind.ERROR,
+        now_ms: int | None = None,
+    ) -> Outputs:
+        """A tool failed; the model is shown the message."""
+        return _call(self._machine.tool_failed, effect, message, _now(now_ms), _ffi.ToolFailureKind[kind.name])
+
+    def approve(self, effect: str, *, now_ms: int | None = None) -> Outputs:
+        """The person allows the call."""
+        return _call(self._machine.approve, effect, _now(now_ms))
+
+    def deny(self, effect: str, reason: str | None = None, *, now_ms: int | None = None) -> Outputs:
+        """The person does not allow the call. The reason is for the model to read."""
+        return _call(self._machine.deny, effect, reason, _now(now_ms))
+
+    def persisted(self, effect: str, *, now_ms: int | None = None) -> Outputs:
+        """Blocks are stored."""
+        return _call(self._machine.persisted, effect, _now(now_ms))
+
+    def persist_failed(self, effect: str, message: str, *, now_ms: int | None = None) -> Outputs:
+        """Blocks could not be stored."""
+        return _call(self._machine.persist_failed, effect, message, _now(now_ms))
+
+    def resume(self, answers: Mapping[str, Json], *, now_ms: int | None = None) -> Outputs:
+        """The person answered the agent's questions, all of them, by their ids; ``None`` waves one away."""
+        return _call(self._machine.resume, _entries(answers), _now(now_ms))
+
+    def cancel(self, *, now_ms: int | None = None) -> Outputs:
+        """The person stops the turn. What is over stays as it is."""
+        return _call(self._machine.cancel, _now(now_ms))
+
+    def timeout(self, *, now_ms: int | None = None) -> Outputs:
+        """Time has passed: what is due is done."""
+        return _call(self._machine.timeout, _now(now_ms))
+
+    def poll_outputs(self) -> Outputs:
+        """What waits without an input of its own: after ``restore`` and ``revive``."""
+        return _call(self._machine.poll_outputs)
+
+    def poll_timeout(self) -> int | None:
+        """When to call ``timeout``, in milliseconds since the epoch; all outputs say so too."""
+        return self._machine.poll_timeout()
+
+    @property
+    def state(self) -> StateKind:
+        """Where the run stands."""
+        state: StateKind = lift(self._machine.state())
+        return state
+
+    @property
+    def outcome(self) -> Outcome | None:
+        """How the turn ended, once it has."""
+        outcome: Outcome | None = lift(self._machine.outcome())
+        return outcome
+
+    @property
+    def interrupts(self) -> list[Interrupt]:
+        """What the agent asks the person, while it does."""
+        interrupts: list[Interrupt] = lift(self._machine.interrupts())
+        return interrupts
+
+    @property
+    def text(self) -> str:
+        """All that the model has said since the person's last message."""
+        return self._machine.text()
+
+    @property
+    def messages(self) -> list[dict[str, Json]]:
+        """The conversation: AG-UI messages, oldest first."""
+        messages: list[dict[str, Json]] = json.loads(self._machine.messages_json())
+        return messages
+
+    @property
+    def shared_state(self) -> Json:
+        """The state shared with an AG-UI agent."""
+        return json.loads(self._machine.state_json())
+
+    @property
+    def usage(self) -> TokenUsage:
+        """What the turn has cost so far, over all its hops."""
+        usage: TokenUsage = lift(self._machine.usage())
+        return usage
+
+    @property
+    def hop(self) -> int:
+        """The hop, from 0."""
+        return self._machine.hop()
+
+    @property
+    def thread_id(self) -> str:
+        """The conversation's id."""
+        return self._machine.thread_id()
+
+    @property
+    def run_id(self) -> str:
+        """The run id of the hop."""
+        return self._machine.run_id()
+
+    def snapshot(self) -> str:
+        """The run as text, for ``restore`` or ``revive``. It holds no key."""
+        return translates(self._machine.snapshot)()
+
+
+_new = translates(_ffi.RunMachine)
+_restore = translates(_ffi.RunMachine.restore)
+_revive = translates(_ffi.RunMachine.revive)
+
+
+def _call(method: Callable[..., _ffi.Outputs], *arguments: Any) -> Outputs:
+    try:
+        return lift_outputs(method(*arguments))
+    except _ffi.StepwellError as error:
+        raise translated(error) from None
+
+
+def _now(now_ms: int | None) -> int:
+    return time.time_ns() // 1_000_000 if now_ms is None else now_ms
+
+
+def _entries(answers: Mapping[str, Json]) -> list[_ffi.ResumeEntry]:
+    return [
+        _ffi.ResumeEntry(
+            interrupt_id=interrupt,
+            status=_ffi.ResumeStatus.CANCELLED if answer is None else _ffi.ResumeStatus.RESOLVED,
+            payload_json=None if answer is None else json.dumps(answer),
+        )
+        for interrupt, answer in answers.items()
+    ]

@@ -1,0 +1,203 @@
+"""How a turn ends."""
+
+from __future__ import annotations
+
+import enum
+
+from . import _ffi
+from ._record import Json, Record, lifts, record
+
+
+@record
+class Outcome(Record):
+    """How a turn ended."""
+
+
+@record
+class Success(Outcome):
+    """The answer is whole."""
+
+
+@record
+class MaxToolRounds(Outcome):
+    """The model asked for more rounds of tools than it may; what was said so far stands."""
+
+
+@record
+class Cancelled(Outcome):
+    """The person, or the agent, stopped it."""
+
+
+@record
+class Truncated(Outcome):
+    """The stream ended before the answer did. What came of it is kept."""
+
+
+class ApiErrorKind(str, enum.Enum):
+    """The kinds of a provider's errors that an app acts on."""
+
+    AUTHENTICATION = "authentication"
+    """The key is missing, wrong or not allowed to do this: ask the person for another."""
+    RATE_LIMIT = "rate_limit"
+    """Too many requests, or the quota is used up: wait."""
+    BAD_REQUEST = "bad_request"
+    """The request is at fault: sending it again will not help."""
+    NOT_FOUND = "not_found"
+    """The model or the address does not exist."""
+    UNAVAILABLE = "unavailable"
+    """The provider is at fault or overloaded: try again later."""
+
+
+class Deadline(str, enum.Enum):
+    """The things that may take too long."""
+
+    SILENCE = "silence"
+    """The model's silence."""
+    TURN = "turn"
+    """The turn as a whole."""
+
+
+@record
+class Failure(Record):
+    """Why a turn failed: the peer's fault, or the transport's."""
+
+
+@record
+class ApiFailure(Failure):
+    """The provider answered with an HTTP error."""
+
+    kind: ApiErrorKind
+    status: int
+    message: str
+    """The provider's own words."""
+    code: str | None
+    """The provider's own code or type for it."""
+
+
+@record
+class ConnectionFailure(Failure):
+    """The request could not be sent, or the connection broke."""
+
+    message: str
+
+
+@record
+class UnexpectedBody(Failure):
+    """The answer is no stream: a web page, say."""
+
+    content_type: str
+    excerpt: str
+
+
+@record
+class StreamFailure(Failure):
+    """The stream breaks its format or the protocol."""
+
+    message: str
+
+
+@record
+class ReportedFailure(Failure):
+    """The stream itself reported a failure."""
+
+    message: str
+    code: str | None
+
+
+@record
+class TimedOut(Failure):
+    """It took too long."""
+
+    deadline: Deadline
+
+
+@record
+class RunNotCreated(Failure):
+    """The backend did not create the next run. The tools' results are in the history: a new turn sends them."""
+
+    message: str
+
+
+@record
+class NotStored(Failure):
+    """What was said could not be stored."""
+
+    message: str
+
+
+@record
+class TooManyToolRounds(Failure):
+    """The model asked for more rounds of tools than it may, and the policy is to fail."""
+
+    limit: int
+
+
+@record
+class OtherFailure(Failure):
+    """A failure of a kind that this version does not know."""
+
+    message: str
+
+
+@record
+class Failed(Outcome):
+    """It went wrong. What was said so far is kept."""
+
+    failure: Failure
+    """Why."""
+    message: str
+    """The same in a sentence, for the person."""
+    transient: bool
+    """Whether trying again, from the start, may help."""
+
+
+@record
+class TokenUsage(Record):
+    """How many tokens a turn used, over all its hops. An absent count is unknown, not zero."""
+
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    total_tokens: int | None = None
+    reasoning_tokens: int | None = None
+    cached_input_tokens: int | None = None
+    cache_write_input_tokens: int | None = None
+
+
+@record
+class Finished(Record):
+    """A turn that is over."""
+
+    outcome: Outcome
+    """How it ended."""
+    text: str
+    """All that the model said in it."""
+    messages: list[dict[str, Json]]
+    """The conversation after it: AG-UI messages."""
+    usage: TokenUsage
+    """What it cost, over all its hops."""
+    hops: int
+    """How many streams it took."""
+
+
+for _generated, _ours in (
+    (_ffi.Outcome.SUCCESS, Success),
+    (_ffi.Outcome.MAX_TOOL_ROUNDS, MaxToolRounds),
+    (_ffi.Outcome.CANCELLED, Cancelled),
+    (_ffi.Outcome.TRUNCATED, Truncated),
+    (_ffi.Outcome.FAILED, Failed),
+    (_ffi.Failure.API, ApiFailure),
+    (_ffi.Failure.CONNECTION, ConnectionFailure),
+    (_ffi.Failure.UNEXPECTED_BODY, UnexpectedBody),
+    (_ffi.Failure.STREAM, StreamFailure),
+    (_ffi.Failure.REPORTED, ReportedFailure),
+    (_ffi.Failure.TIMED_OUT, TimedOut),
+    (_ffi.Failure.RUN_NOT_CREATED, RunNotCreated),
+    (_ffi.Failure.NOT_STORED, NotStored),
+    (_ffi.Failure.TOO_MANY_TOOL_ROUNDS, TooManyToolRounds),
+    (_ffi.Failure.OTHER, OtherFailure),
+    (_ffi.ApiErrorKind, ApiErrorKind),
+    (_ffi.Deadline, Deadline),
+    (_ffi.TokenUsage, TokenUsage),
+    (_ffi.Finished, Finished),
+):
+    lifts(_generated, _ours)

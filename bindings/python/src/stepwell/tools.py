@@ -1,0 +1,112 @@
+"""Tools: functions of the app that the model may ask for."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import json
+from collections.abc import Callable, Mapping
+from functools import update_wrapper
+from typing import Any, Generic, ParamSpec, TypeVar, overload
+
+from . import docstrings
+from ._record import Json
+from .schema import Schema, arguments_of, from_json, jsonable, schema_of_function
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+class Tool(Generic[P, R]):
+    """A function that the model may ask for. It can still be called like the function that it was made from."""
+
+    def __init__(
+        self,
+        function: Callable[P, R],
+        *,
+        name: str | None = None,
+        description: str | None = None,
+        parameters: Schema | None = None,
+        requires_approval: bool = False,
+        idempotent: bool = False,
+        timeout: float | None = None,
+    ) -> None:
+        update_wrapper(self, function)
+        said = docstrings.parse(inspect.getdoc(function))
+        self._function = function
+        self._hints = {argument: hint for argument, (hint, _) in arguments_of(function).items()}
+        self.name: str = name or str(getattr(function, "__name__", type(function).__name__))
+        """What the model calls it by."""
+        self.description: str = said.description if description is None else description
+        """What it does and when to use it, for the model."""
+        self.parameters: Schema = parameters or schema_of_function(function, said.arguments)
+        """The JSON Schema of its arguments."""
+        self.requires_approval = requires_approval
+        """Whether the person must allow each call."""
+        self.idempotent = idempotent
+        """Whether running it twice does no more than running it once. Only such a tool is run again after a crash."""
+        self.timeout = timeout
+        """The longest it may take, in seconds; the run's own limit if ``None``."""
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
+        return self._function(*args, **kwargs)
+
+    def __repr__(self) -> str:
+        return f"Tool({self.name!r})"
+
+    async def run(self, arguments: Mapping[str, Json]) -> str:
+        """Runs the tool with arguments from the model, and gives what the model is to see.
+
+        A plain function runs in a thread of its own, so it may block. A result that is no string is written as JSON.
+        """
+        given = {name: from_json(self._hints.get(name, Any), value) for name, value in arguments.items()}
+        function: Callable[..., Any] = self._function
+        if inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(getattr(function, "__call__", None)):
+            result = await function(**given)
+        else:
+            result = await asyncio.to_thread(function, **given)
+            if inspect.isawaitable(result):
+                result = await result
+        return result if isinstance(result, str) else json.dumps(jsonable(result), ensure_ascii=False)
+
+
+@overload
+def tool(function: Callable[P, R], /) -> Tool[P, R]: ...
+
+
+@overload
+def tool(
+    *,
+    name: str | None = None,
+    description: str | None = None,
+    parameters: Schema | None = None,
+    requires_approval: bool = False,
+    idempotent: bool = False,
+    timeout: float | None = None,
+) -> Callable[[Callable[P, R]], Tool[P, R]]: ...
+
+
+def tool(function: Callable[..., Any] | None = None, /, **settings: Any) -> Any:
+    """Makes a function a tool.
+
+    The JSON Schema of its arguments comes from the type hints, what the model is told of them from the docstring::
+
+        @tool
+        async def get_weather(city: str, unit: Literal["C", "F"] = "C") -> str:
+            \"\"\"The weather in a city.
+
+            Args:
+                city: The city's name.
+            \"\"\"
+
+    Both plain and async functions will do. With settings: ``@tool(requires_approval=True)``; ``parameters`` replaces
+    the schema.
+    """
+    if function is None:
+        return lambda function: Tool(function, **settings)
+    return Tool(function, **settings)
+
+
+def as_tool(function: Tool[..., Any] | Callable[..., Any]) -> Tool[..., Any]:
+    """The tool that a function is, or is made."""
+    return function if isinstance(function, Tool) else Tool(function)

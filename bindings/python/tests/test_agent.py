@@ -1,0 +1,373 @@
+"""The door with the network inside."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import logging
+from collections.abc import Callable
+
+import pytest
+from conftest import MockLlm, calls, text
+
+from stepwell import (
+    Agent,
+    ApiErrorKind,
+    ApiFailure,
+    Cancelled,
+    Completed,
+    ConfigurationError,
+    Event,
+    Failed,
+    Limits,
+    MaxToolRounds,
+    RetryPolicy,
+    Started,
+    Success,
+    TextMessageContent,
+    ToolCallStatus,
+    ToolCallUpdate,
+    ToolError,
+    ToolFailure,
+    ToolFailureKind,
+    ToolOutput,
+    Truncated,
+    tool,
+)
+
+Start = Callable[..., MockLlm]
+
+NUMBERS = {"alice": 42, "bob": 7}
+
+
+@tool
+def get_secret_number(name: str) -> int:
+    """The secret number of a person."""
+    return NUMBERS[name]
+
+
+def agent_of(mock: MockLlm, *tools: Callable[..., object]) -> Agent:
+    return Agent(provider="openai-compatible", model="mock", base_url=mock.base_url, tools=tools)
+
+
+async def settled(agent: Agent, message: str = "Go") -> list[ToolCallUpdate]:
+    """The ends that the tool calls of a turn came to."""
+    return [
+        event
+        async for event in agent.send(message)
+        if isinstance(event, ToolCallUpdate) and event.result is not None
+    ]
+
+
+async def test_secret_numbers(mock_llm: Start) -> None:
+    mock = mock_llm()
+    agent = agent_of(mock, get_secret_number)
+    events = [event async for event in agent.send("What are Alice's and Bob's secret numbers?")]
+
+    assert isinstance(events[0], Started)
+    assert events[-1] == Completed(Success())
+    assert "".join(event.delta for event in events if isinstance(event, TextMessageContent)).endswith(
+        "Alice's number is 42, Bob's is 7"
+    )
+    results = {event.call.index: event.result for event in events if isinstance(event, ToolCallUpdate)}
+    assert results == {0: ToolOutput("42"), 1: ToolOutput("7")}
+    assert agent.text.endswith("Alice's number is 42, Bob's is 7")
+    assert [message["role"] for message in agent.messages] == ["user", "assistant", "tool", "tool", "assistant"]
+    assert mock.failures() == []
+
+
+async def test_a_turn_can_be_awaited(mock_llm: Start) -> None:
+    agent = agent_of(mock_llm(text("Hello") | {"usage": {"input": 12, "output": 3}}))
+    finished = await agent.send("Hi")
+    assert finished.outcome == Success()
+    assert (finished.text, finished.hops) == ("Hello", 1)
+    assert (finished.usage.input_tokens, finished.usage.output_tokens) == (12, 3)
+    assert finished.messages == agent.messages
+
+
+async def test_tools_run_side_by_side(mock_llm: Start) -> None:
+    arrived = asyncio.Event()
+    waiting = 0
+
+    @tool
+    async def meet(name: str) -> str:
+        nonlocal waiting
+        waiting += 1
+        if waiting == 2:
+            arrived.set()
+        await arrived.wait()
+        return name
+
+    agent = agent_of(mock_llm(calls(("meet", {"name": "a"}), ("meet", {"name": "b"})), text("Done")), meet)
+    assert (await asyncio.wait_for(agent.send("Go").finish(), 10)).outcome == Success()
+
+
+async def test_a_tool_that_raises_is_shown_to_the_model(mock_llm: Start) -> None:
+    @tool
+    def breaks() -> str:
+        raise ValueError("no such file")
+
+    @tool
+    async def refuses() -> str:
+        raise ToolError("not on Sundays")
+
+    mock = mock_llm(calls(("breaks", {}), ("refuses", {})), text("I see"))
+    ends = {update.name: update.result for update in await settled(agent_of(mock, breaks, refuses))}
+    assert ends["breaks"] == ToolFailure(ToolFailureKind.PANICKED, "ValueError: no such file")
+    assert ends["refuses"] == ToolFailure(ToolFailureKind.ERROR, "not on Sundays")
+    shown = [message["content"] for message in mock.requests()[1]["body"]["messages"] if message["role"] == "tool"]
+    assert shown == ["ValueError: no such file", "not on Sundays"]
+    assert mock.failures() == []
+
+
+@pytest.mark.parametrize(
+    ("asked", "why"),
+    [
+        (("get_number", {"name": "alice"}), "there is no tool named `get_number`"),
+        (("get_secret_number", "{name: alice}"), "are not valid JSON"),
+        (("get_secret_number", {"nam": "alice"}), "do not fit its schema"),
+        (("get_secret_number", ""), "do not fit its schema"),
+    ],
+)
+async def test_a_call_that_makes_no_sense_is_answered_and_not_run(
+    mock_llm: Start, asked: tuple[str, object], why: str
+) -> None:
+    mock = mock_llm(calls(asked), text("Sorry"))
+    agent = agent_of(mock, get_secret_number)
+    (end,) = await settled(agent)
+    assert isinstance(end.result, ToolFailure)
+    assert end.result.kind is ToolFailureKind.REJECTED
+    assert why in end.result.message
+    assert agent.text == "Sorry"
+    assert mock.failures() == []
+
+
+async def test_cancelling_the_turn_stops_a_slow_tool(mock_llm: Start) -> None:
+    stopped = asyncio.Event()
+
+    @tool
+    async def slow() -> str:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            stopped.set()
+        return "never"
+
+    agent = agent_of(mock_llm(calls(("slow", {}))), slow)
+    turn = agent.send("Go")
+    async for event in turn:
+        if isinstance(event, ToolCallUpdate) and event.status is ToolCallStatus.EXECUTING:
+            turn.cancel()
+    assert turn.outcome == Cancelled()
+    await asyncio.wait_for(stopped.wait(), 10)
+
+
+async def test_cancelling_the_task_cancels_the_turn(mock_llm: Start) -> None:
+    agent = agent_of(mock_llm({"steps": [{"text": "Well"}, "stall"]}, text("Again")))
+    began = asyncio.Event()
+    seen: list[Event] = []
+
+    async def watch() -> None:
+        async for event in agent.send("Go"):
+            seen.append(event)
+            if isinstance(event, TextMessageContent):
+                began.set()
+
+    task = asyncio.create_task(watch())
+    await asyncio.wait_for(began.wait(), 10)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert not any(isinstance(event, Completed) for event in seen)
+    # What was said stands, and the agent takes the next message.
+    assert (await agent.send("Go on")).outcome == Success()
+    assert [message["role"] for message in agent.messages] == ["user", "assistant", "user", "assistant"]
+
+
+async def test_leaving_the_loop_cancels_the_turn(mock_llm: Start) -> None:
+    stopped = asyncio.Event()
+
+    @tool
+    async def slow() -> str:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            stopped.set()
+        return "never"
+
+    agent = agent_of(mock_llm(calls(("slow", {}))), slow)
+    async for event in agent.send("Go"):
+        if isinstance(event, ToolCallUpdate) and event.status is ToolCallStatus.EXECUTING:
+            break
+    gc.collect()
+    await asyncio.wait_for(stopped.wait(), 10)
+
+
+async def test_async_with_cancels_at_its_end(mock_llm: Start) -> None:
+    agent = agent_of(mock_llm({"steps": [{"text": "Well"}, "stall"]}))
+    async with agent.send("Go") as turn:
+        async for event in turn:
+            if isinstance(event, TextMessageContent):
+                break
+    assert (await turn.finish()).outcome == Cancelled()
+
+
+async def test_a_new_message_replaces_the_turn(mock_llm: Start) -> None:
+    agent = agent_of(mock_llm({"steps": [{"text": "Well"}, "stall"]}, text("Hello")))
+    first = agent.send("Go")
+    async for event in first:
+        if isinstance(event, TextMessageContent):
+            break
+    second = await agent.send("Never mind")
+    assert second.outcome == Success()
+    assert [event async for event in first][-1] == Completed(Cancelled())
+
+
+async def test_a_listener_that_raises_does_not_stop_the_turn(
+    mock_llm: Start, caplog: pytest.LogCaptureFixture
+) -> None:
+    heard: list[Event] = []
+
+    def listener(event: Event) -> None:
+        heard.append(event)
+        if isinstance(event, TextMessageContent):
+            raise RuntimeError("the screen is gone")
+
+    agent = agent_of(mock_llm(text("Hello")))
+    with caplog.at_level(logging.ERROR, logger="stepwell"):
+        finished = await agent.send_to_listener("Hi", listener)
+    assert finished.outcome == Success()
+    assert heard[-1] == Completed(Success())
+    assert "the screen is gone" in caplog.text
+
+
+async def test_a_wrong_key(mock_llm: Start) -> None:
+    mock = mock_llm({"status": 401, "error": "Incorrect API key provided"})
+    agent = Agent(provider="openai", model="mock", base_url=mock.base_url, key="wrong")
+    outcome = (await agent.send("Hi")).outcome
+    assert isinstance(outcome, Failed)
+    assert isinstance(outcome.failure, ApiFailure)
+    assert (outcome.failure.kind, outcome.failure.status) == (ApiErrorKind.AUTHENTICATION, 401)
+    assert "Incorrect API key provided" in outcome.message
+    assert not outcome.transient
+    (request,) = mock.requests()
+    assert "Bearer wrong" in str(request["headers"])
+
+
+async def test_a_server_error_is_tried_again(mock_llm: Start) -> None:
+    mock = mock_llm({"status": 503, "error": "Overloaded"}, text("Hello"))
+    agent = Agent(
+        provider="openai-compatible",
+        model="mock",
+        base_url=mock.base_url,
+        retry=RetryPolicy(first_delay=0.0, jitter=0.0),
+    )
+    assert (await agent.send("Hi")).outcome == Success()
+    assert len(mock.requests()) == 2
+
+
+async def test_a_cut_stream_is_no_success(mock_llm: Start) -> None:
+    agent = agent_of(mock_llm({"steps": [{"text": "Half a"}, "end_early"]}))
+    finished = await agent.send("Hi")
+    assert finished.outcome == Truncated()
+    assert finished.text == "Half a"
+
+
+async def test_the_limit_of_tool_rounds(mock_llm: Start) -> None:
+    mock = mock_llm(calls(("get_secret_number", {"name": "alice"})), calls(("get_secret_number", {"name": "bob"})))
+    agent = Agent(
+        provider="openai-compatible",
+        model="mock",
+        base_url=mock.base_url,
+        tools=[get_secret_number],
+        limits=Limits(max_tool_rounds=1),
+    )
+    assert (await agent.send("Go")).outcome == MaxToolRounds()
+
+
+@pytest.mark.parametrize("answer", [True, False, "not today"])
+async def test_the_person_is_asked(mock_llm: Start, answer: bool | str) -> None:
+    ran: list[str] = []
+
+    @tool(requires_approval=True)
+    def pay(amount: float) -> str:
+        ran.append(f"{amount}")
+        return "paid"
+
+    async def ask(invocation: object) -> bool | str:
+        assert getattr(invocation, "arguments") == {"amount": 5}
+        return answer
+
+    agent = Agent(
+        provider="openai-compatible",
+        model="mock",
+        base_url=mock_llm(calls(("pay", {"amount": 5})), text("Done")).base_url,
+        tools=[pay],
+        approver=ask,
+    )
+    (end,) = await settled(agent)
+    if answer is True:
+        assert (end.status, ran) == (ToolCallStatus.COMPLETED, ["5.0"])
+    else:
+        assert (end.status, ran) == (ToolCallStatus.DENIED, [])
+        assert isinstance(end.result, ToolFailure)
+        assert ("not today" in end.result.message) == (answer == "not today")
+
+
+async def test_history_goes_on(mock_llm: Start) -> None:
+    mock = mock_llm(text("One"), text("Two"))
+    first = agent_of(mock)
+    await first.send("Hi")
+    second = Agent(
+        provider="openai-compatible",
+        model="mock",
+        base_url=mock.base_url,
+        history=first.messages,
+        thread_id=first.thread_id,
+        instructions="Be brief.",
+    )
+    await second.send("And now?")
+    roles = [message["role"] for message in mock.requests()[1]["body"]["messages"]]
+    assert roles == ["system", "user", "assistant", "user"]
+    assert first.thread_id == second.thread_id
+
+
+def test_loops_come_and_go(mock_llm: Start) -> None:
+    agent = agent_of(mock_llm(), get_secret_number)
+    for _ in range(3):
+
+        async def turn() -> None:
+            assert (await agent.send("Go")).outcome == Success()
+
+        asyncio.run(turn())
+
+
+@pytest.mark.parametrize(
+    ("settings", "reason", "advice"),
+    [
+        ({"provider": "opnai"}, "there is no provider `opnai`", "openai-compatible"),
+        ({"provider": "openai", "model": "m"}, "needs an API key", "set `key`"),
+        ({"provider": "openai-compatible", "model": "m"}, "no address of its own", "set `base_url`"),
+        ({"provider": "openai-compatible", "base_url": "http://localhost"}, "name a model", "set `model`"),
+    ],
+)
+def test_what_cannot_work_is_said_at_once(settings: dict[str, str], reason: str, advice: str) -> None:
+    with pytest.raises(ConfigurationError) as caught:
+        Agent(**settings)  # type: ignore[arg-type]
+    assert reason in caught.value.reason
+    assert advice in caught.value.advice
+
+
+def test_two_tools_of_one_name() -> None:
+    with pytest.raises(ConfigurationError, match="there is a tool named `get_secret_number` already"):
+        Agent(
+            provider="openai-compatible",
+            model="m",
+            base_url="http://localhost",
+            tools=[get_secret_number, get_secret_number],
+        )
+
+
+def test_events_print_briefly() -> None:
+    assert repr(TextMessageContent("m1", "Hi")) == "TextMessageContent(message_id='m1', delta='Hi')"
+    assert repr(Completed(Success())) == "Completed(outcome=Success())"

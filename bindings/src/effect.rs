@@ -1,0 +1,278 @@
+use crate::event::Event;
+use std::fmt;
+use stepwell_core::run;
+use stepwell_core::{dialect, tool};
+
+/// What a run gives the app after one input: all of it, in one batch.
+#[derive(Clone, Debug, Default, PartialEq, uniffi::Record)]
+pub struct Outputs {
+    /// What to show, in order.
+    pub events: Vec<Event>,
+    /// What to do, in order.
+    pub effects: Vec<Effect>,
+    /// When the run wants to be woken with `timeout`, in milliseconds since the epoch, if nothing happens before.
+    pub wake_at_ms: Option<u64>,
+}
+
+/// Something that the app is to do. Each has an id made from what it is for, and stays pending until it is answered.
+#[derive(Clone, Debug, PartialEq, uniffi::Enum)]
+pub enum Effect {
+    /// Create a run at the backend, then answer with `run_created` or `run_not_created`.
+    CreateRun {
+        /// The effect's id.
+        id: String,
+        /// The conversation.
+        thread_id: String,
+        /// The run that the new one continues.
+        parent_run_id: String,
+    },
+    /// Send the request; answer with `opened` and then the body's bytes and its end, or with `refused` or
+    /// `connection_failed`.
+    OpenStream {
+        /// The effect's id.
+        id: String,
+        /// The request.
+        request: HttpRequest,
+    },
+    /// Close the stream of this id, if it is open. Needs no answer.
+    CloseStream {
+        /// The id of the effect that opened it.
+        id: String,
+    },
+    /// Ask the person; answer with `approve` or `deny`.
+    AskApproval {
+        /// The effect's id.
+        id: String,
+        /// The call.
+        invocation: ToolInvocation,
+    },
+    /// Run the tool; answer with `tool_finished` or `tool_failed`.
+    RunTool {
+        /// The effect's id.
+        id: String,
+        /// The call.
+        invocation: ToolInvocation,
+    },
+    /// Stop the tool, or stop asking, under this id. Needs no answer; a late one is dropped.
+    CancelTool {
+        /// The id of the effect that began it.
+        id: String,
+    },
+    /// Store the blocks and the snapshot in one transaction; answer with `persisted` or `persist_failed`.
+    Persist {
+        /// The effect's id.
+        id: String,
+        /// The turn: the run id of its first hop.
+        turn: String,
+        /// Where the turn stands with these blocks.
+        status: TurnStatus,
+        /// The blocks, in sequence without a gap.
+        blocks: Vec<Block>,
+        /// The run's snapshot to store with them.
+        snapshot: String,
+    },
+    /// Something that this version of the bindings does not know. Leave it; the run will not wait for it for ever if
+    /// its timeouts are set.
+    Unknown {
+        /// The effect's id.
+        id: String,
+    },
+}
+
+/// An HTTP request for the app to send.
+#[derive(Clone, PartialEq, Eq, uniffi::Record)]
+#[uniffi::export(Debug, Display)]
+pub struct HttpRequest {
+    /// The method.
+    pub method: String,
+    /// The full address.
+    pub url: String,
+    /// The headers, names in lower case. One of them may hold the API key: do not log them.
+    pub headers: Vec<HttpHeader>,
+    /// The body: JSON.
+    pub body: Vec<u8>,
+}
+
+impl fmt::Debug for HttpRequest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names: Vec<_> = self.headers.iter().map(|header| &header.name).collect();
+        f.debug_struct("HttpRequest")
+            .field("method", &self.method)
+            .field("url", &self.url)
+            .field("headers", &names)
+            .field("body", &format_args!("{} bytes", self.body.len()))
+            .finish()
+    }
+}
+
+impl fmt::Display for HttpRequest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(self, f)
+    }
+}
+
+/// One header of a request.
+#[derive(Clone, PartialEq, Eq, uniffi::Record)]
+#[uniffi::export(Debug, Display)]
+pub struct HttpHeader {
+    /// Its name, in lower case.
+    pub name: String,
+    /// Its value. It may be the API key: do not log it.
+    pub value: String,
+}
+
+impl fmt::Debug for HttpHeader {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "HttpHeader({}: …)", self.name)
+    }
+}
+
+impl fmt::Display for HttpHeader {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(self, f)
+    }
+}
+
+/// A call that is to be run, checked against its tool's schema.
+#[derive(Clone, Debug, PartialEq, Eq, uniffi::Record)]
+pub struct ToolInvocation {
+    /// Its place in the run.
+    pub call: CallKey,
+    /// The provider's id for it.
+    pub tool_call_id: String,
+    /// The tool.
+    pub name: String,
+    /// The arguments: a JSON text that fits the tool's schema, `{}` where the model sent nothing.
+    pub arguments_json: String,
+    /// The arguments just as the model wrote them.
+    pub raw_arguments: String,
+}
+
+/// A tool call's place: the hop that asked for it and its position among that hop's calls, both from 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, uniffi::Record)]
+pub struct CallKey {
+    /// The hop.
+    pub hop: u32,
+    /// The position among the hop's calls.
+    pub index: u32,
+}
+
+/// One finished piece of a turn.
+#[derive(Clone, Debug, PartialEq, Eq, uniffi::Record)]
+pub struct Block {
+    /// Its number in the turn: 0, 1, 2 … without a gap, and none is ever used for two contents.
+    pub sequence: u64,
+    /// The hop it belongs to.
+    pub hop: u32,
+    /// What it holds: a JSON object whose `type` is `text`, `reasoning`, `tool_use`, `approval` or `tool_result`.
+    pub content_json: String,
+}
+
+/// Where a stored turn stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, uniffi::Enum)]
+pub enum TurnStatus {
+    /// It goes on.
+    Streaming,
+    /// It ended as it should.
+    Complete,
+    /// It failed.
+    Failed,
+    /// It was stopped.
+    Cancelled,
+}
+
+/// JSON text of what can always be written as JSON.
+pub(crate) fn json(value: &impl serde::Serialize) -> String {
+    serde_json::to_string(value).unwrap_or_else(|_| "null".to_owned())
+}
+
+impl From<run::ToolInvocation> for ToolInvocation {
+    fn from(invocation: run::ToolInvocation) -> Self {
+        let tool::Arguments { raw, value } = invocation.arguments;
+        Self {
+            call: invocation.call.into(),
+            tool_call_id: invocation.tool_call_id.into_string(),
+            name: invocation.name,
+            arguments_json: json(&value),
+            raw_arguments: raw,
+        }
+    }
+}
+
+impl From<stepwell_core::CallKey> for CallKey {
+    fn from(key: stepwell_core::CallKey) -> Self {
+        Self {
+            hop: key.hop,
+            index: key.index,
+        }
+    }
+}
+
+impl From<dialect::HttpRequest> for HttpRequest {
+    fn from(request: dialect::HttpRequest) -> Self {
+        let headers = request.headers.into_iter();
+        Self {
+            method: request.method.to_owned(),
+            url: request.url,
+            headers: headers
+                .map(|(name, value)| HttpHeader { name, value })
+                .collect(),
+            body: request.body,
+        }
+    }
+}
+
+impl Effect {
+    pub(crate) fn new(id: run::EffectId, effect: run::Effect) -> Self {
+        let id = id.to_string();
+        match effect {
+            run::Effect::CreateRun {
+                thread_id,
+                parent_run_id,
+            } => Self::CreateRun {
+                id,
+                thread_id: thread_id.into_string(),
+                parent_run_id: parent_run_id.into_string(),
+            },
+            run::Effect::OpenStream { request } => Self::OpenStream {
+                id,
+                request: request.into(),
+            },
+            run::Effect::CloseStream => Self::CloseStream { id },
+            run::Effect::AskApproval { invocation } => Self::AskApproval {
+                id,
+                invocation: invocation.into(),
+            },
+            run::Effect::RunTool { invocation } => Self::RunTool {
+                id,
+                invocation: invocation.into(),
+            },
+            run::Effect::CancelTool => Self::CancelTool { id },
+            run::Effect::Persist {
+                turn,
+                status,
+                blocks,
+                snapshot,
+            } => Self::Persist {
+                id,
+                turn: turn.into_string(),
+                status: match status {
+                    run::TurnStatus::Streaming => TurnStatus::Streaming,
+                    run::TurnStatus::Complete => TurnStatus::Complete,
+                    run::TurnStatus::Failed => TurnStatus::Failed,
+                    run::TurnStatus::Cancelled => TurnStatus::Cancelled,
+                },
+                blocks: blocks
+                    .into_iter()
+                    .map(|block| Block {
+                        sequence: block.sequence,
+                        hop: block.hop,
+                        content_json: json(&block.content),
+                    })
+                    .collect(),
+                snapshot,
+            },
+            _ => Self::Unknown { id },
+        }
+    }
+}

@@ -1,0 +1,205 @@
+use std::any::Any;
+use stepwell_core::provider::{EndpointError, UnknownProvider};
+use stepwell_core::run::{Misuse, SnapshotError};
+use uniffi::UnexpectedUniFFICallbackError;
+
+/// What Stepwell says to the app when a call cannot be done. What goes wrong within a turn is no error of a call: it is
+/// the turn's `Outcome`.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, uniffi::Error)]
+#[uniffi::export(Display)]
+pub enum StepwellError {
+    /// The configuration does not work: an unknown provider, a key that is missing, a tool that cannot be registered.
+    #[error("{reason}; {advice}")]
+    Configuration {
+        /// What went wrong.
+        reason: String,
+        /// What to do about it.
+        advice: String,
+    },
+    /// An argument is not what it should be: text that is not JSON, say.
+    #[error("{reason}; {advice}")]
+    InvalidArgument {
+        /// What went wrong.
+        reason: String,
+        /// What to do about it.
+        advice: String,
+    },
+    /// The call does not fit where the run stands: the app's own mistake. The run is as it was.
+    #[error("{reason}; {advice}")]
+    Misuse {
+        /// What went wrong.
+        reason: String,
+        /// What to do about it.
+        advice: String,
+    },
+    /// The snapshot cannot be read.
+    #[error("{reason}; {advice}")]
+    Snapshot {
+        /// What went wrong.
+        reason: String,
+        /// What to do about it.
+        advice: String,
+    },
+    /// An earlier call, or this one, broke off inside Stepwell, so the run cannot be trusted any more.
+    #[error("{reason}; {advice}")]
+    Broken {
+        /// What went wrong.
+        reason: String,
+        /// What to do about it.
+        advice: String,
+    },
+    /// The system does not give what the agent needs: threads, or an HTTP client.
+    #[error("{reason}; {advice}")]
+    Unavailable {
+        /// What went wrong.
+        reason: String,
+        /// What to do about it.
+        advice: String,
+    },
+}
+
+impl StepwellError {
+    pub(crate) fn configuration(reason: impl ToString, advice: &str) -> Self {
+        Self::Configuration {
+            reason: reason.to_string(),
+            advice: advice.to_owned(),
+        }
+    }
+
+    pub(crate) fn invalid(reason: impl ToString, advice: &str) -> Self {
+        Self::InvalidArgument {
+            reason: reason.to_string(),
+            advice: advice.to_owned(),
+        }
+    }
+
+    pub(crate) fn misuse(reason: impl ToString, advice: &str) -> Self {
+        Self::Misuse {
+            reason: reason.to_string(),
+            advice: advice.to_owned(),
+        }
+    }
+
+    pub(crate) fn broken(reason: impl ToString) -> Self {
+        Self::Broken {
+            reason: reason.to_string(),
+            advice: "restore the run's last snapshot, and please report the panic".to_owned(),
+        }
+    }
+
+    /// What a caught panic becomes.
+    pub(crate) fn panicked(panic: &(dyn Any + Send)) -> Self {
+        let said = panic
+            .downcast_ref::<&str>()
+            .map(|text| (*text).to_owned())
+            .or_else(|| panic.downcast_ref::<String>().cloned())
+            .unwrap_or_else(|| "no reason given".to_owned());
+        Self::broken(format!("a call broke off inside Stepwell: {said}"))
+    }
+}
+
+impl From<Misuse> for StepwellError {
+    fn from(misuse: Misuse) -> Self {
+        let advice = match &misuse {
+            Misuse::WrongState { .. } => {
+                "look at the run's state first, and give each input where it belongs"
+            }
+            Misuse::WrongEffect { .. } => "give back the id of the very effect that you answer",
+            Misuse::NotOpened { .. } => "call `opened` when the response's head is there",
+            Misuse::Resume(_) => "answer each open interrupt once, all in one call",
+            Misuse::Broken => return Self::broken(misuse),
+            _ => "read the documentation of `RunMachine`",
+        };
+        Self::misuse(misuse, advice)
+    }
+}
+
+impl From<SnapshotError> for StepwellError {
+    fn from(error: SnapshotError) -> Self {
+        let advice = match &error {
+            SnapshotError::TooNew { .. } => "update the app, or start a new run on its messages",
+            SnapshotError::OtherDialect { .. } => {
+                "give the configuration that the run was made with"
+            }
+            _ => "give the text just as `snapshot` returned it, or start a new run",
+        };
+        Self::Snapshot {
+            reason: error.to_string(),
+            advice: advice.to_owned(),
+        }
+    }
+}
+
+impl From<UnknownProvider> for StepwellError {
+    fn from(error: UnknownProvider) -> Self {
+        Self::configuration(
+            error,
+            "for any other server that speaks Chat Completions use `openai-compatible` with a base URL",
+        )
+    }
+}
+
+impl From<EndpointError> for StepwellError {
+    fn from(error: EndpointError) -> Self {
+        let advice = match &error {
+            EndpointError::Api(_) => "leave `api` out for the provider's usual one",
+            EndpointError::NoBaseUrl { .. } | EndpointError::BadBaseUrl { .. } => "set `base_url`",
+            EndpointError::NoModel { .. } => "set `model`",
+            EndpointError::NoKey { .. } => "set `key`; Stepwell reads no environment by itself",
+            _ => "look at the configuration",
+        };
+        Self::configuration(error, advice)
+    }
+}
+
+impl From<stepwell_core::tool::ToolError> for StepwellError {
+    fn from(error: stepwell_core::tool::ToolError) -> Self {
+        Self::configuration(error, "look at the tool's definition")
+    }
+}
+
+/// What the app's own tool says when it cannot do its work. The model is shown the reason and can go on.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, uniffi::Error)]
+#[uniffi::export(Display)]
+pub enum ToolError {
+    /// The tool ran and gave an error.
+    #[error("{reason}")]
+    Failed {
+        /// Why, for the model to read.
+        reason: String,
+    },
+    /// The tool's code broke off with an exception that it does not declare.
+    #[error("{reason}")]
+    Unexpected {
+        /// The exception, as the language words it.
+        reason: String,
+    },
+}
+
+impl From<UnexpectedUniFFICallbackError> for ToolError {
+    fn from(error: UnexpectedUniFFICallbackError) -> Self {
+        Self::Unexpected {
+            reason: error.reason,
+        }
+    }
+}
+
+/// What code of the app other than a tool says when it fails: an approver, a listener.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, uniffi::Error)]
+#[uniffi::export(Display)]
+pub enum CallbackError {
+    /// It failed.
+    #[error("{reason}")]
+    Failed {
+        /// Why.
+        reason: String,
+    },
+}
+
+impl From<UnexpectedUniFFICallbackError> for CallbackError {
+    fn from(error: UnexpectedUniFFICallbackError) -> Self {
+        Self::Failed {
+            reason: error.reason,
+        }
+    }
+}

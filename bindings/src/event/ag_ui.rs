@@ -1,0 +1,303 @@
+use super::parts::{
+    EncryptedValueSubtype, EventCommon, Interrupt, TextMessageRole, ToolCallStatus, ToolResult,
+};
+use crate::effect::CallKey;
+use crate::outcome::Outcome;
+
+/// What the person is shown of a turn. From `Started` to `Completed` it is one unbroken turn, however many hops it
+/// takes.
+///
+/// Those of the turn itself come first in it and last; between them are the AG-UI events of the streams: text,
+/// reasoning, tool calls, state and the rest, with AG-UI's names.
+// The pieces of text stand first since readers of this enum in some languages try one variant after the other.
+#[derive(Clone, Debug, PartialEq, Eq, uniffi::Enum)]
+pub enum Event {
+    /// A piece of a text message. Neighbouring pieces of one message come as one.
+    TextMessageContent {
+        /// The message.
+        message_id: String,
+        /// The piece.
+        delta: String,
+    },
+    /// A piece of a tool call's arguments.
+    ToolCallArgs {
+        /// The call.
+        tool_call_id: String,
+        /// A piece of JSON text.
+        delta: String,
+    },
+    /// A piece of a reasoning message.
+    ReasoningMessageContent {
+        /// The message.
+        message_id: String,
+        /// The piece.
+        delta: String,
+    },
+    /// The turn begins.
+    Started {
+        /// The conversation.
+        thread_id: String,
+        /// The turn: the run id of its first hop.
+        run_id: String,
+    },
+    /// The turn goes on with another stream. Nothing to show; for logs.
+    HopStarted {
+        /// The hop, from 1.
+        hop: u32,
+        /// The hop's own run.
+        run_id: String,
+    },
+    /// A tool call moved on.
+    ToolCall {
+        /// Its place in the run.
+        call: CallKey,
+        /// The provider's id for it.
+        tool_call_id: String,
+        /// The tool.
+        name: String,
+        /// Where it stands.
+        status: ToolCallStatus,
+        /// What came of it, once it is done.
+        result: Option<ToolResult>,
+    },
+    /// A request failed, and is tried again.
+    Retrying {
+        /// The try that is to come, from 1.
+        attempt: u32,
+        /// How long until then, in milliseconds.
+        delay_ms: u64,
+        /// Why.
+        reason: String,
+    },
+    /// The agent asks the person; the turn rests until it is resumed.
+    Interrupted {
+        /// The questions.
+        interrupts: Vec<Interrupt>,
+    },
+    /// An answer came to an effect that is no longer pending. It changed nothing.
+    AnswerDropped {
+        /// The effect's id.
+        effect: String,
+    },
+    /// Something odd that did not stop the turn.
+    Warning {
+        /// What.
+        message: String,
+    },
+    /// The turn is over.
+    Completed {
+        /// How it ended.
+        outcome: Outcome,
+    },
+    /// A text message begins, or goes on after its end.
+    TextMessageStart {
+        /// The message.
+        message_id: String,
+        /// Who speaks; absent is the assistant.
+        role: Option<TextMessageRole>,
+        /// Who of several speaks.
+        name: Option<String>,
+        /// What any event may carry; absent where it carries nothing of it.
+        common: Option<EventCommon>,
+    },
+    /// A text message is whole.
+    TextMessageEnd {
+        /// The message.
+        message_id: String,
+        /// What any event may carry; absent where it carries nothing of it.
+        common: Option<EventCommon>,
+    },
+    /// A tool call begins.
+    ToolCallStart {
+        /// The call.
+        tool_call_id: String,
+        /// The tool.
+        tool_call_name: String,
+        /// The assistant message that the call belongs to.
+        parent_message_id: Option<String>,
+        /// What any event may carry; absent where it carries nothing of it.
+        common: Option<EventCommon>,
+    },
+    /// A tool call's arguments are whole.
+    ToolCallEnd {
+        /// The call.
+        tool_call_id: String,
+        /// What any event may carry; absent where it carries nothing of it.
+        common: Option<EventCommon>,
+    },
+    /// A tool call was answered by the agent itself.
+    ToolCallResult {
+        /// The tool message that holds the answer.
+        message_id: String,
+        /// The call.
+        tool_call_id: String,
+        /// The text of the answer.
+        content: String,
+        /// The whole answer where it is more than text: a JSON array of content parts.
+        parts_json: Option<String>,
+        /// What any event may carry; absent where it carries nothing of it.
+        common: Option<EventCommon>,
+    },
+    /// A step of the agent begins.
+    StepStarted {
+        /// The step.
+        step_name: String,
+        /// What any event may carry; absent where it carries nothing of it.
+        common: Option<EventCommon>,
+    },
+    /// A step of the agent ended.
+    StepFinished {
+        /// The step.
+        step_name: String,
+        /// What any event may carry; absent where it carries nothing of it.
+        common: Option<EventCommon>,
+    },
+    /// The shared state, whole.
+    StateSnapshot {
+        /// The state: any JSON.
+        snapshot_json: String,
+        /// What any event may carry; absent where it carries nothing of it.
+        common: Option<EventCommon>,
+    },
+    /// A change of the shared state.
+    StateDelta {
+        /// The change: a JSON array of operations of JSON Patch (RFC 6902).
+        delta_json: String,
+        /// What any event may carry; absent where it carries nothing of it.
+        common: Option<EventCommon>,
+    },
+    /// The conversation, whole.
+    MessagesSnapshot {
+        /// The messages: a JSON array.
+        messages_json: String,
+        /// What any event may carry; absent where it carries nothing of it.
+        common: Option<EventCommon>,
+    },
+    /// An activity, whole.
+    ActivitySnapshot {
+        /// The activity message.
+        message_id: String,
+        /// The kind of activity.
+        activity_type: String,
+        /// What to show: a JSON object.
+        content_json: String,
+        /// Whether an earlier one is replaced; absent is yes.
+        replace: Option<bool>,
+        /// What any event may carry; absent where it carries nothing of it.
+        common: Option<EventCommon>,
+    },
+    /// A change of an activity.
+    ActivityDelta {
+        /// The activity message.
+        message_id: String,
+        /// The kind of activity.
+        activity_type: String,
+        /// The change: a JSON array of operations of JSON Patch (RFC 6902).
+        patch_json: String,
+        /// What any event may carry; absent where it carries nothing of it.
+        common: Option<EventCommon>,
+    },
+    /// The model begins to think.
+    ReasoningStart {
+        /// The span of thinking.
+        message_id: String,
+        /// What any event may carry; absent where it carries nothing of it.
+        common: Option<EventCommon>,
+    },
+    /// The model stops thinking.
+    ReasoningEnd {
+        /// The span of thinking.
+        message_id: String,
+        /// What any event may carry; absent where it carries nothing of it.
+        common: Option<EventCommon>,
+    },
+    /// A reasoning message begins, or goes on after its end.
+    ReasoningMessageStart {
+        /// The message.
+        message_id: String,
+        /// What any event may carry; absent where it carries nothing of it.
+        common: Option<EventCommon>,
+    },
+    /// A reasoning message is whole.
+    ReasoningMessageEnd {
+        /// The message.
+        message_id: String,
+        /// What any event may carry; absent where it carries nothing of it.
+        common: Option<EventCommon>,
+    },
+    /// What the provider wants back unchanged with a message or a tool call.
+    ReasoningEncryptedValue {
+        /// What it belongs to.
+        subtype: EncryptedValueSubtype,
+        /// The id of the message or tool call.
+        entity_id: String,
+        /// The value.
+        encrypted_value: String,
+        /// What any event may carry; absent where it carries nothing of it.
+        common: Option<EventCommon>,
+    },
+    /// A subagent begins.
+    SubagentStarted {
+        /// The subagent's run.
+        subagent_run_id: String,
+        /// Its name.
+        name: String,
+        /// What it is for.
+        description: Option<String>,
+        /// The subagent that started it.
+        parent_subagent_run_id: Option<String>,
+        /// The tool call that started it.
+        parent_tool_call_id: Option<String>,
+        /// The message that started it.
+        parent_message_id: Option<String>,
+        /// What any event may carry; absent where it carries nothing of it.
+        common: Option<EventCommon>,
+    },
+    /// A subagent ended as it should.
+    SubagentFinished {
+        /// The subagent's run.
+        subagent_run_id: String,
+        /// What it gives back: any JSON.
+        result_json: Option<String>,
+        /// How it ended: a JSON object; absent is success.
+        outcome_json: Option<String>,
+        /// What any event may carry; absent where it carries nothing of it.
+        common: Option<EventCommon>,
+    },
+    /// A subagent failed.
+    SubagentError {
+        /// The subagent's run.
+        subagent_run_id: String,
+        /// What went wrong.
+        message: String,
+        /// The agent's code for it.
+        code: Option<String>,
+        /// What any event may carry; absent where it carries nothing of it.
+        common: Option<EventCommon>,
+    },
+    /// A provider's own event, passed through.
+    Raw {
+        /// The event: any JSON.
+        event_json: String,
+        /// Where it is from.
+        source: Option<String>,
+        /// What any event may carry; absent where it carries nothing of it.
+        common: Option<EventCommon>,
+    },
+    /// An event that agent and app agreed on.
+    Custom {
+        /// Its name.
+        name: String,
+        /// Its value: any JSON.
+        value_json: String,
+        /// What any event may carry; absent where it carries nothing of it.
+        common: Option<EventCommon>,
+    },
+    /// An event of a type that this version does not know, kept as it came.
+    Unknown {
+        /// Its `type`.
+        kind: String,
+        /// All of it: a JSON object.
+        event_json: String,
+    },
+}

@@ -1,0 +1,192 @@
+use super::ag_ui::Event;
+use crate::effect::json;
+use stepwell_core::event::{Event as AgUi, MessageContent};
+use stepwell_core::run::RunEvent;
+
+impl From<RunEvent> for Event {
+    fn from(event: RunEvent) -> Self {
+        match event {
+            RunEvent::AgUi(event) => event.into(),
+            RunEvent::Started { thread_id, run_id } => Self::Started {
+                thread_id: thread_id.into_string(),
+                run_id: run_id.into_string(),
+            },
+            RunEvent::HopStarted { hop, run_id } => Self::HopStarted {
+                hop,
+                run_id: run_id.into_string(),
+            },
+            RunEvent::ToolCall(update) => Self::ToolCall {
+                call: update.call.into(),
+                tool_call_id: update.tool_call_id.into_string(),
+                name: update.name,
+                status: update.status.into(),
+                result: update.result.map(Into::into),
+            },
+            RunEvent::Retrying {
+                attempt,
+                delay_ms,
+                reason,
+            } => Self::Retrying {
+                attempt,
+                delay_ms,
+                reason,
+            },
+            RunEvent::Interrupted { interrupts } => Self::Interrupted {
+                interrupts: interrupts.into_iter().map(Into::into).collect(),
+            },
+            RunEvent::AnswerDropped { effect } => Self::AnswerDropped {
+                effect: effect.to_string(),
+            },
+            RunEvent::Warning { message } => Self::Warning { message },
+            RunEvent::Completed(outcome) => Self::Completed {
+                outcome: outcome.into(),
+            },
+            other => Self::Unknown {
+                kind: "unknown".to_owned(),
+                event_json: json(&other),
+            },
+        }
+    }
+}
+
+/// The parts of a content that is more than text.
+fn parts(content: &MessageContent) -> Option<String> {
+    matches!(content, MessageContent::Parts(_)).then(|| json(content))
+}
+
+impl From<AgUi> for Event {
+    fn from(event: AgUi) -> Self {
+        match event {
+            AgUi::TextMessageContent(e) => Self::TextMessageContent {
+                message_id: e.message_id.into_string(),
+                delta: e.delta,
+            },
+            AgUi::ToolCallArgs(e) => Self::ToolCallArgs {
+                tool_call_id: e.tool_call_id.into_string(),
+                delta: e.delta,
+            },
+            AgUi::ReasoningMessageContent(e) => Self::ReasoningMessageContent {
+                message_id: e.message_id.into_string(),
+                delta: e.delta,
+            },
+            AgUi::TextMessageStart(e) => Self::TextMessageStart {
+                message_id: e.message_id.into_string(),
+                role: e.role.map(Into::into),
+                name: e.name,
+                common: e.common.map(|common| (*common).into()),
+            },
+            AgUi::TextMessageEnd(e) => Self::TextMessageEnd {
+                message_id: e.message_id.into_string(),
+                common: e.common.map(|common| (*common).into()),
+            },
+            AgUi::ToolCallStart(e) => Self::ToolCallStart {
+                tool_call_id: e.tool_call_id.into_string(),
+                tool_call_name: e.tool_call_name,
+                parent_message_id: e.parent_message_id.map(|id| id.into_string()),
+                common: e.common.map(|common| (*common).into()),
+            },
+            AgUi::ToolCallEnd(e) => Self::ToolCallEnd {
+                tool_call_id: e.tool_call_id.into_string(),
+                common: e.common.map(|common| (*common).into()),
+            },
+            AgUi::ToolCallResult(e) => Self::ToolCallResult {
+                message_id: e.message_id.into_string(),
+                tool_call_id: e.tool_call_id.into_string(),
+                content: e.content.to_text(),
+                parts_json: parts(&e.content),
+                common: e.common.map(|common| (*common).into()),
+            },
+            AgUi::StepStarted(e) => Self::StepStarted {
+                step_name: e.step_name,
+                common: e.common.map(|common| (*common).into()),
+            },
+            AgUi::StepFinished(e) => Self::StepFinished {
+                step_name: e.step_name,
+                common: e.common.map(|common| (*common).into()),
+            },
+            AgUi::StateSnapshot(e) => Self::StateSnapshot {
+                snapshot_json: json(&e.snapshot),
+                common: e.common.map(|common| (*common).into()),
+            },
+            AgUi::StateDelta(e) => Self::StateDelta {
+                delta_json: json(&e.delta),
+                common: e.common.map(|common| (*common).into()),
+            },
+            AgUi::MessagesSnapshot(e) => Self::MessagesSnapshot {
+                messages_json: json(&e.messages),
+                common: e.common.map(|common| (*common).into()),
+            },
+            AgUi::ActivitySnapshot(e) => Self::ActivitySnapshot {
+                message_id: e.message_id.into_string(),
+                activity_type: e.activity_type,
+                content_json: json(&e.content),
+                replace: e.replace,
+                common: e.common.map(|common| (*common).into()),
+            },
+            AgUi::ActivityDelta(e) => Self::ActivityDelta {
+                message_id: e.message_id.into_string(),
+                activity_type: e.activity_type,
+                patch_json: json(&e.patch),
+                common: e.common.map(|common| (*common).into()),
+            },
+            AgUi::ReasoningStart(e) => Self::ReasoningStart {
+                message_id: e.message_id.into_string(),
+                common: e.common.map(|common| (*common).into()),
+            },
+            AgUi::ReasoningEnd(e) => Self::ReasoningEnd {
+                message_id: e.message_id.into_string(),
+                common: e.common.map(|common| (*common).into()),
+            },
+            AgUi::ReasoningMessageStart(e) => Self::ReasoningMessageStart {
+                message_id: e.message_id.into_string(),
+                common: e.common.map(|common| (*common).into()),
+            },
+            AgUi::ReasoningMessageEnd(e) => Self::ReasoningMessageEnd {
+                message_id: e.message_id.into_string(),
+                common: e.common.map(|common| (*common).into()),
+            },
+            AgUi::ReasoningEncryptedValue(e) => Self::ReasoningEncryptedValue {
+                subtype: e.subtype.into(),
+                entity_id: e.entity_id,
+                encrypted_value: e.encrypted_value,
+                common: e.common.map(|common| (*common).into()),
+            },
+            AgUi::SubagentStarted(e) => Self::SubagentStarted {
+                subagent_run_id: e.subagent_run_id,
+                name: e.name,
+                description: e.description,
+                parent_subagent_run_id: e.parent_subagent_run_id,
+                parent_tool_call_id: e.parent_tool_call_id.map(|id| id.into_string()),
+                parent_message_id: e.parent_message_id.map(|id| id.into_string()),
+                common: e.common.map(|common| (*common).into()),
+            },
+            AgUi::SubagentFinished(e) => Self::SubagentFinished {
+                subagent_run_id: e.subagent_run_id,
+                result_json: e.result.as_ref().map(json),
+                outcome_json: e.outcome.as_ref().map(json),
+                common: e.common.map(|common| (*common).into()),
+            },
+            AgUi::SubagentError(e) => Self::SubagentError {
+                subagent_run_id: e.subagent_run_id,
+                message: e.message,
+                code: e.code,
+                common: e.common.map(|common| (*common).into()),
+            },
+            AgUi::Raw(e) => Self::Raw {
+                event_json: json(&e.event),
+                source: e.source,
+                common: e.common.map(|common| (*common).into()),
+            },
+            AgUi::Custom(e) => Self::Custom {
+                name: e.name,
+                value_json: json(&e.value),
+                common: e.common.map(|common| (*common).into()),
+            },
+            // Chunks are in the long form by now, and a hop's beginning and end are not the turn's.
+            other => Self::Unknown {
+                kind: other.kind().to_owned(),
+                event_json: json(&other),
+            },
+        }
+    }
+}

@@ -1,0 +1,11 @@
+//! What the person is shown of a turn.
+
+mod ag_ui;
+mod convert;
+mod parts;
+
+pub use ag_ui::Event;
+pub use parts::{
+    EncryptedValueSubtype, EventCommon, Interrupt, TextMessageRole, ToolCallStatus,
+    ToolFailureKind, ToolResult,
+};

@@ -1,0 +1,227 @@
+use crate::effect::json;
+use stepwell_core::{conversation, event, tool};
+
+/// What any event of a stream may carry besides its own fields.
+#[derive(Clone, Debug, PartialEq, Eq, uniffi::Record)]
+pub struct EventCommon {
+    /// When it happened: milliseconds since the epoch by convention.
+    pub timestamp: Option<i64>,
+    /// The provider's own event that this one was made from: any JSON.
+    pub raw_event_json: Option<String>,
+    /// What the sender attached: a JSON object.
+    pub metadata_json: Option<String>,
+    /// The subagent that it belongs to; absent for the parent agent.
+    pub subagent_run_id: Option<String>,
+    /// Fields that this version does not know: a JSON object.
+    pub extra_json: Option<String>,
+}
+
+/// The role of a text message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, uniffi::Enum)]
+pub enum TextMessageRole {
+    /// The app's own instructions, ranking above the user's.
+    Developer,
+    /// The app's own instructions.
+    System,
+    /// The model.
+    Assistant,
+    /// The person.
+    User,
+}
+
+/// What an encrypted value belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, uniffi::Enum)]
+pub enum EncryptedValueSubtype {
+    /// A tool call.
+    ToolCall,
+    /// A message.
+    Message,
+}
+
+/// Something an agent asks the person before it can go on.
+#[derive(Clone, Debug, PartialEq, Eq, uniffi::Record)]
+pub struct Interrupt {
+    /// Names the interrupt; a `ResumeEntry` answers it.
+    pub id: String,
+    /// The kind of question, as the agent names it.
+    pub reason: String,
+    /// The question, for the person.
+    pub message: Option<String>,
+    /// The tool call it is about.
+    pub tool_call_id: Option<String>,
+    /// The JSON Schema of the answer.
+    pub response_schema_json: Option<String>,
+    /// When the question lapses, as an ISO 8601 time.
+    pub expires_at: Option<String>,
+    /// What the sender attached: a JSON object.
+    pub metadata_json: Option<String>,
+    /// The subagent that asks; absent for the parent agent.
+    pub subagent_run_id: Option<String>,
+}
+
+/// Where a tool call stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, uniffi::Enum)]
+pub enum ToolCallStatus {
+    /// Its arguments are still coming.
+    Streaming,
+    /// Its arguments are whole; it has not begun.
+    Pending,
+    /// The person is asked.
+    AwaitingApproval,
+    /// The app runs it.
+    Executing,
+    /// It gave a result.
+    Completed,
+    /// It gave an error.
+    Failed,
+    /// The person said no.
+    Denied,
+    /// It was cancelled.
+    Cancelled,
+}
+
+/// What came of a tool call.
+#[derive(Clone, Debug, PartialEq, Eq, uniffi::Enum)]
+pub enum ToolResult {
+    /// It gave a result.
+    Finished {
+        /// The text of the result.
+        content: String,
+    },
+    /// It gave nothing back; the model is shown why.
+    Failed {
+        /// What kind of failure it is.
+        kind: ToolFailureKind,
+        /// What went wrong.
+        message: String,
+    },
+}
+
+/// The kinds of tool failures.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, uniffi::Enum)]
+pub enum ToolFailureKind {
+    /// The tool ran and gave an error.
+    Error,
+    /// The tool's code broke off: a panic, an exception that it does not declare.
+    Panicked,
+    /// The tool took longer than it may.
+    TimedOut,
+    /// The call was not run: no such tool, or arguments that do not fit.
+    Rejected,
+    /// The person said no.
+    Denied,
+    /// The turn, or this call, was cancelled.
+    Cancelled,
+    /// The app died while the tool ran: whether it did its work is not known.
+    OutcomeUnknown,
+    /// The call was not run since a limit of the turn was reached.
+    LimitReached,
+}
+
+impl From<event::Common> for EventCommon {
+    fn from(common: event::Common) -> Self {
+        Self {
+            timestamp: common.timestamp,
+            raw_event_json: common.raw_event.as_ref().map(json),
+            metadata_json: common.metadata.as_ref().map(json),
+            subagent_run_id: common.subagent_run_id,
+            extra_json: (!common.extra.is_empty()).then(|| json(&common.extra)),
+        }
+    }
+}
+
+impl From<event::TextMessageRole> for TextMessageRole {
+    fn from(role: event::TextMessageRole) -> Self {
+        match role {
+            event::TextMessageRole::Developer => Self::Developer,
+            event::TextMessageRole::System => Self::System,
+            event::TextMessageRole::Assistant => Self::Assistant,
+            event::TextMessageRole::User => Self::User,
+        }
+    }
+}
+
+impl From<event::EncryptedValueSubtype> for EncryptedValueSubtype {
+    fn from(subtype: event::EncryptedValueSubtype) -> Self {
+        match subtype {
+            event::EncryptedValueSubtype::ToolCall => Self::ToolCall,
+            event::EncryptedValueSubtype::Message => Self::Message,
+        }
+    }
+}
+
+impl From<event::Interrupt> for Interrupt {
+    fn from(interrupt: event::Interrupt) -> Self {
+        Self {
+            id: interrupt.id,
+            reason: interrupt.reason,
+            message: interrupt.message,
+            tool_call_id: interrupt.tool_call_id.map(|id| id.into_string()),
+            response_schema_json: interrupt.response_schema.as_ref().map(json),
+            expires_at: interrupt.expires_at,
+            metadata_json: interrupt.metadata.as_ref().map(json),
+            subagent_run_id: interrupt.subagent_run_id,
+        }
+    }
+}
+
+impl From<conversation::ToolCallStatus> for ToolCallStatus {
+    fn from(status: conversation::ToolCallStatus) -> Self {
+        use conversation::ToolCallStatus as Core;
+        match status {
+            Core::Streaming => Self::Streaming,
+            Core::Pending => Self::Pending,
+            Core::AwaitingApproval => Self::AwaitingApproval,
+            Core::Executing => Self::Executing,
+            Core::Completed => Self::Completed,
+            Core::Failed => Self::Failed,
+            Core::Denied => Self::Denied,
+            Core::Cancelled => Self::Cancelled,
+        }
+    }
+}
+
+impl From<tool::ToolResult> for ToolResult {
+    fn from(result: tool::ToolResult) -> Self {
+        match result {
+            Ok(output) => Self::Finished {
+                content: output.content.to_text(),
+            },
+            Err(failure) => Self::Failed {
+                kind: failure.kind.into(),
+                message: failure.message,
+            },
+        }
+    }
+}
+
+impl From<tool::ToolFailureKind> for ToolFailureKind {
+    fn from(kind: tool::ToolFailureKind) -> Self {
+        use tool::ToolFailureKind as Core;
+        match kind {
+            Core::Panicked => Self::Panicked,
+            Core::TimedOut => Self::TimedOut,
+            Core::Rejected => Self::Rejected,
+            Core::Denied => Self::Denied,
+            Core::Cancelled => Self::Cancelled,
+            Core::OutcomeUnknown => Self::OutcomeUnknown,
+            Core::LimitReached => Self::LimitReached,
+            _ => Self::Error,
+        }
+    }
+}
+
+impl From<ToolFailureKind> for tool::ToolFailureKind {
+    fn from(kind: ToolFailureKind) -> Self {
+        match kind {
+            ToolFailureKind::Error => Self::Error,
+            ToolFailureKind::Panicked => Self::Panicked,
+            ToolFailureKind::TimedOut => Self::TimedOut,
+            ToolFailureKind::Rejected => Self::Rejected,
+            ToolFailureKind::Denied => Self::Denied,
+            ToolFailureKind::Cancelled => Self::Cancelled,
+            ToolFailureKind::OutcomeUnknown => Self::OutcomeUnknown,
+            ToolFailureKind::LimitReached => Self::LimitReached,
+        }
+    }
+}

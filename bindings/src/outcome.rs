@@ -1,0 +1,215 @@
+use stepwell_core::{dialect, event, run};
+
+/// How a turn ended.
+#[derive(Clone, Debug, PartialEq, Eq, uniffi::Enum)]
+pub enum Outcome {
+    /// The answer is whole.
+    Success,
+    /// The model asked for more rounds of tools than it may; what was said so far stands.
+    MaxToolRounds,
+    /// The person, or the agent, stopped it.
+    Cancelled,
+    /// The stream ended before the answer did. What came of it is kept.
+    Truncated,
+    /// It went wrong. What was said so far is kept.
+    Failed {
+        /// Why.
+        failure: Failure,
+        /// The same in a sentence, for the person.
+        message: String,
+        /// Whether trying again, from the start, may help.
+        transient: bool,
+    },
+}
+
+/// Why a turn failed: the peer's fault, or the transport's.
+#[derive(Clone, Debug, PartialEq, Eq, uniffi::Enum)]
+pub enum Failure {
+    /// The provider answered with an HTTP error.
+    Api {
+        /// What kind of error it is, so that the app can act on it.
+        kind: ApiErrorKind,
+        /// The HTTP status.
+        status: u16,
+        /// The provider's own words.
+        message: String,
+        /// The provider's own code or type for it.
+        code: Option<String>,
+    },
+    /// The request could not be sent, or the connection broke.
+    Connection {
+        /// The transport's words.
+        message: String,
+    },
+    /// The answer is no stream: a web page, say.
+    UnexpectedBody {
+        /// The answer's media type.
+        content_type: String,
+        /// Its beginning.
+        excerpt: String,
+    },
+    /// The stream breaks its format or the protocol.
+    Stream {
+        /// What is wrong, and in which frame.
+        message: String,
+    },
+    /// The stream itself reported a failure.
+    Reported {
+        /// What went wrong, in the peer's words.
+        message: String,
+        /// The peer's code for it.
+        code: Option<String>,
+    },
+    /// It took too long.
+    TimedOut {
+        /// What took too long.
+        deadline: Deadline,
+    },
+    /// The backend did not create the next run. The tools' results are in the history: a new turn sends them.
+    RunNotCreated {
+        /// The app's words.
+        message: String,
+    },
+    /// What was said could not be stored.
+    NotStored {
+        /// The store's words.
+        message: String,
+    },
+    /// The model asked for more rounds of tools than it may, and the policy is to fail.
+    TooManyToolRounds {
+        /// The limit.
+        limit: u32,
+    },
+    /// A failure of a kind that this version of the bindings does not know.
+    Other {
+        /// What went wrong.
+        message: String,
+    },
+}
+
+/// The kinds of a provider's errors that an app acts on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, uniffi::Enum)]
+pub enum ApiErrorKind {
+    /// The key is missing, wrong or not allowed to do this: ask the person for another.
+    Authentication,
+    /// Too many requests, or the quota is used up: wait.
+    RateLimit,
+    /// The request is at fault: sending it again will not help.
+    BadRequest,
+    /// The model or the address does not exist.
+    NotFound,
+    /// The provider is at fault or overloaded: try again later.
+    Unavailable,
+}
+
+/// The things that may take too long.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, uniffi::Enum)]
+pub enum Deadline {
+    /// The model's silence.
+    Silence,
+    /// The turn as a whole.
+    Turn,
+}
+
+/// How many tokens a turn used, over all its hops. An absent count is unknown, not zero.
+#[derive(Clone, Debug, Default, PartialEq, Eq, uniffi::Record)]
+pub struct TokenUsage {
+    /// Tokens of the requests.
+    pub input_tokens: Option<u64>,
+    /// Tokens of the answers.
+    pub output_tokens: Option<u64>,
+    /// All tokens, as the provider counts them.
+    pub total_tokens: Option<u64>,
+    /// Tokens of the answers that were reasoning.
+    pub reasoning_tokens: Option<u64>,
+    /// Tokens of the requests that came from a cache.
+    pub cached_input_tokens: Option<u64>,
+    /// Tokens of the requests that were written to a cache.
+    pub cache_write_input_tokens: Option<u64>,
+}
+
+impl From<event::TokenUsage> for TokenUsage {
+    fn from(usage: event::TokenUsage) -> Self {
+        Self {
+            input_tokens: usage.input_tokens,
+            output_tokens: usage.output_tokens,
+            total_tokens: usage.total_tokens,
+            reasoning_tokens: usage.reasoning_tokens,
+            cached_input_tokens: usage.cached_input_tokens,
+            cache_write_input_tokens: usage.cache_write_input_tokens,
+        }
+    }
+}
+
+impl From<run::Outcome> for Outcome {
+    fn from(outcome: run::Outcome) -> Self {
+        match outcome {
+            run::Outcome::Success => Self::Success,
+            run::Outcome::MaxToolRounds => Self::MaxToolRounds,
+            run::Outcome::Cancelled => Self::Cancelled,
+            run::Outcome::Truncated => Self::Truncated,
+            run::Outcome::Failed { failure } => Self::Failed {
+                message: failure.to_string(),
+                transient: failure.is_transient(),
+                failure: failure.into(),
+            },
+            other => Self::Failed {
+                message: format!("the turn ended in an unknown way: {other:?}"),
+                transient: false,
+                failure: Failure::Other {
+                    message: format!("{other:?}"),
+                },
+            },
+        }
+    }
+}
+
+impl From<run::Failure> for Failure {
+    fn from(failure: run::Failure) -> Self {
+        match failure {
+            run::Failure::Api { error } => Self::Api {
+                kind: error.kind.into(),
+                status: error.status,
+                message: error.message,
+                code: error.code,
+            },
+            run::Failure::Connection { message } => Self::Connection { message },
+            run::Failure::UnexpectedBody {
+                content_type,
+                excerpt,
+            } => Self::UnexpectedBody {
+                content_type,
+                excerpt,
+            },
+            run::Failure::Stream { message } => Self::Stream { message },
+            run::Failure::Reported { error } => Self::Reported {
+                message: error.message,
+                code: error.code,
+            },
+            run::Failure::TimedOut { deadline } => Self::TimedOut {
+                deadline: match deadline {
+                    run::Deadline::Silence => Deadline::Silence,
+                    run::Deadline::Turn => Deadline::Turn,
+                },
+            },
+            run::Failure::RunNotCreated { message } => Self::RunNotCreated { message },
+            run::Failure::NotStored { message } => Self::NotStored { message },
+            run::Failure::TooManyToolRounds { limit } => Self::TooManyToolRounds { limit },
+            other => Self::Other {
+                message: other.to_string(),
+            },
+        }
+    }
+}
+
+impl From<dialect::ApiErrorKind> for ApiErrorKind {
+    fn from(kind: dialect::ApiErrorKind) -> Self {
+        match kind {
+            dialect::ApiErrorKind::Authentication => Self::Authentication,
+            dialect::ApiErrorKind::RateLimit => Self::RateLimit,
+            dialect::ApiErrorKind::BadRequest => Self::BadRequest,
+            dialect::ApiErrorKind::NotFound => Self::NotFound,
+            _ => Self::Unavailable,
+        }
+    }
+}

@@ -1,0 +1,100 @@
+use crate::config::ToolDefinition;
+use crate::effect::ToolInvocation;
+use crate::error::{CallbackError, ToolError};
+use futures::FutureExt;
+use futures::future::BoxFuture;
+use std::sync::Arc;
+use stepwell_core::run;
+use stepwell_core::tool::{ToolFailure, ToolFailureKind, ToolOutput, ToolResult};
+
+/// The code of a tool, written in the app's language.
+#[uniffi::export(foreign)]
+#[async_trait::async_trait]
+pub trait ToolHandler: Send + Sync {
+    /// Runs the tool and gives back what the model is to see: text, or JSON as text. Calls may run side by side. An
+    /// error, or an exception, is this tool's own: the model is shown it and the turn goes on. When the turn is
+    /// cancelled, so is the call.
+    async fn call(&self, invocation: ToolInvocation) -> Result<String, ToolError>;
+}
+
+/// Asks the person whether a tool may run, in the app's own way.
+#[uniffi::export(foreign)]
+#[async_trait::async_trait]
+pub trait Approver: Send + Sync {
+    /// Asks. A failure counts as no.
+    async fn decide(&self, invocation: ToolInvocation) -> Result<Decision, CallbackError>;
+}
+
+/// What the person says to a tool that asks to run.
+#[derive(Clone, Debug, PartialEq, Eq, uniffi::Enum)]
+pub enum Decision {
+    /// It may.
+    Granted,
+    /// It may not.
+    Denied {
+        /// Why, for the model to read.
+        reason: Option<String>,
+    },
+}
+
+/// A tool with its code.
+#[derive(Clone, uniffi::Record)]
+pub struct AgentTool {
+    /// How the model sees it, and how it may be run.
+    pub definition: ToolDefinition,
+    /// Its code.
+    pub handler: Arc<dyn ToolHandler>,
+}
+
+/// A tool's code in the app, as the driver calls it.
+pub(crate) struct Handler(pub(crate) Arc<dyn ToolHandler>);
+
+impl stepwell_io::ToolHandler for Handler {
+    fn call(&self, invocation: run::ToolInvocation) -> BoxFuture<'static, ToolResult> {
+        let handler = Arc::clone(&self.0);
+        async move {
+            match handler.call(invocation.into()).await {
+                Ok(content) => Ok(ToolOutput::from(content)),
+                Err(ToolError::Failed { reason }) => Err(ToolFailure::error(reason)),
+                Err(ToolError::Unexpected { reason }) => {
+                    Err(ToolFailure::new(ToolFailureKind::Panicked, reason))
+                }
+            }
+        }
+        .boxed()
+    }
+}
+
+/// The app's way to ask the person, as the driver calls it.
+pub(crate) struct Asking(pub(crate) Arc<dyn Approver>);
+
+impl stepwell_io::Approver for Asking {
+    fn decide(&self, invocation: run::ToolInvocation) -> BoxFuture<'static, run::Decision> {
+        let approver = Arc::clone(&self.0);
+        async move {
+            approver
+                .decide(invocation.into())
+                .await
+                .unwrap_or_else(|error| could_not_ask(&error))
+                .into()
+        }
+        .boxed()
+    }
+}
+
+/// Nobody was asked, so nobody allowed it.
+pub(crate) fn could_not_ask(error: &CallbackError) -> Decision {
+    tracing::warn!(target: "stepwell", %error, "the person could not be asked");
+    Decision::Denied {
+        reason: Some("the person could not be asked".to_owned()),
+    }
+}
+
+impl From<Decision> for run::Decision {
+    fn from(decision: Decision) -> Self {
+        match decision {
+            Decision::Granted => Self::Granted,
+            Decision::Denied { reason } => Self::Denied { reason },
+        }
+    }
+}

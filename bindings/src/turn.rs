@@ -1,0 +1,106 @@
+use crate::effect::json;
+use crate::error::StepwellError;
+use crate::event::Event;
+use crate::outcome::{Outcome, TokenUsage};
+use futures::{FutureExt, StreamExt};
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use stepwell_io::CancelHandle;
+use tokio::sync::Mutex;
+
+/// A turn under way. Letting go of it cancels it.
+#[derive(Debug, uniffi::Object)]
+pub struct Turn {
+    cancel: CancelHandle,
+    turn: Mutex<Option<stepwell_io::Turn>>,
+}
+
+/// A turn that is over.
+#[derive(Clone, Debug, PartialEq, Eq, uniffi::Record)]
+pub struct Finished {
+    /// How it ended.
+    pub outcome: Outcome,
+    /// All that the model said in it.
+    pub text: String,
+    /// The conversation after it: a JSON array of AG-UI messages.
+    pub messages_json: String,
+    /// What it cost, over all its hops.
+    pub usage: TokenUsage,
+    /// How many streams it took.
+    pub hops: u32,
+}
+
+/// The most events of one batch: a screen has no use for more at once.
+const BATCH: usize = 256;
+
+#[uniffi::export]
+impl Turn {
+    /// Waits for the next event and gives it with all others that are there. Empty when the turn is over. A call that
+    /// is given up loses nothing.
+    pub async fn next_batch(&self) -> Vec<Event> {
+        let mut turn = self.turn.lock().await;
+        match turn.as_mut() {
+            Some(turn) => batch(turn).await,
+            None => Vec::new(),
+        }
+    }
+
+    /// Waits for the end of the turn, whatever is left of its events. Once only. A call that is given up cancels the
+    /// turn.
+    pub async fn finish(&self) -> Result<Finished, StepwellError> {
+        let turn = self.turn.lock().await.take().ok_or_else(|| {
+            StepwellError::misuse(
+                "the turn's result was taken before",
+                "keep what `finish` gave",
+            )
+        })?;
+        finish(turn).await
+    }
+
+    /// Stops the turn: its tools are stopped, its connection is closed. The events up to its end still come.
+    pub fn cancel(&self) {
+        self.cancel.cancel();
+    }
+}
+
+impl Turn {
+    pub(crate) fn new(turn: stepwell_io::Turn) -> Arc<Self> {
+        Arc::new(Self {
+            cancel: turn.cancel_handle(),
+            turn: Mutex::new(Some(turn)),
+        })
+    }
+}
+
+/// One event, waited for, and all that are ready with it.
+pub(crate) async fn batch(turn: &mut stepwell_io::Turn) -> Vec<Event> {
+    let Some(first) = turn.next().await else {
+        return Vec::new();
+    };
+    let mut events = vec![first.into()];
+    while events.len() < BATCH
+        && let Some(Some(event)) = turn.next().now_or_never()
+    {
+        events.push(event.into());
+    }
+    events
+}
+
+pub(crate) async fn finish(turn: stepwell_io::Turn) -> Result<Finished, StepwellError> {
+    let finished = AssertUnwindSafe(turn.finish()).catch_unwind().await;
+    finished
+        .map(Into::into)
+        .map_err(|panic| StepwellError::panicked(&*panic))
+}
+
+impl From<stepwell_io::Finished> for Finished {
+    fn from(finished: stepwell_io::Finished) -> Self {
+        Self {
+            outcome: finished.outcome.into(),
+            text: finished.conversation.text(),
+            messages_json: json(&finished.conversation.messages()),
+            usage: finished.usage.into(),
+            hops: finished.hops,
+        }
+    }
+}
