@@ -7,7 +7,7 @@ use clap::Args;
 use std::time::Instant;
 use stepwell_core::dialect::{Endpoint, Secret};
 use stepwell_core::provider::EndpointError;
-use stepwell_io::{Agent, Outcome};
+use stepwell_io::Agent;
 
 /// Talks with a model that has a clock and a calculator.
 ///
@@ -58,10 +58,7 @@ impl Chat {
             let finished = follow(agent.send(question), &mut shown).await?;
             match problem(&finished.outcome) {
                 Some(problem) if !prompt.is_interactive() => return Err(Failure::Failed(problem)),
-                Some(problem) => match finished.outcome {
-                    Outcome::Cancelled => shown.note(&problem)?,
-                    _ => shown.error(&problem)?,
-                },
+                Some(problem) => shown.problem(&problem)?,
                 None => {}
             }
             if prompt.is_interactive() {

@@ -186,7 +186,7 @@ impl Screen for Live {
         self.term.flush()
     }
 
-    fn summary(&mut self, text: &str) -> io::Result<()> {
+    fn remark(&mut self, text: &str) -> io::Result<()> {
         self.line(text, &style().dim())
     }
 }

@@ -21,12 +21,12 @@ pub(crate) trait Screen {
     fn reasoning(&mut self, text: &str) -> io::Result<()>;
     /// A tool call, as it stands now.
     fn call(&mut self, call: &Call) -> io::Result<()>;
-    /// Something to know that is no part of the answer.
+    /// Something to know that is no part of the answer, for a person who watches.
     fn note(&mut self, text: &str) -> io::Result<()>;
     /// The turn is over.
     fn end(&mut self) -> io::Result<()>;
-    /// What the turn took.
-    fn summary(&mut self, text: &str) -> io::Result<()>;
+    /// A line of the program's own.
+    fn remark(&mut self, text: &str) -> io::Result<()>;
 }
 
 /// A tool call that is shown.

@@ -63,7 +63,7 @@ impl<W: Write> Screen for Plain<W> {
         self.out.flush()
     }
 
-    fn summary(&mut self, text: &str) -> io::Result<()> {
+    fn remark(&mut self, text: &str) -> io::Result<()> {
         self.line(format_args!("{text}"))
     }
 }

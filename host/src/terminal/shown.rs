@@ -123,14 +123,9 @@ impl Shown {
         }
     }
 
-    /// Something to know that is no part of the answer.
-    pub(crate) fn note(&mut self, text: &str) -> io::Result<()> {
-        self.screen.note(&one_line(text))
-    }
-
     /// Why the answer is not whole.
-    pub(crate) fn error(&mut self, text: &str) -> io::Result<()> {
-        self.screen.note(&format!("✗ {}", one_line(text)))
+    pub(crate) fn problem(&mut self, text: &str) -> io::Result<()> {
+        self.screen.remark(&format!("✗ {}", one_line(text)))
     }
 
     /// The turn is over.
@@ -142,7 +137,7 @@ impl Shown {
     /// The line that closes a turn.
     pub(crate) fn summary(&mut self, summary: &Summary<'_>) -> io::Result<()> {
         let calls = std::mem::take(&mut self.calls);
-        self.screen.summary(&format!(
+        self.screen.remark(&format!(
             "{} · {} · {} · {:.1} s",
             count(u64::from(summary.hops), "hop"),
             count(calls as u64, "tool"),
