@@ -346,16 +346,14 @@ fn a_deep_state_does_not_keep_a_snapshot_from_being_read() {
     assert!(restored.is_ok(), "{restored:?}");
 }
 
-#[test]
-fn i04_a_number_in_the_shared_state_is_the_same_after_a_restore() {
-    // A reader that is off in the last place makes another number of each of these.
-    for number in [31.245_270_191_439_438_f64, 121.487_919_511_619_45] {
-        let state = serde_json::json!({ "number": number });
-        let history =
-            stepwell_core::conversation::Conversation::default().with_state(state.clone());
+proptest::proptest! {
+    #[test]
+    fn i04_a_number_in_the_shared_state_is_the_same_after_a_restore(numbers: [f64; 32]) {
+        let state = serde_json::json!({ "numbers": numbers });
+        let history = stepwell_core::conversation::Conversation::default().with_state(state.clone());
         let config = World::chat().config;
         let machine = RunMachine::new(Arc::clone(&config), "thread".into(), history);
         let restored = RunMachine::restore(&machine.snapshot(), config).expect("it is a snapshot");
-        assert_eq!(*restored.conversation().state(), state);
+        proptest::prop_assert_eq!(restored.conversation().state(), &state);
     }
 }
