@@ -1,2 +1,57 @@
-//! The Stepwell program.
-fn main() {}
+//! The Stepwell program: the demo, a chat, and tools for recorded streams.
+#![forbid(unsafe_code)]
+
+mod commands;
+mod failure;
+mod input;
+mod logging;
+mod terminal;
+mod tools;
+
+use clap::Parser;
+use clap::error::ErrorKind;
+use commands::Command;
+use failure::Failure;
+use logging::LogFormat;
+use std::process::ExitCode;
+
+/// Runs the loop between a person, a language model and tools.
+///
+/// Without a command: the demo.
+///
+/// STEPWELL_LOG turns the log on, on standard error: `STEPWELL_LOG=stepwell=debug`.
+#[derive(Debug, Parser)]
+#[command(name = "stepwell", version)]
+struct Cli {
+    /// How the log is written; STEPWELL_LOG says what of it.
+    #[arg(long, global = true, value_enum, default_value_t)]
+    log_format: LogFormat,
+    #[command(subcommand)]
+    command: Option<Command>,
+}
+
+fn main() -> ExitCode {
+    match run() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            if let Some(line) = failure.line() {
+                eprintln!("stepwell: {line}");
+            }
+            failure.exit_code()
+        }
+    }
+}
+
+fn run() -> Result<(), Failure> {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => {
+            return match error.kind() {
+                ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => Ok(error.print()?),
+                _ => Err(Failure::command_line(&error)),
+            };
+        }
+    };
+    logging::start(cli.log_format)?;
+    cli.command.unwrap_or_default().run()
+}

@@ -180,7 +180,7 @@ impl Conversation {
                 }
             }
             Event::ToolCallResult(event) => self.call_answered(event),
-            Event::StateSnapshot(event) => self.state = event.snapshot.clone(),
+            Event::StateSnapshot(event) => self.state.clone_from(&event.snapshot),
             Event::StateDelta(event) => {
                 return match patched(&self.state, &event.delta) {
                     Ok(state) => {

@@ -1,16 +1,26 @@
 //! JSON Patch (RFC 6902), by the `json-patch` crate, with a bound on what copying can make.
 
+use crate::event::{DEEPEST, is_within};
 use json_patch::{Patch, PatchOperation};
 use serde_json::Value;
 
 /// The most that the `copy` operations of one patch may make a value, by [`weight`]. A `copy` of the whole into a part
 /// doubles it, so a few dozen bytes could fill any memory.
-const HEAVIEST: usize = 64 << 20;
+const HEAVIEST: usize = 16 << 20;
 
 /// `value` after the operations of a patch, all of them or none.
 pub(super) fn patched(value: &Value, operations: &[Value]) -> Result<Value, String> {
     let patch: Patch = serde_json::from_value(Value::Array(operations.to_vec()))
         .map_err(|error| error.to_string())?;
+    let value = applied(value, patch)?;
+    if is_within(&value, DEEPEST) {
+        Ok(value)
+    } else {
+        Err(format!("it nests deeper than {DEEPEST} levels"))
+    }
+}
+
+fn applied(value: &Value, patch: Patch) -> Result<Value, String> {
     let mut value = value.clone();
     let copies = |operation: &PatchOperation| matches!(operation, PatchOperation::Copy(_));
     if !patch.iter().any(copies) {
@@ -22,7 +32,7 @@ pub(super) fn patched(value: &Value, operations: &[Value]) -> Result<Value, Stri
         if let PatchOperation::Copy(copy) = &operation {
             heavy += copy.from.resolve(&value).map_or(0, weight);
             if heavy > HEAVIEST {
-                return Err("its copies make the value larger than 64 MiB".to_owned());
+                return Err("its copies make the value larger than 16 MiB".to_owned());
             }
         }
         json_patch::patch(&mut value, &[operation]).map_err(|error| error.to_string())?;

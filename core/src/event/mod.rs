@@ -38,6 +38,7 @@ pub use message::{
 pub use model::*;
 pub use order::{End, OpenItems, OpenStep, Order, Phase, Rule, Violation};
 pub use outcome::{Interrupt, ResumeEntry, ResumeStatus, RunOutcome, SubagentOutcome, TokenUsage};
+pub(crate) use patch::{DEEPEST, is_within};
 pub use run_input::{Context, RunAgentInput, ToolDefinition};
 
 /// The protocol version that Stepwell speaks.

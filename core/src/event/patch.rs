@@ -1,6 +1,21 @@
 use super::field::{EventError, Metadata, malformed, required};
 use serde_json::{Map, Value};
 
+/// The deepest nesting of a JSON value that is taken from a peer: few parsers go beyond 128, and what is taken is stored
+/// within more JSON.
+pub(crate) const DEEPEST: usize = 100;
+
+/// Whether `value` nests no deeper than `levels`.
+pub(crate) fn is_within(value: &Value, levels: usize) -> bool {
+    match value {
+        Value::Array(items) => levels > 0 && items.iter().all(|item| is_within(item, levels - 1)),
+        Value::Object(fields) => {
+            levels > 0 && fields.values().all(|field| is_within(field, levels - 1))
+        }
+        _ => true,
+    }
+}
+
 /// Takes a JSON Patch (RFC 6902) out of an event's object: the shape of each operation is checked, not whether it applies.
 pub(super) fn operations(
     map: &mut Metadata,

@@ -4,11 +4,11 @@ use super::outbox::{Entry, Outbox, delta_event};
 use super::outcome::{Failure, Outcome};
 use super::output::{Output, RunEvent};
 use super::pending::{Pending, Stage};
-use super::recorder::{BlockContent, Recorder, TurnStatus};
+use super::recorder::{Recorder, TurnStatus};
 use super::timer::{TimerKey, Timers};
 use crate::conversation::Conversation;
 use crate::dialect::{HopIds, HttpRequest, ModelRequest};
-use crate::event::{Message, ResumeEntry, TokenUsage};
+use crate::event::{ResumeEntry, TokenUsage};
 use crate::tool::ToolFailureKind;
 use crate::{MessageId, RunId, ThreadId, Timestamp};
 use serde::{Deserialize, Serialize};
@@ -38,7 +38,7 @@ pub(super) struct Core {
     pub(super) recorder: Recorder,
     pub(super) outbox: Outbox,
     /// The last message before the turn's own; none if the turn began with an empty conversation.
-    anchor: Option<MessageId>,
+    pub(super) anchor: Option<MessageId>,
     /// What is left of the turn's time while the person is asked.
     turn_left: Option<Duration>,
     clock: Timestamp,
@@ -225,130 +225,6 @@ impl Core {
             self.event(RunEvent::HopStarted { hop, run_id });
         }
         self.emit(EffectId::Open { hop, attempt: 0 });
-    }
-
-    /// A stream is over, however it ended: what it cost is counted, and what it said is recorded.
-    pub(super) fn leave_stream(&mut self) {
-        // The answers to an agent's questions have arrived: no later request carries them.
-        self.resume.clear();
-        self.count_usage();
-        self.record_stream();
-    }
-
-    fn count_usage(&mut self) {
-        for usage in &self.conversation.summary().usage {
-            let total = &mut self.usage;
-            for (sum, count) in [
-                (&mut total.input_tokens, usage.input_tokens),
-                (&mut total.output_tokens, usage.output_tokens),
-                (&mut total.total_tokens, usage.total_tokens),
-                (&mut total.reasoning_tokens, usage.reasoning_tokens),
-                (&mut total.cached_input_tokens, usage.cached_input_tokens),
-                (
-                    &mut total.cache_write_input_tokens,
-                    usage.cache_write_input_tokens,
-                ),
-            ] {
-                if let Some(count) = count {
-                    *sum = Some(sum.unwrap_or(0).saturating_add(count));
-                }
-            }
-        }
-    }
-
-    /// Records what is new of the messages with these ids.
-    pub(super) fn record_messages(&mut self, ids: impl IntoIterator<Item = MessageId>) {
-        if !self.recorder.is_on() {
-            return;
-        }
-        for id in ids {
-            let message = self.conversation.message(&id);
-            let (text, is_reasoning) = match message {
-                Some(Message::Assistant(message)) => {
-                    (message.content.as_deref().unwrap_or_default(), false)
-                }
-                Some(Message::Reasoning(message)) => (message.content.as_str(), true),
-                _ => continue,
-            };
-            let from = self.recorder.advance(&id, text.len());
-            let text = text.get(from..).unwrap_or_default().to_owned();
-            if !text.is_empty() {
-                let content = if is_reasoning {
-                    BlockContent::Reasoning {
-                        message_id: id,
-                        text,
-                    }
-                } else {
-                    BlockContent::Text {
-                        message_id: id,
-                        text,
-                    }
-                };
-                self.recorder.record(self.hop, content);
-            }
-        }
-    }
-
-    /// Records what the hop's stream left unrecorded: text that never ended, and the calls.
-    fn record_stream(&mut self) {
-        if !self.recorder.is_on() {
-            return;
-        }
-        let ids: Vec<_> = self
-            .turn_messages()
-            .iter()
-            .map(|message| message.id().clone())
-            .collect();
-        self.record_messages(ids);
-        for call in self.conversation.calls() {
-            let arguments = self
-                .conversation
-                .tool_call(call)
-                .map(|call| call.function.arguments.clone());
-            let content = BlockContent::ToolUse {
-                call: call.key,
-                tool_call_id: call.id.clone(),
-                name: call.name.clone(),
-                arguments: arguments.unwrap_or_default(),
-            };
-            self.recorder.record(self.hop, content);
-        }
-        // What the backend answered itself is recorded here; the rest when it is done.
-        for call in self.conversation.calls() {
-            if !call.status.is_final() || call.result.is_some() {
-                continue;
-            }
-            let answer = self
-                .turn_messages()
-                .iter()
-                .find_map(|message| match message {
-                    Message::Tool(message) if message.tool_call_id == call.id => Some(message),
-                    _ => None,
-                });
-            if let Some(answer) = answer {
-                let content = BlockContent::ToolResult {
-                    call: call.key,
-                    tool_call_id: call.id.clone(),
-                    content: answer.content.clone(),
-                    is_error: answer.error.is_some(),
-                };
-                self.recorder.record(self.hop, content);
-            }
-        }
-    }
-
-    /// What the turn has brought so far. An agent may have replaced the messages, so the place is looked up.
-    fn turn_messages(&self) -> &[Message] {
-        let messages = self.conversation.messages();
-        let Some(anchor) = &self.anchor else {
-            return messages;
-        };
-        let before = self.conversation.position(anchor).or_else(|| {
-            messages
-                .iter()
-                .rposition(|message| matches!(message, Message::User(_)))
-        });
-        &messages[before.map_or(0, |at| at + 1)..]
     }
 
     /// Everything that a turn's end ends, whatever the end is.

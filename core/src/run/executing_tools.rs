@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 
 /// Tools are running, or wait for the person to allow them.
 #[derive(Debug, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct ExecutingTools {}
 
 impl Active for ExecutingTools {}

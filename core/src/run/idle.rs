@@ -13,6 +13,7 @@ use std::sync::Arc;
 
 /// Nothing was asked yet.
 #[derive(Debug, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Idle {}
 
 /// What starts a turn.

@@ -1,6 +1,6 @@
 use super::config::{RunConfig, fnv1a};
 use super::core::Core;
-use super::machine::AnyRun;
+use super::erased::AnyRun;
 use super::output::RunEvent;
 use super::typed::{Run, State};
 use super::{Completed, ExecutingTools, Idle, Interrupted, Opening, Streaming, Waiting};

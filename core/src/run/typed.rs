@@ -169,7 +169,7 @@ macro_rules! next {
             }
         })*
 
-        impl From<$name> for crate::run::machine::AnyRun {
+        impl From<$name> for crate::run::erased::AnyRun {
             fn from(next: $name) -> Self {
                 match next {
                     $( $name::$state(run) => run.into(), )*

@@ -3,7 +3,7 @@ use super::compatibility::Compatibility;
 use super::delta::{self, Scratch};
 use super::enforcement::{self, Warnings};
 use crate::dialect::{Decode, DecodeError, Dialect, HopIds, Sink};
-use crate::event::{Event, EventError};
+use crate::event::{DEEPEST, Event, EventError, is_within};
 use crate::wire::Frame;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -107,7 +107,13 @@ impl Decode for Decoder {
 fn parse(data: &[u8]) -> Result<Value, DecodeError> {
     // Text first, so that bytes which are not UTF-8 are found wherever they stand.
     let text = std::str::from_utf8(data).map_err(|error| json_error(&error))?;
-    serde_json::from_str(text).map_err(|error| json_error(&error))
+    let value = serde_json::from_str(text).map_err(|error| json_error(&error))?;
+    if is_within(&value, DEEPEST) {
+        Ok(value)
+    } else {
+        let reason = format!("it nests deeper than {DEEPEST} levels");
+        Err(json_error(&reason))
+    }
 }
 
 fn json_error(reason: &dyn Display) -> DecodeError {

@@ -1,0 +1,207 @@
+//! Stepwell beside eventsource-stream with typed serde, and beside a floor: all in one process and in turns, as ratios,
+//! since only ratios carry over from one machine to another.
+//!
+//! `cargo bench -p stepwell-core --bench side_by_side [-- ROUNDS]`
+
+mod support;
+
+use std::hint::black_box;
+use std::time::{Duration, Instant};
+use support::workload::{self, Workload};
+use support::{Decoded, floor, peer, stepwell};
+
+/// As a network hands them out.
+const CHUNK: usize = 16 << 10;
+const SMALL_CHUNK: usize = 1 << 10;
+
+/// The most that the full path may take, as a multiple of the floor.
+const FLOOR_BAR: f64 = 1.25;
+
+type Way<'a> = Box<dyn Fn() -> Duration + 'a>;
+
+fn main() {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    // `cargo test --benches` only sees whether it works.
+    let is_bench = arguments.iter().any(|argument| argument == "--bench");
+    let rounds = arguments
+        .iter()
+        .find_map(|argument| argument.parse().ok())
+        .unwrap_or(15);
+    let (rounds, scale) = if is_bench { (rounds, 1.0) } else { (1, 0.01) };
+    println!("medians of {rounds} rounds in turns; the ratios are medians of each round's own");
+    framing(rounds, scale);
+    full_path(rounds, scale);
+    growth(rounds, scale);
+    history(rounds, scale);
+}
+
+fn scaled(number: usize, scale: f64) -> usize {
+    (number as f64 * scale) as usize / 64 * 64
+}
+
+fn w1(scale: f64) -> Workload {
+    workload::text(scaled(20_000, scale))
+}
+
+fn w2(scale: f64) -> Workload {
+    workload::calls(scaled(1 << 20, scale))
+}
+
+fn w4(scale: f64) -> Workload {
+    workload::ag_ui(scaled(20_000, scale), scaled(10_000, scale), 0)
+}
+
+fn w5(history: usize, scale: f64) -> Workload {
+    let mut work = workload::ag_ui(scaled(2_000, scale), 0, history);
+    work.name = format!("W5 after {history}");
+    work
+}
+
+fn framing(rounds: usize, scale: f64) {
+    let work = w1(scale);
+    let bytes = &work.bytes;
+    println!("\nserver-sent events alone: W1 in chunks of 1 KiB");
+    head("eventsource", "memchr");
+    let table = in_turns(
+        rounds,
+        &[
+            Box::new(|| timed(|count| stepwell::frames(bytes, SMALL_CHUNK, |_| *count += 1))),
+            Box::new(|| timed(|count| peer::frames(bytes, SMALL_CHUNK, |_| *count += 1))),
+            Box::new(|| timed(|count| floor::frames(bytes, SMALL_CHUNK, |_| *count += 1))),
+        ],
+    );
+    row(&work.name, &table, "");
+}
+
+fn full_path(rounds: usize, scale: f64) {
+    println!("\nthe full path, bytes to conversation, every event taken: chunks of 16 KiB");
+    head("es + serde", "floor");
+    for work in [w1(scale), w2(scale), w4(scale), w5(0, scale)] {
+        let table = in_turns(
+            rounds,
+            &[
+                Box::new(|| checked(&work, stepwell::decode(&work, CHUNK))),
+                Box::new(|| checked(&work, peer::decode(&work, CHUNK))),
+                Box::new(|| checked(&work, floor::decode(&work, CHUNK))),
+            ],
+        );
+        let met = table.ratio(0, 1) < 1.0 && table.ratio(0, 2) <= FLOOR_BAR;
+        row(&work.name, &table, if met { "met" } else { "MISSED" });
+    }
+    println!(
+        "the bar: faster than eventsource-stream with serde, and at most {FLOOR_BAR} of the floor"
+    );
+}
+
+fn growth(rounds: usize, scale: f64) {
+    println!("\nfour times the stream takes");
+    for (small, large) in [
+        (w1(scale), w1(4.0 * scale)),
+        (w2(scale), w2(4.0 * scale)),
+        (w4(scale), w4(4.0 * scale)),
+    ] {
+        let table = in_turns(
+            rounds,
+            &[
+                Box::new(|| checked(&large, stepwell::decode(&large, CHUNK))),
+                Box::new(|| checked(&small, stepwell::decode(&small, CHUNK))),
+                Box::new(|| checked(&large, floor::decode(&large, CHUNK))),
+                Box::new(|| checked(&small, floor::decode(&small, CHUNK))),
+            ],
+        );
+        println!(
+            "  {:<18} {:>5.2} times the time (the floor: {:.2})",
+            small.name,
+            table.ratio(0, 1),
+            table.ratio(2, 3)
+        );
+    }
+}
+
+fn history(rounds: usize, scale: f64) {
+    println!("\nW5: the same 2,000 deltas after a longer history");
+    let works = [w5(0, scale), w5(2_000, scale), w5(8_000, scale)];
+    let ways: Vec<Way<'_>> = works
+        .iter()
+        .map(|work| Box::new(|| checked(work, stepwell::decode(work, CHUNK))) as Way<'_>)
+        .collect();
+    let table = in_turns(rounds, &ways);
+    for (index, work) in works.iter().enumerate() {
+        println!(
+            "  {:<18} {:>8.3} ms, {:.2} of the time without",
+            work.name,
+            table.median(index),
+            table.ratio(index, 0)
+        );
+    }
+}
+
+/// The time of a decoding that gathered what it should.
+fn checked(work: &Workload, decoded: Decoded) -> Duration {
+    assert_eq!(
+        (decoded.text, decoded.args),
+        (work.text, work.args),
+        "{}",
+        work.name
+    );
+    decoded.time
+}
+
+fn timed(work: impl FnOnce(&mut usize)) -> Duration {
+    let mut count = 0;
+    let start = Instant::now();
+    work(&mut count);
+    black_box(count);
+    start.elapsed()
+}
+
+/// The times of each way, in milliseconds, round by round.
+struct Table(Vec<Vec<f64>>);
+
+fn in_turns(rounds: usize, ways: &[Way<'_>]) -> Table {
+    let mut times = vec![Vec::new(); ways.len()];
+    // The first round warms up.
+    for round in 0..=rounds {
+        for (way, times) in ways.iter().zip(&mut times) {
+            let time = way();
+            if round > 0 {
+                times.push(time.as_secs_f64() * 1e3);
+            }
+        }
+    }
+    Table(times)
+}
+
+impl Table {
+    fn median(&self, way: usize) -> f64 {
+        median(self.0[way].clone())
+    }
+
+    fn ratio(&self, way: usize, other: usize) -> f64 {
+        let pairs = self.0[way].iter().zip(&self.0[other]);
+        median(pairs.map(|(time, other)| time / other).collect())
+    }
+}
+
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_unstable_by(f64::total_cmp);
+    values[values.len() / 2]
+}
+
+fn head(peer: &str, floor: &str) {
+    println!(
+        "  {:<18} {:>12} {peer:>14} {floor:>12} {:>12} {:>13}",
+        "", "stepwell", "first ratio", "second ratio"
+    );
+}
+
+fn row(name: &str, table: &Table, verdict: &str) {
+    println!(
+        "  {name:<18} {:>9.3} ms {:>11.3} ms {:>9.3} ms {:>12.2} {:>13.2}  {verdict}",
+        table.median(0),
+        table.median(1),
+        table.median(2),
+        table.ratio(0, 1),
+        table.ratio(0, 2),
+    );
+}

@@ -1,0 +1,134 @@
+//! The floor: what the same bytes cost with lines cut by memchr, JSON read borrowed, and the pieces appended. It checks
+//! no order, tells nobody anything, and knows only what these streams hold.
+
+use super::workload::Workload;
+use super::{Decoded, Format};
+use serde::Deserialize;
+use std::borrow::Cow;
+use std::time::Instant;
+
+/// A bare `Option<Cow>` would be copied each time: serde borrows only for a field that is a `Cow` itself.
+#[derive(Deserialize)]
+#[serde(transparent)]
+struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
+
+#[derive(Deserialize)]
+struct Chunk<'a> {
+    #[serde(borrow)]
+    choices: Vec<Choice<'a>>,
+}
+
+#[derive(Deserialize)]
+struct Choice<'a> {
+    #[serde(borrow)]
+    delta: Delta<'a>,
+}
+
+#[derive(Deserialize)]
+struct Delta<'a> {
+    #[serde(borrow)]
+    content: Option<Text<'a>>,
+    #[serde(borrow, default)]
+    tool_calls: Vec<Call<'a>>,
+}
+
+#[derive(Deserialize)]
+struct Call<'a> {
+    index: usize,
+    #[serde(borrow)]
+    function: Function<'a>,
+}
+
+#[derive(Deserialize)]
+struct Function<'a> {
+    #[serde(borrow)]
+    arguments: Text<'a>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct AgUi<'a> {
+    r#type: &'a str,
+    #[serde(borrow)]
+    delta: Option<Text<'a>>,
+    tool_call_id: Option<&'a str>,
+}
+
+#[derive(Default)]
+struct Gathered {
+    text: String,
+    args: Vec<String>,
+    ids: Vec<String>,
+}
+
+impl Gathered {
+    fn chat(&mut self, data: &[u8]) {
+        let chunk: Chunk<'_> = serde_json::from_slice(data).expect("a chunk of the workload");
+        for choice in chunk.choices {
+            if let Some(Text(content)) = choice.delta.content {
+                self.text.push_str(&content);
+            }
+            for call in choice.delta.tool_calls {
+                if self.args.len() <= call.index {
+                    self.args.resize_with(call.index + 1, String::new);
+                }
+                self.args[call.index].push_str(&call.function.arguments.0);
+            }
+        }
+    }
+
+    fn ag_ui(&mut self, data: &[u8]) {
+        let event: AgUi<'_> = serde_json::from_slice(data).expect("an event of the workload");
+        match (event.r#type, event.delta, event.tool_call_id) {
+            ("TEXT_MESSAGE_CONTENT", Some(Text(delta)), _) => self.text.push_str(&delta),
+            ("TOOL_CALL_START", _, Some(id)) => {
+                self.ids.push(id.to_owned());
+                self.args.push(String::new());
+            }
+            ("TOOL_CALL_ARGS", Some(Text(delta)), Some(id)) => {
+                let place = self.ids.iter().rposition(|known| known == id);
+                self.args[place.expect("a call that began")].push_str(&delta);
+            }
+            _ => {}
+        }
+    }
+}
+
+pub(crate) fn decode(work: &Workload, chunk: usize) -> Decoded {
+    let start = Instant::now();
+    let mut gathered = Gathered::default();
+    frames(&work.bytes, chunk, |data| match work.format {
+        Format::OpenAiChat => gathered.chat(data),
+        Format::AgUi => gathered.ag_ui(data),
+    });
+    Decoded {
+        time: start.elapsed(),
+        text: gathered.text.len(),
+        args: gathered.args.iter().map(String::len).sum(),
+    }
+}
+
+/// The frames' data, but for the `[DONE]` at the end.
+pub(crate) fn frames(bytes: &[u8], chunk: usize, mut frame: impl FnMut(&[u8])) {
+    let mut line = |line: &[u8]| {
+        if let Some(data) = line.strip_prefix(b"data: ")
+            && data != b"[DONE]"
+        {
+            frame(data);
+        }
+    };
+    let mut carry = Vec::new();
+    for mut chunk in bytes.chunks(chunk) {
+        while let Some(end) = memchr::memchr(b'\n', chunk) {
+            if carry.is_empty() {
+                line(&chunk[..end]);
+            } else {
+                carry.extend_from_slice(&chunk[..end]);
+                line(&carry);
+                carry.clear();
+            }
+            chunk = &chunk[end + 1..];
+        }
+        carry.extend_from_slice(chunk);
+    }
+}

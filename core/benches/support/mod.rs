@@ -1,0 +1,24 @@
+//! The streams that the benchmarks decode, and three ways of doing it.
+#![allow(dead_code, reason = "each benchmark uses its part")]
+
+pub(crate) mod floor;
+pub(crate) mod peer;
+pub(crate) mod stepwell;
+pub(crate) mod workload;
+
+use std::time::Duration;
+
+/// What a decoding ends with: how long it took, and the bytes of text and of tool arguments that it gathered.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Decoded {
+    pub(crate) time: Duration,
+    pub(crate) text: usize,
+    pub(crate) args: usize,
+}
+
+/// The wire format of a workload.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Format {
+    OpenAiChat,
+    AgUi,
+}

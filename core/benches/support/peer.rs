@@ -1,0 +1,115 @@
+//! What a Rust client does today: eventsource-stream, and serde with types of its own for the fields it reads.
+
+use super::workload::Workload;
+use super::{Decoded, Format};
+use eventsource_stream::{Event, Eventsource};
+use futures::executor::block_on;
+use futures::{StreamExt, stream};
+use serde::Deserialize;
+use std::collections::HashMap;
+use std::convert::Infallible;
+use std::time::Instant;
+
+#[derive(Deserialize)]
+struct Chunk {
+    choices: Vec<Choice>,
+}
+
+#[derive(Deserialize)]
+struct Choice {
+    delta: Delta,
+}
+
+#[derive(Deserialize)]
+struct Delta {
+    content: Option<String>,
+    tool_calls: Option<Vec<Call>>,
+}
+
+#[derive(Deserialize)]
+struct Call {
+    index: usize,
+    function: Function,
+}
+
+#[derive(Deserialize)]
+struct Function {
+    arguments: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct AgUi {
+    r#type: String,
+    delta: Option<String>,
+    tool_call_id: Option<String>,
+}
+
+#[derive(Default)]
+struct Gathered {
+    text: String,
+    args: Vec<String>,
+    args_by_id: HashMap<String, String>,
+}
+
+impl Gathered {
+    fn chat(&mut self, data: &str) {
+        if data == "[DONE]" {
+            return;
+        }
+        let chunk: Chunk = serde_json::from_str(data).expect("a chunk of the workload");
+        for choice in chunk.choices {
+            if let Some(content) = choice.delta.content {
+                self.text.push_str(&content);
+            }
+            for call in choice.delta.tool_calls.into_iter().flatten() {
+                if self.args.len() <= call.index {
+                    self.args.resize_with(call.index + 1, String::new);
+                }
+                if let Some(arguments) = call.function.arguments {
+                    self.args[call.index].push_str(&arguments);
+                }
+            }
+        }
+    }
+
+    fn ag_ui(&mut self, data: &str) {
+        let event: AgUi = serde_json::from_str(data).expect("an event of the workload");
+        match (event.r#type.as_str(), event.delta, event.tool_call_id) {
+            ("TEXT_MESSAGE_CONTENT", Some(delta), _) => self.text.push_str(&delta),
+            ("TOOL_CALL_ARGS", Some(delta), Some(id)) => {
+                self.args_by_id.entry(id).or_default().push_str(&delta);
+            }
+            _ => {}
+        }
+    }
+}
+
+pub(crate) fn decode(work: &Workload, chunk: usize) -> Decoded {
+    let start = Instant::now();
+    let mut gathered = Gathered::default();
+    frames(&work.bytes, chunk, |event| match work.format {
+        Format::OpenAiChat => gathered.chat(&event.data),
+        Format::AgUi => gathered.ag_ui(&event.data),
+    });
+    Decoded {
+        time: start.elapsed(),
+        text: gathered.text.len(),
+        args: gathered
+            .args
+            .iter()
+            .chain(gathered.args_by_id.values())
+            .map(String::len)
+            .sum(),
+    }
+}
+
+pub(crate) fn frames(bytes: &[u8], chunk: usize, mut frame: impl FnMut(&Event)) {
+    let chunks = bytes.chunks(chunk).map(Ok::<_, Infallible>);
+    let mut events = stream::iter(chunks).eventsource();
+    block_on(async {
+        while let Some(event) = events.next().await {
+            frame(&event.expect("the workload is well formed"));
+        }
+    });
+}

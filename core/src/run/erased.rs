@@ -1,0 +1,355 @@
+//! The typed runs behind one enum. Inputs are mapped to typed methods here, and nothing is decided.
+
+use super::edges::{self, StateKind};
+use super::effect::EffectId;
+use super::input::{Input, Misuse};
+use super::output::Output;
+use super::pending::Stage;
+use super::streaming::Flow;
+use super::timer::TimerKey;
+use super::typed::{Run, State};
+use super::{Active, Completed, ExecutingTools, Idle, Interrupted, Opening, Streaming, Waiting};
+use crate::Timestamp;
+use crate::tool::{ToolFailure, ToolFailureKind};
+
+/// What a state makes of an input: the machine after it, and whether the input was right.
+pub(super) struct Step(pub(super) AnyRun, pub(super) Result<(), Misuse>);
+
+impl<T> From<T> for Step
+where
+    AnyRun: From<T>,
+{
+    fn from(next: T) -> Self {
+        Self(next.into(), Ok(()))
+    }
+}
+
+/// How a state maps inputs to its typed methods. Nothing is decided here.
+trait Node: Sized {
+    fn step(self, input: Input<'_>, now: Timestamp) -> Step;
+    fn fire(self, timer: TimerKey, now: Timestamp) -> Step;
+    /// The host died and came back.
+    fn revive(self, now: Timestamp) -> AnyRun;
+}
+
+macro_rules! machine {
+    ($($state:ident)*) => {
+        /// A run in any state.
+        #[derive(Debug)]
+        pub(crate) enum AnyRun {
+            $( $state(Run<$state>), )*
+            /// A typed method panicked while it held the run.
+            Broken,
+        }
+
+        $(impl From<Run<$state>> for AnyRun {
+            fn from(run: Run<$state>) -> Self {
+                Self::$state(run)
+            }
+        })*
+
+        impl AnyRun {
+            pub(super) fn step(self, input: Input<'_>, now: Timestamp) -> Step {
+                match self {
+                    $( Self::$state(run) => run.step(input, now), )*
+                    Self::Broken => Step(Self::Broken, Err(Misuse::Broken)),
+                }
+            }
+
+            pub(super) fn fire(self, timer: TimerKey, now: Timestamp) -> Step {
+                match self {
+                    $( Self::$state(run) => run.fire(timer, now), )*
+                    Self::Broken => Step(Self::Broken, Err(Misuse::Broken)),
+                }
+            }
+
+            pub(super) fn revive(self, now: Timestamp) -> Self {
+                match self {
+                    $( Self::$state(run) => run.revive(now), )*
+                    Self::Broken => Self::Broken,
+                }
+            }
+
+            pub(super) fn core(&self) -> Option<&super::core::Core> {
+                match self {
+                    $( Self::$state(run) => Some(&run.core), )*
+                    Self::Broken => None,
+                }
+            }
+
+            pub(super) fn core_mut(&mut self) -> Option<&mut super::core::Core> {
+                match self {
+                    $( Self::$state(run) => Some(&mut run.core), )*
+                    Self::Broken => None,
+                }
+            }
+
+            pub(super) fn kind(&self) -> StateKind {
+                match self {
+                    $( Self::$state(_) => StateKind::$state, )*
+                    Self::Broken => StateKind::Completed,
+                }
+            }
+
+            pub(super) fn poll_output(&mut self) -> Option<Output> {
+                match self {
+                    $( Self::$state(run) => run.poll_output(), )*
+                    Self::Broken => None,
+                }
+            }
+
+            pub(super) fn snapshot(&self) -> String {
+                match self {
+                    $( Self::$state(run) => run.snapshot(), )*
+                    Self::Broken => String::new(),
+                }
+            }
+        }
+    };
+}
+
+machine! { Idle Opening Waiting Streaming ExecutingTools Interrupted Completed }
+
+fn wrong<S: State>(run: Run<S>, input: &Input<'_>) -> Step
+where
+    AnyRun: From<Run<S>>,
+{
+    let misuse = Misuse::WrongState {
+        state: S::KIND,
+        input: input.name(),
+    };
+    Step(run.into(), Err(misuse))
+}
+
+/// The inputs that every state but `Completed` takes.
+fn step_active<S>(mut run: Run<S>, input: Input<'_>, now: Timestamp) -> Step
+where
+    S: Active + edges::Edge<edges::on::Fail, Completed>,
+    AnyRun: From<Run<S>>,
+{
+    match input {
+        Input::Cancel => run.cancel(now).into(),
+        Input::Persisted { effect } => {
+            run.persisted(effect, now);
+            run.into()
+        }
+        Input::PersistFailed { effect, message } => {
+            match run.persist_failed(effect, message, now) {
+                Ok(run) => run.into(),
+                Err(run) => run.into(),
+            }
+        }
+        input => wrong(run, &input),
+    }
+}
+
+/// The timer that every active state has.
+fn fire_active<S>(run: Run<S>, timer: TimerKey, now: Timestamp) -> Step
+where
+    S: Active + edges::Edge<edges::on::Fail, Completed>,
+    AnyRun: From<Run<S>>,
+{
+    match timer {
+        TimerKey::Turn => run.turn_timed_out(now).into(),
+        TimerKey::Silence | TimerKey::Retry | TimerKey::Tool(_) => run.into(),
+    }
+}
+
+impl Node for Run<Idle> {
+    fn step(self, input: Input<'_>, now: Timestamp) -> Step {
+        match input {
+            Input::Start(start) => self.start(*start, now).into(),
+            Input::Cancel => self.cancel(now).into(),
+            input => wrong(self, &input),
+        }
+    }
+
+    fn fire(self, _timer: TimerKey, _now: Timestamp) -> Step {
+        self.into()
+    }
+
+    fn revive(self, _now: Timestamp) -> AnyRun {
+        self.into()
+    }
+}
+
+impl Node for Run<Opening> {
+    fn step(mut self, input: Input<'_>, now: Timestamp) -> Step {
+        match input {
+            Input::RunCreated { run_id, .. } => {
+                self.run_created(run_id, now);
+                self.into()
+            }
+            Input::RunNotCreated { message, .. } => self.run_not_created(message, now).into(),
+            Input::Opened { content_type, .. } => self.opened(content_type.as_deref(), now).into(),
+            Input::Refused { refusal, .. } => self.refused(&refusal, now).into(),
+            Input::ConnectionFailed { message, .. } => self.connection_failed(message, now).into(),
+            input => step_active(self, input, now),
+        }
+    }
+
+    fn fire(self, timer: TimerKey, now: Timestamp) -> Step {
+        match timer {
+            TimerKey::Silence => self.silent(now).into(),
+            timer => fire_active(self, timer, now),
+        }
+    }
+
+    fn revive(mut self, _now: Timestamp) -> AnyRun {
+        // A request that may have gone out has shown nothing yet: it goes out again.
+        self.core.give_again();
+        self.into()
+    }
+}
+
+impl Node for Run<Waiting> {
+    fn step(self, input: Input<'_>, now: Timestamp) -> Step {
+        step_active(self, input, now)
+    }
+
+    fn fire(self, timer: TimerKey, now: Timestamp) -> Step {
+        match timer {
+            TimerKey::Retry => self.wake(now).into(),
+            timer => fire_active(self, timer, now),
+        }
+    }
+
+    fn revive(mut self, _now: Timestamp) -> AnyRun {
+        self.core.give_again();
+        self.into()
+    }
+}
+
+impl Node for Run<Streaming> {
+    fn step(mut self, input: Input<'_>, now: Timestamp) -> Step {
+        match input {
+            Input::Received { bytes, .. } => match self.receive(&bytes, now) {
+                Flow::Open => self.into(),
+                Flow::Over => self.end(now).into(),
+            },
+            Input::Ended { effect } => {
+                // The host says itself that the stream is over: it need not be told to close it.
+                self.core.answered(effect);
+                self.end(now).into()
+            }
+            Input::Lost { message, .. } => self.lost(message, now).into(),
+            input => step_active(self, input, now),
+        }
+    }
+
+    fn fire(self, timer: TimerKey, now: Timestamp) -> Step {
+        match timer {
+            TimerKey::Silence => self.silent(now).into(),
+            timer => fire_active(self, timer, now),
+        }
+    }
+
+    fn revive(mut self, now: Timestamp) -> AnyRun {
+        self.core.give_again();
+        self.lost("the host stopped while the answer came".to_owned(), now)
+            .into()
+    }
+}
+
+impl Node for Run<ExecutingTools> {
+    fn step(self, input: Input<'_>, now: Timestamp) -> Step {
+        match input {
+            Input::ToolFinished {
+                effect: EffectId::Tool(call),
+                result,
+            } => self.tool_finished(call, result, now).into(),
+            Input::Decided {
+                effect: EffectId::Approve(call),
+                decision,
+            } => self.decided(call, decision, now).into(),
+            input => step_active(self, input, now),
+        }
+    }
+
+    fn fire(self, timer: TimerKey, now: Timestamp) -> Step {
+        match timer {
+            TimerKey::Tool(call) => self.tool_timed_out(call, now).into(),
+            timer => fire_active(self, timer, now),
+        }
+    }
+
+    fn revive(mut self, _now: Timestamp) -> AnyRun {
+        let core = &mut self.core;
+        let begun: Vec<_> = core
+            .pending
+            .iter()
+            .filter_map(|(id, stage)| match (id, stage) {
+                (EffectId::Tool(call), Stage::Given) => Some(call),
+                _ => None,
+            })
+            .collect();
+        for call in begun {
+            let name = core
+                .conversation
+                .call(call)
+                .map(|call| call.name.clone())
+                .unwrap_or_default();
+            if !core
+                .config
+                .tools
+                .get(&name)
+                .is_some_and(|tool| tool.idempotent)
+            {
+                let message =
+                    "the app stopped while the tool ran: whether it did its work is not known";
+                let failure = ToolFailure::new(ToolFailureKind::OutcomeUnknown, message);
+                core.finish_call(call, Err(failure));
+            }
+        }
+        core.give_again();
+        self.settled().into()
+    }
+}
+
+impl Node for Run<Interrupted> {
+    fn step(self, input: Input<'_>, now: Timestamp) -> Step {
+        match input {
+            Input::Resume(answers) => match self.resume(answers, now) {
+                Ok(resumed) => resumed.into(),
+                Err((run, error)) => Step(run.into(), Err(error.into())),
+            },
+            input => step_active(self, input, now),
+        }
+    }
+
+    fn fire(self, timer: TimerKey, now: Timestamp) -> Step {
+        fire_active(self, timer, now)
+    }
+
+    fn revive(mut self, _now: Timestamp) -> AnyRun {
+        self.core.give_again();
+        self.into()
+    }
+}
+
+impl Node for Run<Completed> {
+    fn step(mut self, input: Input<'_>, now: Timestamp) -> Step {
+        match input {
+            // To stop what is over is no mistake: the person may be faster than the screen.
+            Input::Cancel => self.into(),
+            Input::Persisted { effect } => {
+                self.persisted(effect, now);
+                self.into()
+            }
+            Input::PersistFailed { effect, message } => {
+                self.persist_failed(effect, &message, now);
+                self.into()
+            }
+            input => wrong(self, &input),
+        }
+    }
+
+    fn fire(self, _timer: TimerKey, _now: Timestamp) -> Step {
+        self.into()
+    }
+
+    fn revive(mut self, _now: Timestamp) -> AnyRun {
+        self.core.give_again();
+        self.into()
+    }
+}

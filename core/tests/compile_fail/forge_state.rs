@@ -1,0 +1,5 @@
+use stepwell_core::run::ExecutingTools;
+
+fn main() {
+    let _ = ExecutingTools {};
+}

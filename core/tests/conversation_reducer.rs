@@ -1,0 +1,219 @@
+//! The reducer over random walks of events that the protocol allows.
+
+use proptest::prelude::*;
+use serde_json::json;
+use std::collections::HashMap;
+use stepwell_core::conversation::{Applied, Conversation};
+use stepwell_core::event::{Event, EventRef, Message, Order};
+
+fn cases(few: u32) -> ProptestConfig {
+    let asked = std::env::var("PROPTEST_CASES")
+        .ok()
+        .and_then(|cases| cases.parse().ok());
+    ProptestConfig {
+        cases: asked.unwrap_or(few),
+        ..ProptestConfig::default()
+    }
+}
+
+/// One event of a walk; the numbers name the item, from a few.
+fn event() -> impl Strategy<Value = Event> {
+    (0..22u8, 0..4u8, "[a-zäß🙂 ]{0,6}").prop_map(|(kind, item, text)| {
+        let id = format!("i{item}");
+        let call = format!("c{item}");
+        let event = match kind {
+            0 | 1 => json!({"type": "TEXT_MESSAGE_START", "messageId": id, "role": "assistant"}),
+            2..=5 => json!({"type": "TEXT_MESSAGE_CONTENT", "messageId": id, "delta": text}),
+            6 => json!({"type": "TEXT_MESSAGE_END", "messageId": id, "metadata": {"n": item}}),
+            7 => json!({"type": "TOOL_CALL_START", "toolCallId": call, "toolCallName": "work"}),
+            8 => json!({"type": "TOOL_CALL_START", "toolCallId": call, "toolCallName": "work", "parentMessageId": id}),
+            9..=11 => json!({"type": "TOOL_CALL_ARGS", "toolCallId": call, "delta": text}),
+            12 => json!({"type": "TOOL_CALL_END", "toolCallId": call}),
+            13 => json!({"type": "TOOL_CALL_RESULT", "messageId": format!("r{item}{}", text.len()), "toolCallId": call, "content": text}),
+            14 => json!({"type": "REASONING_MESSAGE_START", "messageId": format!("t{item}"), "role": "reasoning"}),
+            15 => json!({"type": "REASONING_MESSAGE_CONTENT", "messageId": format!("t{item}"), "delta": text}),
+            16 => json!({"type": "REASONING_MESSAGE_END", "messageId": format!("t{item}")}),
+            17 => json!({"type": "STATE_SNAPSHOT", "snapshot": {"n": item, "text": text}}),
+            18 => json!({"type": "STATE_DELTA", "delta": [{"op": "add", "path": "/n", "value": item}]}),
+            19 => json!({"type": "ACTIVITY_SNAPSHOT", "messageId": format!("a{item}"), "activityType": "plan", "content": {"n": item}}),
+            20 => json!({"type": "ACTIVITY_DELTA", "messageId": format!("a{item}"), "activityType": "plan",
+                "patch": [{"op": "replace", "path": "/n", "value": text}]}),
+            _ => json!({"type": "MESSAGES_SNAPSHOT", "messages": [
+                {"id": "i0", "role": "assistant", "content": text},
+                {"id": "u", "role": "user", "content": "Hello"},
+                {"id": "i1", "role": "assistant", "toolCalls":
+                    [{"id": "c1", "type": "function", "function": {"name": "work", "arguments": text}}]},
+            ]}),
+        };
+        serde_json::from_value(event).expect("an event")
+    })
+}
+
+/// Those of the events that may follow those before.
+fn walk(events: Vec<Event>) -> Vec<Event> {
+    let mut order = Order::default();
+    let start = json!({"type": "RUN_STARTED", "threadId": "t", "runId": "r"});
+    let start: Event = serde_json::from_value(start).expect("an event");
+    std::iter::once(start)
+        .chain(events)
+        .filter(|event| {
+            // A refused event leaves the order as it was.
+            let mut next = order.clone();
+            let is_allowed = next.check(EventRef::from(event)).is_ok();
+            if is_allowed {
+                order = next;
+            }
+            is_allowed
+        })
+        .collect()
+}
+
+fn reloaded(conversation: &Conversation) -> Conversation {
+    let text = serde_json::to_string(conversation).expect("plain data");
+    serde_json::from_str(&text).expect("what was written can be read")
+}
+
+proptest! {
+    #![proptest_config(cases(200))]
+
+    /// The index is made anew, so what it is asked shows whether it is as it was.
+    #[test]
+    fn i04_a_conversation_that_is_written_and_read_goes_on_the_same(before in prop::collection::vec(event(), 0..40), after in prop::collection::vec(event(), 0..20)) {
+        let count = before.len();
+        let events = walk(before.into_iter().chain(after).collect());
+        let mut plain = Conversation::new(vec![Message::user("u", "Hello")]);
+        let mut again = plain.clone();
+        for (index, event) in events.iter().enumerate() {
+            if index == count / 2 {
+                again = reloaded(&again);
+                prop_assert_eq!(&again, &plain);
+            }
+            prop_assert_eq!(plain.apply(event.into()), again.apply(event.into()));
+            prop_assert_eq!(&plain, &again);
+        }
+        prop_assert_eq!(&reloaded(&plain), &plain);
+    }
+
+    #[test]
+    fn i14_a_deltas_range_is_the_delta_and_ranges_follow_on_each_other(events in prop::collection::vec(event(), 0..60)) {
+        let mut conversation = Conversation::default();
+        let mut ends = HashMap::new();
+        for event in walk(events) {
+            let reference = EventRef::from(&event);
+            let applied = conversation.apply(reference);
+            let delta = match reference {
+                EventRef::TextMessageContent { delta, .. }
+                | EventRef::ReasoningMessageContent { delta, .. }
+                | EventRef::ToolCallArgs { delta, .. } => delta,
+                EventRef::Whole(_) => {
+                    // Places may have moved.
+                    ends.clear();
+                    continue;
+                }
+            };
+            if let Applied::Delta { item, from } = applied {
+                let (_, content) = conversation.item(item).expect("it was just appended to");
+                prop_assert_eq!(&content[from..], delta);
+                if let Some(end) = ends.insert(item, content.len()) {
+                    prop_assert_eq!(end, from);
+                }
+            }
+        }
+    }
+
+    /// The cheap form of an event and the whole one do the same.
+    #[test]
+    fn a_borrowed_delta_does_what_the_whole_event_does(events in prop::collection::vec(event(), 0..40)) {
+        let (mut short, mut whole) = (Conversation::default(), Conversation::default());
+        for event in walk(events) {
+            prop_assert_eq!(short.apply((&event).into()), whole.apply(EventRef::Whole(&event)));
+        }
+        prop_assert_eq!(short, whole);
+    }
+
+    /// Whatever comes, in whatever order: no panic.
+    #[test]
+    fn events_in_any_order_are_survived(events in prop::collection::vec(event(), 0..60)) {
+        let mut conversation = Conversation::default();
+        for event in &events {
+            let _ = conversation.apply(event.into());
+        }
+        prop_assert_eq!(&reloaded(&conversation), &conversation);
+    }
+}
+
+fn apply(conversation: &mut Conversation, event: serde_json::Value) -> Applied {
+    let event: Event = serde_json::from_value(event).expect("an event");
+    conversation.apply((&event).into())
+}
+
+#[test]
+fn a_patch_that_copies_the_whole_into_itself_cannot_fill_the_memory() {
+    let mut conversation = Conversation::default().with_state(json!({"seed": "x".repeat(1000)}));
+    let bomb: Vec<_> = (0..60)
+        .map(|n| json!({"op": "copy", "from": "", "path": format!("/c{n}")}))
+        .collect();
+    let before = conversation.clone();
+    let applied = apply(
+        &mut conversation,
+        json!({"type": "STATE_DELTA", "delta": bomb}),
+    );
+    assert!(matches!(applied, Applied::Ignored(_)), "{applied:?}");
+    assert_eq!(conversation, before);
+    // One at a time it is no better.
+    for n in 0..60 {
+        let _ = apply(
+            &mut conversation,
+            json!({"type": "STATE_DELTA", "delta": [{"op": "copy", "from": "", "path": format!("/c{n}")}]}),
+        );
+    }
+    assert!(
+        serde_json::to_vec(conversation.state())
+            .expect("JSON")
+            .len()
+            < 16 << 20
+    );
+}
+
+#[test]
+fn a_small_copy_is_applied_as_one_of_several_operations() {
+    let mut conversation = Conversation::default().with_state(json!({"a": 1}));
+    let delta = json!([{"op": "copy", "from": "/a", "path": "/b"}, {"op": "replace", "path": "/b", "value": 2}]);
+    assert_eq!(
+        apply(
+            &mut conversation,
+            json!({"type": "STATE_DELTA", "delta": delta})
+        ),
+        Applied::Whole
+    );
+    assert_eq!(conversation.state(), &json!({"a": 1, "b": 2}));
+    let delta = json!([{"op": "copy", "from": "/a", "path": "/c"}, {"op": "test", "path": "/b", "value": 9}]);
+    assert!(matches!(
+        apply(
+            &mut conversation,
+            json!({"type": "STATE_DELTA", "delta": delta})
+        ),
+        Applied::Ignored(_)
+    ));
+    assert_eq!(
+        conversation.state(),
+        &json!({"a": 1, "b": 2}),
+        "all or nothing"
+    );
+}
+
+#[test]
+fn a_state_cannot_be_made_deeper_and_deeper() {
+    let mut conversation = Conversation::default();
+    let mut path = String::new();
+    for _ in 0..2_000 {
+        path.push_str("/a");
+        let _ = apply(
+            &mut conversation,
+            json!({"type": "STATE_DELTA", "delta": [{"op": "add", "path": path, "value": {}}]}),
+        );
+    }
+    let text = serde_json::to_string(conversation.state()).expect("JSON");
+    assert_eq!(text.matches('{').count(), 100);
+    assert_eq!(reloaded(&conversation), conversation);
+}

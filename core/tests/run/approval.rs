@@ -1,0 +1,160 @@
+//! Tools that the person must allow.
+
+use crate::wire::{Say, a_call, call, text};
+use crate::world::{Work, World, offer};
+use std::time::Duration;
+use stepwell_core::CallKey;
+use stepwell_core::conversation::ToolCallStatus;
+use stepwell_core::dialect::Dialect;
+use stepwell_core::run::{
+    Deadline, Decision, Effect, EffectId, Failure, Input, Outcome, StateKind,
+};
+use stepwell_core::tool::Tool;
+
+fn asking(turn_timeout: Option<Duration>) -> World {
+    World::with(Dialect::OpenAiChat, |config| {
+        offer(config, Tool::new("ask", "Asks.").requires_approval());
+        offer(config, Tool::new("work", "Works."));
+        config.timeouts.turn = turn_timeout;
+    })
+    .tool("ask", |_| Work::gives("did it"))
+    .tool("work", |_| Work::gives("worked"))
+}
+
+#[test]
+fn granted_it_runs() {
+    let mut world = asking(None)
+        .says([call("c", "ask", "{}")])
+        .says([text("Done.")]);
+    world.decisions.push_back(Decision::Granted);
+    let world = world.turn();
+    assert_eq!(*world.outcome(), Outcome::Success);
+    assert_eq!(world.result(), "did it");
+    assert_eq!(
+        world.seen.statuses("c"),
+        [
+            ToolCallStatus::AwaitingApproval,
+            ToolCallStatus::Executing,
+            ToolCallStatus::Completed
+        ]
+    );
+}
+
+#[test]
+fn denied_it_does_not_run_and_the_model_is_told_why() {
+    let mut world = asking(None)
+        .says([call("c", "ask", "{}")])
+        .says([text("Fine.")]);
+    world.decisions.push_back(Decision::Denied {
+        reason: Some("not today".into()),
+    });
+    let world = world.turn();
+    assert_eq!(*world.outcome(), Outcome::Success);
+    assert_eq!(
+        world.result(),
+        "the person did not allow the call: not today"
+    );
+    assert!(world.seen.invocations().is_empty());
+    assert_eq!(
+        world.seen.statuses("c").last(),
+        Some(&ToolCallStatus::Denied)
+    );
+}
+
+#[test]
+fn others_run_while_the_person_is_asked() {
+    let mut world = asking(None).says([Say::Calls(vec![
+        a_call("a", "ask", "{}"),
+        a_call("b", "work", "{}"),
+    ])]);
+    world.send("Hello");
+    world.drive();
+    assert_eq!(world.machine.state(), StateKind::ExecutingTools);
+    assert_eq!(
+        world.seen.statuses("b").last(),
+        Some(&ToolCallStatus::Completed)
+    );
+    assert_eq!(
+        world.seen.statuses("a").last(),
+        Some(&ToolCallStatus::AwaitingApproval)
+    );
+}
+
+#[test]
+fn what_the_person_is_shown_is_what_will_run() {
+    let mut world = asking(None).says([call("c", "ask", r#"{"path":"/tmp"}"#)]);
+    world.send("Hello");
+    world.drive_to(StateKind::ExecutingTools);
+    let asked = world.seen.effects().find_map(|(_, effect)| match effect {
+        Effect::AskApproval { invocation } => Some(invocation.clone()),
+        _ => None,
+    });
+    assert_eq!(
+        asked.expect("it was asked").arguments.raw,
+        r#"{"path":"/tmp"}"#
+    );
+}
+
+#[test]
+fn a_second_decision_is_dropped() {
+    let mut world = asking(None)
+        .tool("ask", |_| Work::never())
+        .says([call("c", "ask", "{}")]);
+    world.send("Hello");
+    world.drive_to(StateKind::ExecutingTools);
+    let effect = EffectId::Approve(CallKey { hop: 0, index: 0 });
+    world
+        .input(Input::Decided {
+            effect,
+            decision: Decision::Granted,
+        })
+        .expect("it is asked");
+    let before = world.machine.snapshot();
+    let no = Decision::Denied { reason: None };
+    world
+        .input(Input::Decided {
+            effect,
+            decision: no,
+        })
+        .expect("late is no mistake");
+    assert_eq!(world.seen.dropped(), [effect]);
+    assert_eq!(world.machine.snapshot(), before);
+}
+
+#[test]
+fn the_persons_time_is_not_the_turns_and_the_rest_of_it_counts_on() {
+    let mut world = asking(Some(Duration::from_secs(10)))
+        .tool("ask", |_| Work::never())
+        .says([call("c", "ask", "{}")]);
+    world.send("Hello");
+    world.drive_to(StateKind::ExecutingTools);
+    let asked = world.now;
+    world.wait(3_600_000);
+    world.input(Input::Timeout).expect("time passes");
+    assert_eq!(
+        world.machine.state(),
+        StateKind::ExecutingTools,
+        "an hour of thinking ends nothing"
+    );
+    let effect = EffectId::Approve(CallKey { hop: 0, index: 0 });
+    let granted = world.now;
+    world
+        .input(Input::Decided {
+            effect,
+            decision: Decision::Granted,
+        })
+        .expect("it is asked");
+    world.drive();
+    let turn = Outcome::Failed {
+        failure: Failure::TimedOut {
+            deadline: Deadline::Turn,
+        },
+    };
+    assert_eq!(*world.outcome(), turn);
+    let begun = 1_000_000;
+    assert_eq!(
+        (asked - begun) + (world.now - granted),
+        10_000,
+        "ten seconds in all"
+    );
+}

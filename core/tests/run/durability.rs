@@ -1,0 +1,329 @@
+//! Blocks, writes, and what waits for them.
+
+use crate::turn::{BOTH, secret_number};
+use crate::wire::{Say, a_call, call, text};
+use crate::world::{Work, World, offer};
+use serde_json::json;
+use stepwell_core::dialect::Dialect;
+use stepwell_core::run::{
+    BlockContent, Decision, Durability, Failure, Input, Outcome, RunConfig, StateKind, TurnStatus,
+};
+use stepwell_core::tool::Tool;
+
+pub fn stored(dialect: Dialect, change: impl FnOnce(&mut RunConfig)) -> World {
+    World::with(dialect, |config| {
+        config.durability = Durability::Blocks { attempts: 3 };
+        offer(config, Tool::new("work", "Works."));
+        offer(config, Tool::new("ask", "Asks.").requires_approval());
+        offer(config, secret_number());
+        change(config);
+    })
+    .tool("work", |_| Work::gives("ok"))
+    .tool("ask", |_| Work::gives("did it"))
+}
+
+fn turn_with_a_tool(dialect: Dialect) -> World {
+    stored(dialect, |_| {})
+        .says([text("Let me see."), call("c", "work", "{}")])
+        .says([text("Done.")])
+}
+
+fn kinds(world: &World) -> Vec<&'static str> {
+    let kind = |content: &BlockContent| match content {
+        BlockContent::Text { .. } => "text",
+        BlockContent::Reasoning { .. } => "reasoning",
+        BlockContent::ToolUse { .. } => "tool_use",
+        BlockContent::Approval { .. } => "approval",
+        BlockContent::ToolResult { .. } => "tool_result",
+        _ => "?",
+    };
+    world
+        .store
+        .blocks
+        .iter()
+        .map(|block| kind(&block.content))
+        .collect()
+}
+
+fn texts(world: &World) -> String {
+    let texts = world
+        .store
+        .blocks
+        .iter()
+        .filter_map(|block| match &block.content {
+            BlockContent::Text { text, .. } => Some(text.as_str()),
+            _ => None,
+        });
+    texts.collect()
+}
+
+#[test]
+fn every_block_is_stored_once_and_in_sequence() {
+    for dialect in BOTH {
+        let world = turn_with_a_tool(dialect).turn();
+        assert_eq!(*world.outcome(), Outcome::Success);
+        assert_eq!(kinds(&world), ["text", "tool_use", "tool_result", "text"]);
+        let hops: Vec<_> = world
+            .store
+            .blocks
+            .iter()
+            .map(|block| (block.sequence, block.hop))
+            .collect();
+        assert_eq!(hops, [(0, 0), (1, 0), (2, 0), (3, 1)]);
+        assert_eq!(texts(&world), world.machine.conversation().text());
+    }
+}
+
+#[test]
+fn the_turn_is_streaming_in_the_store_until_it_is_closed_once() {
+    for dialect in BOTH {
+        let world = turn_with_a_tool(dialect).turn();
+        let statuses: Vec<_> = world
+            .store
+            .writes
+            .iter()
+            .map(|(status, _)| *status)
+            .collect();
+        let (last, before) = statuses.split_last().expect("there were writes");
+        assert_eq!(*last, TurnStatus::Complete);
+        assert!(before.iter().all(|status| *status == TurnStatus::Streaming));
+    }
+}
+
+#[test]
+fn a_tool_runs_only_once_its_call_is_stored() {
+    let mut world = turn_with_a_tool(Dialect::OpenAiChat);
+    world.store.takes = 1_000;
+    world.send("Hello");
+    world.drive_to(StateKind::ExecutingTools);
+    assert!(world.seen.invocations().is_empty());
+    world.drive_until(|world| !world.seen.invocations().is_empty());
+    assert_eq!(kinds(&world), ["text", "tool_use"]);
+}
+
+#[test]
+fn the_next_hop_opens_only_once_the_results_are_stored() {
+    let mut world = turn_with_a_tool(Dialect::OpenAiChat);
+    world.store.takes = 1_000;
+    world.send("Hello");
+    world.drive_until(|world| world.machine.hop() == 1);
+    assert_eq!(world.seen.requests().len(), 1);
+    world.drive_until(|world| world.seen.requests().len() == 2);
+    assert_eq!(kinds(&world), ["text", "tool_use", "tool_result"]);
+}
+
+#[test]
+fn a_granted_approval_is_stored_before_its_tool_runs() {
+    let mut world = stored(Dialect::OpenAiChat, |_| {})
+        .says([call("c", "ask", "{}")])
+        .says([text("Done.")]);
+    world.store.takes = 1_000;
+    world.decisions.push_back(Decision::Granted);
+    world.send("Hello");
+    world.drive_until(|world| !world.seen.invocations().is_empty());
+    assert_eq!(kinds(&world), ["tool_use", "approval"]);
+    world.drive();
+    assert_eq!(*world.outcome(), Outcome::Success);
+}
+
+#[test]
+fn store_latency_is_not_tool_time() {
+    let mut world = turn_with_a_tool(Dialect::OpenAiChat);
+    world.store.takes = 3_600_000;
+    let world = world.turn();
+    assert_eq!(*world.outcome(), Outcome::Success);
+    assert_eq!(world.result(), "ok");
+}
+
+#[test]
+fn results_are_stored_as_they_finish_and_sent_in_order() {
+    let world = stored(Dialect::OpenAiChat, |_| {})
+        .tool("work", |invocation| {
+            Work::gives("ok").after(100 - 50 * u64::from(invocation.call.index))
+        })
+        .says([Say::Calls(vec![
+            a_call("a", "work", "{}"),
+            a_call("b", "work", "{}"),
+        ])])
+        .says([text("Done.")])
+        .turn();
+    let stored: Vec<_> = world
+        .store
+        .blocks
+        .iter()
+        .filter_map(|block| match &block.content {
+            BlockContent::ToolResult { tool_call_id, .. } => Some(tool_call_id.to_string()),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(stored, ["b", "a"]);
+    world.assert_legal();
+}
+
+#[test]
+fn a_write_that_fails_goes_out_again_with_the_same_content() {
+    let mut world = turn_with_a_tool(Dialect::OpenAiChat);
+    world.store.failures = 2;
+    let world = world.turn();
+    assert_eq!(*world.outcome(), Outcome::Success);
+    let first: Vec<_> = world
+        .store
+        .writes
+        .iter()
+        .take(3)
+        .map(|(_, blocks)| blocks)
+        .collect();
+    assert!(first[0] == first[1] && first[1] == first[2]);
+}
+
+#[test]
+fn a_write_that_always_fails_ends_the_turn_and_nothing_hangs() {
+    let mut world = turn_with_a_tool(Dialect::OpenAiChat);
+    world.store.failures = u32::MAX;
+    let world = world.turn();
+    let failure = Failure::NotStored {
+        message: "the disk is full".into(),
+    };
+    assert_eq!(*world.outcome(), Outcome::Failed { failure });
+    assert!(
+        world.seen.invocations().is_empty(),
+        "nothing is built on what is not stored"
+    );
+    assert!(
+        world
+            .seen
+            .warnings()
+            .last()
+            .expect("a word")
+            .contains("could not be stored")
+    );
+    assert_eq!(
+        world.store.writes.len(),
+        6,
+        "three tries, and three for the turn's end"
+    );
+    assert!(world.hands.is_empty());
+}
+
+#[test]
+fn a_store_that_comes_back_gets_all_that_it_missed_with_the_turns_end() {
+    let mut world = turn_with_a_tool(Dialect::OpenAiChat);
+    world.store.failures = 3;
+    let world = world.turn();
+    assert!(matches!(
+        world.outcome(),
+        Outcome::Failed {
+            failure: Failure::NotStored { .. }
+        }
+    ));
+    assert_eq!(world.store.status, Some(TurnStatus::Failed));
+    assert_eq!(kinds(&world), ["text", "tool_use", "tool_result"]);
+}
+
+#[test]
+fn a_cancel_while_a_write_is_under_way_closes_the_turn_once() {
+    let mut world = turn_with_a_tool(Dialect::OpenAiChat);
+    world.store.takes = 1_000;
+    world.store.failures = 1;
+    world.send("Hello");
+    world.drive_to(StateKind::ExecutingTools);
+    world.cancel();
+    world.drive();
+    assert_eq!(*world.outcome(), Outcome::Cancelled);
+    assert_eq!(world.store.status, Some(TurnStatus::Cancelled));
+    assert_eq!(kinds(&world), ["text", "tool_use", "tool_result"]);
+    assert!(world.seen.invocations().is_empty());
+}
+
+#[test]
+fn text_of_a_broken_answer_is_stored() {
+    for says in [
+        vec![text("Half an"), Say::Cut],
+        vec![text("Half an"), Say::Error("gone".into())],
+    ] {
+        let world = stored(Dialect::OpenAiChat, |_| {}).says(says).turn();
+        assert_eq!(texts(&world), "Half an");
+        assert_eq!(world.store.status, Some(TurnStatus::Failed));
+    }
+}
+
+#[test]
+fn a_cancel_before_the_turn_began_stores_nothing() {
+    let mut world = stored(Dialect::OpenAiChat, |_| {});
+    world.cancel();
+    world.drive();
+    assert!(world.store.writes.is_empty());
+}
+
+#[test]
+fn a_turn_without_a_word_is_closed_all_the_same() {
+    let world = stored(Dialect::OpenAiChat, |_| {}).says([]).turn();
+    assert_eq!(world.store.status, Some(TurnStatus::Complete));
+    assert!(world.store.blocks.is_empty());
+}
+
+#[test]
+fn what_was_said_before_an_interrupt_is_not_stored_again_after_it() {
+    let mut world = stored(Dialect::AgUi, |_| {})
+        .says([text("Which one?"), crate::interrupts::asks(&["a"])])
+        .says([text("Thanks.")]);
+    world.send("Hello");
+    world.drive();
+    world
+        .input(Input::Resume(vec![crate::interrupts::answer("a")]))
+        .expect("all are answered");
+    world.drive();
+    assert_eq!(texts(&world), "Which one?Thanks.");
+}
+
+#[test]
+fn what_the_backend_answered_itself_is_stored_too() {
+    let world = stored(Dialect::AgUi, |_| {})
+        .says([
+            call("c", "work", "{}"),
+            Say::Answer {
+                call: "c".into(),
+                content: "theirs".into(),
+            },
+            text("Done."),
+        ])
+        .turn();
+    let mut kinds = kinds(&world);
+    kinds.sort_unstable();
+    assert_eq!(kinds, ["text", "tool_result", "tool_use"]);
+}
+
+#[test]
+fn what_a_messages_snapshot_brought_is_stored() {
+    let snapshot = json!({"type": "MESSAGES_SNAPSHOT", "messages": [
+        {"id": "user-1", "role": "user", "content": "Go on"},
+        {"id": "m", "role": "assistant", "content": "All at once."},
+    ]});
+    let world = stored(Dialect::AgUi, |_| {})
+        .says([Say::Event(snapshot)])
+        .turn();
+    assert_eq!(texts(&world), "All at once.");
+}
+
+#[test]
+fn without_a_store_nothing_is_written_and_nothing_waits() {
+    let world = World::with(Dialect::OpenAiChat, |config| {
+        offer(config, Tool::new("work", "Works."));
+    })
+    .tool("work", |_| Work::gives("ok"))
+    .says([call("c", "work", "{}")])
+    .says([text("Done.")])
+    .turn();
+    assert!(world.store.writes.is_empty());
+}
+
+#[test]
+fn the_last_write_comes_after_the_turn_is_over_and_is_tried_again() {
+    let mut world = stored(Dialect::OpenAiChat, |_| {}).says([text("Yes.")]);
+    world.send("Hello");
+    world.drive_to(StateKind::Completed);
+    world.store.failures = 1;
+    world.drive();
+    assert_eq!(world.store.status, Some(TurnStatus::Complete));
+    assert_eq!(texts(&world), "Yes.");
+}

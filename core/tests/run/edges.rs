@@ -1,0 +1,186 @@
+//! The table of edges: each is walked, no other is (every world asserts that), and the picture shows them.
+
+use crate::durability::stored;
+use crate::interrupts::{answer, asks};
+use crate::limits::greedy;
+use crate::wire::{Say, call, text};
+use crate::world::{Answer, Work, World, offer};
+use std::collections::BTreeSet;
+use std::time::Duration;
+use stepwell_core::dialect::Dialect;
+use stepwell_core::run::{EDGES, Input, StateKind, ToolLimitPolicy, statechart_mermaid};
+use stepwell_core::tool::Tool;
+
+/// One short life for each edge.
+fn lives() -> Vec<World> {
+    let mut lives = Vec::new();
+    let mut life = |mut world: World, state: StateKind, end: fn(&mut World)| {
+        world.send("Hello");
+        world.drive_to(state);
+        end(&mut world);
+        world.drive();
+        lives.push(world);
+    };
+    let cancel: fn(&mut World) = World::cancel;
+    let go_on: fn(&mut World) = |_| {};
+    let resume: fn(&mut World) = |world| {
+        world
+            .input(Input::Resume(vec![answer("a")]))
+            .expect("all are answered");
+    };
+    let working = || {
+        World::with(Dialect::AgUi, |config| {
+            offer(config, Tool::new("work", "Works."));
+            config.timeouts.turn = Some(Duration::from_secs(30));
+            config.retry.first_delay = Duration::from_secs(50);
+            config.retry.max_delay = Duration::from_secs(50);
+        })
+        .tool("work", |_| Work::never())
+    };
+    use StateKind::{ExecutingTools, Interrupted, Opening, Streaming, Waiting};
+    life(
+        World::chat().answers(Answer::Unreachable).says([text("x")]),
+        Waiting,
+        go_on,
+    );
+    life(World::chat().answers(Answer::Never), Opening, cancel);
+    life(World::chat().answers(Answer::Unreachable), Waiting, cancel);
+    life(
+        World::chat().answers(Answer::Stalls(vec![])),
+        Streaming,
+        cancel,
+    );
+    life(
+        working().says([call("c", "work", "{}")]),
+        ExecutingTools,
+        cancel,
+    );
+    life(working().says([asks(&["a"])]), Interrupted, cancel);
+    // The turn's clock strikes.
+    life(working().answers(Answer::Never), Opening, go_on);
+    life(working().answers(Answer::Unreachable), Waiting, go_on);
+    life(
+        working().answers(Answer::Stalls(vec![text("x"), Say::Cut])),
+        Streaming,
+        go_on,
+    );
+    life(
+        working().says([call("c", "work", "{}")]),
+        ExecutingTools,
+        go_on,
+    );
+    // Calls that are answered at once, and calls that run.
+    life(
+        working()
+            .says([call("c", "invented", "{}")])
+            .says([text("x")]),
+        Streaming,
+        go_on,
+    );
+    life(greedy(ToolLimitPolicy::Complete), ExecutingTools, go_on);
+    // The person's answers.
+    life(
+        working().says([asks(&["a"])]).says([text("x")]),
+        Interrupted,
+        resume,
+    );
+    life(
+        working().says([call("c", "work", "{}"), asks(&["a"])]),
+        Interrupted,
+        resume,
+    );
+    let limited = |mut world: World| {
+        let mut config = (*world.config).clone();
+        config.limits.max_tool_rounds = 0;
+        world = World::with(Dialect::AgUi, |c| *c = config);
+        world
+    };
+    life(
+        limited(working()).says([call("c", "work", "{}"), asks(&["a"])]),
+        Interrupted,
+        resume,
+    );
+    // A store that fails while the person is asked.
+    let mut failing = stored(Dialect::AgUi, |_| {}).says([text("x"), asks(&["a"])]);
+    failing.store.failures = 3;
+    failing.store.takes = 1_000;
+    life(failing, Interrupted, go_on);
+    // A stream that showed nothing breaks.
+    life(
+        World::chat()
+            .answers(Answer::Breaks(vec![Say::Heartbeat, Say::Cut]))
+            .says([text("x")]),
+        Waiting,
+        go_on,
+    );
+    let mut idle = World::chat();
+    idle.cancel();
+    lives.push(idle);
+    lives
+}
+
+#[test]
+fn every_edge_of_the_table_is_walked() {
+    let walked: BTreeSet<_> = lives()
+        .into_iter()
+        .flat_map(|world| world.seen.moves)
+        .collect();
+    let table: BTreeSet<_> = EDGES
+        .iter()
+        .map(|row| (row.from.to_string(), row.on.to_owned(), row.to.to_string()))
+        .collect();
+    let never: Vec<_> = table.difference(&walked).collect();
+    assert!(never.is_empty(), "never walked: {never:?}");
+    assert!(walked.is_subset(&table));
+}
+
+#[test]
+fn no_edge_stands_twice_in_the_table() {
+    let rows: BTreeSet<_> = EDGES.iter().map(|row| (row.from, row.on, row.to)).collect();
+    assert_eq!(rows.len(), EDGES.len());
+}
+
+#[test]
+fn nothing_leaves_the_end_and_every_other_state_can_be_cancelled() {
+    assert!(EDGES.iter().all(|row| row.from != StateKind::Completed));
+    let states: BTreeSet<_> = EDGES.iter().map(|row| row.from).collect();
+    assert_eq!(states.len(), 6);
+    for state in states {
+        assert!(
+            EDGES
+                .iter()
+                .any(|row| (row.from, row.on, row.to) == (state, "Cancel", StateKind::Completed))
+        );
+    }
+}
+
+#[test]
+fn the_picture_shows_every_edge_once() {
+    let chart = statechart_mermaid();
+    let mut lines = chart.lines();
+    assert_eq!(lines.next(), Some("stateDiagram-v2"));
+    assert_eq!(lines.next(), Some("    [*] --> Idle"));
+    assert_eq!(lines.next_back(), Some("    Completed --> [*]"));
+    let mut drawn = BTreeSet::new();
+    for line in lines {
+        let (arrow, labels) = line.trim().split_once(": ").expect("an arrow has a label");
+        let (from, to) = arrow.split_once(" --> ").expect("an arrow has two ends");
+        for label in labels.split(", ") {
+            assert!(
+                drawn.insert((from.to_owned(), label.to_owned(), to.to_owned())),
+                "{line} twice"
+            );
+        }
+    }
+    let table: BTreeSet<_> = EDGES
+        .iter()
+        .map(|row| {
+            (
+                row.from.to_string(),
+                row.on.to_lowercase(),
+                row.to.to_string(),
+            )
+        })
+        .collect();
+    assert_eq!(drawn, table);
+}

@@ -1,0 +1,374 @@
+//! What goes wrong between the machine and the model.
+
+use crate::turn::BOTH;
+use crate::wire::{Say, call, text};
+use crate::world::{Answer, Cut, Work, World, offer};
+use std::time::Duration;
+use stepwell_core::dialect::{ApiErrorKind, Dialect};
+use stepwell_core::run::{Failure, Outcome, Refusal, RunEvent};
+use stepwell_core::tool::Tool;
+
+fn refusal(status: u16, body: &str) -> Answer {
+    Answer::Refuses(Refusal {
+        status,
+        retry_after: None,
+        body: body.as_bytes().to_vec(),
+    })
+}
+
+#[track_caller]
+fn failure(world: &World) -> &Failure {
+    match world.outcome() {
+        Outcome::Failed { failure } => failure,
+        other => panic!("it did not fail: {other:?}"),
+    }
+}
+
+#[test]
+fn a_stream_cut_in_the_middle_is_truncated_and_its_text_kept() {
+    for dialect in BOTH {
+        let world = World::of(dialect)
+            .says([text("Half an answ"), Say::Cut])
+            .turn();
+        assert_eq!(*world.outcome(), Outcome::Truncated);
+        assert_eq!(world.machine.conversation().text(), "Half an answ");
+        world.assert_legal();
+    }
+}
+
+#[test]
+fn a_stream_cut_within_a_frame_is_truncated() {
+    for dialect in BOTH {
+        let world = World::of(dialect)
+            .says([text("Half"), Say::Raw("data: {\"cho".into()), Say::Cut])
+            .turn();
+        assert_eq!(*world.outcome(), Outcome::Truncated);
+        assert_eq!(world.machine.conversation().text(), "Half");
+    }
+}
+
+#[test]
+fn a_stream_cut_with_calls_abandons_them_and_the_history_stays_legal() {
+    for dialect in BOTH {
+        let world = World::with(dialect, |config| {
+            offer(config, Tool::new("clock", "The time."));
+        })
+        .says([text("Let me see."), call("c", "clock", "{}"), Say::Cut])
+        .turn();
+        assert_eq!(*world.outcome(), Outcome::Truncated);
+        assert!(
+            world.seen.invocations().is_empty(),
+            "a call of a broken answer is not run"
+        );
+        assert!(world.result().contains("broke off"));
+        world.assert_legal();
+    }
+}
+
+#[test]
+fn a_connection_that_breaks_after_the_first_event_is_not_tried_again() {
+    for dialect in BOTH {
+        let world = World::of(dialect)
+            .answers(Answer::Breaks(vec![text("Half"), Say::Cut]))
+            .turn();
+        assert!(
+            matches!(failure(&world), Failure::Connection { message } if message == "connection reset")
+        );
+        assert_eq!(world.machine.conversation().text(), "Half");
+        assert_eq!(world.seen.effect_names(), ["open open:0:0"]);
+    }
+}
+
+#[test]
+fn a_connection_that_breaks_after_the_end_was_said_does_no_harm() {
+    for dialect in BOTH {
+        let world = World::of(dialect)
+            .answers(Answer::Breaks(vec![text("All of it")]))
+            .turn();
+        assert_eq!(*world.outcome(), Outcome::Success);
+    }
+}
+
+#[test]
+fn no_connection_is_tried_again() {
+    for dialect in BOTH {
+        let world = World::of(dialect)
+            .answers(Answer::Unreachable)
+            .says([text("Yes.")])
+            .turn();
+        assert_eq!(*world.outcome(), Outcome::Success);
+        assert_eq!(
+            world.seen.effect_names(),
+            ["open open:0:0", "open open:0:1"]
+        );
+    }
+}
+
+#[test]
+fn an_empty_body_that_ended_as_it_should_is_a_truncated_answer() {
+    for dialect in BOTH {
+        let nothing = Answer::Body(Some("text/event-stream"), Vec::new());
+        let world = World::of(dialect).answers(nothing).turn();
+        assert_eq!(*world.outcome(), Outcome::Truncated);
+    }
+}
+
+#[test]
+fn a_lost_stream_without_an_event_is_tried_again_with_the_same_request() {
+    use stepwell_core::run::{EffectId, Input, StateKind};
+    let mut world = World::ag_ui().answers(Answer::Never).says([text("Yes.")]);
+    world.send("Hello");
+    let effect = EffectId::Open { hop: 0, attempt: 0 };
+    world
+        .input(Input::Opened {
+            effect,
+            content_type: None,
+        })
+        .expect("it is pending");
+    world
+        .input(Input::Received {
+            effect,
+            bytes: b": heartbeat\n\n"[..].into(),
+        })
+        .expect("it is live");
+    world
+        .input(Input::Lost {
+            effect,
+            message: "reset".into(),
+        })
+        .expect("it is live");
+    assert_eq!(world.machine.state(), StateKind::Waiting);
+    world.drive();
+    assert_eq!(*world.outcome(), Outcome::Success);
+    let requests = world.seen.requests();
+    assert_eq!(requests[0], requests[1]);
+}
+
+#[test]
+fn a_401_fails_at_once_and_says_that_the_key_is_at_fault() {
+    let world = World::chat()
+        .answers(refusal(
+            401,
+            r#"{"error":{"message":"bad key","code":"invalid_api_key"}}"#,
+        ))
+        .turn();
+    let Failure::Api { error } = failure(&world) else {
+        panic!("{:?}", world.outcome())
+    };
+    assert_eq!(
+        (error.kind, error.message.as_str()),
+        (ApiErrorKind::Authentication, "bad key")
+    );
+    assert_eq!(world.seen.requests().len(), 1);
+}
+
+#[test]
+fn a_429_waits_as_long_as_it_is_told() {
+    let mut world = World::chat()
+        .answers(Answer::Refuses(Refusal {
+            status: 429,
+            retry_after: Some(Duration::from_secs(30)),
+            body: Vec::new(),
+        }))
+        .says([text("Yes.")]);
+    world.send("Hello");
+    let begin = world.now;
+    world.drive();
+    assert_eq!(*world.outcome(), Outcome::Success);
+    assert!(world.now - begin >= 30_000);
+    assert!(world.seen.events().any(|event| matches!(
+        event,
+        RunEvent::Retrying {
+            attempt: 1,
+            delay_ms: 30_000,
+            ..
+        }
+    )));
+}
+
+#[test]
+fn a_retry_after_beyond_the_policy_fails_instead_of_waiting() {
+    let answer = Refusal {
+        status: 429,
+        retry_after: Some(Duration::from_secs(3600)),
+        body: Vec::new(),
+    };
+    let world = World::chat().answers(Answer::Refuses(answer)).turn();
+    assert!(matches!(failure(&world), Failure::Api { error } if error.status == 429));
+    assert_eq!(world.seen.requests().len(), 1);
+}
+
+#[test]
+fn a_500_is_tried_again_with_growing_pauses_and_in_the_end_fails() {
+    let mut world = World::chat();
+    world.otherwise = Some(refusal(500, "oops"));
+    let world = world.turn();
+    assert!(
+        matches!(failure(&world), Failure::Api { error } if error.status == 500 && error.message == "oops")
+    );
+    assert_eq!(
+        world.seen.requests().len(),
+        4,
+        "the default number of tries"
+    );
+    let pauses: Vec<_> = world
+        .seen
+        .events()
+        .filter_map(|event| match event {
+            RunEvent::Retrying { delay_ms, .. } => Some(*delay_ms),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(pauses, [100, 200, 400]);
+}
+
+#[test]
+fn jitter_is_within_its_bounds_and_the_same_for_the_same_seed() {
+    let pauses = |seed| {
+        let mut world = World::with(Dialect::OpenAiChat, |config| {
+            config.retry.jitter = 0.5;
+            config.retry.seed = seed;
+        });
+        world.otherwise = Some(Answer::Unreachable);
+        let world = world.turn();
+        let pauses = world.seen.events().filter_map(|event| match event {
+            RunEvent::Retrying { delay_ms, .. } => Some(*delay_ms),
+            _ => None,
+        });
+        pauses.collect::<Vec<_>>()
+    };
+    assert_eq!(pauses(1), pauses(1));
+    assert_ne!(pauses(1), pauses(2));
+    for (pause, nominal) in pauses(3).iter().zip([100, 200, 400]) {
+        assert!(
+            (nominal / 2..=nominal * 3 / 2).contains(pause),
+            "{pause} for {nominal}"
+        );
+    }
+}
+
+#[test]
+fn an_html_body_fails_and_shows_its_beginning() {
+    for media_type in [
+        Some("text/html; charset=utf-8"),
+        Some("text/event-stream"),
+        None,
+    ] {
+        let page = b"<!doctype html><title>Please sign in</title>".to_vec();
+        let world = World::chat().answers(Answer::Body(media_type, page)).turn();
+        match failure(&world) {
+            Failure::UnexpectedBody { excerpt, .. } => assert!(excerpt.contains("Please sign in")),
+            other => panic!("{media_type:?}: {other:?}"),
+        }
+    }
+}
+
+#[test]
+fn a_json_error_with_status_200_is_that_error() {
+    for media_type in [Some("application/json"), Some("text/event-stream"), None] {
+        let body = br#"{"error":{"message":"no credit left","type":"billing"}}"#.to_vec();
+        let world = World::chat().answers(Answer::Body(media_type, body)).turn();
+        match failure(&world) {
+            Failure::Api { error } => assert_eq!(error.message, "no credit left"),
+            other => panic!("{media_type:?}: {other:?}"),
+        }
+    }
+}
+
+#[test]
+fn a_body_that_is_no_stream_and_has_no_end_is_closed() {
+    let mut page = b"<html>".to_vec();
+    page.resize(1 << 20, b' ');
+    let world = World::chat()
+        .answers(Answer::Body(Some("text/html"), page))
+        .turn();
+    assert!(matches!(failure(&world), Failure::UnexpectedBody { .. }));
+    assert!(
+        world
+            .seen
+            .effect_names()
+            .contains(&"close open:0:0".to_owned())
+    );
+}
+
+#[test]
+fn heartbeats_and_nothing_else_are_a_truncated_answer() {
+    let world = World::chat()
+        .says([Say::Heartbeat, Say::Heartbeat, Say::Cut])
+        .turn();
+    assert_eq!(*world.outcome(), Outcome::Truncated);
+}
+
+#[test]
+fn an_error_in_the_stream_fails_with_its_words_and_keeps_the_text() {
+    for dialect in BOTH {
+        let world = World::of(dialect)
+            .says([text("Half"), Say::Error("overloaded".into())])
+            .turn();
+        assert!(
+            matches!(failure(&world), Failure::Reported { error } if error.message == "overloaded")
+        );
+        assert_eq!(world.machine.conversation().text(), "Half");
+    }
+}
+
+#[test]
+fn an_error_in_the_stream_abandons_the_calls_and_loses_no_delta() {
+    // All in one chunk, so that the end comes while the deltas still wait for the host. The text comes after the
+    // call, so that the call's result goes in before it.
+    let mut world = World::with(Dialect::AgUi, |config| {
+        offer(config, Tool::new("clock", "The time."));
+    });
+    world.cut = Cut::Whole;
+    let world = world
+        .says([
+            call("c", "clock", "{}"),
+            text("after the call"),
+            Say::Error("gone".into()),
+        ])
+        .turn();
+    assert_eq!(world.seen.streamed_text(), "after the call");
+    assert!(world.result().contains("broke off"));
+    assert!(world.seen.invocations().is_empty());
+}
+
+#[test]
+fn what_is_not_json_ends_the_stream_and_keeps_what_came_before() {
+    for dialect in BOTH {
+        let world = World::of(dialect)
+            .says([
+                text("Half"),
+                Say::Raw("data: {nonsense}\n\n".into()),
+                text("more"),
+            ])
+            .turn();
+        assert!(
+            matches!(failure(&world), Failure::Stream { .. }),
+            "{:?}",
+            world.outcome()
+        );
+        assert_eq!(world.machine.conversation().text(), "Half");
+    }
+}
+
+#[test]
+fn events_in_a_wrong_order_are_a_protocol_error() {
+    let orphan =
+        serde_json::json!({"type": "TEXT_MESSAGE_CONTENT", "messageId": "none", "delta": "x"});
+    let world = World::ag_ui()
+        .says([text("Half"), Say::Event(orphan)])
+        .turn();
+    assert!(matches!(failure(&world), Failure::Stream { message } if message.contains("O7")));
+}
+
+#[test]
+fn nothing_is_left_running_after_a_failure() {
+    let mut world = World::with(Dialect::AgUi, |config| {
+        offer(config, Tool::new("clock", "The time."));
+    })
+    .tool("clock", |_| Work::gives("noon"));
+    world.otherwise = Some(Answer::Says(vec![text("x"), Say::Error("gone".into())]));
+    let world = world.turn();
+    assert!(world.hands.is_empty());
+    assert_eq!(world.machine.poll_timeout(), None);
+}

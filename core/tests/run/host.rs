@@ -1,0 +1,157 @@
+//! How the world carries out what the run asks for.
+
+use crate::wire::body;
+use crate::world::{Answer, Cut, Work, World};
+use std::borrow::Cow;
+use stepwell_core::run::{Effect, EffectId, Input, ToolInvocation};
+use stepwell_core::tool::{ToolFailure, ToolFailureKind};
+
+impl World {
+    pub fn carry_out(&mut self, id: EffectId, effect: Effect) {
+        if let Effect::CloseStream | Effect::CancelTool = effect {
+            let deaf = self.deaf_tools && effect == Effect::CancelTool;
+            self.hands.remove(&id);
+            self.agenda
+                .retain(|_, input| deaf || input.effect() != Some(id));
+            return;
+        }
+        let is_new = self.hands.insert(id);
+        assert!(is_new, "{id} is given out while the host still has it");
+        match effect {
+            Effect::OpenStream { .. } => self.serve(id),
+            Effect::RunTool { invocation } => self.run_tool(id, &invocation),
+            Effect::AskApproval { .. } => {
+                if let Some(decision) = self.decisions.pop_front() {
+                    self.enter(
+                        50,
+                        Input::Decided {
+                            effect: id,
+                            decision,
+                        },
+                    );
+                }
+            }
+            Effect::CreateRun { .. } => {
+                let answer = match self.runs.pop_front() {
+                    Some(run_id) => Input::RunCreated { effect: id, run_id },
+                    None => Input::RunNotCreated {
+                        effect: id,
+                        message: "no more runs".to_owned(),
+                    },
+                };
+                self.enter(2, answer);
+            }
+            Effect::Persist {
+                turn,
+                status,
+                blocks,
+                snapshot,
+            } => {
+                let answer = match self.store.write(&turn, status, blocks, snapshot) {
+                    Ok(()) => Input::Persisted { effect: id },
+                    Err(message) => Input::PersistFailed {
+                        effect: id,
+                        message,
+                    },
+                };
+                self.enter(self.store.takes, answer);
+            }
+            other => panic!("the world does not know {other:?}"),
+        }
+    }
+
+    fn run_tool(&mut self, id: EffectId, invocation: &ToolInvocation) {
+        let work = match self.tools.get_mut(&invocation.name) {
+            Some(code) => code(invocation),
+            None => Work {
+                result: Some(Err(ToolFailure::new(
+                    ToolFailureKind::Error,
+                    "the host has no such tool",
+                ))),
+                takes: 0,
+            },
+        };
+        if let Some(result) = work.result {
+            self.enter(work.takes, Input::ToolFinished { effect: id, result });
+        }
+    }
+
+    fn serve(&mut self, effect: EffectId) {
+        let EffectId::Open { hop, .. } = effect else {
+            panic!("{effect} opens no stream")
+        };
+        let answer = self.provider.pop_front().or_else(|| self.otherwise.clone());
+        let answer = answer.unwrap_or_else(|| panic!("no answer is scripted for {effect}"));
+        let dialect = self.config.endpoint.dialect;
+        let hop = hop as usize;
+        let sse = Some("text/event-stream; charset=utf-8");
+        let lost = Input::Lost {
+            effect,
+            message: "connection reset".to_owned(),
+        };
+        match answer {
+            Answer::Says(says) => self.stream(
+                effect,
+                sse,
+                &body(dialect, hop, &says),
+                Some(Input::Ended { effect }),
+            ),
+            Answer::Breaks(says) => {
+                self.stream(effect, sse, &body(dialect, hop, &says), Some(lost));
+            }
+            Answer::Stalls(says) => self.stream(effect, sse, &body(dialect, hop, &says), None),
+            Answer::Body(media_type, body) => {
+                self.stream(effect, media_type, &body, Some(Input::Ended { effect }));
+            }
+            Answer::Refuses(refusal) => self.enter(10, Input::Refused { effect, refusal }),
+            Answer::Unreachable => {
+                self.enter(
+                    10,
+                    Input::ConnectionFailed {
+                        effect,
+                        message: "connection refused".to_owned(),
+                    },
+                );
+            }
+            Answer::Never => {}
+        }
+    }
+
+    fn stream(
+        &mut self,
+        effect: EffectId,
+        media_type: Option<&str>,
+        body: &[u8],
+        end: Option<Input<'static>>,
+    ) {
+        self.enter(
+            10,
+            Input::Opened {
+                effect,
+                content_type: media_type.map(str::to_owned),
+            },
+        );
+        let mut rest = body;
+        let mut at = 10;
+        while !rest.is_empty() {
+            let size = match self.cut {
+                Cut::Whole => rest.len(),
+                Cut::Every(size) => size,
+                Cut::Seeded => 1 + usize::try_from(self.random() % 97).expect("small"),
+            };
+            let (chunk, later) = rest.split_at(size.clamp(1, rest.len()));
+            at += 1;
+            self.enter(
+                at,
+                Input::Received {
+                    effect,
+                    bytes: Cow::Owned(chunk.to_vec()),
+                },
+            );
+            rest = later;
+        }
+        if let Some(end) = end {
+            self.enter(at + 1, end);
+        }
+    }
+}

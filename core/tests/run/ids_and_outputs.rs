@@ -1,0 +1,141 @@
+//! Ids, and the events that the host gets.
+
+use crate::turn::{BOTH, secret_numbers};
+use crate::wire::{Say, call, text};
+use crate::world::{Answer, Cut, Work, World, offer};
+use stepwell_core::CallKey;
+use stepwell_core::dialect::Dialect;
+use stepwell_core::event::Event;
+use stepwell_core::run::{EffectId, RunEvent};
+use stepwell_core::tool::Tool;
+
+#[test]
+fn the_same_turn_gives_the_same_outputs_and_ids() {
+    for dialect in BOTH {
+        assert_eq!(
+            secret_numbers(dialect).turn().seen,
+            secret_numbers(dialect).turn().seen
+        );
+    }
+}
+
+#[test]
+fn ids_come_from_the_run_the_hop_and_the_place() {
+    let world = secret_numbers(Dialect::OpenAiChat).turn();
+    let ids: Vec<_> = world
+        .messages()
+        .iter()
+        .map(|message| message.id().to_string())
+        .collect();
+    assert_eq!(
+        ids,
+        [
+            "user-1",
+            "run-1-message-0",
+            "run-1-result-0",
+            "run-1-result-1",
+            "run-1.1-message-0"
+        ]
+    );
+}
+
+#[test]
+fn the_deltas_of_a_chunk_come_as_one_event_with_all_of_their_text() {
+    for dialect in BOTH {
+        let mut world =
+            World::of(dialect).says([text("One text that comes in two deltas: ünïcødé.")]);
+        world.cut = Cut::Whole;
+        let world = world.turn();
+        let deltas: Vec<_> = world
+            .seen
+            .ag_ui()
+            .filter(|event| matches!(event, Event::TextMessageContent(_)))
+            .collect();
+        assert_eq!(deltas.len(), 1);
+        assert_eq!(
+            world.seen.streamed_text(),
+            world.machine.conversation().text()
+        );
+    }
+}
+
+#[test]
+fn interleaved_arguments_come_out_whole_for_each_call() {
+    for dialect in BOTH {
+        let world = secret_numbers(dialect).turn();
+        let arguments = |id: &str| -> String {
+            let deltas = world.seen.ag_ui().filter_map(|event| match event {
+                Event::ToolCallArgs(args) if args.tool_call_id == *id => Some(args.delta.as_str()),
+                _ => None,
+            });
+            deltas.collect()
+        };
+        assert_eq!(arguments("call-a"), r#"{"name":"alice"}"#);
+        assert_eq!(arguments("call-b"), r#"{"name":"bob"}"#);
+    }
+}
+
+#[test]
+fn text_is_said_to_have_ended_before_its_tools_run() {
+    let world = World::with(Dialect::OpenAiChat, |config| {
+        offer(config, Tool::new("work", "Works."));
+    })
+    .tool("work", |_| Work::gives("ok"))
+    .says([text("First."), call("c", "work", "{}")])
+    .says([text("Then.")])
+    .turn();
+    let events: Vec<_> = world.seen.events().collect();
+    let end = events
+        .iter()
+        .position(|event| matches!(event, RunEvent::AgUi(Event::TextMessageEnd(_))));
+    let tool = events
+        .iter()
+        .position(|event| matches!(event, RunEvent::ToolCall(_)));
+    assert!(end.expect("it ended") < tool.expect("it ran"));
+}
+
+#[test]
+fn odd_things_in_a_stream_are_said_and_stop_nothing() {
+    let odd =
+        serde_json::json!({"type": "STATE_DELTA", "delta": [{"op": "remove", "path": "/nothing"}]});
+    let world = World::ag_ui().says([Say::Event(odd), text("Yes.")]).turn();
+    assert_eq!(world.machine.conversation().text(), "Yes.");
+    assert_eq!(world.seen.warnings().len(), 1);
+}
+
+#[test]
+fn an_effects_id_survives_being_written_and_read() {
+    let call = CallKey { hop: 3, index: 4 };
+    let ids = [
+        EffectId::CreateRun { hop: 1 },
+        EffectId::Open { hop: 1, attempt: 2 },
+        EffectId::Approve(call),
+        EffectId::Tool(call),
+        EffectId::Persist { sequence: u64::MAX },
+    ];
+    for id in ids {
+        assert_eq!(id.to_string().parse(), Ok(id));
+    }
+    for text in [
+        "",
+        "open",
+        "open:1",
+        "open:1:2:3",
+        "open:x:1",
+        "tool:1:99999999999",
+        "persist:-1",
+        "close:1:1",
+    ] {
+        assert!(text.parse::<EffectId>().is_err(), "{text}");
+    }
+}
+
+#[test]
+fn what_a_request_holds_in_secret_is_not_printed() {
+    let world = World::chat()
+        .answers(Answer::Unreachable)
+        .says([text("Yes.")])
+        .turn();
+    let printed = format!("{:?} {:?}", world.seen.outputs, world.machine);
+    assert!(!printed.contains("sk-secret"));
+}

@@ -1,0 +1,107 @@
+//! What holds of a run in a mad world: after every input, and once all is quiet.
+
+use crate::look::legal;
+use crate::mad::{Mad, ROUNDS};
+use serde_json::Value;
+use std::collections::BTreeSet;
+use stepwell_core::event::Event;
+use stepwell_core::run::{EffectId, Output, RunEvent, StateKind, TimerKey};
+
+impl Mad {
+    pub fn check(&mut self) {
+        let state = self.machine.state();
+        let snapshot: Value = serde_json::from_str(&self.machine.snapshot()).expect("JSON");
+        let core = &snapshot["run"]["core"];
+        let pending: Vec<(EffectId, Value)> =
+            serde_json::from_value(core["pending"].clone()).expect("pairs");
+        let timers: Vec<(TimerKey, u64)> =
+            serde_json::from_value(core["timers"].clone()).expect("pairs");
+        // What the machine thinks that the host has, the host has.
+        for (id, stage) in &pending {
+            let is_out = stage == "given" || stage == "live";
+            assert!(
+                !is_out || self.hands.contains_key(id),
+                "{id} is lost: {stage}"
+            );
+            assert!(
+                stage != "queued",
+                "{id} waits, though all outputs were taken"
+            );
+        }
+        // I1: every timer has its reason.
+        let has = |wanted: &dyn Fn(&EffectId) -> bool| pending.iter().any(|(id, _)| wanted(id));
+        for (timer, _) in &timers {
+            let reason = match timer {
+                TimerKey::Silence => has(&|id| matches!(id, EffectId::Open { .. })),
+                TimerKey::Retry => state == StateKind::Waiting,
+                TimerKey::Tool(call) => has(&|id| *id == EffectId::Tool(*call)),
+                TimerKey::Turn => !matches!(
+                    state,
+                    StateKind::Idle | StateKind::Completed | StateKind::Interrupted
+                ),
+            };
+            assert!(reason, "{timer:?} has no reason in {state}");
+        }
+        assert!(
+            state != StateKind::Waiting
+                || timers.iter().any(|(timer, _)| *timer == TimerKey::Retry)
+        );
+        // I1: nobody waits for nothing.
+        let waits = matches!(
+            state,
+            StateKind::Idle | StateKind::Interrupted | StateKind::Completed
+        ) || !self.hands.is_empty()
+            || timers.iter().any(|(timer, _)| *timer != TimerKey::Turn);
+        assert!(waits, "stuck in {state}: {snapshot}");
+        // I9.
+        assert!(self.machine.hop() <= ROUNDS + 1 + self.resumes);
+        // I2.
+        if let Some(outcome) = self.machine.outcome() {
+            let messages = self.machine.conversation().messages();
+            match &self.over {
+                None => self.over = Some((outcome.clone(), messages.to_vec())),
+                Some((before, history)) => {
+                    assert_eq!(before, outcome, "I2: the end is the end");
+                    assert_eq!(history, messages, "I2: nothing is added after the end");
+                }
+            }
+        } else {
+            assert!(self.over.is_none(), "I2: the run came back to life");
+        }
+    }
+
+    /// What holds of a run that is over.
+    pub fn check_end(&self) {
+        if self.machine.state() == StateKind::Idle {
+            return;
+        }
+        assert!(
+            self.machine.outcome().is_some(),
+            "quiet in {}",
+            self.machine.state()
+        );
+        let ends = self
+            .outputs
+            .iter()
+            .filter(|output| matches!(output, Output::Event(RunEvent::Completed(_))));
+        assert_eq!(ends.count(), 1);
+        // I7.
+        let once: BTreeSet<_> = self.tool_runs.iter().collect();
+        assert_eq!(once.len(), self.tool_runs.len(), "I7: a tool ran twice");
+        // I8.
+        let messages = self.machine.conversation().messages();
+        legal(messages).unwrap_or_else(|fault| panic!("{fault}: {messages:#?}"));
+        // Deltas are whole.
+        let streamed: String = self
+            .outputs
+            .iter()
+            .filter_map(|output| match output {
+                Output::Event(RunEvent::AgUi(Event::TextMessageContent(content))) => {
+                    Some(content.delta.as_str())
+                }
+                _ => None,
+            })
+            .collect();
+        assert_eq!(streamed, self.machine.conversation().text());
+    }
+}

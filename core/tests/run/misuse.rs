@@ -1,0 +1,163 @@
+//! The host's own mistakes: named, and without consequence.
+
+use crate::wire::{call, text};
+use crate::world::{Answer, Work, World, offer};
+use stepwell_core::CallKey;
+use stepwell_core::dialect::Dialect;
+use stepwell_core::event::Message;
+use stepwell_core::run::{EffectId, Input, Misuse, Start, StateKind};
+use stepwell_core::tool::Tool;
+
+fn start() -> Input<'static> {
+    Input::Start(Box::new(Start::new(
+        "again",
+        Message::user("again", "Again"),
+    )))
+}
+
+/// Feeds an input that is a mistake, and sees that it changes nothing.
+#[track_caller]
+fn mistake(world: &mut World, input: Input<'_>) -> Misuse {
+    let before = world.machine.snapshot();
+    let outputs = world.seen.outputs.len();
+    let misuse = world
+        .machine
+        .handle(input, stepwell_core::Timestamp(world.now))
+        .expect_err("a mistake");
+    assert_eq!(world.machine.snapshot(), before);
+    assert_eq!(world.machine.poll_output(), None);
+    assert_eq!(world.seen.outputs.len(), outputs);
+    misuse
+}
+
+fn worlds() -> Vec<(StateKind, World)> {
+    let stalled = |answer| {
+        World::with(Dialect::OpenAiChat, |config| {
+            offer(config, Tool::new("work", "Works."));
+        })
+        .tool("work", |_| Work::never())
+        .answers(answer)
+    };
+    let answers = [
+        (StateKind::Opening, Answer::Never),
+        (StateKind::Streaming, Answer::Stalls(vec![text("x")])),
+        (StateKind::Waiting, Answer::Unreachable),
+        (
+            StateKind::ExecutingTools,
+            Answer::Says(vec![call("c", "work", "{}")]),
+        ),
+        (StateKind::Completed, Answer::Says(vec![text("x")])),
+    ];
+    let mut worlds: Vec<_> = answers
+        .into_iter()
+        .map(|(state, answer)| {
+            let mut world = stalled(answer);
+            world.send("Hello");
+            world.drive_to(state);
+            (state, world)
+        })
+        .collect();
+    worlds.push((StateKind::Idle, World::chat()));
+    worlds
+}
+
+#[test]
+fn to_start_twice_is_a_mistake_that_names_the_state_and_the_input() {
+    for (state, mut world) in worlds() {
+        if state != StateKind::Idle {
+            let misuse = mistake(&mut world, start());
+            assert_eq!(
+                misuse,
+                Misuse::WrongState {
+                    state,
+                    input: "Start"
+                }
+            );
+            assert_eq!(
+                misuse.to_string(),
+                format!("a run that is {state} does not take Start")
+            );
+        }
+    }
+}
+
+#[test]
+fn to_resume_what_asks_nothing_is_a_mistake() {
+    for (state, mut world) in worlds() {
+        let misuse = mistake(&mut world, Input::Resume(Vec::new()));
+        assert_eq!(
+            misuse,
+            Misuse::WrongState {
+                state,
+                input: "Resume"
+            }
+        );
+    }
+}
+
+#[test]
+fn to_answer_an_effect_with_the_answer_to_another_kind_is_a_mistake() {
+    for (_, mut world) in worlds() {
+        let effect = EffectId::Tool(CallKey { hop: 0, index: 0 });
+        let misuse = mistake(&mut world, Input::Ended { effect });
+        assert_eq!(
+            misuse,
+            Misuse::WrongEffect {
+                input: "Ended",
+                effect
+            }
+        );
+    }
+}
+
+#[test]
+fn the_body_of_a_stream_that_was_not_opened_is_a_mistake() {
+    let mut world = World::chat().answers(Answer::Never);
+    world.send("Hello");
+    let effect = EffectId::Open { hop: 0, attempt: 0 };
+    let misuse = mistake(
+        &mut world,
+        Input::Received {
+            effect,
+            bytes: b"data: x"[..].into(),
+        },
+    );
+    assert_eq!(
+        misuse,
+        Misuse::NotOpened {
+            input: "Received",
+            effect
+        }
+    );
+}
+
+#[test]
+fn an_answer_to_what_was_never_asked_is_dropped_and_said_so() {
+    for (_, mut world) in worlds() {
+        let effect = EffectId::Tool(CallKey { hop: 9, index: 9 });
+        let before = world.machine.snapshot();
+        world
+            .input(Input::ToolFinished {
+                effect,
+                result: Ok("x".into()),
+            })
+            .expect("late is no mistake");
+        assert_eq!(world.seen.dropped(), [effect]);
+        assert_eq!(world.machine.snapshot(), before);
+    }
+}
+
+#[test]
+fn opened_twice_is_dropped_the_second_time() {
+    let mut world = World::chat().answers(Answer::Stalls(vec![text("x")]));
+    world.send("Hello");
+    world.drive_to(StateKind::Streaming);
+    let effect = EffectId::Open { hop: 0, attempt: 0 };
+    world
+        .input(Input::Opened {
+            effect,
+            content_type: None,
+        })
+        .expect("late is no mistake");
+    assert_eq!(world.seen.dropped(), [effect]);
+}

@@ -1,0 +1,347 @@
+//! Snapshots: the same host goes on, or a new one takes over.
+
+use crate::durability::stored;
+use crate::interrupts::{answer, asks};
+use crate::turn::{BOTH, secret_numbers};
+use crate::wire::{Say, a_call, call, text};
+use crate::world::{Answer, Work, World, offer};
+use std::sync::Arc;
+use stepwell_core::dialect::Dialect;
+use stepwell_core::run::{
+    EffectId, Failure, Input, Outcome, RunMachine, SnapshotError, StateKind, TurnStatus,
+};
+use stepwell_core::tool::{Tool, ToolRegistry};
+use stepwell_core::{CallKey, Timestamp};
+
+/// The host dies; a new one has what the store has, and nothing in its hands.
+fn crash(world: &mut World) {
+    let snapshot = world.store.snapshot.clone().expect("something was stored");
+    revive(world, &snapshot);
+}
+
+fn revive(world: &mut World, snapshot: &str) {
+    let machine = RunMachine::revive(snapshot, Arc::clone(&world.config), Timestamp(world.now));
+    world.take_over(machine.expect("it was written by this version"));
+}
+
+#[test]
+fn i04_a_run_that_is_restored_after_every_input_does_the_same() {
+    for dialect in BOTH {
+        let plain = secret_numbers(dialect).turn();
+        let mut restored = secret_numbers(dialect);
+        restored.restores = true;
+        let restored = restored.turn();
+        assert_eq!(restored.seen.outputs, plain.seen.outputs);
+        assert_eq!(restored.machine.snapshot(), plain.machine.snapshot());
+    }
+}
+
+#[test]
+fn a_snapshot_holds_no_key() {
+    let mut world = secret_numbers(Dialect::OpenAiChat);
+    world.send("Hello");
+    while world.step() {
+        assert!(!world.machine.snapshot().contains("sk-secret"));
+    }
+}
+
+#[test]
+fn what_is_no_snapshot_is_refused() {
+    let config = World::chat().config;
+    for text in ["", "{}", "null", "{\"v\":1}", "[1,2]"] {
+        let refused = RunMachine::restore(text, Arc::clone(&config));
+        assert!(
+            matches!(refused, Err(SnapshotError::Malformed(_))),
+            "{text}"
+        );
+    }
+}
+
+#[test]
+fn a_snapshot_that_was_cut_off_or_damaged_is_refused_and_never_panics() {
+    let mut world = secret_numbers(Dialect::OpenAiChat);
+    world.send("Hello");
+    world.drive_to(StateKind::ExecutingTools);
+    let snapshot = world.machine.snapshot();
+    for end in 0..snapshot.len() {
+        if let Some(cut) = snapshot.get(..end) {
+            assert!(RunMachine::restore(cut, Arc::clone(&world.config)).is_err());
+        }
+    }
+}
+
+#[test]
+fn a_snapshot_of_a_later_version_is_refused_by_name() {
+    let world = World::chat();
+    let later = world.machine.snapshot().replacen("\"v\":1", "\"v\":2", 1);
+    let refused = RunMachine::restore(&later, Arc::clone(&world.config)).expect_err("too new");
+    assert_eq!(refused, SnapshotError::TooNew { found: 2 });
+}
+
+#[test]
+fn a_snapshot_of_another_dialect_is_refused() {
+    let refused = RunMachine::restore(&World::chat().machine.snapshot(), World::ag_ui().config);
+    assert!(matches!(refused, Err(SnapshotError::OtherDialect { .. })));
+}
+
+#[test]
+fn a_change_of_the_tools_is_said_and_a_tool_that_vanished_still_gets_an_answer() {
+    let mut world = stored(Dialect::OpenAiChat, |_| {})
+        .says([call("c", "work", "{}")])
+        .says([text("Done.")]);
+    world.store.takes = 1_000;
+    world.send("Hello");
+    // The call is checked, but its tool has not been given out.
+    world.drive_to(StateKind::ExecutingTools);
+    let mut config = (*world.config).clone();
+    config.tools = ToolRegistry::new();
+    world.config = Arc::new(config);
+    let restored = RunMachine::restore(&world.machine.snapshot(), Arc::clone(&world.config));
+    world.put_back(restored.expect("readable"));
+    world.tools.clear();
+    world.drive();
+    assert_eq!(*world.outcome(), Outcome::Success);
+    assert!(
+        world
+            .seen
+            .warnings()
+            .iter()
+            .any(|warning| warning.contains("tools have changed"))
+    );
+    assert_eq!(world.result(), "the host has no such tool");
+}
+
+#[test]
+fn revived_while_opening_it_asks_again() {
+    let mut world = World::chat().answers(Answer::Never).says([text("Yes.")]);
+    world.send("Hello");
+    let snapshot = world.machine.snapshot();
+    revive(&mut world, &snapshot);
+    world.drive();
+    assert_eq!(*world.outcome(), Outcome::Success);
+    assert_eq!(
+        world.seen.effect_names(),
+        ["open open:0:0", "open open:0:0"]
+    );
+}
+
+#[test]
+fn revived_while_waiting_it_wakes_in_time() {
+    let mut world = World::chat()
+        .answers(Answer::Unreachable)
+        .says([text("Yes.")]);
+    world.send("Hello");
+    world.drive_to(StateKind::Waiting);
+    let snapshot = world.machine.snapshot();
+    revive(&mut world, &snapshot);
+    world.drive();
+    assert_eq!(*world.outcome(), Outcome::Success);
+}
+
+#[test]
+fn revived_in_mid_stream_the_stream_is_lost_and_the_text_kept() {
+    for dialect in BOTH {
+        let mut world = World::of(dialect).answers(Answer::Stalls(vec![text("Half"), Say::Cut]));
+        world.send("Hello");
+        world.drive_until(|world| world.machine.conversation().text() == "Half");
+        let snapshot = world.machine.snapshot();
+        revive(&mut world, &snapshot);
+        assert!(matches!(
+            world.outcome(),
+            Outcome::Failed {
+                failure: Failure::Connection { .. }
+            }
+        ));
+        assert_eq!(world.machine.conversation().text(), "Half");
+    }
+}
+
+#[test]
+fn revived_before_the_first_event_it_tries_again() {
+    let mut world = World::chat()
+        .answers(Answer::Stalls(vec![Say::Heartbeat, Say::Cut]))
+        .says([text("Yes.")]);
+    world.send("Hello");
+    world.drive_to(StateKind::Streaming);
+    let snapshot = world.machine.snapshot();
+    revive(&mut world, &snapshot);
+    world.drive();
+    assert_eq!(*world.outcome(), Outcome::Success);
+}
+
+fn two_kinds() -> World {
+    let mut world = stored(Dialect::OpenAiChat, |config| {
+        offer(config, Tool::new("look", "Looks.").idempotent());
+    })
+    .tool("look", |_| Work::gives("seen").after(500))
+    .tool("work", |_| Work::gives("worked").after(500))
+    .says([Say::Calls(vec![
+        a_call("a", "work", "{}"),
+        a_call("b", "look", "{}"),
+    ])])
+    .says([text("Done.")]);
+    world.send("Hello");
+    world.drive_until(|world| world.seen.invocations().len() == 2);
+    world
+}
+
+#[test]
+fn revived_while_tools_run_only_the_idempotent_one_runs_again() {
+    let mut world = two_kinds();
+    crash(&mut world);
+    world.drive();
+    assert_eq!(*world.outcome(), Outcome::Success);
+    let runs: Vec<_> = world
+        .seen
+        .invocations()
+        .iter()
+        .map(|invocation| invocation.name.clone())
+        .collect();
+    assert_eq!(runs, ["work", "look", "look"]);
+    let results = world.results();
+    assert!(results[0].1.contains("not known"), "{results:?}");
+    assert_eq!(results[1].1, "seen");
+    assert_eq!(world.store.status, Some(TurnStatus::Complete));
+    world.assert_legal();
+}
+
+#[test]
+fn the_last_write_counts_as_stored_after_a_crash_before_its_answer() {
+    let mut world = stored(Dialect::OpenAiChat, |_| {})
+        .says([call("c", "work", "{}")])
+        .says([text("Done.")]);
+    world.store.takes = 1_000;
+    world.send("Hello");
+    world.drive_until(|world| !world.store.blocks.is_empty());
+    // The write is in the store, the run has not heard of it.
+    crash(&mut world);
+    world.drive();
+    assert_eq!(*world.outcome(), Outcome::Success);
+    assert!(
+        world.seen.invocations().is_empty(),
+        "it may have run: it counts as begun"
+    );
+    assert!(world.result().contains("not known"));
+    assert_eq!(world.store.status, Some(TurnStatus::Complete));
+}
+
+#[test]
+fn a_write_that_was_not_given_out_yet_is_given_after_a_crash() {
+    let mut world = stored(Dialect::OpenAiChat, |_| {}).says([text("Yes.")]);
+    world.send("Hello");
+    world.store.failures = 1;
+    world.drive_until(|world| world.store.failures == 0);
+    let effect = EffectId::Persist { sequence: 0 };
+    // A snapshot between the failure and the next try.
+    world
+        .machine
+        .handle(
+            Input::PersistFailed {
+                effect,
+                message: "full".into(),
+            },
+            Timestamp(world.now),
+        )
+        .expect("given");
+    let snapshot = world.machine.snapshot();
+    revive(&mut world, &snapshot);
+    world.drive();
+    assert_eq!(world.store.blocks.len(), 1);
+}
+
+#[test]
+fn revived_while_the_person_is_asked_it_asks_again() {
+    let mut world = stored(Dialect::OpenAiChat, |_| {})
+        .says([call("c", "ask", "{}")])
+        .says([text("Done.")]);
+    world.send("Hello");
+    world.drive();
+    crash(&mut world);
+    world.drive();
+    let asked = world
+        .seen
+        .effect_names()
+        .iter()
+        .filter(|name| name.starts_with("ask"))
+        .count();
+    assert_eq!(asked, 2);
+    let effect = EffectId::Approve(CallKey { hop: 0, index: 0 });
+    let decision = stepwell_core::run::Decision::Granted;
+    world
+        .input(Input::Decided { effect, decision })
+        .expect("it is asked");
+    world.drive();
+    assert_eq!(world.result(), "did it");
+}
+
+#[test]
+fn revived_while_interrupted_it_still_asks() {
+    let mut world = World::ag_ui()
+        .says([text("Which?"), asks(&["a"])])
+        .says([text("Thanks.")]);
+    world.send("Hello");
+    world.drive_to(StateKind::Interrupted);
+    let snapshot = world.machine.snapshot();
+    revive(&mut world, &snapshot);
+    assert_eq!(world.machine.interrupts().len(), 1);
+    world
+        .input(Input::Resume(vec![answer("a")]))
+        .expect("all are answered");
+    world.drive();
+    assert_eq!(*world.outcome(), Outcome::Success);
+}
+
+#[test]
+fn i07_no_tool_runs_twice_over_a_crash_at_any_write() {
+    for die_after in 1.. {
+        let mut world = stored(Dialect::OpenAiChat, |_| {})
+            .says([Say::Calls(vec![
+                a_call("a", "work", "{}"),
+                a_call("b", "work", "{}"),
+            ])])
+            .says([call("c", "work", "{}")])
+            .says([text("Done.")]);
+        world.otherwise = Some(Answer::Says(vec![text("Done.")]));
+        world.send("Hello");
+        let mut died = false;
+        while world.step() {
+            if !died && world.store.writes.len() == die_after {
+                died = true;
+                crash(&mut world);
+            }
+        }
+        let mut runs: Vec<_> = world
+            .seen
+            .invocations()
+            .iter()
+            .map(|invocation| invocation.call)
+            .collect();
+        let all = runs.len();
+        runs.sort_unstable();
+        runs.dedup();
+        assert_eq!(
+            runs.len(),
+            all,
+            "a call ran twice after a crash at write {die_after}"
+        );
+        assert!(world.machine.outcome().is_some());
+        world.assert_legal();
+        if !died {
+            return;
+        }
+    }
+}
+
+#[test]
+fn a_deep_state_does_not_keep_a_snapshot_from_being_read() {
+    // As deep as the decoder takes.
+    let deep = (1..127).rev().find_map(|depth| {
+        let state = format!("{}{}", "[".repeat(depth), "]".repeat(depth));
+        let event = format!("data: {{\"type\":\"STATE_SNAPSHOT\",\"snapshot\":{state}}}\n\n");
+        let world = World::ag_ui().says([Say::Raw(event), text("Yes.")]).turn();
+        (*world.outcome() == Outcome::Success).then_some(world)
+    });
+    let world = deep.expect("some depth is taken");
+    let restored = RunMachine::restore(&world.machine.snapshot(), Arc::clone(&world.config));
+    assert!(restored.is_ok(), "{restored:?}");
+}

@@ -1,0 +1,194 @@
+//! Three clocks, apart: the model's silence, a tool, the turn.
+
+use crate::wire::{Say, a_call, call, text};
+use crate::world::{Answer, Work, World, offer};
+use std::time::Duration;
+use stepwell_core::conversation::ToolCallStatus;
+use stepwell_core::dialect::Dialect;
+use stepwell_core::run::{Deadline, EffectId, Failure, Input, Outcome, StateKind, TimerKey};
+use stepwell_core::tool::Tool;
+use stepwell_core::{CallKey, Timestamp};
+
+fn world() -> World {
+    World::with(Dialect::OpenAiChat, |config| {
+        offer(config, Tool::new("work", "Works."));
+        offer(
+            config,
+            Tool::new("brief", "Works briefly.").timeout(Duration::from_secs(2)),
+        );
+        config.timeouts.silence = Some(Duration::from_secs(20));
+        config.timeouts.tool = Some(Duration::from_secs(60));
+        config.timeouts.turn = None;
+    })
+}
+
+fn timed_out(deadline: Deadline) -> Outcome {
+    Outcome::Failed {
+        failure: Failure::TimedOut { deadline },
+    }
+}
+
+#[test]
+fn a_model_that_does_not_answer_is_asked_again_and_then_given_up() {
+    let mut world = world();
+    world.otherwise = Some(Answer::Never);
+    let world = world.turn();
+    assert_eq!(*world.outcome(), timed_out(Deadline::Silence));
+    assert_eq!(world.seen.requests().len(), 4);
+    let closes = world
+        .seen
+        .effect_names()
+        .iter()
+        .filter(|name| name.starts_with("close"))
+        .count();
+    assert_eq!(closes, 4, "each request that is given up is closed");
+}
+
+#[test]
+fn a_model_that_falls_silent_in_mid_answer_ends_the_turn_with_the_text_kept() {
+    let world = world()
+        .answers(Answer::Stalls(vec![text("Half"), Say::Cut]))
+        .turn();
+    assert_eq!(*world.outcome(), timed_out(Deadline::Silence));
+    assert_eq!(world.machine.conversation().text(), "Half");
+    assert!(
+        world
+            .seen
+            .effect_names()
+            .contains(&"close open:0:0".to_owned())
+    );
+}
+
+#[test]
+fn an_answer_that_was_whole_when_the_model_fell_silent_is_a_success() {
+    let world = world()
+        .answers(Answer::Stalls(vec![text("All of it")]))
+        .turn();
+    assert_eq!(*world.outcome(), Outcome::Success);
+}
+
+#[test]
+fn every_byte_starts_the_silence_anew() {
+    let mut world = world().answers(Answer::Stalls(vec![text("Half"), Say::Cut]));
+    world.send("Hello");
+    world.drive_until(|world| !world.machine.conversation().text().is_empty());
+    assert_eq!(world.machine.timeout_reason(), Some(TimerKey::Silence));
+    assert_eq!(
+        world.machine.poll_timeout(),
+        Some(Timestamp(world.now + 20_000))
+    );
+}
+
+#[test]
+fn a_tool_that_takes_too_long_is_stopped_and_the_model_told() {
+    let world = world()
+        .tool("work", |_| Work::never())
+        .says([call("c", "work", "{}")])
+        .says([text("Too bad.")])
+        .turn();
+    assert_eq!(*world.outcome(), Outcome::Success);
+    assert_eq!(world.result(), "the tool took too long and was stopped");
+    assert_eq!(
+        world.seen.statuses("c").last(),
+        Some(&ToolCallStatus::Failed)
+    );
+    assert!(
+        world
+            .seen
+            .effect_names()
+            .contains(&"cancel tool:0:0".to_owned())
+    );
+}
+
+#[test]
+fn a_tools_own_limit_wins_and_its_siblings_go_on() {
+    let world = world()
+        .tool("brief", |_| Work::gives("too late").after(3_000))
+        .tool("work", |_| Work::gives("in time").after(30_000))
+        .says([Say::Calls(vec![
+            a_call("a", "brief", "{}"),
+            a_call("b", "work", "{}"),
+        ])])
+        .says([text("Done.")])
+        .turn();
+    let texts: Vec<_> = world.results().into_iter().map(|(_, text)| text).collect();
+    assert_eq!(texts, ["the tool took too long and was stopped", "in time"]);
+}
+
+#[test]
+fn a_tools_time_is_not_the_models_silence() {
+    let mut world = world()
+        .tool("work", |_| Work::never())
+        .says([call("c", "work", "{}")]);
+    world.send("Hello");
+    world.drive_to(StateKind::ExecutingTools);
+    let key = TimerKey::Tool(CallKey { hop: 0, index: 0 });
+    assert_eq!(world.machine.timeout_reason(), Some(key));
+    world.wait(30_000);
+    world.input(Input::Timeout).expect("time passes");
+    assert_eq!(world.machine.state(), StateKind::ExecutingTools);
+}
+
+#[test]
+fn a_turn_that_takes_too_long_fails_in_every_state() {
+    let answers: [(Answer, StateKind); 4] = [
+        (Answer::Never, StateKind::Opening),
+        (
+            Answer::Stalls(vec![text("x"), Say::Cut]),
+            StateKind::Streaming,
+        ),
+        (Answer::Unreachable, StateKind::Waiting),
+        (
+            Answer::Says(vec![call("c", "work", "{}")]),
+            StateKind::ExecutingTools,
+        ),
+    ];
+    for (answer, state) in answers {
+        let mut world = World::with(Dialect::OpenAiChat, |config| {
+            offer(config, Tool::new("work", "Works."));
+            config.timeouts.turn = Some(Duration::from_secs(1));
+            config.retry.first_delay = Duration::from_secs(5);
+        })
+        .tool("work", |_| Work::never())
+        .answers(answer);
+        world.send("Hello");
+        world.drive_to(state);
+        world.drive();
+        assert_eq!(*world.outcome(), timed_out(Deadline::Turn), "{state:?}");
+        assert_eq!(world.now, 1_001_000);
+        world.assert_legal();
+    }
+}
+
+#[test]
+fn an_early_timeout_does_nothing() {
+    let mut world = world().answers(Answer::Never);
+    world.send("Hello");
+    let before = world.machine.snapshot();
+    world.input(Input::Timeout).expect("time passes");
+    assert_eq!(world.machine.snapshot(), before);
+}
+
+#[test]
+fn a_clock_that_steps_back_is_held() {
+    let mut world = world().answers(Answer::Never);
+    world.send("Hello");
+    world.now = 5;
+    let effect = EffectId::Open { hop: 0, attempt: 0 };
+    let opened = Input::Opened {
+        effect,
+        content_type: None,
+    };
+    world.input(opened).expect("it is pending");
+    let silence = Timestamp(1_000_000 + 20_000);
+    assert_eq!(world.machine.poll_timeout(), Some(silence));
+}
+
+#[test]
+fn no_timer_is_left_when_a_turn_is_over() {
+    let world = world().says([text("Yes.")]).turn();
+    assert_eq!(
+        (world.machine.poll_timeout(), world.machine.timeout_reason()),
+        (None, None)
+    );
+}

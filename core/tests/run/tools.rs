@@ -1,0 +1,338 @@
+//! Tools: which calls are run, and what the model is told.
+
+use crate::turn::{BOTH, secret_number};
+use crate::wire::{Call, Say, a_call, call, text};
+use crate::world::{Answer, Cut, Work, World, offer};
+use serde_json::json;
+use stepwell_core::CallKey;
+use stepwell_core::conversation::ToolCallStatus;
+use stepwell_core::dialect::Dialect;
+use stepwell_core::run::{EffectId, Failure, Input, Outcome};
+use stepwell_core::tool::Tool;
+
+/// A world with a tool `work`, whose model makes one call to `name`, and then says "Done."
+fn one_call(dialect: Dialect, name: &str, arguments: &str) -> World {
+    World::with(dialect, |config| {
+        offer(config, Tool::new("work", "Works."));
+        offer(config, secret_number());
+    })
+    .says([call("c", name, arguments)])
+    .says([text("Done.")])
+}
+
+#[test]
+fn a_tool_that_fails_tells_the_model_and_the_turn_goes_on() {
+    for dialect in BOTH {
+        let world = one_call(dialect, "work", "{}")
+            .tool("work", |_| Work::fails("the printer is on fire"))
+            .turn();
+        assert_eq!(*world.outcome(), Outcome::Success);
+        assert_eq!(world.result(), "the printer is on fire");
+        assert_eq!(
+            world.seen.statuses("c"),
+            [ToolCallStatus::Executing, ToolCallStatus::Failed]
+        );
+    }
+}
+
+#[test]
+fn all_tools_fail_and_the_turn_still_goes_on() {
+    let world = World::with(Dialect::OpenAiChat, |config| {
+        offer(config, Tool::new("work", "Works."));
+    })
+    .tool("work", |_| Work::fails("no"))
+    .says([Say::Calls(vec![
+        a_call("a", "work", "{}"),
+        a_call("b", "work", "{}"),
+        a_call("c", "work", "{}"),
+    ])])
+    .says([text("Sorry.")])
+    .turn();
+    assert_eq!(*world.outcome(), Outcome::Success);
+    assert_eq!(world.results().len(), 3);
+    assert!(world.results().iter().all(|(_, text)| text == "no"));
+    world.assert_legal();
+}
+
+#[test]
+fn an_unknown_tool_is_answered_and_not_run() {
+    for dialect in BOTH {
+        let world = one_call(dialect, "invented", "{}").turn();
+        assert_eq!(*world.outcome(), Outcome::Success);
+        assert_eq!(
+            world.result(),
+            "there is no tool named `invented`; the tools are: work, get_secret_number"
+        );
+        assert!(world.seen.invocations().is_empty());
+    }
+}
+
+#[test]
+fn arguments_that_are_not_json_are_answered_and_not_run() {
+    for dialect in BOTH {
+        let world = one_call(dialect, "work", r#"{"city": Berg"#).turn();
+        assert_eq!(*world.outcome(), Outcome::Success);
+        assert!(
+            world
+                .result()
+                .starts_with("the arguments of `work` are not valid JSON")
+        );
+        assert!(world.seen.invocations().is_empty());
+    }
+}
+
+#[test]
+fn arguments_that_break_the_schema_are_answered_and_not_run() {
+    let world = one_call(Dialect::OpenAiChat, "get_secret_number", r#"{"name":7}"#).turn();
+    assert_eq!(*world.outcome(), Outcome::Success);
+    assert!(
+        world
+            .result()
+            .starts_with("the arguments of `get_secret_number` do not fit its schema")
+    );
+    assert!(world.result().contains("/name"));
+    assert!(world.seen.invocations().is_empty());
+}
+
+#[test]
+fn one_bad_call_does_not_keep_a_good_one_from_running() {
+    let world = World::with(Dialect::OpenAiChat, |config| {
+        offer(config, Tool::new("work", "Works."));
+    })
+    .tool("work", |_| Work::gives("worked"))
+    .says([Say::Calls(vec![
+        a_call("a", "invented", "{}"),
+        a_call("b", "work", "{}"),
+    ])])
+    .says([text("Done.")])
+    .turn();
+    assert_eq!(world.seen.invocations().len(), 1);
+    let results = world.results();
+    assert_eq!(results[0].0, "a");
+    assert_eq!(results[1], ("b".to_owned(), "worked".to_owned()));
+}
+
+#[test]
+fn no_arguments_in_any_form_are_an_empty_object_with_the_raw_text_kept() {
+    for dialect in BOTH {
+        for raw in ["", " ", "null", "{}"] {
+            let world = one_call(dialect, "work", raw)
+                .tool("work", |_| Work::gives("ok"))
+                .turn();
+            assert_eq!(*world.outcome(), Outcome::Success, "{raw:?}");
+            let invocations = world.seen.invocations();
+            assert_eq!(invocations[0].arguments.value, json!({}), "{raw:?}");
+            assert_eq!(invocations[0].arguments.raw, raw);
+        }
+    }
+}
+
+#[test]
+fn a_call_without_any_argument_fragment_is_run_with_an_empty_object() {
+    for dialect in BOTH {
+        let bare = Call {
+            id: "c".into(),
+            name: "work".into(),
+            pieces: Vec::new(),
+        };
+        let world = World::with(dialect, |config| offer(config, Tool::new("work", "Works.")))
+            .tool("work", |_| Work::gives("ok"))
+            .says([Say::Call(bare)])
+            .says([text("Done.")])
+            .turn();
+        assert_eq!(world.seen.invocations()[0].arguments.value, json!({}));
+        assert_eq!(world.result(), "ok");
+    }
+}
+
+#[test]
+fn a_call_that_never_ends_does_not_run_and_does_not_hang() {
+    // The protocol says that nothing may be open at the end of a run.
+    let world = World::with(Dialect::AgUi, |config| {
+        offer(config, Tool::new("work", "Works."));
+    })
+    .says([Say::OpenCall(a_call("c", "work", "{\"a\":"))])
+    .turn();
+    assert!(
+        matches!(world.outcome(), Outcome::Failed { failure: Failure::Stream { message } } if message.contains("O4"))
+    );
+    assert!(world.seen.invocations().is_empty());
+    assert!(world.result().contains("broke off"));
+    world.assert_legal();
+}
+
+#[test]
+fn a_call_that_the_backend_answers_itself_is_not_run() {
+    let world = World::with(Dialect::AgUi, |config| {
+        offer(config, Tool::new("work", "Works."));
+    })
+    .says([
+        call("c", "work", "{}"),
+        Say::Answer {
+            call: "c".into(),
+            content: "done over here".into(),
+        },
+        text("It is done."),
+    ])
+    .turn();
+    assert_eq!(*world.outcome(), Outcome::Success);
+    assert!(world.seen.invocations().is_empty());
+    assert_eq!(world.result(), "done over here");
+    assert_eq!(world.machine.hop(), 0);
+}
+
+#[test]
+fn a_call_that_a_messages_snapshot_answers_is_not_run() {
+    let snapshot = json!({"type": "MESSAGES_SNAPSHOT", "messages": [
+        {"id": "user-1", "role": "user", "content": "Go on"},
+        {"id": "m", "role": "assistant", "toolCalls":
+            [{"id": "c", "type": "function", "function": {"name": "work", "arguments": "{}"}}]},
+        {"id": "r", "role": "tool", "toolCallId": "c", "content": "done over here"},
+    ]});
+    let world = World::with(Dialect::AgUi, |config| {
+        offer(config, Tool::new("work", "Works."));
+    })
+    .says([call("c", "work", "{}"), Say::Event(snapshot)])
+    .turn();
+    assert_eq!(*world.outcome(), Outcome::Success);
+    assert!(world.seen.invocations().is_empty());
+    assert_eq!(world.result(), "done over here");
+}
+
+#[test]
+fn only_the_calls_that_the_agent_leaves_to_the_client_are_run() {
+    let world = World::with(Dialect::AgUi, |config| {
+        offer(config, Tool::new("work", "Works."));
+    })
+    .tool("work", |_| Work::gives("ok"))
+    .says([
+        call("theirs", "their_tool", "{}"),
+        call("ours", "work", "{}"),
+        Say::Outcome(json!({"type": "success", "pendingToolCallIds": ["ours"]})),
+    ])
+    .says([text("Done.")])
+    .turn();
+    assert_eq!(*world.outcome(), Outcome::Success);
+    assert_eq!(world.results(), [("ours".to_owned(), "ok".to_owned())]);
+}
+
+#[test]
+fn arguments_for_an_unknown_call_warn_or_break_but_never_reach_another_call() {
+    let stray = json!({"type": "TOOL_CALL_ARGS", "toolCallId": "nobody", "delta": "{}"});
+    let world = World::with(Dialect::AgUi, |config| {
+        offer(config, Tool::new("work", "Works."));
+    })
+    .says([call("c", "work", r#"{"a":1}"#), Say::Event(stray)])
+    .turn();
+    assert!(
+        matches!(world.outcome(), Outcome::Failed { failure: Failure::Stream { message } } if message.contains("O9"))
+    );
+    let arguments = world
+        .machine
+        .conversation()
+        .tool_calls()
+        .next()
+        .map(|call| call.function.arguments.clone());
+    assert_eq!(arguments.as_deref(), Some(r#"{"a":1}"#));
+}
+
+#[test]
+fn a_second_result_for_a_call_is_dropped_and_said_so() {
+    let mut world =
+        one_call(Dialect::OpenAiChat, "work", "{}").tool("work", |_| Work::gives("first"));
+    world.provider[1] = Answer::Never;
+    world.send("Hello");
+    world.drive_until(|world| world.machine.hop() == 1);
+    let effect = EffectId::Tool(CallKey { hop: 0, index: 0 });
+    let before = world.machine.snapshot();
+    world
+        .input(Input::ToolFinished {
+            effect,
+            result: Ok("second".into()),
+        })
+        .expect("late is no mistake");
+    assert_eq!(world.seen.dropped(), [effect]);
+    assert_eq!(world.machine.snapshot(), before);
+    assert_eq!(world.result(), "first");
+}
+
+#[test]
+fn results_are_in_the_order_of_the_calls_for_every_order_of_finishing() {
+    let orders = [
+        [0, 1, 2],
+        [0, 2, 1],
+        [1, 0, 2],
+        [1, 2, 0],
+        [2, 0, 1],
+        [2, 1, 0],
+    ];
+    let runs: Vec<_> = orders
+        .iter()
+        .map(|order| {
+            let order = *order;
+            World::with(Dialect::OpenAiChat, |config| {
+                offer(config, Tool::new("work", "Works."));
+            })
+            .tool("work", move |invocation| {
+                let index = invocation.call.index as usize;
+                Work::gives(&format!("result {index}")).after(order[index] * 20)
+            })
+            .says([Say::Calls(vec![
+                a_call("a", "work", "{}"),
+                a_call("b", "work", "{}"),
+                a_call("c", "work", "{}"),
+            ])])
+            .says([text("Done.")])
+            .turn()
+        })
+        .collect();
+    for world in &runs {
+        assert_eq!(world.messages(), runs[0].messages());
+        assert_eq!(world.seen.requests(), runs[0].seen.requests());
+        world.assert_legal();
+    }
+}
+
+#[test]
+fn tools_start_only_when_the_body_has_ended() {
+    let mut world = one_call(Dialect::AgUi, "work", "{}").tool("work", |_| Work::gives("ok"));
+    world.cut = Cut::Whole;
+    world.provider[0] = Answer::Stalls(vec![call("c", "work", "{}")]);
+    world.send("Hello");
+    let stream = EffectId::Open { hop: 0, attempt: 0 };
+    world.drive_until(|world| {
+        world.machine.conversation().summary().outcome.is_some()
+            || world
+                .machine
+                .conversation()
+                .calls()
+                .first()
+                .is_some_and(|call| call.status == ToolCallStatus::Pending)
+    });
+    assert!(
+        world.seen.invocations().is_empty(),
+        "RUN_FINISHED alone is not the end"
+    );
+    world
+        .input(Input::Ended { effect: stream })
+        .expect("it is live");
+    assert_eq!(world.seen.invocations().len(), 1);
+}
+
+#[test]
+fn the_same_call_id_in_two_hops_is_two_calls() {
+    for dialect in BOTH {
+        let world = World::with(dialect, |config| offer(config, Tool::new("work", "Works.")))
+            .tool("work", |invocation| {
+                Work::gives(&format!("{} {}", invocation.call, invocation.arguments.raw))
+            })
+            .says([call("call_0", "work", r#"{"n":1}"#)])
+            .says([call("call_0", "work", r#"{"n":2}"#)])
+            .says([text("Done.")])
+            .turn();
+        assert_eq!(*world.outcome(), Outcome::Success);
+        let texts: Vec<_> = world.results().into_iter().map(|(_, text)| text).collect();
+        assert_eq!(texts, [r#"0.0 {"n":1}"#, r#"1.0 {"n":2}"#]);
+        world.assert_legal();
+    }
+}

@@ -1,0 +1,213 @@
+//! Whole turns that go well.
+
+use crate::wire::{Say, a_call, call, text};
+use crate::world::{Work, World, offer};
+use serde_json::json;
+use stepwell_core::conversation::ToolCallStatus;
+use stepwell_core::dialect::Dialect;
+use stepwell_core::event::{Event, Message};
+use stepwell_core::run::{Outcome, RunEvent};
+use stepwell_core::tool::{Tool, ToolResult};
+
+pub const BOTH: [Dialect; 2] = [Dialect::OpenAiChat, Dialect::AgUi];
+
+/// The tool of the demo: it knows a number for each name.
+pub fn secret_number() -> Tool {
+    Tool::new("get_secret_number", "The secret number of a person.").parameters(json!({
+        "type": "object",
+        "properties": {"name": {"type": "string"}},
+        "required": ["name"],
+        "additionalProperties": false
+    }))
+}
+
+fn number_of(name: &str) -> &'static str {
+    if name == "alice" { "42" } else { "7" }
+}
+
+pub fn secret_numbers(dialect: Dialect) -> World {
+    World::with(dialect, |config| offer(config, secret_number()))
+        .tool("get_secret_number", |invocation| {
+            let name = invocation.arguments.value["name"]
+                .as_str()
+                .expect("the schema has it");
+            // Alice's takes longer, so that they finish in the other order.
+            Work::gives(number_of(name)).after(if name == "alice" { 40 } else { 10 })
+        })
+        .says([
+            Say::Calls(vec![
+                a_call("call-a", "get_secret_number", r#"{"name":"alice"}"#),
+                a_call("call-b", "get_secret_number", r#"{"name":"bob"}"#),
+            ]),
+            Say::Usage {
+                input: 10,
+                output: 4,
+            },
+        ])
+        .says([
+            text("Alice's number is 42, Bob's is 7."),
+            Say::Usage {
+                input: 20,
+                output: 8,
+            },
+        ])
+}
+
+#[test]
+fn two_calls_run_side_by_side_and_one_continuation_answers() {
+    for dialect in BOTH {
+        let world = secret_numbers(dialect).turn();
+        assert_eq!(*world.outcome(), Outcome::Success);
+        assert_eq!(
+            world.machine.conversation().text(),
+            "Alice's number is 42, Bob's is 7."
+        );
+        assert_eq!(world.machine.hop(), 1);
+        let names = world.seen.effect_names();
+        assert_eq!(
+            names,
+            [
+                "open open:0:0",
+                "run tool:0:0",
+                "run tool:0:1",
+                "open open:1:0"
+            ]
+        );
+        let pair = |id: &str, text: &str| (id.to_owned(), text.to_owned());
+        assert_eq!(world.results(), [pair("call-a", "42"), pair("call-b", "7")]);
+        world.assert_legal();
+    }
+}
+
+#[test]
+fn the_next_request_carries_the_calls_and_their_results_in_order() {
+    let world = secret_numbers(Dialect::OpenAiChat).turn();
+    let requests = world.seen.requests();
+    let messages = requests[1]["messages"].as_array().expect("a list");
+    let roles: Vec<_> = messages
+        .iter()
+        .map(|message| message["role"].as_str().expect("a role"))
+        .collect();
+    assert_eq!(roles, ["user", "assistant", "tool", "tool"]);
+    assert_eq!(messages[1]["tool_calls"][0]["id"], "call-a");
+    assert_eq!(messages[2]["tool_call_id"], "call-a");
+    assert_eq!(messages[2]["content"], "42");
+    assert_eq!(messages[3]["content"], "7");
+}
+
+#[test]
+fn the_person_sees_one_turn() {
+    let world = secret_numbers(Dialect::OpenAiChat).turn();
+    let events: Vec<_> = world.seen.events().collect();
+    assert!(matches!(events.first(), Some(RunEvent::Started { .. })));
+    assert!(matches!(
+        events.last(),
+        Some(RunEvent::Completed(Outcome::Success))
+    ));
+    assert_eq!(world.seen.ends(), 1);
+    let started = events
+        .iter()
+        .filter(|event| matches!(event, RunEvent::Started { .. }));
+    assert_eq!(started.count(), 1);
+    let hops = world
+        .seen
+        .ag_ui()
+        .filter(|event| matches!(event, Event::RunStarted(_) | Event::RunFinished(_)));
+    assert_eq!(hops.count(), 0, "the hops' own ends are not shown");
+}
+
+#[test]
+fn a_calls_status_moves_on_step_by_step() {
+    let world = secret_numbers(Dialect::AgUi).turn();
+    for id in ["call-a", "call-b"] {
+        assert_eq!(
+            world.seen.statuses(id),
+            [ToolCallStatus::Executing, ToolCallStatus::Completed]
+        );
+    }
+    let result = world.seen.events().find_map(|event| match event {
+        RunEvent::ToolCall(update) => update.result.clone(),
+        _ => None,
+    });
+    assert_eq!(
+        result,
+        Some(ToolResult::Ok("7".into())),
+        "Bob's comes first"
+    );
+}
+
+#[test]
+fn usage_is_summed_over_the_hops() {
+    for dialect in BOTH {
+        let world = secret_numbers(dialect).turn();
+        let usage = world.machine.usage();
+        assert_eq!(
+            (usage.input_tokens, usage.output_tokens),
+            (Some(30), Some(12))
+        );
+    }
+}
+
+#[test]
+fn text_and_calls_of_one_hop_are_both_kept() {
+    for dialect in BOTH {
+        let world = World::with(dialect, |config| {
+            offer(config, Tool::new("clock", "The time."));
+        })
+        .tool("clock", |_| Work::gives("noon"))
+        .says([text("Let me see. "), call("c", "clock", "{}")])
+        .says([text("It is noon.")])
+        .turn();
+        assert_eq!(*world.outcome(), Outcome::Success);
+        assert_eq!(
+            world.machine.conversation().text(),
+            "Let me see. It is noon."
+        );
+        assert_eq!(world.machine.conversation().tool_calls().count(), 1);
+        world.assert_legal();
+    }
+}
+
+#[test]
+fn reasoning_is_kept_apart_from_the_text() {
+    for dialect in BOTH {
+        let world = World::of(dialect)
+            .says([Say::Reasoning("Hm.".into()), text("Yes.")])
+            .turn();
+        assert_eq!(world.machine.conversation().reasoning(), "Hm.");
+        assert_eq!(world.machine.conversation().text(), "Yes.");
+    }
+}
+
+#[test]
+fn instructions_are_sent_first_and_are_not_part_of_the_history() {
+    for dialect in BOTH {
+        let world = World::with(dialect, |config| {
+            config.instructions = Some("Be brief.".into());
+        })
+        .says([text("Yes.")])
+        .turn();
+        let request = &world.seen.requests()[0];
+        assert_eq!(request["messages"][0]["role"], "system");
+        assert_eq!(request["messages"][0]["content"], "Be brief.");
+        assert!(
+            !world
+                .messages()
+                .iter()
+                .any(|message| matches!(message, Message::System(_)))
+        );
+    }
+}
+
+#[test]
+fn a_message_that_is_known_already_is_not_added_twice_and_said_so() {
+    use stepwell_core::conversation::Conversation;
+    use stepwell_core::run::RunMachine;
+    let mut world = World::chat().says([text("Yes.")]);
+    let history = Conversation::new(vec![Message::user("user-1", "Before")]);
+    world.machine = RunMachine::new(world.config.clone(), "thread".into(), history);
+    world.send("Again");
+    world.drive();
+    assert_eq!(world.messages().len(), 2);
+    assert!(world.seen.warnings()[0].contains("`user-1`"));
+}

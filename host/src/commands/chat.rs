@@ -1,0 +1,92 @@
+use super::turn::{follow, problem};
+use crate::failure::Failure;
+use crate::input::Format;
+use crate::terminal::{self, Line, Prompt, Shown, Summary};
+use crate::tools::{calculator, clock};
+use clap::Args;
+use std::time::Instant;
+use stepwell_core::dialect::{Endpoint, Secret};
+use stepwell_core::provider::EndpointError;
+use stepwell_io::Agent;
+
+/// Talks with a model that has a clock and a calculator.
+///
+/// Each line is a question; Ctrl-C stops an answer, Ctrl-D ends. With its input from a pipe it answers line by line,
+/// and stops at the first answer that fails.
+#[derive(Args, Debug)]
+pub(crate) struct Chat {
+    #[command(flatten)]
+    format: Format,
+    /// The address of the API, if not the provider's own: `http://localhost:8000/v1`.
+    #[arg(long, value_name = "URL")]
+    base_url: Option<String>,
+    /// The model, as the provider names it.
+    #[arg(long, default_value = "", hide_default_value = true)]
+    model: String,
+    /// What the model is told before all else.
+    #[arg(long, value_name = "TEXT")]
+    instructions: Option<String>,
+    /// The most rounds of tools for one question.
+    #[arg(long, value_name = "N", default_value = "10")]
+    max_tool_rounds: u32,
+}
+
+impl Chat {
+    pub(crate) async fn run(self) -> Result<(), Failure> {
+        let mut agent = Agent::builder(self.endpoint()?)
+            .tool(clock::tool(), clock::run)
+            .tool(calculator::tool(), calculator::run)
+            .max_tool_rounds(self.max_tool_rounds);
+        if let Some(instructions) = self.instructions {
+            agent = agent.instructions(instructions);
+        }
+        let agent = agent.build().map_err(Failure::usage)?;
+
+        let mut prompt = Prompt::start()?;
+        let mut shown = Shown::new(terminal::screen());
+        loop {
+            let question = match prompt.next().await {
+                Line::Text(text) if text.trim().is_empty() => continue,
+                Line::Text(text) => text,
+                Line::Interrupted => continue,
+                Line::End => return Ok(()),
+                Line::Failed(reason) => {
+                    return Err(Failure::failed(format!("standard input: {reason}")));
+                }
+            };
+            let begin = Instant::now();
+            let finished = follow(agent.send(question), &mut shown).await?;
+            match problem(&finished.outcome) {
+                Some(problem) if !prompt.is_interactive() => return Err(Failure::Failed(problem)),
+                Some(problem) => shown.problem(&problem)?,
+                None => {}
+            }
+            if prompt.is_interactive() {
+                shown.summary(&Summary {
+                    hops: finished.hops,
+                    usage: &finished.usage,
+                    time: begin.elapsed(),
+                })?;
+            }
+        }
+    }
+
+    fn endpoint(&self) -> Result<Endpoint, Failure> {
+        let (provider, api) = self.format.find()?;
+        let key = std::env::var(provider.key_variable).ok().map(Secret::from);
+        provider
+            .endpoint(Some(api.name), &self.model, self.base_url.as_deref(), key)
+            .map_err(|error| match error {
+                EndpointError::NoKey { provider, variable } => Failure::Usage(format!(
+                    "{provider} needs an API key: set the environment variable {variable} to yours"
+                )),
+                EndpointError::NoModel { provider } => Failure::Usage(format!(
+                    "{provider} has many models: name one with --model"
+                )),
+                EndpointError::NoBaseUrl { provider, example } => Failure::Usage(format!(
+                    "{provider} has no address of its own: give one with --base-url, such as {example}"
+                )),
+                other => Failure::usage(other),
+            })
+    }
+}

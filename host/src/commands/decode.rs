@@ -1,0 +1,153 @@
+use crate::failure::Failure;
+use crate::input::{Format, Recording};
+use clap::Args;
+use serde::Serialize;
+use serde_json::Value;
+use std::io::{self, Write};
+use std::num::NonZeroUsize;
+use stepwell_core::conversation::{Conversation, HopSummary};
+use stepwell_core::dialect::{Dialect, HopIds};
+use stepwell_core::event::ToolCall;
+use stepwell_core::pipeline::{Pipeline, StreamEnd, StreamError};
+use stepwell_core::tool::parse_arguments;
+use stepwell_core::wire::FrameLimits;
+
+/// Decodes a recorded stream.
+///
+/// Prints one JSON object: `text`, `reasoning`, `tool_calls`, `stop_reason`, `usage` and `error`. A stream that holds an
+/// error, breaks its format or stops too soon is printed as far as it came, and ends the program with code 1.
+#[derive(Args, Debug)]
+pub(crate) struct Decode {
+    #[command(flatten)]
+    format: Format,
+    /// Feeds the decoder this many bytes at a time; all at once if not given.
+    #[arg(long, value_name = "BYTES")]
+    chunk: Option<NonZeroUsize>,
+    #[command(flatten)]
+    recording: Recording,
+}
+
+/// What a stream says.
+#[derive(Debug, Serialize)]
+struct Decoded {
+    text: String,
+    reasoning: Option<String>,
+    tool_calls: Vec<DecodedCall>,
+    stop_reason: Option<String>,
+    usage: Option<Usage>,
+    error: Option<Problem>,
+}
+
+#[derive(Debug, Serialize)]
+struct DecodedCall {
+    id: String,
+    name: String,
+    /// Parsed where it is JSON, else as it came.
+    arguments: Value,
+}
+
+#[derive(Debug, Serialize)]
+struct Usage {
+    input: Option<u64>,
+    output: Option<u64>,
+}
+
+/// What is wrong with a stream.
+#[derive(Debug, Serialize)]
+struct Problem {
+    message: String,
+    /// The provider's own code where the stream reports the error; `truncated` where it stops before its end;
+    /// `malformed` where it cannot be read.
+    code: Option<String>,
+}
+
+impl Decode {
+    pub(crate) fn run(&self) -> Result<(), Failure> {
+        let (_, api) = self.format.find()?;
+        let bytes = self.recording.read()?;
+        let decoded = decode(api.dialect, &bytes, self.chunk);
+        let mut out = io::stdout().lock();
+        serde_json::to_writer(&mut out, &decoded).map_err(io::Error::from)?;
+        writeln!(out)?;
+        match decoded.error {
+            None => Ok(()),
+            Some(problem) => Err(Failure::Failed(problem.message)),
+        }
+    }
+}
+
+fn decode(dialect: Dialect, bytes: &[u8], chunk: Option<NonZeroUsize>) -> Decoded {
+    let ids = HopIds {
+        thread_id: "thread".into(),
+        run_id: "run".into(),
+    };
+    let mut pipeline = Pipeline::new(dialect, ids, FrameLimits::default());
+    let mut conversation = Conversation::default();
+    let chunk = chunk.map_or(bytes.len().max(1), NonZeroUsize::get);
+    let ended = bytes
+        .chunks(chunk)
+        .try_for_each(|chunk| pipeline.receive(chunk, &mut conversation, &mut ()))
+        .and_then(|()| pipeline.end(&mut conversation, &mut ()));
+    let error = problem(&ended, conversation.summary());
+    let summary = conversation.summary();
+    // As the official clients have it: an error ends the stream, and what it cost was not said before.
+    let is_whole = !matches!(ended, Ok(StreamEnd::Errored));
+    Decoded {
+        text: conversation.text(),
+        reasoning: Some(conversation.reasoning()).filter(|reasoning| !reasoning.is_empty()),
+        tool_calls: conversation.tool_calls().map(decoded_call).collect(),
+        stop_reason: summary.stop_reason.clone(),
+        usage: is_whole.then(|| usage(summary)).flatten(),
+        error,
+    }
+}
+
+fn decoded_call(call: &ToolCall) -> DecodedCall {
+    let raw = &call.function.arguments;
+    DecodedCall {
+        id: call.id.to_string(),
+        name: call.function.name.clone(),
+        arguments: parse_arguments(raw).unwrap_or_else(|_| Value::String(raw.clone())),
+    }
+}
+
+fn usage(summary: &HopSummary) -> Option<Usage> {
+    let sum = |counts: Vec<Option<u64>>| counts.into_iter().flatten().reduce(u64::saturating_add);
+    let usage = Usage {
+        input: sum(summary
+            .usage
+            .iter()
+            .map(|usage| usage.input_tokens)
+            .collect()),
+        output: sum(summary
+            .usage
+            .iter()
+            .map(|usage| usage.output_tokens)
+            .collect()),
+    };
+    (usage.input.is_some() || usage.output.is_some()).then_some(usage)
+}
+
+fn problem(ended: &Result<StreamEnd, StreamError>, summary: &HopSummary) -> Option<Problem> {
+    match ended {
+        Ok(StreamEnd::Finished) => None,
+        Ok(StreamEnd::Errored) => {
+            let failure = summary.failure.as_ref();
+            Some(Problem {
+                message: failure.map_or_else(
+                    || "the stream reports an error".to_owned(),
+                    |failure| format!("the stream reports an error: {}", failure.message),
+                ),
+                code: failure.and_then(|failure| failure.code.clone()),
+            })
+        }
+        Ok(StreamEnd::Truncated) => Some(Problem {
+            message: "the stream ended before the answer did".to_owned(),
+            code: Some("truncated".to_owned()),
+        }),
+        Err(error) => Some(Problem {
+            message: error.to_string(),
+            code: Some("malformed".to_owned()),
+        }),
+    }
+}

@@ -1,0 +1,108 @@
+use super::turn::{follow, problem};
+use crate::failure::Failure;
+use crate::terminal::{self, Shown, Summary};
+use clap::Args;
+use futures::StreamExt;
+use serde_json::json;
+use std::io::{self, Write};
+use std::time::{Duration, Instant};
+use stepwell_core::provider;
+use stepwell_io::{Agent, Finished, Message, Start, Tool, ToolInvocation};
+use stepwell_mock_llm::{MockLlm, Script};
+
+/// Two secret numbers, found by two tools.
+///
+/// A whole turn over real HTTP: a scripted model on this machine streams its words, asks for two tools, and goes on
+/// with their results.
+#[derive(Args, Debug, Default)]
+pub(crate) struct Demo {
+    /// Prints the final conversation as JSON, and nothing else.
+    #[arg(long)]
+    json: bool,
+}
+
+const QUESTION: &str = "What are Alice's and Bob's secret numbers?";
+
+/// The secret numbers, and how long it takes to find each: long enough to be seen.
+const NUMBERS: [(&str, u32, Duration); 2] = [
+    ("alice", 42, Duration::from_millis(700)),
+    ("bob", 7, Duration::from_millis(1100)),
+];
+
+impl Demo {
+    pub(crate) async fn run(self) -> Result<(), Failure> {
+        let is_live = !self.json;
+        let mut script = Script::secret_numbers();
+        if is_live {
+            script = script.piece_delay(Duration::from_millis(40));
+        }
+        let model = MockLlm::start(script).await.map_err(Failure::failed)?;
+        let endpoint = provider::find("openai-compatible")
+            .map_err(Failure::failed)?
+            .endpoint(None, "secret-numbers", Some(&model.base_url()), None)
+            .map_err(Failure::failed)?;
+        let agent = Agent::builder(endpoint)
+            .tool(tool(), move |call| secret_number(call, is_live))
+            .thread_id("demo")
+            .build()
+            .map_err(Failure::failed)?;
+
+        let begin = Instant::now();
+        let question = Message::user("demo-question", QUESTION);
+        let mut turn = agent.start(Start::new("demo-run", question));
+        if self.json {
+            while turn.next().await.is_some() {}
+            let finished = turn.finish().await;
+            print_conversation(&finished)?;
+            return succeeded(&finished);
+        }
+        let mut shown = Shown::new(terminal::screen());
+        shown.question(QUESTION)?;
+        let finished = follow(turn, &mut shown).await?;
+        shown.summary(&Summary {
+            hops: finished.hops,
+            usage: &finished.usage,
+            time: begin.elapsed(),
+        })?;
+        succeeded(&finished)
+    }
+}
+
+fn tool() -> Tool {
+    Tool::new("get_secret_number", "Finds someone's secret number.")
+        .parameters(json!({
+            "type": "object",
+            "properties": { "name": { "type": "string", "description": "Whose number" } },
+            "required": ["name"],
+        }))
+        .idempotent()
+}
+
+async fn secret_number(call: ToolInvocation, is_live: bool) -> Result<String, String> {
+    let name = call.arguments.value["name"].as_str().unwrap_or_default();
+    let (_, number, delay) = NUMBERS
+        .iter()
+        .find(|(known, ..)| known.eq_ignore_ascii_case(name))
+        .ok_or_else(|| format!("nobody here is called `{name}`"))?;
+    if is_live {
+        tokio::time::sleep(*delay).await;
+    }
+    Ok(number.to_string())
+}
+
+fn print_conversation(finished: &Finished) -> Result<(), Failure> {
+    let conversation = json!({
+        "threadId": "demo",
+        "messages": finished.conversation.messages(),
+    });
+    let mut out = io::stdout().lock();
+    serde_json::to_writer_pretty(&mut out, &conversation).map_err(io::Error::from)?;
+    Ok(writeln!(out)?)
+}
+
+fn succeeded(finished: &Finished) -> Result<(), Failure> {
+    match problem(&finished.outcome) {
+        None => Ok(()),
+        Some(problem) => Err(Failure::Failed(problem)),
+    }
+}

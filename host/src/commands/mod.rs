@@ -1,0 +1,52 @@
+//! One file a command.
+
+mod bench;
+mod chat;
+mod decode;
+mod demo;
+mod providers;
+mod turn;
+
+use crate::failure::Failure;
+use clap::Subcommand;
+use std::future::Future;
+
+/// What the program can do.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Two secret numbers, found by two tools: a whole turn with a scripted model, without key and network.
+    Demo(demo::Demo),
+    /// Talks with a model that has a clock and a calculator.
+    Chat(chat::Chat),
+    /// Decodes a recorded stream, and prints what it says as JSON.
+    Decode(decode::Decode),
+    /// Measures how fast a recorded stream becomes a conversation.
+    Bench(bench::Bench),
+    /// Lists the providers.
+    Providers(providers::Providers),
+}
+
+impl Default for Command {
+    fn default() -> Self {
+        Self::Demo(demo::Demo::default())
+    }
+}
+
+impl Command {
+    pub(crate) fn run(self) -> Result<(), Failure> {
+        match self {
+            Self::Demo(demo) => wait(demo.run()),
+            Self::Chat(chat) => wait(chat.run()),
+            Self::Decode(decode) => decode.run(),
+            Self::Bench(bench) => bench.run(),
+            Self::Providers(providers) => providers.run(),
+        }
+    }
+}
+
+fn wait(work: impl Future<Output = Result<(), Failure>>) -> Result<(), Failure> {
+    tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()?
+        .block_on(work)
+}

@@ -1,0 +1,52 @@
+//! Shows a turn to its end.
+
+use crate::failure::Failure;
+use crate::terminal::Shown;
+use futures::StreamExt;
+use stepwell_core::dialect::ApiErrorKind;
+use stepwell_io::{Failure as RunFailure, Finished, Outcome, RunEvent, Turn};
+
+/// Shows what comes until the turn is over. Ctrl-C cancels the turn, not the program.
+pub(crate) async fn follow(mut turn: Turn, shown: &mut Shown) -> Result<Finished, Failure> {
+    let ctrl_c = tokio::signal::ctrl_c();
+    tokio::pin!(ctrl_c);
+    let mut is_listening = true;
+    loop {
+        let event = tokio::select! {
+            biased;
+            pressed = &mut ctrl_c, if is_listening => {
+                is_listening = false;
+                if pressed.is_ok() {
+                    turn.cancel();
+                }
+                continue;
+            }
+            event = turn.next() => event,
+        };
+        match event {
+            Some(RunEvent::Completed(_)) | None => break,
+            Some(event) => shown.event(&event)?,
+        }
+    }
+    shown.end()?;
+    Ok(turn.finish().await)
+}
+
+/// Why the answer is not whole, if it is not.
+pub(crate) fn problem(outcome: &Outcome) -> Option<String> {
+    match outcome {
+        Outcome::Success => None,
+        Outcome::MaxToolRounds => {
+            Some("the model asked for more rounds of tools than it may".to_owned())
+        }
+        Outcome::Cancelled => Some("cancelled".to_owned()),
+        Outcome::Truncated => Some("the stream ended before the answer did".to_owned()),
+        Outcome::Failed {
+            failure: failure @ RunFailure::Api { error },
+        } if error.kind == ApiErrorKind::Authentication => {
+            Some(format!("{failure}; check the key"))
+        }
+        Outcome::Failed { failure } => Some(failure.to_string()),
+        _ => Some("the turn failed".to_owned()),
+    }
+}

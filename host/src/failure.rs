@@ -1,0 +1,88 @@
+use std::fmt::Display;
+use std::io;
+use std::process::ExitCode;
+
+/// Why the program ends without success.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    /// What was asked for cannot be done as it was asked.
+    Usage(String),
+    /// It was tried, and went wrong.
+    Failed(String),
+    /// Nobody reads the output any more.
+    NoReader,
+}
+
+impl Failure {
+    pub(crate) fn usage(reason: impl Display) -> Self {
+        Self::Usage(reason.to_string())
+    }
+
+    pub(crate) fn failed(reason: impl Display) -> Self {
+        Self::Failed(reason.to_string())
+    }
+
+    /// A mistake in the command line: clap's own words without the page of help.
+    pub(crate) fn command_line(error: &clap::Error) -> Self {
+        let text = error.to_string();
+        let paragraphs = text
+            .split("\n\n")
+            .take_while(|paragraph| !paragraph.starts_with("Usage:"))
+            .filter(|paragraph| !paragraph.starts_with("For more information"))
+            .map(one_line);
+        let words = paragraphs.collect::<Vec<_>>().join("; ");
+        let words = words.strip_prefix("error: ").unwrap_or(&words);
+        Self::Usage(format!("{words}; try `stepwell --help`"))
+    }
+
+    /// What the person is told, if there is anyone to tell.
+    pub(crate) fn line(&self) -> Option<String> {
+        match self {
+            Self::Usage(reason) | Self::Failed(reason) => Some(one_line(reason)),
+            Self::NoReader => None,
+        }
+    }
+
+    pub(crate) fn exit_code(&self) -> ExitCode {
+        match self {
+            Self::Usage(_) => ExitCode::from(2),
+            Self::Failed(_) => ExitCode::from(1),
+            Self::NoReader => ExitCode::SUCCESS,
+        }
+    }
+}
+
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Self {
+        match error.kind() {
+            io::ErrorKind::BrokenPipe => Self::NoReader,
+            _ => Self::failed(error),
+        }
+    }
+}
+
+/// `text` on one line, whoever wrote it: blanks and control characters become single spaces.
+pub(crate) fn one_line(text: impl AsRef<str>) -> String {
+    text.as_ref()
+        .split(|character: char| character.is_whitespace() || character.is_control())
+        .filter(|word| !word.is_empty())
+        .collect::<Vec<_>>()
+        .join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reason_is_one_line_without_control_characters() {
+        let failure = Failure::failed("a page:\r\n<html>\u{1b}[31m\tred");
+        assert_eq!(failure.line().as_deref(), Some("a page: <html> [31m red"));
+    }
+
+    #[test]
+    fn a_closed_pipe_is_no_failure() {
+        let failure = Failure::from(io::Error::from(io::ErrorKind::BrokenPipe));
+        assert_eq!(failure.line(), None);
+    }
+}

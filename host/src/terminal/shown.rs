@@ -1,0 +1,194 @@
+use super::clean::clean;
+use super::{Call, Progress, Screen};
+use crate::failure::one_line;
+use std::io;
+use std::time::Duration;
+use stepwell_core::conversation::ToolCallStatus;
+use stepwell_core::event::{Event, TokenUsage};
+use stepwell_core::run::{RunEvent, ToolCallUpdate};
+use stepwell_core::tool::ToolResult;
+
+/// As much of a call's arguments, and of its result, as is shown, in characters.
+const LONGEST: usize = 160;
+
+/// Turns the events of turns into what is shown of them.
+pub(crate) struct Shown {
+    screen: Box<dyn Screen + Send>,
+    /// The calls of this turn that are not done yet.
+    open: Vec<OpenCall>,
+    calls: usize,
+}
+
+struct OpenCall {
+    id: String,
+    name: String,
+    arguments: String,
+}
+
+/// What a turn took.
+#[derive(Debug)]
+pub(crate) struct Summary<'a> {
+    pub(crate) hops: u32,
+    pub(crate) usage: &'a TokenUsage,
+    pub(crate) time: Duration,
+}
+
+impl Shown {
+    pub(crate) fn new(screen: Box<dyn Screen + Send>) -> Self {
+        Self {
+            screen,
+            open: Vec::new(),
+            calls: 0,
+        }
+    }
+
+    pub(crate) fn question(&mut self, text: &str) -> io::Result<()> {
+        self.screen.question(text)
+    }
+
+    pub(crate) fn event(&mut self, event: &RunEvent) -> io::Result<()> {
+        match event {
+            RunEvent::AgUi(event) => self.ag_ui(event),
+            RunEvent::ToolCall(update) => self.moved_on(update),
+            RunEvent::Retrying {
+                delay_ms, reason, ..
+            } => {
+                let seconds = Duration::from_millis(*delay_ms).as_secs_f32();
+                let reason = one_line(reason);
+                self.screen
+                    .note(&format!("{reason}; trying again in {seconds:.1} s"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn ag_ui(&mut self, event: &Event) -> io::Result<()> {
+        match event {
+            Event::TextMessageContent(content) => self.screen.text(&clean(&content.delta)),
+            Event::ReasoningMessageContent(content) => {
+                self.screen.reasoning(&clean(&content.delta))
+            }
+            // The next thing begins on a line of its own.
+            Event::ReasoningMessageEnd(_) => self.screen.reasoning(""),
+            Event::ToolCallStart(start) => {
+                self.calls += 1;
+                let call = OpenCall {
+                    id: start.tool_call_id.to_string(),
+                    name: start.tool_call_name.clone(),
+                    arguments: String::new(),
+                };
+                self.screen.call(&call.shown(Progress::Running))?;
+                self.open.push(call);
+                Ok(())
+            }
+            Event::ToolCallArgs(args) => {
+                let id = args.tool_call_id.as_str();
+                let Some(call) = self.open.iter_mut().find(|call| call.id == id) else {
+                    return Ok(());
+                };
+                let is_full = call.arguments.len() > 4 * LONGEST;
+                if !is_full {
+                    call.arguments.push_str(&args.delta);
+                    self.screen.call(&call.shown(Progress::Running))?;
+                }
+                Ok(())
+            }
+            // A tool of the backend's own.
+            Event::ToolCallResult(result) => {
+                let text = short(&result.content.to_text());
+                self.close(&result.tool_call_id, Progress::Done(text))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn moved_on(&mut self, update: &ToolCallUpdate) -> io::Result<()> {
+        match (&update.result, update.status) {
+            (Some(result), _) => self.close(&update.tool_call_id, outcome(result)),
+            (None, ToolCallStatus::Cancelled) => self.close(
+                &update.tool_call_id,
+                Progress::Failed("cancelled".to_owned()),
+            ),
+            (None, _) => Ok(()),
+        }
+    }
+
+    fn close(&mut self, id: &str, progress: Progress) -> io::Result<()> {
+        match self.open.iter().position(|call| call.id == id) {
+            Some(place) => {
+                let call = self.open.remove(place);
+                self.screen.call(&call.shown(progress))
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Why the answer is not whole.
+    pub(crate) fn problem(&mut self, text: &str) -> io::Result<()> {
+        self.screen.remark(&format!("✗ {}", one_line(text)))
+    }
+
+    /// The turn is over.
+    pub(crate) fn end(&mut self) -> io::Result<()> {
+        self.open.clear();
+        self.screen.end()
+    }
+
+    /// The line that closes a turn.
+    pub(crate) fn summary(&mut self, summary: &Summary<'_>) -> io::Result<()> {
+        let calls = std::mem::take(&mut self.calls);
+        self.screen.remark(&format!(
+            "{} · {} · {} · {:.1} s",
+            count(u64::from(summary.hops), "hop"),
+            count(calls as u64, "tool"),
+            tokens(summary.usage),
+            summary.time.as_secs_f32(),
+        ))
+    }
+}
+
+impl OpenCall {
+    fn shown(&self, progress: Progress) -> Call {
+        Call {
+            id: self.id.clone(),
+            title: format!("{} {}", short(&self.name), short(&self.arguments))
+                .trim_end()
+                .to_owned(),
+            progress,
+        }
+    }
+}
+
+fn outcome(result: &ToolResult) -> Progress {
+    match result {
+        Ok(output) => Progress::Done(short(&output.content.to_text())),
+        Err(failure) => Progress::Failed(short(&failure.message)),
+    }
+}
+
+/// The beginning of `text`, on one line.
+fn short(text: &str) -> String {
+    let line = one_line(text);
+    match line.char_indices().nth(LONGEST) {
+        Some((end, _)) => format!("{}…", &line[..end]),
+        None => line,
+    }
+}
+
+fn count(number: u64, what: &str) -> String {
+    match number {
+        1 => format!("1 {what}"),
+        _ => format!("{number} {what}s"),
+    }
+}
+
+fn tokens(usage: &TokenUsage) -> String {
+    match (usage.input_tokens, usage.output_tokens) {
+        (None, None) => "tokens not counted".to_owned(),
+        (input, output) => {
+            let (input, output) = (input.unwrap_or(0), output.unwrap_or(0));
+            let all = count(input.saturating_add(output), "token");
+            format!("{all} ({input} in, {output} out)")
+        }
+    }
+}

@@ -1,0 +1,186 @@
+use crate::run::{Ran, finish, run, stepwell};
+use serde_json::{Value, json};
+use stepwell_mock_llm::{Hop, MockLlm, Script};
+
+/// Chats with the scripted model; each line of `input` is a question.
+fn chat(model: &MockLlm, more: &[&str], input: &str) -> Ran {
+    let base_url = model.base_url();
+    let mut arguments = vec![
+        "chat",
+        "--provider",
+        "openai",
+        "--model",
+        "m",
+        "--base-url",
+        &base_url,
+    ];
+    arguments.extend(more);
+    let mut command = stepwell(&arguments);
+    command.env("OPENAI_API_KEY", "test-key");
+    finish(command, input.as_bytes())
+}
+
+async fn model(script: Script) -> MockLlm {
+    MockLlm::start(script).await.expect("the mock starts")
+}
+
+#[track_caller]
+fn is_content(model: &MockLlm) {
+    assert!(model.failures().is_empty(), "{:?}", model.failures());
+}
+
+#[test]
+fn a_missing_key_is_named() {
+    let ran = run(
+        &["chat", "--provider", "openai", "--model", "m"],
+        b"Hello\n",
+    );
+    assert!(ran.failed(2).contains("OPENAI_API_KEY"));
+    assert_eq!(ran.out, "");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_model_has_a_clock_and_a_calculator() {
+    let script = Script::new()
+        .hop(
+            Hop::new()
+                .tool_call("calculator", json!({ "expression": "6 * 7" }))
+                .tool_call("clock", json!({ "utc_offset": "+05:45" }))
+                .tool_call("calculator", json!({ "expression": "6 / 0" })),
+        )
+        .hop(Hop::new().text("It is 42."));
+    let model = model(script).await;
+    let ran = chat(&model, &["--instructions", "Be brief."], "What is 6 * 7?\n").succeeded();
+
+    let lines: Vec<_> = ran.out.lines().collect();
+    assert_eq!(lines.len(), 4, "{}", ran.out);
+    assert!(
+        lines.contains(&"✓ calculator {\"expression\":\"6 * 7\"} → 42"),
+        "{}",
+        ran.out
+    );
+    assert!(
+        lines
+            .iter()
+            .any(|line| line.starts_with("✓ clock ") && line.ends_with("day"))
+    );
+    assert!(
+        lines.contains(&"✗ calculator {\"expression\":\"6 / 0\"} → division by zero"),
+        "{}",
+        ran.out
+    );
+    assert_eq!(lines[3], "It is 42.");
+
+    is_content(&model);
+    let requests = model.requests();
+    assert_eq!(requests[0].header("authorization"), Some("Bearer test-key"));
+    let messages = requests[1].body["messages"].as_array().expect("messages");
+    let said: Vec<&Value> = messages.iter().map(|message| &message["content"]).collect();
+    assert_eq!(said[0], "Be brief.");
+    assert_eq!(said[3], "42");
+    assert!(
+        said[4]
+            .as_str()
+            .is_some_and(|time| time.contains("+05:45, ")),
+        "{}",
+        said[4]
+    );
+    assert_eq!(said[5], "division by zero");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_conversation_goes_on_from_line_to_line() {
+    let script = Script::new()
+        .hop(Hop::new().text("Hello, \u{1b}[31mAda\u{1b}[0m."))
+        .hop(Hop::new().text("Ada."));
+    let model = model(script).await;
+    let ran = chat(&model, &[], "I am Ada.\n\n  \r\nWho am I?").succeeded();
+    assert_eq!(ran.out, "Hello, [31mAda[0m.\nAda.\n");
+    is_content(&model);
+    let said: Vec<Value> = model.requests()[1].body["messages"]
+        .as_array()
+        .expect("messages")
+        .iter()
+        .map(|message| message["role"].clone())
+        .collect();
+    assert_eq!(said, ["user", "assistant", "user"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_refused_key_is_one_line() {
+    let model = model(Script::new().hop(Hop::error(401, "Incorrect API key provided"))).await;
+    let ran = chat(&model, &[], "Hello\nAgain\n");
+    assert_eq!(
+        ran.failed(1),
+        "the provider answered 401: Incorrect API key provided; check the key"
+    );
+    assert_eq!(ran.out, "");
+    assert_eq!(model.requests().len(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_came_of_a_broken_answer_is_shown() {
+    let model = model(Script::new().hop(Hop::new().text("So far").cut())).await;
+    let ran = chat(&model, &[], "Hello\n");
+    assert!(
+        ran.failed(1).starts_with("the connection failed: "),
+        "{}",
+        ran.err
+    );
+    assert_eq!(ran.out, "So far\n");
+
+    let model = self::model(Script::new().hop(Hop::html(200))).await;
+    let ran = chat(&model, &[], "Hello\n");
+    assert!(ran.failed(1).contains("text/html"), "{}", ran.err);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_rounds_of_tools_have_a_limit() {
+    let call = || Hop::new().tool_call("clock", json!({}));
+    let model = model(Script::new().hop(call()).hop(call())).await;
+    let ran = chat(&model, &["--max-tool-rounds", "1"], "What time is it?\n");
+    assert!(
+        ran.failed(1).contains("more rounds of tools"),
+        "{}",
+        ran.err
+    );
+    assert_eq!(model.requests().len(), 2);
+}
+
+#[cfg(unix)]
+#[tokio::test(flavor = "multi_thread")]
+async fn ctrl_c_stops_the_answer_and_closes_its_connection() {
+    use std::io::{Read, Write};
+    use stepwell_mock_llm::Delivery;
+
+    let model = model(Script::new().hop(Hop::new().text("One").stall())).await;
+    let base_url = model.base_url();
+    let mut child = stepwell(&[
+        "chat",
+        "--provider",
+        "ollama",
+        "--model",
+        "m",
+        "--base-url",
+        &base_url,
+    ])
+    .spawn()
+    .expect("the program starts");
+    let mut input = child.stdin.take().expect("a pipe");
+    input.write_all(b"Count to two.\n").expect("written");
+    let mut begun = [0; 3];
+    let mut output = child.stdout.take().expect("a pipe");
+    output.read_exact(&mut begun).expect("the answer begins");
+    assert_eq!(&begun, b"One");
+
+    let pid = child.id().to_string();
+    let killed = std::process::Command::new("kill")
+        .args(["-INT", &pid])
+        .status();
+    assert!(killed.expect("kill runs").success());
+    let ran = Ran::from(child.wait_with_output().expect("the program ends"));
+    assert_eq!(ran.failed(1), "cancelled");
+    model
+        .wait_until(|requests| requests[0].delivery == Delivery::ClientLeft)
+        .await;
+}

@@ -1,0 +1,47 @@
+use crate::run::{finish, run, stepwell};
+use serde_json::Value;
+
+#[test]
+fn the_final_conversation_is_printed_as_json_and_nothing_else() {
+    let ran = run(&["demo", "--json"], b"").succeeded();
+    assert_eq!(ran.out, include_str!("../demo.expected.json"));
+}
+
+#[test]
+fn a_turn_is_shown_in_plain_lines_where_there_is_no_terminal() {
+    let ran = run(&[], b"").succeeded();
+    let (summary, lines) = {
+        let mut lines: Vec<_> = ran.out.lines().collect();
+        (lines.pop().expect("a last line"), lines)
+    };
+    assert_eq!(
+        lines,
+        [
+            "› What are Alice's and Bob's secret numbers?",
+            "Let me look those numbers up.",
+            "✓ get_secret_number {\"name\":\"alice\"} → 42",
+            "✓ get_secret_number {\"name\":\"bob\"} → 7",
+            "Alice's number is 42, Bob's is 7",
+        ]
+    );
+    assert!(summary.starts_with("2 hops · 2 tools · "), "{summary}");
+    assert!(
+        summary.contains(" tokens (") && summary.ends_with(" s"),
+        "{summary}"
+    );
+}
+
+#[test]
+fn the_log_goes_to_standard_error_as_json_where_asked_for() {
+    let mut command = stepwell(&["--log-format", "json", "demo", "--json"]);
+    command.env("STEPWELL_LOG", "stepwell=debug");
+    let ran = finish(command, b"");
+    assert_eq!(ran.code, Some(0));
+    assert_eq!(ran.out, include_str!("../demo.expected.json"));
+    let lines: Vec<Value> = ran
+        .err
+        .lines()
+        .map(|line| serde_json::from_str(line).expect("a line of JSON"))
+        .collect();
+    assert!(lines.iter().any(|line| line["target"] == "stepwell"));
+}

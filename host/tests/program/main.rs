@@ -1,0 +1,8 @@
+//! The program as its users have it: arguments and input in, lines and exit codes out.
+
+mod bench;
+mod chat;
+mod decode;
+mod demo;
+mod mistakes;
+mod run;

@@ -1,0 +1,87 @@
+use crate::run::{Ran, finish, run, stepwell};
+
+const STREAM: &[u8] =
+    b"data: {\"choices\":[{\"delta\":{\"content\":\"Hi\"},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n";
+
+#[track_caller]
+fn refused(arguments: &[&str], expected: &str) {
+    let ran = run(arguments, STREAM);
+    assert_eq!(ran.out, "");
+    let line = ran.failed(2);
+    assert!(line.contains(expected), "{line}");
+}
+
+#[test]
+fn what_cannot_be_asked_for_is_said_in_one_line() {
+    refused(&["frobnicate"], "unrecognized subcommand 'frobnicate'");
+    refused(&["demo", "--jso"], "unexpected argument '--jso' found");
+    refused(&["--log-format", "xml"], "invalid value 'xml'");
+    refused(&["decode"], "--provider <PROVIDER>");
+    refused(
+        &["decode", "--provider", "opanai"],
+        "there is no provider `opanai`",
+    );
+    refused(
+        &["decode", "--provider", "openai", "--api", "telepathy"],
+        "openai has no API `telepathy`",
+    );
+    refused(
+        &["decode", "--provider", "openai", "--chunk", "0"],
+        "invalid value '0' for '--chunk <BYTES>'",
+    );
+    refused(
+        &["decode", "--provider", "openai", "no/such/file.sse"],
+        "no/such/file.sse: ",
+    );
+    refused(&["decode", "--provider", "openai", "."], "is a directory");
+    refused(
+        &["bench", "--provider", "openai", "no/such/file.sse"],
+        "no/such/file.sse: ",
+    );
+    refused(
+        &["chat", "--provider", "openai-compatible", "--model", "m"],
+        "--base-url",
+    );
+    refused(
+        &[
+            "chat",
+            "--provider",
+            "ollama",
+            "--model",
+            "m",
+            "--base-url",
+            "localhost:1",
+        ],
+        "`localhost:1` is not a base URL",
+    );
+    refused(&["chat", "--provider", "ollama"], "--model");
+}
+
+#[test]
+fn an_argument_cannot_add_lines_to_the_error() {
+    refused(&["decode", "--provider", "a\nb\u{1b}[2J"], "`a b [2J`");
+}
+
+#[test]
+fn a_log_filter_that_is_none_is_a_mistake() {
+    let mut command = stepwell(&["providers"]);
+    command.env("STEPWELL_LOG", "stepwell=loud");
+    let ran = finish(command, b"");
+    assert!(ran.failed(2).contains("STEPWELL_LOG=`stepwell=loud`"));
+}
+
+#[test]
+fn help_and_version_are_no_errors() {
+    for arguments in [&["--help"][..], &["--version"], &["decode", "--help"]] {
+        assert!(!run(arguments, b"").succeeded().out.is_empty());
+    }
+}
+
+#[test]
+fn the_providers_are_listed_with_their_keys() {
+    let Ran { out, .. } = run(&["providers"], b"").succeeded();
+    let openai = out.lines().find(|line| line.starts_with("openai "));
+    let openai = openai.expect("a line for openai");
+    assert!(openai.contains("OPENAI_API_KEY") && openai.contains("https://api.openai.com/v1"));
+    assert!(out.lines().any(|line| line.starts_with("ag-ui ")));
+}
