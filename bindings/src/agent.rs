@@ -36,7 +36,7 @@ impl Agent {
     ) -> Result<Arc<Self>, StepwellError> {
         if let Some(tool) = config.tools.first() {
             return Err(StepwellError::configuration(
-                format!("the tool `{}` has no code", tool.name),
+                &format!("the tool `{}` has no code", tool.name),
                 "give the agent its tools as `tools`, each with its handler, and leave those of the configuration empty",
             ));
         }
@@ -63,13 +63,12 @@ impl Agent {
         history_json: &str,
     ) -> Result<Arc<Self>, StepwellError> {
         let tools = std::mem::take(&mut config.tools);
-        let mut builder =
-            builder(config, thread_id, history_json)?.approver(Runner(Arc::clone(&runner)));
+        let mut builder = builder(config, thread_id, history_json)?;
         for definition in tools {
-            builder =
-                builder.tool_handler(Tool::try_from(definition)?, Runner(Arc::clone(&runner)));
+            let runner = Runner(Arc::clone(&runner));
+            builder = builder.tool_handler(Tool::try_from(definition)?, runner);
         }
-        build(builder)
+        build(builder.approver(Runner(runner)))
     }
 
     /// Says something to the model, and gives the turn to take events from. A turn that is still under way is cancelled
@@ -109,7 +108,7 @@ impl Agent {
         let mut task = AbortOnDrop(runtime()?.spawn(work));
         (&mut task.0)
             .await
-            .unwrap_or_else(|error| Err(StepwellError::broken(error)))
+            .unwrap_or_else(|error| Err(StepwellError::broken(&error)))
     }
 
     /// Cancels the turn under way, if there is one.
@@ -158,7 +157,7 @@ fn builder(
     let config = config.into_core()?;
     if config.durability != Durability::None || config.run_ids != RunIds::Derived {
         return Err(StepwellError::configuration(
-            "an `Agent` has no store and no source of runs",
+            &"an `Agent` has no store and no source of runs",
             "leave `durability` and `run_ids` out, or drive a `RunMachine`",
         ));
     }

@@ -105,7 +105,7 @@ impl TryFrom<ToolDefinition> for Tool {
         if let Some(parameters) = definition.parameters_json {
             let schema = serde_json::from_str(&parameters).map_err(|error| {
                 let reason = format!("the parameters of `{}` are not JSON: {error}", tool.name());
-                StepwellError::configuration(reason, "give their JSON Schema as JSON text")
+                StepwellError::configuration(&reason, "give their JSON Schema as JSON text")
             })?;
             tool = tool.parameters(schema);
         }
@@ -278,7 +278,7 @@ impl GenerationSettings {
             None => event::Metadata::new(),
             Some(json) => serde_json::from_str(&json).map_err(|error| {
                 let reason = format!("`extra_json` is no JSON object: {error}");
-                StepwellError::configuration(reason, "give the fields of the body as one object")
+                StepwellError::configuration(&reason, "give the fields of the body as one object")
             })?,
         };
         Ok(dialect::GenerationSettings {

@@ -1,4 +1,5 @@
 use std::any::Any;
+use std::fmt::Display;
 use stepwell_core::provider::{EndpointError, UnknownProvider};
 use stepwell_core::run::{Misuse, SnapshotError};
 use uniffi::UnexpectedUniFFICallbackError;
@@ -59,28 +60,28 @@ pub enum StepwellError {
 }
 
 impl StepwellError {
-    pub(crate) fn configuration(reason: impl ToString, advice: &str) -> Self {
+    pub(crate) fn configuration(reason: &dyn Display, advice: &str) -> Self {
         Self::Configuration {
             reason: reason.to_string(),
             advice: advice.to_owned(),
         }
     }
 
-    pub(crate) fn invalid(reason: impl ToString, advice: &str) -> Self {
+    pub(crate) fn invalid(reason: &dyn Display, advice: &str) -> Self {
         Self::InvalidArgument {
             reason: reason.to_string(),
             advice: advice.to_owned(),
         }
     }
 
-    pub(crate) fn misuse(reason: impl ToString, advice: &str) -> Self {
+    pub(crate) fn misuse(reason: &dyn Display, advice: &str) -> Self {
         Self::Misuse {
             reason: reason.to_string(),
             advice: advice.to_owned(),
         }
     }
 
-    pub(crate) fn broken(reason: impl ToString) -> Self {
+    pub(crate) fn broken(reason: &dyn Display) -> Self {
         Self::Broken {
             reason: reason.to_string(),
             advice: "restore the run's last snapshot, and please report the panic".to_owned(),
@@ -94,7 +95,7 @@ impl StepwellError {
             .map(|text| (*text).to_owned())
             .or_else(|| panic.downcast_ref::<String>().cloned())
             .unwrap_or_else(|| "no reason given".to_owned());
-        Self::broken(format!("a call broke off inside Stepwell: {said}"))
+        Self::broken(&format!("a call broke off inside Stepwell: {said}"))
     }
 }
 
@@ -107,10 +108,10 @@ impl From<Misuse> for StepwellError {
             Misuse::WrongEffect { .. } => "give back the id of the very effect that you answer",
             Misuse::NotOpened { .. } => "call `opened` when the response's head is there",
             Misuse::Resume(_) => "answer each open interrupt once, all in one call",
-            Misuse::Broken => return Self::broken(misuse),
+            Misuse::Broken => return Self::broken(&misuse),
             _ => "read the documentation of `RunMachine`",
         };
-        Self::misuse(misuse, advice)
+        Self::misuse(&misuse, advice)
     }
 }
 
@@ -133,7 +134,7 @@ impl From<SnapshotError> for StepwellError {
 impl From<UnknownProvider> for StepwellError {
     fn from(error: UnknownProvider) -> Self {
         Self::configuration(
-            error,
+            &error,
             "for any other server that speaks Chat Completions use `openai-compatible` with a base URL",
         )
     }
@@ -148,13 +149,13 @@ impl From<EndpointError> for StepwellError {
             EndpointError::NoKey { .. } => "set `key`; Stepwell reads no environment by itself",
             _ => "look at the configuration",
         };
-        Self::configuration(error, advice)
+        Self::configuration(&error, advice)
     }
 }
 
 impl From<stepwell_core::tool::ToolError> for StepwellError {
     fn from(error: stepwell_core::tool::ToolError) -> Self {
-        Self::configuration(error, "look at the tool's definition")
+        Self::configuration(&error, "look at the tool's definition")
     }
 }
 

@@ -462,7 +462,7 @@ impl Inner {
 }
 
 fn broken() -> StepwellError {
-    StepwellError::broken("the run broke in an earlier call")
+    StepwellError::broken(&"the run broke in an earlier call")
 }
 
 /// Runs the core's code; a panic in it is an error.
@@ -482,7 +482,10 @@ fn drain(machine: &mut run::RunMachine, outputs: &mut Outputs) {
 
 fn id(effect: &str) -> Result<EffectId, StepwellError> {
     effect.parse().map_err(|error| {
-        StepwellError::invalid(error, "an effect's id is the `id` of the effect, unchanged")
+        StepwellError::invalid(
+            &error,
+            "an effect's id is the `id` of the effect, unchanged",
+        )
     })
 }
 
@@ -493,7 +496,7 @@ pub(crate) fn conversation(
 ) -> Result<Conversation, StepwellError> {
     let messages: Vec<Message> = serde_json::from_str(history_json).map_err(|error| {
         let reason = format!("the history is no JSON array of AG-UI messages: {error}");
-        StepwellError::invalid(reason, "give what `messages_json` returned")
+        StepwellError::invalid(&reason, "give what `messages_json` returned")
     })?;
     Ok(Conversation::new(messages).with_state(any_json("the state", state_json)?))
 }
@@ -501,7 +504,7 @@ pub(crate) fn conversation(
 fn any_json(what: &str, text: &str) -> Result<serde_json::Value, StepwellError> {
     serde_json::from_str(text).map_err(|error| {
         let reason = format!("{what} is not JSON: {error}");
-        StepwellError::invalid(reason, "give JSON text")
+        StepwellError::invalid(&reason, "give JSON text")
     })
 }
 
@@ -531,14 +534,14 @@ impl TryFrom<Start> for run::Start {
         let message = match (start.text, start.message_json) {
             (Some(_), Some(_)) => {
                 return Err(StepwellError::invalid(
-                    "a turn starts with `text` or with `message_json`, not with both",
+                    &"a turn starts with `text` or with `message_json`, not with both",
                     "leave one of them out",
                 ));
             }
             (Some(text), None) => Some(Message::user(format!("{}-user", start.run_id), text)),
             (None, Some(json)) => Some(serde_json::from_str(&json).map_err(|error| {
                 let reason = format!("the message is no AG-UI message: {error}");
-                StepwellError::invalid(reason, "give an object with `id`, `role` and `content`")
+                StepwellError::invalid(&reason, "give an object with `id`, `role` and `content`")
             })?),
             (None, None) => None,
         };
@@ -561,5 +564,78 @@ impl From<run::StateKind> for StateKind {
             run::StateKind::Interrupted => Self::Interrupted,
             run::StateKind::Completed => Self::Completed,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn config() -> Arc<run::RunConfig> {
+        let provider = stepwell_core::provider::find("openai-compatible").unwrap();
+        let endpoint = provider.endpoint(None, "mock", Some("http://localhost/v1"), None);
+        Arc::new(run::RunConfig::new(endpoint.unwrap()))
+    }
+
+    fn machine() -> Arc<RunMachine> {
+        let history = Conversation::default();
+        RunMachine::of(run::RunMachine::new(config(), "thread".into(), history))
+    }
+
+    #[test]
+    fn a_panic_is_an_error_and_leaves_the_run_broken() {
+        let machine = machine();
+        let first = machine.lock().attempt(|_, _| panic!("half-way"));
+        let Err(StepwellError::Broken { reason, advice }) = first else {
+            panic!("{first:?}");
+        };
+        assert!(reason.contains("half-way"), "{reason}");
+        assert!(advice.contains("snapshot"), "{advice}");
+
+        assert_eq!(machine.state(), StateKind::Broken);
+        assert_eq!(
+            (machine.text(), machine.messages_json()),
+            (String::new(), "[]".to_owned())
+        );
+        assert_eq!((machine.outcome(), machine.poll_timeout()), (None, None));
+        assert!(matches!(
+            machine.cancel(0),
+            Err(StepwellError::Broken { .. })
+        ));
+        assert!(matches!(
+            machine.snapshot(),
+            Err(StepwellError::Broken { .. })
+        ));
+    }
+
+    #[test]
+    fn a_poisoned_lock_is_no_end() {
+        let machine = machine();
+        let other = Arc::clone(&machine);
+        let poisoned = std::thread::spawn(move || {
+            let _inner = other.lock();
+            panic!("elsewhere");
+        });
+        assert!(poisoned.join().is_err());
+        assert_eq!(machine.state(), StateKind::Idle);
+        assert!(machine.cancel(0).is_ok());
+    }
+
+    #[test]
+    fn what_a_refused_call_had_drained_comes_with_the_next() {
+        let machine = machine();
+        let start = Start {
+            run_id: "run".into(),
+            text: Some("Hi".into()),
+            message_json: None,
+            resume: Vec::new(),
+        };
+        machine.start(start, 0).unwrap();
+        let snapshot = machine.snapshot().unwrap();
+        let revived = run::RunMachine::revive(&snapshot, config(), Timestamp(1)).unwrap();
+        let revived = RunMachine::of(revived);
+        assert!(revived.ended("open:0:0", 2).is_err());
+        let outputs = revived.timeout(3).unwrap();
+        assert!(matches!(outputs.effects[..], [Effect::OpenStream { .. }]));
     }
 }

@@ -50,7 +50,7 @@ impl Turn {
     pub async fn finish(&self) -> Result<Finished, StepwellError> {
         let turn = self.turn.lock().await.take().ok_or_else(|| {
             StepwellError::misuse(
-                "the turn's result was taken before",
+                &"the turn's result was taken before",
                 "keep what `finish` gave",
             )
         })?;

@@ -238,11 +238,12 @@ def test_cancel_while_a_tool_runs() -> None:
 
 def test_wrong_calls_are_refused_and_change_nothing() -> None:
     machine, (running,) = executing()
-    for wrong in (
+    wrongs: list[Callable[[], Outputs]] = [
         lambda: machine.start("Again"),
         lambda: machine.approve(running.id),
         lambda: machine.resume({}),
-    ):
+    ]
+    for wrong in wrongs:
         with pytest.raises(MisuseError) as caught:
             wrong()
         assert caught.value.advice

@@ -1,0 +1,96 @@
+package dev.stepwell
+
+/**
+ * An agent: a conversation with a model and the app's tools, with the network inside.
+ *
+ * ```
+ * val agent = agent("openai", "gpt-4o-mini", key = key) {
+ *     instructions = "Be brief."
+ *     tool("get_secret_number", "The secret number of a person.") {
+ *         string("name", "The person's name.")
+ *         run { call -> numbers.getValue(call.string("name")) }
+ *     }
+ * }
+ * agent.send("What is Alice's secret number?").collect { event -> … }
+ * ```
+ *
+ * @throws StepwellException if the configuration cannot work
+ */
+public fun agent(
+    provider: String,
+    model: String = "",
+    baseUrl: String? = null,
+    key: String? = null,
+    build: AgentBuilder.() -> Unit = {},
+): Agent = AgentBuilder(provider, model, baseUrl, key).apply(build).build()
+
+@DslMarker
+internal annotation class StepwellDsl
+
+/** Sets up an [Agent]; see [agent]. */
+@StepwellDsl
+public class AgentBuilder internal constructor(
+    private val provider: String,
+    private val model: String,
+    private val baseUrl: String?,
+    private val key: String?,
+) {
+    /** Which of the provider's APIs; its usual one if absent. */
+    public var api: String? = null
+
+    /** The app's own instructions; sent first, and no part of the history. */
+    public var instructions: String? = null
+
+    /** Headers to send besides the provider's own. */
+    public var headers: Map<String, String> = emptyMap()
+
+    /** How the model is to answer. */
+    public var settings: GenerationSettings = GenerationSettings()
+
+    /** How far a turn may go. */
+    public var limits: Limits = Limits()
+
+    /** When a request that failed is tried again. */
+    public var retry: RetryPolicy = RetryPolicy()
+
+    /** How long things may take. */
+    public var timeouts: Timeouts = Timeouts()
+
+    /** The conversation's id; random if absent. */
+    public var threadId: String? = null
+
+    /** An earlier conversation to go on with: a JSON array of AG-UI messages. */
+    public var historyJson: String = "[]"
+
+    private val tools = mutableListOf<AgentTool>()
+    private var approver: Approver? = null
+
+    /** Adds a tool: what it takes, and its code. */
+    public fun tool(name: String, description: String, build: ToolBuilder.() -> Unit) {
+        tools += ToolBuilder(name, description).apply(build).build()
+    }
+
+    /** Sets who asks the person about the tools that need it. Without one they are denied. */
+    public fun approver(ask: suspend (ToolInvocation) -> Decision) {
+        approver = object : Approver {
+            override suspend fun decide(invocation: ToolInvocation): Decision = ask(invocation)
+        }
+    }
+
+    internal fun build(): Agent {
+        val config = RunConfig(
+            provider = provider,
+            model = model,
+            api = api,
+            baseUrl = baseUrl,
+            key = key,
+            headers = headers,
+            instructions = instructions,
+            settings = settings,
+            limits = limits,
+            retry = retry,
+            timeouts = timeouts,
+        )
+        return Agent(config, tools, approver, threadId, historyJson)
+    }
+}

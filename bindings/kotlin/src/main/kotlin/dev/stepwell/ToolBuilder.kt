@@ -1,0 +1,130 @@
+package dev.stepwell
+
+import kotlin.coroutines.cancellation.CancellationException
+import kotlin.time.Duration
+import kotlinx.serialization.json.Json
+import kotlinx.serialization.json.JsonArray
+import kotlinx.serialization.json.JsonElement
+import kotlinx.serialization.json.JsonObject
+import kotlinx.serialization.json.JsonPrimitive
+import kotlinx.serialization.json.boolean
+import kotlinx.serialization.json.double
+import kotlinx.serialization.json.jsonPrimitive
+import kotlinx.serialization.json.longOrNull
+
+/** Sets up a tool: the arguments it takes, in the order of the calls here, and its code. */
+@StepwellDsl
+public class ToolBuilder internal constructor(private val name: String, private val description: String) {
+    /** Whether the person must allow each call. */
+    public var requiresApproval: Boolean = false
+
+    /** Whether running it twice does no more than running it once. Only such a tool is run again after a crash. */
+    public var idempotent: Boolean = false
+
+    /** The longest it may take; the turn's own limit if absent. */
+    public var timeout: Duration? = null
+
+    /** The JSON Schema of the arguments, where the calls below cannot say it. */
+    public var parameters: JsonObject? = null
+
+    private val properties = mutableMapOf<String, JsonElement>()
+    private val required = mutableListOf<JsonElement>()
+    private var code: (suspend (ToolInvocation) -> Any?)? = null
+
+    /** Takes a string. */
+    public fun string(name: String, description: String = "", optional: Boolean = false): Unit =
+        argument(name, "string", description, optional)
+
+    /** Takes a whole number. */
+    public fun integer(name: String, description: String = "", optional: Boolean = false): Unit =
+        argument(name, "integer", description, optional)
+
+    /** Takes a number. */
+    public fun number(name: String, description: String = "", optional: Boolean = false): Unit =
+        argument(name, "number", description, optional)
+
+    /** Takes true or false. */
+    public fun boolean(name: String, description: String = "", optional: Boolean = false): Unit =
+        argument(name, "boolean", description, optional)
+
+    /** Takes one of these strings. */
+    public fun choice(name: String, values: List<String>, description: String = "", optional: Boolean = false) {
+        val choices = JsonArray(values.map(::JsonPrimitive))
+        argument(name, mapOf("type" to JsonPrimitive("string"), "enum" to choices), description, optional)
+    }
+
+    /** Takes whatever fits a JSON Schema. */
+    public fun json(name: String, schema: JsonObject, description: String = "", optional: Boolean = false): Unit =
+        argument(name, schema, description, optional)
+
+    /**
+     * Sets the tool's code. What it gives is shown to the model: a string as it is, a [JsonElement] as JSON, anything
+     * else by its `toString`. An exception is this tool's own error: the model is shown it, and the turn goes on.
+     */
+    public fun run(code: suspend (ToolInvocation) -> Any?) {
+        this.code = code
+    }
+
+    private fun argument(name: String, type: String, description: String, optional: Boolean) =
+        argument(name, mapOf("type" to JsonPrimitive(type)), description, optional)
+
+    private fun argument(name: String, schema: Map<String, JsonElement>, description: String, optional: Boolean) {
+        val said = if (description.isEmpty()) emptyMap() else mapOf("description" to JsonPrimitive(description))
+        properties[name] = JsonObject(schema + said)
+        if (!optional) required += JsonPrimitive(name)
+    }
+
+    internal fun build(): AgentTool {
+        val code = requireNotNull(code) { "the tool `$name` has no code: give it a `run { … }`" }
+        val schema = parameters ?: JsonObject(
+            buildMap {
+                put("type", JsonPrimitive("object"))
+                put("properties", JsonObject(properties))
+                if (required.isNotEmpty()) put("required", JsonArray(required))
+                put("additionalProperties", JsonPrimitive(false))
+            },
+        )
+        val definition = ToolDefinition(
+            name = name,
+            description = description,
+            parametersJson = schema.toString(),
+            requiresApproval = requiresApproval,
+            idempotent = idempotent,
+            timeoutMs = timeout?.inWholeMilliseconds?.toULong(),
+        )
+        return AgentTool(definition, Code(code))
+    }
+}
+
+/** A tool's code, with its exceptions as the tool's errors. */
+private class Code(private val code: suspend (ToolInvocation) -> Any?) : ToolHandler {
+    override suspend fun call(invocation: ToolInvocation): String =
+        try {
+            code(invocation).toString()
+        } catch (stopped: CancellationException) {
+            throw stopped
+        } catch (declared: ToolException) {
+            throw declared
+        } catch (broken: Throwable) {
+            throw ToolException.Unexpected("${broken::class.simpleName}: ${broken.message}")
+        }
+}
+
+/** The arguments, parsed. */
+public val ToolInvocation.arguments: JsonObject
+    get() = Json.parseToJsonElement(argumentsJson) as? JsonObject ?: JsonObject(emptyMap())
+
+/** An argument that is a string. */
+public fun ToolInvocation.string(name: String): String = argument(name).content
+
+/** An argument that is a whole number. */
+public fun ToolInvocation.integer(name: String): Long = argument(name).run { longOrNull ?: double.toLong() }
+
+/** An argument that is a number. */
+public fun ToolInvocation.number(name: String): Double = argument(name).double
+
+/** An argument that is true or false. */
+public fun ToolInvocation.boolean(name: String): Boolean = argument(name).boolean
+
+private fun ToolInvocation.argument(name: String): JsonPrimitive =
+    requireNotNull(arguments[name]) { "there is no argument `$name`" }.jsonPrimitive

@@ -1,0 +1,25 @@
+package dev.stepwell
+
+import kotlinx.coroutines.flow.Flow
+import kotlinx.coroutines.flow.flow
+
+/**
+ * Says something to the model when the flow is collected, and emits what happens until the turn is over; the last event
+ * is [Event.Completed].
+ *
+ * Cancelling the collector cancels the turn: its tools are stopped, its connection is closed. A turn that is still under
+ * way when another begins is cancelled: the person has moved on.
+ */
+public fun Agent.send(text: String): Flow<Event> = flow {
+    startTurn(text).use { turn ->
+        // Closing a turn that is not over cancels it.
+        while (true) {
+            val events = turn.nextBatch()
+            if (events.isEmpty()) break
+            for (event in events) emit(event)
+        }
+    }
+}
+
+/** Says something to the model and waits for the end of the turn. Cancelling the caller cancels the turn. */
+public suspend fun Agent.sendAndWait(text: String): Finished = startTurn(text).use { it.finish() }

@@ -1,0 +1,275 @@
+package dev.stepwell
+
+import java.io.ByteArrayOutputStream
+import java.io.PrintStream
+import java.util.concurrent.CopyOnWriteArrayList
+import kotlin.test.assertContains
+import kotlin.test.assertEquals
+import kotlin.test.assertFailsWith
+import kotlin.test.assertIs
+import kotlin.test.assertTrue
+import kotlin.time.Duration.Companion.seconds
+import kotlinx.coroutines.CompletableDeferred
+import kotlinx.coroutines.Deferred
+import kotlinx.coroutines.async
+import kotlinx.coroutines.awaitCancellation
+import kotlinx.coroutines.cancelAndJoin
+import kotlinx.coroutines.flow.filterIsInstance
+import kotlinx.coroutines.flow.first
+import kotlinx.coroutines.flow.takeWhile
+import kotlinx.coroutines.flow.toList
+import kotlinx.coroutines.launch
+import kotlinx.coroutines.runBlocking
+import kotlinx.coroutines.withTimeout
+import kotlinx.serialization.json.jsonArray
+import kotlinx.serialization.json.jsonObject
+import kotlinx.serialization.json.jsonPrimitive
+import org.junit.jupiter.api.Test
+
+class AgentTest {
+    private val numbers = mapOf("alice" to 42, "bob" to 7)
+
+    private fun secretNumbers(mock: MockLlm, build: AgentBuilder.() -> Unit = {}) =
+        agent("openai-compatible", "mock", mock.baseUrl) {
+            tool("get_secret_number", "The secret number of a person.") {
+                string("name", "The person's name.")
+                run { call -> numbers.getValue(call.string("name")) }
+            }
+            build()
+        }
+
+    private fun List<Event>.outcome(): Outcome = assertIs<Event.Completed>(last()).outcome
+
+    private fun List<Event>.text(): String =
+        filterIsInstance<Event.TextMessageContent>().joinToString("") { it.delta }
+
+    private fun List<Event>.results(): List<ToolResult> = filterIsInstance<Event.ToolCall>().mapNotNull { it.result }
+
+    @Test
+    fun secretNumbers() = runBlocking {
+        MockLlm().use { mock ->
+            val agent = secretNumbers(mock)
+            val events = agent.send("What are Alice's and Bob's secret numbers?").toList()
+            assertIs<Event.Started>(events.first())
+            assertEquals(Outcome.Success, events.outcome())
+            assertTrue(events.text().endsWith("Alice's number is 42, Bob's is 7"))
+            assertEquals(setOf("42", "7"), events.results().map { assertIs<ToolResult.Finished>(it).content }.toSet())
+            assertTrue(agent.text().endsWith("Alice's number is 42, Bob's is 7"))
+            assertEquals(0, mock.failures().size)
+        }
+    }
+
+    @Test
+    fun aTurnCanBeWaitedFor() = runBlocking {
+        MockLlm(MockLlm.text("Hello")).use { mock ->
+            val finished = secretNumbers(mock).sendAndWait("Hi")
+            assertEquals(Outcome.Success, finished.outcome)
+            assertEquals("Hello", finished.text)
+            assertEquals(1u, finished.hops)
+        }
+    }
+
+    @Test
+    fun aToolThatThrowsIsShownToTheModel() = runBlocking {
+        MockLlm(MockLlm.call("get_secret_number", """{"name":"carol"}"""), MockLlm.text("Nobody knows")).use { mock ->
+            val events = secretNumbers(mock).send("Carol's?").toList()
+            val failed = assertIs<ToolResult.Failed>(events.results().single())
+            assertEquals(ToolFailureKind.PANICKED, failed.kind)
+            assertContains(failed.message, "NoSuchElementException")
+            assertEquals(Outcome.Success, events.outcome())
+            val messages = mock.requests()[1].getValue("body").jsonObject.getValue("messages").jsonArray
+            assertContains(messages.last().jsonObject.getValue("content").jsonPrimitive.content, "carol")
+        }
+    }
+
+    @Test
+    fun aToolMayDeclareItsError() = runBlocking {
+        MockLlm(MockLlm.call("refuse", "{}"), MockLlm.text("I see")).use { mock ->
+            val agent = agent("openai-compatible", "mock", mock.baseUrl) {
+                tool("refuse", "Refuses.") { run { throw ToolException.Failed("not on Sundays") } }
+            }
+            val events = agent.send("Go").toList()
+            assertEquals(ToolResult.Failed(ToolFailureKind.ERROR, "not on Sundays"), events.results().single())
+        }
+    }
+
+    @Test
+    fun anUnknownToolAndArgumentsThatDoNotFit() = runBlocking {
+        for ((name, arguments, why) in listOf(
+            Triple("get_number", "{}", "there is no tool named"),
+            Triple("get_secret_number", "{}", "do not fit its schema"),
+        )) {
+            MockLlm(MockLlm.call(name, arguments), MockLlm.text("Sorry")).use { mock ->
+                val events = secretNumbers(mock).send("Go").toList()
+                val failed = assertIs<ToolResult.Failed>(events.results().single())
+                assertEquals(ToolFailureKind.REJECTED, failed.kind)
+                assertContains(failed.message, why)
+                assertEquals(Outcome.Success, events.outcome())
+            }
+        }
+    }
+
+    @Test
+    fun toolsRunSideBySide() = runBlocking {
+        val arrived = List(2) { CompletableDeferred<Unit>() }
+        MockLlm().use { mock ->
+            val agent = agent("openai-compatible", "mock", mock.baseUrl) {
+                tool("get_secret_number", "Meets the other.") {
+                    string("name")
+                    run { call ->
+                        arrived[if (call.string("name") == "alice") 0 else 1].complete(Unit)
+                        arrived.forEach { it.await() }
+                        "met"
+                    }
+                }
+            }
+            withTimeout(10.seconds) { assertEquals(Outcome.Success, agent.send("Go").toList().outcome()) }
+        }
+    }
+
+    @Test
+    fun cancellingTheCollectorStopsASlowTool() = runBlocking {
+        val running = CompletableDeferred<Unit>()
+        val stopped = CompletableDeferred<Unit>()
+        MockLlm(MockLlm.call("slow", "{}")).use { mock ->
+            val agent = agent("openai-compatible", "mock", mock.baseUrl) {
+                tool("slow", "Never ends.") {
+                    run {
+                        running.complete(Unit)
+                        try {
+                            awaitCancellation()
+                        } finally {
+                            stopped.complete(Unit)
+                        }
+                    }
+                }
+            }
+            val collector = launch { agent.send("Go").collect {} }
+            withTimeout(10.seconds) {
+                running.await()
+                collector.cancelAndJoin()
+                stopped.await()
+            }
+        }
+    }
+
+    @Test
+    fun leavingTheFlowCancelsTheTurn() = runBlocking {
+        MockLlm(MockLlm.stall("Well"), MockLlm.text("Again")).use { mock ->
+            val agent = secretNumbers(mock)
+            agent.send("Go").filterIsInstance<Event.TextMessageContent>().first()
+            assertEquals(Outcome.Success, agent.sendAndWait("Go on").outcome)
+        }
+    }
+
+    @Test
+    fun cancelFromElsewhereEndsTheFlow() = runBlocking {
+        MockLlm(MockLlm.stall("Well")).use { mock ->
+            val agent = secretNumbers(mock)
+            val began = CompletableDeferred<Unit>()
+            val events: Deferred<List<Event>> = async {
+                val seen = mutableListOf<Event>()
+                agent.send("Go").collect {
+                    seen += it
+                    if (it is Event.TextMessageContent) began.complete(Unit)
+                }
+                seen
+            }
+            withTimeout(10.seconds) {
+                began.await()
+                agent.cancel()
+                assertEquals(Outcome.Cancelled, events.await().outcome())
+            }
+        }
+    }
+
+    @Test
+    fun aListenerThatThrowsDoesNotStopTheTurn() = runBlocking {
+        val heard = CopyOnWriteArrayList<Event>()
+        val listener = object : Listener {
+            override fun onEvents(events: List<Event>) {
+                heard += events
+                error("the screen is gone")
+            }
+        }
+        MockLlm().use { mock ->
+            val finished = secretNumbers(mock).sendToListener("Go", listener)
+            assertEquals(Outcome.Success, finished.outcome)
+            assertEquals(Outcome.Success, heard.toList().outcome())
+        }
+    }
+
+    @Test
+    fun thePersonIsAsked() = runBlocking {
+        for (decision in listOf(Decision.Granted, Decision.Denied("not today"))) {
+            MockLlm(MockLlm.call("pay", """{"amount":5}"""), MockLlm.text("Done")).use { mock ->
+                val agent = agent("openai-compatible", "mock", mock.baseUrl) {
+                    tool("pay", "Pays.") {
+                        requiresApproval = true
+                        number("amount")
+                        run { call -> "paid ${call.number("amount")}" }
+                    }
+                    approver { decision }
+                }
+                when (val result = agent.send("Pay").toList().results().single()) {
+                    is ToolResult.Finished -> assertEquals("paid 5.0" to Decision.Granted, result.content to decision)
+                    is ToolResult.Failed -> {
+                        assertEquals(ToolFailureKind.DENIED, result.kind)
+                        assertContains(result.message, "not today")
+                    }
+                }
+            }
+        }
+    }
+
+    @Test
+    fun aWrongKey() = runBlocking {
+        MockLlm("""{"status":401,"error":"Incorrect API key provided"}""").use { mock ->
+            val agent = agent("openai", "mock", mock.baseUrl, key = "wrong")
+            val failed = assertIs<Outcome.Failed>(agent.sendAndWait("Hi").outcome)
+            val api = assertIs<Failure.Api>(failed.failure)
+            assertEquals(ApiErrorKind.AUTHENTICATION to 401, api.kind to api.status.toInt())
+        }
+    }
+
+    @Test
+    fun whatCannotWorkIsSaidAtOnce() {
+        val error = assertFailsWith<StepwellException.Configuration> { agent("opnai") }
+        assertContains(error.reason, "there is no provider `opnai`")
+        assertContains(error.advice, "openai-compatible")
+        assertContains(error.toString(), error.advice)
+        assertFailsWith<StepwellException.Configuration> { agent("openai", "m") }
+    }
+
+    @Test
+    fun keysAreNotPrinted() {
+        assertTrue("sk-secret" !in RunConfig("openai", "m", key = "sk-secret").toString())
+    }
+
+    @Test
+    fun turnsFollowEachOther() = runBlocking {
+        MockLlm().use { mock ->
+            val agent = secretNumbers(mock)
+            repeat(3) {
+                assertEquals(Outcome.Success, agent.send("Go").toList().outcome())
+            }
+            val some = agent.send("Go").takeWhile { it !is Event.ToolCallStart }.toList()
+            assertTrue(some.isNotEmpty())
+        }
+    }
+
+    @Test
+    fun theFirstProgram() {
+        MockLlm().use { mock ->
+            val printed = ByteArrayOutputStream()
+            val out = System.out
+            System.setOut(PrintStream(printed))
+            try {
+                hello.main(arrayOf(mock.baseUrl))
+            } finally {
+                System.setOut(out)
+            }
+            assertTrue(printed.toString().trimEnd().endsWith("Alice's number is 42, Bob's is 7"))
+        }
+    }
+}

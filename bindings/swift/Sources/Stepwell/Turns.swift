@@ -1,0 +1,81 @@
+extension Agent {
+    /// An agent with its tools.
+    ///
+    ///     let agent = try Agent(provider: "openai", model: "gpt-4o-mini", key: key, tools: [secretNumber])
+    ///     for try await event in agent.send("What is Alice's secret number?") { … }
+    public convenience init(
+        provider: String,
+        model: String = "",
+        baseUrl: String? = nil,
+        key: String? = nil,
+        instructions: String? = nil,
+        tools: [AgentTool] = [],
+        limits: Limits = Limits(),
+        approver: Approver? = nil,
+        historyJson: String = "[]"
+    ) throws {
+        let config = RunConfig(
+            provider: provider,
+            model: model,
+            baseUrl: baseUrl,
+            key: key,
+            instructions: instructions,
+            limits: limits
+        )
+        try self.init(config: config, tools: tools, approver: approver, historyJson: historyJson)
+    }
+
+    /// Says something to the model when the sequence is iterated over, and gives what happens until the turn is over;
+    /// the last event is `.completed`.
+    ///
+    /// Cancelling the task cancels the turn, and so does leaving the loop. A turn that is still under way when another
+    /// begins is cancelled: the person has moved on.
+    public func send(_ text: String) -> TurnEvents {
+        TurnEvents(agent: self, text: text)
+    }
+}
+
+/// The events of a turn.
+public struct TurnEvents: AsyncSequence, Sendable {
+    public typealias Element = Event
+
+    fileprivate let agent: Agent
+    fileprivate let text: String
+
+    public func makeAsyncIterator() -> AsyncIterator {
+        AsyncIterator(agent: agent, text: text)
+    }
+
+    /// Begins the turn with its first call, and cancels it when it is let go of.
+    public final class AsyncIterator: AsyncIteratorProtocol {
+        private let agent: Agent
+        private let text: String
+        private var turn: Turn?
+        private var ready: ArraySlice<Event> = []
+
+        fileprivate init(agent: Agent, text: String) {
+            self.agent = agent
+            self.text = text
+        }
+
+        deinit {
+            turn?.cancel()
+        }
+
+        public func next() async throws -> Event? {
+            if let event = ready.popFirst() {
+                return event
+            }
+            let turn = try self.turn ?? agent.startTurn(text: text)
+            self.turn = turn
+            // The generated code waits on when its task is cancelled, so the turn has to be told.
+            let events = await withTaskCancellationHandler {
+                await turn.nextBatch()
+            } onCancel: {
+                turn.cancel()
+            }
+            ready = events[...]
+            return ready.popFirst()
+        }
+    }
+}

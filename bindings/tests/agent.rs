@@ -1,0 +1,328 @@
+//! The agent through the traits that other languages implement, over real HTTP.
+#![allow(clippy::unwrap_used)]
+
+use serde_json::json;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
+use stepwell_ffi::{
+    Agent, AgentTool, ApprovalTask, CallbackError, Durability, Event, Failure, GenerationSettings,
+    Limits, Listener, Outcome, RetryPolicy, RunConfig, StepwellError, TaskRunner, Timeouts,
+    ToolDefinition, ToolError, ToolFailureKind, ToolHandler, ToolInvocation, ToolResult, ToolTask,
+};
+use stepwell_mock_llm::{Delivery, Hop, MockLlm, Script};
+use tokio::sync::mpsc;
+
+fn config(base_url: &str) -> RunConfig {
+    RunConfig {
+        provider: "openai-compatible".into(),
+        model: "mock".into(),
+        api: None,
+        base_url: Some(base_url.into()),
+        key: None,
+        headers: HashMap::new(),
+        instructions: None,
+        tools: Vec::new(),
+        settings: GenerationSettings::default(),
+        limits: Limits {
+            max_tool_rounds: 10,
+            at_tool_limit: None,
+            max_line_bytes: 1 << 20,
+            max_event_bytes: 1 << 20,
+        },
+        retry: RetryPolicy {
+            attempts: 1,
+            first_delay_ms: 0,
+            max_delay_ms: 0,
+            max_retry_after_ms: 0,
+            jitter: 0.0,
+            seed: 0,
+        },
+        timeouts: Timeouts {
+            silence_ms: None,
+            tool_ms: None,
+            turn_ms: None,
+        },
+        run_ids: None,
+        durability: None,
+    }
+}
+
+fn definition(name: &str) -> ToolDefinition {
+    ToolDefinition {
+        name: name.into(),
+        description: String::new(),
+        parameters_json: None,
+        requires_approval: false,
+        idempotent: false,
+        timeout_ms: None,
+    }
+}
+
+/// A tool whose code gives the same each time.
+struct Gives(Result<String, ToolError>);
+
+#[async_trait::async_trait]
+impl ToolHandler for Gives {
+    async fn call(&self, _invocation: ToolInvocation) -> Result<String, ToolError> {
+        self.0.clone()
+    }
+}
+
+fn tool(name: &str, result: Result<String, ToolError>) -> AgentTool {
+    AgentTool {
+        definition: definition(name),
+        handler: Arc::new(Gives(result)),
+    }
+}
+
+fn results(events: &[Event]) -> HashMap<String, ToolResult> {
+    let result = |event: &Event| match event {
+        Event::ToolCall { name, result, .. } => Some((name.clone(), result.clone()?)),
+        _ => None,
+    };
+    events.iter().filter_map(result).collect()
+}
+
+async fn all_events(agent: &Agent) -> Vec<Event> {
+    let turn = agent.start_turn("Go".into()).unwrap();
+    let mut events = Vec::new();
+    loop {
+        let batch = turn.next_batch().await;
+        if batch.is_empty() {
+            return events;
+        }
+        events.extend(batch);
+    }
+}
+
+async fn start(script: Script) -> MockLlm {
+    MockLlm::start(script).await.unwrap()
+}
+
+fn calls(names: &[&str]) -> Hop {
+    let call = |hop: Hop, name: &&str| hop.tool_call(*name, json!({}));
+    names.iter().fold(Hop::new(), call)
+}
+
+#[tokio::test]
+async fn a_tools_errors_keep_their_kind() {
+    let server = start(
+        Script::new()
+            .hop(calls(&["fine", "failed", "odd"]))
+            .hop(Hop::new().text("Done")),
+    )
+    .await;
+    let failed = ToolError::Failed {
+        reason: "no".into(),
+    };
+    let odd = ToolError::Unexpected {
+        reason: "Oops".into(),
+    };
+    let tools = vec![
+        tool("fine", Ok("42".into())),
+        tool("failed", Err(failed)),
+        tool("odd", Err(odd)),
+    ];
+    let agent = Agent::new(config(&server.base_url()), tools, None, None, "[]").unwrap();
+    let events = all_events(&agent).await;
+    let results = results(&events);
+    assert_eq!(
+        results["fine"],
+        ToolResult::Finished {
+            content: "42".into()
+        }
+    );
+    let kind = |name: &str| match &results[name] {
+        ToolResult::Failed { kind, .. } => Some(*kind),
+        ToolResult::Finished { .. } => None,
+    };
+    assert_eq!(kind("failed"), Some(ToolFailureKind::Error));
+    assert_eq!(kind("odd"), Some(ToolFailureKind::Panicked));
+    assert_eq!(
+        events.last(),
+        Some(&Event::Completed {
+            outcome: Outcome::Success
+        })
+    );
+    assert!(server.failures().is_empty(), "{:?}", server.failures());
+}
+
+/// Passes on what it is told, and answers nothing.
+struct Watching(mpsc::UnboundedSender<String>, Mutex<Vec<Arc<ToolTask>>>);
+
+impl TaskRunner for Watching {
+    fn run_tool(&self, task: Arc<ToolTask>) -> Result<(), CallbackError> {
+        let name = task.invocation().name;
+        if name == "kept" {
+            self.1.lock().unwrap().push(task);
+        }
+        let _ = self.0.send(format!("run {name}"));
+        match name.as_str() {
+            "refused" => Err(CallbackError::Failed {
+                reason: "no loop".into(),
+            }),
+            _ => Ok(()),
+        }
+    }
+
+    fn ask_approval(&self, _task: Arc<ApprovalTask>) -> Result<(), CallbackError> {
+        Ok(())
+    }
+
+    fn cancel(&self, _task: u64) -> Result<(), CallbackError> {
+        let _ = self.0.send("cancel".into());
+        Ok(())
+    }
+}
+
+fn watched(base_url: &str, names: &[&str]) -> (Arc<Agent>, mpsc::UnboundedReceiver<String>) {
+    let (sender, heard) = mpsc::unbounded_channel();
+    let mut config = config(base_url);
+    config.tools = names.iter().copied().map(definition).collect();
+    for tool in &mut config.tools {
+        tool.requires_approval = tool.name == "asked";
+    }
+    let runner = Arc::new(Watching(sender, Mutex::default()));
+    (
+        Agent::with_task_runner(config, runner, None, "[]").unwrap(),
+        heard,
+    )
+}
+
+#[tokio::test]
+async fn a_task_without_an_answer_is_a_failed_tool() {
+    let names = ["dropped", "refused", "asked"];
+    let server = start(
+        Script::new()
+            .hop(calls(&names))
+            .hop(Hop::new().text("Done")),
+    )
+    .await;
+    let (agent, _heard) = watched(&server.base_url(), &names);
+    let events = all_events(&agent).await;
+    let results = results(&events);
+    for (name, expected) in [
+        ("dropped", ToolFailureKind::Panicked),
+        ("refused", ToolFailureKind::Panicked),
+        ("asked", ToolFailureKind::Denied),
+    ] {
+        assert!(
+            matches!(&results[name], ToolResult::Failed { kind, .. } if *kind == expected),
+            "{name}: {results:?}"
+        );
+    }
+    assert_eq!(
+        events.last(),
+        Some(&Event::Completed {
+            outcome: Outcome::Success
+        })
+    );
+}
+
+#[tokio::test]
+async fn letting_go_of_a_turn_stops_its_tasks() {
+    let server = start(Script::new().hop(calls(&["kept"]))).await;
+    let (agent, mut heard) = watched(&server.base_url(), &["kept"]);
+    let turn = agent.start_turn("Go".into()).unwrap();
+    assert_eq!(heard.recv().await.as_deref(), Some("run kept"));
+    drop(turn);
+    assert_eq!(heard.recv().await.as_deref(), Some("cancel"));
+}
+
+/// Fails each time, and counts.
+struct Failing(Mutex<Vec<Event>>);
+
+impl Listener for Failing {
+    fn on_events(&self, events: Vec<Event>) -> Result<(), CallbackError> {
+        self.0.lock().unwrap().extend(events);
+        Err(CallbackError::Failed {
+            reason: "the screen is gone".into(),
+        })
+    }
+}
+
+#[tokio::test]
+async fn a_listener_that_fails_hears_all_the_same() {
+    let server = start(Script::new().hop(Hop::new().text("Hello"))).await;
+    let agent = Agent::new(config(&server.base_url()), Vec::new(), None, None, "[]").unwrap();
+    let listener = Arc::new(Failing(Mutex::default()));
+    let finished = agent
+        .send_to_listener("Hi".into(), Arc::clone(&listener) as _)
+        .await
+        .unwrap();
+    assert_eq!(
+        (finished.outcome, finished.text.as_str()),
+        (Outcome::Success, "Hello")
+    );
+    let heard = listener.0.lock().unwrap();
+    assert_eq!(
+        heard.last(),
+        Some(&Event::Completed {
+            outcome: Outcome::Success
+        })
+    );
+}
+
+#[tokio::test]
+async fn giving_up_on_a_listener_cancels_the_turn() {
+    let server = start(Script::new().hop(Hop::new().text("Well").stall())).await;
+    let agent = Agent::new(config(&server.base_url()), Vec::new(), None, None, "[]").unwrap();
+    let listener = Arc::new(Failing(Mutex::default()));
+    tokio::select! {
+        _ = agent.send_to_listener("Hi".into(), listener) => panic!("the model is silent"),
+        () = server.wait_until(|requests| requests.len() == 1) => {}
+    }
+    server
+        .wait_until(|requests| requests[0].delivery == Delivery::ClientLeft)
+        .await;
+}
+
+#[tokio::test]
+async fn a_result_is_taken_once() {
+    let server = start(Script::new().hop(Hop::hang_up())).await;
+    let agent = Agent::new(config(&server.base_url()), Vec::new(), None, None, "[]").unwrap();
+    let turn = agent.start_turn("Hi".into()).unwrap();
+    let Outcome::Failed {
+        failure, transient, ..
+    } = turn.finish().await.unwrap().outcome
+    else {
+        panic!("there was no answer");
+    };
+    assert!(matches!(failure, Failure::Connection { .. }), "{failure:?}");
+    assert!(transient);
+    assert!(matches!(
+        turn.finish().await,
+        Err(StepwellError::Misuse { .. })
+    ));
+    assert!(turn.next_batch().await.is_empty());
+}
+
+#[test]
+fn what_an_agent_cannot_do_is_said_at_once() {
+    let mut stored = config("http://localhost/v1");
+    stored.durability = Some(Durability::Blocks { attempts: 1 });
+    let mut without_code = config("http://localhost/v1");
+    without_code.tools = vec![definition("tool")];
+    let mut no_schema = definition("tool");
+    no_schema.parameters_json = Some("{".into());
+    let mut bad_schema = config("http://localhost/v1");
+    bad_schema.tools = vec![no_schema];
+    for config in [stored, without_code, bad_schema] {
+        let refused = Agent::new(config, Vec::new(), None, None, "[]");
+        assert!(
+            matches!(refused, Err(StepwellError::Configuration { .. })),
+            "{refused:?}"
+        );
+    }
+    let refused = Agent::new(
+        config("http://localhost/v1"),
+        Vec::new(),
+        None,
+        None,
+        "nonsense",
+    );
+    assert!(matches!(
+        refused,
+        Err(StepwellError::InvalidArgument { .. })
+    ));
+}

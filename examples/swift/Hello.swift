@@ -1,0 +1,28 @@
+// A question, two tool calls, an answer: with the key in OPENAI_API_KEY, or with a base URL as the argument.
+import Foundation
+import Stepwell
+
+struct Person: Decodable {
+    let name: String
+}
+
+@main
+struct Hello {
+    static func main() async throws {
+        let numbers = ["alice": 42, "bob": 7]
+        let schema = #"{"type":"object","properties":{"name":{"type":"string"}},"required":["name"]}"#
+        let secretNumber = AgentTool(
+            "get_secret_number", "The secret number of a person.", parametersJson: schema, arguments: Person.self
+        ) { person in
+            numbers[person.name.lowercased()].map(String.init) ?? "nobody knows"
+        }
+        let key = ProcessInfo.processInfo.environment["OPENAI_API_KEY"]
+        let baseUrl = CommandLine.arguments.dropFirst().first
+        let agent = try Agent(
+            provider: "openai", model: "gpt-4o-mini", baseUrl: baseUrl, key: key, tools: [secretNumber])
+        for try await event in agent.send("What are Alice's and Bob's secret numbers?") {
+            if case .textMessageContent(_, let delta) = event { print(delta, terminator: "") }
+        }
+        print()
+    }
+}
