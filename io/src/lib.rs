@@ -15,7 +15,10 @@
 //!             "properties": { "city": { "type": "string" } },
 //!             "required": ["city"],
 //!         })),
-//!         |call| async move { Ok(format!("Sunny in {}", call.arguments.value["city"])) },
+//!         |call| async move {
+//!             let city = call.arguments.value["city"].as_str().ok_or("no city")?;
+//!             Ok::<_, &str>(format!("Sunny in {city}"))
+//!         },
 //!     )
 //!     .build()?;
 //!

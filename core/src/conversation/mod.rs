@@ -17,16 +17,20 @@
 //! # Ok::<(), serde_json::Error>(())
 //! ```
 
+mod activity;
 mod apply;
 mod builder;
+mod calls;
+mod delta;
 mod index;
 mod live_call;
 mod patch;
 mod snapshot_event;
 mod summary;
 
-pub use apply::{Applied, Item};
+pub use apply::Applied;
 pub use builder::{tool_message, tool_messages};
+pub use delta::Item;
 pub use live_call::{LiveCall, ToolCallStatus};
 pub use summary::{HopSummary, RunFailure};
 

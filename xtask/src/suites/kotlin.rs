@@ -24,8 +24,7 @@ fn run(context: &Context, log: &mut Log) -> anyhow::Result<()> {
             context.debug().display()
         ))
         .current_dir(context.root.join("bindings/kotlin"));
-    if let Some(program) = mock_llm::build(context, log)? {
-        maven.env(mock_llm::VARIABLE, program);
-    }
+    let program = mock_llm::build(context, log)?;
+    maven.env(mock_llm::VARIABLE, program);
     log.run(&mut maven)
 }

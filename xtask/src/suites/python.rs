@@ -49,9 +49,8 @@ fn run(context: &Context, log: &mut Log) -> anyhow::Result<()> {
 
     let mut pytest = venv.python();
     pytest.args(["-m", "pytest", "tests"]).current_dir(&package);
-    if let Some(program) = mock_llm::build(context, log)? {
-        pytest.env(mock_llm::VARIABLE, program);
-    }
+    let program = mock_llm::build(context, log)?;
+    pytest.env(mock_llm::VARIABLE, program);
     log.run(&mut pytest)?;
     for what in [&["-p", "stepwell"][..], &["tests"]] {
         log.run(

@@ -26,8 +26,7 @@ fn run(context: &Context, log: &mut Log) -> anyhow::Result<()> {
         .env("LD_LIBRARY_PATH", context.debug())
         .env("DYLD_LIBRARY_PATH", context.debug())
         .current_dir(swift::package(context));
-    if let Some(program) = mock_llm::build(context, log)? {
-        swift.env(mock_llm::VARIABLE, program);
-    }
+    let program = mock_llm::build(context, log)?;
+    swift.env(mock_llm::VARIABLE, program);
     log.run(&mut swift)
 }

@@ -1,0 +1,56 @@
+//! Activities: what an agent shows of its work.
+
+use super::Conversation;
+use super::apply::{Applied, subagent};
+use super::patch::patched;
+use crate::event::{ActivityDelta, ActivityMessage, ActivitySnapshot, Message};
+use serde_json::Value;
+
+impl Conversation {
+    pub(super) fn activity_snapshot(&mut self, event: &ActivitySnapshot) {
+        let fresh = ActivityMessage {
+            id: event.message_id.clone(),
+            activity_type: event.activity_type.clone(),
+            content: event.content.clone(),
+            subagent_run_id: subagent(event.common.as_deref()),
+            ..ActivityMessage::default()
+        };
+        match self.index.message(&event.message_id) {
+            None => drop(self.push(Message::Activity(fresh))),
+            Some(_) if event.replace == Some(false) => {}
+            Some(at) => {
+                let metadata = self.messages[at].metadata_mut().take();
+                self.messages[at] = Message::Activity(ActivityMessage { metadata, ..fresh });
+            }
+        }
+        self.merge_message_metadata(&event.message_id, event.common.as_deref());
+    }
+
+    pub(super) fn activity_delta(&mut self, event: &ActivityDelta) -> Applied {
+        self.merge_message_metadata(&event.message_id, event.common.as_deref());
+        let Some(at) = self.index.message(&event.message_id) else {
+            return Applied::Ignored(format!(
+                "a change of the activity `{}`, which is not there",
+                event.message_id
+            ));
+        };
+        let Message::Activity(activity) = &mut self.messages[at] else {
+            return Applied::Ignored(format!(
+                "a change of `{}`, which is no activity",
+                event.message_id
+            ));
+        };
+        match patched(&Value::Object(activity.content.clone()), &event.patch) {
+            Ok(Value::Object(content)) => {
+                activity.content = content;
+                Applied::Whole
+            }
+            Ok(_) => Applied::Ignored(
+                "a change that makes an activity's content something else than an object".into(),
+            ),
+            Err(reason) => Applied::Ignored(format!(
+                "a change of an activity that does not apply: {reason}"
+            )),
+        }
+    }
+}

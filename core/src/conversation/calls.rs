@@ -1,0 +1,135 @@
+//! Tool calls: where they go, and where their results do.
+
+use super::apply::subagent;
+use super::{Conversation, LiveCall, ToolCallStatus};
+use crate::event::{
+    AssistantMessage, Common, Message, ToolCall, ToolCallResult, ToolCallStart, ToolMessage,
+};
+use crate::{CallKey, MessageId, ToolCallId};
+
+impl Conversation {
+    pub(super) fn call_started(&mut self, event: &ToolCallStart) {
+        let id = &event.tool_call_id;
+        let parent = event.parent_message_id.as_ref();
+        // A provider may use an id again in a later hop: with another parent it is another call.
+        let known = self
+            .index
+            .call(id)
+            .filter(|&(at, _)| parent.is_none_or(|parent| self.messages[at].id() == parent));
+        if let Some((at, position)) = known {
+            if let Some(call) = self.call_at(at, position) {
+                call.function.name.clone_from(&event.tool_call_name);
+            }
+        } else {
+            let at = self.assistant_for(parent, id, event.common.as_deref());
+            if let Message::Assistant(message) = &mut self.messages[at] {
+                message.tool_calls.push(ToolCall::new(
+                    id.clone(),
+                    event.tool_call_name.clone(),
+                    "",
+                ));
+                let position = message.tool_calls.len() - 1;
+                self.index.add_call(id.clone(), (at, position));
+            }
+        }
+        self.merge_call_metadata(id, event.common.as_deref());
+        if let Some(call) = self.live_call(id) {
+            call.status = ToolCallStatus::Streaming;
+            call.name.clone_from(&event.tool_call_name);
+        } else {
+            let key = CallKey {
+                hop: self.hop,
+                index: self.next_call,
+            };
+            self.next_call += 1;
+            self.calls.push(LiveCall {
+                key,
+                id: id.clone(),
+                name: event.tool_call_name.clone(),
+                status: ToolCallStatus::Streaming,
+                result: None,
+            });
+        }
+    }
+
+    /// The assistant message that a new call goes into: its parent, or a new message.
+    fn assistant_for(
+        &mut self,
+        parent: Option<&MessageId>,
+        call: &ToolCallId,
+        common: Option<&Common>,
+    ) -> usize {
+        let place = parent.and_then(|parent| self.index.message(parent));
+        let id = match (parent, place) {
+            (Some(_), Some(at)) if matches!(self.messages[at], Message::Assistant(_)) => return at,
+            (Some(parent), None) => parent.clone(),
+            _ => MessageId::from(call.as_str()),
+        };
+        match self.index.message(&id) {
+            Some(at) if matches!(self.messages[at], Message::Assistant(_)) => at,
+            Some(_) => self.push_unindexed(Message::Assistant(AssistantMessage {
+                id,
+                subagent_run_id: subagent(common),
+                ..AssistantMessage::default()
+            })),
+            None => {
+                let _ = self.push(Message::Assistant(AssistantMessage {
+                    id,
+                    subagent_run_id: subagent(common),
+                    ..AssistantMessage::default()
+                }));
+                self.messages.len() - 1
+            }
+        }
+    }
+
+    /// Two messages of one id: the first keeps the place in the index.
+    fn push_unindexed(&mut self, message: Message) -> usize {
+        self.messages.push(message);
+        self.messages.len() - 1
+    }
+
+    pub(super) fn live_call(&mut self, id: &str) -> Option<&mut LiveCall> {
+        self.calls.iter_mut().rev().find(|call| call.id == id)
+    }
+
+    pub(super) fn call_answered(&mut self, event: &ToolCallResult) {
+        let mut message = ToolMessage {
+            id: event.message_id.clone(),
+            tool_call_id: event.tool_call_id.clone(),
+            content: event.content.clone(),
+            subagent_run_id: subagent(event.common.as_deref()),
+            ..ToolMessage::default()
+        };
+        if let Some(metadata) = event
+            .common
+            .as_deref()
+            .and_then(|common| common.metadata.clone())
+        {
+            message.metadata = Some(metadata);
+        }
+        self.insert_result(Message::Tool(message));
+        if let Some(call) = self.live_call(&event.tool_call_id) {
+            call.status = ToolCallStatus::Completed;
+        }
+    }
+
+    /// Puts a tool message after the message with its call and the results that follow that already.
+    pub(super) fn insert_result(&mut self, message: Message) {
+        let owner = match &message {
+            Message::Tool(message) => self.index.call(&message.tool_call_id).map(|(at, _)| at),
+            _ => None,
+        };
+        let at = owner.map_or(self.messages.len(), |owner| {
+            let results = self.messages[owner + 1..]
+                .iter()
+                .take_while(|message| matches!(message, Message::Tool(_)));
+            owner + 1 + results.count()
+        });
+        if at < self.messages.len() {
+            self.index.shift(at);
+        }
+        self.index.add(&message, at);
+        self.messages.insert(at, message);
+    }
+}
