@@ -50,11 +50,10 @@ pub struct HttpRequest {
 
 impl fmt::Debug for HttpRequest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let names: Vec<_> = self.headers.iter().map(|(name, _)| name).collect();
         f.debug_struct("HttpRequest")
             .field("method", &self.method)
             .field("url", &self.url)
-            .field("headers", &names)
+            .field("headers", &names(&self.headers))
             .field("body", &format_args!("{} bytes", self.body.len()))
             .finish()
     }
@@ -91,7 +90,7 @@ impl fmt::Debug for Secret {
 }
 
 /// One place that answers requests: a provider's API, a model, and the key for it.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, PartialEq)]
 pub struct Endpoint {
     /// The provider's name, as in the table of [`provider`](crate::provider).
     pub provider: String,
@@ -107,6 +106,25 @@ pub struct Endpoint {
     pub headers: Vec<(String, String)>,
     /// Where the provider differs from its dialect.
     pub quirks: Quirks,
+}
+
+impl fmt::Debug for Endpoint {
+    /// Of the headers only the names: one of them may hold a key.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Endpoint")
+            .field("provider", &self.provider)
+            .field("dialect", &self.dialect)
+            .field("base_url", &self.base_url)
+            .field("model", &self.model)
+            .field("key", &self.key)
+            .field("headers", &names(&self.headers))
+            .field("quirks", &self.quirks)
+            .finish()
+    }
+}
+
+fn names(headers: &[(String, String)]) -> Vec<&str> {
+    headers.iter().map(|(name, _)| name.as_str()).collect()
 }
 
 /// Where a provider's requests differ from its dialect.
@@ -165,4 +183,31 @@ pub enum ToolChoice {
     Required,
     /// The tool of this name.
     Named(String),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_secret_is_printed() {
+        let endpoint = Endpoint {
+            provider: "openai".to_owned(),
+            dialect: Dialect::OpenAiChat,
+            base_url: "http://localhost".to_owned(),
+            model: "m".to_owned(),
+            key: Some("sk-key".into()),
+            headers: vec![("x-team-key".to_owned(), "sk-team".to_owned())],
+            quirks: Quirks::default(),
+        };
+        let request = HttpRequest {
+            method: "POST",
+            url: endpoint.base_url.clone(),
+            headers: vec![("authorization".to_owned(), "Bearer sk-key".to_owned())],
+            body: b"sk-body".to_vec(),
+        };
+        let printed = format!("{endpoint:?} {request:?}");
+        assert!(printed.contains("x-team-key") && printed.contains("authorization"));
+        assert!(!printed.contains("sk-"), "{printed}");
+    }
 }

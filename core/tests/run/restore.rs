@@ -345,3 +345,15 @@ fn a_deep_state_does_not_keep_a_snapshot_from_being_read() {
     let restored = RunMachine::restore(&world.machine.snapshot(), Arc::clone(&world.config));
     assert!(restored.is_ok(), "{restored:?}");
 }
+
+proptest::proptest! {
+    #[test]
+    fn i04_a_number_in_the_shared_state_is_the_same_after_a_restore(numbers: [f64; 32]) {
+        let state = serde_json::json!({ "numbers": numbers });
+        let history = stepwell_core::conversation::Conversation::default().with_state(state.clone());
+        let config = World::chat().config;
+        let machine = RunMachine::new(Arc::clone(&config), "thread".into(), history);
+        let restored = RunMachine::restore(&machine.snapshot(), config).expect("it is a snapshot");
+        proptest::prop_assert_eq!(restored.conversation().state(), &state);
+    }
+}
