@@ -7,19 +7,26 @@
 //! Rules of this boundary: no generics, no tuples, named fields only, so that every language can match them; no panic
 //! crosses; no code of the app is called with a lock held.
 
+#[cfg(feature = "agent")]
 mod agent;
 mod config;
 mod effect;
 mod error;
 mod event;
+#[cfg(feature = "agent")]
 mod listener;
 mod machine;
 mod outcome;
+#[cfg(feature = "agent")]
 mod runtime;
+#[cfg(feature = "agent")]
 mod task;
+#[cfg(feature = "agent")]
 mod tool;
+#[cfg(feature = "agent")]
 mod turn;
 
+#[cfg(feature = "agent")]
 pub use agent::Agent;
 pub use config::{
     Durability, GenerationSettings, Limits, RetryPolicy, RunConfig, RunIds, Timeouts, ToolChoice,
@@ -33,11 +40,15 @@ pub use event::{
     EncryptedValueSubtype, Event, EventCommon, Interrupt, TextMessageRole, ToolCallStatus,
     ToolFailureKind, ToolResult,
 };
+#[cfg(feature = "agent")]
 pub use listener::Listener;
 pub use machine::{ResumeEntry, ResumeStatus, RunMachine, Start, StateKind};
 pub use outcome::{ApiErrorKind, Deadline, Failure, Outcome, TokenUsage};
+#[cfg(feature = "agent")]
 pub use task::{ApprovalTask, TaskRunner, ToolTask};
+#[cfg(feature = "agent")]
 pub use tool::{AgentTool, Approver, Decision, ToolHandler};
+#[cfg(feature = "agent")]
 pub use turn::{Finished, Turn};
 
 uniffi::setup_scaffolding!();
