@@ -73,7 +73,13 @@ public class AgentBuilder internal constructor(
     /** Sets who asks the person about the tools that need it. Without one they are denied. */
     public fun approver(ask: suspend (ToolInvocation) -> Decision) {
         approver = object : Approver {
-            override suspend fun decide(invocation: ToolInvocation): Decision = ask(invocation)
+            override suspend fun decide(invocation: ToolInvocation): Decision =
+                try {
+                    ask(invocation)
+                } catch (broken: Error) {
+                    // Only exceptions cross to Rust: an error left alone would never answer, and the turn would wait.
+                    throw IllegalStateException("${broken::class.simpleName}: ${broken.message}", broken)
+                }
         }
     }
 

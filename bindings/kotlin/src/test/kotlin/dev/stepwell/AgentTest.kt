@@ -223,6 +223,21 @@ class AgentTest {
     }
 
     @Test
+    fun anApproverThatBreaksOffCountsAsNo() = runBlocking {
+        MockLlm(MockLlm.call("pay", "{}"), MockLlm.text("Done")).use { mock ->
+            val agent = agent("openai-compatible", "mock", mock.baseUrl) {
+                tool("pay", "Pays.") {
+                    requiresApproval = true
+                    run { "paid" }
+                }
+                approver { TODO("ask the person") }
+            }
+            val result = assertIs<ToolResult.Failed>(agent.send("Pay").toList().results().single())
+            assertEquals(ToolFailureKind.DENIED, result.kind)
+        }
+    }
+
+    @Test
     fun aWrongKey() = runBlocking {
         MockLlm("""{"status":401,"error":"Incorrect API key provided"}""").use { mock ->
             val agent = agent("openai", "mock", mock.baseUrl, key = "wrong")
