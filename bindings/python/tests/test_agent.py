@@ -143,11 +143,11 @@ async def test_a_call_that_makes_no_sense_is_answered_and_not_run(
 
 
 async def test_cancelling_the_turn_stops_a_slow_tool(mock_llm: Start) -> None:
-    begun, stopped = asyncio.Event(), asyncio.Event()
+    running, stopped = asyncio.Event(), asyncio.Event()
 
     @tool
     async def slow() -> str:
-        begun.set()
+        running.set()
         try:
             await asyncio.Event().wait()
         finally:
@@ -158,7 +158,7 @@ async def test_cancelling_the_turn_stops_a_slow_tool(mock_llm: Start) -> None:
     turn = agent.send("Go")
     async for event in turn:
         if isinstance(event, ToolCallUpdate) and event.status is ToolCallStatus.EXECUTING:
-            await asyncio.wait_for(begun.wait(), 10)
+            await running.wait()
             turn.cancel()
     assert turn.outcome == Cancelled()
     await asyncio.wait_for(stopped.wait(), 10)
@@ -187,11 +187,11 @@ async def test_cancelling_the_task_cancels_the_turn(mock_llm: Start) -> None:
 
 
 async def test_leaving_the_loop_cancels_the_turn(mock_llm: Start) -> None:
-    begun, stopped = asyncio.Event(), asyncio.Event()
+    running, stopped = asyncio.Event(), asyncio.Event()
 
     @tool
     async def slow() -> str:
-        begun.set()
+        running.set()
         try:
             await asyncio.Event().wait()
         finally:
@@ -201,7 +201,7 @@ async def test_leaving_the_loop_cancels_the_turn(mock_llm: Start) -> None:
     agent = agent_of(mock_llm(calls(("slow", {}))), slow)
     async for event in agent.send("Go"):
         if isinstance(event, ToolCallUpdate) and event.status is ToolCallStatus.EXECUTING:
-            await asyncio.wait_for(begun.wait(), 10)
+            await running.wait()
             break
     gc.collect()
     await asyncio.wait_for(stopped.wait(), 10)

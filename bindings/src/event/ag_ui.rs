@@ -7,8 +7,8 @@ use crate::outcome::Outcome;
 /// What the person is shown of a turn. From `Started` to `Completed` it is one unbroken turn, however many hops it
 /// takes.
 ///
-/// Those of the turn itself come first in it and last; between them are the AG-UI events of the streams: text,
-/// reasoning, tool calls, state and the rest, with AG-UI's names.
+/// Beside the events of the turn itself these are the AG-UI events of its streams, with AG-UI's names: text, reasoning,
+/// tool calls, state and the rest.
 // The pieces of text stand first since readers of this enum in some languages try one variant after the other.
 #[derive(Clone, Debug, PartialEq, Eq, uniffi::Enum)]
 pub enum Event {

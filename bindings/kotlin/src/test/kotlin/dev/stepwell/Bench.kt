@@ -16,7 +16,7 @@ fun main() {
 
     fun bench(name: String, call: () -> Unit) {
         val calls = 5_000
-        repeat(4 * calls) { call() }
+        repeat(10 * calls) { call() }
         val best = List(5) { measureNanoTime { repeat(calls) { call() } } / calls }.min()
         println("%10d ns  %s".format(best, name))
     }
