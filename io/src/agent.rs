@@ -1,5 +1,5 @@
 use crate::clock::Clock;
-use crate::driver::Driver;
+use crate::driver::{Answers, Driver};
 use crate::spans;
 use crate::tools::{Approver, Handlers, ToolHandler};
 use crate::turn::{Finished, Turn};
@@ -82,6 +82,7 @@ impl Agent {
         let earlier = std::mem::replace(&mut *lock(&self.inner.current), cancel.clone());
         earlier.cancel();
         let (events, receiver) = mpsc::channel(EVENTS);
+        let (answers, answered) = mpsc::channel(1);
         let span = spans::turn(
             &self.inner.config.endpoint,
             &self.inner.thread_id,
@@ -89,11 +90,12 @@ impl Agent {
         );
         let agent = self.clone();
         let turn_cancel = cancel.clone();
-        let work = async move { agent.run_turn(start, events, turn_cancel).await };
+        let work = async move { agent.run_turn(start, events, answered, turn_cancel).await };
         let task = tokio::spawn(work.instrument(span));
         Turn {
             events: receiver,
             cancel,
+            answers,
             task: Some(task),
         }
     }
@@ -102,6 +104,7 @@ impl Agent {
         self,
         start: Start,
         events: mpsc::Sender<stepwell_core::run::RunEvent>,
+        answers: mpsc::Receiver<Answers>,
         cancel: CancellationToken,
     ) -> Finished {
         let inner = &self.inner;
@@ -122,6 +125,7 @@ impl Agent {
             clock,
             cancel,
             events,
+            answers,
             late: Vec::new(),
         };
         let (finished, rest) = driver.run().await;

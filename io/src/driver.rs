@@ -7,11 +7,13 @@ use crate::{http, spans, tools};
 use std::collections::HashMap;
 use std::sync::Arc;
 use stepwell_core::dialect::HttpRequest;
+use stepwell_core::event::ResumeEntry;
 use stepwell_core::run::{
-    Decision, Effect, EffectId, Input, Outcome, Output, RunConfig, RunEvent, RunMachine,
+    Decision, Effect, EffectId, Input, Misuse, Outcome, Output, RunConfig, RunEvent, RunMachine,
     ToolInvocation,
 };
 use tokio::sync::mpsc::{self, error::TrySendError};
+use tokio::sync::oneshot;
 use tokio::task::AbortHandle;
 use tokio_util::sync::CancellationToken;
 use tracing::{Instrument, Span};
@@ -26,8 +28,16 @@ pub(crate) struct Driver {
     pub(crate) clock: Clock,
     pub(crate) cancel: CancellationToken,
     pub(crate) events: mpsc::Sender<RunEvent>,
+    /// The person's answers to an agent's questions.
+    pub(crate) answers: mpsc::Receiver<Answers>,
     /// Events of a cancelled turn that the app has not taken yet.
     pub(crate) late: Vec<RunEvent>,
+}
+
+/// Answers to an agent's questions, and where to say whether they fit.
+pub(crate) struct Answers {
+    pub(crate) entries: Vec<ResumeEntry>,
+    pub(crate) taken: oneshot::Sender<Result<(), Misuse>>,
 }
 
 /// Inputs that may wait for the machine: enough to keep the network busy, few enough to push back.
@@ -91,6 +101,12 @@ impl Driver {
                 }
                 // The driver holds a sender, so the channel never closes.
                 Some(input) = arrived.recv() => input,
+                Some(Answers { entries, taken }) = self.answers.recv() => {
+                    let resumed = self.machine.handle(Input::Resume(entries), self.clock.now());
+                    // Who asked may have gone in the meantime.
+                    let _ = taken.send(resumed);
+                    continue;
+                }
                 () = sleep_until(wake) => Input::Timeout,
             };
             if let Some(effect) = input.effect()

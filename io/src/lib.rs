@@ -49,10 +49,10 @@ pub use turn::{CancelHandle, Finished, Turn};
 
 pub use stepwell_core::conversation::{Conversation, ToolCallStatus};
 pub use stepwell_core::dialect::{Endpoint, GenerationSettings, Secret, ToolChoice};
-pub use stepwell_core::event::{Event, Message};
+pub use stepwell_core::event::{Event, Interrupt, Message, ResumeEntry, ResumeStatus};
 pub use stepwell_core::provider;
 pub use stepwell_core::run::{
-    Decision, Failure, Outcome, RunConfig, RunEvent, Start, ToolCallUpdate, ToolInvocation,
+    Decision, Failure, Misuse, Outcome, RunConfig, RunEvent, Start, ToolCallUpdate, ToolInvocation,
 };
 pub use stepwell_core::tool::{
     Tool, ToolError, ToolFailure, ToolFailureKind, ToolOutput, ToolRegistry, ToolResult,

@@ -1,10 +1,11 @@
+use crate::driver::Answers;
 use futures::Stream;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 use stepwell_core::conversation::Conversation;
-use stepwell_core::event::TokenUsage;
-use stepwell_core::run::{Outcome, RunEvent};
-use tokio::sync::mpsc;
+use stepwell_core::event::{ResumeEntry, TokenUsage};
+use stepwell_core::run::{Misuse, Outcome, RunEvent, StateKind};
+use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
@@ -16,6 +17,7 @@ use tokio_util::sync::CancellationToken;
 pub struct Turn {
     pub(crate) events: mpsc::Receiver<RunEvent>,
     pub(crate) cancel: CancellationToken,
+    pub(crate) answers: mpsc::Sender<Answers>,
     pub(crate) task: Option<JoinHandle<Finished>>,
 }
 
@@ -48,6 +50,24 @@ impl Turn {
     /// Stops the turn; the events up to its end still come.
     pub fn cancel(&self) {
         self.cancel.cancel();
+    }
+
+    /// Answers what an AG-UI agent asked with [`RunEvent::Interrupted`], all of it at once; the turn goes on.
+    ///
+    /// # Errors
+    /// Nothing is asked, or the answers do not fit the questions. The turn is as it was.
+    pub async fn resume(&self, answers: Vec<ResumeEntry>) -> Result<(), Misuse> {
+        let over = || Misuse::WrongState {
+            state: StateKind::Completed,
+            input: "Resume",
+        };
+        let (taken, was_taken) = oneshot::channel();
+        let answers = Answers {
+            entries: answers,
+            taken,
+        };
+        self.answers.send(answers).await.map_err(|_| over())?;
+        was_taken.await.map_err(|_| over())?
     }
 
     /// A handle that cancels the turn from elsewhere.

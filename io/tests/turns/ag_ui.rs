@@ -1,17 +1,84 @@
 use super::{lookup, messages, secret_number, serve, watch};
+use futures::StreamExt;
 use serde_json::json;
-use stepwell_io::{Agent, Outcome, provider};
-use stepwell_mock_llm::Script;
+use stepwell_io::{Agent, AgentBuilder, Outcome, ResumeEntry, RunEvent, provider};
+use stepwell_mock_llm::{Hop, MockLlm, Script};
 
-#[tokio::test]
-async fn the_same_turn_with_an_ag_ui_agent() {
-    let server = serve(Script::secret_numbers()).await;
+fn agent(server: &MockLlm) -> AgentBuilder {
     let endpoint = provider::find("ag-ui")
         .expect("the table has it")
         .endpoint(None, "", Some(&server.ag_ui_url()), None)
         .expect("an address is all it needs");
-    let agent = Agent::builder(endpoint)
-        .thread_id("thread-1")
+    Agent::builder(endpoint).thread_id("thread-1")
+}
+
+/// A run that ends with a question.
+fn question() -> Hop {
+    let ids = |kind: &str| json!({"type": kind, "threadId": "thread-1", "runId": "run-1"});
+    let mut finished = ids("RUN_FINISHED");
+    finished["outcome"] =
+        json!({"type": "interrupt", "interrupts": [{"id": "ask-1", "reason": "confirmation"}]});
+    Hop::new()
+        .bare()
+        .raw_frame(ids("RUN_STARTED"))
+        .raw_frame(finished)
+}
+
+fn answer(id: &str) -> Vec<ResumeEntry> {
+    serde_json::from_value(json!([{"interruptId": id, "status": "resolved", "payload": true}]))
+        .expect("it is an answer")
+}
+
+#[tokio::test]
+async fn what_the_agent_asks_is_answered_and_the_turn_goes_on() {
+    let server = serve(
+        Script::new()
+            .hop(question())
+            .hop(Hop::new().text("Thank you.")),
+    )
+    .await;
+    let agent = agent(&server).build().expect("the agent is set up");
+    let mut turn = agent.send("Delete it all");
+    let asked = loop {
+        let event = turn.next().await.expect("the turn goes on");
+        if let RunEvent::Interrupted { interrupts } = event {
+            break interrupts;
+        }
+    };
+    assert_eq!(asked[0].id, "ask-1");
+    assert!(
+        turn.resume(answer("ask-2")).await.is_err(),
+        "nobody asked that"
+    );
+    turn.resume(answer("ask-1"))
+        .await
+        .expect("it is what was asked");
+    let (_, finished) = watch(turn).await;
+    assert_eq!(finished.outcome, Outcome::Success);
+    assert_eq!(finished.conversation.text(), "Thank you.");
+    assert_eq!(
+        server.requests()[1].body["resume"][0]["interruptId"],
+        "ask-1"
+    );
+    assert!(server.failures().is_empty(), "{:?}", server.failures());
+}
+
+#[tokio::test]
+async fn an_answer_that_nobody_asked_for_is_refused() {
+    let server = serve(Script::new().hop(Hop::new().text("Well").stall())).await;
+    let agent = agent(&server).build().expect("the agent is set up");
+    let turn = agent.send("Hello");
+    server.wait_until(|requests| requests.len() == 1).await;
+    assert!(turn.resume(answer("ask-1")).await.is_err());
+    turn.cancel();
+    let (_, finished) = watch(turn).await;
+    assert_eq!(finished.outcome, Outcome::Cancelled);
+}
+
+#[tokio::test]
+async fn the_same_turn_with_an_ag_ui_agent() {
+    let server = serve(Script::secret_numbers()).await;
+    let agent = agent(&server)
         .tool(secret_number(), lookup)
         .build()
         .expect("the agent is set up");
