@@ -6,6 +6,8 @@ pub(crate) fn public_names(source: &str) -> Vec<String> {
     let mut depth = 0_usize;
     let mut types: Vec<(String, usize)> = Vec::new();
     let mut comment = false;
+    // The generator writes `public` on a line of its own before an error.
+    let mut modifier = "";
     for line in source.lines().map(str::trim) {
         comment |= line.starts_with("/*");
         let skipped = comment || line.starts_with("//");
@@ -13,7 +15,13 @@ pub(crate) fn public_names(source: &str) -> Vec<String> {
         if skipped {
             continue;
         }
-        match declaration(line) {
+        if matches!(line, "public" | "open") {
+            modifier = line;
+            continue;
+        }
+        let line = &format!("{modifier} {line}")[..];
+        modifier = "";
+        match declaration(line.trim_start()) {
             Some(Declaration::Type(name)) => {
                 types.push((name.clone(), depth));
                 names.push(name);
@@ -170,6 +178,11 @@ public enum Event: Equatable, Hashable {
     )
     case end
 }
+public 
+enum Refused: Swift.Error {
+
+    case tooLate(reason: String)
+}
 public func hello(name: String) -> String  {
 }
 public func uniffiEnsureStepwellFfiInitialized() {
@@ -187,6 +200,8 @@ public func uniffiEnsureStepwellFfiInitialized() {
                 "Machine.later()",
                 "Machine.load(path:)",
                 "MachineProtocol",
+                "Refused",
+                "Refused.tooLate",
                 "Usage",
                 "Usage.input",
                 "hello(name:)",
