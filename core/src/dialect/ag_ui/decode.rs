@@ -80,11 +80,8 @@ impl Decode for Decoder {
                     sink.event(event.into())?;
                 }
             }
-            let taken = sink.event(event);
-            self.scratch.clear();
-            return Ok(taken?);
+            return Ok(sink.event(event)?);
         }
-        self.scratch.clear();
         let mut warnings = Warnings::default();
         let events = self.events(frame.data, &mut warnings);
         for warning in &warnings.texts {

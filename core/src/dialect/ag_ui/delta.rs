@@ -3,17 +3,17 @@
 use crate::dialect::cursor::{Cursor, Miss, Seen};
 use crate::event::{EventRef, ReasoningMessageContent, TextMessageContent, ToolCallArgs};
 
-/// Room for the texts that hold escapes; empty between frames.
-#[derive(Clone, Debug, Default, PartialEq)]
+/// Room for the texts of one frame. Nothing that can be seen depends on what it holds.
+#[derive(Clone, Debug, Default)]
 pub(super) struct Scratch {
+    /// The id of the last delta: most deltas have it too, and are spared the check of its bytes.
     id: String,
     delta: String,
 }
 
-impl Scratch {
-    pub(super) fn clear(&mut self) {
-        self.id.clear();
-        self.delta.clear();
+impl PartialEq for Scratch {
+    fn eq(&self, _other: &Self) -> bool {
+        true
     }
 }
 
@@ -49,7 +49,13 @@ pub(super) fn read<'a>(frame: &'a [u8], scratch: &'a mut Scratch) -> Result<Even
     let (Some(id), None, Some(delta)) = (id, other, delta) else {
         return Err(Miss);
     };
-    let id = id.unescape(&mut scratch.id)?;
+    if id.is(&scratch.id) != Some(true) {
+        // The delta's room is free until then.
+        let text = id.unescape(&mut scratch.delta)?;
+        scratch.id.clear();
+        scratch.id.push_str(text);
+    }
+    let id = scratch.id.as_str();
     let delta = delta.unescape(&mut scratch.delta)?;
     if is(TextMessageContent::KIND) {
         Ok(EventRef::TextMessageContent {
