@@ -8,6 +8,7 @@ pub mod event;
 mod id;
 pub mod pipeline;
 pub mod provider;
+pub mod registry;
 pub mod run;
 mod time;
 pub mod tool;

@@ -1,0 +1,102 @@
+use super::ThreadKey;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// Which run of its thread, and which hop of it. Later ones are greater.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct RunVersion {
+    /// The run: from 1, never given twice by one registry, whatever the thread.
+    pub generation: u64,
+    /// How often the run was continued, from 0. A run that has used all hops goes on in a new generation.
+    pub hop: u32,
+}
+
+/// For logs: `generation.hop`.
+impl fmt::Display for RunVersion {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}", self.generation, self.hop)
+    }
+}
+
+/// What an input belongs to: one hop of one run of one thread.
+///
+/// Only a [`RunRegistry`](super::RunRegistry) gives handles out. A handle may be stored and read again; whether it is
+/// still good, the registry says.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct RunHandle {
+    key: ThreadKey,
+    generation: u64,
+    hop: u32,
+}
+
+impl RunHandle {
+    pub(super) fn new(key: ThreadKey, version: RunVersion) -> Self {
+        let RunVersion { generation, hop } = version;
+        Self {
+            key,
+            generation,
+            hop,
+        }
+    }
+
+    /// The thread that the run is, or was, of.
+    #[must_use]
+    pub fn key(&self) -> &ThreadKey {
+        &self.key
+    }
+
+    /// The run: from 1, never given twice by one registry, whatever the thread.
+    #[must_use]
+    pub fn generation(&self) -> u64 {
+        self.generation
+    }
+
+    /// How often the run was continued, from 0.
+    #[must_use]
+    pub fn hop(&self) -> u32 {
+        self.hop
+    }
+
+    /// Generation and hop in one.
+    #[must_use]
+    pub fn version(&self) -> RunVersion {
+        RunVersion {
+            generation: self.generation,
+            hop: self.hop,
+        }
+    }
+}
+
+/// For logs: `thread#generation.hop`.
+impl fmt::Display for RunHandle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}#{}", self.key, self.version())
+    }
+}
+
+/// The handle is of a run, or of a hop, that no longer owns its thread. Nothing was changed.
+///
+/// Drop what came with it. If it is the host's own run that is stale, stop it: someone else took the thread over.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
+#[error("the run {given} is stale: {}; drop what came for it", owner(*.current))]
+#[non_exhaustive]
+pub struct Stale {
+    /// The handle that came.
+    pub given: RunHandle,
+    /// What owns its thread now; `None` if nothing runs there.
+    pub current: Option<RunVersion>,
+}
+
+fn owner(current: Option<RunVersion>) -> String {
+    current.map_or_else(
+        || "nothing runs in its thread".to_owned(),
+        |version| format!("{version} owns its thread"),
+    )
+}
+
+impl Stale {
+    pub(super) fn trace(&self) {
+        let current = owner(self.current);
+        tracing::debug!(target: "stepwell", handle = %self.given, current, "stale handle: input dropped");
+    }
+}

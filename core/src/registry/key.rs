@@ -1,0 +1,59 @@
+use crate::ThreadId;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// Names one thread among all that a host has: of several servers, and of several rooms on each.
+///
+/// Server and room may be empty, for hosts that have one. Two keys are the same thread if all three are the same.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct ThreadKey {
+    /// The server; may be empty.
+    #[serde(default)]
+    pub server: String,
+    /// The room on it; may be empty.
+    #[serde(default)]
+    pub room: String,
+    /// The conversation.
+    pub thread: ThreadId,
+}
+
+impl ThreadKey {
+    /// A thread of a room of a server.
+    #[must_use]
+    pub fn new(
+        server: impl Into<String>,
+        room: impl Into<String>,
+        thread: impl Into<ThreadId>,
+    ) -> Self {
+        Self {
+            server: server.into(),
+            room: room.into(),
+            thread: thread.into(),
+        }
+    }
+}
+
+impl From<ThreadId> for ThreadKey {
+    /// The thread of a host that has one server and no rooms.
+    fn from(thread: ThreadId) -> Self {
+        Self::new("", "", thread)
+    }
+}
+
+impl From<&str> for ThreadKey {
+    /// The thread of a host that has one server and no rooms.
+    fn from(thread: &str) -> Self {
+        Self::new("", "", thread)
+    }
+}
+
+/// For logs: `thread`, or `server/room/thread`. Not to be taken apart again: an id may hold a slash.
+impl fmt::Display for ThreadKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.server.is_empty() && self.room.is_empty() {
+            write!(f, "{}", self.thread)
+        } else {
+            write!(f, "{}/{}/{}", self.server, self.room, self.thread)
+        }
+    }
+}

@@ -1,0 +1,52 @@
+//! Many runs at once: which run owns which thread, and which inputs come too late.
+//!
+//! A [`RunRegistry`] is data, like a run: it starts nothing, waits for nothing, calls nobody back. It hands out a
+//! [`RunHandle`] for each run, and the host gives that handle with whatever the run's network, tools and timers bring.
+//! Whoever sends again, continues, finishes or removes makes the handle before it stale; what comes with a stale
+//! handle changes nothing, and is said so.
+//!
+//! ```
+//! use stepwell_core::registry::{RegistryEvent, RunRegistry, ThreadKey};
+//! use stepwell_core::run::Outcome;
+//!
+//! let mut registry = RunRegistry::new();
+//! let thread = ThreadKey::from("thread-1");
+//! registry.look_at(Some(thread.clone()));
+//!
+//! // The person sends a message, then another one before the first is answered.
+//! let first = registry.register(thread.clone()).handle;
+//! let registered = registry.register(thread.clone());
+//! assert_eq!(registered.replaced.as_ref(), Some(&first)); // cancel that run: it no longer owns the thread
+//!
+//! // Bytes that still come for the first run are dropped.
+//! let late = registry.check(&first).unwrap_err();
+//! assert_eq!(late.to_string(), "the run thread-1#1.0 is stale: 2.0 owns its thread; drop what came for it");
+//!
+//! // The second asks for a tool and goes on with another stream, while the person looks elsewhere.
+//! let second = registry.replace(&registered.handle)?;
+//! registry.look_at(Some(ThreadKey::from("thread-2")));
+//! registry.complete(&second, Outcome::Success)?;
+//! assert!(registry.unread(&thread));
+//!
+//! while let Some(event) = registry.poll_event() {
+//!     if let RegistryEvent::Unread { key } = event {
+//!         assert_eq!(key, thread); // show its dot
+//!     }
+//! }
+//! # Ok::<(), stepwell_core::registry::Stale>(())
+//! ```
+//!
+//! [`SharedRegistry`] is the same for hosts with threads.
+
+mod event;
+mod handle;
+mod key;
+mod run_registry;
+mod shared;
+mod stored;
+
+pub use event::{MAX_EVENTS, RegistryEvent};
+pub use handle::{RunHandle, RunVersion, Stale};
+pub use key::ThreadKey;
+pub use run_registry::{Registered, RunRegistry};
+pub use shared::SharedRegistry;

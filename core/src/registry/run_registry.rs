@@ -1,0 +1,246 @@
+use super::event::EventQueue;
+use super::stored::Stored;
+use super::{RegistryEvent, RunHandle, RunVersion, Stale, ThreadKey};
+use crate::run::Outcome;
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Which run owns which thread, what the person looks at, and what is unread. Data only.
+///
+/// # The rules
+/// 1. A thread has one owner at most: [`register`](Self::register) takes it over from whatever ran there,
+///    [`replace`](Self::replace) only from the very handle that it names.
+/// 2. A stale handle changes nothing. [`Stale`] and [`RegistryEvent::StaleInput`] say so.
+/// 3. What the person looks at changes by [`look_at`](Self::look_at) alone. A run that ends elsewhere marks its
+///    thread unread, at its end and not before.
+/// 4. Runs of different threads do not touch each other.
+///
+/// The host checks a handle before it feeds the run, and takes the events after each call. Where several threads of
+/// the program share a registry, a run may go stale between the check and what comes of it: check again before
+/// carrying out what the run gives.
+///
+/// # Memory
+/// Generations come from one counter for all threads. So nothing is remembered of a thread that has neither a run nor
+/// something unread, and still no generation is given twice, neither after [`remove`](Self::remove) nor after the
+/// registry was stored and read. (A host that reads an older copy than the last it handed handles out from loses that:
+/// it must [`register`](Self::register) anew what then ran.) At most [`MAX_EVENTS`](super::MAX_EVENTS) events wait.
+///
+/// # Storing
+/// It is serde data, in any format that knows sequences and structs. A text that no registry can have written is
+/// refused when read.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "Stored", into = "Stored")]
+pub struct RunRegistry {
+    pub(super) last_generation: u64,
+    pub(super) runs: BTreeMap<ThreadKey, RunVersion>,
+    pub(super) unread: BTreeSet<ThreadKey>,
+    pub(super) looked_at: Option<ThreadKey>,
+    pub(super) events: EventQueue,
+}
+
+/// What came of [`RunRegistry::register`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[must_use = "a run that was replaced is to be cancelled and disposed of"]
+pub struct Registered {
+    /// The new run's handle.
+    pub handle: RunHandle,
+    /// The run that owned the thread before, now stale: cancel it and dispose of it.
+    pub replaced: Option<RunHandle>,
+}
+
+impl RunRegistry {
+    /// A registry with no runs.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// A new run takes the thread over, whatever ran there.
+    pub fn register(&mut self, key: ThreadKey) -> Registered {
+        let version = RunVersion {
+            generation: self.next_generation(),
+            hop: 0,
+        };
+        let replaced = self.runs.insert(key.clone(), version);
+        let replaced = replaced.map(|version| self.cancelled(&key, version));
+        let handle = RunHandle::new(key, version);
+        self.events.push(RegistryEvent::RunStarted {
+            handle: handle.clone(),
+        });
+        Registered { handle, replaced }
+    }
+
+    /// The run goes on under a new handle, with the hop raised, if `old` still owns the thread.
+    ///
+    /// The new handle is in place when this returns: dispose of the old one's resources afterwards, and tell
+    /// [`disposal_failed`](Self::disposal_failed) if that fails. For the person it is the same turn:
+    /// [`RegistryEvent::RunContinued`], never `RunStarted`.
+    ///
+    /// # Errors
+    /// Someone else owns the thread, or nobody; nothing was changed.
+    pub fn replace(&mut self, old: &RunHandle) -> Result<RunHandle, Stale> {
+        self.replace_quietly(old).inspect_err(Stale::trace)
+    }
+
+    /// Whether what came with the handle may be fed to its run.
+    ///
+    /// # Errors
+    /// The handle is stale: drop what came with it.
+    pub fn check(&mut self, handle: &RunHandle) -> Result<(), Stale> {
+        self.check_quietly(handle).inspect_err(Stale::trace)
+    }
+
+    /// The run is over; its handle is stale from here on. Marks its thread unread if the person does not look at it.
+    ///
+    /// # Errors
+    /// The run had lost its thread before; nothing was changed.
+    pub fn complete(&mut self, handle: &RunHandle, outcome: Outcome) -> Result<(), Stale> {
+        self.complete_quietly(handle, outcome)
+            .inspect_err(Stale::trace)
+    }
+
+    /// The host could not dispose of a run. That undoes nothing; it is traced, and said as an event.
+    pub fn disposal_failed(&mut self, handle: &RunHandle, message: &str) {
+        self.disposal_failed_quietly(handle, message);
+        trace_disposal(handle, message);
+    }
+
+    /// The run that owns the thread.
+    #[must_use]
+    pub fn current(&self, key: &ThreadKey) -> Option<RunHandle> {
+        let version = self.runs.get(key)?;
+        Some(RunHandle::new(key.clone(), *version))
+    }
+
+    /// All runs that own a thread, in the order of their threads' keys.
+    pub fn running(&self) -> impl Iterator<Item = RunHandle> {
+        let run = |(key, version): (&ThreadKey, &RunVersion)| RunHandle::new(key.clone(), *version);
+        self.runs.iter().map(run)
+    }
+
+    /// The person looks at this thread now, or at none. It is no longer unread.
+    pub fn look_at(&mut self, key: Option<ThreadKey>) {
+        if let Some(key) = &key {
+            self.mark_read(key);
+        }
+        self.looked_at = key;
+    }
+
+    /// The thread that the person looks at.
+    #[must_use]
+    pub fn looked_at(&self) -> Option<&ThreadKey> {
+        self.looked_at.as_ref()
+    }
+
+    /// Whether a run has ended in the thread since the person last looked at it.
+    #[must_use]
+    pub fn unread(&self, key: &ThreadKey) -> bool {
+        self.unread.contains(key)
+    }
+
+    /// All unread threads, in the order of their keys.
+    pub fn unread_threads(&self) -> impl Iterator<Item = &ThreadKey> {
+        self.unread.iter()
+    }
+
+    /// Forgets the thread. A run that owned it is now stale, and given back: cancel it and dispose of it.
+    pub fn remove(&mut self, key: &ThreadKey) -> Option<RunHandle> {
+        let run = self.runs.remove(key);
+        let run = run.map(|version| self.cancelled(key, version));
+        self.mark_read(key);
+        run
+    }
+
+    /// Takes the next event. To be called until it gives `None`, after every call.
+    #[must_use]
+    pub fn poll_event(&mut self) -> Option<RegistryEvent> {
+        self.events.pop()
+    }
+
+    fn next_generation(&mut self) -> u64 {
+        self.last_generation += 1;
+        self.last_generation
+    }
+
+    fn cancelled(&mut self, key: &ThreadKey, version: RunVersion) -> RunHandle {
+        let handle = RunHandle::new(key.clone(), version);
+        self.events.push(RegistryEvent::RunCompleted {
+            handle: handle.clone(),
+            outcome: Outcome::Cancelled,
+        });
+        handle
+    }
+
+    fn mark_read(&mut self, key: &ThreadKey) {
+        if let Some(key) = self.unread.take(key) {
+            self.events.push(RegistryEvent::Read { key });
+        }
+    }
+}
+
+/// The same without a trace: a subscriber is foreign code, and [`SharedRegistry`](super::SharedRegistry) calls none
+/// under its lock.
+impl RunRegistry {
+    pub(super) fn check_quietly(&mut self, handle: &RunHandle) -> Result<(), Stale> {
+        let current = self.runs.get(handle.key()).copied();
+        if current == Some(handle.version()) {
+            return Ok(());
+        }
+        let stale = Stale {
+            given: handle.clone(),
+            current,
+        };
+        self.events.push(RegistryEvent::StaleInput(stale.clone()));
+        Err(stale)
+    }
+
+    pub(super) fn replace_quietly(&mut self, old: &RunHandle) -> Result<RunHandle, Stale> {
+        self.check_quietly(old)?;
+        let version = match old.hop().checked_add(1) {
+            Some(hop) => RunVersion {
+                generation: old.generation(),
+                hop,
+            },
+            // No more hops to count: a new generation keeps the old handle from being good again.
+            None => RunVersion {
+                generation: self.next_generation(),
+                hop: old.hop(),
+            },
+        };
+        self.runs.insert(old.key().clone(), version);
+        let handle = RunHandle::new(old.key().clone(), version);
+        self.events.push(RegistryEvent::RunContinued {
+            handle: handle.clone(),
+        });
+        Ok(handle)
+    }
+
+    pub(super) fn complete_quietly(
+        &mut self,
+        handle: &RunHandle,
+        outcome: Outcome,
+    ) -> Result<(), Stale> {
+        self.check_quietly(handle)?;
+        let key = handle.key();
+        self.runs.remove(key);
+        self.events.push(RegistryEvent::RunCompleted {
+            handle: handle.clone(),
+            outcome,
+        });
+        if self.looked_at.as_ref() != Some(key) && self.unread.insert(key.clone()) {
+            self.events.push(RegistryEvent::Unread { key: key.clone() });
+        }
+        Ok(())
+    }
+
+    pub(super) fn disposal_failed_quietly(&mut self, handle: &RunHandle, message: &str) {
+        self.events.push(RegistryEvent::DisposalFailed {
+            handle: handle.clone(),
+            message: message.to_owned(),
+        });
+    }
+}
+
+pub(super) fn trace_disposal(handle: &RunHandle, message: &str) {
+    tracing::warn!(target: "stepwell", %handle, message, "a run could not be disposed of");
+}

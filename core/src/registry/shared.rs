@@ -1,0 +1,199 @@
+use super::run_registry::trace_disposal;
+use super::{Registered, RegistryEvent, RunHandle, RunRegistry, Stale, ThreadKey};
+use crate::run::Outcome;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// A [`RunRegistry`] for hosts with threads: clones are the same registry, and every call is one step that no other
+/// call comes between.
+///
+/// No foreign code runs under the lock, and no call waits for more than another call's few map look-ups.
+///
+/// ```
+/// use stepwell_core::registry::{SharedRegistry, ThreadKey};
+///
+/// let registry = SharedRegistry::default();
+/// let first = registry.register(ThreadKey::from("thread-1")).handle;
+/// let winners: usize = std::thread::scope(|scope| {
+///     let racers: Vec<_> = (0..4).map(|_| scope.spawn(|| registry.replace(&first).is_ok())).collect();
+///     racers.into_iter().filter_map(|racer| racer.join().ok()).filter(|won| *won).count()
+/// });
+/// assert_eq!(winners, 1);
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct SharedRegistry(Arc<Mutex<RunRegistry>>);
+
+impl From<RunRegistry> for SharedRegistry {
+    fn from(registry: RunRegistry) -> Self {
+        Self(Arc::new(Mutex::new(registry)))
+    }
+}
+
+impl SharedRegistry {
+    /// No call panics half-way, so what a thread's panic left behind is whole.
+    fn lock(&self) -> MutexGuard<'_, RunRegistry> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A copy as things stand, to be stored.
+    #[must_use]
+    pub fn snapshot(&self) -> RunRegistry {
+        self.lock().clone()
+    }
+
+    /// See [`RunRegistry::register`].
+    pub fn register(&self, key: ThreadKey) -> Registered {
+        self.lock().register(key)
+    }
+
+    /// See [`RunRegistry::replace`].
+    ///
+    /// # Errors
+    /// Someone else owns the thread, or nobody; nothing was changed.
+    pub fn replace(&self, old: &RunHandle) -> Result<RunHandle, Stale> {
+        let replaced = self.lock().replace_quietly(old);
+        replaced.inspect_err(Stale::trace)
+    }
+
+    /// See [`RunRegistry::check`].
+    ///
+    /// # Errors
+    /// The handle is stale: drop what came with it.
+    pub fn check(&self, handle: &RunHandle) -> Result<(), Stale> {
+        let checked = self.lock().check_quietly(handle);
+        checked.inspect_err(Stale::trace)
+    }
+
+    /// See [`RunRegistry::complete`].
+    ///
+    /// # Errors
+    /// The run had lost its thread before; nothing was changed.
+    pub fn complete(&self, handle: &RunHandle, outcome: Outcome) -> Result<(), Stale> {
+        let completed = self.lock().complete_quietly(handle, outcome);
+        completed.inspect_err(Stale::trace)
+    }
+
+    /// See [`RunRegistry::disposal_failed`].
+    pub fn disposal_failed(&self, handle: &RunHandle, message: &str) {
+        self.lock().disposal_failed_quietly(handle, message);
+        trace_disposal(handle, message);
+    }
+
+    /// See [`RunRegistry::current`].
+    #[must_use]
+    pub fn current(&self, key: &ThreadKey) -> Option<RunHandle> {
+        self.lock().current(key)
+    }
+
+    /// See [`RunRegistry::running`].
+    #[must_use]
+    pub fn running(&self) -> Vec<RunHandle> {
+        self.lock().running().collect()
+    }
+
+    /// See [`RunRegistry::look_at`].
+    pub fn look_at(&self, key: Option<ThreadKey>) {
+        self.lock().look_at(key);
+    }
+
+    /// See [`RunRegistry::looked_at`].
+    #[must_use]
+    pub fn looked_at(&self) -> Option<ThreadKey> {
+        self.lock().looked_at().cloned()
+    }
+
+    /// See [`RunRegistry::unread`].
+    #[must_use]
+    pub fn unread(&self, key: &ThreadKey) -> bool {
+        self.lock().unread(key)
+    }
+
+    /// See [`RunRegistry::unread_threads`].
+    #[must_use]
+    pub fn unread_threads(&self) -> Vec<ThreadKey> {
+        self.lock().unread_threads().cloned().collect()
+    }
+
+    /// See [`RunRegistry::remove`].
+    pub fn remove(&self, key: &ThreadKey) -> Option<RunHandle> {
+        self.lock().remove(key)
+    }
+
+    /// See [`RunRegistry::poll_event`]. Each event goes to one caller.
+    #[must_use]
+    pub fn poll_event(&self) -> Option<RegistryEvent> {
+        self.lock().poll_event()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use tracing::span;
+
+    /// Takes the lock in each trace event, as foreign code might.
+    struct Curious {
+        registry: SharedRegistry,
+        traced: Arc<AtomicUsize>,
+    }
+
+    impl tracing::Subscriber for Curious {
+        fn enabled(&self, metadata: &tracing::Metadata<'_>) -> bool {
+            metadata.target() == "stepwell"
+        }
+
+        fn event(&self, _: &tracing::Event<'_>) {
+            assert!(self.registry.0.try_lock().is_ok(), "under the lock");
+            self.traced.fetch_add(1, Ordering::Relaxed);
+        }
+
+        fn new_span(&self, _: &span::Attributes<'_>) -> span::Id {
+            span::Id::from_u64(1)
+        }
+
+        fn record(&self, _: &span::Id, _: &span::Record<'_>) {}
+        fn record_follows_from(&self, _: &span::Id, _: &span::Id) {}
+        fn enter(&self, _: &span::Id) {}
+        fn exit(&self, _: &span::Id) {}
+    }
+
+    #[test]
+    fn what_is_refused_is_traced_but_not_under_the_lock() {
+        let registry = SharedRegistry::default();
+        let traced = Arc::new(AtomicUsize::new(0));
+        let curious = Curious {
+            registry: registry.clone(),
+            traced: Arc::clone(&traced),
+        };
+        tracing::subscriber::with_default(curious, || {
+            let old = registry.register("thread".into()).handle;
+            let new = registry.replace(&old).unwrap();
+            assert!(registry.check(&new).is_ok());
+            assert_eq!(traced.load(Ordering::Relaxed), 0);
+            registry.check(&old).unwrap_err();
+            registry.replace(&old).unwrap_err();
+            registry.complete(&old, Outcome::Success).unwrap_err();
+            registry.disposal_failed(&old, "no");
+            assert_eq!(traced.load(Ordering::Relaxed), 4);
+            let mut own = registry.snapshot();
+            own.check(&old).unwrap_err();
+            own.replace(&old).unwrap_err();
+            own.complete(&old, Outcome::Success).unwrap_err();
+            own.disposal_failed(&old, "no");
+            assert_eq!(traced.load(Ordering::Relaxed), 8);
+        });
+    }
+
+    #[test]
+    fn a_panic_under_the_lock_does_not_lock_the_others_out() {
+        let registry = SharedRegistry::default();
+        let handle = registry.register("thread".into()).handle;
+        let panicked = std::panic::catch_unwind(|| {
+            let _guard = registry.lock();
+            panic!("under the lock");
+        });
+        assert!(panicked.is_err() && registry.0.is_poisoned());
+        assert_eq!(registry.check(&handle), Ok(()));
+        assert_eq!(registry.current(handle.key()), Some(handle));
+    }
+}
