@@ -176,7 +176,7 @@ fn follow(pieces: &[String]) -> PartialArguments {
         let mut replaced = false;
         let on_change = |change: Change<'_>| {
             replaced |= matches!(change, Change::Replace { .. });
-            change.apply(&mut view).unwrap();
+            change.apply(&mut view).expect("in order");
         };
         match piece {
             Some(piece) => {
@@ -186,7 +186,7 @@ fn follow(pieces: &[String]) -> PartialArguments {
             None => arguments.finish_with(on_change),
         }
         let value = arguments.value();
-        let closed: Value = serde_json::from_str(&arguments.closed_text()).unwrap();
+        let closed: Value = serde_json::from_str(&arguments.closed_text()).expect("closed");
         assert_eq!(closed, value);
         assert_eq!(view, value, "the changes give another value after {text:?}");
         assert!(
@@ -199,9 +199,9 @@ fn follow(pieces: &[String]) -> PartialArguments {
         }
         match arguments.state() {
             PartialState::Complete if piece.is_some() => {
-                assert_eq!(parse_arguments(&text).unwrap(), value);
+                assert_eq!(parse_arguments(&text).expect("complete"), value);
                 assert_eq!(
-                    parse_arguments(&text).unwrap().to_string(),
+                    parse_arguments(&text).expect("complete").to_string(),
                     value.to_string()
                 );
             }
@@ -211,7 +211,7 @@ fn follow(pieces: &[String]) -> PartialArguments {
         before = value;
     }
     let mut replayed = Value::Null;
-    arguments.replay(|change| change.apply(&mut replayed).unwrap());
+    arguments.replay(|change| change.apply(&mut replayed).expect("in order"));
     assert_eq!(replayed, before);
     arguments
 }

@@ -2,6 +2,7 @@
 
 mod change;
 mod invalid;
+mod keys;
 mod number;
 mod reader;
 mod repeated;
@@ -36,8 +37,8 @@ use serde_json::Value;
 /// `serde_json` keeps for itself (`$serde_json::private::…`; it would read such an object as something else).
 ///
 /// **Costs.** [`push`](Self::push) is linear in the fragment, whatever came before: each byte is scanned once (keys
-/// and numbers once more when they end). Kept are the text, the keys of the objects that are open, the path, and 16
-/// bytes for each repeated key. [`value`](Self::value) and [`closed_text`](Self::closed_text) are linear in the whole
+/// and numbers once more when they end). Kept are the text, the path, and a few words for each container that is
+/// open, for each key of an open object and for each repeated key. [`value`](Self::value) and [`closed_text`](Self::closed_text) are linear in the whole
 /// text so far; for a view that follows each fragment, take the changes from [`push_with`](Self::push_with).
 ///
 /// It is written as its text, and read by reading that again: linear, and what is restored is always sound.

@@ -1,12 +1,12 @@
 use super::PartialState;
 use super::change::{Change, Feed};
 use super::invalid::Stop;
+use super::keys::Keys;
 use super::number::Number;
 use super::repeated::{Withheld, settle};
 use super::string::Escape;
-use foldhash::fast::RandomState;
 use serde_json::{Map, Value};
-use std::collections::HashSet;
+use std::borrow::Cow;
 use std::fmt::Write as _;
 
 /// The deepest nesting: what `serde_json` reads.
@@ -73,7 +73,7 @@ struct Container {
 
 #[derive(Clone, Debug, PartialEq)]
 enum Kind {
-    Object(HashSet<Box<str>, RandomState>),
+    Object(Keys),
     /// With the index of the next element.
     Array(usize),
 }
@@ -285,7 +285,7 @@ impl Reader {
             }
             b'{' => {
                 self.add(feed, || Value::Object(Map::new()));
-                Some(Kind::Object(HashSet::default()))
+                Some(Kind::Object(Keys::default()))
             }
             b'[' => {
                 self.add(feed, || Value::Array(Vec::new()));
@@ -318,7 +318,7 @@ impl Reader {
     pub(super) fn key_ended(&mut self, text: &str, from: usize, end: usize) -> Result<(), Stop> {
         let refused = |reason| Stop::from(text, from, end - 1, reason);
         let quoted = &text[from..end];
-        let key: Box<str> = if quoted.contains('\\') {
+        let key: Cow<'_, str> = if quoted.contains('\\') {
             serde_json::from_str(quoted).map_err(|_| refused("not a string"))?
         } else {
             quoted[1..quoted.len() - 1].into()
@@ -334,7 +334,7 @@ impl Reader {
             }
             self.pointer.truncate(*path);
             push_segment(&mut self.pointer, &key);
-            if !keys.insert(key) && self.withholding.is_none() {
+            if !keys.insert(&key, from, text) && self.withholding.is_none() {
                 self.withholding = Some(Withheld {
                     from: self.comma,
                     depth,
