@@ -19,10 +19,12 @@
 //! ```
 
 mod arguments;
+mod partial;
 mod registry;
 mod result;
 mod schema;
 
 pub use arguments::{Arguments, Rejection, parse_arguments};
+pub use partial::{Change, InvalidArguments, MisplacedChange, PartialArguments, PartialState};
 pub use registry::{Tool, ToolError, ToolRegistry};
 pub use result::{ToolFailure, ToolFailureKind, ToolOutput, ToolResult};

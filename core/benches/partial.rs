@@ -1,0 +1,175 @@
+//! Partial arguments in fragments of 16 bytes: time for each fragment, and how it grows with the size.
+//!
+//! `cargo bench -p stepwell-core --bench partial [-- ROUNDS]`
+
+use serde_json::Value;
+use std::fmt::Write;
+use std::hint::black_box;
+use std::time::{Duration, Instant};
+use stepwell_core::tool::{PartialArguments, PartialState};
+
+const FRAGMENT: usize = 16;
+
+/// The most that 4 times the size may take, as a multiple of the time.
+const GROWTH_BAR: f64 = 4.5;
+
+type Shape = (&'static str, fn(usize) -> String);
+type Way = (&'static str, fn(&[&str]) -> Duration);
+
+const SHAPES: [Shape; 6] = [
+    ("one text", |size| {
+        filled("{\"text\":\"", size, "\"}", |out, _| {
+            out.push_str(r#"let a = \"b\";\n    é "#);
+        })
+    }),
+    ("numbers", |size| {
+        filled("{\"list\":[0", size, "]}", |out, index| {
+            let _ = write!(out, ",{}", index * 7);
+        })
+    }),
+    ("members of one object", |size| {
+        filled("{\"a\":0", size, "}", |out, index| {
+            let _ = write!(out, ",\"key{index}\":\"v\"");
+        })
+    }),
+    ("records", |size| {
+        filled("{\"rows\":[0", size, "]}", |out, index| {
+            let _ = write!(
+                out,
+                r#",{{"id":{index},"name":"row {index}","tags":["a","b"],"ok":true}}"#
+            );
+        })
+    }),
+    ("one key again and again", |size| {
+        filled("{\"a\":0", size, "}", |out, _| out.push_str(",\"a\":[1]"))
+    }),
+    ("as deep as may be", |size| {
+        filled("{\"a\":[0", size, "]}", |out, _| {
+            out.push(',');
+            out.push_str(&"[".repeat(125));
+            out.push_str(&"]".repeat(125));
+        })
+    }),
+];
+
+fn filled(start: &str, size: usize, end: &str, more: impl Fn(&mut String, usize)) -> String {
+    let mut text = start.to_owned();
+    let mut index = 0;
+    while text.len() < size {
+        more(&mut text, index);
+        index += 1;
+    }
+    text + end
+}
+
+fn fragments(text: &str) -> Vec<&str> {
+    let mut fragments = Vec::new();
+    let mut rest = text;
+    while !rest.is_empty() {
+        let (fragment, more) = rest.split_at(
+            (FRAGMENT..rest.len())
+                .find(|&at| rest.is_char_boundary(at))
+                .unwrap_or(rest.len()),
+        );
+        fragments.push(fragment);
+        rest = more;
+    }
+    fragments
+}
+
+/// Only read.
+fn read(fragments: &[&str]) -> Duration {
+    let start = Instant::now();
+    let mut arguments = PartialArguments::new();
+    for fragment in fragments {
+        arguments.push(black_box(fragment));
+    }
+    let time = start.elapsed();
+    assert_eq!(arguments.state(), PartialState::Complete);
+    time
+}
+
+/// With someone who hears every change.
+fn heard(fragments: &[&str]) -> Duration {
+    let start = Instant::now();
+    let mut arguments = PartialArguments::new();
+    for fragment in fragments {
+        arguments.push_with(black_box(fragment), |change| {
+            black_box(change);
+        });
+    }
+    start.elapsed()
+}
+
+/// With a view that every change is applied to.
+fn shown(fragments: &[&str]) -> Duration {
+    let start = Instant::now();
+    let mut arguments = PartialArguments::new();
+    let mut view = Value::Null;
+    for fragment in fragments {
+        arguments.push_with(black_box(fragment), |change| {
+            let applied = change.apply(&mut view);
+            debug_assert!(applied.is_ok());
+        });
+    }
+    let time = start.elapsed();
+    black_box(view);
+    time
+}
+
+fn median(mut numbers: Vec<f64>) -> f64 {
+    numbers.sort_by(f64::total_cmp);
+    numbers[numbers.len() / 2]
+}
+
+fn main() {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    // `cargo test --benches` only sees whether it works.
+    let is_bench = arguments.iter().any(|argument| argument == "--bench");
+    let rounds = arguments
+        .iter()
+        .find_map(|argument| argument.parse().ok())
+        .unwrap_or(9);
+    let (rounds, size) = if is_bench {
+        (rounds, 1 << 20)
+    } else {
+        (1, 1 << 12)
+    };
+    let mib = size as f64 / f64::from(1 << 20);
+    println!(
+        "medians of {rounds} rounds; growth is the time of 4 times the size, at most {GROWTH_BAR}"
+    );
+    println!(
+        "{:<26}{:<8}{:>14}{:>14}{:>10}",
+        format!("{FRAGMENT} bytes a fragment"),
+        "",
+        format!("{mib:.3} MiB, ns"),
+        format!("{:.3} MiB, ns", 4.0 * mib),
+        "growth"
+    );
+    for (name, shape) in SHAPES {
+        let (small, large) = (shape(size), shape(4 * size));
+        let (small, large) = (fragments(&small), fragments(&large));
+        let ways: [Way; 3] = [("read", read), ("heard", heard), ("shown", shown)];
+        for (way, run) in ways {
+            let (mut each, mut each_large, mut growth) = (Vec::new(), Vec::new(), Vec::new());
+            for _ in 0..rounds {
+                let (time, time_large) = (run(&small).as_secs_f64(), run(&large).as_secs_f64());
+                each.push(time * 1e9 / small.len() as f64);
+                each_large.push(time_large * 1e9 / large.len() as f64);
+                growth.push(time_large / time);
+            }
+            let growth = median(growth);
+            let verdict = if is_bench && growth > GROWTH_BAR {
+                "  over the bar"
+            } else {
+                ""
+            };
+            println!(
+                "{name:<26}{way:<8}{:>14.0}{:>14.0}{growth:>10.2}{verdict}",
+                median(each),
+                median(each_large)
+            );
+        }
+    }
+}

@@ -1,0 +1,56 @@
+use foldhash::fast::RandomState;
+use serde::Deserialize;
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::hash::BuildHasher;
+
+/// The keys of an object that is open: where each began in the text, by its hash.
+///
+/// Keeping offsets and not the keys themselves makes a hundred thousand of them small enough to stay fast.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Keys {
+    places: HashMap<u64, usize, RandomState>,
+    /// Random, so that no one can choose keys that collide.
+    hasher: RandomState,
+}
+
+impl Keys {
+    pub(super) fn is_empty(&self) -> bool {
+        self.places.is_empty()
+    }
+
+    /// Takes note of a key whose quote is at `from`; gives whether it is new.
+    pub(super) fn insert(&mut self, key: &str, from: usize, text: &str) -> bool {
+        let mut hash = self.hasher.hash_one(key);
+        loop {
+            match self.places.entry(hash) {
+                Entry::Vacant(place) => {
+                    place.insert(from);
+                    return true;
+                }
+                Entry::Occupied(place) if key_at(text, *place.get()).as_deref() == Some(key) => {
+                    return false;
+                }
+                // Two keys of one hash: the second has the next number that is free.
+                Entry::Occupied(_) => hash = hash.wrapping_add(1),
+            }
+        }
+    }
+}
+
+/// The key whose quote is at `from`.
+fn key_at(text: &str, from: usize) -> Option<String> {
+    String::deserialize(&mut serde_json::Deserializer::from_str(text.get(from..)?)).ok()
+}
+
+/// The hashes differ from one to the other, the places do not.
+impl PartialEq for Keys {
+    fn eq(&self, other: &Self) -> bool {
+        let places = |keys: &Self| {
+            let mut places: Vec<usize> = keys.places.values().copied().collect();
+            places.sort_unstable();
+            places
+        };
+        places(self) == places(other)
+    }
+}
