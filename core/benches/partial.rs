@@ -6,7 +6,7 @@ use serde_json::Value;
 use std::fmt::Write;
 use std::hint::black_box;
 use std::time::{Duration, Instant};
-use stepwell_core::tool::{PartialArguments, PartialState};
+use stepwell_core::tool::{PartialArguments, PartialState, parse_arguments};
 
 const FRAGMENT: usize = 16;
 
@@ -117,6 +117,16 @@ fn shown(fragments: &[&str]) -> Duration {
     time
 }
 
+/// For comparison: the whole, parsed once by serde_json.
+fn whole(fragments: &[&str]) -> Duration {
+    let text = fragments.concat();
+    let start = Instant::now();
+    let value = parse_arguments(black_box(&text));
+    let time = start.elapsed();
+    assert!(value.is_ok());
+    time
+}
+
 fn median(mut numbers: Vec<f64>) -> f64 {
     numbers.sort_by(f64::total_cmp);
     numbers[numbers.len() / 2]
@@ -150,7 +160,12 @@ fn main() {
     for (name, shape) in SHAPES {
         let (small, large) = (shape(size), shape(4 * size));
         let (small, large) = (fragments(&small), fragments(&large));
-        let ways: [Way; 3] = [("read", read), ("heard", heard), ("shown", shown)];
+        let ways: [Way; 4] = [
+            ("read", read),
+            ("heard", heard),
+            ("shown", shown),
+            ("whole", whole),
+        ];
         for (way, run) in ways {
             let (mut each, mut each_large, mut growth) = (Vec::new(), Vec::new(), Vec::new());
             for _ in 0..rounds {
