@@ -21,7 +21,10 @@ impl Keys {
 
     /// Takes note of a key whose quote is at `from`; gives whether it is new.
     pub(super) fn insert(&mut self, key: &str, from: usize, text: &str) -> bool {
-        let mut hash = self.hasher.hash_one(key);
+        self.insert_hashed(self.hasher.hash_one(key), key, from, text)
+    }
+
+    fn insert_hashed(&mut self, mut hash: u64, key: &str, from: usize, text: &str) -> bool {
         loop {
             match self.places.entry(hash) {
                 Entry::Vacant(place) => {
@@ -52,5 +55,24 @@ impl PartialEq for Keys {
             places
         };
         places(self) == places(other)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_of_one_hash_are_told_apart() {
+        let text = r#""a""b""\u0061""#;
+        let mut keys = Keys::default();
+        for (key, from, new) in [
+            ("a", 0, true),
+            ("b", 3, true),
+            ("a", 6, false),
+            ("b", 3, false),
+        ] {
+            assert_eq!(keys.insert_hashed(u64::MAX, key, from, text), new);
+        }
     }
 }
