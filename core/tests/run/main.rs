@@ -4,6 +4,7 @@
 mod approval;
 mod cancel;
 mod create_run;
+mod deferred;
 mod durability;
 mod edges;
 mod failures;
@@ -17,6 +18,8 @@ mod mad;
 mod mad_checks;
 mod misuse;
 mod moves;
+mod one_call;
+mod repeats;
 mod restore;
 mod store;
 mod timeouts;
