@@ -207,7 +207,7 @@ impl Input<'_> {
             Stage::Live => self.is_of_open_stream(),
             Stage::Given => !self.is_of_open_stream(),
             Stage::Deferred => matches!(self, Self::ToolFinished { .. }),
-            Stage::Held { .. } | Stage::Queued => false,
+            Stage::Held { .. } | Stage::Queued | Stage::Waiting => false,
         }
     }
 }

@@ -19,6 +19,7 @@ mod mad_checks;
 mod misuse;
 mod moves;
 mod one_call;
+mod parallel;
 mod repeats;
 mod restore;
 mod store;
