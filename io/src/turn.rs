@@ -1,30 +1,30 @@
-use crate::driver::Answers;
+use crate::handle::{TurnError, TurnHandle};
 use futures::Stream;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 use stepwell_core::conversation::Conversation;
 use stepwell_core::event::{ResumeEntry, TokenUsage};
-use stepwell_core::run::{Misuse, Outcome, RunEvent, StateKind};
-use tokio::sync::{mpsc, oneshot};
+use stepwell_core::run::{Outcome, RunEvent};
+use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
-use tokio_util::sync::CancellationToken;
 
 /// A turn under way: a stream of what is to be shown, ending with [`RunEvent::Completed`].
 ///
-/// Dropping it cancels the turn; [`detach`](Self::detach) lets it go on unseen.
+/// Dropping it cancels the turn; [`detach`](Self::detach) lets it go on unseen. While nobody takes its events, the
+/// turn reads no more of the answer once some hundreds of them wait; its tools, its clocks and its
+/// [`handle`](Self::handle) are not held up.
 #[derive(Debug)]
 #[must_use = "a turn that is dropped is cancelled"]
 pub struct Turn {
     pub(crate) events: mpsc::Receiver<RunEvent>,
-    pub(crate) cancel: CancellationToken,
-    pub(crate) answers: mpsc::Sender<Answers>,
+    pub(crate) handle: TurnHandle,
     pub(crate) task: Option<JoinHandle<Finished>>,
 }
 
 /// A turn that is over.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Finished {
-    /// How it ended.
+    /// How it ended. A turn whose thread another one took over is cancelled.
     pub outcome: Outcome,
     /// The conversation after it.
     pub conversation: Conversation,
@@ -34,46 +34,24 @@ pub struct Finished {
     pub hops: u32,
 }
 
-/// Cancels a turn from elsewhere.
-#[derive(Clone, Debug)]
-pub struct CancelHandle(CancellationToken);
-
-impl CancelHandle {
-    /// Stops the turn: its tools are dropped, its connection is closed, and it completes as cancelled. Nothing happens
-    /// if it is over.
-    pub fn cancel(&self) {
-        self.0.cancel();
-    }
-}
-
 impl Turn {
+    /// Reaches the turn from elsewhere, and for all but its events.
+    #[must_use]
+    pub fn handle(&self) -> TurnHandle {
+        self.handle.clone()
+    }
+
     /// Stops the turn; the events up to its end still come.
     pub fn cancel(&self) {
-        self.cancel.cancel();
+        self.handle.cancel();
     }
 
-    /// Answers what an AG-UI agent asked with [`RunEvent::Interrupted`], all of it at once; the turn goes on.
+    /// Answers what an AG-UI agent asked; see [`TurnHandle::resume`].
     ///
     /// # Errors
     /// Nothing is asked, or the answers do not fit the questions. The turn is as it was.
-    pub async fn resume(&self, answers: Vec<ResumeEntry>) -> Result<(), Misuse> {
-        let over = || Misuse::WrongState {
-            state: StateKind::Completed,
-            input: "Resume",
-        };
-        let (taken, was_taken) = oneshot::channel();
-        let answers = Answers {
-            entries: answers,
-            taken,
-        };
-        self.answers.send(answers).await.map_err(|_| over())?;
-        was_taken.await.map_err(|_| over())?
-    }
-
-    /// A handle that cancels the turn from elsewhere.
-    #[must_use]
-    pub fn cancel_handle(&self) -> CancelHandle {
-        CancelHandle(self.cancel.clone())
+    pub async fn resume(&self, answers: Vec<ResumeEntry>) -> Result<(), TurnError> {
+        self.handle.resume(answers).await
     }
 
     /// Waits for the turn to end, whatever is left of its events.
@@ -113,7 +91,7 @@ impl Stream for Turn {
 impl Drop for Turn {
     fn drop(&mut self) {
         if self.task.is_some() {
-            self.cancel.cancel();
+            self.handle.cancel();
         }
     }
 }
