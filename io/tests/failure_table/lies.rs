@@ -86,20 +86,18 @@ async fn an_empty_body_is_no_success() {
 }
 
 #[tokio::test]
-async fn two_calls_with_one_id_are_each_answered() {
-    // Chat tells them apart by their index. The history then holds the id twice, which the mock takes, as some do.
-    let script = Script::new()
-        .lenient()
-        .hop(asks(&["a", "a"]))
-        .hop(says("Done."));
-    let server = MockLlm::start(script)
-        .await
-        .expect("the mock starts on loopback");
+async fn two_calls_with_one_id_are_two_calls_and_each_is_answered() {
+    // Chat tells them apart by their index; the second gets an id of its own, so that the history can be sent.
+    let server = serve([asks(&["a", "a"]), says("Done.")]).await;
     let agent = Dialect::Chat.agent(&server).tool(work(), done).build();
     let agent = agent.expect("the agent is set up");
     let (_, finished) = watch(agent.send("Hello")).await;
     assert_eq!(finished.outcome, Outcome::Success);
-    assert_eq!(results(&server.requests()[1]), ["a is done", "a is done"]);
+    let requests = server.requests();
+    let shown = results(&requests[1]);
+    assert_eq!((shown.len(), shown[0]), (2, "a is done"));
+    assert_ne!(shown[0], shown[1]);
+    assert_legal(&server);
 }
 
 #[tokio::test]
