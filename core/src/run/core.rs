@@ -8,7 +8,7 @@ use super::recorder::{Recorder, TurnStatus};
 use super::timer::{TimerKey, Timers};
 use crate::conversation::Conversation;
 use crate::dialect::{HopIds, HttpRequest, ModelRequest};
-use crate::event::{ResumeEntry, TokenUsage};
+use crate::event::{Message, ResumeEntry, TokenUsage};
 use crate::tool::ToolFailureKind;
 use crate::{MessageId, RunId, ThreadId, Timestamp};
 use serde::{Deserialize, Serialize};
@@ -43,6 +43,9 @@ pub(super) struct Core {
     turn_left: Option<Duration>,
     clock: Timestamp,
     status: TurnStatus,
+    /// What the person has typed during the turn, until the next hop begins.
+    #[serde(default)]
+    pub(super) steering: Vec<Message>,
 }
 
 impl Core {
@@ -69,6 +72,7 @@ impl Core {
             turn_left: None,
             clock: Timestamp::default(),
             status: TurnStatus::Streaming,
+            steering: Vec::new(),
         }
     }
 
@@ -152,11 +156,9 @@ impl Core {
 
     /// Takes back an effect; the host is told if it may have begun.
     pub(super) fn withdraw(&mut self, id: EffectId) {
-        let is_stoppable = matches!(
-            id,
-            EffectId::Open { .. } | EffectId::Tool(_) | EffectId::Approve(_)
-        );
-        if is_stoppable && let Some(Stage::Given | Stage::Live) = self.pending.stage(id) {
+        if id.is_stoppable()
+            && let Some(Stage::Given | Stage::Live) = self.pending.stage(id)
+        {
             self.outbox.stop(id);
         }
         self.answered(id);
@@ -215,6 +217,7 @@ impl Core {
     pub(super) fn begin_hop(&mut self, hop: u32) {
         self.hop = hop;
         self.conversation.begin_hop(hop);
+        self.take_steering_in();
         if hop > 0 {
             self.parent_run_id = Some(self.ids.run_id.clone());
             self.ids.run_id = format!("{}.{hop}", self.turn).into();
@@ -259,6 +262,7 @@ impl Core {
             Outcome::Truncated | Outcome::Failed { .. } => TurnStatus::Failed,
         };
         self.recorder.close();
+        self.give_steering_back();
         self.event(RunEvent::Completed(outcome.clone()));
     }
 
@@ -280,11 +284,7 @@ impl Core {
                     }
                 }
                 Some(Entry::Stop(id)) => {
-                    let effect = match id {
-                        EffectId::Open { .. } => Effect::CloseStream,
-                        _ => Effect::CancelTool,
-                    };
-                    return Some(Taken::Output(Output::Effect(id, effect)));
+                    return Some(Taken::Output(Output::Effect(id, id.stop())));
                 }
                 Some(Entry::Effect(id)) => {
                     // Taken back before the host saw it.

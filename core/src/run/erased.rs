@@ -1,10 +1,12 @@
 //! The typed runs behind one enum. Inputs are mapped to typed methods here, and nothing is decided.
 
+use super::dispose::Disposed;
 use super::edges::{self, StateKind};
 use super::effect::EffectId;
 use super::input::{Input, Misuse};
 use super::output::Output;
 use super::pending::Stage;
+use super::steering::SteeringRefusal;
 use super::streaming::Flow;
 use super::timer::TimerKey;
 use super::typed::{Run, State};
@@ -67,6 +69,14 @@ macro_rules! machine {
                 match self {
                     $( Self::$state(run) => run.revive(now), )*
                     Self::Broken => Self::Broken,
+                }
+            }
+
+            /// The host goes away.
+            pub(super) fn leave(&mut self) -> Option<Disposed> {
+                match self {
+                    $( Self::$state(run) => Some(run.leave()), )*
+                    Self::Broken => None,
                 }
             }
 
@@ -138,6 +148,10 @@ where
                 Ok(run) => run.into(),
                 Err(run) => run.into(),
             }
+        }
+        Input::Steer(message) => {
+            run.steer(*message, now);
+            run.into()
         }
         input => wrong(run, &input),
     }
@@ -338,6 +352,12 @@ impl Node for Run<Completed> {
             }
             Input::PersistFailed { effect, message } => {
                 self.persist_failed(effect, &message, now);
+                self.into()
+            }
+            // The person could not know yet that the turn is over.
+            Input::Steer(message) => {
+                self.core
+                    .refuse_steering(*message, SteeringRefusal::TurnOver);
                 self.into()
             }
             input => wrong(self, &input),

@@ -4,7 +4,7 @@ use super::idle::Start;
 use super::interrupted::ResumeError;
 use super::opening::Refusal;
 use crate::RunId;
-use crate::event::ResumeEntry;
+use crate::event::{Message, ResumeEntry};
 use crate::tool::ToolResult;
 use std::borrow::Cow;
 
@@ -100,6 +100,13 @@ pub enum Input<'a> {
     Cancel,
     /// Time has passed: what is due is done.
     Timeout,
+    /// The host goes away: what it has begun is to be stopped, and it takes part in the turn no more. The turn does
+    /// not end by it; another host can [`revive`](super::RunMachine::revive) the snapshot.
+    Dispose,
+    /// The person types during the turn. The message waits until the next hop begins, and is answered in this turn; if
+    /// it cannot be, [`SteeringRefused`](super::RunEvent::SteeringRefused) gives it back, also when the turn has ended
+    /// meanwhile.
+    Steer(Box<Message>),
 }
 
 impl Input<'_> {
@@ -123,6 +130,8 @@ impl Input<'_> {
             Self::Resume(_) => "Resume",
             Self::Cancel => "Cancel",
             Self::Timeout => "Timeout",
+            Self::Dispose => "Dispose",
+            Self::Steer(_) => "Steer",
         }
     }
 
@@ -142,7 +151,12 @@ impl Input<'_> {
             | Self::Decided { effect, .. }
             | Self::Persisted { effect }
             | Self::PersistFailed { effect, .. } => Some(*effect),
-            Self::Start(_) | Self::Resume(_) | Self::Cancel | Self::Timeout => None,
+            Self::Start(_)
+            | Self::Resume(_)
+            | Self::Cancel
+            | Self::Timeout
+            | Self::Dispose
+            | Self::Steer(_) => None,
         }
     }
 
@@ -163,7 +177,12 @@ impl Input<'_> {
             Self::Persisted { .. } | Self::PersistFailed { .. } => {
                 matches!(effect, EffectId::Persist { .. })
             }
-            Self::Start(_) | Self::Resume(_) | Self::Cancel | Self::Timeout => true,
+            Self::Start(_)
+            | Self::Resume(_)
+            | Self::Cancel
+            | Self::Timeout
+            | Self::Dispose
+            | Self::Steer(_) => true,
         }
     }
 
@@ -210,4 +229,10 @@ pub enum Misuse {
     /// An earlier call panicked half-way, so the run cannot be trusted: restore its last snapshot.
     #[error("the run broke in an earlier call: restore its last snapshot")]
     Broken,
+    /// The host has said that it goes away.
+    #[error("{input} after the run was disposed of: revive its snapshot to go on with the turn")]
+    Disposed {
+        /// The input.
+        input: &'static str,
+    },
 }

@@ -1,9 +1,10 @@
 use super::effect::{Effect, EffectId};
 use super::outcome::Outcome;
+use super::steering::SteeringRefusal;
 use crate::conversation::ToolCallStatus;
-use crate::event::{Event, Interrupt};
+use crate::event::{Event, Interrupt, Message};
 use crate::tool::ToolResult;
-use crate::{CallKey, RunId, ThreadId, ToolCallId};
+use crate::{CallKey, MessageId, RunId, ThreadId, ToolCallId};
 use serde::{Deserialize, Serialize};
 
 /// What a run gives the host.
@@ -66,6 +67,21 @@ pub enum RunEvent {
     },
     /// The turn is over.
     Completed(Outcome),
+    /// What the person typed during the turn is in the conversation now, and this hop answers it.
+    SteeringTaken {
+        /// The message.
+        message_id: MessageId,
+        /// The hop.
+        hop: u32,
+    },
+    /// What the person typed during the turn was not taken, and is given back: for the input field, say. It may come
+    /// after the end of the turn.
+    SteeringRefused {
+        /// The message, whole.
+        message: Box<Message>,
+        /// Why.
+        reason: SteeringRefusal,
+    },
 }
 
 /// Where a tool call of this turn stands now.

@@ -55,7 +55,8 @@ next! {
     Ended {
         /// The model asked for tools.
         ExecutingTools,
-        /// Every call was answered without running a tool: the next hop is on its way.
+        /// Every call was answered without running a tool, or the person has typed meanwhile: the next hop is on its
+        /// way.
         Opening,
         /// The agent asks the person.
         Interrupted,
@@ -71,7 +72,7 @@ next! {
         Waiting,
         /// All that counts had been said: the model asked for tools.
         ExecutingTools,
-        /// The same, and every call was answered without running a tool.
+        /// The same, and every call was answered without running a tool, or the person has typed meanwhile.
         Opening,
         /// The same, and the agent asks the person.
         Interrupted,
@@ -266,6 +267,9 @@ impl Run<Streaming> {
         }
         self.core.leave_foreign_calls();
         if !self.core.has_open_calls() {
+            if self.core.go_on_steered() {
+                return self.goto(on::Continue, Opening::new(0)).into();
+            }
             return self.finish(Outcome::Success).into();
         }
         self.core.leave_stream();

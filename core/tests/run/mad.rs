@@ -12,8 +12,8 @@ use stepwell_core::conversation::Conversation;
 use stepwell_core::dialect::Dialect;
 use stepwell_core::event::Message;
 use stepwell_core::run::{
-    Block, Decision, Durability, Effect, EffectId, Input, Outcome, Output, Refusal, RunConfig,
-    RunIds, RunMachine, Start, StateKind, ToolLimitPolicy,
+    Block, Decision, Durability, Effect, EffectId, Input, Misuse, Outcome, Output, Refusal,
+    RunConfig, RunIds, RunMachine, Start, StateKind, ToolLimitPolicy,
 };
 use stepwell_core::tool::{Tool, ToolFailure};
 use stepwell_core::{CallKey, Timestamp};
@@ -103,6 +103,8 @@ pub struct Mad {
     blocks: BTreeMap<u64, Block>,
     pub outputs: Vec<Output>,
     pub resumes: u32,
+    /// The messages that the person sent during the turn.
+    pub steers: usize,
     cancelled: bool,
     pub over: Option<(Outcome, Vec<Message>)>,
     pub tool_runs: Vec<CallKey>,
@@ -126,6 +128,7 @@ impl Mad {
             blocks: BTreeMap::new(),
             outputs: Vec::new(),
             resumes: 0,
+            steers: 0,
             cancelled: false,
             over: None,
             tool_runs: Vec::new(),
@@ -151,6 +154,8 @@ impl Mad {
             }
             86..=93 => self.resume(press.detail),
             94 => Input::Cancel,
+            96 | 97 => self.steer(press.detail),
+            95 if press.pick.is_multiple_of(4) => Input::Dispose,
             _ => Input::Timeout,
         };
         self.feed(input);
@@ -289,6 +294,20 @@ impl Mad {
         Input::Resume(answers)
     }
 
+    /// The person types; now and then with an id that is known, or as somebody else.
+    fn steer(&self, detail: u16) -> Input<'static> {
+        let id = format!(
+            "steer-{}",
+            self.steers
+                .saturating_sub(usize::from(detail.is_multiple_of(8)))
+        );
+        Input::Steer(Box::new(match detail % 16 {
+            1 => Message::user("user-1", "Twice"),
+            2 => Message::Tool(Default::default()),
+            _ => Message::user(id, "And"),
+        }))
+    }
+
     fn feed(&mut self, input: Input<'static>) {
         let ends = input
             .effect()
@@ -297,17 +316,23 @@ impl Mad {
             self.hands.remove(&effect);
         }
         let before = self.machine.snapshot();
+        let is_dispose = matches!(input, Input::Dispose);
         let is_cancel = matches!(input, Input::Cancel);
+        let is_steer = matches!(input, Input::Steer(_));
         let is_resume = matches!(input, Input::Resume(_));
         let result = self.machine.handle(input, Timestamp(self.now));
         match &result {
             Ok(()) => {
                 self.cancelled |= is_cancel;
                 self.resumes += u32::from(is_resume);
+                self.steers += usize::from(is_steer);
             }
             Err(_) => assert_eq!(self.machine.snapshot(), before, "a mistake changes nothing"),
         }
         self.take_outputs();
+        if is_dispose {
+            self.go_on_elsewhere(&before);
+        }
         if self.restores {
             let snapshot = self.machine.snapshot();
             self.machine =
@@ -317,6 +342,33 @@ impl Mad {
         if self.checks {
             self.check();
         }
+    }
+
+    /// Nothing is left in the old host's hands but a write, which it carries to its end; a new host goes on.
+    fn go_on_elsewhere(&mut self, before: &str) {
+        let rest: Vec<_> = self.hands.keys().copied().collect();
+        for id in rest {
+            assert!(
+                matches!(id, EffectId::Persist { .. } | EffectId::CreateRun { .. }),
+                "{id} was not stopped"
+            );
+        }
+        assert_eq!(self.machine.poll_timeout(), None);
+        if before.contains(r#""steering":[]"#) {
+            assert_eq!(self.machine.snapshot(), before);
+        }
+        let late = self.machine.handle(Input::Cancel, Timestamp(self.now));
+        assert_eq!(late, Err(Misuse::Disposed { input: "Cancel" }));
+        self.hands.clear();
+        // An idempotent tool may run again elsewhere.
+        let calls = self.machine.conversation().calls();
+        let again: Vec<_> = calls.iter().filter(|call| call.name == "look").collect();
+        self.tool_runs
+            .retain(|run| again.iter().all(|call| call.key != *run));
+        let now = Timestamp(self.now);
+        self.machine = RunMachine::revive(&self.machine.snapshot(), Arc::clone(&self.config), now)
+            .expect("readable");
+        self.take_outputs();
     }
 
     fn take_outputs(&mut self) {

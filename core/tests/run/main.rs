@@ -4,6 +4,7 @@
 mod approval;
 mod cancel;
 mod create_run;
+mod dispose;
 mod durability;
 mod edges;
 mod failures;
@@ -18,6 +19,7 @@ mod mad_checks;
 mod misuse;
 mod moves;
 mod restore;
+mod steering;
 mod store;
 mod timeouts;
 mod tools;

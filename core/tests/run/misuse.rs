@@ -30,7 +30,8 @@ fn mistake(world: &mut World, input: Input<'_>) -> Misuse {
     misuse
 }
 
-fn worlds() -> Vec<(StateKind, World)> {
+/// A world in each state but Interrupted.
+pub fn worlds() -> Vec<(StateKind, World)> {
     let stalled = |answer| {
         World::with(Dialect::OpenAiChat, |config| {
             offer(config, Tool::new("work", "Works."));
