@@ -1,3 +1,4 @@
+use super::device::DevicePolicy;
 use crate::dialect::{Dialect, Endpoint, GenerationSettings, Quirks};
 use crate::tool::ToolRegistry;
 use crate::wire::FrameLimits;
@@ -25,6 +26,8 @@ pub struct RunConfig {
     pub run_ids: RunIds,
     /// Whether the host stores what is said.
     pub durability: Durability,
+    /// What happens when the app is suspended or killed, or the network goes or changes.
+    pub device: DevicePolicy,
 }
 
 impl RunConfig {
@@ -41,6 +44,7 @@ impl RunConfig {
             timeouts: Timeouts::default(),
             run_ids: RunIds::default(),
             durability: Durability::default(),
+            device: DevicePolicy::default(),
         }
     }
 

@@ -1,4 +1,5 @@
 use super::config::{RunConfig, RunIds};
+use super::device::Device;
 use super::effect::{Effect, EffectId};
 use super::outbox::{Entry, Outbox, delta_event};
 use super::outcome::{Failure, Outcome};
@@ -9,6 +10,7 @@ use super::timer::{TimerKey, Timers};
 use crate::conversation::Conversation;
 use crate::dialect::{HopIds, HttpRequest, ModelRequest};
 use crate::event::{Message, ResumeEntry, TokenUsage};
+use crate::pipeline::Pipeline;
 use crate::tool::ToolFailureKind;
 use crate::{MessageId, RunId, ThreadId, Timestamp};
 use serde::{Deserialize, Serialize};
@@ -46,6 +48,11 @@ pub(super) struct Core {
     /// What the person has typed during the turn, until the next hop begins.
     #[serde(default)]
     pub(super) steering: Vec<Message>,
+    #[serde(default)]
+    pub(super) device: Device,
+    /// What reads the hop's stream, while a stream that broke off is opened again.
+    #[serde(default)]
+    pub(super) resumption: Option<Box<Pipeline>>,
 }
 
 impl Core {
@@ -73,6 +80,8 @@ impl Core {
             clock: Timestamp::default(),
             status: TurnStatus::Streaming,
             steering: Vec::new(),
+            device: Device::default(),
+            resumption: None,
         }
     }
 
@@ -81,14 +90,14 @@ impl Core {
         self.recorder = Recorder::new(self.config.durability);
         self.anchor = self.conversation.messages().last().map(|m| m.id().clone());
         if let Some(turn) = self.config.timeouts.turn {
-            self.timers.set(TimerKey::Turn, self.clock.after(turn));
+            self.timers.set(TimerKey::Turn, self.clock().after(turn));
         }
     }
 
     /// The person is asked: their time is not the turn's.
     pub(super) fn pause_turn_clock(&mut self) {
         if let Some(deadline) = self.timers.deadline(TimerKey::Turn) {
-            self.turn_left = Some(deadline.since(self.clock));
+            self.turn_left = Some(deadline.since(self.clock()));
             self.timers.stop(TimerKey::Turn);
         }
     }
@@ -96,7 +105,7 @@ impl Core {
     /// The person has answered: the turn's clock runs on with what was left.
     pub(super) fn resume_turn_clock(&mut self) {
         if let Some(left) = self.turn_left.take() {
-            self.timers.set(TimerKey::Turn, self.clock.after(left));
+            self.timers.set(TimerKey::Turn, self.clock().after(left));
         }
     }
 
@@ -119,7 +128,11 @@ impl Core {
         }
     }
 
-    fn free(&mut self, id: EffectId) {
+    pub(super) fn free(&mut self, id: EffectId) {
+        if self.waits_for_network(id) {
+            self.pending.set(id, Stage::Offline);
+            return self.await_network();
+        }
         self.pending.set(id, Stage::Queued);
         self.outbox.effect(id);
         match id {
@@ -131,7 +144,7 @@ impl Core {
                     .and_then(|call| self.config.tools.get(&call.name)?.timeout);
                 if let Some(timeout) = own.or(self.config.timeouts.tool) {
                     self.timers
-                        .set(TimerKey::Tool(call), self.clock.after(timeout));
+                        .set(TimerKey::Tool(call), self.clock().after(timeout));
                 }
             }
             EffectId::CreateRun { .. } | EffectId::Approve(_) | EffectId::Persist { .. } => {}
@@ -142,7 +155,7 @@ impl Core {
     pub(super) fn restart_silence(&mut self) {
         if let Some(silence) = self.config.timeouts.silence {
             self.timers
-                .set(TimerKey::Silence, self.clock.after(silence));
+                .set(TimerKey::Silence, self.clock().after(silence));
         }
     }
 
@@ -181,13 +194,7 @@ impl Core {
 
     /// The host died: what had not begun is given out again, to the new host.
     pub(super) fn give_again(&mut self) {
-        let given: Vec<_> = self
-            .pending
-            .iter()
-            .filter(|(_, stage)| *stage == Stage::Given)
-            .map(|(id, _)| id)
-            .collect();
-        for id in given {
+        for id in self.pending.at(Stage::Given) {
             self.free(id);
         }
     }
@@ -216,6 +223,7 @@ impl Core {
     /// A new hop begins: the request for its stream goes out, or the host is asked to create its run.
     pub(super) fn begin_hop(&mut self, hop: u32) {
         self.hop = hop;
+        self.device.uncounted = 0;
         self.conversation.begin_hop(hop);
         self.take_steering_in();
         if hop > 0 {
@@ -232,6 +240,9 @@ impl Core {
 
     /// Everything that a turn's end ends, whatever the end is.
     pub(super) fn close(&mut self, outcome: &Outcome) {
+        if self.resumption.is_some() {
+            self.leave_stream();
+        }
         let (kind, reason) = match outcome {
             Outcome::Cancelled => (
                 ToolFailureKind::Cancelled,
@@ -344,7 +355,7 @@ impl Core {
     /// The request of the hop.
     pub(super) fn request(&self) -> HttpRequest {
         let config = &self.config;
-        config.endpoint.dialect.encoder().encode(&ModelRequest {
+        let mut request = config.endpoint.dialect.encoder().encode(&ModelRequest {
             endpoint: &config.endpoint,
             ids: &self.ids,
             parent_run_id: self.parent_run_id.as_ref(),
@@ -358,7 +369,13 @@ impl Core {
             state: self.conversation.state(),
             settings: &config.settings,
             resume: &self.resume,
-        })
+        });
+        let broken_off = self.resumption.as_deref();
+        if let Some(id) = broken_off.and_then(Pipeline::last_event_id) {
+            let header = ("last-event-id".to_owned(), id.to_owned());
+            request.headers.push(header);
+        }
+        request
     }
 }
 

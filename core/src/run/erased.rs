@@ -153,6 +153,14 @@ where
             run.steer(*message, now);
             run.into()
         }
+        Input::EnteredBackground => match run.entered_background(now) {
+            Ok(run) => run.into(),
+            Err(run) => run.into(),
+        },
+        Input::EnteredForeground => {
+            run.entered_foreground(now);
+            run.into()
+        }
         input => wrong(run, &input),
     }
 }
@@ -165,15 +173,32 @@ where
 {
     match timer {
         TimerKey::Turn => run.turn_timed_out(now).into(),
+        TimerKey::Network => run.network_timed_out(now).into(),
         TimerKey::Silence | TimerKey::Retry | TimerKey::Tool(_) => run.into(),
     }
 }
 
 impl Node for Run<Idle> {
-    fn step(self, input: Input<'_>, now: Timestamp) -> Step {
+    fn step(mut self, input: Input<'_>, now: Timestamp) -> Step {
         match input {
             Input::Start(start) => self.start(*start, now).into(),
             Input::Cancel => self.cancel(now).into(),
+            Input::NetworkLost => {
+                self.network_lost(now);
+                self.into()
+            }
+            Input::NetworkAvailable => {
+                self.network_available(now);
+                self.into()
+            }
+            Input::EnteredBackground => {
+                self.entered_background(now);
+                self.into()
+            }
+            Input::EnteredForeground => {
+                self.entered_foreground(now);
+                self.into()
+            }
             input => wrong(self, &input),
         }
     }
@@ -198,6 +223,14 @@ impl Node for Run<Opening> {
             Input::Opened { content_type, .. } => self.opened(content_type.as_deref(), now).into(),
             Input::Refused { refusal, .. } => self.refused(&refusal, now).into(),
             Input::ConnectionFailed { message, .. } => self.connection_failed(message, now).into(),
+            Input::NetworkLost => {
+                self.network_lost(now);
+                self.into()
+            }
+            Input::NetworkAvailable => {
+                self.network_available(now);
+                self.into()
+            }
             input => step_active(self, input, now),
         }
     }
@@ -218,7 +251,14 @@ impl Node for Run<Opening> {
 
 impl Node for Run<Waiting> {
     fn step(self, input: Input<'_>, now: Timestamp) -> Step {
-        step_active(self, input, now)
+        match input {
+            Input::NetworkLost => match self.network_lost(now) {
+                Ok(run) => run.into(),
+                Err(run) => run.into(),
+            },
+            Input::NetworkAvailable => self.network_available(now).into(),
+            input => step_active(self, input, now),
+        }
     }
 
     fn fire(self, timer: TimerKey, now: Timestamp) -> Step {
@@ -228,9 +268,10 @@ impl Node for Run<Waiting> {
         }
     }
 
-    fn revive(mut self, _now: Timestamp) -> AnyRun {
+    fn revive(mut self, now: Timestamp) -> AnyRun {
         self.core.give_again();
-        self.into()
+        // The old host's network is not the new one's.
+        self.network_available(now).into()
     }
 }
 
@@ -247,6 +288,11 @@ impl Node for Run<Streaming> {
                 self.end(now).into()
             }
             Input::Lost { message, .. } => self.lost(message, now).into(),
+            Input::NetworkLost => {
+                self.network_lost(now);
+                self.into()
+            }
+            Input::NetworkAvailable => self.network_available(now).into(),
             input => step_active(self, input, now),
         }
     }
@@ -266,7 +312,7 @@ impl Node for Run<Streaming> {
 }
 
 impl Node for Run<ExecutingTools> {
-    fn step(self, input: Input<'_>, now: Timestamp) -> Step {
+    fn step(mut self, input: Input<'_>, now: Timestamp) -> Step {
         match input {
             Input::ToolFinished {
                 effect: EffectId::Tool(call),
@@ -276,6 +322,14 @@ impl Node for Run<ExecutingTools> {
                 effect: EffectId::Approve(call),
                 decision,
             } => self.decided(call, decision, now).into(),
+            Input::NetworkLost => {
+                self.network_lost(now);
+                self.into()
+            }
+            Input::NetworkAvailable => {
+                self.network_available(now);
+                self.into()
+            }
             input => step_active(self, input, now),
         }
     }
@@ -321,12 +375,20 @@ impl Node for Run<ExecutingTools> {
 }
 
 impl Node for Run<Interrupted> {
-    fn step(self, input: Input<'_>, now: Timestamp) -> Step {
+    fn step(mut self, input: Input<'_>, now: Timestamp) -> Step {
         match input {
             Input::Resume(answers) => match self.resume(answers, now) {
                 Ok(resumed) => resumed.into(),
                 Err((run, error)) => Step(run.into(), Err(error.into())),
             },
+            Input::NetworkLost => {
+                self.network_lost(now);
+                self.into()
+            }
+            Input::NetworkAvailable => {
+                self.network_available(now);
+                self.into()
+            }
             input => step_active(self, input, now),
         }
     }
@@ -360,6 +422,11 @@ impl Node for Run<Completed> {
                     .refuse_steering(*message, SteeringRefusal::TurnOver);
                 self.into()
             }
+            // Devices say this at any time.
+            Input::EnteredBackground
+            | Input::EnteredForeground
+            | Input::NetworkLost
+            | Input::NetworkAvailable => self.into(),
             input => wrong(self, &input),
         }
     }

@@ -107,6 +107,16 @@ pub enum Input<'a> {
     /// it cannot be, [`SteeringRefused`](super::RunEvent::SteeringRefused) gives it back, also when the turn has ended
     /// meanwhile.
     Steer(Box<Message>),
+    /// The app goes to the background; see [`BackgroundPolicy`](super::BackgroundPolicy). Like the following inputs, it
+    /// is taken in every state, and harmless when repeated.
+    EnteredBackground,
+    /// The app is in the foreground again.
+    EnteredForeground,
+    /// The network that the endpoint is reached over is gone; see [`OfflinePolicy`](super::OfflinePolicy).
+    NetworkLost,
+    /// There is a network, or another one took the place of the one before; see
+    /// [`NetworkChangePolicy`](super::NetworkChangePolicy).
+    NetworkAvailable,
 }
 
 impl Input<'_> {
@@ -132,6 +142,10 @@ impl Input<'_> {
             Self::Timeout => "Timeout",
             Self::Dispose => "Dispose",
             Self::Steer(_) => "Steer",
+            Self::EnteredBackground => "EnteredBackground",
+            Self::EnteredForeground => "EnteredForeground",
+            Self::NetworkLost => "NetworkLost",
+            Self::NetworkAvailable => "NetworkAvailable",
         }
     }
 
@@ -156,7 +170,11 @@ impl Input<'_> {
             | Self::Cancel
             | Self::Timeout
             | Self::Dispose
-            | Self::Steer(_) => None,
+            | Self::Steer(_)
+            | Self::EnteredBackground
+            | Self::EnteredForeground
+            | Self::NetworkLost
+            | Self::NetworkAvailable => None,
         }
     }
 
@@ -182,7 +200,11 @@ impl Input<'_> {
             | Self::Cancel
             | Self::Timeout
             | Self::Dispose
-            | Self::Steer(_) => true,
+            | Self::Steer(_)
+            | Self::EnteredBackground
+            | Self::EnteredForeground
+            | Self::NetworkLost
+            | Self::NetworkAvailable => true,
         }
     }
 

@@ -1,4 +1,5 @@
 use super::RunConfig;
+use super::device::KilledPolicy;
 use super::dispose::Disposed;
 use super::edges::StateKind;
 use super::erased::{AnyRun, Step};
@@ -99,9 +100,10 @@ impl RunMachine {
         Ok(Self::of(snapshot::read(snapshot, config)?))
     }
 
-    /// A stored run whose host died. A request that had shown nothing goes out again; a stream that was open is lost;
-    /// a tool that had begun is run again only if it says that it is idempotent, and else the model is told that its
-    /// outcome is unknown.
+    /// A stored run whose host died. A request that had shown nothing goes out again; a stream that was open is lost,
+    /// or resumed where the backend can; a tool that had begun is run again only if it says that it is idempotent, and else the model is told that its
+    /// outcome is unknown. What the old host said of the device is forgotten. With [`KilledPolicy::Cancel`] the turn is
+    /// over instead.
     ///
     /// # Errors
     /// As for [`restore`](Self::restore).
@@ -110,12 +112,17 @@ impl RunMachine {
         config: Arc<RunConfig>,
         now: Timestamp,
     ) -> Result<Self, SnapshotError> {
+        let killed = config.device.killed;
         let mut run = snapshot::read(snapshot, config)?;
         if let Some(core) = run.core_mut() {
             core.tick(now);
             core.write_survived();
+            core.host_is_new();
         }
-        Ok(Self::of(run.revive(now)))
+        Ok(Self::of(match killed {
+            KilledPolicy::Continue => run.revive(now),
+            KilledPolicy::Cancel => run.killed(now),
+        }))
     }
 
     fn of(run: AnyRun) -> Self {
@@ -187,7 +194,7 @@ impl RunMachine {
         loop {
             let core = self.run.core_mut().ok_or(Misuse::Broken)?;
             core.tick(now);
-            let Some(timer) = core.timers.take_due(now) else {
+            let Some(timer) = core.take_due() else {
                 return Ok(());
             };
             self.replace(|run| run.fire(timer, now))?;
@@ -229,7 +236,7 @@ impl RunMachine {
 
     fn next_timer(&self) -> Option<(TimerKey, Timestamp)> {
         let core = self.run.core().filter(|_| self.disposed.is_none())?;
-        core.timers.next()
+        core.next_timer()
     }
 
     /// Whether the host has said that it goes away ([`Input::Dispose`]). The state, the conversation and the outcome

@@ -19,6 +19,7 @@ mod active;
 mod completed;
 mod config;
 mod core;
+mod device;
 mod dispose;
 mod edges;
 mod effect;
@@ -46,6 +47,9 @@ mod waiting;
 pub use active::Active;
 pub use completed::Completed;
 pub use config::{Durability, Limits, RetryPolicy, RunConfig, RunIds, Timeouts, ToolLimitPolicy};
+pub use device::{
+    BackgroundPolicy, DevicePolicy, KilledPolicy, NetworkChangePolicy, OfflinePolicy, Reconnected,
+};
 pub use dispose::Disposed;
 pub use edges::{EDGES, EdgeRow, StateKind, statechart_mermaid};
 pub use effect::{Decision, Effect, EffectId, ParseEffectIdError, ToolInvocation};

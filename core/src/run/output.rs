@@ -82,6 +82,18 @@ pub enum RunEvent {
         /// Why.
         reason: SteeringRefusal,
     },
+    /// There is no network: the next request waits for it.
+    WaitingForNetwork {
+        /// How long at most, in milliseconds.
+        up_to_ms: u64,
+    },
+    /// A stream that broke off is open again: what follows goes on where it stopped.
+    StreamResumed {
+        /// The hop.
+        hop: u32,
+        /// The try, from 1.
+        attempt: u32,
+    },
 }
 
 /// Where a tool call of this turn stands now.

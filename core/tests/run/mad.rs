@@ -2,7 +2,7 @@
 //! given, and what it makes up it makes up whole. After every input the invariants are checked.
 
 use crate::interrupts::{answer, asks};
-use crate::wire::{Call, Say, a_call, body, call, text};
+use crate::wire::{Call, Say, a_call, body, call, numbered, text};
 use crate::world::{config, offer};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
@@ -12,8 +12,9 @@ use stepwell_core::conversation::Conversation;
 use stepwell_core::dialect::Dialect;
 use stepwell_core::event::Message;
 use stepwell_core::run::{
-    Block, Decision, Durability, Effect, EffectId, Input, Misuse, Outcome, Output, Refusal,
-    RunConfig, RunIds, RunMachine, Start, StateKind, ToolLimitPolicy,
+    BackgroundPolicy, Block, Decision, DevicePolicy, Durability, Effect, EffectId, Input,
+    KilledPolicy, Misuse, NetworkChangePolicy, OfflinePolicy, Outcome, Output, Refusal, RunConfig,
+    RunIds, RunMachine, Start, StateKind, ToolLimitPolicy,
 };
 use stepwell_core::tool::{Tool, ToolFailure};
 use stepwell_core::{CallKey, Timestamp};
@@ -43,6 +44,8 @@ pub struct Setting {
     creates_runs: bool,
     policy: u8,
     turn: bool,
+    /// What the device's policies are, and whether the backend can resume.
+    device: u8,
 }
 
 pub fn settings() -> impl Strategy<Value = Setting> {
@@ -52,18 +55,22 @@ pub fn settings() -> impl Strategy<Value = Setting> {
         any::<bool>(),
         0..3u8,
         any::<bool>(),
+        any::<u8>(),
     )
-        .prop_map(|(ag_ui, stores, creates_runs, policy, turn)| Setting {
-            dialect: if ag_ui {
-                Dialect::AgUi
-            } else {
-                Dialect::OpenAiChat
+        .prop_map(
+            |(ag_ui, stores, creates_runs, policy, turn, device)| Setting {
+                dialect: if ag_ui {
+                    Dialect::AgUi
+                } else {
+                    Dialect::OpenAiChat
+                },
+                stores,
+                creates_runs,
+                policy,
+                turn,
+                device,
             },
-            stores,
-            creates_runs,
-            policy,
-            turn,
-        })
+        )
 }
 
 pub const ROUNDS: u32 = 2;
@@ -86,6 +93,30 @@ impl Setting {
         if self.creates_runs {
             config.run_ids = RunIds::Host;
         }
+        config.device = DevicePolicy {
+            background: [
+                BackgroundPolicy::PauseClocks,
+                BackgroundPolicy::PauseClocks,
+                BackgroundPolicy::Continue,
+                BackgroundPolicy::Cancel,
+            ][usize::from(self.device % 4)],
+            offline: if self.device / 4 % 4 == 0 {
+                OfflinePolicy::Fail
+            } else {
+                OfflinePolicy::default()
+            },
+            network_change: if self.device / 16 % 2 == 0 {
+                NetworkChangePolicy::Keep
+            } else {
+                NetworkChangePolicy::Reopen
+            },
+            killed: if self.device / 32 % 4 == 0 {
+                KilledPolicy::Cancel
+            } else {
+                KilledPolicy::Continue
+            },
+        };
+        config.endpoint.quirks.resumes_by_event_id = self.device / 128 == 1;
         config.timeouts.turn = self.turn.then_some(Duration::from_secs(600));
         Arc::new(config)
     }
@@ -97,6 +128,10 @@ pub struct Mad {
     now: u64,
     /// What the host was given and has not answered; of a stream, what is left of its body.
     pub hands: BTreeMap<EffectId, Option<Vec<u8>>>,
+    /// What each hop's stream says, frame by frame, where the backend can resume it.
+    streams: BTreeMap<u32, Vec<String>>,
+    /// After which of its frames a stream is to go on.
+    resumes_after: BTreeMap<EffectId, usize>,
     /// Every effect there ever was.
     known: Vec<EffectId>,
     /// The blocks that were ever to be written.
@@ -124,6 +159,8 @@ impl Mad {
             config,
             now: 1_000,
             hands: BTreeMap::new(),
+            streams: BTreeMap::new(),
+            resumes_after: BTreeMap::new(),
             known: Vec::new(),
             blocks: BTreeMap::new(),
             outputs: Vec::new(),
@@ -146,7 +183,7 @@ impl Mad {
                 None => self.start(),
             },
             64..=75 => self.stale(press),
-            76..=85 => {
+            76..=83 => {
                 if let Some(at) = self.machine.poll_timeout() {
                     self.now = self.now.max(at.0);
                 }
@@ -154,6 +191,13 @@ impl Mad {
             }
             86..=93 => self.resume(press.detail),
             94 => Input::Cancel,
+            84 | 85 | 98 | 99 => [
+                Input::EnteredBackground,
+                Input::EnteredForeground,
+                Input::NetworkLost,
+                Input::NetworkAvailable,
+            ][usize::from(press.pick % 4)]
+            .clone(),
             96 | 97 => self.steer(press.detail),
             95 if press.pick.is_multiple_of(4) => Input::Dispose,
             _ => Input::Timeout,
@@ -208,6 +252,7 @@ impl Mad {
     fn network(&mut self, effect: EffectId, hop: u32, detail: u16) -> Input<'static> {
         let dialect = self.config.endpoint.dialect;
         let message = "the network is gone".to_owned();
+        let can_resume = self.config.endpoint.quirks.resumes_by_event_id;
         match self.hands.get_mut(&effect).expect("it is in the hands") {
             stream @ None => match detail % 8 {
                 0 => Input::ConnectionFailed { effect, message },
@@ -227,7 +272,16 @@ impl Mad {
                 },
                 _ => {
                     let says = says(dialect, detail / 8);
-                    *stream = Some(body(dialect, hop as usize, &says));
+                    *stream = Some(match self.resumes_after.get(&effect) {
+                        Some(after) => self.streams[&hop][*after..].concat().into_bytes(),
+                        None if can_resume => {
+                            let frames = numbered(dialect, hop as usize, &says);
+                            let body = frames.concat().into_bytes();
+                            self.streams.insert(hop, frames);
+                            body
+                        }
+                        None => body(dialect, hop as usize, &says),
+                    });
                     Input::Opened {
                         effect,
                         content_type: None,
@@ -401,7 +455,17 @@ impl Mad {
                 assert!(!self.cancelled, "I12: no tool after a cancel");
                 self.tool_runs.push(invocation.call);
             }
-            Effect::OpenStream { .. } => assert!(!self.cancelled, "I12: no stream after a cancel"),
+            Effect::OpenStream { request } => {
+                assert!(!self.cancelled, "I12: no stream after a cancel");
+                let header = request
+                    .headers
+                    .iter()
+                    .find(|(name, _)| name == "last-event-id");
+                if let Some((_, last)) = header {
+                    let last = last.parse().expect("the ids are numbers");
+                    self.resumes_after.insert(id, last);
+                }
+            }
             _ => {}
         }
         let is_new = self.hands.insert(id, None).is_none();
@@ -411,6 +475,8 @@ impl Mad {
 
     /// Answers all that is asked, as a good host would, until the run is quiet.
     pub fn calm_down(&mut self) {
+        self.feed(Input::EnteredForeground);
+        self.feed(Input::NetworkAvailable);
         for round in 0..2_000 {
             if let Some(effect) = self.pick(0) {
                 let detail = if matches!(effect, EffectId::Open { .. }) {

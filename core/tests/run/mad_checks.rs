@@ -39,13 +39,29 @@ impl Mad {
                     state,
                     StateKind::Idle | StateKind::Completed | StateKind::Interrupted
                 ),
+                TimerKey::Network => {
+                    core["device"]["is_offline"] == true
+                        && (state == StateKind::Waiting
+                            || pending.iter().any(|(_, stage)| stage == "offline"))
+                }
             };
             assert!(reason, "{timer:?} has no reason in {state}");
         }
         assert!(
             state != StateKind::Waiting
-                || timers.iter().any(|(timer, _)| *timer == TimerKey::Retry)
+                || timers
+                    .iter()
+                    .any(|(timer, _)| matches!(timer, TimerKey::Retry | TimerKey::Network))
         );
+        // What waits for the network has an end to its wait.
+        assert!(
+            pending.iter().all(|(_, stage)| stage != "offline")
+                || timers.iter().any(|(timer, _)| *timer == TimerKey::Network)
+        );
+        // Clocks that stand still do not wake the host.
+        if !core["device"]["paused_at"].is_null() {
+            assert_eq!(self.machine.timeout_reason(), None);
+        }
         // I1: nobody waits for nothing.
         let waits = matches!(
             state,

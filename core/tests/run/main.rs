@@ -4,6 +4,7 @@
 mod approval;
 mod cancel;
 mod create_run;
+mod device;
 mod dispose;
 mod durability;
 mod edges;
@@ -19,6 +20,7 @@ mod mad_checks;
 mod misuse;
 mod moves;
 mod restore;
+mod resume_stream;
 mod steering;
 mod store;
 mod timeouts;
