@@ -301,7 +301,9 @@ impl Core {
 
     fn run_clocks(&mut self) {
         if let Some(paused_at) = self.device.paused_at.take() {
-            self.timers.shift(self.now().since(paused_at));
+            let paused = self.now().since(paused_at);
+            self.timers.shift(paused);
+            self.running_since = self.running_since.map(|since| since.after(paused));
         }
     }
 

@@ -14,6 +14,8 @@ pub enum TimerKey {
     Tool(CallKey),
     /// The turn has taken too long.
     Turn,
+    /// The person has taken too long to allow a call.
+    Approval(CallKey),
     /// The network has been away for too long.
     Network,
 }
@@ -24,6 +26,8 @@ impl TimerKey {
     pub(super) fn stops_in_background(self) -> bool {
         match self {
             Self::Silence | Self::Retry | Self::Tool(_) | Self::Turn | Self::Network => true,
+            // The person's time runs on.
+            Self::Approval(_) => false,
         }
     }
 }

@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 use stepwell_core::dialect::Dialect;
 use stepwell_core::run::{
-    EDGES, Input, NetworkChangePolicy, StateKind, ToolLimitPolicy, statechart_mermaid,
+    EDGES, Input, LimitPolicy, NetworkChangePolicy, StateKind, statechart_mermaid,
 };
 use stepwell_core::tool::Tool;
 
@@ -79,7 +79,7 @@ fn lives() -> Vec<World> {
         Streaming,
         go_on,
     );
-    life(greedy(ToolLimitPolicy::Complete), ExecutingTools, go_on);
+    life(greedy(LimitPolicy::Complete), ExecutingTools, go_on);
     // The person's answers.
     life(
         working().says([asks(&["a"])]).says([text("x")]),

@@ -13,8 +13,8 @@ use stepwell_core::dialect::Dialect;
 use stepwell_core::event::Message;
 use stepwell_core::run::{
     BackgroundPolicy, Block, Decision, DevicePolicy, Durability, Effect, EffectId, Input,
-    KilledPolicy, Misuse, NetworkChangePolicy, OfflinePolicy, Outcome, Output, Refusal, RunConfig,
-    RunIds, RunMachine, Start, StateKind, ToolLimitPolicy,
+    KilledPolicy, LimitPolicy, Misuse, NetworkChangePolicy, OfflinePolicy, Outcome, Output,
+    Refusal, RunConfig, RunIds, RunMachine, Start, StateKind,
 };
 use stepwell_core::tool::{Tool, ToolFailure};
 use stepwell_core::{CallKey, Timestamp};
@@ -33,7 +33,7 @@ pub fn presses() -> impl Strategy<Value = Vec<Press>> {
         pick,
         detail,
     });
-    prop::collection::vec(press, 0..80)
+    prop::collection::vec(press, 0..100)
 }
 
 /// What the run is configured to.
@@ -82,11 +82,8 @@ impl Setting {
         offer(&mut config, Tool::new("look", "Looks.").idempotent());
         offer(&mut config, Tool::new("ask", "Asks.").requires_approval());
         config.limits.max_tool_rounds = ROUNDS;
-        config.limits.at_tool_limit = [
-            ToolLimitPolicy::Complete,
-            ToolLimitPolicy::Fail,
-            ToolLimitPolicy::SumUp,
-        ][usize::from(self.policy)];
+        config.limits.at_limit = [LimitPolicy::Complete, LimitPolicy::Fail, LimitPolicy::SumUp]
+            [usize::from(self.policy)];
         if self.stores {
             config.durability = Durability::Blocks { attempts: 2 };
         }
@@ -94,23 +91,22 @@ impl Setting {
             config.run_ids = RunIds::Host;
         }
         config.device = DevicePolicy {
-            background: [
-                BackgroundPolicy::PauseClocks,
-                BackgroundPolicy::PauseClocks,
-                BackgroundPolicy::Continue,
-                BackgroundPolicy::Cancel,
-            ][usize::from(self.device % 4)],
-            offline: if self.device / 4 % 4 == 0 {
+            background: match self.device % 8 {
+                0 => BackgroundPolicy::Cancel,
+                1 | 2 => BackgroundPolicy::Continue,
+                _ => BackgroundPolicy::PauseClocks,
+            },
+            offline: if self.device / 8 % 8 == 0 {
                 OfflinePolicy::Fail
             } else {
                 OfflinePolicy::default()
             },
-            network_change: if self.device / 16 % 2 == 0 {
+            network_change: if self.device % 2 == 0 {
                 NetworkChangePolicy::Keep
             } else {
                 NetworkChangePolicy::Reopen
             },
-            killed: if self.device / 32 % 4 == 0 {
+            killed: if self.device / 16 % 8 == 0 {
                 KilledPolicy::Cancel
             } else {
                 KilledPolicy::Continue
@@ -183,15 +179,15 @@ impl Mad {
                 None => self.start(),
             },
             64..=75 => self.stale(press),
-            76..=83 => {
+            76..=83 | 85 => {
                 if let Some(at) = self.machine.poll_timeout() {
                     self.now = self.now.max(at.0);
                 }
                 Input::Timeout
             }
-            86..=93 => self.resume(press.detail),
+            86 | 88..=93 => self.resume(press.detail),
             94 => Input::Cancel,
-            84 | 85 | 98 | 99 => [
+            84 | 98 | 99 => [
                 Input::EnteredBackground,
                 Input::EnteredForeground,
                 Input::NetworkLost,
@@ -200,6 +196,12 @@ impl Mad {
             .clone(),
             96 | 97 => self.steer(press.detail),
             95 if press.pick.is_multiple_of(4) => Input::Dispose,
+            95 | 87 => Input::CancelCall {
+                call: CallKey {
+                    hop: self.machine.hop(),
+                    index: u32::from(press.pick % 4),
+                },
+            },
             _ => Input::Timeout,
         };
         self.feed(input);
@@ -227,13 +229,18 @@ impl Mad {
             },
             EffectId::CreateRun { .. } => Input::RunNotCreated { effect, message },
             EffectId::Approve(_) => {
-                let decision = if !detail.is_multiple_of(3) {
-                    Decision::Granted
-                } else {
-                    Decision::Denied { reason: None }
+                let edited = |arguments: &str| Decision::Edited {
+                    arguments: arguments.to_owned(),
+                };
+                let decision = match detail % 9 {
+                    0 | 3 => Decision::Denied { reason: None },
+                    4 => edited("{}"),
+                    5 => edited("no JSON"),
+                    _ => Decision::Granted,
                 };
                 Input::Decided { effect, decision }
             }
+            EffectId::Tool(_) if detail.is_multiple_of(7) => Input::ToolDeferred { effect },
             EffectId::Tool(_) => {
                 let result = if !detail.is_multiple_of(3) {
                     Ok("a result".into())
@@ -363,12 +370,12 @@ impl Mad {
     }
 
     fn feed(&mut self, input: Input<'static>) {
-        let ends = input
-            .effect()
-            .filter(|_| !matches!(input, Input::Opened { .. } | Input::Received { .. }));
-        if let Some(effect) = ends {
-            self.hands.remove(&effect);
-        }
+        let ends = input.effect().filter(|_| {
+            !matches!(
+                input,
+                Input::Opened { .. } | Input::Received { .. } | Input::ToolDeferred { .. }
+            )
+        });
         let before = self.machine.snapshot();
         let is_dispose = matches!(input, Input::Dispose);
         let is_cancel = matches!(input, Input::Cancel);
@@ -382,6 +389,11 @@ impl Mad {
                 self.steers += usize::from(is_steer);
             }
             Err(_) => assert_eq!(self.machine.snapshot(), before, "a mistake changes nothing"),
+        }
+        if result.is_ok()
+            && let Some(effect) = ends
+        {
+            self.hands.remove(&effect);
         }
         self.take_outputs();
         if is_dispose {
@@ -400,10 +412,14 @@ impl Mad {
 
     /// Nothing is left in the old host's hands but a write, which it carries to its end; a new host goes on.
     fn go_on_elsewhere(&mut self, before: &str) {
-        let rest: Vec<_> = self.hands.keys().copied().collect();
-        for id in rest {
+        let snapshot: serde_json::Value = serde_json::from_str(before).expect("JSON");
+        let pending: Vec<(EffectId, serde_json::Value)> =
+            serde_json::from_value(snapshot["run"]["core"]["pending"].clone()).expect("pairs");
+        let is_deferred = |id: &EffectId| pending.contains(&(*id, "deferred".into()));
+        for id in self.hands.keys() {
             assert!(
-                matches!(id, EffectId::Persist { .. } | EffectId::CreateRun { .. }),
+                matches!(id, EffectId::Persist { .. } | EffectId::CreateRun { .. })
+                    || is_deferred(id),
                 "{id} was not stopped"
             );
         }
@@ -413,7 +429,8 @@ impl Mad {
         }
         let late = self.machine.handle(Input::Cancel, Timestamp(self.now));
         assert_eq!(late, Err(Misuse::Disposed { input: "Cancel" }));
-        self.hands.clear();
+        // What was deferred comes to whoever has the run.
+        self.hands.retain(|id, _| is_deferred(id));
         // An idempotent tool may run again elsewhere.
         let calls = self.machine.conversation().calls();
         let again: Vec<_> = calls.iter().filter(|call| call.name == "look").collect();

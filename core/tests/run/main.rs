@@ -4,6 +4,7 @@
 mod approval;
 mod cancel;
 mod create_run;
+mod deferred;
 mod device;
 mod dispose;
 mod durability;
@@ -19,6 +20,8 @@ mod mad;
 mod mad_checks;
 mod misuse;
 mod moves;
+mod one_call;
+mod repeats;
 mod restore;
 mod resume_stream;
 mod steering;

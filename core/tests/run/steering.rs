@@ -11,8 +11,8 @@ use stepwell_core::Timestamp;
 use stepwell_core::dialect::Dialect;
 use stepwell_core::event::Message;
 use stepwell_core::run::{
-    BlockContent, Input, Misuse, Outcome, RunEvent, RunMachine, StateKind, SteeringRefusal,
-    ToolLimitPolicy,
+    BlockContent, Input, LimitPolicy, Misuse, Outcome, RunEvent, RunMachine, StateKind,
+    SteeringRefusal,
 };
 use stepwell_core::tool::Tool;
 
@@ -162,7 +162,7 @@ fn typed_while_the_agent_asks_it_goes_with_the_answers() {
 
 #[test]
 fn typed_while_the_last_hop_sums_up_it_is_answered_too() {
-    let mut world = greedy(ToolLimitPolicy::SumUp);
+    let mut world = greedy(LimitPolicy::SumUp);
     world.otherwise = None;
     let mut world = world
         .says([call("c", "work", "{}")])
@@ -181,7 +181,7 @@ fn typed_while_the_last_hop_sums_up_it_is_answered_too() {
 
 #[test]
 fn it_takes_no_round_of_tools() {
-    let mut world = greedy(ToolLimitPolicy::Complete);
+    let mut world = greedy(LimitPolicy::Complete);
     world.otherwise = None;
     let mut world = world
         .says([text("One.")])
@@ -257,12 +257,12 @@ fn a_turn_that_ends_otherwise_gives_every_message_back_before_its_end() {
 
 #[test]
 fn a_turn_at_its_limit_gives_the_message_back() {
-    let mut world = greedy(ToolLimitPolicy::Complete);
+    let mut world = greedy(LimitPolicy::Complete);
     world.send("Hello");
     world.drive_until(|world| world.machine.hop() == 2);
     steer(&mut world, "steer-1", "And");
     world.drive();
-    assert_eq!(*world.outcome(), Outcome::MaxToolRounds);
+    assert!(matches!(world.outcome(), Outcome::LimitReached { .. }));
     assert_eq!(refused(&world).len(), 1);
     world.assert_legal();
 }
