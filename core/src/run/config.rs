@@ -130,7 +130,8 @@ pub enum LimitPolicy {
     SumUp,
 }
 
-/// When a request that failed is tried again. Only before anything of the answer was seen.
+/// When a request that failed is tried again: before anything of the answer was seen, or where the backend can resume
+/// it ([`Quirks::resumes_by_event_id`]).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RetryPolicy {
     /// The most tries for one hop, the first included.

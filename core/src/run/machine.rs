@@ -31,7 +31,9 @@ use std::sync::Arc;
 /// 4. Time is an argument, monotone by contract; a step back is clamped. Wake the run at
 ///    [`poll_timeout`](Self::poll_timeout) with [`Input::Timeout`].
 /// 5. [`Misuse`] is the host's own mistake; what the peer or the transport did wrong is part of the turn's outcome.
-/// 6. A host that goes away says [`Input::Dispose`] and takes the outputs once more: they stop what it has begun. Each
+/// 6. What the device does, the host says at any time: [`Input::EnteredBackground`], [`Input::NetworkLost`] and their
+///    opposites. In the background [`poll_timeout`](Self::poll_timeout) may be `None`: the clocks stand still.
+/// 7. A host that goes away says [`Input::Dispose`] and takes the outputs once more: they stop what it has begun. Each
 ///    later input is [`Misuse::Disposed`], and the turn can go on elsewhere, from [`snapshot`](Self::snapshot).
 ///
 /// # The host's loop

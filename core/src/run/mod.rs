@@ -6,7 +6,8 @@
 //!                ▲                 │ calls pending
 //!                │                 ▼
 //!                └── continue ── ExecutingTools
-//! Opening, Streaming ─ transient failure, nothing consumed ▶ Waiting ─ wake ▶ Opening
+//! Opening, Streaming ─ transient failure, nothing consumed or to be resumed ▶ Waiting ─ wake ▶ Opening
+//! Streaming ─ another network, nothing consumed or to be resumed ▶ Opening
 //! Streaming ─ the backend asks the person ▶ Interrupted ─ resume ▶ Opening, ExecutingTools
 //! any active state ─ cancel, fail ▶ Completed
 //! ```

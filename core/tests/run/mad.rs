@@ -96,17 +96,17 @@ impl Setting {
                 1 | 2 => BackgroundPolicy::Continue,
                 _ => BackgroundPolicy::PauseClocks,
             },
-            offline: if self.device / 8 % 8 == 0 {
+            offline: if (self.device / 8).is_multiple_of(8) {
                 OfflinePolicy::Fail
             } else {
                 OfflinePolicy::default()
             },
-            network_change: if self.device % 2 == 0 {
+            network_change: if self.device.is_multiple_of(2) {
                 NetworkChangePolicy::Keep
             } else {
                 NetworkChangePolicy::Reopen
             },
-            killed: if self.device / 16 % 8 == 0 {
+            killed: if (self.device / 16).is_multiple_of(8) {
                 KilledPolicy::Cancel
             } else {
                 KilledPolicy::Continue
