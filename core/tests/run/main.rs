@@ -22,6 +22,7 @@ mod one_call;
 mod repeats;
 mod restore;
 mod store;
+mod threads;
 mod timeouts;
 mod tools;
 mod turn;
