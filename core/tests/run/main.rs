@@ -26,6 +26,7 @@ mod restore;
 mod resume_stream;
 mod steering;
 mod store;
+mod threads;
 mod timeouts;
 mod tools;
 mod turn;
