@@ -25,6 +25,11 @@ pub struct RunConfig {
     pub run_ids: RunIds,
     /// Whether the host stores what is said.
     pub durability: Durability,
+    /// Whether tool calls' arguments are parsed while they stream, for
+    /// [`RunEvent::PartialArguments`](super::RunEvent::PartialArguments) and
+    /// [`RunMachine::partial_arguments`](super::RunMachine::partial_arguments). Off by default; it takes time and
+    /// memory in proportion to the arguments.
+    pub partial_arguments: bool,
 }
 
 impl RunConfig {
@@ -41,6 +46,7 @@ impl RunConfig {
             timeouts: Timeouts::default(),
             run_ids: RunIds::default(),
             durability: Durability::default(),
+            partial_arguments: false,
         }
     }
 

@@ -43,6 +43,7 @@ pub struct Setting {
     creates_runs: bool,
     policy: u8,
     turn: bool,
+    partial: bool,
 }
 
 pub fn settings() -> impl Strategy<Value = Setting> {
@@ -52,18 +53,22 @@ pub fn settings() -> impl Strategy<Value = Setting> {
         any::<bool>(),
         0..3u8,
         any::<bool>(),
+        any::<bool>(),
     )
-        .prop_map(|(ag_ui, stores, creates_runs, policy, turn)| Setting {
-            dialect: if ag_ui {
-                Dialect::AgUi
-            } else {
-                Dialect::OpenAiChat
+        .prop_map(
+            |(ag_ui, stores, creates_runs, policy, turn, partial)| Setting {
+                dialect: if ag_ui {
+                    Dialect::AgUi
+                } else {
+                    Dialect::OpenAiChat
+                },
+                stores,
+                creates_runs,
+                policy,
+                turn,
+                partial,
             },
-            stores,
-            creates_runs,
-            policy,
-            turn,
-        })
+        )
 }
 
 pub const ROUNDS: u32 = 2;
@@ -86,6 +91,7 @@ impl Setting {
         if self.creates_runs {
             config.run_ids = RunIds::Host;
         }
+        config.partial_arguments = self.partial;
         config.timeouts.turn = self.turn.then_some(Duration::from_secs(600));
         Arc::new(config)
     }

@@ -1,6 +1,9 @@
 //! The run machine in a simulated world.
 #![allow(unreachable_pub)] // the modules are this one test's
 
+#[path = "../support/arguments.rs"]
+mod arguments;
+
 mod approval;
 mod cancel;
 mod create_run;
@@ -17,6 +20,7 @@ mod mad;
 mod mad_checks;
 mod misuse;
 mod moves;
+mod partial;
 mod restore;
 mod store;
 mod timeouts;
