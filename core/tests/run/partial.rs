@@ -1,6 +1,7 @@
 //! The arguments of calls, parsed while they stream.
 
 use crate::arguments::{arguments, cut, extends, lengths, mad};
+use crate::invariants::cases;
 use crate::turn::BOTH;
 use crate::wire::{Call, Say, a_call, call, text};
 use crate::world::{Cut, Work, World, offer};
@@ -90,7 +91,7 @@ fn piecemeal(id: usize, text: &str, lengths: &[usize]) -> Call {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(60))]
+    #![proptest_config(cases(24))]
 
     /// Through the real machine, with the bytes cut anywhere, several calls interleaved, and the run stored and
     /// restored after every chunk.
