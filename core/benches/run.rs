@@ -106,6 +106,30 @@ impl Endless {
         }
     }
 
+    /// Agents that stamp each event with the time.
+    fn stamped_arguments() -> Self {
+        let mut opening = frame(&json!({ "type": "RUN_STARTED", "threadId": "t", "runId": "r" }));
+        opening.extend(frame(
+            &json!({ "type": "TOOL_CALL_START", "toolCallId": "c", "toolCallName": "tool" }),
+        ));
+        opening.extend(frame(
+            &json!({ "type": "TOOL_CALL_ARGS", "toolCallId": "c", "delta": "{\"text\":\"" }),
+        ));
+        Self {
+            opening,
+            delta: |arguments| {
+                frame(&json!({
+                    "type": "TOOL_CALL_ARGS",
+                    "toolCallId": "c",
+                    "delta": arguments,
+                    "timestamp": 1_700_000_000_000_u64,
+                }))
+            },
+            partial_arguments: true,
+            ..Self::ag_ui(0)
+        }
+    }
+
     /// In the middle of its stream, after `so_far` bytes of it.
     fn begun(&self, so_far: usize) -> Streaming {
         let mut streaming = Streaming::new(&self.work, self.partial_arguments);
@@ -186,10 +210,13 @@ fn deltas(rounds: usize, is_bench: bool) {
             side_by_side(rounds, blocks, (&few, 1 << 10), (&few, bytes)),
         );
     }
-    for (name, partial) in [("off", false), ("on", true)] {
-        let endless = Endless::arguments(partial);
+    for (name, endless) in [
+        ("not parsed", Endless::arguments(false)),
+        ("parsed", Endless::arguments(true)),
+        ("stamped, parsed", Endless::stamped_arguments()),
+    ] {
         row(
-            &format!("arguments, parsing {name}: 1 KiB and {} KiB", bytes >> 10),
+            &format!("arguments, {name}: 1 KiB and {} KiB", bytes >> 10),
             side_by_side(rounds, blocks, (&endless, 1 << 10), (&endless, bytes)),
         );
     }

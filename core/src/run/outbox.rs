@@ -179,7 +179,13 @@ impl Listener for Outbox {
                 ) {
                     self.event(RunEvent::AgUi(event.clone()));
                 }
-                self.partial(|partial, batch| partial.event(event, conversation, batch));
+                self.partial(|partial, batch| match (event, applied) {
+                    (Event::ToolCallArgs(args), Applied::Delta { from, .. }) => {
+                        let id = &args.tool_call_id;
+                        partial.delta(id, *from, &args.delta, conversation, batch);
+                    }
+                    _ => partial.event(event, conversation, batch),
+                });
             }
             (_, Applied::Delta { item, from }) => {
                 if let Some((_, content)) = conversation.item(*item) {

@@ -80,7 +80,7 @@ impl PartialCalls {
         }
     }
 
-    /// An event has come that may begin a call, or change its arguments other than by appending.
+    /// An event has come that may begin a call, or rewrite its arguments.
     pub(super) fn event(
         &mut self,
         event: &Event,
@@ -89,7 +89,6 @@ impl PartialCalls {
     ) {
         match event {
             Event::ToolCallStart(event) => {
-                self.follow_live(&event.tool_call_id, conversation, batch);
                 // A call that begins again after its end goes on where it was.
                 if let Some(call) = self.call_mut(&event.tool_call_id)
                     && call.ended
@@ -98,8 +97,6 @@ impl PartialCalls {
                     let text = call.arguments.text().to_owned();
                     call.read_again(&text);
                 }
-            }
-            Event::ToolCallArgs(event) => {
                 self.follow_live(&event.tool_call_id, conversation, batch);
             }
             Event::MessagesSnapshot(_) => {

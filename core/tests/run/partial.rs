@@ -498,3 +498,72 @@ fn a_call_that_begins_again_after_its_end_goes_on_where_it_was() {
     assert!(views["c"].stopped.is_some());
     assert_eq!(views, run(true));
 }
+
+#[test]
+fn pieces_that_carry_more_than_text_are_read_too() {
+    let start = Say::Event(
+        json!({"type": "TOOL_CALL_START", "toolCallId": "c", "toolCallName": "work", "timestamp": 1}),
+    );
+    let piece = |delta: &str| {
+        Say::Event(
+            json!({"type": "TOOL_CALL_ARGS", "toolCallId": "c", "delta": delta, "timestamp": 2}),
+        )
+    };
+    let end = Say::Event(json!({"type": "TOOL_CALL_END", "toolCallId": "c", "timestamp": 3}));
+    let says = [
+        start,
+        piece(r#"{"a":"x"#),
+        piece(r#"y","b"#),
+        piece(r#"":1}"#),
+        end,
+    ];
+    let mut world = world(Dialect::AgUi, true).says(says).says([text("Done.")]);
+    assert_eq!(
+        follow(&mut world)["c"],
+        View {
+            value: json!({"a": "xy", "b": 1}),
+            stopped: None
+        }
+    );
+}
+
+#[test]
+fn the_same_id_with_another_parent_is_read_from_its_own_beginning() {
+    let start = |parent: &str| {
+        Say::Event(
+            json!({"type": "TOOL_CALL_START", "toolCallId": "c", "toolCallName": "work", "parentMessageId": parent}),
+        )
+    };
+    let piece = |delta: &str| {
+        Say::Event(json!({"type": "TOOL_CALL_ARGS", "toolCallId": "c", "delta": delta}))
+    };
+    let end = || Say::Event(json!({"type": "TOOL_CALL_END", "toolCallId": "c"}));
+    let says = [
+        start("m"),
+        piece(r#"{"a":1}"#),
+        end(),
+        start("n"),
+        piece(r#"{"b":2}"#),
+        end(),
+    ];
+    for restores in [false, true] {
+        let mut world = world(Dialect::AgUi, true)
+            .says(says.clone())
+            .says([text("Done.")]);
+        world.restores = restores;
+        world.send("Go on");
+        world.drive();
+        let changes: Vec<_> = updates(&world.seen.outputs)
+            .flat_map(|update| &update.changes)
+            .collect();
+        let begun = changes
+            .iter()
+            .filter(|change| matches!(change, OwnedChange::Add { path, .. } if path.is_empty()));
+        assert_eq!(begun.count(), 2, "{changes:?}");
+        let mut view = Value::Null;
+        for change in changes {
+            change.apply(&mut view).expect("in order");
+        }
+        assert_eq!(view, json!({"b": 2}));
+    }
+}
