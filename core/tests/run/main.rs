@@ -26,6 +26,7 @@ mod partial;
 mod repeats;
 mod restore;
 mod store;
+mod threads;
 mod timeouts;
 mod tools;
 mod turn;
