@@ -95,22 +95,24 @@ impl Setting {
             "openai-compatible"
         };
         let endpoint = provider::find(provider)
-            .unwrap()
+            .expect("the stream is sound")
             .endpoint(None, "model", Some("http://localhost"), None)
-            .unwrap();
+            .expect("the stream is sound");
         let mut config = RunConfig::new(endpoint);
         config.partial_arguments = self.partial_arguments;
         let history = (0..history).map(|index| Message::user(format!("h{index}"), "Hello"));
         let history = Conversation::new(history.collect());
         let mut machine = RunMachine::new(Arc::new(config), "thread".into(), history);
         let start = Start::new("run", Message::user("question", "?"));
-        machine.start(start, Timestamp(0)).unwrap();
+        machine
+            .start(start, Timestamp(0))
+            .expect("the stream is sound");
         let effect = std::iter::from_fn(|| machine.poll_output())
             .find_map(|output| match output {
                 Output::Effect(id, Effect::OpenStream { .. }) => Some(id),
                 _ => None,
             })
-            .unwrap();
+            .expect("the stream is sound");
         let content_type = None;
         machine
             .handle(
@@ -120,7 +122,7 @@ impl Setting {
                 },
                 Timestamp(0),
             )
-            .unwrap();
+            .expect("the stream is sound");
         while machine.poll_output().is_some() {}
         let mut streaming = Streaming {
             machine,
@@ -143,7 +145,7 @@ impl Streaming {
         let effect = self.effect;
         self.machine
             .handle(Input::Received { effect, bytes }, Timestamp(0))
-            .unwrap();
+            .expect("the stream is sound");
         std::iter::from_fn(|| self.machine.poll_output()).count()
     }
 
