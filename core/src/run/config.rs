@@ -28,6 +28,11 @@ pub struct RunConfig {
     pub durability: Durability,
     /// What happens when the app is suspended or killed, or the network goes or changes.
     pub device: DevicePolicy,
+    /// Whether tool calls' arguments are parsed while they stream, for
+    /// [`RunEvent::PartialArguments`](super::RunEvent::PartialArguments) and
+    /// [`RunMachine::partial_arguments`](super::RunMachine::partial_arguments). Off by default; it takes time and
+    /// memory in proportion to the arguments.
+    pub partial_arguments: bool,
 }
 
 impl RunConfig {
@@ -45,6 +50,7 @@ impl RunConfig {
             run_ids: RunIds::default(),
             durability: Durability::default(),
             device: DevicePolicy::default(),
+            partial_arguments: false,
         }
     }
 

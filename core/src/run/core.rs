@@ -67,6 +67,8 @@ pub(super) struct Core {
 
 impl Core {
     pub(super) fn new(config: Arc<RunConfig>, thread_id: ThreadId, history: Conversation) -> Self {
+        let mut outbox = Outbox::default();
+        outbox.read_arguments(config.partial_arguments, &history);
         Self {
             config,
             conversation: history,
@@ -84,7 +86,7 @@ impl Core {
             pending: Pending::default(),
             timers: Timers::default(),
             recorder: Recorder::default(),
-            outbox: Outbox::default(),
+            outbox,
             anchor: None,
             turn_left: None,
             clock: Timestamp::default(),
@@ -253,6 +255,7 @@ impl Core {
         self.device.uncounted = 0;
         self.conversation.begin_hop(hop);
         self.take_steering_in();
+        self.outbox.forget_arguments();
         if hop > 0 {
             self.parent_run_id = Some(self.ids.run_id.clone());
             self.ids.run_id = format!("{}.{hop}", self.turn).into();

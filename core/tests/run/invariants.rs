@@ -9,7 +9,7 @@ use stepwell_core::run::{Output, RunEvent};
 use stepwell_core::tool::Tool;
 
 /// Small in CI; `PROPTEST_CASES` raises it.
-fn cases(few: u32) -> ProptestConfig {
+pub fn cases(few: u32) -> ProptestConfig {
     let asked = std::env::var("PROPTEST_CASES")
         .ok()
         .and_then(|cases| cases.parse().ok());

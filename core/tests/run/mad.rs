@@ -46,6 +46,7 @@ pub struct Setting {
     turn: bool,
     /// What the device's policies are, and whether the backend can resume.
     device: u8,
+    partial: bool,
 }
 
 pub fn settings() -> impl Strategy<Value = Setting> {
@@ -56,9 +57,10 @@ pub fn settings() -> impl Strategy<Value = Setting> {
         0..3u8,
         any::<bool>(),
         any::<u8>(),
+        any::<bool>(),
     )
         .prop_map(
-            |(ag_ui, stores, creates_runs, policy, turn, device)| Setting {
+            |(ag_ui, stores, creates_runs, policy, turn, device, partial)| Setting {
                 dialect: if ag_ui {
                     Dialect::AgUi
                 } else {
@@ -69,6 +71,7 @@ pub fn settings() -> impl Strategy<Value = Setting> {
                 policy,
                 turn,
                 device,
+                partial,
             },
         )
 }
@@ -113,6 +116,7 @@ impl Setting {
             },
         };
         config.endpoint.quirks.resumes_by_event_id = self.device / 128 == 1;
+        config.partial_arguments = self.partial;
         config.timeouts.turn = self.turn.then_some(Duration::from_secs(600));
         Arc::new(config)
     }

@@ -1,6 +1,9 @@
 //! The run machine in a simulated world.
 #![allow(unreachable_pub)] // the modules are this one test's
 
+#[path = "../support/arguments.rs"]
+mod arguments;
+
 mod approval;
 mod cancel;
 mod create_run;
@@ -21,6 +24,7 @@ mod mad_checks;
 mod misuse;
 mod moves;
 mod one_call;
+mod partial;
 mod repeats;
 mod restore;
 mod resume_stream;
