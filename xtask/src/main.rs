@@ -53,9 +53,9 @@ enum Command {
         /// Cases for each property.
         #[arg(long, default_value_t = 20_000)]
         cases: u32,
-        /// Only the mutants of the files that this glob names.
-        #[arg(long = "file", value_name = "GLOB")]
-        files: Vec<String>,
+        /// Only the mutants whose names match, such as `^core/src/registry/`.
+        #[arg(long, value_name = "REGEX")]
+        only: Option<String>,
     },
 }
 
@@ -87,15 +87,11 @@ fn run(command: Command) -> anyhow::Result<ExitCode> {
             Ok(ExitCode::SUCCESS)
         }
         Command::Conformance => runner::run(&context(false)?, &["conformance".to_owned()]),
-        Command::Prove {
-            steps,
-            cases,
-            files,
-        } => {
+        Command::Prove { steps, cases, only } => {
             let options = prove::Options {
                 cases,
                 shard: None,
-                files,
+                only,
             };
             prove::run(&context(false)?, &steps, options)
         }

@@ -1,6 +1,7 @@
 //! A host, a network, a store and a person that do anything at any time, though the host answers only what it was
 //! given, and what it makes up it makes up whole. After every input the invariants are checked.
 
+use crate::disk::Disk;
 use crate::interrupts::{answer, asks};
 use crate::wire::{Call, Say, a_call, body, call, text};
 use crate::world::{config, offer};
@@ -69,6 +70,18 @@ pub fn settings() -> impl Strategy<Value = Setting> {
 pub const ROUNDS: u32 = 2;
 
 impl Setting {
+    /// The same with a store.
+    pub fn storing(mut self) -> Self {
+        self.stores = true;
+        self
+    }
+
+    /// The same in another wire format.
+    pub fn speaking(mut self, dialect: Dialect) -> Self {
+        self.dialect = dialect;
+        self
+    }
+
     fn config(self) -> Arc<RunConfig> {
         let mut config = config(self.dialect);
         offer(&mut config, Tool::new("work", "Works."));
@@ -93,17 +106,19 @@ impl Setting {
 
 pub struct Mad {
     pub machine: RunMachine,
-    config: Arc<RunConfig>,
-    now: u64,
+    pub config: Arc<RunConfig>,
+    pub now: u64,
     /// What the host was given and has not answered; of a stream, what is left of its body.
     pub hands: BTreeMap<EffectId, Option<Vec<u8>>>,
     /// Every effect there ever was.
     known: Vec<EffectId>,
     /// The blocks that were ever to be written.
-    blocks: BTreeMap<u64, Block>,
+    pub blocks: BTreeMap<u64, Block>,
+    /// What the store has, and what it is asked to take.
+    pub disk: Disk,
     pub outputs: Vec<Output>,
     pub resumes: u32,
-    cancelled: bool,
+    pub cancelled: bool,
     pub over: Option<(Outcome, Vec<Message>)>,
     pub tool_runs: Vec<CallKey>,
     pub checks: bool,
@@ -124,6 +139,7 @@ impl Mad {
             hands: BTreeMap::new(),
             known: Vec::new(),
             blocks: BTreeMap::new(),
+            disk: Disk::default(),
             outputs: Vec::new(),
             resumes: 0,
             cancelled: false,
@@ -296,6 +312,7 @@ impl Mad {
         if let Some(effect) = ends {
             self.hands.remove(&effect);
         }
+        self.disk.answered(&input);
         let before = self.machine.snapshot();
         let is_cancel = matches!(input, Input::Cancel);
         let is_resume = matches!(input, Input::Resume(_));
@@ -319,7 +336,7 @@ impl Mad {
         }
     }
 
-    fn take_outputs(&mut self) {
+    pub fn take_outputs(&mut self) {
         while let Some(output) = self.machine.poll_output() {
             if let Output::Effect(id, effect) = &output {
                 self.given(*id, effect);
@@ -334,7 +351,10 @@ impl Mad {
                 self.hands.remove(&id);
                 return;
             }
-            Effect::Persist { blocks, .. } => {
+            Effect::Persist {
+                blocks, snapshot, ..
+            } => {
+                self.disk.asked(id, blocks, snapshot);
                 for block in blocks {
                     // I6: no gap, and no number for two contents.
                     assert!(block.sequence <= self.blocks.len() as u64);
@@ -346,10 +366,14 @@ impl Mad {
                 }
             }
             Effect::RunTool { invocation } => {
+                self.disk.used_by_tool(invocation.call);
                 assert!(!self.cancelled, "I12: no tool after a cancel");
                 self.tool_runs.push(invocation.call);
             }
-            Effect::OpenStream { .. } => assert!(!self.cancelled, "I12: no stream after a cancel"),
+            Effect::OpenStream { .. } => {
+                self.disk.used_by_stream(id);
+                assert!(!self.cancelled, "I12: no stream after a cancel");
+            }
             _ => {}
         }
         let is_new = self.hands.insert(id, None).is_none();

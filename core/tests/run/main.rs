@@ -3,7 +3,9 @@
 
 mod approval;
 mod cancel;
+mod crashes;
 mod create_run;
+mod disk;
 mod durability;
 mod edges;
 mod failures;
@@ -17,7 +19,9 @@ mod mad;
 mod mad_checks;
 mod misuse;
 mod moves;
+mod reference;
 mod restore;
+mod rules;
 mod store;
 mod timeouts;
 mod tools;

@@ -15,8 +15,8 @@ pub(crate) struct Options {
     pub(crate) cases: u32,
     /// Only this part of the mutants.
     pub(crate) shard: Option<mutants::Shard>,
-    /// Only the mutants of these files.
-    pub(crate) files: Vec<String>,
+    /// Only the mutants whose names, as cargo-mutants gives them, match this regular expression.
+    pub(crate) only: Option<String>,
 }
 
 /// One proof: what it gives is the line that says what was proved.

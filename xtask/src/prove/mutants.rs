@@ -44,7 +44,7 @@ fn run(context: &Context, log: &mut Log, options: &Options) -> anyhow::Result<St
     let accepted = Accepted::load(&context.root)?;
     // The shards of one division are summed up, whichever of them were run.
     let division = options.shard.map_or(1, |shard| shard.of);
-    let selection = if options.files.is_empty() {
+    let selection = if options.only.is_none() {
         "all"
     } else {
         "some"
@@ -57,7 +57,16 @@ fn run(context: &Context, log: &mut Log, options: &Options) -> anyhow::Result<St
     fs::create_dir_all(&output)?;
 
     let mut command = process::command(program);
-    command.args(["mutants", "--jobs", "1", "--colors", "never", "--no-times"]);
+    command.args([
+        "mutants",
+        "--package",
+        "stepwell-core",
+        "--jobs",
+        "1",
+        "--colors",
+        "never",
+        "--no-times",
+    ]);
     command.args(["--caught", "--unviable"]);
     command
         .arg("--output")
@@ -69,8 +78,8 @@ fn run(context: &Context, log: &mut Log, options: &Options) -> anyhow::Result<St
     if let Some(Shard { index, of }) = options.shard {
         command.args(["--shard", &format!("{index}/{of}")]);
     }
-    for file in &options.files {
-        command.args(["--file", file]);
+    if let Some(only) = &options.only {
+        command.args(["--re", only]);
     }
     let status = log.status_unbounded(&mut command)?;
     // 2: some were missed. 3: some ran out of time.
