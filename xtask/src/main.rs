@@ -53,7 +53,7 @@ enum Command {
         /// Cases for each property.
         #[arg(long, default_value_t = 20_000)]
         cases: u32,
-        /// Only the mutants whose names match, such as `^core/src/registry/`.
+        /// Only the mutants whose names match, such as `timer.rs` or `Recorder::`.
         #[arg(long, value_name = "REGEX")]
         only: Option<String>,
     },
