@@ -109,7 +109,10 @@ impl Disk {
             asks_first = name == "ask";
         }
         let granted = self.has(|content| {
-            matches!(content, BlockContent::Approval { call, decision: Decision::Granted } if *call == key)
+            let BlockContent::Approval { call, decision } = content else {
+                return false;
+            };
+            *call == key && !matches!(decision, Decision::Denied { .. })
         });
         if !asked || (asks_first && !granted) {
             self.too_early

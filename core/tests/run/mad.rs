@@ -13,8 +13,8 @@ use stepwell_core::conversation::Conversation;
 use stepwell_core::dialect::Dialect;
 use stepwell_core::event::Message;
 use stepwell_core::run::{
-    Block, Decision, Durability, Effect, EffectId, Input, Outcome, Output, Refusal, RunConfig,
-    RunIds, RunMachine, Start, StateKind, ToolLimitPolicy,
+    Block, Decision, Durability, Effect, EffectId, Input, LimitPolicy, Outcome, Output, Refusal,
+    RunConfig, RunIds, RunMachine, Start, StateKind,
 };
 use stepwell_core::tool::{Tool, ToolFailure};
 use stepwell_core::{CallKey, Timestamp};
@@ -88,11 +88,8 @@ impl Setting {
         offer(&mut config, Tool::new("look", "Looks.").idempotent());
         offer(&mut config, Tool::new("ask", "Asks.").requires_approval());
         config.limits.max_tool_rounds = ROUNDS;
-        config.limits.at_tool_limit = [
-            ToolLimitPolicy::Complete,
-            ToolLimitPolicy::Fail,
-            ToolLimitPolicy::SumUp,
-        ][usize::from(self.policy)];
+        config.limits.at_limit = [LimitPolicy::Complete, LimitPolicy::Fail, LimitPolicy::SumUp]
+            [usize::from(self.policy)];
         if self.stores {
             config.durability = Durability::Blocks { attempts: 2 };
         }
@@ -167,6 +164,12 @@ impl Mad {
             }
             86..=93 => self.resume(press.detail),
             94 => Input::Cancel,
+            95..=97 => Input::CancelCall {
+                call: CallKey {
+                    hop: self.machine.hop(),
+                    index: u32::from(press.pick % 4),
+                },
+            },
             _ => Input::Timeout,
         };
         self.feed(input);
@@ -194,13 +197,18 @@ impl Mad {
             },
             EffectId::CreateRun { .. } => Input::RunNotCreated { effect, message },
             EffectId::Approve(_) => {
-                let decision = if !detail.is_multiple_of(3) {
-                    Decision::Granted
-                } else {
-                    Decision::Denied { reason: None }
+                let edited = |arguments: &str| Decision::Edited {
+                    arguments: arguments.to_owned(),
+                };
+                let decision = match detail % 9 {
+                    0 | 3 => Decision::Denied { reason: None },
+                    4 => edited("{}"),
+                    5 => edited("no JSON"),
+                    _ => Decision::Granted,
                 };
                 Input::Decided { effect, decision }
             }
+            EffectId::Tool(_) if detail.is_multiple_of(7) => Input::ToolDeferred { effect },
             EffectId::Tool(_) => {
                 let result = if !detail.is_multiple_of(3) {
                     Ok("a result".into())
@@ -306,12 +314,12 @@ impl Mad {
     }
 
     fn feed(&mut self, input: Input<'static>) {
-        let ends = input
-            .effect()
-            .filter(|_| !matches!(input, Input::Opened { .. } | Input::Received { .. }));
-        if let Some(effect) = ends {
-            self.hands.remove(&effect);
-        }
+        let ends = input.effect().filter(|_| {
+            !matches!(
+                input,
+                Input::Opened { .. } | Input::Received { .. } | Input::ToolDeferred { .. }
+            )
+        });
         self.disk.answered(&input);
         let before = self.machine.snapshot();
         let is_cancel = matches!(input, Input::Cancel);
@@ -323,6 +331,11 @@ impl Mad {
                 self.resumes += u32::from(is_resume);
             }
             Err(_) => assert_eq!(self.machine.snapshot(), before, "a mistake changes nothing"),
+        }
+        if result.is_ok()
+            && let Some(effect) = ends
+        {
+            self.hands.remove(&effect);
         }
         self.take_outputs();
         if self.restores {
@@ -414,7 +427,7 @@ fn says(dialect: Dialect, choice: u16) -> Vec<Say> {
         pieces: Vec::new(),
     });
     let two = Say::Calls(vec![a_call("a", "work", "{}"), a_call("b", "ask", "null")]);
-    let common = match choice % 12 {
+    let common = match choice % 13 {
         0 | 1 => vec![text("Some text.")],
         2 => vec![text("Let me see."), call("c", "work", "{}")],
         3 => vec![
@@ -435,6 +448,7 @@ fn says(dialect: Dialect, choice: u16) -> Vec<Say> {
         8 => vec![Say::Heartbeat, Say::Cut],
         9 => vec![text("x"), Say::Raw("data: {oops\n\n".into())],
         10 => vec![call("c", "look", "[1,"), call("d", "ask", "{}")],
+        11 => vec![call("c", "look", "{}"), call("d", "work", "{}")],
         _ => vec![Say::Raw("<html>".into()), Say::Cut],
     };
     match (dialect, choice % 5, choice % 12) {

@@ -13,8 +13,8 @@ use stepwell_core::conversation::Conversation;
 use stepwell_core::dialect::Dialect;
 use stepwell_core::event::Message;
 use stepwell_core::run::{
-    Deadline, Effect, EffectId, Failure, Input, Outcome, Output, Refusal, RunConfig, RunEvent,
-    RunMachine, Start, StateKind, ToolLimitPolicy,
+    Deadline, Effect, EffectId, Failure, Input, LimitPolicy, Outcome, Output, Refusal, RunConfig,
+    RunEvent, RunMachine, Start, StateKind, TimerKey,
 };
 use stepwell_core::tool::{Tool, ToolFailure};
 use stepwell_core::{CallKey, Timestamp};
@@ -80,7 +80,7 @@ enum Phase {
 
 #[derive(Clone, Debug)]
 struct Reference {
-    policy: ToolLimitPolicy,
+    policy: LimitPolicy,
     limit: u32,
     attempts: u32,
     has_turn_clock: bool,
@@ -108,6 +108,22 @@ impl Reference {
         let calls = self.calls.iter().zip(0..);
         let open = calls.filter(|((_, result), _)| result.is_none());
         open.map(|(_, index)| index).collect()
+    }
+
+    /// Every clock that runs, not only the one that is next.
+    fn timers(&self) -> Vec<(TimerKey, u64)> {
+        let hop = self.hop;
+        let tools = self.tools.iter();
+        let tools = tools.map(|(&index, &at)| (TimerKey::Tool(CallKey { hop, index }), at));
+        let one = |key, at: Option<u64>| at.map(|at| (key, at));
+        let mut timers: Vec<_> = one(TimerKey::Silence, self.silence)
+            .into_iter()
+            .chain(one(TimerKey::Retry, self.retry))
+            .chain(tools)
+            .chain(one(TimerKey::Turn, self.turn))
+            .collect();
+        timers.sort();
+        timers
     }
 
     fn next_deadline(&self) -> Option<u64> {
@@ -175,13 +191,13 @@ impl Reference {
         }
         if self.rounds >= self.limit || self.withheld {
             match self.policy {
-                ToolLimitPolicy::SumUp if !self.withheld => {
+                LimitPolicy::SumUp if !self.withheld => {
                     self.withheld = true;
                     for (_, result) in &mut self.calls {
                         *result = Some("has had its");
                     }
                 }
-                ToolLimitPolicy::Fail => return self.over("too many rounds"),
+                LimitPolicy::Fail => return self.over("too many rounds"),
                 _ => return self.over("max rounds"),
             }
         }
@@ -278,11 +294,7 @@ impl ReferenceStateMachine for Reference {
     type Transition = Step;
 
     fn init_state() -> BoxedStrategy<Self> {
-        let policies = [
-            ToolLimitPolicy::Complete,
-            ToolLimitPolicy::Fail,
-            ToolLimitPolicy::SumUp,
-        ];
+        let policies = [LimitPolicy::Complete, LimitPolicy::Fail, LimitPolicy::SumUp];
         (
             prop::sample::select(policies.to_vec()),
             0..4u32,
@@ -584,10 +596,15 @@ impl Real {
         dropped
     }
 
+    fn timers(&self) -> Vec<(TimerKey, u64)> {
+        let snapshot: Value = serde_json::from_str(&self.machine.snapshot()).expect("JSON");
+        serde_json::from_value(snapshot["run"]["core"]["timers"].clone()).expect("pairs")
+    }
+
     fn end(&self) -> Option<End> {
         Some(match self.machine.outcome()? {
             Outcome::Success => "success",
-            Outcome::MaxToolRounds => "max rounds",
+            Outcome::LimitReached { .. } => "max rounds",
             Outcome::Cancelled => "cancelled",
             Outcome::Truncated => "truncated",
             Outcome::Failed { failure } => match failure {
@@ -599,7 +616,7 @@ impl Real {
                 Failure::TimedOut {
                     deadline: Deadline::Turn,
                 } => "turn too long",
-                Failure::TooManyToolRounds { .. } => "too many rounds",
+                Failure::LimitReached { .. } => "too many rounds",
                 _ => "something else",
             },
             _ => "something new",
@@ -616,7 +633,8 @@ impl StateMachineTest for Real {
         offer(&mut config, Tool::new("work", "Works."));
         offer(&mut config, Tool::new("look", "Looks.").idempotent());
         config.limits.max_tool_rounds = reference.limit;
-        config.limits.at_tool_limit = reference.policy;
+        config.limits.at_limit = reference.policy;
+        config.limits.repeats = None;
         config.retry.attempts = reference.attempts;
         config.retry.first_delay = Duration::from_millis(FIRST_DELAY);
         config.retry.max_retry_after = Duration::from_secs(MAX_RETRY_AFTER);
@@ -692,10 +710,9 @@ impl StateMachineTest for Real {
         assert_eq!(real.ends, usize::from(end.is_some()));
         assert_eq!(machine.hop(), reference.hop);
         assert_eq!(real.hands, reference.hands());
-        assert_eq!(
-            machine.poll_timeout().map(|at| at.0),
-            reference.next_deadline()
-        );
+        assert_eq!(real.timers(), reference.timers());
+        let next = machine.poll_timeout().map(|at| at.0);
+        assert_eq!(next, reference.next_deadline());
         assert_eq!(machine.conversation().text(), reference.text);
         let results =
             machine
