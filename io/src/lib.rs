@@ -61,9 +61,12 @@ pub use stepwell_core::event::{Event, Interrupt, Message, ResumeEntry, ResumeSta
 pub use stepwell_core::provider;
 pub use stepwell_core::registry::{RegistryEvent, RunHandle, SharedRegistry, ThreadKey};
 pub use stepwell_core::run::{
-    Deadline, Decision, Failure, LimitPolicy, Limits, Misuse, Outcome, RepeatLimit, RetryPolicy,
-    RunConfig, RunEvent, SnapshotError, Start, Timeouts, ToolCallUpdate, ToolInvocation, TurnLimit,
+    BackgroundPolicy, Deadline, Decision, Failure, LimitPolicy, Limits, Misuse,
+    NetworkChangePolicy, OfflinePolicy, Outcome, PartialArgumentsUpdate, RepeatLimit, RetryPolicy,
+    RunConfig, RunEvent, SnapshotError, Start, SteeringRefusal, Timeouts, ToolCallUpdate,
+    ToolInvocation, TurnLimit,
 };
 pub use stepwell_core::tool::{
-    Rejection, Tool, ToolError, ToolFailure, ToolFailureKind, ToolOutput, ToolRegistry, ToolResult,
+    OwnedChange, Rejection, Tool, ToolError, ToolFailure, ToolFailureKind, ToolOutput,
+    ToolRegistry, ToolResult,
 };

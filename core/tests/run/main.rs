@@ -1,10 +1,17 @@
 //! The run machine in a simulated world.
 #![allow(unreachable_pub)] // the modules are this one test's
 
+#[path = "../support/arguments.rs"]
+mod arguments;
+
 mod approval;
 mod cancel;
+mod crashes;
 mod create_run;
 mod deferred;
+mod device;
+mod disk;
+mod dispose;
 mod durability;
 mod edges;
 mod failures;
@@ -20,9 +27,15 @@ mod misuse;
 mod moves;
 mod one_call;
 mod parallel;
+mod partial;
+mod reference;
 mod repeats;
 mod restore;
+mod resume_stream;
+mod rules;
+mod steering;
 mod store;
+mod threads;
 mod timeouts;
 mod tools;
 mod turn;
