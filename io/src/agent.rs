@@ -1,6 +1,7 @@
 use crate::builder::AgentBuilder;
 use crate::clock::Clock;
-use crate::driver::Driver;
+use crate::device::Device;
+use crate::driver::{Driver, Ended};
 use crate::handle::{Command, TurnHandle};
 use crate::owner::Owner;
 use crate::spans;
@@ -99,8 +100,8 @@ impl Agent {
         self.begin(Begin::Start(start))
     }
 
-    /// Goes on with a stored turn, on its own thread, whose process died: with the snapshot that
-    /// [`TurnHandle::rested`] gave, say. What a deferred call comes to is then told to
+    /// Goes on with a stored turn, on its own thread: with the snapshot that [`Turn::suspend`] or
+    /// [`TurnHandle::rested`] gave, in this process or a later one. What a deferred call comes to is then told to
     /// [`TurnHandle::finish_call`]; the person is asked again what they had not answered.
     ///
     /// A request that had shown nothing goes out again; a stream that was open is lost; a tool that had begun is run
@@ -132,9 +133,17 @@ impl Agent {
         let (owner, earlier) = {
             // The order in which turns take the thread over is the order in which they run.
             let mut place = lock(&self.thread.current);
-            let registered = shared.registry.register(self.thread.key.clone());
+            let key = &self.thread.key;
+            // A stored turn goes on under a new handle, if nobody has taken its thread since.
+            let stored = match begin {
+                Begin::Revived(_) if place.ended.is_cancelled() => shared.registry.current(key),
+                _ => None,
+            };
+            let handle = stored
+                .and_then(|stored| shared.registry.replace(&stored).ok())
+                .unwrap_or_else(|| shared.registry.register(key.clone()).handle);
             let changed = Arc::clone(&shared.changed);
-            let owner = Owner::new(shared.registry.clone(), registered.handle, changed);
+            let owner = Owner::new(shared.registry.clone(), handle, changed);
             (owner, std::mem::replace(&mut *place, current.clone()))
         };
         earlier.cancel.cancel();
@@ -172,19 +181,33 @@ impl Agent {
         earlier: Current,
         commands: mpsc::Receiver<Command>,
         events: mpsc::Sender<RunEvent>,
-    ) -> Finished {
+    ) -> Option<Finished> {
         // However this ends, the next turn must not wait for it.
         let ended = current.ended.drop_guard();
         // Not long: it was cancelled, and waits for nothing itself.
         earlier.ended.cancelled().await;
         let setup = Arc::clone(&self.shared.setup);
         let clock = Clock::new();
+        let mut device = self.shared.device.subscribe();
+        let known = *device.borrow_and_update();
+        let tell = |machine: &mut RunMachine| {
+            for news in known.news(Device::default()) {
+                if let Err(misuse) = machine.handle(news, clock.now()) {
+                    tracing::error!(target: "stepwell", %misuse, "the machine refused to hear of the device");
+                }
+            }
+        };
         let machine = match begin {
-            Begin::Revived(machine) => *machine,
+            Begin::Revived(mut machine) => {
+                tell(&mut machine);
+                *machine
+            }
             Begin::Start(start) => {
                 let history = lock(&self.thread.conversation).clone();
                 let thread_id = self.thread.key.thread.clone();
                 let mut machine = RunMachine::new(Arc::clone(&setup.config), thread_id, history);
+                // Before its first request: there may be no network for it.
+                tell(&mut machine);
                 if let Err(misuse) = machine.start(start, clock.now()) {
                     tracing::error!(target: "stepwell", %misuse, "a new machine refused to start");
                 }
@@ -198,16 +221,21 @@ impl Agent {
             owner,
             cancel: current.cancel,
             commands,
+            device,
+            known,
             events,
             backlog: VecDeque::new(),
             waiting: Vec::new(),
         };
-        let (finished, rest) = driver.run().await;
+        let (finished, rest) = match driver.run().await {
+            Ended::Finished(finished, rest) => (finished, rest),
+            Ended::Suspended => return None,
+        };
         // The conversation stands before the app hears that the turn is over, and the next turn waits for no app.
         *lock(&self.thread.conversation) = finished.conversation.clone();
         drop(ended);
         rest.send().await;
-        finished
+        Some(finished)
     }
 
     /// Another conversation with the same model and tools: the one that goes by this key, or a new one.
@@ -248,6 +276,29 @@ impl Agent {
     /// Cancels the turn of this thread that is under way, if there is one.
     pub fn cancel(&self) {
         lock(&self.thread.current).cancel.cancel();
+    }
+
+    /// The app goes to the background. Like the following three, it concerns the turns of all threads, those under way
+    /// and those that begin later. What a turn makes of it is
+    /// [`DevicePolicy`](stepwell_core::run::DevicePolicy)'s to say: by default its clocks stand still, so that an app
+    /// that was frozen finds nothing timed out.
+    pub fn entered_background(&self) {
+        self.shared.device.send_modify(Device::enter_background);
+    }
+
+    /// The app is in the foreground again.
+    pub fn entered_foreground(&self) {
+        self.shared.device.send_modify(Device::enter_foreground);
+    }
+
+    /// The network is gone. By default requests wait for the next one, and none that fails counts as a try.
+    pub fn network_lost(&self) {
+        self.shared.device.send_modify(Device::lose_network);
+    }
+
+    /// There is a network, or another one took the place of the one before.
+    pub fn network_available(&self) {
+        self.shared.device.send_modify(Device::find_network);
     }
 
     /// Which threads have a turn under way, what the person looks at, and what is unread. Tell it with

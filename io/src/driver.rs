@@ -1,6 +1,7 @@
 //! Drives a machine until its turn is over.
 
 use crate::clock::Clock;
+use crate::device::Device;
 use crate::handle::{Command, TurnError};
 use crate::owner::Owner;
 use crate::setup::Setup;
@@ -11,7 +12,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use stepwell_core::run::{Effect, Input, Misuse, Outcome, Output, RunEvent, RunMachine, TimerKey};
 use tokio::sync::mpsc::{self, error::TrySendError};
-use tokio::sync::oneshot;
+use tokio::sync::{oneshot, watch};
 use tokio_util::sync::CancellationToken;
 use tracing::Span;
 
@@ -23,11 +24,22 @@ pub(crate) struct Driver {
     pub(crate) owner: Owner,
     pub(crate) cancel: CancellationToken,
     pub(crate) commands: mpsc::Receiver<Command>,
+    pub(crate) device: watch::Receiver<Device>,
+    /// What the machine has heard of the device.
+    pub(crate) known: Device,
     pub(crate) events: mpsc::Sender<RunEvent>,
     /// Events that the app has not had room for yet.
     pub(crate) backlog: VecDeque<RunEvent>,
     /// Who waits for the turn to rest.
     pub(crate) waiting: Vec<oneshot::Sender<String>>,
+}
+
+/// How driving a turn ended.
+pub(crate) enum Ended {
+    /// With the turn. The last events are given back instead of shown.
+    Finished(Finished, RestOfEvents),
+    /// The app has stored the turn.
+    Suspended,
 }
 
 /// The events that end a turn: to be sent when all is in place for the next one.
@@ -48,9 +60,8 @@ impl RestOfEvents {
 }
 
 impl Driver {
-    /// Drives the turn to its end. Events that nobody takes any more are dropped; the turn goes on. The last events
-    /// are given back instead of shown.
-    pub(crate) async fn run(mut self) -> (Finished, RestOfEvents) {
+    /// Drives the turn to its end. Events that nobody takes any more are dropped; the turn goes on.
+    pub(crate) async fn run(mut self) -> Ended {
         let (mut work, mut arrivals) = Work::new(Arc::clone(&self.setup));
         let mut cancelled = false;
         loop {
@@ -63,7 +74,7 @@ impl Driver {
                     rest,
                     events: self.events.clone(),
                 };
-                return (self.finished(outcome), rest);
+                return Ended::Finished(self.finished(outcome), rest);
             }
             let wake = self.machine.poll_timeout().map(|at| self.clock.instant(at));
             // What has arrived is no silence, even if it is read late: the stream goes before the silence timer, and
@@ -77,7 +88,19 @@ impl Driver {
                     Input::Cancel
                 }
                 Some(command) = self.commands.recv() => {
-                    self.obey(command, &mut work);
+                    let Command::Suspend(suspended) = command else {
+                        self.obey(command, &mut work);
+                        continue;
+                    };
+                    // A turn that has lost its thread is nobody's to go on with; one whose app gave up is not stored.
+                    if self.still_counts() && !suspended.is_closed() {
+                        self.suspend(suspended);
+                        return Ended::Suspended;
+                    }
+                    continue;
+                }
+                Ok(()) = self.device.changed() => {
+                    self.hear_of_device(&mut work);
                     continue;
                 }
                 Some(input) = arrivals.answers.recv() => input,
@@ -165,6 +188,27 @@ impl Driver {
             }
             Command::Look(look) => look(&self.machine),
             Command::Rest(waiting) => self.waiting.push(waiting),
+            Command::Suspend(_) => {}
+        }
+    }
+
+    fn hear_of_device(&mut self, work: &mut Work) {
+        let device = *self.device.borrow_and_update();
+        for news in device.news(std::mem::replace(&mut self.known, device)) {
+            if let Err(misuse) = self.feed(news, work) {
+                tracing::error!(target: "stepwell", %misuse, "the machine refused to hear of the device");
+            }
+            self.give_out(work);
+        }
+    }
+
+    /// The machine is told that its host goes away; what runs for it is stopped when it is dropped.
+    fn suspend(mut self, suspended: oneshot::Sender<String>) {
+        if let Err(misuse) = self.machine.handle(Input::Dispose, self.clock.now()) {
+            tracing::error!(target: "stepwell", %misuse, "the machine refused to be disposed of");
+        }
+        if suspended.send(self.machine.snapshot()).is_ok() {
+            self.owner.leave();
         }
     }
 

@@ -1,13 +1,14 @@
 //! What the app may tell a turn that is under way.
 
 use std::fmt;
-use stepwell_core::ToolCallId;
 use stepwell_core::conversation::Conversation;
-use stepwell_core::event::ResumeEntry;
+use stepwell_core::event::{Message, ResumeEntry};
 use stepwell_core::run::{Input, Misuse, RunMachine};
 use stepwell_core::tool::ToolResult;
+use stepwell_core::{MessageId, ToolCallId};
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
+use uuid::Uuid;
 
 /// Reaches a turn that is under way, from anywhere. Clones reach the same turn; letting go of them changes nothing.
 #[derive(Clone, Debug)]
@@ -47,6 +48,8 @@ pub(crate) enum Command {
     Look(Box<dyn FnOnce(&RunMachine) + Send>),
     /// Give the snapshot as soon as the turn rests.
     Rest(oneshot::Sender<String>),
+    /// End without an end, and give the snapshot.
+    Suspend(oneshot::Sender<String>),
 }
 
 pub(crate) type MakeInput =
@@ -58,6 +61,7 @@ impl fmt::Debug for Command {
             Self::Feed { .. } => "Feed",
             Self::Look(_) => "Look",
             Self::Rest(_) => "Rest",
+            Self::Suspend(_) => "Suspend",
         })
     }
 }
@@ -140,6 +144,34 @@ impl TurnHandle {
     /// The turn is over: look at [`Agent::conversation`](crate::Agent::conversation).
     pub async fn conversation(&self) -> Result<Conversation, TurnError> {
         self.look(|machine| machine.conversation().clone()).await
+    }
+
+    /// Says something during the turn, without stopping it: the message waits until the next hop begins, and the model
+    /// answers it in this turn. Gives the message's id.
+    /// [`SteeringTaken`](crate::RunEvent::SteeringTaken) tells when it is in the conversation; if it cannot be taken in,
+    /// [`SteeringRefused`](crate::RunEvent::SteeringRefused) gives it back.
+    ///
+    /// # Errors
+    /// The turn is over: send the message instead.
+    pub async fn steer(&self, text: impl Into<String>) -> Result<MessageId, TurnError> {
+        let id = MessageId::from(format!("{}-user", Uuid::new_v4()));
+        self.steer_message(Message::user(id.clone(), text)).await?;
+        Ok(id)
+    }
+
+    /// As [`steer`](Self::steer), with a message of the app's own.
+    ///
+    /// # Errors
+    /// The turn is over.
+    pub async fn steer_message(&self, message: Message) -> Result<(), TurnError> {
+        self.feed(move |_| Ok(Input::Steer(Box::new(message))))
+            .await
+    }
+
+    pub(crate) async fn suspend(&self) -> Result<String, TurnError> {
+        let (sender, receiver) = oneshot::channel();
+        self.command(Command::Suspend(sender)).await?;
+        receiver.await.map_err(|_| TurnError::Over)
     }
 
     async fn feed(

@@ -38,6 +38,7 @@
 mod agent;
 mod builder;
 mod clock;
+mod device;
 mod driver;
 mod handle;
 mod http;
@@ -61,7 +62,7 @@ pub use stepwell_core::event::{Event, Interrupt, Message, ResumeEntry, ResumeSta
 pub use stepwell_core::provider;
 pub use stepwell_core::registry::{RegistryEvent, RunHandle, SharedRegistry, ThreadKey};
 pub use stepwell_core::run::{
-    BackgroundPolicy, Deadline, Decision, Failure, LimitPolicy, Limits, Misuse,
+    BackgroundPolicy, Deadline, Decision, DevicePolicy, Failure, LimitPolicy, Limits, Misuse,
     NetworkChangePolicy, OfflinePolicy, Outcome, PartialArgumentsUpdate, RepeatLimit, RetryPolicy,
     RunConfig, RunEvent, SnapshotError, Start, SteeringRefusal, Timeouts, ToolCallUpdate,
     ToolInvocation, TurnLimit,

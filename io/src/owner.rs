@@ -50,6 +50,13 @@ impl Owner {
     }
 }
 
+impl Owner {
+    /// The turn goes on elsewhere, or later: the thread stays its own until somebody takes it.
+    pub(crate) fn leave(mut self) {
+        self.is_over = true;
+    }
+}
+
 impl Drop for Owner {
     fn drop(&mut self) {
         if !self.is_over {

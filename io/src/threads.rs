@@ -1,11 +1,12 @@
 //! The threads of an agent, and which turn of each is the current one.
 
+use crate::device::Device;
 use crate::setup::Setup;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use stepwell_core::conversation::Conversation;
 use stepwell_core::registry::{SharedRegistry, ThreadKey};
-use tokio::sync::Notify;
+use tokio::sync::{Notify, watch};
 use tokio_util::sync::CancellationToken;
 
 /// What all threads of an agent share.
@@ -14,6 +15,7 @@ pub(crate) struct Shared {
     pub(crate) registry: SharedRegistry,
     /// Something happened that the registry has an event for.
     pub(crate) changed: Arc<Notify>,
+    pub(crate) device: watch::Sender<Device>,
     threads: Mutex<HashMap<ThreadKey, Arc<Thread>>>,
 }
 
@@ -38,6 +40,7 @@ impl Shared {
             setup: Arc::new(setup),
             registry,
             changed: Arc::default(),
+            device: watch::Sender::default(),
             threads: Mutex::default(),
         }
     }

@@ -18,7 +18,7 @@ use tokio::task::JoinHandle;
 pub struct Turn {
     pub(crate) events: mpsc::Receiver<RunEvent>,
     pub(crate) handle: TurnHandle,
-    pub(crate) task: Option<JoinHandle<Finished>>,
+    pub(crate) task: Option<JoinHandle<Option<Finished>>>,
 }
 
 /// A turn that is over.
@@ -63,7 +63,9 @@ impl Turn {
         let task = self.task.take();
         match task {
             Some(task) => match task.await {
-                Ok(finished) => finished,
+                Ok(Some(finished)) => finished,
+                // Only `suspend` ends a turn without its end, and it takes the turn.
+                Ok(None) => std::future::pending().await,
                 Err(error) => match error.try_into_panic() {
                     Ok(panic) => std::panic::resume_unwind(panic),
                     // The runtime shuts down: there is nobody left to wait for.
@@ -72,6 +74,20 @@ impl Turn {
             },
             None => std::future::pending().await,
         }
+    }
+
+    /// Lets go of the turn without ending it, and gives it as text for [`Agent::revive`](crate::Agent::revive), in this
+    /// process or a later one. Its stream is closed, its tools are stopped: best done while it
+    /// [rests](TurnHandle::rested). The thread stays the turn's until it is revived or somebody sends on it; its
+    /// conversation has nothing of the turn until then. What the person typed and the turn had not taken in is
+    /// dropped.
+    ///
+    /// # Errors
+    /// The turn is over.
+    pub async fn suspend(mut self) -> Result<String, TurnError> {
+        let snapshot = self.handle.suspend().await?;
+        self.task = None;
+        Ok(snapshot)
     }
 
     /// Lets the turn go on to its end without anyone watching.

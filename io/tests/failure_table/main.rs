@@ -8,6 +8,7 @@ mod cancel;
 mod clocks;
 mod cuts;
 mod deferred;
+mod device;
 mod lies;
 mod limits;
 mod refusals;
