@@ -187,7 +187,10 @@ impl Driver {
                 let _ = fed.send(result);
             }
             Command::Look(look) => look(&self.machine),
-            Command::Rest(waiting) => self.waiting.push(waiting),
+            Command::Rest(waiting) => {
+                self.waiting.retain(|waiting| !waiting.is_closed());
+                self.waiting.push(waiting);
+            }
             Command::Suspend(_) => {}
         }
     }
