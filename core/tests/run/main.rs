@@ -3,6 +3,8 @@
 
 mod approval;
 mod cancel;
+mod corpus;
+mod corpus_scenes;
 mod create_run;
 mod durability;
 mod edges;
