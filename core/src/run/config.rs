@@ -1,11 +1,14 @@
 use crate::dialect::{Dialect, Endpoint, GenerationSettings, Quirks};
 use crate::tool::ToolRegistry;
 use crate::wire::FrameLimits;
+use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
 /// All that a run is to know before it starts. It is not part of a snapshot: the host gives it again at restore, so
 /// keys never reach the store.
-#[derive(Clone, Debug, PartialEq)]
+///
+/// A [journal](super::journal) begins with it, in a form without keys: a later field needs a default.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RunConfig {
     /// Who answers.
     pub endpoint: Endpoint,
@@ -59,7 +62,8 @@ impl RunConfig {
 }
 
 /// How far a run may go.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Limits {
     /// The most rounds of tools in a turn.
     pub max_tool_rounds: u32,
@@ -80,7 +84,8 @@ impl Default for Limits {
 }
 
 /// What happens when the model asks for more rounds of tools than it may.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum ToolLimitPolicy {
     /// The run fails.
     Fail,
@@ -92,7 +97,8 @@ pub enum ToolLimitPolicy {
 }
 
 /// When a request that failed is tried again. Only before anything of the answer was seen.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct RetryPolicy {
     /// The most tries for one hop, the first included.
     pub attempts: u32,
@@ -148,7 +154,8 @@ pub(super) fn fnv1a(bytes: &[u8]) -> u64 {
 }
 
 /// How long things may take; `None` is without end.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Timeouts {
     /// How long the model may be silent, from the request or from its last bytes on.
     pub silence: Option<Duration>,
@@ -169,7 +176,8 @@ impl Default for Timeouts {
 }
 
 /// Who makes the ids of the continuations' runs.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum RunIds {
     /// The core, from the turn's own: `turn.1`, `turn.2`, …
     #[default]
@@ -179,7 +187,8 @@ pub enum RunIds {
 }
 
 /// Whether the host stores what is said.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Durability {
     /// Nothing is stored, nothing waits for it.
     #[default]

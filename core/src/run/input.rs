@@ -6,10 +6,13 @@ use super::opening::Refusal;
 use crate::RunId;
 use crate::event::ResumeEntry;
 use crate::tool::ToolResult;
+use crate::wire::as_text;
+use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 
-/// What the host tells a run.
-#[derive(Clone, Debug, PartialEq)]
+/// What the host tells a run. Its serde form is what a [journal](super::journal) holds: bytes are a string.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Input<'a> {
     /// Starts the turn.
@@ -54,6 +57,7 @@ pub enum Input<'a> {
         /// The stream's effect.
         effect: EffectId,
         /// The bytes.
+        #[serde(with = "as_text")]
         bytes: Cow<'a, [u8]>,
     },
     /// The body ended as it should.

@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use stepwell_core::tool::Tool;
 
 /// Small in CI; `PROPTEST_CASES` raises it.
-fn cases(few: u32) -> ProptestConfig {
+pub fn cases(few: u32) -> ProptestConfig {
     let asked = std::env::var("PROPTEST_CASES")
         .ok()
         .and_then(|cases| cases.parse().ok());

@@ -11,6 +11,7 @@ use std::time::Duration;
 use stepwell_core::conversation::Conversation;
 use stepwell_core::dialect::Dialect;
 use stepwell_core::event::Message;
+use stepwell_core::run::journal::JournalWriter;
 use stepwell_core::run::{
     Block, Decision, Durability, Effect, EffectId, Input, Outcome, Output, Refusal, RunConfig,
     RunIds, RunMachine, Start, StateKind, ToolLimitPolicy,
@@ -108,6 +109,7 @@ pub struct Mad {
     pub tool_runs: Vec<CallKey>,
     pub checks: bool,
     pub restores: bool,
+    pub journal: Option<JournalWriter>,
 }
 
 impl Mad {
@@ -131,6 +133,27 @@ impl Mad {
             tool_runs: Vec::new(),
             checks: true,
             restores: false,
+            journal: None,
+        }
+    }
+
+    /// Writes a journal from here on; the run has not begun.
+    pub fn journaled(mut self) -> Self {
+        let history = Conversation::default();
+        let journal = JournalWriter::new(&self.config, &"thread".into(), &history);
+        self.journal = Some(journal);
+        self
+    }
+
+    /// The host dies, and another one takes over what it stored last.
+    pub fn crash(&mut self) {
+        if let Some(journal) = &mut self.journal {
+            let snapshot = journal.snapshot(&self.machine);
+            let config = Arc::clone(&self.config);
+            let revived = journal.revive(&snapshot, config, Timestamp(self.now));
+            self.machine = revived.expect("readable");
+            self.hands.clear();
+            self.take_outputs();
         }
     }
 
@@ -299,7 +322,11 @@ impl Mad {
         let before = self.machine.snapshot();
         let is_cancel = matches!(input, Input::Cancel);
         let is_resume = matches!(input, Input::Resume(_));
-        let result = self.machine.handle(input, Timestamp(self.now));
+        let now = Timestamp(self.now);
+        let result = match &mut self.journal {
+            Some(journal) => journal.handle(&mut self.machine, input, now),
+            None => self.machine.handle(input, now),
+        };
         match &result {
             Ok(()) => {
                 self.cancelled |= is_cancel;
@@ -310,9 +337,17 @@ impl Mad {
         self.take_outputs();
         if self.restores {
             let snapshot = self.machine.snapshot();
-            self.machine =
-                RunMachine::restore(&snapshot, Arc::clone(&self.config)).expect("readable");
+            let config = Arc::clone(&self.config);
+            let restored = match &mut self.journal {
+                Some(journal) => {
+                    let taken = journal.snapshot(&self.machine);
+                    journal.restore(&taken, config, now)
+                }
+                None => RunMachine::restore(&snapshot, config),
+            };
+            self.machine = restored.expect("readable");
             assert_eq!(self.machine.snapshot(), snapshot);
+            self.take_outputs();
         }
         if self.checks {
             self.check();
@@ -320,11 +355,18 @@ impl Mad {
     }
 
     fn take_outputs(&mut self) {
-        while let Some(output) = self.machine.poll_output() {
+        while let Some(output) = self.next_output() {
             if let Output::Effect(id, effect) = &output {
                 self.given(*id, effect);
             }
             self.outputs.push(output);
+        }
+    }
+
+    fn next_output(&mut self) -> Option<Output> {
+        match &mut self.journal {
+            Some(journal) => journal.poll_output(&mut self.machine),
+            None => self.machine.poll_output(),
         }
     }
 

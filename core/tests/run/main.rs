@@ -13,6 +13,7 @@ mod host;
 mod ids_and_outputs;
 mod interrupts;
 mod invariants;
+mod journal;
 mod limits;
 mod look;
 mod mad;
