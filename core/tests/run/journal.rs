@@ -277,10 +277,10 @@ fn a_difference_is_named_with_its_input() {
         "{said}"
     );
 
-    let found = differs(&text.replacen("\"tool_call pending\"", "\"tool_call done\"", 1));
+    let found = differs(&text.replacen("\"tool_call executing\"", "\"tool_call sleeping\"", 1));
     assert_eq!(found.what, "its outputs");
-    assert!(found.expected.contains("tool_call done"), "{found}");
-    assert!(found.got.contains("tool_call pending"), "{found}");
+    assert!(found.expected.contains("tool_call sleeping"), "{found}");
+    assert!(found.got.contains("tool_call executing"), "{found}");
 
     let found =
         differs(&text.replacen("\"state\":\"executing_tools\"", "\"state\":\"waiting\"", 1));

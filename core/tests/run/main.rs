@@ -20,6 +20,7 @@ mod mad;
 mod mad_checks;
 mod misuse;
 mod moves;
+mod redact;
 mod restore;
 mod store;
 mod timeouts;

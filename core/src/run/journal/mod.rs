@@ -38,10 +38,12 @@
 
 mod digest;
 mod format;
+mod redact;
 mod replay;
 mod writer;
 
 pub use digest::Digest;
 pub use format::{Ending, Entry, Gives, Journal, JournalError, Origin, Step, WayBack};
+pub use redact::RedactError;
 pub use replay::{Divergence, Replayed};
 pub use writer::JournalWriter;
