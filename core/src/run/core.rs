@@ -1,5 +1,6 @@
 use super::config::{RunConfig, RunIds};
 use super::effect::{Effect, EffectId};
+use super::limits::{Spent, TurnLimit};
 use super::outbox::{Entry, Outbox, delta_event};
 use super::outcome::{Failure, Outcome};
 use super::output::{Output, RunEvent};
@@ -10,7 +11,7 @@ use crate::conversation::Conversation;
 use crate::dialect::{HopIds, HttpRequest, ModelRequest};
 use crate::event::{ResumeEntry, TokenUsage};
 use crate::tool::ToolFailureKind;
-use crate::{MessageId, RunId, ThreadId, Timestamp};
+use crate::{CallKey, MessageId, RunId, ThreadId, Timestamp};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use std::time::Duration;
@@ -28,8 +29,8 @@ pub(super) struct Core {
     pub(super) hop: u32,
     /// Rounds of tools that are done.
     pub(super) rounds: u32,
-    /// The last hop of a turn at its tool limit offers no tools.
-    pub(super) tools_withheld: bool,
+    /// The limit that was reached: the turn's last hop, which offers no tools, sums up.
+    pub(super) reached: Option<TurnLimit>,
     /// The answers that the next hop's request carries.
     pub(super) resume: Vec<ResumeEntry>,
     pub(super) usage: TokenUsage,
@@ -43,6 +44,15 @@ pub(super) struct Core {
     turn_left: Option<Duration>,
     clock: Timestamp,
     status: TurnStatus,
+    /// What counts towards the turn's limits.
+    #[serde(default)]
+    pub(super) spent: Spent,
+    /// Since when the turn's time runs; nothing while the person is asked.
+    #[serde(default)]
+    pub(super) running_since: Option<Timestamp>,
+    /// The calls that the person stopped before they could begin.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) stopped_calls: Vec<CallKey>,
 }
 
 impl Core {
@@ -58,7 +68,7 @@ impl Core {
             parent_run_id: None,
             hop: 0,
             rounds: 0,
-            tools_withheld: false,
+            reached: None,
             resume: Vec::new(),
             usage: TokenUsage::default(),
             pending: Pending::default(),
@@ -69,6 +79,9 @@ impl Core {
             turn_left: None,
             clock: Timestamp::default(),
             status: TurnStatus::Streaming,
+            spent: Spent::default(),
+            running_since: None,
+            stopped_calls: Vec::new(),
         }
     }
 
@@ -79,6 +92,7 @@ impl Core {
         if let Some(turn) = self.config.timeouts.turn {
             self.timers.set(TimerKey::Turn, self.clock.after(turn));
         }
+        self.running_since = Some(self.clock);
     }
 
     /// The person is asked: their time is not the turn's.
@@ -87,6 +101,9 @@ impl Core {
             self.turn_left = Some(deadline.since(self.clock));
             self.timers.stop(TimerKey::Turn);
         }
+        if let Some(since) = self.running_since.take() {
+            self.spent.add_time(self.clock.since(since));
+        }
     }
 
     /// The person has answered: the turn's clock runs on with what was left.
@@ -94,6 +111,7 @@ impl Core {
         if let Some(left) = self.turn_left.take() {
             self.timers.set(TimerKey::Turn, self.clock.after(left));
         }
+        self.running_since.get_or_insert(self.clock);
     }
 
     /// Takes the time; a step back is clamped.
@@ -130,7 +148,13 @@ impl Core {
                         .set(TimerKey::Tool(call), self.clock.after(timeout));
                 }
             }
-            EffectId::CreateRun { .. } | EffectId::Approve(_) | EffectId::Persist { .. } => {}
+            EffectId::Approve(call) => {
+                if let Some(timeout) = self.config.timeouts.approval {
+                    self.timers
+                        .set(TimerKey::Approval(call), self.clock.after(timeout));
+                }
+            }
+            EffectId::CreateRun { .. } | EffectId::Persist { .. } => {}
         }
     }
 
@@ -145,8 +169,10 @@ impl Core {
     /// An effect is answered: it is no longer pending.
     pub(super) fn answered(&mut self, id: EffectId) {
         self.pending.remove(id);
-        if let EffectId::Tool(call) = id {
-            self.timers.stop(TimerKey::Tool(call));
+        match id {
+            EffectId::Tool(call) => self.timers.stop(TimerKey::Tool(call)),
+            EffectId::Approve(call) => self.timers.stop(TimerKey::Approval(call)),
+            EffectId::CreateRun { .. } | EffectId::Open { .. } | EffectId::Persist { .. } => {}
         }
     }
 
@@ -156,7 +182,9 @@ impl Core {
             id,
             EffectId::Open { .. } | EffectId::Tool(_) | EffectId::Approve(_)
         );
-        if is_stoppable && let Some(Stage::Given | Stage::Live) = self.pending.stage(id) {
+        if is_stoppable
+            && let Some(Stage::Given | Stage::Live | Stage::Deferred) = self.pending.stage(id)
+        {
             self.outbox.stop(id);
         }
         self.answered(id);
@@ -214,6 +242,7 @@ impl Core {
     /// A new hop begins: the request for its stream goes out, or the host is asked to create its run.
     pub(super) fn begin_hop(&mut self, hop: u32) {
         self.hop = hop;
+        self.stopped_calls.clear();
         self.conversation.begin_hop(hop);
         if hop > 0 {
             self.parent_run_id = Some(self.ids.run_id.clone());
@@ -234,10 +263,10 @@ impl Core {
                 ToolFailureKind::Cancelled,
                 "the call was cancelled".to_owned(),
             ),
-            Outcome::MaxToolRounds
+            Outcome::LimitReached { limit }
             | Outcome::Failed {
-                failure: Failure::TooManyToolRounds { .. },
-            } => (ToolFailureKind::LimitReached, self.limit_message()),
+                failure: Failure::LimitReached { limit },
+            } => (ToolFailureKind::LimitReached, Self::limit_message(limit)),
             Outcome::Success | Outcome::Truncated | Outcome::Failed { .. } => (
                 ToolFailureKind::Cancelled,
                 "the call was not run: the answer that asked for it broke off".to_owned(),
@@ -254,19 +283,12 @@ impl Core {
         self.abandon_calls(kind, &reason);
         self.settle_round();
         self.status = match outcome {
-            Outcome::Success | Outcome::MaxToolRounds => TurnStatus::Complete,
+            Outcome::Success | Outcome::LimitReached { .. } => TurnStatus::Complete,
             Outcome::Cancelled => TurnStatus::Cancelled,
             Outcome::Truncated | Outcome::Failed { .. } => TurnStatus::Failed,
         };
         self.recorder.close();
         self.event(RunEvent::Completed(outcome.clone()));
-    }
-
-    pub(super) fn limit_message(&self) -> String {
-        format!(
-            "the call was not run: the turn has had its {} rounds of tools",
-            self.config.limits.max_tool_rounds
-        )
     }
 
     /// Takes the next output.
@@ -350,7 +372,7 @@ impl Core {
             parent_run_id: self.parent_run_id.as_ref(),
             instructions: config.instructions.as_deref(),
             messages: self.conversation.messages(),
-            tools: if self.tools_withheld {
+            tools: if self.reached.is_some() {
                 &[]
             } else {
                 config.tools.definitions()

@@ -27,6 +27,7 @@ mod idle;
 mod input;
 mod interrupted;
 pub mod journal;
+mod limits;
 mod machine;
 mod opening;
 mod outbox;
@@ -44,13 +45,16 @@ mod waiting;
 
 pub use active::Active;
 pub use completed::Completed;
-pub use config::{Durability, Limits, RetryPolicy, RunConfig, RunIds, Timeouts, ToolLimitPolicy};
+pub use config::{
+    Durability, LimitPolicy, Limits, RepeatLimit, RetryPolicy, RunConfig, RunIds, Timeouts,
+};
 pub use edges::{EDGES, EdgeRow, StateKind, Statechart, statechart, statechart_mermaid};
 pub use effect::{Decision, Effect, EffectId, ParseEffectIdError, ToolInvocation};
 pub use executing_tools::{ExecutingTools, Settled};
 pub use idle::{Idle, Start};
 pub use input::{Input, Misuse};
 pub use interrupted::{Interrupted, ResumeError, Resumed};
+pub use limits::TurnLimit;
 pub use machine::RunMachine;
 pub use opening::{Opening, Refusal, Refused};
 pub use outcome::{Deadline, Failure, Outcome};

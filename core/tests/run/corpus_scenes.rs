@@ -8,7 +8,7 @@ use std::time::Duration;
 use stepwell_core::Timestamp;
 use stepwell_core::dialect::Dialect;
 use stepwell_core::run::{
-    Durability, EffectId, Input, Refusal, RunConfig, RunIds, StateKind, ToolLimitPolicy,
+    Durability, EffectId, Input, LimitPolicy, Refusal, RunConfig, RunIds, StateKind,
 };
 use stepwell_core::tool::Tool;
 
@@ -36,10 +36,10 @@ pub fn configure(config: &mut RunConfig, setting: Setting) {
         config.run_ids = RunIds::Host;
     }
     if setting.sums_up {
-        config.limits.at_tool_limit = ToolLimitPolicy::SumUp;
+        config.limits.at_limit = LimitPolicy::SumUp;
     }
     if setting.fails_at_limit {
-        config.limits.at_tool_limit = ToolLimitPolicy::Fail;
+        config.limits.at_limit = LimitPolicy::Fail;
     }
 }
 

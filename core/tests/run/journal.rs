@@ -140,7 +140,7 @@ fn a_journal_is_lines_of_json_with_stable_names() {
     assert_eq!(head["dialect"], "openai-chat");
     assert_eq!(head["thread_id"], "thread");
     assert_eq!(head["config"]["durability"], "none");
-    assert_eq!(head["config"]["limits"]["at_tool_limit"], "complete");
+    assert_eq!(head["config"]["limits"]["at_limit"], "complete");
     let start = &lines[1]["input"]["start"];
     assert_eq!(start["message"]["content"], "Go on");
     assert_eq!(lines[2]["gives"]["state"], "opening");

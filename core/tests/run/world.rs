@@ -110,6 +110,8 @@ pub struct World {
     pub seen: Seen,
     /// The effects that the host carries out at the moment.
     pub hands: BTreeSet<EffectId>,
+    /// The deferred calls that someone works on, whatever becomes of the host.
+    pub deferred: BTreeSet<EffectId>,
     /// The answers that are to come, by time.
     pub agenda: BTreeMap<(u64, u64), Input<'static>>,
     entries: u64,
@@ -163,6 +165,7 @@ impl World {
             now: 1_000_000,
             seen: Seen::default(),
             hands: BTreeSet::new(),
+            deferred: BTreeSet::new(),
             agenda: BTreeMap::new(),
             entries: 0,
             seed: 7,
@@ -177,7 +180,8 @@ impl World {
     /// Writes a journal from here on; the run has not begun.
     pub fn journaled(mut self) -> Self {
         let history = self.machine.conversation();
-        let journal = JournalWriter::new(&self.config, &"thread".into(), history);
+        let thread = self.machine.thread_id().expect("it is not broken");
+        let journal = JournalWriter::new(&self.config, thread, history);
         self.journal = Some(journal);
         self
     }
@@ -216,6 +220,10 @@ impl World {
             && !matches!(input, Input::Opened { .. } | Input::Received { .. })
         {
             self.hands.remove(&effect);
+            self.deferred.remove(&effect);
+            if matches!(input, Input::ToolDeferred { .. }) {
+                self.deferred.insert(effect);
+            }
         }
         let now = Timestamp(self.now);
         let result = match &mut self.journal {
@@ -319,6 +327,7 @@ impl World {
             StateKind::Completed | StateKind::Interrupted | StateKind::Idle => true,
             _ => {
                 !self.hands.is_empty()
+                    || !self.deferred.is_empty()
                     || self
                         .machine
                         .timeout_reason()
