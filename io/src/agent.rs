@@ -234,8 +234,8 @@ impl AgentBuilder {
         self
     }
 
-    /// Writes a [journal](stepwell_core::run::journal) of each turn, from which it can be lived through again: an
-    /// async-free closure that takes the turn's run id and whole lines, or a type of the app's own. A journal holds all
+    /// Writes a [journal](stepwell_core::run::journal) of each turn, from which it can be lived through again:
+    /// a closure that takes the turn's run id and whole lines, or a type of the app's own. A journal holds all
     /// that is said, but no key.
     #[must_use]
     pub fn journal(mut self, sink: impl JournalSink) -> Self {
