@@ -1,3 +1,4 @@
+use super::device::DevicePolicy;
 use crate::dialect::{Dialect, Endpoint, GenerationSettings, Quirks};
 use crate::tool::ToolRegistry;
 use crate::wire::FrameLimits;
@@ -28,6 +29,9 @@ pub struct RunConfig {
     pub run_ids: RunIds,
     /// Whether the host stores what is said.
     pub durability: Durability,
+    /// What happens when the app is suspended or killed, or the network goes or changes.
+    #[serde(default)]
+    pub device: DevicePolicy,
 }
 
 impl RunConfig {
@@ -44,6 +48,7 @@ impl RunConfig {
             timeouts: Timeouts::default(),
             run_ids: RunIds::default(),
             durability: Durability::default(),
+            device: DevicePolicy::default(),
         }
     }
 
@@ -132,7 +137,8 @@ pub enum LimitPolicy {
     SumUp,
 }
 
-/// When a request that failed is tried again. Only before anything of the answer was seen.
+/// When a request that failed is tried again: before anything of the answer was seen, or where the backend can resume
+/// it ([`Quirks::resumes_by_event_id`]).
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct RetryPolicy {

@@ -1,11 +1,12 @@
 use super::effect::{Effect, EffectId};
 use super::outcome::Outcome;
+use super::steering::SteeringRefusal;
 use crate::conversation::ToolCallStatus;
 #[cfg(doc)]
 use crate::dialect::HttpRequest;
-use crate::event::{Event, Interrupt};
+use crate::event::{Event, Interrupt, Message};
 use crate::tool::ToolResult;
-use crate::{CallKey, RunId, ThreadId, ToolCallId};
+use crate::{CallKey, MessageId, RunId, ThreadId, ToolCallId};
 use serde::{Deserialize, Serialize};
 
 /// What a run gives the host. It can be written down to be compared; see [`HttpRequest`] and [`Effect::Persist`] for
@@ -74,6 +75,33 @@ pub enum RunEvent {
     UnknownToolCall {
         /// The provider's id for the call.
         tool_call_id: ToolCallId,
+    },
+    /// What the person typed during the turn is in the conversation now, and this hop answers it.
+    SteeringTaken {
+        /// The message.
+        message_id: MessageId,
+        /// The hop.
+        hop: u32,
+    },
+    /// What the person typed during the turn was not taken, and is given back: for the input field, say. It may come
+    /// after the end of the turn.
+    SteeringRefused {
+        /// The message, whole.
+        message: Box<Message>,
+        /// Why.
+        reason: SteeringRefusal,
+    },
+    /// There is no network: the next request waits for it.
+    WaitingForNetwork {
+        /// How long at most, in milliseconds.
+        up_to_ms: u64,
+    },
+    /// A stream that broke off is open again: what follows goes on where it stopped.
+    StreamResumed {
+        /// The hop.
+        hop: u32,
+        /// The try, from 1.
+        attempt: u32,
     },
 }
 

@@ -1,6 +1,6 @@
 use super::config::Durability;
 use super::effect::{Decision, EffectId};
-use crate::event::MessageContent;
+use crate::event::{Message, MessageContent};
 use crate::{CallKey, MessageId, ToolCallId};
 use serde::{Deserialize, Serialize};
 
@@ -67,6 +67,11 @@ pub enum BlockContent {
         content: MessageContent,
         /// Whether it is an error.
         is_error: bool,
+    },
+    /// What the person typed during the turn; the block's hop answers it.
+    Steering {
+        /// The message.
+        message: Box<Message>,
     },
 }
 

@@ -100,13 +100,13 @@ impl<S: State> Run<S> {
     /// When the run wants to be woken with [`Timeout`](super::Input::Timeout), if nothing happens before.
     #[must_use]
     pub fn poll_timeout(&self) -> Option<Timestamp> {
-        self.core.timers.next().map(|(_, at)| at)
+        self.core.next_timer().map(|(_, at)| at)
     }
 
     /// What the run wants to be woken for.
     #[must_use]
     pub fn timeout_reason(&self) -> Option<TimerKey> {
-        self.core.timers.next().map(|(key, _)| key)
+        self.core.next_timer().map(|(key, _)| key)
     }
 
     /// The conversation as it stands: the history, and what has come of this turn.

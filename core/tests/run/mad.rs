@@ -2,7 +2,7 @@
 //! given, and what it makes up it makes up whole. After every input the invariants are checked.
 
 use crate::interrupts::{answer, asks};
-use crate::wire::{Call, Say, a_call, body, call, text};
+use crate::wire::{Call, Say, a_call, body, call, numbered, text};
 use crate::world::{config, offer};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
@@ -13,8 +13,9 @@ use stepwell_core::dialect::Dialect;
 use stepwell_core::event::Message;
 use stepwell_core::run::journal::JournalWriter;
 use stepwell_core::run::{
-    Block, Decision, Durability, Effect, EffectId, Input, LimitPolicy, Outcome, Output, Refusal,
-    RunConfig, RunIds, RunMachine, Start, StateKind,
+    BackgroundPolicy, Block, Decision, DevicePolicy, Durability, Effect, EffectId, Input,
+    KilledPolicy, LimitPolicy, Misuse, NetworkChangePolicy, OfflinePolicy, Outcome, Output,
+    Refusal, RunConfig, RunIds, RunMachine, Start, StateKind,
 };
 use stepwell_core::tool::{Tool, ToolFailure};
 use stepwell_core::{CallKey, Timestamp};
@@ -33,7 +34,7 @@ pub fn presses() -> impl Strategy<Value = Vec<Press>> {
         pick,
         detail,
     });
-    prop::collection::vec(press, 0..80)
+    prop::collection::vec(press, 0..100)
 }
 
 /// What the run is configured to.
@@ -44,6 +45,8 @@ pub struct Setting {
     creates_runs: bool,
     policy: u8,
     turn: bool,
+    /// What the device's policies are, and whether the backend can resume.
+    device: u8,
 }
 
 pub fn settings() -> impl Strategy<Value = Setting> {
@@ -53,18 +56,22 @@ pub fn settings() -> impl Strategy<Value = Setting> {
         any::<bool>(),
         0..3u8,
         any::<bool>(),
+        any::<u8>(),
     )
-        .prop_map(|(ag_ui, stores, creates_runs, policy, turn)| Setting {
-            dialect: if ag_ui {
-                Dialect::AgUi
-            } else {
-                Dialect::OpenAiChat
+        .prop_map(
+            |(ag_ui, stores, creates_runs, policy, turn, device)| Setting {
+                dialect: if ag_ui {
+                    Dialect::AgUi
+                } else {
+                    Dialect::OpenAiChat
+                },
+                stores,
+                creates_runs,
+                policy,
+                turn,
+                device,
             },
-            stores,
-            creates_runs,
-            policy,
-            turn,
-        })
+        )
 }
 
 pub const ROUNDS: u32 = 2;
@@ -84,6 +91,29 @@ impl Setting {
         if self.creates_runs {
             config.run_ids = RunIds::Host;
         }
+        config.device = DevicePolicy {
+            background: match self.device % 8 {
+                0 => BackgroundPolicy::Cancel,
+                1 | 2 => BackgroundPolicy::Continue,
+                _ => BackgroundPolicy::PauseClocks,
+            },
+            offline: if (self.device / 8).is_multiple_of(8) {
+                OfflinePolicy::Fail
+            } else {
+                OfflinePolicy::default()
+            },
+            network_change: if self.device.is_multiple_of(2) {
+                NetworkChangePolicy::Keep
+            } else {
+                NetworkChangePolicy::Reopen
+            },
+            killed: if (self.device / 16).is_multiple_of(8) {
+                KilledPolicy::Cancel
+            } else {
+                KilledPolicy::Continue
+            },
+        };
+        config.endpoint.quirks.resumes_by_event_id = self.device / 128 == 1;
         config.timeouts.turn = self.turn.then_some(Duration::from_secs(600));
         Arc::new(config)
     }
@@ -95,12 +125,18 @@ pub struct Mad {
     now: u64,
     /// What the host was given and has not answered; of a stream, what is left of its body.
     pub hands: BTreeMap<EffectId, Option<Vec<u8>>>,
+    /// What each hop's stream says, frame by frame, where the backend can resume it.
+    streams: BTreeMap<u32, Vec<String>>,
+    /// After which of its frames a stream is to go on.
+    resumes_after: BTreeMap<EffectId, usize>,
     /// Every effect there ever was.
     known: Vec<EffectId>,
     /// The blocks that were ever to be written.
     blocks: BTreeMap<u64, Block>,
     pub outputs: Vec<Output>,
     pub resumes: u32,
+    /// The messages that the person sent during the turn.
+    pub steers: usize,
     cancelled: bool,
     pub over: Option<(Outcome, Vec<Message>)>,
     pub tool_runs: Vec<CallKey>,
@@ -121,10 +157,13 @@ impl Mad {
             config,
             now: 1_000,
             hands: BTreeMap::new(),
+            streams: BTreeMap::new(),
+            resumes_after: BTreeMap::new(),
             known: Vec::new(),
             blocks: BTreeMap::new(),
             outputs: Vec::new(),
             resumes: 0,
+            steers: 0,
             cancelled: false,
             over: None,
             tool_runs: Vec::new(),
@@ -163,15 +202,24 @@ impl Mad {
                 None => self.start(),
             },
             64..=75 => self.stale(press),
-            76..=85 => {
+            76..=83 | 85 => {
                 if let Some(at) = self.machine.poll_timeout() {
                     self.now = self.now.max(at.0);
                 }
                 Input::Timeout
             }
-            86..=93 => self.resume(press.detail),
+            86 | 88..=93 => self.resume(press.detail),
             94 => Input::Cancel,
-            95..=97 => Input::CancelCall {
+            84 | 98 | 99 => [
+                Input::EnteredBackground,
+                Input::EnteredForeground,
+                Input::NetworkLost,
+                Input::NetworkAvailable,
+            ][usize::from(press.pick % 4)]
+            .clone(),
+            96 | 97 => self.steer(press.detail),
+            95 if press.pick.is_multiple_of(4) => Input::Dispose,
+            95 | 87 => Input::CancelCall {
                 call: CallKey {
                     hop: self.machine.hop(),
                     index: u32::from(press.pick % 4),
@@ -234,6 +282,7 @@ impl Mad {
     fn network(&mut self, effect: EffectId, hop: u32, detail: u16) -> Input<'static> {
         let dialect = self.config.endpoint.dialect;
         let message = "the network is gone".to_owned();
+        let can_resume = self.config.endpoint.quirks.resumes_by_event_id;
         match self.hands.get_mut(&effect).expect("it is in the hands") {
             stream @ None => match detail % 8 {
                 0 => Input::ConnectionFailed { effect, message },
@@ -253,7 +302,16 @@ impl Mad {
                 },
                 _ => {
                     let says = says(dialect, detail / 8);
-                    *stream = Some(body(dialect, hop as usize, &says));
+                    *stream = Some(match self.resumes_after.get(&effect) {
+                        Some(after) => self.streams[&hop][*after..].concat().into_bytes(),
+                        None if can_resume => {
+                            let frames = numbered(dialect, hop as usize, &says);
+                            let body = frames.concat().into_bytes();
+                            self.streams.insert(hop, frames);
+                            body
+                        }
+                        None => body(dialect, hop as usize, &says),
+                    });
                     Input::Opened {
                         effect,
                         content_type: None,
@@ -320,6 +378,20 @@ impl Mad {
         Input::Resume(answers)
     }
 
+    /// The person types; now and then with an id that is known, or as somebody else.
+    fn steer(&self, detail: u16) -> Input<'static> {
+        let id = format!(
+            "steer-{}",
+            self.steers
+                .saturating_sub(usize::from(detail.is_multiple_of(8)))
+        );
+        Input::Steer(Box::new(match detail % 16 {
+            1 => Message::user("user-1", "Twice"),
+            2 => Message::Tool(Default::default()),
+            _ => Message::user(id, "And"),
+        }))
+    }
+
     fn feed(&mut self, input: Input<'static>) {
         let ends = input.effect().filter(|_| {
             !matches!(
@@ -328,7 +400,9 @@ impl Mad {
             )
         });
         let before = self.machine.snapshot();
+        let is_dispose = matches!(input, Input::Dispose);
         let is_cancel = matches!(input, Input::Cancel);
+        let is_steer = matches!(input, Input::Steer(_));
         let is_resume = matches!(input, Input::Resume(_));
         let now = Timestamp(self.now);
         let result = match &mut self.journal {
@@ -339,6 +413,7 @@ impl Mad {
             Ok(()) => {
                 self.cancelled |= is_cancel;
                 self.resumes += u32::from(is_resume);
+                self.steers += usize::from(is_steer);
             }
             Err(_) => assert_eq!(self.machine.snapshot(), before, "a mistake changes nothing"),
         }
@@ -348,6 +423,9 @@ impl Mad {
             self.hands.remove(&effect);
         }
         self.take_outputs();
+        if is_dispose {
+            self.go_on_elsewhere(&before);
+        }
         if self.restores {
             let snapshot = self.machine.snapshot();
             let config = Arc::clone(&self.config);
@@ -365,6 +443,50 @@ impl Mad {
         if self.checks {
             self.check();
         }
+    }
+
+    /// Nothing is left in the old host's hands but a write, which it carries to its end; a new host goes on.
+    fn go_on_elsewhere(&mut self, before: &str) {
+        let snapshot: serde_json::Value = serde_json::from_str(before).expect("JSON");
+        let pending: Vec<(EffectId, serde_json::Value)> =
+            serde_json::from_value(snapshot["run"]["core"]["pending"].clone()).expect("pairs");
+        let is_deferred = |id: &EffectId| pending.contains(&(*id, "deferred".into()));
+        for id in self.hands.keys() {
+            assert!(
+                matches!(id, EffectId::Persist { .. } | EffectId::CreateRun { .. })
+                    || is_deferred(id),
+                "{id} was not stopped"
+            );
+        }
+        assert_eq!(self.machine.poll_timeout(), None);
+        if before.contains(r#""steering":[]"#) {
+            assert_eq!(self.machine.snapshot(), before);
+        }
+        let now = Timestamp(self.now);
+        let late = match &mut self.journal {
+            Some(journal) => journal.handle(&mut self.machine, Input::Cancel, now),
+            None => self.machine.handle(Input::Cancel, now),
+        };
+        assert_eq!(late, Err(Misuse::Disposed { input: "Cancel" }));
+        // What was deferred comes to whoever has the run.
+        self.hands.retain(|id, _| is_deferred(id));
+        // An idempotent tool may run again elsewhere.
+        let calls = self.machine.conversation().calls();
+        let again: Vec<_> = calls.iter().filter(|call| call.name == "look").collect();
+        self.tool_runs
+            .retain(|run| again.iter().all(|call| call.key != *run));
+        let now = Timestamp(self.now);
+        self.take_outputs();
+        let config = Arc::clone(&self.config);
+        let revived = match &mut self.journal {
+            Some(journal) => {
+                let snapshot = journal.snapshot(&self.machine);
+                journal.revive(&snapshot, config, now)
+            }
+            None => RunMachine::revive(&self.machine.snapshot(), config, now),
+        };
+        self.machine = revived.expect("readable");
+        self.take_outputs();
     }
 
     fn take_outputs(&mut self) {
@@ -404,7 +526,17 @@ impl Mad {
                 assert!(!self.cancelled, "I12: no tool after a cancel");
                 self.tool_runs.push(invocation.call);
             }
-            Effect::OpenStream { .. } => assert!(!self.cancelled, "I12: no stream after a cancel"),
+            Effect::OpenStream { request } => {
+                assert!(!self.cancelled, "I12: no stream after a cancel");
+                let header = request
+                    .headers
+                    .iter()
+                    .find(|(name, _)| name == "last-event-id");
+                if let Some((_, last)) = header {
+                    let last = last.parse().expect("the ids are numbers");
+                    self.resumes_after.insert(id, last);
+                }
+            }
             _ => {}
         }
         let is_new = self.hands.insert(id, None).is_none();
@@ -414,6 +546,8 @@ impl Mad {
 
     /// Answers all that is asked, as a good host would, until the run is quiet.
     pub fn calm_down(&mut self) {
+        self.feed(Input::EnteredForeground);
+        self.feed(Input::NetworkAvailable);
         for round in 0..2_000 {
             if let Some(effect) = self.pick(0) {
                 let detail = if matches!(effect, EffectId::Open { .. }) {

@@ -114,7 +114,7 @@ impl Pieces for Fragments {
 
 /// Replaces the texts of a body; it is as long as before.
 pub(super) fn redact(body: &mut [u8], aliases: &mut Aliases) {
-    let mut payloads = payloads(body);
+    let mut payloads = payloads(body, aliases);
     let mut fragments = Fragments::default();
     for (at, payload) in payloads.iter_mut().enumerate() {
         if payload.data.trim_ascii() == b"[DONE]" {
@@ -148,7 +148,7 @@ pub(super) fn redact(body: &mut [u8], aliases: &mut Aliases) {
 }
 
 /// Finds the payloads, and hides what is neither payload nor framing.
-fn payloads(body: &mut [u8]) -> Vec<Payload> {
+fn payloads(body: &mut [u8], aliases: &mut Aliases) -> Vec<Payload> {
     let mut payloads = Vec::new();
     let mut data: Vec<u8> = Vec::new();
     let mut positions: Vec<usize> = Vec::new();
@@ -178,7 +178,8 @@ fn payloads(body: &mut [u8]) -> Vec<Payload> {
             }
             (b"data", Some(colon)) => take(colon + 1),
             (b"event" | b"retry", _) => {}
-            (b"id" | b"", Some(colon)) => hide_bytes(&mut line[colon..]),
+            (b"id", Some(colon)) => hide_id(&mut line[colon..], aliases),
+            (b"", Some(colon)) => hide_bytes(&mut line[colon..]),
             _ => take(0),
         }
         at = end;
@@ -193,4 +194,13 @@ fn payloads(body: &mut [u8]) -> Vec<Payload> {
         payloads.push(Payload { data, positions });
     }
     payloads
+}
+
+/// An event's id: a stream may be resumed after it, so different ones stay different.
+fn hide_id(bytes: &mut [u8], aliases: &mut Aliases) {
+    let alias = std::str::from_utf8(bytes).map(|id| aliases.id(id));
+    match alias {
+        Ok(alias) if alias.len() == bytes.len() => bytes.copy_from_slice(alias.as_bytes()),
+        _ => hide_bytes(bytes),
+    }
 }
