@@ -246,7 +246,7 @@ fn the_corpus_has_every_state() {
 
 #[test]
 fn the_corpus_has_every_scene() {
-    let frozen: BTreeSet<_> = corpus().iter().map(|moment| path(moment)).collect();
+    let frozen: BTreeSet<_> = corpus().iter().map(path).collect();
     for dialect in BOTH {
         for scene in scenes(dialect) {
             let moment = moment(scene.name, dialect, scene.setting, &scene.world);

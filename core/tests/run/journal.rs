@@ -195,7 +195,7 @@ fn a_journal_goes_on_over_a_crash_at_any_write() {
                 let snapshot = world.store.snapshot.clone().expect("stored");
                 let (config, now) = (Arc::clone(&world.config), Timestamp(world.now));
                 let journal = world.journal.as_mut().expect("it writes one");
-                let machine = journal.revive(&snapshot, config, now);
+                let machine = journal.revive(&snapshot, &config, now);
                 world.take_over(machine.expect("just written"));
             }
         }
@@ -233,7 +233,7 @@ fn a_journal_may_begin_with_a_stored_run_and_a_changed_configuration() {
     offer(&mut config, Tool::new("new", "New."));
     let config = Arc::new(config);
     let now = Timestamp(before.now);
-    let machine = journal.revive(&snapshot, Arc::clone(&config), now);
+    let machine = journal.revive(&snapshot, &config, now);
     before.config = config;
     before.journal = Some(journal);
     before.take_over(machine.expect("readable"));
@@ -454,7 +454,7 @@ fn keep_journals() {
     let snapshot = world.store.snapshot.clone().expect("stored");
     let (config, now) = (Arc::clone(&world.config), Timestamp(world.now));
     let journal = world.journal.as_mut().expect("it writes one");
-    let machine = journal.revive(&snapshot, config, now).expect("readable");
+    let machine = journal.revive(&snapshot, &config, now).expect("readable");
     world
         .decisions
         .push_back(stepwell_core::run::Decision::Granted);

@@ -186,7 +186,7 @@ impl Mad {
         if let Some(journal) = &mut self.journal {
             let snapshot = journal.snapshot(&self.machine);
             let config = Arc::clone(&self.config);
-            let revived = journal.revive(&snapshot, config, Timestamp(self.now));
+            let revived = journal.revive(&snapshot, &config, Timestamp(self.now));
             self.machine = revived.expect("readable");
             self.hands.clear();
             self.take_outputs();
@@ -432,7 +432,7 @@ impl Mad {
             let restored = match &mut self.journal {
                 Some(journal) => {
                     let taken = journal.snapshot(&self.machine);
-                    journal.restore(&taken, config, now)
+                    journal.restore(&taken, &config, now)
                 }
                 None => RunMachine::restore(&snapshot, config),
             };
@@ -481,7 +481,7 @@ impl Mad {
         let revived = match &mut self.journal {
             Some(journal) => {
                 let snapshot = journal.snapshot(&self.machine);
-                journal.revive(&snapshot, config, now)
+                journal.revive(&snapshot, &config, now)
             }
             None => RunMachine::revive(&self.machine.snapshot(), config, now),
         };

@@ -292,7 +292,7 @@ fn a_journal_with_a_whole_snapshot_is_not_redacted() {
         stepwell_core::run::journal::JournalWriter::of_stored(&world.config, &"thread".into());
     let config = Arc::clone(&world.config);
     let now = stepwell_core::Timestamp(world.now);
-    journal.revive(&snapshot, config, now).expect("readable");
+    journal.revive(&snapshot, &config, now).expect("readable");
     let journal = parsed(&journal.take_lines());
     let refused = journal.redact(1).expect_err("it holds a snapshot");
     assert_eq!(refused, RedactError::Snapshot { number: 1 });

@@ -135,11 +135,11 @@ impl JournalWriter {
     pub fn restore(
         &mut self,
         snapshot: &str,
-        config: Arc<RunConfig>,
+        config: &Arc<RunConfig>,
         now: Timestamp,
     ) -> Result<RunMachine, SnapshotError> {
-        let machine = RunMachine::restore(snapshot, Arc::clone(&config))?;
-        let back = self.way_back(snapshot, &config);
+        let machine = RunMachine::restore(snapshot, Arc::clone(config))?;
+        let back = self.way_back(snapshot, config);
         write_step(&mut self.lines, now, &Step::Restored(back));
         self.begin_entry();
         Ok(machine)
@@ -152,11 +152,11 @@ impl JournalWriter {
     pub fn revive(
         &mut self,
         snapshot: &str,
-        config: Arc<RunConfig>,
+        config: &Arc<RunConfig>,
         now: Timestamp,
     ) -> Result<RunMachine, SnapshotError> {
-        let machine = RunMachine::revive(snapshot, Arc::clone(&config), now)?;
-        let back = self.way_back(snapshot, &config);
+        let machine = RunMachine::revive(snapshot, Arc::clone(config), now)?;
+        let back = self.way_back(snapshot, config);
         write_step(&mut self.lines, now, &Step::Revived(back));
         self.begin_entry();
         Ok(machine)
