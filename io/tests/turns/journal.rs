@@ -16,7 +16,10 @@ fn keeping(journals: &Journals) -> impl Fn(&RunId, &str) + Send + Sync + 'static
     move |turn, lines| {
         assert!(lines.ends_with('\n'), "whole lines: {lines}");
         let mut journals = journals.lock().expect("nobody panicked");
-        journals.entry(turn.to_string()).or_default().push_str(lines);
+        journals
+            .entry(turn.to_string())
+            .or_default()
+            .push_str(lines);
     }
 }
 
