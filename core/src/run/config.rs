@@ -32,6 +32,12 @@ pub struct RunConfig {
     /// What happens when the app is suspended or killed, or the network goes or changes.
     #[serde(default)]
     pub device: DevicePolicy,
+    /// Whether tool calls' arguments are parsed while they stream, for
+    /// [`RunEvent::PartialArguments`](super::RunEvent::PartialArguments) and
+    /// [`RunMachine::partial_arguments`](super::RunMachine::partial_arguments). Off by default; it takes time and
+    /// memory in proportion to the arguments.
+    #[serde(default)]
+    pub partial_arguments: bool,
 }
 
 impl RunConfig {
@@ -49,6 +55,7 @@ impl RunConfig {
             run_ids: RunIds::default(),
             durability: Durability::default(),
             device: DevicePolicy::default(),
+            partial_arguments: false,
         }
     }
 

@@ -15,6 +15,7 @@ use super::timer::TimerKey;
 use super::typed::Run;
 use crate::conversation::Conversation;
 use crate::event::{Interrupt, TokenUsage};
+use crate::tool::PartialArguments;
 use crate::{RunId, ThreadId, Timestamp};
 use std::sync::Arc;
 
@@ -308,6 +309,17 @@ impl RunMachine {
         static NONE: std::sync::LazyLock<Conversation> =
             std::sync::LazyLock::new(Conversation::default);
         self.run.core().map_or(&*NONE, |core| &core.conversation)
+    }
+
+    /// The arguments of a call of the hop in progress as far as they have come, by the provider's id for it: what is
+    /// certain of them so far, and whether they are complete. None without
+    /// [`RunConfig::partial_arguments`], before the call began and once its result is in the history.
+    ///
+    /// To follow each piece take [`RunEvent::PartialArguments`](super::RunEvent::PartialArguments) instead, whose
+    /// changes cost in all what the text is long; a value made here costs that each time.
+    #[must_use]
+    pub fn partial_arguments(&self, tool_call_id: &str) -> Option<&PartialArguments> {
+        self.run.core()?.outbox.partial_arguments(tool_call_id)
     }
 
     /// The conversation's id.

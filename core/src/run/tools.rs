@@ -147,6 +147,7 @@ impl Core {
         let run_id = self.ids.run_id.clone();
         self.conversation
             .settle(|index| format!("{run_id}-result-{index}").into());
+        self.outbox.forget_arguments();
     }
 
     fn open_calls(&self) -> Vec<CallKey> {

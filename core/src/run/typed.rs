@@ -5,6 +5,7 @@ use super::snapshot;
 use super::timer::TimerKey;
 use crate::conversation::Conversation;
 use crate::event::TokenUsage;
+use crate::tool::PartialArguments;
 use crate::{RunId, ThreadId, Timestamp};
 use serde::Serialize;
 use std::sync::Arc;
@@ -113,6 +114,13 @@ impl<S: State> Run<S> {
     #[must_use]
     pub fn conversation(&self) -> &Conversation {
         &self.core.conversation
+    }
+
+    /// The arguments of a call of the hop in progress as far as they have come, by the provider's id for it: see
+    /// [`RunMachine::partial_arguments`](super::RunMachine::partial_arguments).
+    #[must_use]
+    pub fn partial_arguments(&self, tool_call_id: &str) -> Option<&PartialArguments> {
+        self.core.outbox.partial_arguments(tool_call_id)
     }
 
     /// The conversation's id.

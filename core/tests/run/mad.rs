@@ -1,6 +1,7 @@
 //! A host, a network, a store and a person that do anything at any time, though the host answers only what it was
 //! given, and what it makes up it makes up whole. After every input the invariants are checked.
 
+use crate::disk::Disk;
 use crate::interrupts::{answer, asks};
 use crate::wire::{Call, Say, a_call, body, call, numbered, text};
 use crate::world::{config, offer};
@@ -34,7 +35,7 @@ pub fn presses() -> impl Strategy<Value = Vec<Press>> {
         pick,
         detail,
     });
-    prop::collection::vec(press, 0..100)
+    prop::collection::vec(press, 0..150)
 }
 
 /// What the run is configured to.
@@ -47,6 +48,7 @@ pub struct Setting {
     turn: bool,
     /// What the device's policies are, and whether the backend can resume.
     device: u8,
+    partial: bool,
 }
 
 pub fn settings() -> impl Strategy<Value = Setting> {
@@ -57,9 +59,10 @@ pub fn settings() -> impl Strategy<Value = Setting> {
         0..3u8,
         any::<bool>(),
         any::<u8>(),
+        any::<bool>(),
     )
         .prop_map(
-            |(ag_ui, stores, creates_runs, policy, turn, device)| Setting {
+            |(ag_ui, stores, creates_runs, policy, turn, device, partial)| Setting {
                 dialect: if ag_ui {
                     Dialect::AgUi
                 } else {
@@ -70,6 +73,7 @@ pub fn settings() -> impl Strategy<Value = Setting> {
                 policy,
                 turn,
                 device,
+                partial,
             },
         )
 }
@@ -77,6 +81,18 @@ pub fn settings() -> impl Strategy<Value = Setting> {
 pub const ROUNDS: u32 = 2;
 
 impl Setting {
+    /// The same with a store.
+    pub fn storing(mut self) -> Self {
+        self.stores = true;
+        self
+    }
+
+    /// The same in another wire format.
+    pub fn speaking(mut self, dialect: Dialect) -> Self {
+        self.dialect = dialect;
+        self
+    }
+
     fn config(self) -> Arc<RunConfig> {
         let mut config = config(self.dialect);
         offer(&mut config, Tool::new("work", "Works."));
@@ -114,6 +130,7 @@ impl Setting {
             },
         };
         config.endpoint.quirks.resumes_by_event_id = self.device / 128 == 1;
+        config.partial_arguments = self.partial;
         config.timeouts.turn = self.turn.then_some(Duration::from_secs(600));
         Arc::new(config)
     }
@@ -121,8 +138,8 @@ impl Setting {
 
 pub struct Mad {
     pub machine: RunMachine,
-    config: Arc<RunConfig>,
-    now: u64,
+    pub config: Arc<RunConfig>,
+    pub now: u64,
     /// What the host was given and has not answered; of a stream, what is left of its body.
     pub hands: BTreeMap<EffectId, Option<Vec<u8>>>,
     /// What each hop's stream says, frame by frame, where the backend can resume it.
@@ -132,12 +149,14 @@ pub struct Mad {
     /// Every effect there ever was.
     known: Vec<EffectId>,
     /// The blocks that were ever to be written.
-    blocks: BTreeMap<u64, Block>,
+    pub blocks: BTreeMap<u64, Block>,
+    /// What the store has, and what it is asked to take.
+    pub disk: Disk,
     pub outputs: Vec<Output>,
     pub resumes: u32,
     /// The messages that the person sent during the turn.
     pub steers: usize,
-    cancelled: bool,
+    pub cancelled: bool,
     pub over: Option<(Outcome, Vec<Message>)>,
     pub tool_runs: Vec<CallKey>,
     pub checks: bool,
@@ -161,6 +180,7 @@ impl Mad {
             resumes_after: BTreeMap::new(),
             known: Vec::new(),
             blocks: BTreeMap::new(),
+            disk: Disk::default(),
             outputs: Vec::new(),
             resumes: 0,
             steers: 0,
@@ -246,7 +266,7 @@ impl Mad {
     fn answer(&mut self, effect: EffectId, detail: u16) -> Input<'static> {
         let message = "it did not work".to_owned();
         match effect {
-            EffectId::CreateRun { hop } if !detail.is_multiple_of(4) => Input::RunCreated {
+            EffectId::CreateRun { hop } if !detail.is_multiple_of(8) => Input::RunCreated {
                 effect,
                 run_id: format!("backend-{hop}").into(),
             },
@@ -272,7 +292,7 @@ impl Mad {
                 };
                 Input::ToolFinished { effect, result }
             }
-            EffectId::Persist { .. } if !detail.is_multiple_of(4) => Input::Persisted { effect },
+            EffectId::Persist { .. } if !detail.is_multiple_of(8) => Input::Persisted { effect },
             EffectId::Persist { .. } => Input::PersistFailed { effect, message },
             EffectId::Open { hop, .. } => self.network(effect, hop, detail),
             other => panic!("unknown: {other}"),
@@ -399,6 +419,7 @@ impl Mad {
                 Input::Opened { .. } | Input::Received { .. } | Input::ToolDeferred { .. }
             )
         });
+        self.disk.answered(&input);
         let before = self.machine.snapshot();
         let is_dispose = matches!(input, Input::Dispose);
         let is_cancel = matches!(input, Input::Cancel);
@@ -468,6 +489,7 @@ impl Mad {
             None => self.machine.handle(Input::Cancel, now),
         };
         assert_eq!(late, Err(Misuse::Disposed { input: "Cancel" }));
+        self.disk.crash(true);
         // What was deferred comes to whoever has the run.
         self.hands.retain(|id, _| is_deferred(id));
         // An idempotent tool may run again elsewhere.
@@ -489,7 +511,7 @@ impl Mad {
         self.take_outputs();
     }
 
-    fn take_outputs(&mut self) {
+    pub fn take_outputs(&mut self) {
         while let Some(output) = self.next_output() {
             if let Output::Effect(id, effect) = &output {
                 self.given(*id, effect);
@@ -511,7 +533,10 @@ impl Mad {
                 self.hands.remove(&id);
                 return;
             }
-            Effect::Persist { blocks, .. } => {
+            Effect::Persist {
+                blocks, snapshot, ..
+            } => {
+                self.disk.asked(id, blocks, snapshot);
                 for block in blocks {
                     // I6: no gap, and no number for two contents.
                     assert!(block.sequence <= self.blocks.len() as u64);
@@ -523,10 +548,12 @@ impl Mad {
                 }
             }
             Effect::RunTool { invocation } => {
+                self.disk.used_by_tool(invocation.call);
                 assert!(!self.cancelled, "I12: no tool after a cancel");
                 self.tool_runs.push(invocation.call);
             }
             Effect::OpenStream { request } => {
+                self.disk.used_by_stream(id);
                 assert!(!self.cancelled, "I12: no stream after a cancel");
                 let header = request
                     .headers
@@ -579,7 +606,11 @@ fn says(dialect: Dialect, choice: u16) -> Vec<Say> {
         pieces: Vec::new(),
     });
     let two = Say::Calls(vec![a_call("a", "work", "{}"), a_call("b", "ask", "null")]);
-    let common = match choice % 12 {
+    // Calls weigh more: without them a run is soon over.
+    let common = match [
+        0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 2, 3, 11, 2, 3, 11, 5,
+    ][usize::from(choice % 20)]
+    {
         0 | 1 => vec![text("Some text.")],
         2 => vec![text("Let me see."), call("c", "work", "{}")],
         3 => vec![
@@ -600,6 +631,7 @@ fn says(dialect: Dialect, choice: u16) -> Vec<Say> {
         8 => vec![Say::Heartbeat, Say::Cut],
         9 => vec![text("x"), Say::Raw("data: {oops\n\n".into())],
         10 => vec![call("c", "look", "[1,"), call("d", "ask", "{}")],
+        11 => vec![call("c", "look", "{}"), call("d", "work", "{}")],
         _ => vec![Say::Raw("<html>".into()), Say::Cut],
     };
     match (dialect, choice % 5, choice % 12) {

@@ -14,6 +14,7 @@ mod sans_io;
 mod swift;
 mod swift_package;
 mod targets;
+pub(crate) mod threads;
 mod versions;
 mod wasm;
 
@@ -36,6 +37,7 @@ pub(crate) const ALL: &[Suite] = &[
     sans_io::SUITE,
     docs::SUITE,
     rust::SUITE,
+    threads::SUITE,
     demo::SUITE,
     conformance::SUITE,
     wasm::SUITE,
