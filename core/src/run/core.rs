@@ -1,5 +1,6 @@
 use super::config::{RunConfig, RunIds};
 use super::effect::{Effect, EffectId};
+use super::fault::fault;
 use super::outbox::{Entry, Outbox, delta_event};
 use super::outcome::{Failure, Outcome};
 use super::output::{Output, RunEvent};
@@ -17,6 +18,7 @@ use std::time::Duration;
 
 /// What every state of a run shares.
 #[derive(Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "model-check", derive(Clone))]
 pub(super) struct Core {
     #[serde(skip, default = "RunConfig::absent")]
     pub(super) config: Arc<RunConfig>,
@@ -40,9 +42,9 @@ pub(super) struct Core {
     /// The last message before the turn's own; none if the turn began with an empty conversation.
     pub(super) anchor: Option<MessageId>,
     /// What is left of the turn's time while the person is asked.
-    turn_left: Option<Duration>,
-    clock: Timestamp,
-    status: TurnStatus,
+    pub(super) turn_left: Option<Duration>,
+    pub(super) clock: Timestamp,
+    pub(super) status: TurnStatus,
 }
 
 impl Core {
@@ -83,7 +85,9 @@ impl Core {
 
     /// The person is asked: their time is not the turn's.
     pub(super) fn pause_turn_clock(&mut self) {
-        if let Some(deadline) = self.timers.deadline(TimerKey::Turn) {
+        if let Some(deadline) = self.timers.deadline(TimerKey::Turn)
+            && !fault!(TurnClockNotPaused)
+        {
             self.turn_left = Some(deadline.since(self.clock));
             self.timers.stop(TimerKey::Turn);
         }
@@ -108,7 +112,7 @@ impl Core {
     /// Gives out an effect, once all that was said so far is stored.
     pub(super) fn emit(&mut self, id: EffectId) {
         let until = self.recorder.recorded();
-        if self.recorder.durable() < until {
+        if self.recorder.durable() < until && !fault!(StoreNotAwaited) {
             self.pending.set(id, Stage::Held { until });
         } else {
             self.free(id);
@@ -145,7 +149,9 @@ impl Core {
     /// An effect is answered: it is no longer pending.
     pub(super) fn answered(&mut self, id: EffectId) {
         self.pending.remove(id);
-        if let EffectId::Tool(call) = id {
+        if let EffectId::Tool(call) = id
+            && !fault!(ToolTimerLeftBehind)
+        {
             self.timers.stop(TimerKey::Tool(call));
         }
     }
@@ -156,7 +162,12 @@ impl Core {
             id,
             EffectId::Open { .. } | EffectId::Tool(_) | EffectId::Approve(_)
         );
-        if is_stoppable && let Some(Stage::Given | Stage::Live) = self.pending.stage(id) {
+        let is_left = (fault!(ToolNotToldToStop) && matches!(id, EffectId::Tool(_)))
+            || (fault!(SilentStreamNotClosed) && matches!(id, EffectId::Open { .. }));
+        if is_stoppable
+            && !is_left
+            && let Some(Stage::Given | Stage::Live) = self.pending.stage(id)
+        {
             self.outbox.stop(id);
         }
         self.answered(id);
@@ -173,6 +184,9 @@ impl Core {
     }
 
     pub(super) fn write_again(&mut self, id: EffectId) {
+        if fault!(FailedWriteNotGivenAgain) {
+            return self.pending.set(id, Stage::Given);
+        }
         self.pending.set(id, Stage::Queued);
         self.outbox.effect(id);
     }
@@ -244,14 +258,22 @@ impl Core {
             ),
         };
         self.timers.stop_all();
-        let open: Vec<_> = self.pending.iter().map(|(id, _)| id).collect();
+        let is_left = |stage| fault!(EndLeavesHeldEffects) && matches!(stage, Stage::Held { .. });
+        let open: Vec<_> = self
+            .pending
+            .iter()
+            .filter(|(_, stage)| !is_left(*stage))
+            .map(|(id, _)| id)
+            .collect();
         for id in open
             .into_iter()
             .filter(|id| !matches!(id, EffectId::Persist { .. }))
         {
             self.withdraw(id);
         }
-        self.abandon_calls(kind, &reason);
+        if !fault!(CallsLeftWithoutResult) {
+            self.abandon_calls(kind, &reason);
+        }
         self.settle_round();
         self.status = match outcome {
             Outcome::Success | Outcome::MaxToolRounds => TurnStatus::Complete,

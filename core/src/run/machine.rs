@@ -1,6 +1,7 @@
 use super::RunConfig;
 use super::edges::StateKind;
 use super::erased::{AnyRun, Step};
+use super::fault::fault;
 use super::idle::Start;
 use super::input::{Input, Misuse};
 use super::outcome::Outcome;
@@ -75,7 +76,7 @@ use std::sync::Arc;
 /// ```
 #[derive(Debug)]
 pub struct RunMachine {
-    run: AnyRun,
+    pub(super) run: AnyRun,
 }
 
 impl RunMachine {
@@ -112,7 +113,9 @@ impl RunMachine {
         let mut run = snapshot::read(snapshot, config)?;
         if let Some(core) = run.core_mut() {
             core.tick(now);
-            core.write_survived();
+            if !fault!(WriteForgottenOnRevive) {
+                core.write_survived();
+            }
         }
         Ok(Self {
             run: run.revive(now),
@@ -138,6 +141,9 @@ impl RunMachine {
             );
             match (core.pending.stage(effect), input.is_of_open_stream()) {
                 (Some(Stage::Live), true) | (Some(Stage::Given), false) => {}
+                _ if fault!(LateAnswerTaken) => {}
+                (None, _)
+                    if fault!(SecondResultWins) && matches!(effect, super::EffectId::Tool(_)) => {}
                 (Some(Stage::Given), true) => {
                     return Err(Misuse::NotOpened {
                         input: input.name(),
@@ -175,8 +181,12 @@ impl RunMachine {
             let Some(timer) = core.timers.take_due(now) else {
                 return Ok(());
             };
-            self.replace(|run| run.fire(timer, now))?;
+            self.fire(timer, now)?;
         }
+    }
+
+    pub(super) fn fire(&mut self, timer: TimerKey, now: Timestamp) -> Result<(), Misuse> {
+        self.replace(|run| run.fire(timer, now))
     }
 
     fn replace(&mut self, step: impl FnOnce(AnyRun) -> Step) -> Result<(), Misuse> {

@@ -19,10 +19,14 @@ mod active;
 mod completed;
 mod config;
 mod core;
+#[cfg(feature = "model-check")]
+#[doc(hidden)]
+pub mod doors;
 mod edges;
 mod effect;
 mod erased;
 mod executing_tools;
+mod fault;
 mod idle;
 mod input;
 mod interrupted;

@@ -1,6 +1,7 @@
 use super::config::{RunConfig, fnv1a};
 use super::core::Core;
 use super::erased::AnyRun;
+use super::fault::fault;
 use super::output::RunEvent;
 use super::typed::{Run, State};
 use super::{Completed, ExecutingTools, Idle, Interrupted, Opening, Streaming, Waiting};
@@ -109,6 +110,9 @@ pub(super) fn read(snapshot: &str, config: Arc<RunConfig>) -> Result<AnyRun, Sna
     {
         let Stored { mut core, state } = serde_json::from_str::<Stored<S>>(stored)?;
         core.config = config;
+        if fault!(TimersLostAtRestore) {
+            core.timers.stop_all();
+        }
         if tools_changed {
             let message = "the tools have changed since the run was stored".to_owned();
             core.event(RunEvent::Warning { message });

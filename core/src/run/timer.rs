@@ -46,6 +46,11 @@ impl Timers {
         self.0.iter().copied().min_by_key(|&(key, at)| (at, key))
     }
 
+    #[cfg(feature = "model-check")]
+    pub(super) fn iter(&self) -> impl Iterator<Item = (TimerKey, Timestamp)> + '_ {
+        self.0.iter().copied()
+    }
+
     /// Takes out the earliest timer that is due.
     pub(super) fn take_due(&mut self, now: Timestamp) -> Option<TimerKey> {
         let (key, _) = self.next().filter(|&(_, at)| at <= now)?;

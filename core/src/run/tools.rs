@@ -3,6 +3,7 @@
 use super::config::ToolLimitPolicy;
 use super::core::Core;
 use super::effect::{Decision, EffectId, ToolInvocation};
+use super::fault::fault;
 use super::outcome::{Failure, Outcome};
 use super::output::{RunEvent, ToolCallUpdate};
 use super::recorder::BlockContent;
@@ -64,7 +65,8 @@ impl Core {
     /// Starts the round of calls that the stream asked for, within the limit.
     pub(super) fn begin_round(&mut self) -> Next {
         let limits = self.config.limits;
-        if self.rounds >= limits.max_tool_rounds || self.tools_withheld {
+        let most = limits.max_tool_rounds + u32::from(fault!(HopLimitOffByOne));
+        if self.rounds >= most || self.tools_withheld {
             return match limits.at_tool_limit {
                 ToolLimitPolicy::SumUp if !self.tools_withheld => {
                     let reason = self.limit_message();
@@ -107,6 +109,9 @@ impl Core {
         // Results may go in between messages: what still waits for the host must not lose its place.
         self.outbox.moving(&self.conversation);
         let run_id = self.ids.run_id.clone();
+        if fault!(ResultsOutOfOrder) {
+            self.conversation.calls_mut().reverse();
+        }
         self.conversation
             .settle(|index| format!("{run_id}-result-{index}").into());
     }
@@ -143,7 +148,7 @@ impl Core {
                 let failure = ToolFailure::new(ToolFailureKind::Rejected, rejection.to_string());
                 self.finish_call(key, Err(failure));
             }
-            Ok((tool, _)) if tool.requires_approval => {
+            Ok((tool, _)) if tool.requires_approval && !fault!(ApprovalSkipped) => {
                 self.set_status(key, ToolCallStatus::AwaitingApproval, None);
                 self.pause_turn_clock();
                 self.emit(EffectId::Approve(key));
@@ -163,13 +168,15 @@ impl Core {
             return;
         }
         self.answered(EffectId::Approve(key));
-        self.recorder.record(
-            self.hop,
-            BlockContent::Approval {
-                call: key,
-                decision: decision.clone(),
-            },
-        );
+        if !fault!(ApprovalNotRecorded) {
+            self.recorder.record(
+                self.hop,
+                BlockContent::Approval {
+                    call: key,
+                    decision: decision.clone(),
+                },
+            );
+        }
         match decision {
             Decision::Granted => self.run_call(key),
             Decision::Denied { reason } => {
@@ -196,7 +203,7 @@ impl Core {
         let Some(call) = self
             .conversation
             .call(key)
-            .filter(|call| !call.status.is_final())
+            .filter(|call| !call.status.is_final() || fault!(SecondResultWins))
         else {
             return;
         };

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 /// A request failed and is soon tried again.
 #[derive(Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "model-check", derive(Clone))]
 pub struct Waiting {
     /// The try that is to come.
     attempt: u32,

@@ -1,0 +1,150 @@
+//! How far a search goes: what the run is configured to, and what may happen to it.
+
+use crate::peer::Kind;
+use std::sync::Arc;
+use std::time::Duration;
+use stepwell_core::dialect::Dialect;
+use stepwell_core::provider;
+use stepwell_core::run::doors::Abstraction;
+use stepwell_core::run::{Durability, RunConfig, RunIds, ToolLimitPolicy};
+use stepwell_core::tool::Tool;
+
+/// One corner of the space.
+#[derive(Clone, Debug)]
+pub struct Bounds {
+    pub name: &'static str,
+    pub config: Arc<RunConfig>,
+    /// The most calls of a hop.
+    pub calls: u8,
+    /// The kinds of calls that the model asks for.
+    pub kinds: Vec<Kind>,
+    /// Whether the model says something before it calls, cut in the middle of a frame too.
+    pub texts: bool,
+    /// Whether the network and the peer fail: refusals, broken connections, errors and rubbish in the stream.
+    pub failures: bool,
+    /// How often the host dies.
+    pub crashes: u8,
+    /// How often the agent asks the person.
+    pub questions: u8,
+    pub abstraction: Abstraction,
+}
+
+impl Bounds {
+    pub fn new(
+        name: &'static str,
+        dialect: Dialect,
+        change: impl FnOnce(&mut Self, &mut RunConfig),
+    ) -> Self {
+        let config = config(dialect);
+        let mut bounds = Self {
+            name,
+            config: Arc::new(config.clone()),
+            calls: 2,
+            kinds: vec![Kind::Plain],
+            texts: false,
+            failures: true,
+            crashes: 0,
+            questions: 0,
+            abstraction: Abstraction::ALL,
+        };
+        let mut config = config;
+        change(&mut bounds, &mut config);
+        bounds.config = Arc::new(config);
+        bounds
+    }
+
+    /// The same corner, with this much left out of the canonical form.
+    pub fn with(mut self, abstraction: Abstraction) -> Self {
+        self.abstraction = abstraction;
+        self
+    }
+
+    pub fn stores(&self) -> bool {
+        self.config.durability != Durability::None
+    }
+
+    /// I9: the last hop that there may be.
+    pub fn last_hop(&self) -> u32 {
+        let limits = self.config.limits;
+        let summing_up = u32::from(limits.at_tool_limit == ToolLimitPolicy::SumUp);
+        limits.max_tool_rounds + summing_up
+    }
+}
+
+fn config(dialect: Dialect) -> RunConfig {
+    let name = if dialect == Dialect::AgUi {
+        "ag-ui"
+    } else {
+        "openai-compatible"
+    };
+    let endpoint = provider::find(name)
+        .expect("the table has it")
+        .endpoint(None, "m", Some("http://localhost/v1"), Some("k".into()))
+        .expect("nothing is missing");
+    let mut config = RunConfig::new(endpoint);
+    for tool in [
+        Tool::new("work", "Works."),
+        Tool::new("look", "Looks.").idempotent(),
+        Tool::new("ask", "Asks.").requires_approval(),
+    ] {
+        config.tools = config.tools.register(tool).expect("a good tool");
+    }
+    config.limits.max_tool_rounds = 1;
+    config.retry.jitter = 0.0;
+    config.retry.attempts = 2;
+    config.durability = Durability::Blocks { attempts: 2 };
+    config.timeouts.turn = Some(Duration::from_secs(600));
+    config
+}
+
+/// Two calls in two hops, with everything in it.
+pub fn small() -> Vec<Bounds> {
+    vec![
+        Bounds::new(
+            "chat, stored, one crash",
+            Dialect::OpenAiChat,
+            |bounds, _| {
+                bounds.kinds = vec![Kind::Plain, Kind::Approval];
+                bounds.crashes = 1;
+            },
+        ),
+        Bounds::new(
+            "chat, idempotent, one crash",
+            Dialect::OpenAiChat,
+            |bounds, _| {
+                bounds.kinds = vec![Kind::Idempotent, Kind::Unknown];
+                bounds.texts = true;
+                bounds.crashes = 1;
+            },
+        ),
+        Bounds::new(
+            "chat, not stored, runs made by the backend",
+            Dialect::OpenAiChat,
+            |bounds, config| {
+                bounds.kinds = vec![Kind::Plain, Kind::Malformed, Kind::Approval];
+                bounds.texts = true;
+                config.durability = Durability::None;
+                config.run_ids = RunIds::Host;
+                config.limits.at_tool_limit = ToolLimitPolicy::SumUp;
+            },
+        ),
+        Bounds::new("agent, questions", Dialect::AgUi, |bounds, config| {
+            bounds.kinds = vec![Kind::Plain, Kind::Answered, Kind::Unended];
+            bounds.calls = 1;
+            bounds.questions = 1;
+            bounds.texts = true;
+            bounds.crashes = 1;
+            config.limits.at_tool_limit = ToolLimitPolicy::Fail;
+        }),
+    ]
+}
+
+/// Three calls in three hops, every kind of tool, a store that fails, one crash.
+pub fn whole(name: &'static str, kinds: &[Kind], crashes: u8) -> Bounds {
+    Bounds::new(name, Dialect::OpenAiChat, |bounds, config| {
+        bounds.calls = 3;
+        bounds.kinds = kinds.to_vec();
+        bounds.crashes = crashes;
+        config.limits.max_tool_rounds = 2;
+    })
+}

@@ -1,0 +1,143 @@
+//! What must hold in every state.
+
+use crate::moves::Move;
+use crate::world::{Hand, Shown, World};
+use stepwell_core::conversation::ToolCallStatus;
+use stepwell_core::run::doors::EffectStage;
+use stepwell_core::run::{EffectId, StateKind, TimerKey};
+
+/// The invariants that a search checks, for its report.
+pub const CHECKED: &[&str] = &[
+    "I1", "I2", "I4", "I6a", "I6b", "I6c", "I7", "I8", "I9", "I10", "I12", "I17",
+];
+
+impl World {
+    /// Checks the world after a move.
+    pub fn check(&mut self, before: &Self, step: Move) {
+        if before.is_over() && step != Move::Crash {
+            let same = before.machine.outcome() == self.machine.outcome()
+                && before.machine.conversation().messages()
+                    == self.machine.conversation().messages();
+            if !same || !self.walked.is_empty() {
+                self.wrong("I2: the end is not the end");
+            }
+        }
+        if self.is_over() && !before.is_over() {
+            self.check_history();
+        }
+        let state = self.machine.state();
+        let fits = match state {
+            StateKind::Idle => self.ghost.shown == Shown::Nothing,
+            StateKind::Completed => self.ghost.shown == Shown::End,
+            StateKind::Interrupted => self.ghost.shown == Shown::Question,
+            _ => self.ghost.shown == Shown::Running,
+        };
+        if !fits {
+            self.wrong(format!(
+                "I10: the person sees {:?} of a run that is {state}",
+                self.ghost.shown
+            ));
+        }
+        self.check_hands();
+        self.check_timers();
+        self.check_progress();
+    }
+
+    /// What the run thinks that the host has, the host has; and the other way round.
+    fn check_hands(&mut self) {
+        let pending = self.machine.pending_effects();
+        for (id, stage) in &pending {
+            let agrees = match (stage, self.hand(*id)) {
+                (EffectStage::Held, None) => true,
+                (EffectStage::Live, Some(Hand::Stream(_))) => true,
+                (EffectStage::Given, Some(hand)) => !matches!(hand, Hand::Stream(_)),
+                _ => false,
+            };
+            if !agrees {
+                self.wrong(format!(
+                    "I1: {id} is {stage:?}, and the host has {:?}",
+                    self.hand(*id)
+                ));
+            }
+        }
+        for (id, hand) in self.hands.clone() {
+            if pending.iter().any(|entry| entry.0 == id) {
+                continue;
+            }
+            if matches!(hand, Hand::Create) {
+                // Creating a run cannot be stopped; its answer comes too late.
+                self.hands.retain(|entry| entry.0 != id);
+            } else {
+                self.wrong(format!(
+                    "I12: the host goes on with {id}, and was not told to stop"
+                ));
+            }
+        }
+    }
+
+    /// Every timer has its reason, and what has a deadline has its timer.
+    fn check_timers(&mut self) {
+        let timers = self.machine.timers();
+        let pending = self.machine.pending_effects();
+        let out = |wanted: &dyn Fn(EffectId) -> bool| {
+            pending
+                .iter()
+                .any(|(id, stage)| wanted(*id) && *stage != EffectStage::Held)
+        };
+        let state = self.machine.state();
+        let calls = self.machine.conversation().calls();
+        let asks = calls
+            .iter()
+            .any(|call| call.status == ToolCallStatus::AwaitingApproval);
+        let is_active = !matches!(state, StateKind::Idle | StateKind::Completed);
+        let waits_for_person = state == StateKind::Interrupted || asks;
+        let limits = self.bounds.config.timeouts;
+        let mut wanted = Vec::new();
+        if limits.silence.is_some() && out(&|id| matches!(id, EffectId::Open { .. })) {
+            wanted.push(TimerKey::Silence);
+        }
+        if state == StateKind::Waiting {
+            wanted.push(TimerKey::Retry);
+        }
+        for (id, stage) in &pending {
+            if let (EffectId::Tool(call), true) = (id, *stage != EffectStage::Held) {
+                wanted.push(TimerKey::Tool(*call));
+            }
+        }
+        if limits.turn.is_some() && is_active && !waits_for_person {
+            wanted.push(TimerKey::Turn);
+        }
+        if timers != wanted {
+            self.wrong(format!(
+                "I1: the timers are {timers:?}, there is reason for {wanted:?}"
+            ));
+        }
+        let pauses = limits.turn.is_some() && is_active && waits_for_person;
+        if state != StateKind::Completed && self.machine.is_turn_clock_paused() != pauses {
+            self.wrong(
+                "I1: the turn's clock stands still without a reason, or the other way round",
+            );
+        }
+    }
+
+    /// Nobody waits for nothing.
+    fn check_progress(&mut self) {
+        let state = self.machine.state();
+        let rests = matches!(state, StateKind::Idle | StateKind::Completed)
+            || (state == StateKind::Interrupted && self.ghost.shown == Shown::Question);
+        let timers = self.machine.timers();
+        if !rests && self.hands.is_empty() && timers.iter().all(|timer| *timer == TimerKey::Turn) {
+            self.wrong(format!("I1: {state} waits for nothing"));
+        }
+        // A write that waits must have been given out.
+        if rests
+            && self
+                .machine
+                .pending_effects()
+                .iter()
+                .any(|(_, stage)| *stage == EffectStage::Queued)
+        {
+            self.wrong("I1: an effect waits, though all outputs were taken");
+        }
+    }
+}
