@@ -46,11 +46,14 @@ enum Command {
     },
     /// Decodes the recorded streams of ../shared/fixtures, with a score for each provider.
     Conformance,
-    /// Runs the property tests far longer than `test` does.
+    /// Runs the property tests and the model checker far longer than `test` does.
     Prove {
         /// Cases for each property.
         #[arg(long, default_value_t = 20_000)]
         cases: u32,
+        /// Distinct states for the model checker.
+        #[arg(long, default_value_t = 10_000_000)]
+        states: u64,
     },
 }
 
@@ -82,8 +85,8 @@ fn run(command: Command) -> anyhow::Result<ExitCode> {
             Ok(ExitCode::SUCCESS)
         }
         Command::Conformance => runner::run(&context(false)?, &["conformance".to_owned()]),
-        Command::Prove { cases } => {
-            prove::run(&context(false)?, cases)?;
+        Command::Prove { cases, states } => {
+            prove::run(&context(false)?, cases, states)?;
             Ok(ExitCode::SUCCESS)
         }
     }

@@ -1,11 +1,13 @@
-//! The long proofs: at present the property tests with many more cases than a test run takes.
+//! The long proofs: the property tests with many more cases, and the model checker with many more states, than a test
+//! run takes.
 
-use crate::{context::Context, process};
+use crate::{context::Context, process, suites};
 use anyhow::bail;
 
-/// Runs the tests of every crate with `cases` cases for each property, in release with the debug assertions on.
-pub(crate) fn run(context: &Context, cases: u32) -> anyhow::Result<()> {
-    println!("proofs: the property tests, {cases} cases each. There is no other long proof yet.");
+/// Runs the tests of every crate with `cases` cases for each property, in release with the debug assertions on, and
+/// then the model checker up to `states` states.
+pub(crate) fn run(context: &Context, cases: u32, states: u64) -> anyhow::Result<()> {
+    println!("proofs: the property tests, {cases} cases each");
     let mut command = process::cargo();
     command
         .args([
@@ -25,6 +27,11 @@ pub(crate) fn run(context: &Context, cases: u32) -> anyhow::Result<()> {
     let status = command.status()?;
     if !status.success() {
         bail!("a proof failed: {status}");
+    }
+    println!("proofs: the model checker, {states} states");
+    let status = suites::model::command(context, states).status()?;
+    if !status.success() {
+        bail!("the model checker failed: {status}");
     }
     Ok(())
 }

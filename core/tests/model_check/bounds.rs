@@ -49,6 +49,16 @@ impl Bounds {
         };
         let mut config = config;
         change(&mut bounds, &mut config);
+        for tool in [
+            Tool::new("work", "w"),
+            Tool::new("look", "l").idempotent(),
+            Tool::new("ask", "a").requires_approval(),
+        ] {
+            // Only those in use: a snapshot has a digest of them all.
+            if bounds.kinds.iter().any(|kind| kind.tool() == tool.name()) {
+                config.tools = config.tools.register(tool).expect("a good tool");
+            }
+        }
         bounds.config = Arc::new(config);
         bounds
     }
@@ -82,13 +92,6 @@ fn config(dialect: Dialect) -> RunConfig {
         .endpoint(None, "m", Some("http://localhost/v1"), Some("k".into()))
         .expect("nothing is missing");
     let mut config = RunConfig::new(endpoint);
-    for tool in [
-        Tool::new("work", "Works."),
-        Tool::new("look", "Looks.").idempotent(),
-        Tool::new("ask", "Asks.").requires_approval(),
-    ] {
-        config.tools = config.tools.register(tool).expect("a good tool");
-    }
     config.limits.max_tool_rounds = 1;
     config.retry.jitter = 0.0;
     config.retry.attempts = 2;
@@ -139,12 +142,56 @@ pub fn small() -> Vec<Bounds> {
     ]
 }
 
-/// Three calls in three hops, every kind of tool, a store that fails, one crash.
-pub fn whole(name: &'static str, kinds: &[Kind], crashes: u8) -> Bounds {
-    Bounds::new(name, Dialect::OpenAiChat, |bounds, config| {
-        bounds.calls = 3;
-        bounds.kinds = kinds.to_vec();
-        bounds.crashes = crashes;
-        config.limits.max_tool_rounds = 2;
-    })
+/// So small that even what the canonical form may leave out can be kept.
+pub fn tiny() -> Vec<Bounds> {
+    vec![
+        Bounds::new("two calls", Dialect::OpenAiChat, |bounds, _| {
+            bounds.kinds = vec![Kind::Plain, Kind::Approval];
+            bounds.failures = false;
+        }),
+        Bounds::new(
+            "one call, a bad network, one crash",
+            Dialect::OpenAiChat,
+            |bounds, _| {
+                bounds.calls = 1;
+                bounds.texts = true;
+                bounds.crashes = 1;
+            },
+        ),
+        Bounds::new("a question", Dialect::AgUi, |bounds, _| {
+            bounds.calls = 1;
+            bounds.questions = 1;
+            bounds.failures = false;
+        }),
+    ]
+}
+
+/// Three calls in three hops, the smaller spaces first.
+pub fn large() -> Vec<Bounds> {
+    let whole = |name, change: fn(&mut Bounds, &mut RunConfig)| {
+        Bounds::new(name, Dialect::OpenAiChat, |bounds, config| {
+            bounds.calls = 3;
+            config.limits.max_tool_rounds = 2;
+            change(bounds, config);
+        })
+    };
+    vec![
+        whole("3 × 3, tools and approvals", |bounds, _| {
+            bounds.kinds = vec![Kind::Plain, Kind::Approval];
+        }),
+        whole("3 × 3, a tool, one crash", |bounds, _| {
+            bounds.kinds = vec![Kind::Plain];
+            bounds.texts = true;
+            bounds.crashes = 1;
+        }),
+        whole("3 × 3, every kind of tool, one crash", |bounds, _| {
+            bounds.kinds = vec![Kind::Plain, Kind::Idempotent, Kind::Approval, Kind::Unknown];
+            bounds.crashes = 1;
+        }),
+        whole("3 × 3, every kind of tool, two crashes", |bounds, _| {
+            bounds.kinds = vec![Kind::Plain, Kind::Idempotent, Kind::Approval, Kind::Unknown];
+            bounds.texts = true;
+            bounds.crashes = 2;
+        }),
+    ]
 }

@@ -25,6 +25,10 @@ impl World {
         if self.is_over() && !before.is_over() {
             self.check_history();
         }
+        let begun = |hand: &Hand| !matches!(hand, Hand::Write(_) | Hand::Committed | Hand::Create);
+        if self.is_over() && self.hands.iter().any(|(_, hand)| begun(hand)) {
+            self.wrong("I12: something other than a write goes on after the end");
+        }
         let state = self.machine.state();
         let fits = match state {
             StateKind::Idle => self.ghost.shown == Shown::Nothing,

@@ -1,7 +1,6 @@
 //! What a mad host does, in every state: late, double and stale answers, answers of the wrong kind, inputs in the
 //! wrong state. All of it leaves the run as it is. And a snapshot that is read again is the same run.
 
-use crate::moves::Move;
 use crate::world::{Hand, World, answer};
 use std::borrow::Cow;
 use std::hash::{DefaultHasher, Hasher};
@@ -206,27 +205,4 @@ fn canon(world: &World, machine: &RunMachine) -> u64 {
     abstraction.results = false;
     machine.canon(&abstraction, &mut out);
     out.finish()
-}
-
-/// Replace: what the old owner of a thread leads to when a new one takes its place. The old run is stopped and dropped;
-/// the rest of its life is that of a cancelled run, which the search sees anyway.
-pub fn replaced(world: &World) -> Option<String> {
-    if world.is_over() {
-        return None;
-    }
-    let old = world.after(Move::Cancel);
-    if old.fault.is_some() {
-        return old.fault;
-    }
-    let only_writes = old
-        .hands
-        .iter()
-        .all(|(id, _)| matches!(id, EffectId::Persist { .. }));
-    (!old.is_over() || !only_writes).then(|| {
-        format!(
-            "a replaced run is {}, and the host has {:?}",
-            old.machine.state(),
-            old.hands
-        )
-    })
 }

@@ -102,30 +102,18 @@ pub fn story(bounds: &Bounds, moves: &[Move]) -> String {
     out
 }
 
-/// What is checked of each new state beside its invariants.
+/// How many of the new states are also fed everything mad, and go on as their snapshot gives them back: each, or one in
+/// so many.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Extras {
-    /// Mad inputs change nothing.
-    pub mad: bool,
-    /// The run goes on as its snapshot gives it back.
-    pub restore: bool,
-}
+pub struct Extras(pub u64);
 
 impl Extras {
-    pub const ALL: Self = Self {
-        mad: true,
-        restore: true,
-    };
-    pub const NONE: Self = Self {
-        mad: false,
-        restore: false,
-    };
+    pub const ALL: Self = Self(1);
+    pub const NONE: Self = Self(0);
 
-    fn check(self, world: &mut World) {
-        if self.restore {
+    fn check(self, world: &mut World, print: u64) {
+        if self.0 > 0 && print.is_multiple_of(self.0) {
             world.restore();
-        }
-        if self.mad {
             world.go_mad();
         }
     }
@@ -177,7 +165,7 @@ pub fn breadth_first(bounds: &Bounds, limit: usize, extras: Extras) -> Report {
             let to = *index.entry(print).or_insert(number);
             let is_new = to == number;
             if is_new && next.fault.is_none() {
-                extras.check(&mut next);
+                extras.check(&mut next, print);
             }
             if let Some(what) = next.fault.take() {
                 let moves = way(&parents, at, Some(step));
@@ -336,7 +324,7 @@ pub fn depth_first(bounds: &Bounds, limit: usize, extras: Extras) -> Report {
         top.goes_on |= step.is_kind() && !is_same;
         let is_new = seen.insert(print);
         if is_new && next.fault.is_none() {
-            extras.check(&mut next);
+            extras.check(&mut next, print);
         }
         if next.fault.is_none() && !is_same && on_stack.contains(&print) {
             next.wrong("I1: the graph has a cycle: some run never ends");

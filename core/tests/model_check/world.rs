@@ -187,7 +187,7 @@ impl World {
     /// The world in which this has happened.
     pub fn after(&self, step: Move) -> Self {
         let mut next = self.fork();
-        doors::take_walked();
+        drop(doors::take_walked());
         next.make(step);
         next.drain();
         next.walked = doors::take_walked();
@@ -402,26 +402,28 @@ impl World {
             }
         }
         (u8::MAX, self.ghost.shown, self.crashes, self.questions).hash(&mut out);
-        abstraction
-            .number(self.store.blocks, durable)
-            .hash(&mut out);
+        if !self.is_over() {
+            abstraction
+                .number(self.store.blocks, durable)
+                .hash(&mut out);
+        }
         self.store.is_closed.hash(&mut out);
         if !abstraction.time {
             self.now.hash(&mut out);
         }
-        // What is stored, and which tools were begun, matters to a host that comes back.
+        // What is stored, and which tools were begun, matters to a host that comes back to a run that goes on.
         if self.crashes > 0
             && let Some(snapshot) = &self.store.snapshot
         {
             snapshot.print.hash(&mut out);
             for (call, known) in &self.store.calls {
-                if call.hop >= snapshot.hop {
+                if call.hop >= snapshot.hop && !self.store.is_closed {
                     (call, known).hash(&mut out);
                 }
             }
             u8::MAX.hash(&mut out);
         }
-        if self.crashes > 0 {
+        if self.crashes > 0 && !self.store.is_closed {
             let hop = self
                 .store
                 .snapshot
@@ -448,7 +450,7 @@ impl World {
                     print = out.finish();
                     hop = machine.hop();
                 }
-                Err(error) => self.wrong(format!("a snapshot cannot be read: {error}")),
+                Err(error) => self.wrong(format!("I4: a snapshot cannot be read: {error}")),
             }
         }
         Arc::new(Snapshot {
@@ -473,7 +475,9 @@ pub fn part(block: &Block) -> (u64, Part, u64) {
         _ => Part::Text,
     };
     let mut out = DefaultHasher::new();
-    format!("{block:?}").hash(&mut out);
+    serde_json::to_vec(&block.content)
+        .expect("a block is plain data")
+        .hash(&mut out);
     (block.sequence, part, out.finish())
 }
 

@@ -8,6 +8,7 @@ mod docs;
 mod format;
 mod kotlin;
 mod licences;
+pub(crate) mod model;
 mod python;
 mod rust;
 mod sans_io;
@@ -36,6 +37,7 @@ pub(crate) const ALL: &[Suite] = &[
     sans_io::SUITE,
     docs::SUITE,
     rust::SUITE,
+    model::SUITE,
     demo::SUITE,
     conformance::SUITE,
     wasm::SUITE,

@@ -2,6 +2,7 @@
 //! here, and nowhere else.
 
 use super::super::core::Core;
+use super::super::edges::StateKind;
 use super::super::effect::EffectId;
 use super::super::erased::AnyRun;
 use super::super::machine::RunMachine;
@@ -77,10 +78,10 @@ fn canon_run<S: State>(run: &Run<S>, abstraction: &Abstraction, out: &mut impl H
     S::KIND.hash(out);
     // No state keeps a time or a number of a block.
     json(&run.state, out);
-    canon_core(&run.core, abstraction, out);
+    canon_core(&run.core, S::KIND, abstraction, out);
 }
 
-fn canon_core(core: &Core, abstraction: &Abstraction, out: &mut impl Hasher) {
+fn canon_core(core: &Core, state: StateKind, abstraction: &Abstraction, out: &mut impl Hasher) {
     // Every field is named, so that a new one makes its author decide.
     let Core {
         config: _,
@@ -132,7 +133,9 @@ fn canon_core(core: &Core, abstraction: &Abstraction, out: &mut impl Hasher) {
         (clock, turn_left).hash(out);
     }
 
-    canon_recorder(recorder, abstraction, out);
+    // What a run that is over still has to write changes nothing any more.
+    let forgets_blocks = abstraction.history && state == StateKind::Completed;
+    canon_recorder(recorder, forgets_blocks, abstraction, out);
 
     if !abstraction.history {
         json(conversation, out);
@@ -169,7 +172,12 @@ fn canon_core(core: &Core, abstraction: &Abstraction, out: &mut impl Hasher) {
     }
 }
 
-fn canon_recorder(recorder: &Recorder, abstraction: &Abstraction, out: &mut impl Hasher) {
+fn canon_recorder(
+    recorder: &Recorder,
+    forgets_blocks: bool,
+    abstraction: &Abstraction,
+    out: &mut impl Hasher,
+) {
     let Recorder {
         attempts: _,
         next,
@@ -181,18 +189,16 @@ fn canon_recorder(recorder: &Recorder, abstraction: &Abstraction, out: &mut impl
         closing,
         is_last,
     } = recorder;
-    (
-        abstraction.number(*next, *durable),
-        failures,
-        closing,
-        is_last,
-    )
-        .hash(out);
+    (failures, closing, is_last).hash(out);
+    if !forgets_blocks {
+        abstraction.number(*next, *durable).hash(out);
+    }
     if !abstraction.numbers {
         durable.hash(out);
     }
     for blocks in [queued, in_flight] {
-        for block in blocks {
+        blocks.is_empty().hash(out);
+        for block in blocks.iter().filter(|_| !forgets_blocks) {
             canon_block(block, *durable, abstraction, out);
         }
         u8::MAX.hash(out);
