@@ -160,7 +160,7 @@ pub struct Limits {
     pub max_tool_rounds: u32,
     /// What happens when the model asks for one more; the turn completes if absent.
     #[uniffi(default = None)]
-    pub at_tool_limit: Option<ToolLimitPolicy>,
+    pub at_limit: Option<LimitPolicy>,
     /// The longest line of a stream, in bytes.
     #[uniffi(default = 10485760)]
     pub max_line_bytes: u64,
@@ -169,9 +169,9 @@ pub struct Limits {
     pub max_event_bytes: u64,
 }
 
-/// What happens when the model asks for more rounds of tools than it may.
+/// What happens when the model asks for tools beyond a limit of the turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, uniffi::Enum)]
-pub enum ToolLimitPolicy {
+pub enum LimitPolicy {
     /// The run fails.
     Fail,
     /// The run completes with the outcome that says so.
@@ -301,15 +301,16 @@ impl From<Limits> for run::Limits {
         let bytes = |bytes| usize::try_from(bytes).unwrap_or(usize::MAX);
         Self {
             max_tool_rounds: limits.max_tool_rounds,
-            at_tool_limit: match limits.at_tool_limit {
-                Some(ToolLimitPolicy::Fail) => run::ToolLimitPolicy::Fail,
-                None | Some(ToolLimitPolicy::Complete) => run::ToolLimitPolicy::Complete,
-                Some(ToolLimitPolicy::SumUp) => run::ToolLimitPolicy::SumUp,
+            at_limit: match limits.at_limit {
+                Some(LimitPolicy::Fail) => run::LimitPolicy::Fail,
+                None | Some(LimitPolicy::Complete) => run::LimitPolicy::Complete,
+                Some(LimitPolicy::SumUp) => run::LimitPolicy::SumUp,
             },
             frames: FrameLimits {
                 line: bytes(limits.max_line_bytes),
                 event: bytes(limits.max_event_bytes),
             },
+            ..Self::default()
         }
     }
 }
@@ -333,6 +334,7 @@ impl From<Timeouts> for run::Timeouts {
             silence: timeouts.silence_ms.map(Duration::from_millis),
             tool: timeouts.tool_ms.map(Duration::from_millis),
             turn: timeouts.turn_ms.map(Duration::from_millis),
+            ..Self::default()
         }
     }
 }
@@ -346,7 +348,7 @@ mod tests {
     fn defaults_are_those_of_the_core() {
         let limits = Limits {
             max_tool_rounds: 10,
-            at_tool_limit: None,
+            at_limit: None,
             max_line_bytes: 10_485_760,
             max_event_bytes: 10_485_760,
         };

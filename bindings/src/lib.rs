@@ -29,8 +29,8 @@ mod turn;
 #[cfg(feature = "agent")]
 pub use agent::Agent;
 pub use config::{
-    Durability, GenerationSettings, Limits, RetryPolicy, RunConfig, RunIds, Timeouts, ToolChoice,
-    ToolDefinition, ToolLimitPolicy,
+    Durability, GenerationSettings, LimitPolicy, Limits, RetryPolicy, RunConfig, RunIds, Timeouts,
+    ToolChoice, ToolDefinition,
 };
 pub use effect::{
     Block, CallKey, Effect, HttpHeader, HttpRequest, Outputs, ToolInvocation, TurnStatus,

@@ -5,8 +5,13 @@ use stepwell_core::{dialect, event, run};
 pub enum Outcome {
     /// The answer is whole.
     Success,
-    /// The model asked for more rounds of tools than it may; what was said so far stands.
-    MaxToolRounds,
+    /// The model asked for tools beyond a limit of the turn; what was said so far stands.
+    LimitReached {
+        /// The limit.
+        limit: TurnLimit,
+        /// The same in a sentence.
+        message: String,
+    },
     /// The person, or the agent, stopped it.
     Cancelled,
     /// The stream ended before the answer did. What came of it is kept.
@@ -75,10 +80,10 @@ pub enum Failure {
         /// The store's words.
         message: String,
     },
-    /// The model asked for more rounds of tools than it may, and the policy is to fail.
-    TooManyToolRounds {
+    /// The model asked for tools beyond a limit of the turn, and the policy is to fail.
+    LimitReached {
         /// The limit.
-        limit: u32,
+        limit: TurnLimit,
     },
     /// A failure of a kind that this version of the bindings does not know.
     Other {
@@ -145,7 +150,10 @@ impl From<run::Outcome> for Outcome {
     fn from(outcome: run::Outcome) -> Self {
         match outcome {
             run::Outcome::Success => Self::Success,
-            run::Outcome::MaxToolRounds => Self::MaxToolRounds,
+            run::Outcome::LimitReached { limit } => Self::LimitReached {
+                message: limit.to_string(),
+                limit: limit.into(),
+            },
             run::Outcome::Cancelled => Self::Cancelled,
             run::Outcome::Truncated => Self::Truncated,
             run::Outcome::Failed { failure } => Self::Failed {
@@ -194,7 +202,9 @@ impl From<run::Failure> for Failure {
             },
             run::Failure::RunNotCreated { message } => Self::RunNotCreated { message },
             run::Failure::NotStored { message } => Self::NotStored { message },
-            run::Failure::TooManyToolRounds { limit } => Self::TooManyToolRounds { limit },
+            run::Failure::LimitReached { limit } => Self::LimitReached {
+                limit: limit.into(),
+            },
             other => Self::Other {
                 message: other.to_string(),
             },
@@ -210,6 +220,58 @@ impl From<dialect::ApiErrorKind> for ApiErrorKind {
             dialect::ApiErrorKind::BadRequest => Self::BadRequest,
             dialect::ApiErrorKind::NotFound => Self::NotFound,
             _ => Self::Unavailable,
+        }
+    }
+}
+
+/// A limit that a turn has reached.
+#[derive(Clone, Debug, PartialEq, Eq, uniffi::Enum)]
+pub enum TurnLimit {
+    /// The rounds of tools.
+    MaxToolRounds {
+        /// How many it may have.
+        max: u32,
+    },
+    /// The tool calls.
+    MaxToolCalls {
+        /// How many it may make.
+        max: u32,
+    },
+    /// The tokens.
+    MaxTokens {
+        /// How many it may use.
+        max: u64,
+    },
+    /// The time.
+    MaxDuration {
+        /// How long it may take, in milliseconds.
+        max_ms: u64,
+    },
+    /// The model goes in a circle.
+    NoProgress {
+        /// The tool.
+        tool: String,
+        /// How often it was asked for with the same arguments.
+        times: u32,
+    },
+    /// A limit that this version does not know, by its name.
+    Other {
+        /// The name.
+        name: String,
+    },
+}
+
+impl From<run::TurnLimit> for TurnLimit {
+    fn from(limit: run::TurnLimit) -> Self {
+        match limit {
+            run::TurnLimit::MaxToolRounds { max } => Self::MaxToolRounds { max },
+            run::TurnLimit::MaxToolCalls { max } => Self::MaxToolCalls { max },
+            run::TurnLimit::MaxTokens { max } => Self::MaxTokens { max },
+            run::TurnLimit::MaxDuration { max_ms } => Self::MaxDuration { max_ms },
+            run::TurnLimit::NoProgress { tool, times } => Self::NoProgress { tool, times },
+            other => Self::Other {
+                name: other.name().to_owned(),
+            },
         }
     }
 }

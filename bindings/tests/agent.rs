@@ -25,7 +25,7 @@ fn config(base_url: &str) -> RunConfig {
         settings: GenerationSettings::default(),
         limits: Limits {
             max_tool_rounds: 10,
-            at_tool_limit: None,
+            at_limit: None,
             max_line_bytes: 1 << 20,
             max_event_bytes: 1 << 20,
         },

@@ -2,7 +2,7 @@
 
 use crate::conversation::{Applied, Conversation};
 use crate::dialect::{Decode, DecodeError, Decoder, Dialect, HopIds, Sink};
-use crate::event::{Event, EventRef, Order, Phase, Violation};
+use crate::event::{Event, EventRef, Order, Phase, Rule, ToolCallArgs, ToolCallEnd, Violation};
 use crate::wire::{FrameLimits, Framer};
 use serde::{Deserialize, Serialize};
 
@@ -17,6 +17,9 @@ pub trait Listener {
 
     /// Something odd in the stream that does not stop it.
     fn warning(&mut self, message: &str);
+
+    /// An event for a tool call that never began, or has ended: it was dropped.
+    fn unknown_call(&mut self, id: &str, message: &str);
 }
 
 /// For callers that want the conversation and nothing else.
@@ -24,6 +27,7 @@ impl Listener for () {
     fn applied(&mut self, _event: EventRef<'_>, _applied: &Applied, _conversation: &Conversation) {}
     fn moving(&mut self, _conversation: &Conversation) {}
     fn warning(&mut self, _message: &str) {}
+    fn unknown_call(&mut self, _id: &str, _message: &str) {}
 }
 
 /// The layers that one stream goes through. Plain data: serialising it in mid-stream, in mid-frame too, loses nothing.
@@ -187,7 +191,21 @@ struct Receiver<'a> {
 impl Sink for Receiver<'_> {
     #[inline]
     fn event(&mut self, event: EventRef<'_>) -> Result<(), Violation> {
-        self.order.check(event)?;
+        if let Err(violation) = self.order.check(event) {
+            return self.forgive(event, violation);
+        }
+        self.apply(event);
+        Ok(())
+    }
+
+    fn warning(&mut self, message: &str) {
+        self.listener.warning(message);
+    }
+}
+
+impl Receiver<'_> {
+    #[inline]
+    fn apply(&mut self, event: EventRef<'_>) {
         if let EventRef::Whole(
             Event::ToolCallResult(_) | Event::MessagesSnapshot(_) | Event::ActivitySnapshot(_),
         ) = event
@@ -199,10 +217,33 @@ impl Sink for Receiver<'_> {
             self.listener.warning(reason);
         }
         self.listener.applied(event, &applied, self.conversation);
-        Ok(())
     }
 
-    fn warning(&mut self, message: &str) {
-        self.listener.warning(message);
+    /// Two mistakes of a peer cost no more than what they are about. A piece of a call that is not open is dropped.
+    /// What a finished run left open is closed: its texts stand, and its calls fail, which the model is told.
+    #[cold]
+    fn forgive(&mut self, event: EventRef<'_>, violation: Violation) -> Result<(), Violation> {
+        let message = violation.to_string();
+        let call: Option<&str> = match event {
+            EventRef::ToolCallArgs { tool_call_id, .. } => Some(tool_call_id),
+            EventRef::Whole(
+                Event::ToolCallArgs(ToolCallArgs { tool_call_id, .. })
+                | Event::ToolCallEnd(ToolCallEnd { tool_call_id, .. }),
+            ) => Some(tool_call_id),
+            _ => None,
+        };
+        match (violation.rule, event, call) {
+            (Rule::O9, _, Some(call)) => self.listener.unknown_call(call, &message),
+            (Rule::O4, EventRef::Whole(Event::RunFinished(_)), _)
+                if self.order.phase() == Phase::Active =>
+            {
+                self.listener.warning(&message);
+                self.order.abandon_open_items();
+                self.order.check(event)?;
+                self.apply(event);
+            }
+            _ => return Err(violation),
+        }
+        Ok(())
     }
 }

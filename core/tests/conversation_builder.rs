@@ -12,6 +12,7 @@ fn call(index: u32, status: ToolCallStatus, result: Option<ToolResult>) -> LiveC
         name: "work".into(),
         status,
         result,
+        edited: None,
     }
 }
 
@@ -88,4 +89,26 @@ fn messages_are_in_the_order_of_the_calls_and_named_by_their_place() {
         .map(|message| (message.id.as_str(), message.tool_call_id.as_str()))
         .collect();
     assert_eq!(ids, [("message-0", "call-0"), ("message-2", "call-2")]);
+}
+
+#[test]
+fn the_model_is_told_when_a_call_ran_with_the_persons_arguments() {
+    let with = |result: ToolResult| {
+        let mut call = call(0, ToolCallStatus::Completed, Some(result));
+        call.edited = Some("{\"a\":2}".to_owned());
+        built(&[call]).remove(0).content
+    };
+    let note = "The person changed the arguments of this call to {\"a\":2} before it ran.";
+    assert_eq!(with(Ok("done".into())).to_text(), format!("{note}\ndone"));
+    let parts: MessageContent =
+        serde_json::from_str(r#"[{"type":"text","text":"done"}]"#).expect("parts");
+    let output = stepwell_core::tool::ToolOutput { content: parts };
+    let MessageContent::Parts(parts) = with(Ok(output)) else {
+        panic!("parts stay parts")
+    };
+    assert_eq!(parts.len(), 2);
+    assert_eq!(
+        MessageContent::Parts(parts).to_text(),
+        format!("{note}\ndone")
+    );
 }

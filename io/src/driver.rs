@@ -281,7 +281,7 @@ async fn sleep_until(wake: Option<tokio::time::Instant>) {
 fn outcome_name(outcome: &Outcome) -> &'static str {
     match outcome {
         Outcome::Success => "success",
-        Outcome::MaxToolRounds => "max_tool_rounds",
+        Outcome::LimitReached { limit } => limit.name(),
         Outcome::Cancelled => "cancelled",
         Outcome::Truncated => "truncated",
         _ => "failed",

@@ -70,6 +70,8 @@ pub enum ToolCallStatus {
     AwaitingApproval,
     /// The app runs it.
     Executing,
+    /// Its result comes later: in minutes, or days.
+    Deferred,
     /// It gave a result.
     Completed,
     /// It gave an error.
@@ -116,6 +118,8 @@ pub enum ToolFailureKind {
     OutcomeUnknown,
     /// The call was not run since a limit of the turn was reached.
     LimitReached,
+    /// The call was not run since the model had asked for the same again and again.
+    Repeated,
 }
 
 impl From<event::Common> for EventCommon {
@@ -173,6 +177,7 @@ impl From<conversation::ToolCallStatus> for ToolCallStatus {
             Core::Pending => Self::Pending,
             Core::AwaitingApproval => Self::AwaitingApproval,
             Core::Executing => Self::Executing,
+            Core::Deferred => Self::Deferred,
             Core::Completed => Self::Completed,
             Core::Failed => Self::Failed,
             Core::Denied => Self::Denied,
@@ -206,6 +211,7 @@ impl From<tool::ToolFailureKind> for ToolFailureKind {
             Core::Cancelled => Self::Cancelled,
             Core::OutcomeUnknown => Self::OutcomeUnknown,
             Core::LimitReached => Self::LimitReached,
+            Core::Repeated => Self::Repeated,
             _ => Self::Error,
         }
     }
@@ -222,6 +228,7 @@ impl From<ToolFailureKind> for tool::ToolFailureKind {
             ToolFailureKind::Cancelled => Self::Cancelled,
             ToolFailureKind::OutcomeUnknown => Self::OutcomeUnknown,
             ToolFailureKind::LimitReached => Self::LimitReached,
+            ToolFailureKind::Repeated => Self::Repeated,
         }
     }
 }

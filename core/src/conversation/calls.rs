@@ -48,6 +48,7 @@ impl Conversation {
                 name: event.tool_call_name.clone(),
                 status: ToolCallStatus::Streaming,
                 result: None,
+                edited: None,
             });
         }
     }

@@ -15,6 +15,9 @@ pub struct LiveCall {
     pub status: ToolCallStatus,
     /// What came of it, once something has. A call that the backend answered itself has none here.
     pub result: Option<ToolResult>,
+    /// The arguments that the person put in the place of the model's, when they let it run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub edited: Option<String>,
 }
 
 /// Where a tool call stands.
@@ -29,6 +32,8 @@ pub enum ToolCallStatus {
     AwaitingApproval,
     /// The host runs it.
     Executing,
+    /// Its result comes later: in minutes, or days.
+    Deferred,
     /// It gave a result.
     Completed,
     /// It gave an error.

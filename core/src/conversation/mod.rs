@@ -29,7 +29,7 @@ mod snapshot_event;
 mod summary;
 
 pub use apply::Applied;
-pub use builder::{tool_message, tool_messages};
+pub use builder::{shown_result, tool_message, tool_messages};
 pub use delta::Item;
 pub use live_call::{LiveCall, ToolCallStatus};
 pub use summary::{HopSummary, RunFailure};
@@ -219,6 +219,12 @@ impl Conversation {
         self.next_call = 0;
         self.calls.clear();
         self.summary = HopSummary::default();
+    }
+
+    /// The live call with the provider's id; the last one, if it was used twice.
+    #[must_use]
+    pub fn call_by_id(&self, id: &str) -> Option<&LiveCall> {
+        self.calls.iter().rev().find(|call| call.id == id)
     }
 
     /// The live call at `key`.

@@ -63,8 +63,18 @@ impl RunConfig {
 pub struct Limits {
     /// The most rounds of tools in a turn.
     pub max_tool_rounds: u32,
-    /// What happens when the model asks for one more.
-    pub at_tool_limit: ToolLimitPolicy,
+    /// The most tool calls in a turn. A round that would go beyond is not begun.
+    pub max_tool_calls: Option<u32>,
+    /// The most tokens of a turn, as the provider counts them. When they are used up, no further round is begun.
+    pub max_tokens: Option<u64>,
+    /// The longest that a turn may take and still begin a round of tools; what runs is not broken off. Waiting for the
+    /// person does not count. See [`Timeouts::turn`] for the hard end.
+    pub max_duration: Option<Duration>,
+    /// When a model that asks for the same again and again is told, and when it is stopped; `None` is never.
+    pub repeats: Option<RepeatLimit>,
+    /// What happens when the model asks for tools beyond one of these limits. A model that makes no progress is
+    /// stopped in any case.
+    pub at_limit: LimitPolicy,
     /// The longest lines and events of a stream, in bytes.
     pub frames: FrameLimits,
 }
@@ -73,18 +83,43 @@ impl Default for Limits {
     fn default() -> Self {
         Self {
             max_tool_rounds: 10,
-            at_tool_limit: ToolLimitPolicy::default(),
+            max_tool_calls: None,
+            max_tokens: None,
+            max_duration: None,
+            repeats: Some(RepeatLimit::default()),
+            at_limit: LimitPolicy::default(),
             frames: FrameLimits::default(),
         }
     }
 }
 
-/// What happens when the model asks for more rounds of tools than it may.
+/// How often the model may ask for the same tool with the same arguments.
+///
+/// A call counts as the same again if it follows itself, or if it gave the same result as the time before: reading a
+/// file again after it was changed is no circle. A [`repeatable`](crate::tool::Tool::repeatable) tool never counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RepeatLimit {
+    /// So often it is run. A further call is not: the model is told instead.
+    pub tell_after: u32,
+    /// So often it may be asked for. After that the turn stops, as [`TurnLimit::NoProgress`](super::TurnLimit).
+    pub stop_after: u32,
+}
+
+impl Default for RepeatLimit {
+    fn default() -> Self {
+        Self {
+            tell_after: 3,
+            stop_after: 5,
+        }
+    }
+}
+
+/// What happens when the model asks for tools beyond a limit of the turn.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum ToolLimitPolicy {
+pub enum LimitPolicy {
     /// The run fails.
     Fail,
-    /// The run completes as [`Outcome::MaxToolRounds`](super::Outcome::MaxToolRounds).
+    /// The run completes as [`Outcome::LimitReached`](super::Outcome::LimitReached).
     #[default]
     Complete,
     /// The model gets one last hop without tools, to sum up.
@@ -154,8 +189,12 @@ pub struct Timeouts {
     pub silence: Option<Duration>,
     /// How long a tool may take, if it does not say so itself.
     pub tool: Option<Duration>,
-    /// How long a whole turn may take. Waiting for the person does not count.
+    /// How long a whole turn may take. Waiting for the person, or for a deferred result alone, does not count.
     pub turn: Option<Duration>,
+    /// How long the person may take to allow a call. Then it is not run, and the model is told.
+    pub approval: Option<Duration>,
+    /// How long the result of a deferred call may take.
+    pub deferred: Option<Duration>,
 }
 
 impl Default for Timeouts {
@@ -164,6 +203,8 @@ impl Default for Timeouts {
             silence: Some(Duration::from_secs(120)),
             tool: Some(Duration::from_secs(300)),
             turn: None,
+            approval: None,
+            deferred: None,
         }
     }
 }

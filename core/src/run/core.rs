@@ -1,6 +1,7 @@
 use super::config::{RunConfig, RunIds};
 use super::effect::{Effect, EffectId};
 use super::fault::fault;
+use super::limits::{Spent, TurnLimit};
 use super::outbox::{Entry, Outbox, delta_event};
 use super::outcome::{Failure, Outcome};
 use super::output::{Output, RunEvent};
@@ -11,7 +12,7 @@ use crate::conversation::Conversation;
 use crate::dialect::{HopIds, HttpRequest, ModelRequest};
 use crate::event::{ResumeEntry, TokenUsage};
 use crate::tool::ToolFailureKind;
-use crate::{MessageId, RunId, ThreadId, Timestamp};
+use crate::{CallKey, MessageId, RunId, ThreadId, Timestamp};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use std::time::Duration;
@@ -30,8 +31,8 @@ pub(super) struct Core {
     pub(super) hop: u32,
     /// Rounds of tools that are done.
     pub(super) rounds: u32,
-    /// The last hop of a turn at its tool limit offers no tools.
-    pub(super) tools_withheld: bool,
+    /// The limit that was reached: the turn's last hop, which offers no tools, sums up.
+    pub(super) reached: Option<TurnLimit>,
     /// The answers that the next hop's request carries.
     pub(super) resume: Vec<ResumeEntry>,
     pub(super) usage: TokenUsage,
@@ -45,6 +46,15 @@ pub(super) struct Core {
     pub(super) turn_left: Option<Duration>,
     pub(super) clock: Timestamp,
     pub(super) status: TurnStatus,
+    /// What counts towards the turn's limits.
+    #[serde(default)]
+    pub(super) spent: Spent,
+    /// Since when the turn's time runs; nothing while the person is asked.
+    #[serde(default)]
+    pub(super) running_since: Option<Timestamp>,
+    /// The calls that the person stopped before they could begin.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) stopped_calls: Vec<CallKey>,
 }
 
 impl Core {
@@ -60,7 +70,7 @@ impl Core {
             parent_run_id: None,
             hop: 0,
             rounds: 0,
-            tools_withheld: false,
+            reached: None,
             resume: Vec::new(),
             usage: TokenUsage::default(),
             pending: Pending::default(),
@@ -71,6 +81,9 @@ impl Core {
             turn_left: None,
             clock: Timestamp::default(),
             status: TurnStatus::Streaming,
+            spent: Spent::default(),
+            running_since: None,
+            stopped_calls: Vec::new(),
         }
     }
 
@@ -81,6 +94,7 @@ impl Core {
         if let Some(turn) = self.config.timeouts.turn {
             self.timers.set(TimerKey::Turn, self.clock.after(turn));
         }
+        self.running_since = Some(self.clock);
     }
 
     /// The person is asked: their time is not the turn's.
@@ -91,6 +105,9 @@ impl Core {
             self.turn_left = Some(deadline.since(self.clock));
             self.timers.stop(TimerKey::Turn);
         }
+        if let Some(since) = self.running_since.take() {
+            self.spent.add_time(self.clock.since(since));
+        }
     }
 
     /// The person has answered: the turn's clock runs on with what was left.
@@ -98,6 +115,7 @@ impl Core {
         if let Some(left) = self.turn_left.take() {
             self.timers.set(TimerKey::Turn, self.clock.after(left));
         }
+        self.running_since.get_or_insert(self.clock);
     }
 
     /// Takes the time; a step back is clamped.
@@ -134,7 +152,13 @@ impl Core {
                         .set(TimerKey::Tool(call), self.clock.after(timeout));
                 }
             }
-            EffectId::CreateRun { .. } | EffectId::Approve(_) | EffectId::Persist { .. } => {}
+            EffectId::Approve(call) => {
+                if let Some(timeout) = self.config.timeouts.approval {
+                    self.timers
+                        .set(TimerKey::Approval(call), self.clock.after(timeout));
+                }
+            }
+            EffectId::CreateRun { .. } | EffectId::Persist { .. } => {}
         }
     }
 
@@ -149,10 +173,11 @@ impl Core {
     /// An effect is answered: it is no longer pending.
     pub(super) fn answered(&mut self, id: EffectId) {
         self.pending.remove(id);
-        if let EffectId::Tool(call) = id
-            && !fault!(ToolTimerLeftBehind)
-        {
-            self.timers.stop(TimerKey::Tool(call));
+        match id {
+            EffectId::Tool(_) if fault!(ToolTimerLeftBehind) => {}
+            EffectId::Tool(call) => self.timers.stop(TimerKey::Tool(call)),
+            EffectId::Approve(call) => self.timers.stop(TimerKey::Approval(call)),
+            EffectId::CreateRun { .. } | EffectId::Open { .. } | EffectId::Persist { .. } => {}
         }
     }
 
@@ -166,7 +191,7 @@ impl Core {
             || (fault!(SilentStreamNotClosed) && matches!(id, EffectId::Open { .. }));
         if is_stoppable
             && !is_left
-            && let Some(Stage::Given | Stage::Live) = self.pending.stage(id)
+            && let Some(Stage::Given | Stage::Live | Stage::Deferred) = self.pending.stage(id)
         {
             self.outbox.stop(id);
         }
@@ -228,6 +253,7 @@ impl Core {
     /// A new hop begins: the request for its stream goes out, or the host is asked to create its run.
     pub(super) fn begin_hop(&mut self, hop: u32) {
         self.hop = hop;
+        self.stopped_calls.clear();
         self.conversation.begin_hop(hop);
         if hop > 0 {
             self.parent_run_id = Some(self.ids.run_id.clone());
@@ -248,10 +274,10 @@ impl Core {
                 ToolFailureKind::Cancelled,
                 "the call was cancelled".to_owned(),
             ),
-            Outcome::MaxToolRounds
+            Outcome::LimitReached { limit }
             | Outcome::Failed {
-                failure: Failure::TooManyToolRounds { .. },
-            } => (ToolFailureKind::LimitReached, self.limit_message()),
+                failure: Failure::LimitReached { limit },
+            } => (ToolFailureKind::LimitReached, Self::limit_message(limit)),
             Outcome::Success | Outcome::Truncated | Outcome::Failed { .. } => (
                 ToolFailureKind::Cancelled,
                 "the call was not run: the answer that asked for it broke off".to_owned(),
@@ -276,19 +302,12 @@ impl Core {
         }
         self.settle_round();
         self.status = match outcome {
-            Outcome::Success | Outcome::MaxToolRounds => TurnStatus::Complete,
+            Outcome::Success | Outcome::LimitReached { .. } => TurnStatus::Complete,
             Outcome::Cancelled => TurnStatus::Cancelled,
             Outcome::Truncated | Outcome::Failed { .. } => TurnStatus::Failed,
         };
         self.recorder.close();
         self.event(RunEvent::Completed(outcome.clone()));
-    }
-
-    pub(super) fn limit_message(&self) -> String {
-        format!(
-            "the call was not run: the turn has had its {} rounds of tools",
-            self.config.limits.max_tool_rounds
-        )
     }
 
     /// Takes the next output.
@@ -372,7 +391,7 @@ impl Core {
             parent_run_id: self.parent_run_id.as_ref(),
             instructions: config.instructions.as_deref(),
             messages: self.conversation.messages(),
-            tools: if self.tools_withheld {
+            tools: if self.reached.is_some() {
                 &[]
             } else {
                 config.tools.definitions()

@@ -112,7 +112,8 @@ pub enum Effect {
         /// The call.
         invocation: ToolInvocation,
     },
-    /// Run the tool; answer with [`ToolFinished`](super::Input::ToolFinished).
+    /// Run the tool; answer with [`ToolFinished`](super::Input::ToolFinished), at once or after a
+    /// [`ToolDeferred`](super::Input::ToolDeferred).
     RunTool {
         /// The call.
         invocation: ToolInvocation,
@@ -156,5 +157,10 @@ pub enum Decision {
     Denied {
         /// Why, for the model to read.
         reason: Option<String>,
+    },
+    /// It may, with other arguments than the model's. The model is told.
+    Edited {
+        /// The arguments: JSON that fits the tool's schema.
+        arguments: String,
     },
 }

@@ -140,6 +140,11 @@ where
                 Err(run) => run.into(),
             }
         }
+        Input::CancelCall { call } => {
+            run.core.tick(now);
+            run.core.nothing_to_stop(call);
+            run.into()
+        }
         input => wrong(run, &input),
     }
 }
@@ -152,7 +157,9 @@ where
 {
     match timer {
         TimerKey::Turn => run.turn_timed_out(now).into(),
-        TimerKey::Silence | TimerKey::Retry | TimerKey::Tool(_) => run.into(),
+        TimerKey::Silence | TimerKey::Retry | TimerKey::Tool(_) | TimerKey::Approval(_) => {
+            run.into()
+        }
     }
 }
 
@@ -236,6 +243,10 @@ impl Node for Run<Streaming> {
                 self.end(now).into()
             }
             Input::Lost { message, .. } => self.lost(message, now).into(),
+            Input::CancelCall { call } if self.core.conversation.call(call).is_some() => {
+                self.cancel_call(call, now);
+                self.into()
+            }
             input => step_active(self, input, now),
         }
     }
@@ -255,7 +266,7 @@ impl Node for Run<Streaming> {
 }
 
 impl Node for Run<ExecutingTools> {
-    fn step(self, input: Input<'_>, now: Timestamp) -> Step {
+    fn step(mut self, input: Input<'_>, now: Timestamp) -> Step {
         match input {
             Input::ToolFinished {
                 effect: EffectId::Tool(call),
@@ -264,7 +275,19 @@ impl Node for Run<ExecutingTools> {
             Input::Decided {
                 effect: EffectId::Approve(call),
                 decision,
-            } => self.decided(call, decision, now).into(),
+            } => match self.decided(call, decision, now) {
+                Ok(settled) => settled.into(),
+                Err((run, rejection)) => Step(run.into(), Err(Misuse::EditedArguments(rejection))),
+            },
+            Input::ToolDeferred {
+                effect: EffectId::Tool(call),
+            } => {
+                self.tool_deferred(call, now);
+                self.into()
+            }
+            Input::CancelCall { call } if self.core.has_open_call(call) => {
+                self.cancel_call(call, now).into()
+            }
             input => step_active(self, input, now),
         }
     }
@@ -272,6 +295,7 @@ impl Node for Run<ExecutingTools> {
     fn fire(self, timer: TimerKey, now: Timestamp) -> Step {
         match timer {
             TimerKey::Tool(call) => self.tool_timed_out(call, now).into(),
+            TimerKey::Approval(call) => self.approval_timed_out(call, now).into(),
             timer => fire_active(self, timer, now),
         }
     }
@@ -335,6 +359,10 @@ impl Node for Run<Completed> {
         match input {
             // To stop what is over is no mistake: the person may be faster than the screen.
             Input::Cancel => self.into(),
+            Input::CancelCall { call } => {
+                self.core.nothing_to_stop(call);
+                self.into()
+            }
             Input::Persisted { effect } => {
                 self.persisted(effect, now);
                 self.into()

@@ -8,7 +8,7 @@ use super::timer::TimerKey;
 use super::tools::Next;
 use super::typed::{Run, next};
 use crate::conversation::ToolCallStatus;
-use crate::tool::{ToolFailure, ToolFailureKind, ToolResult};
+use crate::tool::{Rejection, ToolFailure, ToolFailureKind, ToolResult};
 use crate::{CallKey, Timestamp};
 use serde::{Deserialize, Serialize};
 
@@ -34,26 +34,54 @@ impl Run<ExecutingTools> {
     /// A tool came to an end. A second result for the same call, or one for a call that does not run, changes nothing.
     pub fn tool_finished(mut self, call: CallKey, result: ToolResult, now: Timestamp) -> Settled {
         self.core.tick(now);
-        if self.core.is_call(call, ToolCallStatus::Executing) || fault!(SecondResultWins) {
+        if self.is_under_way(call) || fault!(SecondResultWins) {
             self.core.finish_call(call, result);
         }
         self.settled()
     }
 
+    /// The tool's result comes later, in minutes or days: the run may rest until
+    /// [`tool_finished`](Self::tool_finished).
+    pub fn tool_deferred(&mut self, call: CallKey, now: Timestamp) {
+        self.core.tick(now);
+        if self.core.is_call(call, ToolCallStatus::Executing) {
+            self.core.defer_call(call);
+            self.core.set_turn_clock();
+        }
+    }
+
     /// The person decided whether a tool may run.
-    pub fn decided(mut self, call: CallKey, decision: Decision, now: Timestamp) -> Settled {
+    ///
+    /// # Errors
+    /// The arguments that they put in the place of the model's do not fit the tool; the run comes back as it was.
+    pub fn decided(
+        mut self,
+        call: CallKey,
+        decision: Decision,
+        now: Timestamp,
+    ) -> Result<Settled, (Self, Rejection)> {
+        if let Err(rejection) = self.core.check_edit(call, &decision) {
+            return Err((self, rejection));
+        }
         self.core.tick(now);
         self.core.decide_call(call, decision);
         if fault!(StuckAfterDenial) {
-            return self.into();
+            return Ok(self.into());
         }
+        Ok(self.settled())
+    }
+
+    /// The person stops one call; the others go on. A call that is done stays so.
+    pub fn cancel_call(mut self, call: CallKey, now: Timestamp) -> Settled {
+        self.core.tick(now);
+        self.core.stop_call(call);
         self.settled()
     }
 
     /// A tool has taken too long ([`TimerKey::Tool`]).
     pub fn tool_timed_out(mut self, call: CallKey, now: Timestamp) -> Settled {
         self.core.tick(now);
-        if self.core.is_call(call, ToolCallStatus::Executing) {
+        if self.is_under_way(call) {
             self.core.withdraw(EffectId::Tool(call));
             let message = "the tool took too long and was stopped";
             let failure = ToolFailure::new(ToolFailureKind::TimedOut, message);
@@ -62,7 +90,25 @@ impl Run<ExecutingTools> {
         self.settled()
     }
 
+    /// The person has taken too long to allow a call ([`TimerKey::Approval`]): it is not run.
+    pub fn approval_timed_out(mut self, call: CallKey, now: Timestamp) -> Settled {
+        self.core.tick(now);
+        if self.core.is_call(call, ToolCallStatus::AwaitingApproval) {
+            self.core.withdraw(EffectId::Approve(call));
+            let message = "the call was not run: the person was asked, and did not answer in time";
+            let failure = ToolFailure::new(ToolFailureKind::TimedOut, message);
+            self.core.finish_call(call, Err(failure));
+        }
+        self.settled()
+    }
+
+    fn is_under_way(&self, call: CallKey) -> bool {
+        self.core.is_call(call, ToolCallStatus::Executing)
+            || self.core.is_call(call, ToolCallStatus::Deferred)
+    }
+
     pub(super) fn settled(mut self) -> Settled {
+        self.core.set_turn_clock();
         match self.core.go_on() {
             Next::Open => self.goto(on::Continue, Opening::new(0)).into(),
             Next::Execute | Next::Over(_) => self.into(),

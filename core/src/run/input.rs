@@ -3,9 +3,11 @@ use super::effect::{Decision, EffectId};
 use super::idle::Start;
 use super::interrupted::ResumeError;
 use super::opening::Refusal;
-use crate::RunId;
+use super::pending::Stage;
 use crate::event::ResumeEntry;
+use crate::tool::Rejection;
 use crate::tool::ToolResult;
+use crate::{CallKey, RunId};
 use std::borrow::Cow;
 
 /// What the host tells a run.
@@ -100,6 +102,17 @@ pub enum Input<'a> {
     Cancel,
     /// Time has passed: what is due is done.
     Timeout,
+    /// The tool has begun something whose result comes later, in minutes or days: the run may rest as a snapshot until
+    /// [`ToolFinished`](Self::ToolFinished) brings it, to this host or another.
+    ToolDeferred {
+        /// The effect answered.
+        effect: EffectId,
+    },
+    /// The person stops one call. The others go on, and the model is told.
+    CancelCall {
+        /// The call.
+        call: CallKey,
+    },
 }
 
 impl Input<'_> {
@@ -123,6 +136,8 @@ impl Input<'_> {
             Self::Resume(_) => "Resume",
             Self::Cancel => "Cancel",
             Self::Timeout => "Timeout",
+            Self::ToolDeferred { .. } => "ToolDeferred",
+            Self::CancelCall { .. } => "CancelCall",
         }
     }
 
@@ -141,8 +156,13 @@ impl Input<'_> {
             | Self::ToolFinished { effect, .. }
             | Self::Decided { effect, .. }
             | Self::Persisted { effect }
-            | Self::PersistFailed { effect, .. } => Some(*effect),
-            Self::Start(_) | Self::Resume(_) | Self::Cancel | Self::Timeout => None,
+            | Self::PersistFailed { effect, .. }
+            | Self::ToolDeferred { effect } => Some(*effect),
+            Self::Start(_)
+            | Self::Resume(_)
+            | Self::Cancel
+            | Self::Timeout
+            | Self::CancelCall { .. } => None,
         }
     }
 
@@ -158,12 +178,18 @@ impl Input<'_> {
             | Self::Received { .. }
             | Self::Ended { .. }
             | Self::Lost { .. } => matches!(effect, EffectId::Open { .. }),
-            Self::ToolFinished { .. } => matches!(effect, EffectId::Tool(_)),
+            Self::ToolFinished { .. } | Self::ToolDeferred { .. } => {
+                matches!(effect, EffectId::Tool(_))
+            }
             Self::Decided { .. } => matches!(effect, EffectId::Approve(_)),
             Self::Persisted { .. } | Self::PersistFailed { .. } => {
                 matches!(effect, EffectId::Persist { .. })
             }
-            Self::Start(_) | Self::Resume(_) | Self::Cancel | Self::Timeout => true,
+            Self::Start(_)
+            | Self::Resume(_)
+            | Self::Cancel
+            | Self::Timeout
+            | Self::CancelCall { .. } => true,
         }
     }
 
@@ -173,6 +199,16 @@ impl Input<'_> {
             self,
             Self::Received { .. } | Self::Ended { .. } | Self::Lost { .. }
         )
+    }
+
+    /// Whether the input may answer an effect at this stage.
+    pub(super) fn answers(&self, stage: Stage) -> bool {
+        match stage {
+            Stage::Live => self.is_of_open_stream(),
+            Stage::Given => !self.is_of_open_stream(),
+            Stage::Deferred => matches!(self, Self::ToolFinished { .. }),
+            Stage::Held { .. } | Stage::Queued => false,
+        }
     }
 }
 
@@ -207,6 +243,9 @@ pub enum Misuse {
     /// The answers do not fit the questions.
     #[error(transparent)]
     Resume(#[from] ResumeError),
+    /// The arguments that the person put in the place of the model's do not fit the tool: it is still asking.
+    #[error("the edited arguments do not fit: {0}")]
+    EditedArguments(#[source] Rejection),
     /// An earlier call panicked half-way, so the run cannot be trusted: restore its last snapshot.
     #[error("the run broke in an earlier call: restore its last snapshot")]
     Broken,

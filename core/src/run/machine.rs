@@ -1,5 +1,6 @@
 use super::RunConfig;
 use super::edges::StateKind;
+use super::effect::EffectId;
 use super::erased::{AnyRun, Step};
 use super::fault::fault;
 use super::idle::Start;
@@ -139,12 +140,11 @@ impl RunMachine {
                 core.outbox.is_empty(),
                 "take all outputs before the next input"
             );
-            match (core.pending.stage(effect), input.is_of_open_stream()) {
-                (Some(Stage::Live), true) | (Some(Stage::Given), false) => {}
+            match core.pending.stage(effect) {
+                Some(stage) if input.answers(stage) => {}
                 _ if fault!(LateAnswerTaken) => {}
-                (None, _)
-                    if fault!(SecondResultWins) && matches!(effect, super::EffectId::Tool(_)) => {}
-                (Some(Stage::Given), true) => {
+                None if fault!(SecondResultWins) && matches!(effect, EffectId::Tool(_)) => {}
+                Some(Stage::Given) => {
                     return Err(Misuse::NotOpened {
                         input: input.name(),
                         effect,
@@ -226,6 +226,35 @@ impl RunMachine {
             AnyRun::Completed(run) => Some(run.outcome()),
             _ => None,
         }
+    }
+
+    /// Whether nothing but the person, or the result of a deferred call, can move the run on: store its
+    /// [`snapshot`](Self::snapshot), and let go of it until then, or until [`poll_timeout`](Self::poll_timeout).
+    #[must_use]
+    pub fn is_resting(&self) -> bool {
+        let waits = |(id, stage)| {
+            matches!(id, EffectId::Approve(_)) && stage == Stage::Given || stage == Stage::Deferred
+        };
+        let rests = match self.state() {
+            StateKind::Interrupted | StateKind::ExecutingTools => true,
+            StateKind::Idle
+            | StateKind::Opening
+            | StateKind::Waiting
+            | StateKind::Streaming
+            | StateKind::Completed => false,
+        };
+        let core = self.run.core();
+        rests && core.is_some_and(|core| core.outbox.is_empty() && core.pending.iter().all(waits))
+    }
+
+    /// The effect under which the result of a tool call is awaited, by the provider's id for the call: for a host that
+    /// kept no more than that id of a deferred call.
+    #[must_use]
+    pub fn awaited_result(&self, tool_call_id: &str) -> Option<EffectId> {
+        let core = self.run.core()?;
+        let effect = EffectId::Tool(core.conversation.call_by_id(tool_call_id)?.key);
+        let stage = core.pending.stage(effect)?;
+        matches!(stage, Stage::Given | Stage::Deferred).then_some(effect)
     }
 
     /// What the agent asks the person, while it does.

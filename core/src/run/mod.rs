@@ -30,6 +30,7 @@ mod fault;
 mod idle;
 mod input;
 mod interrupted;
+mod limits;
 mod machine;
 mod opening;
 mod outbox;
@@ -47,13 +48,16 @@ mod waiting;
 
 pub use active::Active;
 pub use completed::Completed;
-pub use config::{Durability, Limits, RetryPolicy, RunConfig, RunIds, Timeouts, ToolLimitPolicy};
+pub use config::{
+    Durability, LimitPolicy, Limits, RepeatLimit, RetryPolicy, RunConfig, RunIds, Timeouts,
+};
 pub use edges::{EDGES, EdgeRow, StateKind, statechart_mermaid};
 pub use effect::{Decision, Effect, EffectId, ParseEffectIdError, ToolInvocation};
 pub use executing_tools::{ExecutingTools, Settled};
 pub use idle::{Idle, Start};
 pub use input::{Input, Misuse};
 pub use interrupted::{Interrupted, ResumeError, Resumed};
+pub use limits::TurnLimit;
 pub use machine::RunMachine;
 pub use opening::{Opening, Refusal, Refused};
 pub use outcome::{Deadline, Failure, Outcome};

@@ -157,4 +157,11 @@ impl Listener for Outbox {
             message: message.to_owned(),
         });
     }
+
+    fn unknown_call(&mut self, id: &str, message: &str) {
+        tracing::warn!(target: "stepwell", tool_call_id = id, message, "the stream is odd");
+        self.event(RunEvent::UnknownToolCall {
+            tool_call_id: id.into(),
+        });
+    }
 }

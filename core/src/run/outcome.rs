@@ -1,3 +1,4 @@
+use super::limits::TurnLimit;
 use crate::conversation::RunFailure;
 use crate::dialect::ApiError;
 use serde::{Deserialize, Serialize};
@@ -9,8 +10,11 @@ use serde::{Deserialize, Serialize};
 pub enum Outcome {
     /// The answer is whole.
     Success,
-    /// The model asked for more rounds of tools than it may; what was said so far stands.
-    MaxToolRounds,
+    /// The model asked for tools beyond a limit of the turn; what was said so far stands.
+    LimitReached {
+        /// The limit.
+        limit: TurnLimit,
+    },
     /// The person, or the agent, stopped it.
     Cancelled,
     /// The stream ended before the answer did. What came of it is kept.
@@ -79,11 +83,11 @@ pub enum Failure {
         /// The store's words.
         message: String,
     },
-    /// The model asked for more rounds of tools than it may, and the policy is to fail.
-    #[error("the model asked for more than {limit} rounds of tools")]
-    TooManyToolRounds {
+    /// The model asked for tools beyond a limit of the turn, and the policy is to fail.
+    #[error("the model asked for more tools: {limit}")]
+    LimitReached {
         /// The limit.
-        limit: u32,
+        limit: TurnLimit,
     },
 }
 

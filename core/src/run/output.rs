@@ -66,6 +66,11 @@ pub enum RunEvent {
     },
     /// The turn is over.
     Completed(Outcome),
+    /// The stream had something for a tool call that never began, or has ended. It was dropped, and the stream goes on.
+    UnknownToolCall {
+        /// The provider's id for the call.
+        tool_call_id: ToolCallId,
+    },
 }
 
 /// Where a tool call of this turn stands now.

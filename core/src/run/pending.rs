@@ -16,6 +16,8 @@ pub(super) enum Stage {
     Given,
     /// Of a stream: it is open, and its bytes come under the same id.
     Live,
+    /// Of a tool: its result comes later, whatever becomes of the host.
+    Deferred,
 }
 
 /// The effects that are not answered yet, sorted by id.

@@ -53,6 +53,11 @@ pub enum BlockContent {
         /// What they said.
         decision: Decision,
     },
+    /// The result of a tool call will come later.
+    Deferred {
+        /// The call.
+        call: CallKey,
+    },
     /// What came of a tool call. In the order of finishing; the history has them in the order of the calls.
     ToolResult {
         /// The call.

@@ -12,10 +12,10 @@ use super::output::RunEvent;
 use super::timer::TimerKey;
 use super::tools::Next;
 use super::typed::{Run, next};
-use crate::Timestamp;
 use crate::dialect::ApiError;
 use crate::event::{Phase, RunOutcome};
 use crate::pipeline::{Pipeline, StreamEnd};
+use crate::{CallKey, Timestamp};
 use serde::{Deserialize, Serialize};
 
 /// The answer is coming.
@@ -175,6 +175,15 @@ impl Run<Streaming> {
                     Flow::Open
                 }
             }
+        }
+    }
+
+    /// The person stops one call that the model has asked for: it will not be run. The answer goes on.
+    pub fn cancel_call(&mut self, call: CallKey, now: Timestamp) {
+        let core = &mut *self.core;
+        core.tick(now);
+        if core.conversation.call(call).is_some() && !core.stopped_calls.contains(&call) {
+            core.stopped_calls.push(call);
         }
     }
 

@@ -13,6 +13,8 @@ pub enum TimerKey {
     Tool(CallKey),
     /// The turn has taken too long.
     Turn,
+    /// The person has taken too long to allow a call.
+    Approval(CallKey),
 }
 
 /// The deadlines of a run, one for each thing that has one, sorted by what they are for.

@@ -1,17 +1,22 @@
 //! Rounds of tools: which calls are run, how each ends, and when the turn goes on.
 
-use super::config::ToolLimitPolicy;
+use super::config::LimitPolicy;
 use super::core::Core;
 use super::effect::{Decision, EffectId, ToolInvocation};
 use super::fault::fault;
+use super::limits::{Repeated, TurnLimit};
 use super::outcome::{Failure, Outcome};
 use super::output::{RunEvent, ToolCallUpdate};
+use super::pending::Stage;
 use super::recorder::BlockContent;
+use super::timer::TimerKey;
 use crate::CallKey;
-use crate::conversation::{LiveCall, ToolCallStatus};
-use crate::event::{Interrupt, MessageContent, RunOutcome};
+use crate::conversation::{ToolCallStatus, shown_result};
+use crate::event::{Interrupt, RunOutcome};
 use crate::pipeline::Listener;
-use crate::tool::{Arguments, ToolFailure, ToolFailureKind, ToolResult, parse_arguments};
+use crate::tool::{
+    Arguments, Rejection, ToolFailure, ToolFailureKind, ToolResult, parse_arguments,
+};
 
 /// What follows once a stream has ended or a call has come to its end.
 pub(super) enum Next {
@@ -64,30 +69,62 @@ impl Core {
 
     /// Starts the round of calls that the stream asked for, within the limit.
     pub(super) fn begin_round(&mut self) -> Next {
-        let limits = self.config.limits;
-        let most = limits.max_tool_rounds + u32::from(fault!(HopLimitOffByOne));
-        if self.rounds >= most || self.tools_withheld {
-            return match limits.at_tool_limit {
-                ToolLimitPolicy::SumUp if !self.tools_withheld => {
-                    let reason = self.limit_message();
-                    self.abandon_calls(ToolFailureKind::LimitReached, &reason);
-                    self.tools_withheld = true;
-                    self.go_on()
-                }
-                ToolLimitPolicy::Fail => Next::Over(Outcome::Failed {
-                    failure: Failure::TooManyToolRounds {
-                        limit: limits.max_tool_rounds,
-                    },
-                }),
-                ToolLimitPolicy::Complete | ToolLimitPolicy::SumUp => {
-                    Next::Over(Outcome::MaxToolRounds)
-                }
-            };
+        let calls = self.open_calls();
+        if let Some(limit) = self.reached_limit(calls.len()) {
+            return self.at_limit(limit);
+        }
+        let mut repeated = Vec::new();
+        for &key in &calls {
+            match self.count_call(key) {
+                Ok(Repeated::Run) => {}
+                Ok(Repeated::Tell(times)) => repeated.push((key, times)),
+                Err(limit) => return self.at_limit(limit),
+            }
+        }
+        for (key, times) in repeated {
+            let message = self.repeat_message(key, times);
+            let failure = ToolFailure::new(ToolFailureKind::Repeated, message);
+            self.finish_call(key, Err(failure));
         }
         for key in self.open_calls() {
             self.begin_call(key);
         }
+        self.set_turn_clock();
         self.go_on()
+    }
+
+    /// A limit forbids the round: what the policy says.
+    fn at_limit(&mut self, limit: TurnLimit) -> Next {
+        let is_circle = matches!(limit, TurnLimit::NoProgress { .. });
+        match self.config.limits.at_limit {
+            LimitPolicy::SumUp if self.reached.is_none() && !is_circle => {
+                let reason = Self::limit_message(&limit);
+                self.abandon_calls(ToolFailureKind::LimitReached, &reason);
+                self.reached = Some(limit);
+                self.go_on()
+            }
+            LimitPolicy::Fail => Next::Over(Outcome::Failed {
+                failure: Failure::LimitReached { limit },
+            }),
+            LimitPolicy::Complete | LimitPolicy::SumUp => {
+                Next::Over(Outcome::LimitReached { limit })
+            }
+        }
+    }
+
+    /// The turn's clock stands still while the person is asked, and while nothing but deferred results is awaited.
+    pub(super) fn set_turn_clock(&mut self) {
+        let has = |status| {
+            let mut calls = self.conversation.calls().iter();
+            calls.any(|call| call.status == status)
+        };
+        let waits = has(ToolCallStatus::AwaitingApproval)
+            || (has(ToolCallStatus::Deferred) && !has(ToolCallStatus::Executing));
+        if waits {
+            self.pause_turn_clock();
+        } else {
+            self.resume_turn_clock();
+        }
     }
 
     /// Goes on with the next hop if every call of the round is done.
@@ -129,6 +166,9 @@ impl Core {
         let Some(call) = self.conversation.call(key) else {
             return;
         };
+        if self.stopped_calls.contains(&key) {
+            return self.stop_call(key);
+        }
         if call.status == ToolCallStatus::Streaming {
             let message = format!(
                 "the arguments of `{}` never came to their end; ask again",
@@ -150,16 +190,62 @@ impl Core {
             }
             Ok((tool, _)) if tool.requires_approval && !fault!(ApprovalSkipped) => {
                 self.set_status(key, ToolCallStatus::AwaitingApproval, None);
-                self.pause_turn_clock();
                 self.emit(EffectId::Approve(key));
             }
             Ok(_) => self.run_call(key),
         }
     }
 
+    /// The person stops one call.
+    pub(super) fn stop_call(&mut self, key: CallKey) {
+        self.withdraw(EffectId::Approve(key));
+        self.withdraw(EffectId::Tool(key));
+        let message = "the person stopped this call; the others went on";
+        let failure = ToolFailure::new(ToolFailureKind::Cancelled, message);
+        self.finish_call(key, Err(failure));
+    }
+
+    /// The person was too late to stop a call: it is done, or there is none.
+    pub(super) fn nothing_to_stop(&mut self, key: CallKey) {
+        let effect = EffectId::Tool(key);
+        self.event(RunEvent::AnswerDropped { effect });
+    }
+
+    pub(super) fn has_open_call(&self, key: CallKey) -> bool {
+        let call = self.conversation.call(key);
+        call.is_some_and(|call| !call.status.is_final())
+    }
+
+    /// The result of a call comes later.
+    pub(super) fn defer_call(&mut self, key: CallKey) {
+        let effect = EffectId::Tool(key);
+        self.answered(effect);
+        self.pending.set(effect, Stage::Deferred);
+        if let Some(timeout) = self.config.timeouts.deferred {
+            self.timers
+                .set(TimerKey::Tool(key), self.now().after(timeout));
+        }
+        self.recorder
+            .record(self.hop, BlockContent::Deferred { call: key });
+        self.set_status(key, ToolCallStatus::Deferred, None);
+    }
+
     fn run_call(&mut self, key: CallKey) {
         self.set_status(key, ToolCallStatus::Executing, None);
         self.emit(EffectId::Tool(key));
+    }
+
+    /// Whether the arguments that the person put in the place of the model's fit the tool.
+    ///
+    /// # Errors
+    /// They do not.
+    pub(super) fn check_edit(&self, key: CallKey, decision: &Decision) -> Result<(), Rejection> {
+        match (decision, self.conversation.call(key)) {
+            (Decision::Edited { arguments }, Some(call)) => {
+                self.config.tools.check(&call.name, arguments).map(drop)
+            }
+            _ => Ok(()),
+        }
     }
 
     /// What the person said to a call that asked to run.
@@ -179,15 +265,17 @@ impl Core {
         }
         match decision {
             Decision::Granted => self.run_call(key),
+            Decision::Edited { arguments } => {
+                if let Some(call) = self.conversation.call_mut(key) {
+                    call.edited = Some(arguments);
+                }
+                self.run_call(key);
+            }
             Decision::Denied { reason } => {
                 let reason = reason.map_or_else(String::new, |reason| format!(": {reason}"));
                 let message = format!("the person did not allow the call{reason}");
                 self.finish_call(key, Err(ToolFailure::new(ToolFailureKind::Denied, message)));
             }
-        }
-        let asking = |call: &LiveCall| call.status == ToolCallStatus::AwaitingApproval;
-        if !self.conversation.calls().iter().any(asking) {
-            self.resume_turn_clock();
         }
     }
 
@@ -207,16 +295,18 @@ impl Core {
         else {
             return;
         };
-        let (content, is_error) = match &result {
-            Ok(output) => (output.content.clone(), false),
-            Err(failure) => (MessageContent::Text(failure.message.clone()), true),
-        };
         let block = BlockContent::ToolResult {
             call: key,
             tool_call_id: call.id.clone(),
-            content,
-            is_error,
+            content: shown_result(call, &result),
+            is_error: result.is_err(),
         };
+        if matches!(
+            call.status,
+            ToolCallStatus::Executing | ToolCallStatus::Deferred
+        ) {
+            self.note_result(key, &result);
+        }
         self.recorder.record(self.hop, block);
         let status = match &result {
             Ok(_) => ToolCallStatus::Completed,
@@ -258,11 +348,11 @@ impl Core {
     /// since, if the run was stored in between, but the call is given out all the same, so that it gets an answer.
     pub(super) fn invocation(&self, key: CallKey) -> Option<ToolInvocation> {
         let call = self.conversation.call(key)?;
-        let raw = self
-            .conversation
-            .tool_call(call)
-            .map(|call| call.function.arguments.clone())
-            .unwrap_or_default();
+        let raw = call.edited.clone().or_else(|| {
+            let call = self.conversation.tool_call(call)?;
+            Some(call.function.arguments.clone())
+        });
+        let raw = raw.unwrap_or_default();
         let value = parse_arguments(&raw).unwrap_or_default();
         Some(ToolInvocation {
             call: key,

@@ -15,6 +15,9 @@ pub struct Tool {
     pub idempotent: bool,
     /// Whether the person must allow each call.
     pub requires_approval: bool,
+    /// Whether asking again with the same arguments makes sense, as for a tool that looks how far something has come.
+    /// Else the model is told when it goes in a circle: [`RepeatLimit`](crate::run::RepeatLimit).
+    pub repeatable: bool,
     /// The longest it may take; the run's own limit if absent.
     pub timeout: Option<Duration>,
 }
@@ -32,6 +35,7 @@ impl Tool {
             },
             idempotent: false,
             requires_approval: false,
+            repeatable: false,
             timeout: None,
         }
     }
@@ -54,6 +58,13 @@ impl Tool {
     #[must_use]
     pub fn requires_approval(mut self) -> Self {
         self.requires_approval = true;
+        self
+    }
+
+    /// Says that asking again with the same arguments makes sense.
+    #[must_use]
+    pub fn repeatable(mut self) -> Self {
+        self.repeatable = true;
         self
     }
 

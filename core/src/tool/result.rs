@@ -70,6 +70,8 @@ pub enum ToolFailureKind {
     OutcomeUnknown,
     /// The call was not run since a limit of the turn was reached.
     LimitReached,
+    /// The call was not run since the model had asked for the same again and again.
+    Repeated,
 }
 
 impl ToolFailure {

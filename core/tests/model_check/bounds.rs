@@ -6,7 +6,7 @@ use std::time::Duration;
 use stepwell_core::dialect::Dialect;
 use stepwell_core::provider;
 use stepwell_core::run::doors::Abstraction;
-use stepwell_core::run::{Durability, RunConfig, RunIds, ToolLimitPolicy};
+use stepwell_core::run::{Durability, LimitPolicy, RepeatLimit, RunConfig, RunIds};
 use stepwell_core::tool::Tool;
 
 /// One corner of the space.
@@ -26,7 +26,28 @@ pub struct Bounds {
     pub crashes: u8,
     /// How often the agent asks the person.
     pub questions: u8,
+    /// What else the person and the tools do.
+    pub extras: Extras,
     pub abstraction: Abstraction,
+}
+
+/// What the person and the tools do, beside the plain things.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Extras {
+    /// The person stops single calls.
+    pub stops: bool,
+    /// The person edits the arguments that they allow.
+    pub edits: bool,
+    /// Tools give their results later.
+    pub deferrals: bool,
+}
+
+impl Extras {
+    pub const ALL: Self = Self {
+        stops: true,
+        edits: true,
+        deferrals: true,
+    };
 }
 
 impl Bounds {
@@ -45,6 +66,7 @@ impl Bounds {
             failures: true,
             crashes: 0,
             questions: 0,
+            extras: Extras::default(),
             abstraction: Abstraction::ALL,
         };
         let mut config = config;
@@ -76,7 +98,7 @@ impl Bounds {
     /// I9: the last hop that there may be.
     pub fn last_hop(&self) -> u32 {
         let limits = self.config.limits;
-        let summing_up = u32::from(limits.at_tool_limit == ToolLimitPolicy::SumUp);
+        let summing_up = u32::from(limits.at_limit == LimitPolicy::SumUp);
         limits.max_tool_rounds + summing_up
     }
 }
@@ -93,10 +115,13 @@ fn config(dialect: Dialect) -> RunConfig {
         .expect("nothing is missing");
     let mut config = RunConfig::new(endpoint);
     config.limits.max_tool_rounds = 1;
+    config.limits.repeats = None;
     config.retry.jitter = 0.0;
     config.retry.attempts = 2;
     config.durability = Durability::Blocks { attempts: 2 };
     config.timeouts.turn = Some(Duration::from_secs(600));
+    config.timeouts.approval = Some(Duration::from_secs(900));
+    config.timeouts.deferred = Some(Duration::from_secs(9000));
     config
 }
 
@@ -128,7 +153,7 @@ pub fn small() -> Vec<Bounds> {
                 bounds.texts = true;
                 config.durability = Durability::None;
                 config.run_ids = RunIds::Host;
-                config.limits.at_tool_limit = ToolLimitPolicy::SumUp;
+                config.limits.at_limit = LimitPolicy::SumUp;
             },
         ),
         Bounds::new("agent, questions", Dialect::AgUi, |bounds, config| {
@@ -137,31 +162,75 @@ pub fn small() -> Vec<Bounds> {
             bounds.questions = 1;
             bounds.texts = true;
             bounds.crashes = 1;
-            config.limits.at_tool_limit = ToolLimitPolicy::Fail;
+            config.limits.at_limit = LimitPolicy::Fail;
         }),
+        Bounds::new(
+            "chat, single calls stopped, edited, deferred, one crash",
+            Dialect::OpenAiChat,
+            |bounds, config| {
+                bounds.kinds = vec![Kind::Plain, Kind::Approval];
+                bounds.calls = 1;
+                bounds.crashes = 1;
+                bounds.failures = false;
+                bounds.extras = Extras::ALL;
+                config.timeouts.deferred = None;
+            },
+        ),
+        Bounds::new(
+            "chat, two calls stopped and deferred",
+            Dialect::OpenAiChat,
+            |bounds, config| {
+                bounds.kinds = vec![Kind::Plain, Kind::Unknown];
+                bounds.failures = false;
+                bounds.extras = Extras::ALL;
+                config.durability = Durability::None;
+            },
+        ),
+        Bounds::new(
+            "chat, circles and a budget of calls",
+            Dialect::OpenAiChat,
+            |bounds, config| {
+                bounds.kinds = vec![Kind::Plain, Kind::Unknown];
+                bounds.failures = false;
+                config.limits.repeats = Some(RepeatLimit {
+                    tell_after: 1,
+                    stop_after: 2,
+                });
+                config.limits.max_tool_rounds = 3;
+                config.limits.max_tool_calls = Some(3);
+                config.limits.at_limit = LimitPolicy::SumUp;
+                config.durability = Durability::None;
+            },
+        ),
     ]
 }
 
 /// So small that even what the canonical form may leave out can be kept.
 pub fn tiny() -> Vec<Bounds> {
-    vec![
-        Bounds::new("two calls", Dialect::OpenAiChat, |bounds, _| {
-            bounds.kinds = vec![Kind::Plain, Kind::Approval];
-            bounds.failures = false;
-        }),
-        Bounds::new(
-            "one call, a bad network, one crash",
-            Dialect::OpenAiChat,
-            |bounds, _| {
-                bounds.calls = 1;
-                bounds.texts = true;
-                bounds.crashes = 1;
-            },
-        ),
-        Bounds::new("a question", Dialect::AgUi, |bounds, _| {
+    let tiny = |name, dialect, change: fn(&mut Bounds)| {
+        Bounds::new(name, dialect, |bounds, _| {
             bounds.calls = 1;
-            bounds.questions = 1;
             bounds.failures = false;
+            change(bounds);
+        })
+    };
+    vec![
+        tiny("an approval", Dialect::OpenAiChat, |bounds| {
+            bounds.kinds = vec![Kind::Approval];
+            bounds.extras = Extras::ALL;
+        }),
+        tiny("one crash", Dialect::OpenAiChat, |bounds| {
+            bounds.crashes = 1;
+        }),
+        tiny("a bad network", Dialect::OpenAiChat, |bounds| {
+            bounds.failures = true;
+            bounds.texts = true;
+        }),
+        tiny("a question", Dialect::AgUi, |bounds| {
+            bounds.questions = 1;
+        }),
+        tiny("two calls", Dialect::OpenAiChat, |bounds| {
+            bounds.calls = 2;
         }),
     ]
 }
@@ -192,6 +261,7 @@ pub fn large() -> Vec<Bounds> {
             bounds.kinds = vec![Kind::Plain, Kind::Idempotent, Kind::Approval, Kind::Unknown];
             bounds.texts = true;
             bounds.crashes = 2;
+            bounds.extras = Extras::ALL;
         }),
     ]
 }

@@ -51,7 +51,7 @@ fn every_fault_of_small_spaces_is_found_with_and_without_the_abstractions() {
         .collect();
     let mut differs = Vec::new();
     for fault in Fault::ALL {
-        let verdicts = [&with, &without].map(|spaces| hunt(*fault, spaces, 200_000).is_some());
+        let verdicts = [&with, &without].map(|spaces| hunt(*fault, spaces, 150_000).is_some());
         println!(
             "{fault:?}: found {} with, {} without",
             verdicts[0], verdicts[1]

@@ -4,7 +4,7 @@ use crate::moves::Move;
 use crate::world::{Hand, Shown, World};
 use stepwell_core::conversation::ToolCallStatus;
 use stepwell_core::run::doors::EffectStage;
-use stepwell_core::run::{EffectId, StateKind, TimerKey};
+use stepwell_core::run::{EffectId, Outcome, StateKind, TimerKey};
 
 /// The invariants that a search checks, for its report.
 pub const CHECKED: &[&str] = &[
@@ -24,6 +24,16 @@ impl World {
         }
         if self.is_over() && !before.is_over() {
             self.check_history();
+        }
+        if self.is_over() && !before.is_over() && step != Move::Crash {
+            let is_success = self.machine.outcome() == Some(&Outcome::Success);
+            if is_success && self.finished != Some(self.machine.hop()) {
+                self.wrong("a stream that was cut off counts as a success");
+            }
+        }
+        let waits = |hand: &Hand| matches!(hand, Hand::Approval | Hand::Deferred);
+        if self.machine.is_resting() && !self.hands.iter().all(|(_, hand)| waits(hand)) {
+            self.wrong("a run rests while the host is busy for it");
         }
         let begun = |hand: &Hand| !matches!(hand, Hand::Write(_) | Hand::Committed | Hand::Create);
         if self.is_over() && self.hands.iter().any(|(_, hand)| begun(hand)) {
@@ -54,7 +64,10 @@ impl World {
             let agrees = match (stage, self.hand(*id)) {
                 (EffectStage::Held, None) => true,
                 (EffectStage::Live, Some(Hand::Stream(_))) => true,
-                (EffectStage::Given, Some(hand)) => !matches!(hand, Hand::Stream(_)),
+                (EffectStage::Deferred, Some(Hand::Deferred)) => true,
+                (EffectStage::Given, Some(hand)) => {
+                    !matches!(hand, Hand::Stream(_) | Hand::Deferred)
+                }
                 _ => false,
             };
             if !agrees {
@@ -90,9 +103,9 @@ impl World {
         };
         let state = self.machine.state();
         let calls = self.machine.conversation().calls();
-        let asks = calls
-            .iter()
-            .any(|call| call.status == ToolCallStatus::AwaitingApproval);
+        let has = |status| calls.iter().any(|call| call.status == status);
+        let asks = has(ToolCallStatus::AwaitingApproval)
+            || (has(ToolCallStatus::Deferred) && !has(ToolCallStatus::Executing));
         let is_active = !matches!(state, StateKind::Idle | StateKind::Completed);
         let waits_for_person = state == StateKind::Interrupted || asks;
         let limits = self.bounds.config.timeouts;
@@ -104,13 +117,18 @@ impl World {
             wanted.push(TimerKey::Retry);
         }
         for (id, stage) in &pending {
-            if let (EffectId::Tool(call), true) = (id, *stage != EffectStage::Held) {
-                wanted.push(TimerKey::Tool(*call));
+            match (id, stage) {
+                (_, EffectStage::Held) => {}
+                (EffectId::Tool(_), EffectStage::Deferred) if limits.deferred.is_none() => {}
+                (EffectId::Tool(call), _) => wanted.push(TimerKey::Tool(*call)),
+                (EffectId::Approve(call), _) => wanted.push(TimerKey::Approval(*call)),
+                _ => {}
             }
         }
         if limits.turn.is_some() && is_active && !waits_for_person {
             wanted.push(TimerKey::Turn);
         }
+        wanted.sort_unstable();
         if timers != wanted {
             self.wrong(format!(
                 "I1: the timers are {timers:?}, there is reason for {wanted:?}"

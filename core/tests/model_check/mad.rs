@@ -16,6 +16,8 @@ use stepwell_core::{CallKey, Timestamp};
 enum Must {
     /// It is dropped, and that is said.
     Drop,
+    /// The same, of a call that is not there to be stopped.
+    DropCall,
     /// It is refused as the host's mistake.
     Refuse,
     /// Nothing at all.
@@ -73,6 +75,11 @@ impl World {
         };
         let is_right = match must {
             Must::Drop => result.is_ok() && dropped,
+            Must::DropCall => {
+                let is_told =
+                    matches!(outputs[..], [Output::Event(RunEvent::AnswerDropped { .. })]);
+                result.is_ok() && is_told
+            }
             Must::Refuse => result.is_err() && result != Err(Misuse::Broken) && outputs.is_empty(),
             Must::Nothing => result.is_ok() && outputs.is_empty(),
         };
@@ -94,6 +101,11 @@ impl World {
             let start = Start::new("r2", Message::user("u2", "h"));
             inputs.push((Input::Start(Box::new(start)), Must::Refuse));
         }
+        // A call that there is not.
+        let call = CallKey { hop: 90, index: 0 };
+        if state != StateKind::Idle {
+            inputs.push((Input::CancelCall { call }, Must::DropCall));
+        }
         if state == StateKind::Completed {
             inputs.push((Input::Cancel, Must::Nothing));
         }
@@ -105,13 +117,24 @@ impl World {
             inputs.push((Input::Resume(vec![answer("q")]), Must::Refuse));
         }
         inputs.push((Input::Timeout, Must::Nothing));
+        // Edited arguments that do not fit: the person is still asked.
+        for (effect, hand) in &self.hands {
+            if matches!(hand, Hand::Approval) {
+                let arguments = "[".to_owned();
+                let decision = Decision::Edited { arguments };
+                let effect = *effect;
+                inputs.push((Input::Decided { effect, decision }, Must::Refuse));
+            }
+        }
         for id in self.ids() {
             for input in answers(id) {
                 let is_of_body = matches!(
                     input,
                     Input::Received { .. } | Input::Ended { .. } | Input::Lost { .. }
                 );
+                let defers = matches!(input, Input::ToolDeferred { .. });
                 match (self.hand(id), is_of_body) {
+                    (Some(Hand::Deferred), _) if defers => inputs.push((input, Must::Drop)),
                     (None, _) | (Some(Hand::Stream(_)), false) => inputs.push((input, Must::Drop)),
                     (Some(Hand::Request), true) => inputs.push((input, Must::Refuse)),
                     _ => {}
@@ -180,10 +203,13 @@ fn answers(effect: EffectId) -> Vec<Input<'static>> {
                 message: message(),
             },
         ],
-        EffectId::Tool(_) => vec![Input::ToolFinished {
-            effect,
-            result: Ok("late".into()),
-        }],
+        EffectId::Tool(_) => vec![
+            Input::ToolDeferred { effect },
+            Input::ToolFinished {
+                effect,
+                result: Ok("late".into()),
+            },
+        ],
         EffectId::Approve(_) => vec![Input::Decided {
             effect,
             decision: Decision::Granted,

@@ -4,6 +4,7 @@
 use crate::peer::Token;
 use crate::world::{Hand, World};
 use std::fmt;
+use stepwell_core::CallKey;
 use stepwell_core::run::{EffectId, StateKind, TimerKey};
 
 /// One thing that happens.
@@ -28,6 +29,11 @@ pub enum Move {
     Breaks(EffectId),
     Granted(EffectId),
     Denied(EffectId),
+    /// The person allows it with arguments of their own.
+    Edited(EffectId),
+    /// The person stops one call.
+    Stops(CallKey),
+    Defers(EffectId),
     Works(EffectId),
     Fails(EffectId),
     /// The store has the write; the run has not heard of it yet.
@@ -43,6 +49,7 @@ impl Move {
         match self {
             Self::Fire(timer) => timer == TimerKey::Retry,
             Self::Cancel
+            | Self::Stops(_)
             | Self::Crash
             | Self::NotStored(_)
             | Self::Breaks(_)
@@ -73,6 +80,9 @@ impl fmt::Display for Move {
             Self::Breaks(id) => write!(f, "{id}: the connection breaks"),
             Self::Granted(id) => write!(f, "{id}: the person allows it"),
             Self::Denied(id) => write!(f, "{id}: the person does not allow it"),
+            Self::Edited(id) => write!(f, "{id}: the person allows it with other arguments"),
+            Self::Stops(call) => write!(f, "the person stops the call {call}"),
+            Self::Defers(id) => write!(f, "{id}: the tool's result will come later"),
             Self::Works(id) => write!(f, "{id}: the tool gives a result"),
             Self::Fails(id) => write!(f, "{id}: the tool fails"),
             Self::Commits(id) => write!(f, "{id}: the store has it"),
@@ -109,11 +119,27 @@ impl World {
                     moves.extend(tokens.into_iter().map(|token| Move::Says(id, token)));
                     moves.extend([Move::Ends(id), Move::Breaks(id)]);
                 }
-                Hand::Approval => moves.extend([Move::Granted(id), Move::Denied(id)]),
-                Hand::Tool => moves.extend([Move::Works(id), Move::Fails(id)]),
+                Hand::Approval => {
+                    moves.extend([Move::Granted(id), Move::Denied(id)]);
+                    if self.bounds.extras.edits {
+                        moves.push(Move::Edited(id));
+                    }
+                }
+                Hand::Tool => {
+                    moves.extend([Move::Works(id), Move::Fails(id)]);
+                    if self.bounds.extras.deferrals {
+                        moves.push(Move::Defers(id));
+                    }
+                }
+                Hand::Deferred => moves.extend([Move::Works(id), Move::Fails(id)]),
                 Hand::Write(_) => moves.extend([Move::Commits(id), Move::NotStored(id)]),
                 Hand::Committed => moves.push(Move::Acknowledges(id)),
             }
+        }
+        if self.bounds.extras.stops {
+            // Those that the person sees.
+            let calls = self.machine.conversation().calls();
+            moves.extend(calls.iter().map(|call| Move::Stops(call.key)));
         }
         if state == StateKind::Interrupted {
             moves.push(Move::Resume);

@@ -23,6 +23,10 @@ impl World {
     fn hear(&mut self, event: &RunEvent) {
         let shown = self.ghost.shown;
         match event {
+            RunEvent::AnswerDropped { .. } if self.stopping.is_some() => {
+                // The person was too late.
+                self.stopping = None;
+            }
             RunEvent::AnswerDropped { effect } => {
                 self.wrong(format!(
                     "contract: the answer to {effect}, which the host holds, is dropped"
@@ -108,8 +112,16 @@ impl World {
         if hop > last {
             self.wrong(format!("I9: hop {hop}, where {last} is the last"));
         }
-        if attempt >= self.bounds.config.retry.attempts {
-            self.wrong(format!("I1: try {attempt} of hop {hop}"));
+        let opens = if self.opens.0 == hop {
+            self.opens.1 + 1
+        } else {
+            1
+        };
+        self.opens = (hop, opens);
+        let died = u32::from(self.bounds.crashes - self.crashes);
+        let most = self.bounds.config.retry.attempts;
+        if attempt >= most || opens > most * (died + 1) {
+            self.wrong(format!("I1: {id} is request {opens} of hop {hop}"));
         }
         if self.bounds.stores() {
             let results = |call: &CallKey| call.hop + 1 == hop;
@@ -132,6 +144,7 @@ impl World {
         self.store.calls.retain(|entry| keeps(&entry.0));
         self.ghost.results.retain(|entry| keeps(&entry.0));
         self.ghost.granted.retain(keeps);
+        self.ghost.stopped.retain(keeps);
         self.put(id, Hand::Request);
     }
 
@@ -166,6 +179,14 @@ impl World {
         use crate::peer::Kind;
         let call = invocation.call;
         self.check_call(id, invocation, ToolCallStatus::Executing);
+        if self.finished != Some(call.hop) {
+            self.wrong(format!(
+                "{id} begins, and the stream that asked for it was cut off"
+            ));
+        }
+        if self.ghost.stopped.contains(&call) {
+            self.wrong(format!("{id} begins, and the person had stopped it"));
+        }
         let kind = self.kind(call);
         if kind == Some(Kind::Approval) {
             if !self.ghost.granted.contains(&call) {

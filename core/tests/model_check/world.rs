@@ -4,14 +4,16 @@
 use crate::bounds::Bounds;
 use crate::moves::Move;
 use crate::peer::{Kind, Said, Token};
+use std::cell::RefCell;
+use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 use stepwell_core::conversation::Conversation;
 use stepwell_core::event::{Message, ResumeEntry, ResumeStatus};
 use stepwell_core::run::doors;
 use stepwell_core::run::{
-    Block, BlockContent, Decision, EdgeRow, EffectId, Input, Refusal, RunMachine, Start, StateKind,
-    TimerKey, TurnStatus,
+    Block, BlockContent, Decision, EdgeRow, EffectId, Input, Refusal, RunMachine, SnapshotError,
+    Start, StateKind, TimerKey, TurnStatus,
 };
 use stepwell_core::tool::ToolFailure;
 use stepwell_core::{CallKey, Timestamp};
@@ -24,6 +26,8 @@ pub enum Hand {
     Stream(Said),
     Approval,
     Tool,
+    /// A tool whose result comes later, whatever becomes of the host.
+    Deferred,
     Write(Arc<Write>),
     /// The store has it; the run has not heard of it.
     Committed,
@@ -52,6 +56,9 @@ pub struct Snapshot {
     /// The canonical form of the run in it.
     pub print: u64,
     pub hop: u32,
+    pub is_over: bool,
+    /// The tools whose results were to come later.
+    pub deferred: Vec<EffectId>,
     pub ghost: Ghost,
 }
 
@@ -90,6 +97,8 @@ pub struct Ghost {
     pub results: Vec<(CallKey, &'static str)>,
     /// The calls that the person allowed.
     pub granted: Vec<CallKey>,
+    /// The calls that the person stopped.
+    pub stopped: Vec<CallKey>,
 }
 
 pub struct World {
@@ -107,6 +116,12 @@ pub struct World {
     pub written: Vec<(u64, u64)>,
     pub crashes: u8,
     pub questions: u8,
+    /// The hop whose stream the peer has brought to its end.
+    pub finished: Option<u32>,
+    /// How often the stream of a hop was asked for.
+    pub opens: (u32, u32),
+    /// A call that the person tries to stop; they may be too late.
+    pub stopping: Option<CallKey>,
     /// What went wrong first.
     pub fault: Option<String>,
     /// The moves of the state since the world before.
@@ -134,6 +149,9 @@ impl World {
             written: Vec::new(),
             crashes: bounds.crashes,
             questions: bounds.questions,
+            finished: None,
+            opens: (0, 0),
+            stopping: None,
             fault: None,
             walked: Vec::new(),
         }
@@ -152,6 +170,9 @@ impl World {
             written: self.written.clone(),
             crashes: self.crashes,
             questions: self.questions,
+            finished: self.finished,
+            opens: self.opens,
+            stopping: None,
             fault: self.fault.clone(),
             walked: Vec::new(),
         }
@@ -190,6 +211,11 @@ impl World {
         drop(doors::take_walked());
         next.make(step);
         next.drain();
+        if let Some(call) = next.stopping.take()
+            && !next.ghost.stopped.contains(&call)
+        {
+            next.ghost.stopped.push(call);
+        }
         next.walked = doors::take_walked();
         next.check(self, step);
         next
@@ -200,8 +226,10 @@ impl World {
         let input = match step {
             Move::Crash => return self.crash(),
             Move::Fire(timer) => {
-                if let TimerKey::Tool(call) = timer {
-                    self.expect(call, "took too long");
+                match timer {
+                    TimerKey::Tool(call) => self.expect(call, "took too long"),
+                    TimerKey::Approval(call) => self.expect(call, "did not answer in time"),
+                    _ => {}
                 }
                 let fired = self.machine.fire_now(timer, Timestamp(self.now));
                 if fired != Ok(true) {
@@ -274,6 +302,23 @@ impl World {
                 let decision = Decision::Granted;
                 Input::Decided { effect, decision }
             }
+            Move::Edited(effect) => {
+                self.take(effect);
+                if let EffectId::Approve(call) = effect {
+                    self.ghost.granted.push(call);
+                }
+                let arguments = "{}".to_owned();
+                let decision = Decision::Edited { arguments };
+                Input::Decided { effect, decision }
+            }
+            Move::Stops(call) => {
+                self.stopping = Some(call);
+                Input::CancelCall { call }
+            }
+            Move::Defers(effect) => {
+                self.put(effect, Hand::Deferred);
+                Input::ToolDeferred { effect }
+            }
             Move::Denied(effect) => {
                 self.take(effect);
                 if let EffectId::Approve(call) = effect {
@@ -331,6 +376,9 @@ impl World {
             let index = said.calls.into();
             self.asked.push((CallKey { hop, index }, kind));
         }
+        if matches!(token, Token::Reason | Token::Done | Token::Question) {
+            self.finished = Some(hop);
+        }
         if token == Token::Question {
             self.questions -= 1;
         }
@@ -371,6 +419,10 @@ impl World {
         self.hands.clear();
         self.written.clear();
         self.ghost = snapshot.ghost.clone();
+        // What goes on elsewhere goes on.
+        for id in &snapshot.deferred {
+            self.put(*id, Hand::Deferred);
+        }
         let config = Arc::clone(&self.bounds.config);
         match RunMachine::revive(&snapshot.text, config, Timestamp(self.now)) {
             Ok(machine) => self.machine = machine,
@@ -399,6 +451,7 @@ impl World {
                     }
                 }
                 Hand::Committed => 6u8.hash(&mut out),
+                Hand::Deferred => 7u8.hash(&mut out),
             }
         }
         (u8::MAX, self.ghost.shown, self.crashes, self.questions).hash(&mut out);
@@ -416,47 +469,44 @@ impl World {
             && let Some(snapshot) = &self.store.snapshot
         {
             snapshot.print.hash(&mut out);
-            for (call, known) in &self.store.calls {
-                if call.hop >= snapshot.hop && !self.store.is_closed {
-                    (call, known).hash(&mut out);
-                }
-            }
-            u8::MAX.hash(&mut out);
         }
-        if self.crashes > 0 && !self.store.is_closed {
-            let hop = self
-                .store
-                .snapshot
-                .as_ref()
-                .map_or(0, |snapshot| snapshot.hop);
-            for (call, begun) in &self.begun {
-                if call.hop >= hop {
-                    (call, begun).hash(&mut out);
+        let snapshot = self.store.snapshot.as_ref();
+        if self.crashes > 0 && !snapshot.is_some_and(|snapshot| snapshot.is_over) {
+            let hop = snapshot.map_or(0, |snapshot| snapshot.hop);
+            for calls in [&self.store.calls, &self.begun] {
+                for entry in calls.iter().filter(|entry| entry.0.hop >= hop) {
+                    entry.hash(&mut out);
                 }
+                u8::MAX.hash(&mut out);
             }
         }
         out.finish()
     }
 
-    /// Takes a snapshot of what a write carries.
+    /// Takes in the snapshot that a write carries.
     pub fn snapshot(&mut self, text: String) -> Arc<Snapshot> {
-        let mut print = 0;
-        let mut hop = self.machine.hop();
+        let mut seen = Seen {
+            print: 0,
+            hop: self.machine.hop(),
+            is_over: self.is_over(),
+        };
         if self.crashes > 0 {
-            match RunMachine::restore(&text, Arc::clone(&self.bounds.config)) {
-                Ok(machine) => {
-                    let mut out = DefaultHasher::new();
-                    machine.canon(&self.bounds.abstraction, &mut out);
-                    print = out.finish();
-                    hop = machine.hop();
-                }
+            match seen_before(&self.bounds, &text) {
+                Ok(found) => seen = found,
                 Err(error) => self.wrong(format!("I4: a snapshot cannot be read: {error}")),
             }
         }
         Arc::new(Snapshot {
             text,
-            print,
-            hop,
+            print: seen.print,
+            hop: seen.hop,
+            is_over: seen.is_over,
+            deferred: self
+                .hands
+                .iter()
+                .filter(|(_, hand)| matches!(hand, Hand::Deferred))
+                .map(|(id, _)| *id)
+                .collect(),
             ghost: self.ghost.clone(),
         })
     }
@@ -464,6 +514,44 @@ impl World {
     pub fn is_over(&self) -> bool {
         self.machine.state() == StateKind::Completed
     }
+}
+
+#[derive(Clone, Copy)]
+struct Seen {
+    print: u64,
+    hop: u32,
+    is_over: bool,
+}
+
+thread_local! {
+    /// The canonical forms of snapshots: the same ones come again and again, and reading one is dear.
+    static SNAPSHOTS: RefCell<HashMap<u64, Seen>> = RefCell::default();
+}
+
+/// What is in a snapshot.
+fn seen_before(bounds: &Bounds, text: &str) -> Result<Seen, SnapshotError> {
+    let mut out = DefaultHasher::new();
+    (bounds.name, text).hash(&mut out);
+    format!("{:?}", bounds.abstraction).hash(&mut out);
+    let key = out.finish();
+    if let Some(seen) = SNAPSHOTS.with_borrow(|seen| seen.get(&key).copied()) {
+        return Ok(seen);
+    }
+    let machine = RunMachine::restore(text, Arc::clone(&bounds.config))?;
+    let mut out = DefaultHasher::new();
+    machine.canon(&bounds.abstraction, &mut out);
+    let seen = Seen {
+        print: out.finish(),
+        hop: machine.hop(),
+        is_over: machine.state() == StateKind::Completed,
+    };
+    SNAPSHOTS.with_borrow_mut(|known| {
+        if known.len() > 500_000 {
+            known.clear();
+        }
+        known.insert(key, seen);
+    });
+    Ok(seen)
 }
 
 /// Digest and meaning of a block.

@@ -3,7 +3,7 @@
 use crate::{drain, thread};
 use serde_json::{Value, json};
 use stepwell_core::registry::{MAX_EVENTS, RegistryEvent, RunHandle, RunRegistry, RunVersion};
-use stepwell_core::run::Outcome;
+use stepwell_core::run::{Outcome, TurnLimit};
 
 fn read(stored: &Value) -> Result<RunRegistry, String> {
     serde_json::from_str(&stored.to_string()).map_err(|error| error.to_string())
@@ -12,7 +12,14 @@ fn read(stored: &Value) -> Result<RunRegistry, String> {
 fn busy() -> (RunRegistry, RunHandle) {
     let mut registry = RunRegistry::new();
     let done = registry.register(thread("done")).handle;
-    registry.complete(&done, Outcome::MaxToolRounds).unwrap();
+    registry
+        .complete(
+            &done,
+            Outcome::LimitReached {
+                limit: TurnLimit::MaxToolRounds { max: 1 },
+            },
+        )
+        .unwrap();
     registry.look_at(Some(thread("a")));
     let run = registry.register(thread("a")).handle;
     let run = registry.replace(&run).unwrap();

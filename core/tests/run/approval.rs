@@ -2,14 +2,16 @@
 
 use crate::wire::{Say, a_call, call, text};
 use crate::world::{Work, World, offer};
+use serde_json::json;
 use std::time::Duration;
-use stepwell_core::CallKey;
 use stepwell_core::conversation::ToolCallStatus;
 use stepwell_core::dialect::Dialect;
 use stepwell_core::run::{
-    Deadline, Decision, Effect, EffectId, Failure, Input, Outcome, StateKind,
+    BlockContent, Deadline, Decision, Durability, Effect, EffectId, Failure, Input, Misuse,
+    Outcome, StateKind, TimerKey,
 };
 use stepwell_core::tool::Tool;
+use stepwell_core::{CallKey, Timestamp};
 
 fn asking(turn_timeout: Option<Duration>) -> World {
     World::with(Dialect::OpenAiChat, |config| {
@@ -157,4 +159,122 @@ fn the_persons_time_is_not_the_turns_and_the_rest_of_it_counts_on() {
         10_000,
         "ten seconds in all"
     );
+}
+
+fn edited(arguments: &str) -> Decision {
+    Decision::Edited {
+        arguments: arguments.to_owned(),
+    }
+}
+
+#[test]
+fn edited_it_runs_with_the_persons_arguments_and_both_are_recorded() {
+    let mut world = World::with(Dialect::OpenAiChat, |config| {
+        let schema = json!({"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]});
+        offer(config, Tool::new("ask", "Asks.").parameters(schema).requires_approval());
+        config.durability = Durability::Blocks { attempts: 1 };
+    })
+    .tool("ask", |call| Work::gives(&format!("deleted {}", call.arguments.value["path"])))
+    .says([call("c", "ask", r#"{"path":"/"}"#)])
+    .says([text("Done.")]);
+    world.decisions.push_back(edited(r#"{"path":"/tmp/x"}"#));
+    let world = world.turn();
+    assert_eq!(*world.outcome(), Outcome::Success);
+    let ran = world.seen.invocations()[0].arguments.clone();
+    assert_eq!(ran.raw, r#"{"path":"/tmp/x"}"#);
+    // The model's own words stay as they were, and it is told of the change.
+    let asked = world
+        .machine
+        .conversation()
+        .tool_calls()
+        .next()
+        .expect("asked");
+    assert_eq!(asked.function.arguments, r#"{"path":"/"}"#);
+    let shown = world.result();
+    assert!(shown.contains(r#"changed the arguments of this call to {"path":"/tmp/x"}"#));
+    assert!(shown.ends_with("deleted \"/tmp/x\""));
+    let contents: Vec<_> = world
+        .store
+        .blocks
+        .iter()
+        .map(|block| &block.content)
+        .collect();
+    assert!(contents.iter().any(|content| matches!(content, BlockContent::ToolUse { arguments, .. } if arguments == r#"{"path":"/"}"#)));
+    assert!(contents.iter().any(|content| matches!(content, BlockContent::Approval { decision, .. } if *decision == edited(r#"{"path":"/tmp/x"}"#))));
+    assert!(contents.iter().any(|content| matches!(content, BlockContent::ToolResult { content, .. } if content.to_text() == shown)));
+}
+
+#[test]
+fn an_edit_that_does_not_fit_is_the_apps_mistake_and_the_call_still_asks() {
+    let mut world = World::with(Dialect::OpenAiChat, |config| {
+        let schema = json!({"type": "object", "required": ["path"]});
+        offer(
+            config,
+            Tool::new("ask", "Asks.")
+                .parameters(schema)
+                .requires_approval(),
+        );
+    })
+    .tool("ask", |_| Work::gives("did it"))
+    .says([call("c", "ask", r#"{"path":"/"}"#)])
+    .says([text("Done.")]);
+    world.send("Hello");
+    world.drive_to(StateKind::ExecutingTools);
+    let effect = EffectId::Approve(CallKey { hop: 0, index: 0 });
+    for wrong in ["{", "{}", "[]"] {
+        let before = world.machine.snapshot();
+        let decision = edited(wrong);
+        let misuse = world
+            .machine
+            .handle(Input::Decided { effect, decision }, Timestamp(world.now));
+        assert!(
+            matches!(misuse, Err(Misuse::EditedArguments(_))),
+            "{wrong}: {misuse:?}"
+        );
+        assert_eq!(world.machine.snapshot(), before);
+    }
+    let decision = edited(r#"{"path":"/tmp"}"#);
+    world
+        .input(Input::Decided { effect, decision })
+        .expect("it still asks");
+    world.drive();
+    assert_eq!(*world.outcome(), Outcome::Success);
+}
+
+#[test]
+fn an_approval_that_nobody_gives_in_time_tells_the_model_and_the_turn_goes_on() {
+    let mut world = World::with(Dialect::OpenAiChat, |config| {
+        offer(config, Tool::new("ask", "Asks.").requires_approval());
+        config.timeouts.approval = Some(Duration::from_secs(600));
+    })
+    .tool("ask", |_| Work::gives("did it"))
+    .says([call("c", "ask", "{}")])
+    .says([text("Then not.")]);
+    world.send("Hello");
+    world.drive_to(StateKind::ExecutingTools);
+    let asked = world.now;
+    assert_eq!(
+        world.machine.timeout_reason(),
+        Some(TimerKey::Approval(CallKey { hop: 0, index: 0 }))
+    );
+    world.drive();
+    assert!(world.now >= asked + 600_000);
+    assert_eq!(*world.outcome(), Outcome::Success);
+    assert!(world.seen.invocations().is_empty());
+    assert!(world.result().contains("did not answer in time"));
+    let effect = EffectId::Approve(CallKey { hop: 0, index: 0 });
+    assert!(
+        world
+            .seen
+            .effects()
+            .any(|given| given == (effect, &Effect::CancelTool)),
+        "the question is taken back"
+    );
+    world
+        .input(Input::Decided {
+            effect,
+            decision: Decision::Granted,
+        })
+        .expect("late is no mistake");
+    assert_eq!(world.seen.dropped(), [effect]);
 }

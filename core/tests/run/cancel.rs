@@ -252,3 +252,24 @@ fn bytes_that_come_after_it_are_dropped() {
     assert_eq!(world.seen.dropped(), [effect, effect]);
     assert_eq!(world.messages(), before);
 }
+
+#[test]
+fn between_the_end_of_the_stream_and_the_tools() {
+    // The calls are being stored: no tool has begun.
+    let mut world = crate::durability::stored(Dialect::OpenAiChat, |_| {})
+        .tool("work", |_| Work::never())
+        .says([call("c", "work", "{}")]);
+    world.store.takes = 1_000;
+    world.send("Hello");
+    world.drive_to(StateKind::ExecutingTools);
+    assert!(world.seen.invocations().is_empty());
+    world.cancel();
+    assert_eq!(*world.outcome(), Outcome::Cancelled);
+    world.drive();
+    assert!(world.seen.invocations().is_empty(), "I12: no new tool");
+    assert_eq!(
+        world.seen.statuses("c").last(),
+        Some(&ToolCallStatus::Cancelled)
+    );
+    world.assert_legal();
+}

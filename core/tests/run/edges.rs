@@ -8,7 +8,7 @@ use crate::world::{Answer, Work, World, offer};
 use std::collections::BTreeSet;
 use std::time::Duration;
 use stepwell_core::dialect::Dialect;
-use stepwell_core::run::{EDGES, Input, StateKind, ToolLimitPolicy, statechart_mermaid};
+use stepwell_core::run::{EDGES, Input, LimitPolicy, StateKind, statechart_mermaid};
 use stepwell_core::tool::Tool;
 
 /// One short life for each edge.
@@ -77,7 +77,7 @@ fn lives() -> Vec<World> {
         Streaming,
         go_on,
     );
-    life(greedy(ToolLimitPolicy::Complete), ExecutingTools, go_on);
+    life(greedy(LimitPolicy::Complete), ExecutingTools, go_on);
     // The person's answers.
     life(
         working().says([asks(&["a"])]).says([text("x")]),

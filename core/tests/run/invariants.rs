@@ -165,12 +165,13 @@ proptest! {
 
     #[test]
     fn i09_hops_stay_within_the_limit(limit in 0..6u32, policy in 0..3usize, hops in 0..8usize) {
-        use stepwell_core::run::ToolLimitPolicy;
-        let policy = [ToolLimitPolicy::Complete, ToolLimitPolicy::Fail, ToolLimitPolicy::SumUp][policy];
+        use stepwell_core::run::LimitPolicy;
+        let policy = [LimitPolicy::Complete, LimitPolicy::Fail, LimitPolicy::SumUp][policy];
         let mut world = World::with(stepwell_core::dialect::Dialect::OpenAiChat, |config| {
             offer(config, Tool::new("work", "Works."));
             config.limits.max_tool_rounds = limit;
-            config.limits.at_tool_limit = policy;
+            config.limits.at_limit = policy;
+            config.limits.repeats = None;
         })
         .tool("work", |_| Work::gives("ok"));
         for _ in 0..hops {
@@ -178,7 +179,7 @@ proptest! {
         }
         world.otherwise = Some(Answer::Says(vec![text("Done.")]));
         let world = world.turn();
-        let extra = u32::from(policy == ToolLimitPolicy::SumUp);
+        let extra = u32::from(policy == LimitPolicy::SumUp);
         prop_assert!(world.machine.hop() <= limit + extra);
         prop_assert!(world.seen.invocations().len() <= limit as usize);
         world.assert_legal();

@@ -1,28 +1,39 @@
 //! How many rounds of tools a turn may take.
 
 use crate::interrupts::{answer, asks};
-use crate::wire::{call, text};
+use crate::wire::{Say, a_call, call, text};
 use crate::world::{Answer, Work, World, offer};
+use std::time::Duration;
+use stepwell_core::CallKey;
 use stepwell_core::dialect::Dialect;
-use stepwell_core::run::{Failure, Input, Outcome, StateKind, ToolLimitPolicy};
+use stepwell_core::run::{
+    Decision, EffectId, Failure, Input, LimitPolicy, Outcome, StateKind, TurnLimit,
+};
 use stepwell_core::tool::Tool;
 
 /// A model that never stops asking, under a limit of two rounds.
-pub fn greedy(policy: ToolLimitPolicy) -> World {
+pub fn greedy(policy: LimitPolicy) -> World {
     let mut world = World::with(Dialect::OpenAiChat, |config| {
         offer(config, Tool::new("work", "Works."));
         config.limits.max_tool_rounds = 2;
-        config.limits.at_tool_limit = policy;
+        config.limits.at_limit = policy;
+        config.limits.repeats = None;
     })
     .tool("work", |_| Work::gives("ok"));
     world.otherwise = Some(Answer::Says(vec![text("more "), call("c", "work", "{}")]));
     world
 }
 
+fn rounds(max: u32) -> Outcome {
+    Outcome::LimitReached {
+        limit: TurnLimit::MaxToolRounds { max },
+    }
+}
+
 #[test]
 fn the_default_is_to_complete_and_say_that_the_limit_was_reached() {
-    let world = greedy(ToolLimitPolicy::Complete).turn();
-    assert_eq!(*world.outcome(), Outcome::MaxToolRounds);
+    let world = greedy(LimitPolicy::Complete).turn();
+    assert_eq!(*world.outcome(), rounds(2));
     assert_eq!(world.machine.hop(), 2);
     assert_eq!(world.seen.invocations().len(), 2);
     assert_eq!(world.machine.conversation().text(), "more more more ");
@@ -32,8 +43,10 @@ fn the_default_is_to_complete_and_say_that_the_limit_was_reached() {
 
 #[test]
 fn it_may_fail_instead() {
-    let world = greedy(ToolLimitPolicy::Fail).turn();
-    let failure = Failure::TooManyToolRounds { limit: 2 };
+    let world = greedy(LimitPolicy::Fail).turn();
+    let failure = Failure::LimitReached {
+        limit: TurnLimit::MaxToolRounds { max: 2 },
+    };
     assert_eq!(*world.outcome(), Outcome::Failed { failure });
     assert_eq!(world.seen.invocations().len(), 2);
     world.assert_legal();
@@ -41,7 +54,7 @@ fn it_may_fail_instead() {
 
 #[test]
 fn it_may_let_the_model_sum_up_without_tools() {
-    let mut world = greedy(ToolLimitPolicy::SumUp);
+    let mut world = greedy(LimitPolicy::SumUp);
     for _ in 0..3 {
         world = world.says([call("c", "work", "{}")]);
     }
@@ -60,18 +73,18 @@ fn it_may_let_the_model_sum_up_without_tools() {
 
 #[test]
 fn a_model_that_asks_for_tools_when_it_is_to_sum_up_is_stopped() {
-    let world = greedy(ToolLimitPolicy::SumUp).turn();
-    assert_eq!(*world.outcome(), Outcome::MaxToolRounds);
+    let world = greedy(LimitPolicy::SumUp).turn();
+    assert_eq!(*world.outcome(), rounds(2));
     assert_eq!(world.machine.hop(), 3);
     world.assert_legal();
 }
 
 #[test]
 fn rounds_in_which_no_tool_ran_count_too() {
-    let mut world = greedy(ToolLimitPolicy::Complete);
+    let mut world = greedy(LimitPolicy::Complete);
     world.otherwise = Some(Answer::Says(vec![call("c", "invented", "{}")]));
     let world = world.turn();
-    assert_eq!(*world.outcome(), Outcome::MaxToolRounds);
+    assert_eq!(*world.outcome(), rounds(2));
     assert_eq!(world.machine.hop(), 2);
 }
 
@@ -83,7 +96,7 @@ fn a_limit_of_none_runs_no_tool() {
     });
     world.otherwise = Some(Answer::Says(vec![call("c", "work", "{}")]));
     let world = world.turn();
-    assert_eq!(*world.outcome(), Outcome::MaxToolRounds);
+    assert_eq!(*world.outcome(), rounds(0));
     assert!(world.seen.invocations().is_empty());
 }
 
@@ -99,6 +112,123 @@ fn the_limit_holds_after_an_interrupt() {
     world
         .input(Input::Resume(vec![answer("a")]))
         .expect("all are answered");
-    assert_eq!(*world.outcome(), Outcome::MaxToolRounds);
+    assert_eq!(*world.outcome(), rounds(0));
     world.assert_legal();
+}
+
+/// A model that never stops asking, each time for something else.
+fn busy(change: impl FnOnce(&mut stepwell_core::run::Limits)) -> World {
+    let mut world = World::with(Dialect::OpenAiChat, |config| {
+        offer(config, Tool::new("work", "Works."));
+        config.limits.max_tool_rounds = 100;
+        change(&mut config.limits);
+    })
+    .tool("work", |_| Work::gives("ok").after(1_000));
+    for round in 0..20 {
+        let arguments = format!("{{\"round\":{round}}}");
+        let calls = [
+            a_call(&format!("a{round}"), "work", &arguments),
+            a_call(
+                &format!("b{round}"),
+                "work",
+                &format!("{{\"b\":{arguments}}}"),
+            ),
+        ];
+        world = world.says([
+            Say::Calls(calls.to_vec()),
+            Say::Usage {
+                input: 30,
+                output: 10,
+            },
+        ]);
+    }
+    world
+}
+
+#[test]
+fn a_tool_call_budget_stops_the_turn_before_the_round_that_would_break_it() {
+    let world = busy(|limits| limits.max_tool_calls = Some(5)).turn();
+    let limit = TurnLimit::MaxToolCalls { max: 5 };
+    assert_eq!(*world.outcome(), Outcome::LimitReached { limit });
+    assert_eq!(world.seen.invocations().len(), 4);
+    world.assert_legal();
+}
+
+#[test]
+fn a_token_budget_stops_the_turn_when_it_is_used_up() {
+    let world = busy(|limits| limits.max_tokens = Some(100)).turn();
+    let limit = TurnLimit::MaxTokens { max: 100 };
+    assert_eq!(*world.outcome(), Outcome::LimitReached { limit });
+    assert_eq!(world.machine.hop(), 2, "40 and 40 are below it, 120 is not");
+    world.assert_legal();
+}
+
+#[test]
+fn a_wall_time_budget_stops_the_turn_between_its_rounds() {
+    let world = busy(|limits| limits.max_duration = Some(Duration::from_millis(2_500))).turn();
+    let limit = TurnLimit::MaxDuration { max_ms: 2_500 };
+    assert_eq!(*world.outcome(), Outcome::LimitReached { limit });
+    assert_eq!(world.machine.hop(), 3, "a round takes a second");
+    world.assert_legal();
+}
+
+#[test]
+fn a_budget_may_end_in_a_summary_or_a_failure_that_names_it() {
+    let mut world = busy(|limits| {
+        limits.max_tool_calls = Some(1);
+        limits.at_limit = LimitPolicy::SumUp;
+    });
+    world.provider.truncate(1);
+    let world = world.says([text("In short: enough.")]).turn();
+    assert_eq!(*world.outcome(), Outcome::Success);
+    assert!(world.results()[0].1.contains("1 tool calls"));
+    assert!(world.seen.requests()[1].get("tools").is_none());
+
+    let world = busy(|limits| {
+        limits.max_tokens = Some(1);
+        limits.at_limit = LimitPolicy::Fail;
+    })
+    .turn();
+    let limit = TurnLimit::MaxTokens { max: 1 };
+    let failure = Failure::LimitReached { limit };
+    assert!(failure.to_string().contains("1 tokens"));
+    assert_eq!(*world.outcome(), Outcome::Failed { failure });
+}
+
+#[test]
+fn a_limit_that_was_named_stays_the_one_named_when_the_summary_asks_for_tools() {
+    let world = busy(|limits| {
+        limits.max_tool_calls = Some(2);
+        limits.at_limit = LimitPolicy::SumUp;
+    })
+    .turn();
+    let limit = TurnLimit::MaxToolCalls { max: 2 };
+    assert_eq!(*world.outcome(), Outcome::LimitReached { limit });
+    assert_eq!(world.machine.hop(), 2);
+}
+
+#[test]
+fn the_persons_time_does_not_count_towards_the_wall_time_budget() {
+    let mut world = World::with(Dialect::OpenAiChat, |config| {
+        offer(config, Tool::new("ask", "Asks.").requires_approval());
+        config.limits.max_duration = Some(Duration::from_secs(10));
+    })
+    .tool("ask", |_| Work::gives("ok"))
+    .says([call("a", "ask", "{}")])
+    .says([call("b", "ask", r#"{"again":true}"#)])
+    .says([text("Done.")]);
+    world.send("Hello");
+    for hop in 0..2 {
+        world.drive_until(|world| {
+            world.machine.hop() == hop && world.machine.state() == StateKind::ExecutingTools
+        });
+        world.wait(3_600_000);
+        let effect = EffectId::Approve(CallKey { hop, index: 0 });
+        let decision = Decision::Granted;
+        world
+            .input(Input::Decided { effect, decision })
+            .expect("it is asked");
+    }
+    world.drive();
+    assert_eq!(*world.outcome(), Outcome::Success);
 }

@@ -12,8 +12,8 @@ use stepwell_core::conversation::Conversation;
 use stepwell_core::dialect::Dialect;
 use stepwell_core::event::Message;
 use stepwell_core::run::{
-    Block, Decision, Durability, Effect, EffectId, Input, Outcome, Output, Refusal, RunConfig,
-    RunIds, RunMachine, Start, StateKind, ToolLimitPolicy,
+    Block, Decision, Durability, Effect, EffectId, Input, LimitPolicy, Outcome, Output, Refusal,
+    RunConfig, RunIds, RunMachine, Start, StateKind,
 };
 use stepwell_core::tool::{Tool, ToolFailure};
 use stepwell_core::{CallKey, Timestamp};
@@ -75,11 +75,8 @@ impl Setting {
         offer(&mut config, Tool::new("look", "Looks.").idempotent());
         offer(&mut config, Tool::new("ask", "Asks.").requires_approval());
         config.limits.max_tool_rounds = ROUNDS;
-        config.limits.at_tool_limit = [
-            ToolLimitPolicy::Complete,
-            ToolLimitPolicy::Fail,
-            ToolLimitPolicy::SumUp,
-        ][usize::from(self.policy)];
+        config.limits.at_limit = [LimitPolicy::Complete, LimitPolicy::Fail, LimitPolicy::SumUp]
+            [usize::from(self.policy)];
         if self.stores {
             config.durability = Durability::Blocks { attempts: 2 };
         }
@@ -151,6 +148,12 @@ impl Mad {
             }
             86..=93 => self.resume(press.detail),
             94 => Input::Cancel,
+            95..=97 => Input::CancelCall {
+                call: CallKey {
+                    hop: self.machine.hop(),
+                    index: u32::from(press.pick % 4),
+                },
+            },
             _ => Input::Timeout,
         };
         self.feed(input);
@@ -178,13 +181,18 @@ impl Mad {
             },
             EffectId::CreateRun { .. } => Input::RunNotCreated { effect, message },
             EffectId::Approve(_) => {
-                let decision = if !detail.is_multiple_of(3) {
-                    Decision::Granted
-                } else {
-                    Decision::Denied { reason: None }
+                let edited = |arguments: &str| Decision::Edited {
+                    arguments: arguments.to_owned(),
+                };
+                let decision = match detail % 9 {
+                    0 | 3 => Decision::Denied { reason: None },
+                    4 => edited("{}"),
+                    5 => edited("no JSON"),
+                    _ => Decision::Granted,
                 };
                 Input::Decided { effect, decision }
             }
+            EffectId::Tool(_) if detail.is_multiple_of(7) => Input::ToolDeferred { effect },
             EffectId::Tool(_) => {
                 let result = if !detail.is_multiple_of(3) {
                     Ok("a result".into())
@@ -290,12 +298,12 @@ impl Mad {
     }
 
     fn feed(&mut self, input: Input<'static>) {
-        let ends = input
-            .effect()
-            .filter(|_| !matches!(input, Input::Opened { .. } | Input::Received { .. }));
-        if let Some(effect) = ends {
-            self.hands.remove(&effect);
-        }
+        let ends = input.effect().filter(|_| {
+            !matches!(
+                input,
+                Input::Opened { .. } | Input::Received { .. } | Input::ToolDeferred { .. }
+            )
+        });
         let before = self.machine.snapshot();
         let is_cancel = matches!(input, Input::Cancel);
         let is_resume = matches!(input, Input::Resume(_));
@@ -306,6 +314,11 @@ impl Mad {
                 self.resumes += u32::from(is_resume);
             }
             Err(_) => assert_eq!(self.machine.snapshot(), before, "a mistake changes nothing"),
+        }
+        if result.is_ok()
+            && let Some(effect) = ends
+        {
+            self.hands.remove(&effect);
         }
         self.take_outputs();
         if self.restores {

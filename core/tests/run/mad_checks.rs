@@ -18,7 +18,7 @@ impl Mad {
             serde_json::from_value(core["timers"].clone()).expect("pairs");
         // What the machine thinks that the host has, the host has.
         for (id, stage) in &pending {
-            let is_out = stage == "given" || stage == "live";
+            let is_out = stage == "given" || stage == "live" || stage == "deferred";
             assert!(
                 !is_out || self.hands.contains_key(id),
                 "{id} is lost: {stage}"
@@ -35,6 +35,7 @@ impl Mad {
                 TimerKey::Silence => has(&|id| matches!(id, EffectId::Open { .. })),
                 TimerKey::Retry => state == StateKind::Waiting,
                 TimerKey::Tool(call) => has(&|id| *id == EffectId::Tool(*call)),
+                TimerKey::Approval(call) => has(&|id| *id == EffectId::Approve(*call)),
                 TimerKey::Turn => !matches!(
                     state,
                     StateKind::Idle | StateKind::Completed | StateKind::Interrupted

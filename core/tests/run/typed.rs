@@ -89,7 +89,7 @@ fn a_result_for_a_call_that_the_person_has_not_allowed_changes_nothing() {
 #[test]
 fn a_second_decision_changes_nothing() {
     let run = executing(&["ask"]);
-    let Settled::ExecutingTools(mut run) = run.decided(key(0), Decision::Granted, NOW) else {
+    let Ok(Settled::ExecutingTools(mut run)) = run.decided(key(0), Decision::Granted, NOW) else {
         panic!("it runs")
     };
     let given = outputs(&mut run);
@@ -99,7 +99,7 @@ fn a_second_decision_changes_nothing() {
             .any(|output| matches!(output, Output::Effect(_, Effect::RunTool { .. })))
     );
     let before = run.snapshot();
-    let Settled::ExecutingTools(mut run) = run.decided(key(0), Decision::Granted, NOW) else {
+    let Ok(Settled::ExecutingTools(mut run)) = run.decided(key(0), Decision::Granted, NOW) else {
         panic!("it runs")
     };
     assert!(outputs(&mut run).is_empty());

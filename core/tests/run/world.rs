@@ -107,6 +107,8 @@ pub struct World {
     pub seen: Seen,
     /// The effects that the host carries out at the moment.
     pub hands: BTreeSet<EffectId>,
+    /// The deferred calls that someone works on, whatever becomes of the host.
+    pub deferred: BTreeSet<EffectId>,
     /// The answers that are to come, by time.
     pub agenda: BTreeMap<(u64, u64), Input<'static>>,
     entries: u64,
@@ -159,6 +161,7 @@ impl World {
             now: 1_000_000,
             seen: Seen::default(),
             hands: BTreeSet::new(),
+            deferred: BTreeSet::new(),
             agenda: BTreeMap::new(),
             entries: 0,
             seed: 7,
@@ -204,6 +207,10 @@ impl World {
             && !matches!(input, Input::Opened { .. } | Input::Received { .. })
         {
             self.hands.remove(&effect);
+            self.deferred.remove(&effect);
+            if matches!(input, Input::ToolDeferred { .. }) {
+                self.deferred.insert(effect);
+            }
         }
         let result = self.machine.handle(input, Timestamp(self.now));
         self.settle();
@@ -303,6 +310,7 @@ impl World {
             StateKind::Completed | StateKind::Interrupted | StateKind::Idle => true,
             _ => {
                 !self.hands.is_empty()
+                    || !self.deferred.is_empty()
                     || self
                         .machine
                         .timeout_reason()

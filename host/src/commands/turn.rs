@@ -36,9 +36,7 @@ pub(crate) async fn follow(mut turn: Turn, shown: &mut Shown) -> Result<Finished
 pub(crate) fn problem(outcome: &Outcome) -> Option<String> {
     match outcome {
         Outcome::Success => None,
-        Outcome::MaxToolRounds => {
-            Some("the model asked for more rounds of tools than it may".to_owned())
-        }
+        Outcome::LimitReached { limit } => Some(limit.to_string()),
         Outcome::Cancelled => Some("cancelled".to_owned()),
         Outcome::Truncated => Some("the stream ended before the answer did".to_owned()),
         Outcome::Failed {

@@ -1,7 +1,9 @@
 use super::{agent, lookup, messages, secret_number, serve, watch};
 use serde_json::json;
 use std::sync::Arc;
-use stepwell_io::{Decision, Event, Outcome, RunEvent, Tool, ToolCallStatus, ToolFailureKind};
+use stepwell_io::{
+    Decision, Event, Outcome, RunEvent, Tool, ToolCallStatus, ToolFailureKind, TurnLimit,
+};
 use stepwell_mock_llm::{Hop, Script};
 use tokio::sync::Barrier;
 
@@ -265,7 +267,10 @@ async fn a_turn_stops_at_its_limit_of_tool_rounds() {
         .build()
         .expect("the agent is set up");
     let (_, finished) = watch(agent.send("Go on for ever")).await;
-    assert_eq!(finished.outcome, Outcome::MaxToolRounds);
+    assert_eq!(
+        finished.outcome.limit().map(TurnLimit::name),
+        Some("max_tool_rounds")
+    );
     assert_eq!(server.requests().len(), 4);
     assert!(server.failures().is_empty(), "{:?}", server.failures());
 }

@@ -31,7 +31,7 @@ class Limits:
 
     max_tool_rounds: int = 10
     """The most rounds of tools in a turn."""
-    at_tool_limit: Literal["fail", "complete", "sum_up"] = "complete"
+    at_limit: Literal["fail", "complete", "sum_up"] = "complete"
     """What happens when the model asks for one more: the turn fails, completes, or has one last hop without tools."""
     max_line_bytes: int = 10 << 20
     max_event_bytes: int = 10 << 20
@@ -105,7 +105,7 @@ class RunConfig:
             settings=_settings(self.settings),
             limits=_ffi.Limits(
                 max_tool_rounds=self.limits.max_tool_rounds,
-                at_tool_limit=_ffi.ToolLimitPolicy[self.limits.at_tool_limit.upper()],
+                at_limit=_ffi.LimitPolicy[self.limits.at_limit.upper()],
                 max_line_bytes=self.limits.max_line_bytes,
                 max_event_bytes=self.limits.max_event_bytes,
             ),

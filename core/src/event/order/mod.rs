@@ -127,6 +127,22 @@ impl Order {
         items
     }
 
+    /// Forgets what the run has begun and not ended, so that it may finish.
+    pub(crate) fn abandon_open_items(&mut self) {
+        for items in [
+            &mut self.messages,
+            &mut self.tool_calls,
+            &mut self.reasoning,
+        ] {
+            for item in items.values_mut() {
+                item.open = false;
+            }
+        }
+        self.spans.clear();
+        self.steps.clear();
+        self.subagents.clear();
+    }
+
     /// How the stream ended, if it ends here.
     #[must_use]
     pub fn end(&self) -> End {

@@ -91,7 +91,7 @@ fn canon_core(core: &Core, state: StateKind, abstraction: &Abstraction, out: &mu
         parent_run_id,
         hop,
         rounds,
-        tools_withheld,
+        reached,
         resume,
         usage,
         pending,
@@ -102,8 +102,12 @@ fn canon_core(core: &Core, state: StateKind, abstraction: &Abstraction, out: &mu
         turn_left,
         clock,
         status,
+        spent,
+        running_since,
+        stopped_calls,
     } = core;
-    (hop, rounds, tools_withheld, resume.len()).hash(out);
+    (hop, rounds, resume.len(), stopped_calls).hash(out);
+    json(reached, out);
     (*status as u8).hash(out);
     if !outbox.is_empty() {
         json(outbox, out);
@@ -117,6 +121,7 @@ fn canon_core(core: &Core, state: StateKind, abstraction: &Abstraction, out: &mu
             Stage::Queued => 1u8.hash(out),
             Stage::Given => 2u8.hash(out),
             Stage::Live => 3u8.hash(out),
+            Stage::Deferred => 4u8.hash(out),
         }
     }
     u8::MAX.hash(out);
@@ -130,7 +135,18 @@ fn canon_core(core: &Core, state: StateKind, abstraction: &Abstraction, out: &mu
     u8::MAX.hash(out);
     turn_left.is_some().hash(out);
     if !abstraction.time {
-        (clock, turn_left).hash(out);
+        (clock, turn_left, running_since, spent.time).hash(out);
+    }
+    // What was spent decides nothing where there is no limit on it.
+    let limits = &core.config.limits;
+    if limits.max_tool_calls.is_some() || !abstraction.history {
+        spent.calls.hash(out);
+    }
+    if limits.repeats.is_some() || !abstraction.history {
+        json(&(&spent.repeats, spent.last), out);
+    }
+    if limits.max_tokens.is_some() {
+        json(usage, out);
     }
 
     // What a run that is over still has to write changes nothing any more.
@@ -149,6 +165,7 @@ fn canon_core(core: &Core, state: StateKind, abstraction: &Abstraction, out: &mu
             continue;
         }
         call.status.hash(out);
+        call.edited.hash(out);
         json(&call.result, out);
         if let Some(asked) = conversation.tool_call(call) {
             asked.function.arguments.hash(out);
@@ -221,6 +238,7 @@ fn canon_block(block: &Block, durable: u64, abstraction: &Abstraction, out: &mut
         BlockContent::ToolUse { call, .. } => (2u8, call).hash(out),
         BlockContent::Approval { call, .. } => (3u8, call).hash(out),
         BlockContent::ToolResult { call, .. } => (4u8, call).hash(out),
+        BlockContent::Deferred { call } => (5u8, call).hash(out),
     }
 }
 

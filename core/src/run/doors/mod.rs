@@ -29,6 +29,8 @@ pub enum EffectStage {
     Given,
     /// Of a stream: it is open.
     Live,
+    /// Of a tool: its result comes later, whatever becomes of the host.
+    Deferred,
 }
 
 /// Does the same in every state.
@@ -82,6 +84,7 @@ impl RunMachine {
             Stage::Queued => EffectStage::Queued,
             Stage::Given => EffectStage::Given,
             Stage::Live => EffectStage::Live,
+            Stage::Deferred => EffectStage::Deferred,
         };
         self.run.core().map_or_else(Vec::new, |core| {
             core.pending
