@@ -109,7 +109,7 @@ fn large_bounds_hold() {
     let wanted = std::env::var("STEPWELL_STATES")
         .map_or(1_000_000, |states| states.parse().expect("a number"));
     // The longer the run, the fewer of its states are also restored and fed mad inputs.
-    let extras = Extras((wanted as u64 / 250_000).max(1));
+    let extras = Extras((wanted as u64 / 100_000).max(1));
     let mut seen = 0;
     for bounds in bounds::large() {
         let report = depth_first(&bounds, wanted - seen, extras);

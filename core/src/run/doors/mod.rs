@@ -7,7 +7,7 @@ mod seeded;
 pub use canon::Abstraction;
 pub use seeded::{Fault, is_seeded, seed};
 
-use super::edges::{EDGES, EdgeRow, StateKind};
+use super::edges::{EdgeRow, StateKind};
 use super::effect::EffectId;
 use super::erased::AnyRun;
 use super::input::Misuse;
@@ -129,10 +129,4 @@ pub(super) fn walk(from: StateKind, on: &'static str, to: StateKind) {
 #[must_use]
 pub fn take_walked() -> Vec<EdgeRow> {
     WALKED.take()
-}
-
-/// Whether the table of edges has this row.
-#[must_use]
-pub fn is_in_table(row: &EdgeRow) -> bool {
-    EDGES.contains(row)
 }
