@@ -55,6 +55,10 @@ pub struct RunConfig {
     /// Whether the app stores what is said; it does not if absent. An `Agent` has no store.
     #[uniffi(default = None)]
     pub durability: Option<Durability>,
+    /// Whether tool calls' arguments are parsed while they stream, for the event `PartialArguments` and
+    /// `RunMachine.partial_arguments_json`. It takes time and memory in proportion to the arguments.
+    #[uniffi(default = false)]
+    pub partial_arguments: bool,
 }
 
 impl fmt::Debug for RunConfig {
@@ -268,6 +272,7 @@ impl RunConfig {
             None => run::Durability::None,
             Some(Durability::Blocks { attempts }) => run::Durability::Blocks { attempts },
         };
+        config.partial_arguments = self.partial_arguments;
         Ok(config)
     }
 }

@@ -37,8 +37,8 @@ pub use effect::{
 };
 pub use error::{CallbackError, StepwellError, ToolError};
 pub use event::{
-    EncryptedValueSubtype, Event, EventCommon, Interrupt, TextMessageRole, ToolCallStatus,
-    ToolFailureKind, ToolResult,
+    ArgumentsChange, EncryptedValueSubtype, Event, EventCommon, Interrupt, TextMessageRole,
+    ToolCallStatus, ToolFailureKind, ToolResult,
 };
 #[cfg(feature = "agent")]
 pub use listener::Listener;

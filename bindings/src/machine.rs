@@ -378,6 +378,17 @@ impl RunMachine {
             .unwrap_or_else(|| "{}".to_owned())
     }
 
+    /// What is certain so far of the arguments of a call of the hop in progress, by the provider's id for it: any JSON.
+    /// Absent without `RunConfig.partial_arguments`, before the call began and once its result is in the history. To
+    /// follow each piece take the event `PartialArguments`.
+    pub fn partial_arguments_json(&self, tool_call_id: &str) -> Option<String> {
+        self.read(|machine| {
+            let arguments = machine.partial_arguments(tool_call_id)?;
+            Some(arguments.closed_text())
+        })
+        .flatten()
+    }
+
     /// What the turn has cost so far, over all its hops.
     pub fn usage(&self) -> TokenUsage {
         self.read(|machine| machine.usage().into())

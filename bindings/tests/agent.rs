@@ -42,6 +42,7 @@ fn config(base_url: &str) -> RunConfig {
             tool_ms: None,
             turn_ms: None,
         },
+        partial_arguments: false,
         run_ids: None,
         durability: None,
     }

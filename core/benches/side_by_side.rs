@@ -7,6 +7,7 @@ mod support;
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};
+use support::turns::{Table, Way, in_turns};
 use support::workload::{self, Workload};
 use support::{Decoded, floor, peer, stepwell};
 
@@ -16,8 +17,6 @@ const SMALL_CHUNK: usize = 1 << 10;
 
 /// The most that the full path may take, as a multiple of the floor.
 const FLOOR_BAR: f64 = 1.25;
-
-type Way<'a> = Box<dyn Fn() -> Duration + 'a>;
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -153,39 +152,6 @@ fn timed(work: impl FnOnce(&mut usize)) -> Duration {
     work(&mut count);
     black_box(count);
     start.elapsed()
-}
-
-/// The times of each way, in milliseconds, round by round.
-struct Table(Vec<Vec<f64>>);
-
-fn in_turns(rounds: usize, ways: &[Way<'_>]) -> Table {
-    let mut times = vec![Vec::new(); ways.len()];
-    // The first round warms up.
-    for round in 0..=rounds {
-        for (way, times) in ways.iter().zip(&mut times) {
-            let time = way();
-            if round > 0 {
-                times.push(time.as_secs_f64() * 1e3);
-            }
-        }
-    }
-    Table(times)
-}
-
-impl Table {
-    fn median(&self, way: usize) -> f64 {
-        median(self.0[way].clone())
-    }
-
-    fn ratio(&self, way: usize, other: usize) -> f64 {
-        let pairs = self.0[way].iter().zip(&self.0[other]);
-        median(pairs.map(|(time, other)| time / other).collect())
-    }
-}
-
-fn median(mut values: Vec<f64>) -> f64 {
-    values.sort_unstable_by(f64::total_cmp);
-    values[values.len() / 2]
 }
 
 fn head(peer: &str, floor: &str) {

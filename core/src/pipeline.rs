@@ -5,6 +5,7 @@ use crate::dialect::{Decode, DecodeError, Decoder, Dialect, HopIds, Sink};
 use crate::event::{Event, EventRef, Order, Phase, Rule, ToolCallArgs, ToolCallEnd, Violation};
 use crate::wire::{FrameLimits, Framer};
 use serde::{Deserialize, Serialize};
+use std::time::Duration;
 
 /// Hears what a stream did to the conversation.
 pub trait Listener {
@@ -173,6 +174,31 @@ impl Pipeline {
     #[must_use]
     pub fn has_begun(&self) -> bool {
         self.frames > 0
+    }
+
+    /// The id of the last event, if the stream gives ids that can stand in a `Last-Event-ID` header.
+    #[must_use]
+    pub fn last_event_id(&self) -> Option<&str> {
+        let id = std::str::from_utf8(self.framer.last_event_id()).ok()?;
+        let fits = !id.is_empty() && id.bytes().all(|byte| matches!(byte, b' '..=b'~'));
+        fits.then_some(id)
+    }
+
+    /// How long the stream asks to wait before it is opened again, if it does.
+    #[must_use]
+    pub fn wanted_wait(&self) -> Option<Duration> {
+        self.framer.retry()
+    }
+
+    /// Whether no part of a frame waits for the rest of it.
+    #[must_use]
+    pub fn is_between_frames(&self) -> bool {
+        self.framer.is_between_frames()
+    }
+
+    /// The connection broke, and another body goes on after the last event: what came of a further one is dropped.
+    pub fn reconnect(&mut self) {
+        self.framer.restart();
     }
 
     /// Where the stream stands.

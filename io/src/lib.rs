@@ -52,9 +52,10 @@ pub use stepwell_core::dialect::{Endpoint, GenerationSettings, Secret, ToolChoic
 pub use stepwell_core::event::{Event, Interrupt, Message, ResumeEntry, ResumeStatus};
 pub use stepwell_core::provider;
 pub use stepwell_core::run::{
-    Decision, Failure, LimitPolicy, Limits, Misuse, Outcome, RepeatLimit, RunConfig, RunEvent,
-    Start, ToolCallUpdate, ToolInvocation, TurnLimit,
+    Decision, Failure, LimitPolicy, Limits, Misuse, Outcome, PartialArgumentsUpdate, RepeatLimit,
+    RunConfig, RunEvent, Start, ToolCallUpdate, ToolInvocation, TurnLimit,
 };
 pub use stepwell_core::tool::{
-    Tool, ToolError, ToolFailure, ToolFailureKind, ToolOutput, ToolRegistry, ToolResult,
+    OwnedChange, Tool, ToolError, ToolFailure, ToolFailureKind, ToolOutput, ToolRegistry,
+    ToolResult,
 };

@@ -46,14 +46,16 @@ enum Command {
     },
     /// Decodes the recorded streams of ../shared/fixtures, with a score for each provider.
     Conformance,
-    /// Runs the property tests and the model checker far longer than `test` does.
+    /// Runs the long proofs, or only the named ones.
     Prove {
+        /// The steps to run; `list` shows them. `mutants 2/8` takes a part of the mutants.
+        steps: Vec<String>,
         /// Cases for each property.
         #[arg(long, default_value_t = 20_000)]
         cases: u32,
-        /// Distinct states for the model checker.
-        #[arg(long, default_value_t = 10_000_000)]
-        states: u64,
+        /// Only the mutants whose names match, such as `timer.rs` or `Recorder::`.
+        #[arg(long, value_name = "REGEX")]
+        only: Option<String>,
     },
 }
 
@@ -85,9 +87,13 @@ fn run(command: Command) -> anyhow::Result<ExitCode> {
             Ok(ExitCode::SUCCESS)
         }
         Command::Conformance => runner::run(&context(false)?, &["conformance".to_owned()]),
-        Command::Prove { cases, states } => {
-            prove::run(&context(false)?, cases, states)?;
-            Ok(ExitCode::SUCCESS)
+        Command::Prove { steps, cases, only } => {
+            let options = prove::Options {
+                cases,
+                shard: None,
+                only,
+            };
+            prove::run(&context(false)?, &steps, options)
         }
     }
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from typing import Any
 
@@ -10,18 +11,22 @@ import pytest
 from conftest import MockLlm, calls, text
 
 from stepwell import (
+    AddChange,
     AnswerDropped,
+    AppendChange,
     AskApproval,
     CancelTool,
     Cancelled,
     CloseStream,
     Completed,
+    EndChange,
     Event,
     Failed,
     InvalidArgumentError,
     MisuseError,
     OpenStream,
     Outputs,
+    PartialArguments,
     Persist,
     Retrying,
     RunConfig,
@@ -331,3 +336,28 @@ def test_bad_bytes_end_the_turn_and_break_nothing(body: bytes) -> None:
         machine.ended(effect)
     assert machine.outcome not in (None, Success())
     assert machine.state is StateKind.COMPLETED
+
+
+def test_arguments_are_parsed_while_they_stream() -> None:
+    def piece(arguments: str) -> bytes:
+        call = {"index": 0, "id": "call-1", "function": {"name": "get_secret_number", "arguments": arguments}}
+        return b"data: %s\n\n" % json.dumps({"choices": [{"index": 0, "delta": {"tool_calls": [call]}}]}).encode()
+
+    machine = RunMachine(config("http://localhost/v1", get_secret_number, partial_arguments=True))
+    effect = opened(machine)
+
+    def updates(arguments: str) -> list[PartialArguments]:
+        return [event for event in machine.receive(effect, piece(arguments)).events if isinstance(event, PartialArguments)]
+
+    (first,) = updates('{"name": "al')
+    assert (first.tool_call_id, first.call.index, first.stopped) == ("call-1", 0, None)
+    assert first.changes == [AddChange("", {}), AddChange("/name", ""), AppendChange("/name", "al")]
+    assert machine.partial_arguments("call-1") == {"name": "al"}
+
+    machine = RunMachine.restore(machine.snapshot(), config("http://localhost/v1", partial_arguments=True))
+    machine.poll_outputs()
+    (second,) = updates('ice", oops')
+    assert second.changes == [AppendChange("/name", "ice"), EndChange("/name")]
+    assert second.stopped is not None
+    assert machine.partial_arguments("call-1") == {"name": "alice"}
+    assert machine.partial_arguments("call-2") is None

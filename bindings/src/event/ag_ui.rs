@@ -1,5 +1,6 @@
 use super::parts::{
-    EncryptedValueSubtype, EventCommon, Interrupt, TextMessageRole, ToolCallStatus, ToolResult,
+    ArgumentsChange, EncryptedValueSubtype, EventCommon, Interrupt, TextMessageRole,
+    ToolCallStatus, ToolResult,
 };
 use crate::effect::CallKey;
 use crate::outcome::Outcome;
@@ -59,6 +60,20 @@ pub enum Event {
         status: ToolCallStatus,
         /// What came of it, once it is done.
         result: Option<ToolResult>,
+    },
+    /// What new pieces of a tool call's arguments say, parsed; only with `RunConfig.partial_arguments`. Applied in order,
+    /// beginning with `null`, the changes make the value of what came so far. A change of the whole (path `""`) begins
+    /// anew.
+    PartialArguments {
+        /// The call's place in the run.
+        call: CallKey,
+        /// The provider's id for it.
+        tool_call_id: String,
+        /// What changed, in order.
+        changes: Vec<ArgumentsChange>,
+        /// Why the arguments are read no further, once they are not: they are no JSON. What was said stays, and the
+        /// call goes its own way.
+        stopped: Option<String>,
     },
     /// A request failed, and is tried again.
     Retrying {

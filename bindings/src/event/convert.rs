@@ -22,6 +22,12 @@ impl From<RunEvent> for Event {
                 status: update.status.into(),
                 result: update.result.map(Into::into),
             },
+            RunEvent::PartialArguments(update) => Self::PartialArguments {
+                call: update.call.into(),
+                tool_call_id: update.tool_call_id.into_string(),
+                changes: update.changes.into_iter().map(Into::into).collect(),
+                stopped: update.stopped,
+            },
             RunEvent::Retrying {
                 attempt,
                 delay_ms,

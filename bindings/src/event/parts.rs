@@ -82,6 +82,65 @@ pub enum ToolCallStatus {
     Cancelled,
 }
 
+/// What new pieces of a tool call's arguments changed in their value. `path` is a JSON Pointer (RFC 6901), `""` for the
+/// whole.
+#[derive(Clone, Debug, PartialEq, Eq, uniffi::Enum)]
+pub enum ArgumentsChange {
+    /// A member, or the next element of an array, begins. A number, `true`, `false` or `null` is whole; a string, array
+    /// or object is empty, and grows until its `End`.
+    Add {
+        /// Where.
+        path: String,
+        /// The value it begins with: any JSON.
+        value_json: String,
+    },
+    /// A string grows.
+    Append {
+        /// Which.
+        path: String,
+        /// By this.
+        text: String,
+    },
+    /// A string, array or object is whole.
+    End {
+        /// Which.
+        path: String,
+    },
+    /// The arguments are complete, and a key that came twice has another value than was said.
+    Replace {
+        /// The member, or the innermost thing around what differs.
+        path: String,
+        /// The value it has: any JSON.
+        value_json: String,
+    },
+    /// A change that this version does not know.
+    Unknown {
+        /// All of it: a JSON object.
+        change_json: String,
+    },
+}
+
+impl From<tool::OwnedChange> for ArgumentsChange {
+    fn from(change: tool::OwnedChange) -> Self {
+        use tool::OwnedChange as Change;
+        match change {
+            Change::Add { path, value } => Self::Add {
+                path,
+                value_json: json(&value),
+            },
+            Change::Append { path, text } => Self::Append { path, text },
+            Change::End { path } => Self::End { path },
+            Change::Replace { path, value } => Self::Replace {
+                path,
+                value_json: json(&value),
+            },
+            other => Self::Unknown {
+                change_json: json(&other),
+            },
+        }
+    }
+}
+
 /// What came of a tool call.
 #[derive(Clone, Debug, PartialEq, Eq, uniffi::Enum)]
 pub enum ToolResult {

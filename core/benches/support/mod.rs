@@ -4,6 +4,7 @@
 pub(crate) mod floor;
 pub(crate) mod peer;
 pub(crate) mod stepwell;
+pub(crate) mod turns;
 pub(crate) mod workload;
 
 use std::time::Duration;

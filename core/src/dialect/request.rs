@@ -139,6 +139,9 @@ pub struct Quirks {
     pub max_completion_tokens: bool,
     /// How it wants the model's reasoning back.
     pub reasoning: ReasoningReturn,
+    /// It gives each event of a stream an id, and goes on after the one that a request names in `Last-Event-ID`. A
+    /// stream that breaks off is then resumed, not failed.
+    pub resumes_by_event_id: bool,
 }
 
 /// How a provider wants the model's own reasoning back with the next request.

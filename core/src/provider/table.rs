@@ -7,6 +7,7 @@ const COMPATIBLE: Quirks = Quirks {
     no_developer_role: true,
     max_completion_tokens: false,
     reasoning: ReasoningReturn::Never,
+    resumes_by_event_id: false,
 };
 
 const FULL: Capabilities = Capabilities {

@@ -96,22 +96,27 @@ pub(super) fn plan_retry(
         max_retry_after,
         ..
     } = core.config.retry;
-    let next = attempt + u32::from(!fault!(RetryNeverCounts));
+    if let Some(plan) = core.plan_offline(attempt, &failure) {
+        return plan;
+    }
+    let next = attempt.saturating_add(u32::from(!fault!(RetryNeverCounts)));
+    let tries = next.saturating_sub(core.device.uncounted).max(1);
     if !failure.is_transient()
-        || next >= attempts
+        || tries >= attempts
         || retry_after.is_some_and(|wait| wait > max_retry_after)
     {
         return Err(failure);
     }
-    let backoff = core.config.retry.delay(&core.turn, core.hop, next);
+    let backoff = core.config.retry.delay(&core.turn, core.hop, tries);
     let delay = retry_after.map_or(backoff, |wait| wait.max(backoff));
     core.timers.stop(TimerKey::Silence);
-    let wake = core.now().after(delay);
+    let wake = core.clock().after(delay);
     core.timers.set(TimerKey::Retry, wake);
     core.event(RunEvent::Retrying {
         attempt: next,
         delay_ms: u64::try_from(delay.as_millis()).unwrap_or(u64::MAX),
         reason: failure.to_string(),
     });
-    Ok(Waiting::new(next))
+    let not_before = retry_after.map(|wait| core.now().after(wait));
+    Ok(Waiting::new(next, not_before))
 }

@@ -1,3 +1,4 @@
+use super::device::DevicePolicy;
 use crate::dialect::{Dialect, Endpoint, GenerationSettings, Quirks};
 use crate::tool::ToolRegistry;
 use crate::wire::FrameLimits;
@@ -25,6 +26,13 @@ pub struct RunConfig {
     pub run_ids: RunIds,
     /// Whether the host stores what is said.
     pub durability: Durability,
+    /// What happens when the app is suspended or killed, or the network goes or changes.
+    pub device: DevicePolicy,
+    /// Whether tool calls' arguments are parsed while they stream, for
+    /// [`RunEvent::PartialArguments`](super::RunEvent::PartialArguments) and
+    /// [`RunMachine::partial_arguments`](super::RunMachine::partial_arguments). Off by default; it takes time and
+    /// memory in proportion to the arguments.
+    pub partial_arguments: bool,
 }
 
 impl RunConfig {
@@ -41,6 +49,8 @@ impl RunConfig {
             timeouts: Timeouts::default(),
             run_ids: RunIds::default(),
             durability: Durability::default(),
+            device: DevicePolicy::default(),
+            partial_arguments: false,
         }
     }
 
@@ -126,7 +136,8 @@ pub enum LimitPolicy {
     SumUp,
 }
 
-/// When a request that failed is tried again. Only before anything of the answer was seen.
+/// When a request that failed is tried again: before anything of the answer was seen, or where the backend can resume
+/// it ([`Quirks::resumes_by_event_id`]).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RetryPolicy {
     /// The most tries for one hop, the first included.

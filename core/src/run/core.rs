@@ -1,4 +1,5 @@
 use super::config::{RunConfig, RunIds};
+use super::device::Device;
 use super::effect::{Effect, EffectId};
 use super::fault::fault;
 use super::limits::{Spent, TurnLimit};
@@ -10,7 +11,8 @@ use super::recorder::{Recorder, TurnStatus};
 use super::timer::{TimerKey, Timers};
 use crate::conversation::Conversation;
 use crate::dialect::{HopIds, HttpRequest, ModelRequest};
-use crate::event::{ResumeEntry, TokenUsage};
+use crate::event::{Message, ResumeEntry, TokenUsage};
+use crate::pipeline::Pipeline;
 use crate::tool::ToolFailureKind;
 use crate::{CallKey, MessageId, RunId, ThreadId, Timestamp};
 use serde::{Deserialize, Serialize};
@@ -55,10 +57,20 @@ pub(super) struct Core {
     /// The calls that the person stopped before they could begin.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) stopped_calls: Vec<CallKey>,
+    /// What the person has typed during the turn, until the next hop begins.
+    #[serde(default)]
+    pub(super) steering: Vec<Message>,
+    #[serde(default)]
+    pub(super) device: Device,
+    /// What reads the hop's stream, while a stream that broke off is opened again.
+    #[serde(default)]
+    pub(super) resumption: Option<Box<Pipeline>>,
 }
 
 impl Core {
     pub(super) fn new(config: Arc<RunConfig>, thread_id: ThreadId, history: Conversation) -> Self {
+        let mut outbox = Outbox::default();
+        outbox.read_arguments(config.partial_arguments, &history);
         Self {
             config,
             conversation: history,
@@ -76,7 +88,7 @@ impl Core {
             pending: Pending::default(),
             timers: Timers::default(),
             recorder: Recorder::default(),
-            outbox: Outbox::default(),
+            outbox,
             anchor: None,
             turn_left: None,
             clock: Timestamp::default(),
@@ -84,6 +96,9 @@ impl Core {
             spent: Spent::default(),
             running_since: None,
             stopped_calls: Vec::new(),
+            steering: Vec::new(),
+            device: Device::default(),
+            resumption: None,
         }
     }
 
@@ -92,9 +107,9 @@ impl Core {
         self.recorder = Recorder::new(self.config.durability);
         self.anchor = self.conversation.messages().last().map(|m| m.id().clone());
         if let Some(turn) = self.config.timeouts.turn {
-            self.timers.set(TimerKey::Turn, self.clock.after(turn));
+            self.timers.set(TimerKey::Turn, self.clock().after(turn));
         }
-        self.running_since = Some(self.clock);
+        self.running_since = Some(self.clock());
     }
 
     /// The person is asked: their time is not the turn's.
@@ -102,20 +117,20 @@ impl Core {
         if let Some(deadline) = self.timers.deadline(TimerKey::Turn)
             && !fault!(TurnClockNotPaused)
         {
-            self.turn_left = Some(deadline.since(self.clock));
+            self.turn_left = Some(deadline.since(self.clock()));
             self.timers.stop(TimerKey::Turn);
         }
         if let Some(since) = self.running_since.take() {
-            self.spent.add_time(self.clock.since(since));
+            self.spent.add_time(self.clock().since(since));
         }
     }
 
     /// The person has answered: the turn's clock runs on with what was left.
     pub(super) fn resume_turn_clock(&mut self) {
         if let Some(left) = self.turn_left.take() {
-            self.timers.set(TimerKey::Turn, self.clock.after(left));
+            self.timers.set(TimerKey::Turn, self.clock().after(left));
         }
-        self.running_since.get_or_insert(self.clock);
+        self.running_since.get_or_insert(self.clock());
     }
 
     /// Takes the time; a step back is clamped.
@@ -137,7 +152,11 @@ impl Core {
         }
     }
 
-    fn free(&mut self, id: EffectId) {
+    pub(super) fn free(&mut self, id: EffectId) {
+        if self.waits_for_network(id) {
+            self.pending.set(id, Stage::Offline);
+            return self.await_network();
+        }
         self.pending.set(id, Stage::Queued);
         self.outbox.effect(id);
         match id {
@@ -149,7 +168,7 @@ impl Core {
                     .and_then(|call| self.config.tools.get(&call.name)?.timeout);
                 if let Some(timeout) = own.or(self.config.timeouts.tool) {
                     self.timers
-                        .set(TimerKey::Tool(call), self.clock.after(timeout));
+                        .set(TimerKey::Tool(call), self.clock().after(timeout));
                 }
             }
             EffectId::Approve(call) => {
@@ -166,7 +185,7 @@ impl Core {
     pub(super) fn restart_silence(&mut self) {
         if let Some(silence) = self.config.timeouts.silence {
             self.timers
-                .set(TimerKey::Silence, self.clock.after(silence));
+                .set(TimerKey::Silence, self.clock().after(silence));
         }
     }
 
@@ -183,13 +202,9 @@ impl Core {
 
     /// Takes back an effect; the host is told if it may have begun.
     pub(super) fn withdraw(&mut self, id: EffectId) {
-        let is_stoppable = matches!(
-            id,
-            EffectId::Open { .. } | EffectId::Tool(_) | EffectId::Approve(_)
-        );
         let is_left = (fault!(ToolNotToldToStop) && matches!(id, EffectId::Tool(_)))
             || (fault!(SilentStreamNotClosed) && matches!(id, EffectId::Open { .. }));
-        if is_stoppable
+        if id.is_stoppable()
             && !is_left
             && let Some(Stage::Given | Stage::Live | Stage::Deferred) = self.pending.stage(id)
         {
@@ -218,13 +233,7 @@ impl Core {
 
     /// The host died: what had not begun is given out again, to the new host.
     pub(super) fn give_again(&mut self) {
-        let given: Vec<_> = self
-            .pending
-            .iter()
-            .filter(|(_, stage)| *stage == Stage::Given)
-            .map(|(id, _)| id)
-            .collect();
-        for id in given {
+        for id in self.pending.at(Stage::Given) {
             self.free(id);
         }
     }
@@ -254,7 +263,10 @@ impl Core {
     pub(super) fn begin_hop(&mut self, hop: u32) {
         self.hop = hop;
         self.stopped_calls.clear();
+        self.device.uncounted = 0;
         self.conversation.begin_hop(hop);
+        self.take_steering_in();
+        self.outbox.forget_arguments();
         if hop > 0 {
             self.parent_run_id = Some(self.ids.run_id.clone());
             self.ids.run_id = format!("{}.{hop}", self.turn).into();
@@ -269,6 +281,9 @@ impl Core {
 
     /// Everything that a turn's end ends, whatever the end is.
     pub(super) fn close(&mut self, outcome: &Outcome) {
+        if self.resumption.is_some() {
+            self.leave_stream();
+        }
         let (kind, reason) = match outcome {
             Outcome::Cancelled => (
                 ToolFailureKind::Cancelled,
@@ -307,6 +322,7 @@ impl Core {
             Outcome::Truncated | Outcome::Failed { .. } => TurnStatus::Failed,
         };
         self.recorder.close();
+        self.give_steering_back();
         self.event(RunEvent::Completed(outcome.clone()));
     }
 
@@ -321,11 +337,7 @@ impl Core {
                     }
                 }
                 Some(Entry::Stop(id)) => {
-                    let effect = match id {
-                        EffectId::Open { .. } => Effect::CloseStream,
-                        _ => Effect::CancelTool,
-                    };
-                    return Some(Taken::Output(Output::Effect(id, effect)));
+                    return Some(Taken::Output(Output::Effect(id, id.stop())));
                 }
                 Some(Entry::Effect(id)) => {
                     // Taken back before the host saw it.
@@ -385,7 +397,7 @@ impl Core {
     /// The request of the hop.
     pub(super) fn request(&self) -> HttpRequest {
         let config = &self.config;
-        config.endpoint.dialect.encoder().encode(&ModelRequest {
+        let mut request = config.endpoint.dialect.encoder().encode(&ModelRequest {
             endpoint: &config.endpoint,
             ids: &self.ids,
             parent_run_id: self.parent_run_id.as_ref(),
@@ -399,7 +411,13 @@ impl Core {
             state: self.conversation.state(),
             settings: &config.settings,
             resume: &self.resume,
-        })
+        });
+        let broken_off = self.resumption.as_deref();
+        if let Some(id) = broken_off.and_then(Pipeline::last_event_id) {
+            let header = ("last-event-id".to_owned(), id.to_owned());
+            request.headers.push(header);
+        }
+        request
     }
 }
 

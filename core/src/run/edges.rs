@@ -16,7 +16,7 @@ pub enum StateKind {
     Streaming,
     /// Tools are running, or wait for the person to allow them.
     ExecutingTools,
-    /// A request failed and is soon tried again.
+    /// A request failed and is tried again: soon, or when there is a network.
     Waiting,
     /// The agent asks the person.
     Interrupted,
@@ -57,7 +57,7 @@ pub mod on {
             )*
         };
     }
-    triggers! { Start Opened Retry Wake Call Continue Interrupt Resume Finish Cancel Fail }
+    triggers! { Start Opened Retry Wake Call Continue Interrupt Resume Finish Cancel Fail Reopen }
 }
 
 macro_rules! edges {
@@ -78,6 +78,7 @@ edges! {
     Streaming {
         Call => ExecutingTools,
         Continue => Opening,
+        Reopen => Opening,
         Interrupt => Interrupted,
         Retry => Waiting,
         Finish => Completed,

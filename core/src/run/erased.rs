@@ -1,11 +1,13 @@
 //! The typed runs behind one enum. Inputs are mapped to typed methods here, and nothing is decided.
 
+use super::dispose::Disposed;
 use super::edges::{self, StateKind};
 use super::effect::EffectId;
 use super::fault::fault;
 use super::input::{Input, Misuse};
 use super::output::Output;
 use super::pending::Stage;
+use super::steering::SteeringRefusal;
 use super::streaming::Flow;
 use super::timer::TimerKey;
 use super::typed::{Run, State};
@@ -68,6 +70,14 @@ macro_rules! machine {
                 match self {
                     $( Self::$state(run) => run.revive(now), )*
                     Self::Broken => Self::Broken,
+                }
+            }
+
+            /// The host goes away.
+            pub(super) fn leave(&mut self) -> Option<Disposed> {
+                match self {
+                    $( Self::$state(run) => Some(run.leave()), )*
+                    Self::Broken => None,
                 }
             }
 
@@ -145,6 +155,18 @@ where
             run.core.nothing_to_stop(call);
             run.into()
         }
+        Input::Steer(message) => {
+            run.steer(*message, now);
+            run.into()
+        }
+        Input::EnteredBackground => match run.entered_background(now) {
+            Ok(run) => run.into(),
+            Err(run) => run.into(),
+        },
+        Input::EnteredForeground => {
+            run.entered_foreground(now);
+            run.into()
+        }
         input => wrong(run, &input),
     }
 }
@@ -157,6 +179,7 @@ where
 {
     match timer {
         TimerKey::Turn => run.turn_timed_out(now).into(),
+        TimerKey::Network => run.network_timed_out(now).into(),
         TimerKey::Silence | TimerKey::Retry | TimerKey::Tool(_) | TimerKey::Approval(_) => {
             run.into()
         }
@@ -164,10 +187,26 @@ where
 }
 
 impl Node for Run<Idle> {
-    fn step(self, input: Input<'_>, now: Timestamp) -> Step {
+    fn step(mut self, input: Input<'_>, now: Timestamp) -> Step {
         match input {
             Input::Start(start) => self.start(*start, now).into(),
             Input::Cancel => self.cancel(now).into(),
+            Input::NetworkLost => {
+                self.network_lost(now);
+                self.into()
+            }
+            Input::NetworkAvailable => {
+                self.network_available(now);
+                self.into()
+            }
+            Input::EnteredBackground => {
+                self.entered_background(now);
+                self.into()
+            }
+            Input::EnteredForeground => {
+                self.entered_foreground(now);
+                self.into()
+            }
             input => wrong(self, &input),
         }
     }
@@ -192,6 +231,14 @@ impl Node for Run<Opening> {
             Input::Opened { content_type, .. } => self.opened(content_type.as_deref(), now).into(),
             Input::Refused { refusal, .. } => self.refused(&refusal, now).into(),
             Input::ConnectionFailed { message, .. } => self.connection_failed(message, now).into(),
+            Input::NetworkLost => {
+                self.network_lost(now);
+                self.into()
+            }
+            Input::NetworkAvailable => {
+                self.network_available(now);
+                self.into()
+            }
             input => step_active(self, input, now),
         }
     }
@@ -214,7 +261,14 @@ impl Node for Run<Opening> {
 
 impl Node for Run<Waiting> {
     fn step(self, input: Input<'_>, now: Timestamp) -> Step {
-        step_active(self, input, now)
+        match input {
+            Input::NetworkLost => match self.network_lost(now) {
+                Ok(run) => run.into(),
+                Err(run) => run.into(),
+            },
+            Input::NetworkAvailable => self.network_available(now).into(),
+            input => step_active(self, input, now),
+        }
     }
 
     fn fire(self, timer: TimerKey, now: Timestamp) -> Step {
@@ -224,9 +278,10 @@ impl Node for Run<Waiting> {
         }
     }
 
-    fn revive(mut self, _now: Timestamp) -> AnyRun {
+    fn revive(mut self, now: Timestamp) -> AnyRun {
         self.core.give_again();
-        self.into()
+        // The old host's network is not the new one's.
+        self.network_available(now).into()
     }
 }
 
@@ -247,6 +302,11 @@ impl Node for Run<Streaming> {
                 self.cancel_call(call, now);
                 self.into()
             }
+            Input::NetworkLost => {
+                self.network_lost(now);
+                self.into()
+            }
+            Input::NetworkAvailable => self.network_available(now).into(),
             input => step_active(self, input, now),
         }
     }
@@ -287,6 +347,14 @@ impl Node for Run<ExecutingTools> {
             }
             Input::CancelCall { call } if self.core.has_open_call(call) => {
                 self.cancel_call(call, now).into()
+            }
+            Input::NetworkLost => {
+                self.network_lost(now);
+                self.into()
+            }
+            Input::NetworkAvailable => {
+                self.network_available(now);
+                self.into()
             }
             input => step_active(self, input, now),
         }
@@ -334,12 +402,20 @@ impl Node for Run<ExecutingTools> {
 }
 
 impl Node for Run<Interrupted> {
-    fn step(self, input: Input<'_>, now: Timestamp) -> Step {
+    fn step(mut self, input: Input<'_>, now: Timestamp) -> Step {
         match input {
             Input::Resume(answers) => match self.resume(answers, now) {
                 Ok(resumed) => resumed.into(),
                 Err((run, error)) => Step(run.into(), Err(error.into())),
             },
+            Input::NetworkLost => {
+                self.network_lost(now);
+                self.into()
+            }
+            Input::NetworkAvailable => {
+                self.network_available(now);
+                self.into()
+            }
             input => step_active(self, input, now),
         }
     }
@@ -371,6 +447,17 @@ impl Node for Run<Completed> {
                 self.persist_failed(effect, &message, now);
                 self.into()
             }
+            // The person could not know yet that the turn is over.
+            Input::Steer(message) => {
+                self.core
+                    .refuse_steering(*message, SteeringRefusal::TurnOver);
+                self.into()
+            }
+            // Devices say this at any time.
+            Input::EnteredBackground
+            | Input::EnteredForeground
+            | Input::NetworkLost
+            | Input::NetworkAvailable => self.into(),
             input => wrong(self, &input),
         }
     }

@@ -4,7 +4,7 @@ use super::idle::Start;
 use super::interrupted::ResumeError;
 use super::opening::Refusal;
 use super::pending::Stage;
-use crate::event::ResumeEntry;
+use crate::event::{Message, ResumeEntry};
 use crate::tool::Rejection;
 use crate::tool::ToolResult;
 use crate::{CallKey, RunId};
@@ -113,6 +113,23 @@ pub enum Input<'a> {
         /// The call.
         call: CallKey,
     },
+    /// The host goes away: what it has begun is to be stopped, and it takes part in the turn no more. The turn does
+    /// not end by it; another host can [`revive`](super::RunMachine::revive) the snapshot.
+    Dispose,
+    /// The person types during the turn. The message waits until the next hop begins, and is answered in this turn; if
+    /// it cannot be, [`SteeringRefused`](super::RunEvent::SteeringRefused) gives it back, also when the turn has ended
+    /// meanwhile.
+    Steer(Box<Message>),
+    /// The app goes to the background; see [`BackgroundPolicy`](super::BackgroundPolicy). Like the following inputs, it
+    /// is taken in every state, and harmless when repeated.
+    EnteredBackground,
+    /// The app is in the foreground again.
+    EnteredForeground,
+    /// The network that the endpoint is reached over is gone; see [`OfflinePolicy`](super::OfflinePolicy).
+    NetworkLost,
+    /// There is a network, or another one took the place of the one before; see
+    /// [`NetworkChangePolicy`](super::NetworkChangePolicy).
+    NetworkAvailable,
 }
 
 impl Input<'_> {
@@ -138,6 +155,12 @@ impl Input<'_> {
             Self::Timeout => "Timeout",
             Self::ToolDeferred { .. } => "ToolDeferred",
             Self::CancelCall { .. } => "CancelCall",
+            Self::Dispose => "Dispose",
+            Self::Steer(_) => "Steer",
+            Self::EnteredBackground => "EnteredBackground",
+            Self::EnteredForeground => "EnteredForeground",
+            Self::NetworkLost => "NetworkLost",
+            Self::NetworkAvailable => "NetworkAvailable",
         }
     }
 
@@ -162,7 +185,13 @@ impl Input<'_> {
             | Self::Resume(_)
             | Self::Cancel
             | Self::Timeout
-            | Self::CancelCall { .. } => None,
+            | Self::CancelCall { .. }
+            | Self::Dispose
+            | Self::Steer(_)
+            | Self::EnteredBackground
+            | Self::EnteredForeground
+            | Self::NetworkLost
+            | Self::NetworkAvailable => None,
         }
     }
 
@@ -189,7 +218,13 @@ impl Input<'_> {
             | Self::Resume(_)
             | Self::Cancel
             | Self::Timeout
-            | Self::CancelCall { .. } => true,
+            | Self::CancelCall { .. }
+            | Self::Dispose
+            | Self::Steer(_)
+            | Self::EnteredBackground
+            | Self::EnteredForeground
+            | Self::NetworkLost
+            | Self::NetworkAvailable => true,
         }
     }
 
@@ -207,7 +242,7 @@ impl Input<'_> {
             Stage::Live => self.is_of_open_stream(),
             Stage::Given => !self.is_of_open_stream(),
             Stage::Deferred => matches!(self, Self::ToolFinished { .. }),
-            Stage::Held { .. } | Stage::Queued => false,
+            Stage::Held { .. } | Stage::Queued | Stage::Offline => false,
         }
     }
 }
@@ -249,4 +284,10 @@ pub enum Misuse {
     /// An earlier call panicked half-way, so the run cannot be trusted: restore its last snapshot.
     #[error("the run broke in an earlier call: restore its last snapshot")]
     Broken,
+    /// The host has said that it goes away.
+    #[error("{input} after the run was disposed of: revive its snapshot to go on with the turn")]
+    Disposed {
+        /// The input.
+        input: &'static str,
+    },
 }

@@ -171,7 +171,7 @@ impl Core {
     }
 
     fn elapsed(&self) -> Duration {
-        let running = self.running_since.map(|since| self.now().since(since));
+        let running = self.running_since.map(|since| self.clock().since(since));
         self.spent.time.saturating_add(running.unwrap_or_default())
     }
 

@@ -1,4 +1,6 @@
 use super::RunConfig;
+use super::device::KilledPolicy;
+use super::dispose::Disposed;
 use super::edges::StateKind;
 use super::effect::EffectId;
 use super::erased::{AnyRun, Step};
@@ -14,6 +16,7 @@ use super::timer::TimerKey;
 use super::typed::Run;
 use crate::conversation::Conversation;
 use crate::event::{Interrupt, TokenUsage};
+use crate::tool::PartialArguments;
 use crate::{RunId, ThreadId, Timestamp};
 use std::sync::Arc;
 
@@ -30,6 +33,10 @@ use std::sync::Arc;
 /// 4. Time is an argument, monotone by contract; a step back is clamped. Wake the run at
 ///    [`poll_timeout`](Self::poll_timeout) with [`Input::Timeout`].
 /// 5. [`Misuse`] is the host's own mistake; what the peer or the transport did wrong is part of the turn's outcome.
+/// 6. What the device does, the host says at any time: [`Input::EnteredBackground`], [`Input::NetworkLost`] and their
+///    opposites. In the background [`poll_timeout`](Self::poll_timeout) may be `None`: the clocks stand still.
+/// 7. A host that goes away says [`Input::Dispose`] and takes the outputs once more: they stop what it has begun. Each
+///    later input is [`Misuse::Disposed`], and the turn can go on elsewhere, from [`snapshot`](Self::snapshot).
 ///
 /// # The host's loop
 /// ```
@@ -78,15 +85,15 @@ use std::sync::Arc;
 #[derive(Debug)]
 pub struct RunMachine {
     pub(super) run: AnyRun,
+    /// The host goes away: what it is still to do, and the run for another one.
+    pub(super) disposed: Option<Disposed>,
 }
 
 impl RunMachine {
     /// A run that is ready to start, on a conversation as it stands.
     #[must_use]
     pub fn new(config: Arc<RunConfig>, thread_id: ThreadId, history: Conversation) -> Self {
-        Self {
-            run: Run::new(config, thread_id, history).into(),
-        }
+        Self::of(Run::new(config, thread_id, history).into())
     }
 
     /// A stored run on the same host, which was suspended and goes on: what the host was given, it still has. The host
@@ -95,14 +102,13 @@ impl RunMachine {
     /// # Errors
     /// The text is no snapshot, one of a later version, or one of a run of another dialect.
     pub fn restore(snapshot: &str, config: Arc<RunConfig>) -> Result<Self, SnapshotError> {
-        Ok(Self {
-            run: snapshot::read(snapshot, config)?,
-        })
+        Ok(Self::of(snapshot::read(snapshot, config)?))
     }
 
-    /// A stored run whose host died. A request that had shown nothing goes out again; a stream that was open is lost;
-    /// a tool that had begun is run again only if it says that it is idempotent, and else the model is told that its
-    /// outcome is unknown.
+    /// A stored run whose host died. A request that had shown nothing goes out again; a stream that was open is lost,
+    /// or resumed where the backend can; a tool that had begun is run again only if it says that it is idempotent, and else the model is told that its
+    /// outcome is unknown. What the old host said of the device is forgotten. With [`KilledPolicy::Cancel`] the turn is
+    /// over instead.
     ///
     /// # Errors
     /// As for [`restore`](Self::restore).
@@ -111,16 +117,26 @@ impl RunMachine {
         config: Arc<RunConfig>,
         now: Timestamp,
     ) -> Result<Self, SnapshotError> {
+        let killed = config.device.killed;
         let mut run = snapshot::read(snapshot, config)?;
         if let Some(core) = run.core_mut() {
             core.tick(now);
             if !fault!(WriteForgottenOnRevive) {
                 core.write_survived();
             }
+            core.host_is_new();
         }
-        Ok(Self {
-            run: run.revive(now),
-        })
+        Ok(Self::of(match killed {
+            KilledPolicy::Continue => run.revive(now),
+            KilledPolicy::Cancel => run.killed(now),
+        }))
+    }
+
+    fn of(run: AnyRun) -> Self {
+        Self {
+            run,
+            disposed: None,
+        }
     }
 
     /// Takes one input.
@@ -128,6 +144,14 @@ impl RunMachine {
     /// # Errors
     /// The input is the host's mistake; the run is as it was.
     pub fn handle(&mut self, input: Input<'_>, now: Timestamp) -> Result<(), Misuse> {
+        if self.disposed.is_some() {
+            return match input {
+                Input::Dispose => Ok(()),
+                input => Err(Misuse::Disposed {
+                    input: input.name(),
+                }),
+            };
+        }
         if let Some(effect) = input.effect() {
             if !input.fits(effect) {
                 return Err(Misuse::WrongEffect {
@@ -170,6 +194,7 @@ impl RunMachine {
                 }
             }
             (_, Input::Timeout) => self.wake(now),
+            (_, Input::Dispose) => self.dispose(),
             _ => self.replace(|run| run.step(input, now)),
         }
     }
@@ -178,7 +203,7 @@ impl RunMachine {
         loop {
             let core = self.run.core_mut().ok_or(Misuse::Broken)?;
             core.tick(now);
-            let Some(timer) = core.timers.take_due(now) else {
+            let Some(timer) = core.take_due() else {
                 return Ok(());
             };
             self.fire(timer, now)?;
@@ -187,6 +212,11 @@ impl RunMachine {
 
     pub(super) fn fire(&mut self, timer: TimerKey, now: Timestamp) -> Result<(), Misuse> {
         self.replace(|run| run.fire(timer, now))
+    }
+
+    fn dispose(&mut self) -> Result<(), Misuse> {
+        self.disposed = Some(self.run.leave().ok_or(Misuse::Broken)?);
+        Ok(())
     }
 
     fn replace(&mut self, step: impl FnOnce(AnyRun) -> Step) -> Result<(), Misuse> {
@@ -198,19 +228,35 @@ impl RunMachine {
     /// Takes the next thing for the host. To be called until it gives `None`, after every input.
     #[must_use]
     pub fn poll_output(&mut self) -> Option<Output> {
-        self.run.poll_output()
+        match &mut self.disposed {
+            Some(disposed) if disposed.outputs.is_empty() => None,
+            Some(disposed) => Some(disposed.outputs.remove(0)),
+            None => self.run.poll_output(),
+        }
     }
 
     /// When the run wants to be woken with [`Input::Timeout`], if nothing happens before.
     #[must_use]
     pub fn poll_timeout(&self) -> Option<Timestamp> {
-        self.run.core()?.timers.next().map(|(_, at)| at)
+        self.next_timer().map(|(_, at)| at)
     }
 
     /// What the run wants to be woken for.
     #[must_use]
     pub fn timeout_reason(&self) -> Option<TimerKey> {
-        self.run.core()?.timers.next().map(|(key, _)| key)
+        self.next_timer().map(|(key, _)| key)
+    }
+
+    fn next_timer(&self) -> Option<(TimerKey, Timestamp)> {
+        let core = self.run.core().filter(|_| self.disposed.is_none())?;
+        core.next_timer()
+    }
+
+    /// Whether the host has said that it goes away ([`Input::Dispose`]). The state, the conversation and the outcome
+    /// can still be read.
+    #[must_use]
+    pub fn is_disposed(&self) -> bool {
+        self.disposed.is_some()
     }
 
     /// The state's name.
@@ -274,6 +320,17 @@ impl RunMachine {
         self.run.core().map_or(&*NONE, |core| &core.conversation)
     }
 
+    /// The arguments of a call of the hop in progress as far as they have come, by the provider's id for it: what is
+    /// certain of them so far, and whether they are complete. None without
+    /// [`RunConfig::partial_arguments`], before the call began and once its result is in the history.
+    ///
+    /// To follow each piece take [`RunEvent::PartialArguments`](super::RunEvent::PartialArguments) instead, whose
+    /// changes cost in all what the text is long; a value made here costs that each time.
+    #[must_use]
+    pub fn partial_arguments(&self, tool_call_id: &str) -> Option<&PartialArguments> {
+        self.run.core()?.outbox.partial_arguments(tool_call_id)
+    }
+
     /// The conversation's id.
     #[must_use]
     pub fn thread_id(&self) -> Option<&ThreadId> {
@@ -301,10 +358,14 @@ impl RunMachine {
             .unwrap_or_default()
     }
 
-    /// The run as text, to be stored; see [`Run::snapshot`].
+    /// The run as text, to be stored; see [`Run::snapshot`]. Of a run that was disposed of, it is the run
+    /// from before.
     #[must_use]
     pub fn snapshot(&self) -> String {
-        self.run.snapshot()
+        match &self.disposed {
+            Some(disposed) => disposed.snapshot.clone(),
+            None => self.run.snapshot(),
+        }
     }
 
     /// Starts the turn: short for [`Input::Start`].

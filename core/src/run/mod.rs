@@ -6,7 +6,8 @@
 //!                ▲                 │ calls pending
 //!                │                 ▼
 //!                └── continue ── ExecutingTools
-//! Opening, Streaming ─ transient failure, nothing consumed ▶ Waiting ─ wake ▶ Opening
+//! Opening, Streaming ─ transient failure, nothing consumed or to be resumed ▶ Waiting ─ wake ▶ Opening
+//! Streaming ─ another network, nothing consumed or to be resumed ▶ Opening
 //! Streaming ─ the backend asks the person ▶ Interrupted ─ resume ▶ Opening, ExecutingTools
 //! any active state ─ cancel, fail ▶ Completed
 //! ```
@@ -19,6 +20,8 @@ mod active;
 mod completed;
 mod config;
 mod core;
+mod device;
+mod dispose;
 #[cfg(feature = "model-check")]
 #[doc(hidden)]
 pub mod doors;
@@ -36,10 +39,12 @@ mod opening;
 mod outbox;
 mod outcome;
 mod output;
+mod partial_calls;
 mod pending;
 mod recorder;
 mod recording;
 mod snapshot;
+mod steering;
 mod streaming;
 mod timer;
 mod tools;
@@ -51,6 +56,10 @@ pub use completed::Completed;
 pub use config::{
     Durability, LimitPolicy, Limits, RepeatLimit, RetryPolicy, RunConfig, RunIds, Timeouts,
 };
+pub use device::{
+    BackgroundPolicy, DevicePolicy, KilledPolicy, NetworkChangePolicy, OfflinePolicy, Reconnected,
+};
+pub use dispose::Disposed;
 pub use edges::{EDGES, EdgeRow, StateKind, statechart_mermaid};
 pub use effect::{Decision, Effect, EffectId, ParseEffectIdError, ToolInvocation};
 pub use executing_tools::{ExecutingTools, Settled};
@@ -61,9 +70,10 @@ pub use limits::TurnLimit;
 pub use machine::RunMachine;
 pub use opening::{Opening, Refusal, Refused};
 pub use outcome::{Deadline, Failure, Outcome};
-pub use output::{Output, RunEvent, ToolCallUpdate};
+pub use output::{Output, PartialArgumentsUpdate, RunEvent, ToolCallUpdate};
 pub use recorder::{Block, BlockContent, TurnStatus};
 pub use snapshot::SnapshotError;
+pub use steering::SteeringRefusal;
 pub use streaming::{Ended, Flow, Lost, Streaming};
 pub use timer::TimerKey;
 pub use typed::{Run, State};

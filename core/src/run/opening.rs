@@ -91,7 +91,7 @@ impl Run<Opening> {
         let stream = self.open_effect();
         self.core.pending.set(stream, Stage::Live);
         self.core.restart_silence();
-        let streaming = Streaming::new(&self.core, self.state.attempt, content_type);
+        let streaming = Streaming::new(&mut self.core, self.state.attempt, content_type);
         self.goto(on::Opened, streaming)
     }
 

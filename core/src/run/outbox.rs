@@ -1,9 +1,11 @@
 use super::effect::EffectId;
 use super::output::RunEvent;
+use super::partial_calls::{Batch, PartialCalls};
 use crate::MessageId;
 use crate::conversation::{Applied, Conversation, Item};
 use crate::event::{Event, EventRef};
 use crate::pipeline::Listener;
+use crate::tool::PartialArguments;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
@@ -20,6 +22,12 @@ pub(super) struct Outbox {
     /// The messages that came to an end, for the recorder.
     #[serde(skip)]
     finished: Vec<MessageId>,
+    /// The calls' arguments as they are parsed while they stream, if they are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    partial: Option<PartialCalls>,
+    /// Counts up whenever nothing that waits may be merged with any more.
+    #[serde(skip)]
+    batch: u64,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -52,7 +60,7 @@ impl Outbox {
     }
 
     pub(super) fn pop(&mut self) -> Option<Entry> {
-        self.mergeable.clear();
+        self.close_batch();
         self.whole = self.whole.saturating_sub(1);
         self.entries.pop_front()
     }
@@ -61,9 +69,48 @@ impl Outbox {
         std::mem::take(&mut self.finished)
     }
 
+    /// Whether calls' arguments are parsed while they stream. What was read before a restore is read again.
+    pub(super) fn read_arguments(&mut self, is_on: bool, conversation: &Conversation) {
+        if !is_on {
+            self.partial = None;
+            return;
+        }
+        self.partial
+            .get_or_insert_default()
+            .read_again(conversation);
+    }
+
+    pub(super) fn partial_arguments(&self, tool_call_id: &str) -> Option<&PartialArguments> {
+        self.partial.as_ref()?.get(tool_call_id)
+    }
+
+    /// The calls are over.
+    pub(super) fn forget_arguments(&mut self) {
+        if let Some(partial) = &mut self.partial {
+            partial.clear();
+        }
+    }
+
     fn push(&mut self, entry: Entry) {
-        self.mergeable.clear();
+        self.close_batch();
         self.entries.push_back(entry);
+    }
+
+    fn close_batch(&mut self) {
+        self.mergeable.clear();
+        self.batch = self.batch.wrapping_add(1);
+    }
+
+    /// Gives the calls' arguments something to read, if they are read.
+    #[inline]
+    fn partial(&mut self, read: impl FnOnce(&mut PartialCalls, &mut Batch<'_>)) {
+        if let Some(partial) = &mut self.partial {
+            let mut batch = Batch {
+                entries: &mut self.entries,
+                number: self.batch,
+            };
+            read(partial, &mut batch);
+        }
     }
 
     #[inline]
@@ -122,6 +169,9 @@ impl Listener for Outbox {
                 {
                     self.finished.push(message_id.clone());
                 }
+                if let Event::ToolCallEnd(end) = event {
+                    self.partial(|partial, batch| partial.end(&end.tool_call_id, batch));
+                }
                 // A turn's hops are not the turn: their beginnings and ends are the machine's business.
                 if !matches!(
                     event,
@@ -129,10 +179,26 @@ impl Listener for Outbox {
                 ) {
                     self.event(RunEvent::AgUi(event.clone()));
                 }
+                self.partial(|partial, batch| match (event, applied) {
+                    (Event::ToolCallArgs(args), Applied::Delta { from, .. }) => {
+                        let id = &args.tool_call_id;
+                        partial.delta(id, *from, &args.delta, conversation, batch);
+                    }
+                    _ => partial.event(event, conversation, batch),
+                });
             }
             (_, Applied::Delta { item, from }) => {
                 if let Some((_, content)) = conversation.item(*item) {
                     self.delta(*item, *from, content.len());
+                }
+                if let EventRef::ToolCallArgs {
+                    tool_call_id,
+                    delta,
+                } = event
+                {
+                    self.partial(|partial, batch| {
+                        partial.delta(tool_call_id, *from, delta, conversation, batch);
+                    });
                 }
             }
             (_, Applied::Whole) => {}
@@ -148,7 +214,7 @@ impl Listener for Outbox {
             }
         }
         self.whole = self.entries.len();
-        self.mergeable.clear();
+        self.close_batch();
     }
 
     fn warning(&mut self, message: &str) {

@@ -1,9 +1,10 @@
 use super::effect::{Effect, EffectId};
 use super::outcome::Outcome;
+use super::steering::SteeringRefusal;
 use crate::conversation::ToolCallStatus;
-use crate::event::{Event, Interrupt};
-use crate::tool::ToolResult;
-use crate::{CallKey, RunId, ThreadId, ToolCallId};
+use crate::event::{Event, Interrupt, Message};
+use crate::tool::{OwnedChange, ToolResult};
+use crate::{CallKey, MessageId, RunId, ThreadId, ToolCallId};
 use serde::{Deserialize, Serialize};
 
 /// What a run gives the host.
@@ -40,6 +41,10 @@ pub enum RunEvent {
     AgUi(Event),
     /// A tool call moved on.
     ToolCall(ToolCallUpdate),
+    /// What new pieces of a tool call's arguments say, parsed; only with
+    /// [`RunConfig::partial_arguments`](super::RunConfig::partial_arguments). Those of one call come as one, as deltas
+    /// do.
+    PartialArguments(PartialArgumentsUpdate),
     /// A request failed, and is tried again.
     Retrying {
         /// The try that is to come, from 1.
@@ -71,6 +76,33 @@ pub enum RunEvent {
         /// The provider's id for the call.
         tool_call_id: ToolCallId,
     },
+    /// What the person typed during the turn is in the conversation now, and this hop answers it.
+    SteeringTaken {
+        /// The message.
+        message_id: MessageId,
+        /// The hop.
+        hop: u32,
+    },
+    /// What the person typed during the turn was not taken, and is given back: for the input field, say. It may come
+    /// after the end of the turn.
+    SteeringRefused {
+        /// The message, whole.
+        message: Box<Message>,
+        /// Why.
+        reason: SteeringRefusal,
+    },
+    /// There is no network: the next request waits for it.
+    WaitingForNetwork {
+        /// How long at most, in milliseconds.
+        up_to_ms: u64,
+    },
+    /// A stream that broke off is open again: what follows goes on where it stopped.
+    StreamResumed {
+        /// The hop.
+        hop: u32,
+        /// The try, from 1.
+        attempt: u32,
+    },
 }
 
 /// Where a tool call of this turn stands now.
@@ -86,4 +118,64 @@ pub struct ToolCallUpdate {
     pub status: ToolCallStatus,
     /// What came of it, once it is done.
     pub result: Option<ToolResult>,
+}
+
+/// What is new of a tool call's arguments while they stream.
+///
+/// Applied in order, beginning with `null`, the changes make the value of what came so far; see
+/// [`PartialArguments`](crate::tool::PartialArguments) for what they promise. After a restore they go on from where
+/// they were; who begins only then takes [`RunMachine::partial_arguments`](super::RunMachine::partial_arguments) first.
+///
+/// An agent that rewrites the arguments of a call in a `MESSAGES_SNAPSHOT` makes its changes begin again, with an
+/// [`Add`](OwnedChange::Add) of the whole (path `""`).
+///
+/// ```
+/// # use std::borrow::Cow;
+/// # use std::sync::Arc;
+/// # use serde_json::{Value, json};
+/// # use stepwell_core::conversation::Conversation;
+/// # use stepwell_core::event::Message;
+/// # use stepwell_core::run::{Effect, Input, Output, RunConfig, RunEvent, RunMachine, Start};
+/// # use stepwell_core::{Timestamp, provider};
+/// # let now = Timestamp(0);
+/// # let endpoint = provider::find("openai-compatible")?.endpoint(None, "a-model", Some("http://localhost/v1"), None)?;
+/// let mut config = RunConfig::new(endpoint);
+/// config.partial_arguments = true;
+/// // … start the run, send the request …
+/// # let mut machine = RunMachine::new(Arc::new(config), "thread-1".into(), Conversation::default());
+/// # machine.start(Start::new("run-1", Message::user("message-1", "Weather?")), now)?;
+/// # let mut effect = None;
+/// # while let Some(output) = machine.poll_output() {
+/// #     if let Output::Effect(id, Effect::OpenStream { .. }) = output { effect = Some(id); }
+/// # }
+/// # let effect = effect.unwrap();
+/// # machine.handle(Input::Opened { effect, content_type: None }, now)?;
+/// let body = r#"data: {"choices":[{"delta":{"tool_calls":[{"index":0,"id":"call-1","function":{"name":"weather","arguments":"{\"city\":\"Os"}}]}}]}"#;
+/// # let body = format!("{body}\n\n");
+/// # let bytes = Cow::Borrowed(body.as_bytes());
+/// machine.handle(Input::Received { effect, bytes }, now)?;
+/// let mut view = Value::Null;
+/// while let Some(output) = machine.poll_output() {
+///     if let Output::Event(RunEvent::PartialArguments(update)) = output {
+///         assert_eq!(update.tool_call_id, "call-1");
+///         for change in &update.changes {
+///             change.apply(&mut view)?;
+///         }
+///     }
+/// }
+/// assert_eq!(view, json!({"city": "Os"}));
+/// assert_eq!(machine.partial_arguments("call-1").map(|arguments| arguments.value()), Some(view));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PartialArgumentsUpdate {
+    /// The call's place in the run.
+    pub call: CallKey,
+    /// The provider's id for it.
+    pub tool_call_id: ToolCallId,
+    /// What changed, in order. May be empty if there is a `stopped`.
+    pub changes: Vec<OwnedChange>,
+    /// Why the arguments are read no further, once they are not: they are no JSON. What was said stays, and the call
+    /// goes its own way.
+    pub stopped: Option<String>,
 }

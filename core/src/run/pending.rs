@@ -18,6 +18,8 @@ pub(super) enum Stage {
     Live,
     /// Of a tool: its result comes later, whatever becomes of the host.
     Deferred,
+    /// It waits for the network.
+    Offline,
 }
 
 /// The effects that are not answered yet, sorted by id.
@@ -43,6 +45,12 @@ impl Pending {
 
     pub(super) fn iter(&self) -> impl Iterator<Item = (EffectId, Stage)> + '_ {
         self.0.iter().copied()
+    }
+
+    /// The effects that have come so far.
+    pub(super) fn at(&self, stage: Stage) -> Vec<EffectId> {
+        let there = self.iter().filter(|entry| entry.1 == stage);
+        there.map(|(id, _)| id).collect()
     }
 
     /// The held effects that are free once `durable` blocks are stored.

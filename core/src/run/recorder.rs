@@ -1,7 +1,7 @@
 use super::config::Durability;
 use super::effect::{Decision, EffectId};
 use super::fault::fault;
-use crate::event::MessageContent;
+use crate::event::{Message, MessageContent};
 use crate::{CallKey, MessageId, ToolCallId};
 use serde::{Deserialize, Serialize};
 
@@ -68,6 +68,11 @@ pub enum BlockContent {
         content: MessageContent,
         /// Whether it is an error.
         is_error: bool,
+    },
+    /// What the person typed during the turn; the block's hop answers it.
+    Steering {
+        /// The message.
+        message: Box<Message>,
     },
 }
 

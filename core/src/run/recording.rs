@@ -10,6 +10,7 @@ impl Core {
     pub(super) fn leave_stream(&mut self) {
         // The answers to an agent's questions have arrived: no later request carries them.
         self.resume.clear();
+        self.resumption = None;
         self.count_usage();
         self.record_stream();
     }

@@ -113,6 +113,13 @@ pub(super) fn read(snapshot: &str, config: Arc<RunConfig>) -> Result<AnyRun, Sna
         if fault!(TimersLostAtRestore) {
             core.timers.stop_all();
         }
+        let Core {
+            config,
+            outbox,
+            conversation,
+            ..
+        } = &mut *core;
+        outbox.read_arguments(config.partial_arguments, conversation);
         if tools_changed {
             let message = "the tools have changed since the run was stored".to_owned();
             core.event(RunEvent::Warning { message });

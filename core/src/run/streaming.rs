@@ -12,11 +12,13 @@ use super::output::RunEvent;
 use super::timer::TimerKey;
 use super::tools::Next;
 use super::typed::{Run, next};
+use super::waiting::Waiting;
 use crate::dialect::ApiError;
 use crate::event::{Phase, RunOutcome};
 use crate::pipeline::{Pipeline, StreamEnd};
 use crate::{CallKey, Timestamp};
 use serde::{Deserialize, Serialize};
+use std::time::Duration;
 
 /// The answer is coming.
 #[derive(Debug, Serialize, Deserialize)]
@@ -58,23 +60,26 @@ next! {
     Ended {
         /// The model asked for tools.
         ExecutingTools,
-        /// Every call was answered without running a tool: the next hop is on its way.
+        /// Every call was answered without running a tool, or the person has typed meanwhile: the next hop is on its
+        /// way.
         Opening,
         /// The agent asks the person.
         Interrupted,
         /// The turn is over.
         Completed,
+        /// The body ended before the answer did, and the backend can resume it: it is opened again in a while.
+        Waiting,
     }
 }
 
 next! {
     /// What a broken connection leads to.
     Lost {
-        /// Nothing was seen of the stream: it is tried again in a while.
+        /// Nothing was seen of the stream, or the backend can resume it: it is opened again in a while.
         Waiting,
         /// All that counts had been said: the model asked for tools.
         ExecutingTools,
-        /// The same, and every call was answered without running a tool.
+        /// The same, and every call was answered without running a tool, or the person has typed meanwhile.
         Opening,
         /// The same, and the agent asks the person.
         Interrupted,
@@ -90,12 +95,14 @@ impl From<Ended> for Lost {
             Ended::Opening(run) => run.into(),
             Ended::Interrupted(run) => run.into(),
             Ended::Completed(run) => run.into(),
+            Ended::Waiting(run) => run.into(),
         }
     }
 }
 
 impl Streaming {
-    pub(super) fn new(core: &Core, attempt: u32, content_type: Option<&str>) -> Self {
+    pub(super) fn new(core: &mut Core, attempt: u32, content_type: Option<&str>) -> Self {
+        let kept = core.resumption.take();
         let media_type = content_type
             .unwrap_or_default()
             .split(';')
@@ -105,6 +112,10 @@ impl Streaming {
             .to_ascii_lowercase();
         let body = if matches!(media_type.as_str(), "text/html" | "application/json") {
             Body::Unexpected
+        } else if let Some(pipeline) = kept {
+            let hop = core.hop;
+            core.event(RunEvent::StreamResumed { hop, attempt });
+            Body::Stream(pipeline)
         } else {
             let config = &core.config;
             let pipeline = Pipeline::new(
@@ -194,6 +205,9 @@ impl Run<Streaming> {
         if let Some(failure) = self.state.fault.take() {
             return self.fail(failure).into();
         }
+        if let Some(waiting) = self.plan_resumption() {
+            return self.goto(on::Retry, waiting).into();
+        }
         let core = &mut *self.core;
         let ended = match &mut self.state.body {
             Body::Stream(pipeline) => pipeline.end(&mut core.conversation, &mut core.outbox),
@@ -242,23 +256,73 @@ impl Run<Streaming> {
     }
 
     fn broken(mut self, failure: Failure) -> Lost {
-        let (has_begun, is_done) = match &self.state.body {
-            Body::Stream(pipeline) => (pipeline.has_begun(), pipeline.phase() != Phase::Active),
-            Body::Unexpected => (true, true),
-        };
-        if (has_begun && is_done) || self.state.fault.is_some() {
+        let (has_begun, is_done) = self.state.progress();
+        if is_done {
             // All that counts was said before the connection broke.
             let now = self.core.now();
             return self.end(now).into();
         }
         self.core.withdraw_stream(self.open_effect());
-        if has_begun {
+        if has_begun && !self.keep_for_resumption() {
             return self.fail(failure).into();
         }
-        match plan_retry(&mut self.core, self.state.attempt, failure, None) {
+        let wait = self.wanted_wait();
+        match plan_retry(&mut self.core, self.state.attempt, failure, wait) {
             Ok(waiting) => self.goto(on::Retry, waiting).into(),
             Err(failure) => self.fail(failure).into(),
         }
+    }
+
+    /// Whether the stream can be opened again without a gap or a repetition. If it has begun, it is kept for that.
+    pub(super) fn can_open_again(&mut self) -> bool {
+        let (has_begun, is_done) = self.state.progress();
+        !is_done && (!has_begun || self.keep_for_resumption())
+    }
+
+    /// If the backend can resume the stream, what reads it is kept until it is open again.
+    fn keep_for_resumption(&mut self) -> bool {
+        let can_resume = self.core.config.endpoint.quirks.resumes_by_event_id;
+        match &self.state.body {
+            Body::Stream(pipeline) if can_resume && pipeline.last_event_id().is_some() => {}
+            _ => return false,
+        }
+        if let Body::Stream(mut pipeline) =
+            std::mem::replace(&mut self.state.body, Body::Unexpected)
+        {
+            pipeline.reconnect();
+            self.core.resumption = Some(pipeline);
+        }
+        true
+    }
+
+    /// The wait that the stream itself asks for before it is opened again.
+    fn wanted_wait(&self) -> Option<Duration> {
+        let longest = self.core.config.retry.max_retry_after;
+        let wait = self.core.resumption.as_deref()?.wanted_wait()?;
+        Some(wait.min(longest))
+    }
+
+    /// A body that ended as it should, though the answer in it did not, is resumed too where the backend can.
+    fn plan_resumption(&mut self) -> Option<Waiting> {
+        let broke_off = match &self.state.body {
+            Body::Stream(pipeline) => {
+                pipeline.phase() == Phase::Active && pipeline.is_between_frames()
+            }
+            Body::Unexpected => false,
+        };
+        if !broke_off || !self.keep_for_resumption() {
+            return None;
+        }
+        let message = "the body ended before the answer did".to_owned();
+        let failure = Failure::Connection { message };
+        let wait = self.wanted_wait();
+        let plan = plan_retry(&mut self.core, self.state.attempt, failure, wait);
+        if plan.is_err()
+            && let Some(pipeline) = self.core.resumption.take()
+        {
+            self.state.body = Body::Stream(pipeline);
+        }
+        plan.ok()
     }
 
     fn finished(mut self) -> Ended {
@@ -279,6 +343,9 @@ impl Run<Streaming> {
         }
         self.core.leave_foreign_calls();
         if !self.core.has_open_calls() {
+            if self.core.go_on_steered() {
+                return self.goto(on::Continue, Opening::new(0)).into();
+            }
             return self.finish(Outcome::Success).into();
         }
         self.core.leave_stream();
@@ -301,13 +368,22 @@ impl Run<Streaming> {
 
 impl Core {
     /// The stream is over for the machine; the host closes it if it is still open.
-    fn withdraw_stream(&mut self, stream: EffectId) {
+    pub(super) fn withdraw_stream(&mut self, stream: EffectId) {
         self.withdraw(stream);
         self.timers.stop(TimerKey::Silence);
     }
 }
 
 impl Streaming {
+    /// Whether anything was seen of the stream, and whether all that counts was.
+    fn progress(&self) -> (bool, bool) {
+        let (has_begun, is_over) = match &self.body {
+            Body::Stream(pipeline) => (pipeline.has_begun(), pipeline.phase() != Phase::Active),
+            Body::Unexpected => (true, true),
+        };
+        (has_begun, (has_begun && is_over) || self.fault.is_some())
+    }
+
     /// Whether the body, of which nothing could be decoded, looks like a page or a JSON text: some servers send those
     /// under a stream's media type, or under none.
     fn is_no_stream(&self) -> bool {

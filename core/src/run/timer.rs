@@ -1,5 +1,6 @@
 use crate::{CallKey, Timestamp};
 use serde::{Deserialize, Serialize};
+use std::time::Duration;
 
 /// What a timer is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -15,6 +16,20 @@ pub enum TimerKey {
     Turn,
     /// The person has taken too long to allow a call.
     Approval(CallKey),
+    /// The network has been away for too long.
+    Network,
+}
+
+impl TimerKey {
+    /// Whether the clock stands still while the app is suspended; see
+    /// [`BackgroundPolicy::PauseClocks`](super::BackgroundPolicy::PauseClocks).
+    pub(super) fn stops_in_background(self) -> bool {
+        match self {
+            Self::Silence | Self::Retry | Self::Tool(_) | Self::Turn | Self::Network => true,
+            // The person's time runs on.
+            Self::Approval(_) => false,
+        }
+    }
 }
 
 /// The deadlines of a run, one for each thing that has one, sorted by what they are for.
@@ -43,20 +58,25 @@ impl Timers {
         self.0.clear();
     }
 
-    /// The next deadline, and what it is for.
-    pub(super) fn next(&self) -> Option<(TimerKey, Timestamp)> {
-        self.0.iter().copied().min_by_key(|&(key, at)| (at, key))
+    /// The next deadline of those that count, and what it is for.
+    pub(super) fn next(&self, counts: impl Fn(TimerKey) -> bool) -> Option<(TimerKey, Timestamp)> {
+        let counting = self.0.iter().copied().filter(|&(key, _)| counts(key));
+        counting.min_by_key(|&(key, at)| (at, key))
+    }
+
+    /// The clocks that stood still run on.
+    pub(super) fn shift(&mut self, by: Duration) {
+        for (_, at) in self
+            .0
+            .iter_mut()
+            .filter(|timer| timer.0.stops_in_background())
+        {
+            *at = at.after(by);
+        }
     }
 
     #[cfg(feature = "model-check")]
     pub(super) fn iter(&self) -> impl Iterator<Item = (TimerKey, Timestamp)> + '_ {
         self.0.iter().copied()
-    }
-
-    /// Takes out the earliest timer that is due.
-    pub(super) fn take_due(&mut self, now: Timestamp) -> Option<TimerKey> {
-        let (key, _) = self.next().filter(|&(_, at)| at <= now)?;
-        self.stop(key);
-        Some(key)
     }
 }

@@ -151,6 +151,7 @@ impl Core {
         }
         self.conversation
             .settle(|index| format!("{run_id}-result-{index}").into());
+        self.outbox.forget_arguments();
     }
 
     fn open_calls(&self) -> Vec<CallKey> {

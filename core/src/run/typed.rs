@@ -5,6 +5,7 @@ use super::snapshot;
 use super::timer::TimerKey;
 use crate::conversation::Conversation;
 use crate::event::TokenUsage;
+use crate::tool::PartialArguments;
 use crate::{RunId, ThreadId, Timestamp};
 use serde::Serialize;
 use std::sync::Arc;
@@ -102,19 +103,26 @@ impl<S: State> Run<S> {
     /// When the run wants to be woken with [`Timeout`](super::Input::Timeout), if nothing happens before.
     #[must_use]
     pub fn poll_timeout(&self) -> Option<Timestamp> {
-        self.core.timers.next().map(|(_, at)| at)
+        self.core.next_timer().map(|(_, at)| at)
     }
 
     /// What the run wants to be woken for.
     #[must_use]
     pub fn timeout_reason(&self) -> Option<TimerKey> {
-        self.core.timers.next().map(|(key, _)| key)
+        self.core.next_timer().map(|(key, _)| key)
     }
 
     /// The conversation as it stands: the history, and what has come of this turn.
     #[must_use]
     pub fn conversation(&self) -> &Conversation {
         &self.core.conversation
+    }
+
+    /// The arguments of a call of the hop in progress as far as they have come, by the provider's id for it: see
+    /// [`RunMachine::partial_arguments`](super::RunMachine::partial_arguments).
+    #[must_use]
+    pub fn partial_arguments(&self, tool_call_id: &str) -> Option<&PartialArguments> {
+        self.core.outbox.partial_arguments(tool_call_id)
     }
 
     /// The conversation's id.

@@ -7,17 +7,27 @@ use super::typed::Run;
 use crate::Timestamp;
 use serde::{Deserialize, Serialize};
 
-/// A request failed and is soon tried again.
+/// A request failed and is tried again: soon, or when there is a network.
 #[derive(Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "model-check", derive(Clone))]
 pub struct Waiting {
     /// The try that is to come.
     attempt: u32,
+    /// The provider has said that it may not come earlier.
+    #[serde(default)]
+    not_before: Option<Timestamp>,
 }
 
 impl Waiting {
-    pub(super) fn new(attempt: u32) -> Self {
-        Self { attempt }
+    pub(super) fn new(attempt: u32, not_before: Option<Timestamp>) -> Self {
+        Self {
+            attempt,
+            not_before,
+        }
+    }
+
+    pub(super) fn not_before(&self) -> Option<Timestamp> {
+        self.not_before
     }
 }
 

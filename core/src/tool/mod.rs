@@ -25,6 +25,8 @@ mod result;
 mod schema;
 
 pub use arguments::{Arguments, Rejection, parse_arguments};
-pub use partial::{Change, InvalidArguments, MisplacedChange, PartialArguments, PartialState};
+pub use partial::{
+    Change, InvalidArguments, MisplacedChange, OwnedChange, PartialArguments, PartialState,
+};
 pub use registry::{Tool, ToolError, ToolRegistry};
 pub use result::{ToolFailure, ToolFailureKind, ToolOutput, ToolResult};

@@ -1,5 +1,6 @@
 use super::{JsonLinesFramer, SseFramer, WireError};
 use serde::{Deserialize, Serialize};
+use std::time::Duration;
 
 /// One event of a body, borrowed from the chunk where that is possible.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,6 +73,41 @@ impl Framer {
         match self {
             Self::Sse(framer) => framer.receive(chunk, on_frame),
             Self::JsonLines(framer) => framer.receive(chunk, on_frame),
+        }
+    }
+
+    /// The last event id; empty if there is none. JSON lines have none.
+    #[must_use]
+    pub fn last_event_id(&self) -> &[u8] {
+        match self {
+            Self::Sse(framer) => framer.last_event_id(),
+            Self::JsonLines(_) => &[],
+        }
+    }
+
+    /// How long the server asks to wait before a new attempt, if it did. JSON lines cannot say it.
+    #[must_use]
+    pub fn retry(&self) -> Option<Duration> {
+        match self {
+            Self::Sse(framer) => framer.retry(),
+            Self::JsonLines(_) => None,
+        }
+    }
+
+    /// Whether no part of a frame is held.
+    #[must_use]
+    pub fn is_between_frames(&self) -> bool {
+        match self {
+            Self::Sse(framer) => framer.is_between_frames(),
+            Self::JsonLines(framer) => framer.is_between_frames(),
+        }
+    }
+
+    /// The connection broke: what is held of a frame is dropped, and the next bytes are those of a new body.
+    pub fn restart(&mut self) {
+        match self {
+            Self::Sse(framer) => framer.restart(),
+            Self::JsonLines(framer) => framer.restart(),
         }
     }
 

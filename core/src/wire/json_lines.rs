@@ -31,6 +31,21 @@ impl JsonLinesFramer {
         }
     }
 
+    /// Whether no part of a line is held.
+    #[must_use]
+    pub fn is_between_frames(&self) -> bool {
+        self.line.is_empty()
+    }
+
+    /// The connection broke: half a line is dropped, and the next bytes are those of a new body. An error stays.
+    pub fn restart(&mut self) {
+        *self = Self {
+            limits: self.limits,
+            error: self.error.take(),
+            ..Self::default()
+        };
+    }
+
     /// Takes the next bytes of the body and hands out each line they complete.
     ///
     /// # Errors

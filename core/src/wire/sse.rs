@@ -86,6 +86,24 @@ impl SseFramer {
         self.retry.map(Duration::from_millis)
     }
 
+    /// Whether no part of an event's data is held.
+    #[must_use]
+    pub fn is_between_frames(&self) -> bool {
+        self.line.is_empty() && !self.has_data
+    }
+
+    /// The connection broke: half an event is dropped, and the next bytes are those of a new body. The last event id,
+    /// the wait before a new attempt and an error stay.
+    pub fn restart(&mut self) {
+        *self = Self {
+            limits: self.limits,
+            id: mem::take(&mut self.id),
+            retry: self.retry,
+            error: self.error.take(),
+            ..Self::default()
+        };
+    }
+
     /// Takes the next bytes of the body and hands out each event they complete.
     ///
     /// # Errors

@@ -6,7 +6,10 @@ use std::time::Duration;
 use stepwell_core::dialect::Dialect;
 use stepwell_core::provider;
 use stepwell_core::run::doors::Abstraction;
-use stepwell_core::run::{Durability, LimitPolicy, RepeatLimit, RunConfig, RunIds};
+use stepwell_core::run::{
+    BackgroundPolicy, Durability, LimitPolicy, NetworkChangePolicy, OfflinePolicy, RepeatLimit,
+    RunConfig, RunIds,
+};
 use stepwell_core::tool::Tool;
 
 /// One corner of the space.
@@ -26,6 +29,10 @@ pub struct Bounds {
     pub crashes: u8,
     /// How often the agent asks the person.
     pub questions: u8,
+    /// How often the network goes or changes, and how often the app goes to the background.
+    pub device: u8,
+    /// How often the person types during the turn.
+    pub steers: u8,
     /// What else the person and the tools do.
     pub extras: Extras,
     pub abstraction: Abstraction,
@@ -66,6 +73,8 @@ impl Bounds {
             failures: true,
             crashes: 0,
             questions: 0,
+            device: 0,
+            steers: 0,
             extras: Extras::default(),
             abstraction: Abstraction::ALL,
         };
@@ -184,6 +193,40 @@ pub fn small() -> Vec<Bounds> {
                 bounds.failures = false;
                 bounds.extras = Extras::ALL;
                 config.durability = Durability::None;
+            },
+        ),
+        Bounds::new(
+            "chat, the network and the background",
+            Dialect::OpenAiChat,
+            |bounds, config| {
+                bounds.calls = 1;
+                bounds.device = 2;
+                bounds.texts = true;
+                config.run_ids = RunIds::Host;
+                config.durability = Durability::None;
+                config.device.network_change = NetworkChangePolicy::Reopen;
+            },
+        ),
+        Bounds::new(
+            "chat, typing during the turn, one crash",
+            Dialect::OpenAiChat,
+            |bounds, config| {
+                bounds.calls = 1;
+                bounds.steers = 2;
+                bounds.crashes = 1;
+                bounds.failures = false;
+                config.limits.at_limit = LimitPolicy::SumUp;
+            },
+        ),
+        Bounds::new(
+            "chat, the network and one crash",
+            Dialect::OpenAiChat,
+            |bounds, config| {
+                bounds.calls = 1;
+                bounds.device = 1;
+                bounds.crashes = 1;
+                config.device.offline = OfflinePolicy::Fail;
+                config.device.background = BackgroundPolicy::Cancel;
             },
         ),
         Bounds::new(

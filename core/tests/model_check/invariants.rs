@@ -31,6 +31,11 @@ impl World {
                 self.wrong("a stream that was cut off counts as a success");
             }
         }
+        if self.is_over() && !self.ghost.typed.is_empty() {
+            self.wrong(
+                "the turn is over, and the person was not told what became of what they typed",
+            );
+        }
         let waits = |hand: &Hand| matches!(hand, Hand::Approval | Hand::Deferred);
         if self.machine.is_resting() && !self.hands.iter().all(|(_, hand)| waits(hand)) {
             self.wrong("a run rests while the host is busy for it");
@@ -63,6 +68,7 @@ impl World {
         for (id, stage) in &pending {
             let agrees = match (stage, self.hand(*id)) {
                 (EffectStage::Held, None) => true,
+                (EffectStage::Offline, None) => self.is_offline,
                 (EffectStage::Live, Some(Hand::Stream(_))) => true,
                 (EffectStage::Deferred, Some(Hand::Deferred)) => true,
                 (EffectStage::Given, Some(hand)) => {
@@ -97,9 +103,9 @@ impl World {
         let timers = self.machine.timers();
         let pending = self.machine.pending_effects();
         let out = |wanted: &dyn Fn(EffectId) -> bool| {
-            pending
-                .iter()
-                .any(|(id, stage)| wanted(*id) && *stage != EffectStage::Held)
+            pending.iter().any(|(id, stage)| {
+                wanted(*id) && !matches!(stage, EffectStage::Held | EffectStage::Offline)
+            })
         };
         let state = self.machine.state();
         let calls = self.machine.conversation().calls();
@@ -113,12 +119,20 @@ impl World {
         if limits.silence.is_some() && out(&|id| matches!(id, EffectId::Open { .. })) {
             wanted.push(TimerKey::Silence);
         }
-        if state == StateKind::Waiting {
+        let offline = pending.iter().any(|entry| entry.1 == EffectStage::Offline);
+        let retries = timers.contains(&TimerKey::Retry);
+        if state == StateKind::Waiting && retries {
             wanted.push(TimerKey::Retry);
+        }
+        if offline || (state == StateKind::Waiting && !retries) {
+            wanted.push(TimerKey::Network);
+            if !self.is_offline {
+                self.wrong("I1: the run waits for a network that is there");
+            }
         }
         for (id, stage) in &pending {
             match (id, stage) {
-                (_, EffectStage::Held) => {}
+                (_, EffectStage::Held | EffectStage::Offline) => {}
                 (EffectId::Tool(_), EffectStage::Deferred) if limits.deferred.is_none() => {}
                 (EffectId::Tool(call), _) => wanted.push(TimerKey::Tool(*call)),
                 (EffectId::Approve(call), _) => wanted.push(TimerKey::Approval(*call)),

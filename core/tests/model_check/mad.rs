@@ -7,7 +7,8 @@ use std::hash::{DefaultHasher, Hasher};
 use std::sync::Arc;
 use stepwell_core::event::Message;
 use stepwell_core::run::{
-    Decision, EffectId, Input, Misuse, Output, Refusal, RunEvent, RunMachine, Start, StateKind,
+    Decision, Effect, EffectId, Input, Misuse, Output, Refusal, RunEvent, RunMachine, Start,
+    StateKind,
 };
 use stepwell_core::{CallKey, Timestamp};
 
@@ -42,6 +43,7 @@ impl World {
     pub fn go_mad(&mut self) {
         let before = canon(self, &self.machine);
         let mut machine = self.machine.fork();
+        self.leave();
         let inputs = self.mad_inputs();
         if let Some(fault) = inputs
             .iter()
@@ -63,6 +65,42 @@ impl World {
                     .map_or_else(String::new, |id| format!(" to {id}"));
                 return self.wrong(format!("a mad {name}{effect} changes the run"));
             }
+        }
+    }
+
+    /// The host goes away: what it has begun is stopped, nothing else happens, and the run can go on elsewhere.
+    fn leave(&mut self) {
+        let mut machine = self.machine.fork();
+        let before = machine.snapshot();
+        let mut result = machine.handle(Input::Dispose, Timestamp(self.now));
+        let mut stopped = Vec::new();
+        while let Some(output) = machine.poll_output() {
+            match output {
+                Output::Effect(id, Effect::CloseStream | Effect::CancelTool) => stopped.push(id),
+                Output::Event(RunEvent::SteeringRefused { .. }) => {}
+                other => return self.wrong(format!("a host that goes away is given {other:?}")),
+            }
+        }
+        let begun = |hand: &Hand| {
+            matches!(
+                hand,
+                Hand::Request | Hand::Stream(_) | Hand::Tool | Hand::Approval
+            )
+        };
+        let wanted: Vec<_> = self
+            .hands
+            .iter()
+            .filter(|(_, hand)| begun(hand))
+            .map(|(id, _)| *id)
+            .collect();
+        result = result.and_then(|()| machine.handle(Input::Dispose, Timestamp(self.now)));
+        let late = machine.handle(Input::Cancel, Timestamp(self.now));
+        let is_same = !self.ghost.typed.is_empty() || machine.snapshot() == before;
+        let is_right = result.is_ok() && matches!(late, Err(Misuse::Disposed { .. }));
+        if !is_right || stopped != wanted || !is_same || machine.poll_output().is_some() {
+            self.wrong(format!(
+                "a host that goes away: {result:?}, {late:?}, stops {stopped:?} of {wanted:?}, the run is the same: {is_same}"
+            ));
         }
     }
 
@@ -161,7 +199,7 @@ impl World {
         let hop = self.machine.hop();
         for hop in hop.saturating_sub(1)..=hop + 1 {
             ids.push(EffectId::CreateRun { hop });
-            for attempt in 0..self.bounds.config.retry.attempts {
+            for attempt in 0..self.bounds.config.retry.attempts + u32::from(self.bounds.device) {
                 ids.push(EffectId::Open { hop, attempt });
             }
             for index in 0..u32::from(self.bounds.calls) {

@@ -15,6 +15,12 @@ pub enum Move {
     Resume,
     /// The host dies and comes back with what the store has.
     Crash,
+    NetworkLost,
+    NetworkAvailable,
+    Background,
+    Foreground,
+    /// The person types during the turn.
+    Steers,
     /// A timer fires.
     Fire(TimerKey),
     /// Time passes until the next timer is due.
@@ -49,6 +55,9 @@ impl Move {
         match self {
             Self::Fire(timer) => timer == TimerKey::Retry,
             Self::Cancel
+            | Self::NetworkLost
+            | Self::Background
+            | Self::Steers
             | Self::Stops(_)
             | Self::Crash
             | Self::NotStored(_)
@@ -69,6 +78,11 @@ impl fmt::Display for Move {
             Self::Resume => f.write_str("the person answers the agent's question"),
             Self::Crash => f.write_str("the host dies and comes back"),
             Self::Fire(timer) => write!(f, "the timer {timer:?} fires"),
+            Self::NetworkLost => f.write_str("the network goes"),
+            Self::NetworkAvailable => f.write_str("there is a network, or another one"),
+            Self::Background => f.write_str("the app goes to the background"),
+            Self::Foreground => f.write_str("the app is in the foreground again"),
+            Self::Steers => f.write_str("the person types during the turn"),
             Self::Pass => f.write_str("time passes"),
             Self::Created(id) => write!(f, "{id}: the backend creates the run"),
             Self::NotCreated(id) => write!(f, "{id}: the backend does not create the run"),
@@ -145,12 +159,31 @@ impl World {
             moves.push(Move::Resume);
         }
         if self.bounds.abstraction.time {
-            moves.extend(self.machine.timers().into_iter().map(Move::Fire));
+            moves.extend(self.machine.running_timers().into_iter().map(Move::Fire));
         } else if self.machine.poll_timeout().is_some() {
             moves.push(Move::Pass);
         }
         if state != StateKind::Completed {
             moves.push(Move::Cancel);
+        }
+        if self.bounds.device > 0 && state != StateKind::Completed {
+            // Coming back is always possible, so that nobody waits for ever.
+            if self.is_offline || self.device > 0 {
+                moves.push(Move::NetworkAvailable);
+            }
+            if self.is_background {
+                moves.push(Move::Foreground);
+            }
+            if self.device > 0 && !self.is_offline {
+                moves.push(Move::NetworkLost);
+            }
+            if self.device > 0 && !self.is_background {
+                moves.push(Move::Background);
+            }
+        }
+        let is_active = !matches!(state, StateKind::Idle | StateKind::Completed);
+        if self.steers > 0 && is_active {
+            moves.push(Move::Steers);
         }
         if self.crashes > 0 && self.store.snapshot.is_some() {
             moves.push(Move::Crash);

@@ -51,12 +51,25 @@ impl World {
                 self.ghost.shown = Shown::Question;
             }
             RunEvent::Warning { .. } => {}
+            RunEvent::SteeringTaken { message_id, .. } => self.told(message_id.as_str()),
+            RunEvent::SteeringRefused { message, .. } => self.told(message.id().as_str()),
             _ => {
                 let is_closing = self.is_over() && shown == Shown::Question;
                 if shown != Shown::Running && !is_closing {
                     self.wrong(format!("I10: {event:?} while the turn is {shown:?}"));
                 }
             }
+        }
+    }
+
+    /// The person hears what became of something that they typed.
+    fn told(&mut self, id: &str) {
+        let before = self.ghost.typed.len();
+        self.ghost.typed.retain(|typed| typed != id);
+        if self.ghost.typed.len() == before {
+            self.wrong(format!(
+                "the person hears of {id}, which they did not type, or twice"
+            ));
         }
     }
 
@@ -108,7 +121,9 @@ impl World {
         let EffectId::Open { hop, attempt } = id else {
             return self.wrong(format!("{id} opens a stream"));
         };
-        let last = self.bounds.last_hop() + u32::from(self.bounds.questions - self.questions);
+        let questions = u32::from(self.bounds.questions - self.questions);
+        let steers = u32::from(self.bounds.steers - self.steers);
+        let last = self.bounds.last_hop() + questions + steers;
         if hop > last {
             self.wrong(format!("I9: hop {hop}, where {last} is the last"));
         }
@@ -119,7 +134,8 @@ impl World {
         };
         self.opens = (hop, opens);
         let died = u32::from(self.bounds.crashes - self.crashes);
-        let most = self.bounds.config.retry.attempts;
+        // A try without a network, or on a network that changed, does not count.
+        let most = self.bounds.config.retry.attempts + 2 * u32::from(self.bounds.device);
         if attempt >= most || opens > most * (died + 1) {
             self.wrong(format!("I1: {id} is request {opens} of hop {hop}"));
         }

@@ -99,6 +99,8 @@ pub struct Ghost {
     pub granted: Vec<CallKey>,
     /// The calls that the person stopped.
     pub stopped: Vec<CallKey>,
+    /// What the person typed during the turn, and has heard nothing of.
+    pub typed: Vec<String>,
 }
 
 pub struct World {
@@ -116,6 +118,10 @@ pub struct World {
     pub written: Vec<(u64, u64)>,
     pub crashes: u8,
     pub questions: u8,
+    pub device: u8,
+    pub steers: u8,
+    pub is_offline: bool,
+    pub is_background: bool,
     /// The hop whose stream the peer has brought to its end.
     pub finished: Option<u32>,
     /// How often the stream of a hop was asked for.
@@ -149,6 +155,10 @@ impl World {
             written: Vec::new(),
             crashes: bounds.crashes,
             questions: bounds.questions,
+            device: bounds.device,
+            steers: bounds.steers,
+            is_offline: false,
+            is_background: false,
             finished: None,
             opens: (0, 0),
             stopping: None,
@@ -170,6 +180,10 @@ impl World {
             written: self.written.clone(),
             crashes: self.crashes,
             questions: self.questions,
+            device: self.device,
+            steers: self.steers,
+            is_offline: self.is_offline,
+            is_background: self.is_background,
             finished: self.finished,
             opens: self.opens,
             stopping: None,
@@ -241,6 +255,32 @@ impl World {
                 let due = self.machine.poll_timeout();
                 self.now = self.now.max(due.map_or(0, |at| at.0));
                 Input::Timeout
+            }
+            Move::NetworkLost => {
+                self.device -= 1;
+                self.is_offline = true;
+                Input::NetworkLost
+            }
+            Move::NetworkAvailable => {
+                if !std::mem::take(&mut self.is_offline) {
+                    self.device -= 1;
+                }
+                Input::NetworkAvailable
+            }
+            Move::Background => {
+                self.device -= 1;
+                self.is_background = true;
+                Input::EnteredBackground
+            }
+            Move::Foreground => {
+                self.is_background = false;
+                Input::EnteredForeground
+            }
+            Move::Steers => {
+                self.steers -= 1;
+                let id = format!("s{}", self.steers);
+                self.ghost.typed.push(id.clone());
+                Input::Steer(Box::new(Message::user(id, "s")))
             }
             Move::Start => {
                 let message = Message::user("u", "h");
@@ -418,6 +458,8 @@ impl World {
         self.crashes -= 1;
         self.hands.clear();
         self.written.clear();
+        self.is_offline = false;
+        self.is_background = false;
         self.ghost = snapshot.ghost.clone();
         // What goes on elsewhere goes on.
         for id in &snapshot.deferred {
@@ -454,6 +496,8 @@ impl World {
                 Hand::Deferred => 7u8.hash(&mut out),
             }
         }
+        (self.device, self.steers).hash(&mut out);
+        (self.is_offline, self.is_background).hash(&mut out);
         (u8::MAX, self.ghost.shown, self.crashes, self.questions).hash(&mut out);
         if !self.is_over() {
             abstraction

@@ -28,13 +28,14 @@ fn turn_with_a_tool(dialect: Dialect) -> World {
         .says([text("Done.")])
 }
 
-fn kinds(world: &World) -> Vec<&'static str> {
+pub fn kinds(world: &World) -> Vec<&'static str> {
     let kind = |content: &BlockContent| match content {
         BlockContent::Text { .. } => "text",
         BlockContent::Reasoning { .. } => "reasoning",
         BlockContent::ToolUse { .. } => "tool_use",
         BlockContent::Approval { .. } => "approval",
         BlockContent::ToolResult { .. } => "tool_result",
+        BlockContent::Steering { .. } => "steering",
         _ => "?",
     };
     world

@@ -8,7 +8,9 @@ use crate::world::{Answer, Work, World, offer};
 use std::collections::BTreeSet;
 use std::time::Duration;
 use stepwell_core::dialect::Dialect;
-use stepwell_core::run::{EDGES, Input, LimitPolicy, StateKind, statechart_mermaid};
+use stepwell_core::run::{
+    EDGES, Input, LimitPolicy, NetworkChangePolicy, StateKind, statechart_mermaid,
+};
 use stepwell_core::tool::Tool;
 
 /// One short life for each edge.
@@ -112,6 +114,21 @@ fn lives() -> Vec<World> {
             .says([text("x")]),
         Waiting,
         go_on,
+    );
+    // Another network.
+    let changing = World::with(Dialect::OpenAiChat, |config| {
+        config.device.network_change = NetworkChangePolicy::Reopen;
+    });
+    life(
+        changing
+            .answers(Answer::Stalls(vec![Say::Heartbeat, Say::Cut]))
+            .says([text("x")]),
+        Streaming,
+        |world| {
+            world
+                .input(Input::NetworkAvailable)
+                .expect("devices say this at any time");
+        },
     );
     let mut idle = World::chat();
     idle.cancel();

@@ -1,7 +1,7 @@
 //! How the world carries out what the run asks for.
 
 use crate::wire::body;
-use crate::world::{Answer, Cut, Work, World};
+use crate::world::{Answer, Cut, Then, Work, World};
 use std::borrow::Cow;
 use stepwell_core::run::{Effect, EffectId, Input, ToolInvocation};
 use stepwell_core::tool::{ToolFailure, ToolFailureKind};
@@ -98,6 +98,14 @@ impl World {
             ),
             Answer::Breaks(says) => {
                 self.stream(effect, sse, &body(dialect, hop, &says), Some(lost));
+            }
+            Answer::Stream(bytes, then) => {
+                let end = match then {
+                    Then::Ends => Some(Input::Ended { effect }),
+                    Then::Breaks => Some(lost),
+                    Then::Stalls => None,
+                };
+                self.stream(effect, sse, &bytes, end);
             }
             Answer::Stalls(says) => self.stream(effect, sse, &body(dialect, hop, &says), None),
             Answer::Body(media_type, body) => {

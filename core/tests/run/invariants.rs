@@ -5,10 +5,11 @@ use crate::turn::BOTH;
 use crate::wire::{Say, a_call, call, text};
 use crate::world::{Answer, Cut, Work, World, offer};
 use proptest::prelude::*;
+use stepwell_core::run::{Output, RunEvent};
 use stepwell_core::tool::Tool;
 
 /// Small in CI; `PROPTEST_CASES` raises it.
-fn cases(few: u32) -> ProptestConfig {
+pub fn cases(few: u32) -> ProptestConfig {
     let asked = std::env::var("PROPTEST_CASES")
         .ok()
         .and_then(|cases| cases.parse().ok());
@@ -233,6 +234,7 @@ fn mad_runs_come_everywhere() {
     let mut runner = TestRunner::deterministic();
     let mut states = BTreeSet::new();
     let mut ends = BTreeSet::new();
+    let mut told = BTreeSet::new();
     for _ in 0..400 {
         let strategy = (settings(), presses());
         let tree = strategy
@@ -246,6 +248,13 @@ fn mad_runs_come_everywhere() {
             states.insert((mad.machine.state(), mad.machine.hop().min(2)));
         }
         mad.calm_down();
+        told.extend(mad.outputs.iter().filter_map(|output| match output {
+            Output::Event(RunEvent::SteeringTaken { .. }) => Some("steering taken"),
+            Output::Event(RunEvent::SteeringRefused { .. }) => Some("steering refused"),
+            Output::Event(RunEvent::WaitingForNetwork { .. }) => Some("waiting for network"),
+            Output::Event(RunEvent::StreamResumed { .. }) => Some("stream resumed"),
+            _ => None,
+        }));
         let end = format!("{:?}", mad.machine.outcome());
         let word = |c: char| c == '{' || c == '(' || c == ')';
         let words = end
@@ -254,6 +263,7 @@ fn mad_runs_come_everywhere() {
             .filter(|part| !part.contains(':') || part.starts_with("failure"));
         ends.insert(words.collect::<Vec<_>>().join(" "));
     }
+    assert_eq!(told.len(), 4, "{told:?}");
     assert!(states.len() >= 15, "{states:?}");
     assert!(ends.len() >= 10, "{ends:?}");
 }

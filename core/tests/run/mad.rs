@@ -1,8 +1,9 @@
 //! A host, a network, a store and a person that do anything at any time, though the host answers only what it was
 //! given, and what it makes up it makes up whole. After every input the invariants are checked.
 
+use crate::disk::Disk;
 use crate::interrupts::{answer, asks};
-use crate::wire::{Call, Say, a_call, body, call, text};
+use crate::wire::{Call, Say, a_call, body, call, numbered, text};
 use crate::world::{config, offer};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
@@ -12,8 +13,9 @@ use stepwell_core::conversation::Conversation;
 use stepwell_core::dialect::Dialect;
 use stepwell_core::event::Message;
 use stepwell_core::run::{
-    Block, Decision, Durability, Effect, EffectId, Input, LimitPolicy, Outcome, Output, Refusal,
-    RunConfig, RunIds, RunMachine, Start, StateKind,
+    BackgroundPolicy, Block, Decision, DevicePolicy, Durability, Effect, EffectId, Input,
+    KilledPolicy, LimitPolicy, Misuse, NetworkChangePolicy, OfflinePolicy, Outcome, Output,
+    Refusal, RunConfig, RunIds, RunMachine, Start, StateKind,
 };
 use stepwell_core::tool::{Tool, ToolFailure};
 use stepwell_core::{CallKey, Timestamp};
@@ -32,7 +34,7 @@ pub fn presses() -> impl Strategy<Value = Vec<Press>> {
         pick,
         detail,
     });
-    prop::collection::vec(press, 0..80)
+    prop::collection::vec(press, 0..100)
 }
 
 /// What the run is configured to.
@@ -43,6 +45,9 @@ pub struct Setting {
     creates_runs: bool,
     policy: u8,
     turn: bool,
+    /// What the device's policies are, and whether the backend can resume.
+    device: u8,
+    partial: bool,
 }
 
 pub fn settings() -> impl Strategy<Value = Setting> {
@@ -52,23 +57,41 @@ pub fn settings() -> impl Strategy<Value = Setting> {
         any::<bool>(),
         0..3u8,
         any::<bool>(),
+        any::<u8>(),
+        any::<bool>(),
     )
-        .prop_map(|(ag_ui, stores, creates_runs, policy, turn)| Setting {
-            dialect: if ag_ui {
-                Dialect::AgUi
-            } else {
-                Dialect::OpenAiChat
+        .prop_map(
+            |(ag_ui, stores, creates_runs, policy, turn, device, partial)| Setting {
+                dialect: if ag_ui {
+                    Dialect::AgUi
+                } else {
+                    Dialect::OpenAiChat
+                },
+                stores,
+                creates_runs,
+                policy,
+                turn,
+                device,
+                partial,
             },
-            stores,
-            creates_runs,
-            policy,
-            turn,
-        })
+        )
 }
 
 pub const ROUNDS: u32 = 2;
 
 impl Setting {
+    /// The same with a store.
+    pub fn storing(mut self) -> Self {
+        self.stores = true;
+        self
+    }
+
+    /// The same in another wire format.
+    pub fn speaking(mut self, dialect: Dialect) -> Self {
+        self.dialect = dialect;
+        self
+    }
+
     fn config(self) -> Arc<RunConfig> {
         let mut config = config(self.dialect);
         offer(&mut config, Tool::new("work", "Works."));
@@ -83,6 +106,30 @@ impl Setting {
         if self.creates_runs {
             config.run_ids = RunIds::Host;
         }
+        config.device = DevicePolicy {
+            background: match self.device % 8 {
+                0 => BackgroundPolicy::Cancel,
+                1 | 2 => BackgroundPolicy::Continue,
+                _ => BackgroundPolicy::PauseClocks,
+            },
+            offline: if (self.device / 8).is_multiple_of(8) {
+                OfflinePolicy::Fail
+            } else {
+                OfflinePolicy::default()
+            },
+            network_change: if self.device.is_multiple_of(2) {
+                NetworkChangePolicy::Keep
+            } else {
+                NetworkChangePolicy::Reopen
+            },
+            killed: if (self.device / 16).is_multiple_of(8) {
+                KilledPolicy::Cancel
+            } else {
+                KilledPolicy::Continue
+            },
+        };
+        config.endpoint.quirks.resumes_by_event_id = self.device / 128 == 1;
+        config.partial_arguments = self.partial;
         config.timeouts.turn = self.turn.then_some(Duration::from_secs(600));
         Arc::new(config)
     }
@@ -90,17 +137,25 @@ impl Setting {
 
 pub struct Mad {
     pub machine: RunMachine,
-    config: Arc<RunConfig>,
-    now: u64,
+    pub config: Arc<RunConfig>,
+    pub now: u64,
     /// What the host was given and has not answered; of a stream, what is left of its body.
     pub hands: BTreeMap<EffectId, Option<Vec<u8>>>,
+    /// What each hop's stream says, frame by frame, where the backend can resume it.
+    streams: BTreeMap<u32, Vec<String>>,
+    /// After which of its frames a stream is to go on.
+    resumes_after: BTreeMap<EffectId, usize>,
     /// Every effect there ever was.
     known: Vec<EffectId>,
     /// The blocks that were ever to be written.
-    blocks: BTreeMap<u64, Block>,
+    pub blocks: BTreeMap<u64, Block>,
+    /// What the store has, and what it is asked to take.
+    pub disk: Disk,
     pub outputs: Vec<Output>,
     pub resumes: u32,
-    cancelled: bool,
+    /// The messages that the person sent during the turn.
+    pub steers: usize,
+    pub cancelled: bool,
     pub over: Option<(Outcome, Vec<Message>)>,
     pub tool_runs: Vec<CallKey>,
     pub checks: bool,
@@ -119,10 +174,14 @@ impl Mad {
             config,
             now: 1_000,
             hands: BTreeMap::new(),
+            streams: BTreeMap::new(),
+            resumes_after: BTreeMap::new(),
             known: Vec::new(),
             blocks: BTreeMap::new(),
+            disk: Disk::default(),
             outputs: Vec::new(),
             resumes: 0,
+            steers: 0,
             cancelled: false,
             over: None,
             tool_runs: Vec::new(),
@@ -140,15 +199,24 @@ impl Mad {
                 None => self.start(),
             },
             64..=75 => self.stale(press),
-            76..=85 => {
+            76..=83 | 85 => {
                 if let Some(at) = self.machine.poll_timeout() {
                     self.now = self.now.max(at.0);
                 }
                 Input::Timeout
             }
-            86..=93 => self.resume(press.detail),
+            86 | 88..=93 => self.resume(press.detail),
             94 => Input::Cancel,
-            95..=97 => Input::CancelCall {
+            84 | 98 | 99 => [
+                Input::EnteredBackground,
+                Input::EnteredForeground,
+                Input::NetworkLost,
+                Input::NetworkAvailable,
+            ][usize::from(press.pick % 4)]
+            .clone(),
+            96 | 97 => self.steer(press.detail),
+            95 if press.pick.is_multiple_of(4) => Input::Dispose,
+            95 | 87 => Input::CancelCall {
                 call: CallKey {
                     hop: self.machine.hop(),
                     index: u32::from(press.pick % 4),
@@ -211,6 +279,7 @@ impl Mad {
     fn network(&mut self, effect: EffectId, hop: u32, detail: u16) -> Input<'static> {
         let dialect = self.config.endpoint.dialect;
         let message = "the network is gone".to_owned();
+        let can_resume = self.config.endpoint.quirks.resumes_by_event_id;
         match self.hands.get_mut(&effect).expect("it is in the hands") {
             stream @ None => match detail % 8 {
                 0 => Input::ConnectionFailed { effect, message },
@@ -230,7 +299,16 @@ impl Mad {
                 },
                 _ => {
                     let says = says(dialect, detail / 8);
-                    *stream = Some(body(dialect, hop as usize, &says));
+                    *stream = Some(match self.resumes_after.get(&effect) {
+                        Some(after) => self.streams[&hop][*after..].concat().into_bytes(),
+                        None if can_resume => {
+                            let frames = numbered(dialect, hop as usize, &says);
+                            let body = frames.concat().into_bytes();
+                            self.streams.insert(hop, frames);
+                            body
+                        }
+                        None => body(dialect, hop as usize, &says),
+                    });
                     Input::Opened {
                         effect,
                         content_type: None,
@@ -297,6 +375,20 @@ impl Mad {
         Input::Resume(answers)
     }
 
+    /// The person types; now and then with an id that is known, or as somebody else.
+    fn steer(&self, detail: u16) -> Input<'static> {
+        let id = format!(
+            "steer-{}",
+            self.steers
+                .saturating_sub(usize::from(detail.is_multiple_of(8)))
+        );
+        Input::Steer(Box::new(match detail % 16 {
+            1 => Message::user("user-1", "Twice"),
+            2 => Message::Tool(Default::default()),
+            _ => Message::user(id, "And"),
+        }))
+    }
+
     fn feed(&mut self, input: Input<'static>) {
         let ends = input.effect().filter(|_| {
             !matches!(
@@ -304,14 +396,18 @@ impl Mad {
                 Input::Opened { .. } | Input::Received { .. } | Input::ToolDeferred { .. }
             )
         });
+        self.disk.answered(&input);
         let before = self.machine.snapshot();
+        let is_dispose = matches!(input, Input::Dispose);
         let is_cancel = matches!(input, Input::Cancel);
+        let is_steer = matches!(input, Input::Steer(_));
         let is_resume = matches!(input, Input::Resume(_));
         let result = self.machine.handle(input, Timestamp(self.now));
         match &result {
             Ok(()) => {
                 self.cancelled |= is_cancel;
                 self.resumes += u32::from(is_resume);
+                self.steers += usize::from(is_steer);
             }
             Err(_) => assert_eq!(self.machine.snapshot(), before, "a mistake changes nothing"),
         }
@@ -321,6 +417,9 @@ impl Mad {
             self.hands.remove(&effect);
         }
         self.take_outputs();
+        if is_dispose {
+            self.go_on_elsewhere(&before);
+        }
         if self.restores {
             let snapshot = self.machine.snapshot();
             self.machine =
@@ -332,7 +431,40 @@ impl Mad {
         }
     }
 
-    fn take_outputs(&mut self) {
+    /// Nothing is left in the old host's hands but a write, which it carries to its end; a new host goes on.
+    fn go_on_elsewhere(&mut self, before: &str) {
+        let snapshot: serde_json::Value = serde_json::from_str(before).expect("JSON");
+        let pending: Vec<(EffectId, serde_json::Value)> =
+            serde_json::from_value(snapshot["run"]["core"]["pending"].clone()).expect("pairs");
+        let is_deferred = |id: &EffectId| pending.contains(&(*id, "deferred".into()));
+        for id in self.hands.keys() {
+            assert!(
+                matches!(id, EffectId::Persist { .. } | EffectId::CreateRun { .. })
+                    || is_deferred(id),
+                "{id} was not stopped"
+            );
+        }
+        assert_eq!(self.machine.poll_timeout(), None);
+        if before.contains(r#""steering":[]"#) {
+            assert_eq!(self.machine.snapshot(), before);
+        }
+        let late = self.machine.handle(Input::Cancel, Timestamp(self.now));
+        assert_eq!(late, Err(Misuse::Disposed { input: "Cancel" }));
+        self.disk.crash(true);
+        // What was deferred comes to whoever has the run.
+        self.hands.retain(|id, _| is_deferred(id));
+        // An idempotent tool may run again elsewhere.
+        let calls = self.machine.conversation().calls();
+        let again: Vec<_> = calls.iter().filter(|call| call.name == "look").collect();
+        self.tool_runs
+            .retain(|run| again.iter().all(|call| call.key != *run));
+        let now = Timestamp(self.now);
+        self.machine = RunMachine::revive(&self.machine.snapshot(), Arc::clone(&self.config), now)
+            .expect("readable");
+        self.take_outputs();
+    }
+
+    pub fn take_outputs(&mut self) {
         while let Some(output) = self.machine.poll_output() {
             if let Output::Effect(id, effect) = &output {
                 self.given(*id, effect);
@@ -347,7 +479,10 @@ impl Mad {
                 self.hands.remove(&id);
                 return;
             }
-            Effect::Persist { blocks, .. } => {
+            Effect::Persist {
+                blocks, snapshot, ..
+            } => {
+                self.disk.asked(id, blocks, snapshot);
                 for block in blocks {
                     // I6: no gap, and no number for two contents.
                     assert!(block.sequence <= self.blocks.len() as u64);
@@ -359,10 +494,22 @@ impl Mad {
                 }
             }
             Effect::RunTool { invocation } => {
+                self.disk.used_by_tool(invocation.call);
                 assert!(!self.cancelled, "I12: no tool after a cancel");
                 self.tool_runs.push(invocation.call);
             }
-            Effect::OpenStream { .. } => assert!(!self.cancelled, "I12: no stream after a cancel"),
+            Effect::OpenStream { request } => {
+                self.disk.used_by_stream(id);
+                assert!(!self.cancelled, "I12: no stream after a cancel");
+                let header = request
+                    .headers
+                    .iter()
+                    .find(|(name, _)| name == "last-event-id");
+                if let Some((_, last)) = header {
+                    let last = last.parse().expect("the ids are numbers");
+                    self.resumes_after.insert(id, last);
+                }
+            }
             _ => {}
         }
         let is_new = self.hands.insert(id, None).is_none();
@@ -372,6 +519,8 @@ impl Mad {
 
     /// Answers all that is asked, as a good host would, until the run is quiet.
     pub fn calm_down(&mut self) {
+        self.feed(Input::EnteredForeground);
+        self.feed(Input::NetworkAvailable);
         for round in 0..2_000 {
             if let Some(effect) = self.pick(0) {
                 let detail = if matches!(effect, EffectId::Open { .. }) {
@@ -403,7 +552,7 @@ fn says(dialect: Dialect, choice: u16) -> Vec<Say> {
         pieces: Vec::new(),
     });
     let two = Say::Calls(vec![a_call("a", "work", "{}"), a_call("b", "ask", "null")]);
-    let common = match choice % 12 {
+    let common = match choice % 13 {
         0 | 1 => vec![text("Some text.")],
         2 => vec![text("Let me see."), call("c", "work", "{}")],
         3 => vec![
@@ -424,6 +573,7 @@ fn says(dialect: Dialect, choice: u16) -> Vec<Say> {
         8 => vec![Say::Heartbeat, Say::Cut],
         9 => vec![text("x"), Say::Raw("data: {oops\n\n".into())],
         10 => vec![call("c", "look", "[1,"), call("d", "ask", "{}")],
+        11 => vec![call("c", "look", "{}"), call("d", "work", "{}")],
         _ => vec![Say::Raw("<html>".into()), Say::Cut],
     };
     match (dialect, choice % 5, choice % 12) {

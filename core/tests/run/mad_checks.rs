@@ -4,7 +4,7 @@ use crate::look::legal;
 use crate::mad::{Mad, ROUNDS};
 use serde_json::Value;
 use std::collections::BTreeSet;
-use stepwell_core::event::Event;
+use stepwell_core::event::{Event, Message};
 use stepwell_core::run::{EffectId, Output, RunEvent, StateKind, TimerKey};
 
 impl Mad {
@@ -40,13 +40,29 @@ impl Mad {
                     state,
                     StateKind::Idle | StateKind::Completed | StateKind::Interrupted
                 ),
+                TimerKey::Network => {
+                    core["device"]["is_offline"] == true
+                        && (state == StateKind::Waiting
+                            || pending.iter().any(|(_, stage)| stage == "offline"))
+                }
             };
             assert!(reason, "{timer:?} has no reason in {state}");
         }
         assert!(
             state != StateKind::Waiting
-                || timers.iter().any(|(timer, _)| *timer == TimerKey::Retry)
+                || timers
+                    .iter()
+                    .any(|(timer, _)| matches!(timer, TimerKey::Retry | TimerKey::Network))
         );
+        // What waits for the network has an end to its wait.
+        assert!(
+            pending.iter().all(|(_, stage)| stage != "offline")
+                || timers.iter().any(|(timer, _)| *timer == TimerKey::Network)
+        );
+        // Clocks that stand still do not wake the host.
+        if !core["device"]["paused_at"].is_null() {
+            assert_eq!(self.machine.timeout_reason(), None);
+        }
         // I1: nobody waits for nothing.
         let waits = matches!(
             state,
@@ -55,7 +71,13 @@ impl Mad {
             || timers.iter().any(|(timer, _)| *timer != TimerKey::Turn);
         assert!(waits, "stuck in {state}: {snapshot}");
         // I9.
-        assert!(self.machine.hop() <= ROUNDS + 1 + self.resumes);
+        let taken = self.outputs.iter().filter_map(|output| match output {
+            Output::Event(RunEvent::SteeringTaken { hop, .. }) => Some(hop),
+            _ => None,
+        });
+        let steered = taken.collect::<BTreeSet<_>>().len();
+        let hops = ROUNDS as usize + 1 + self.resumes as usize + steered;
+        assert!(self.machine.hop() as usize <= hops);
         // I2.
         if let Some(outcome) = self.machine.outcome() {
             let messages = self.machine.conversation().messages();
@@ -103,6 +125,18 @@ impl Mad {
                 _ => None,
             })
             .collect();
-        assert_eq!(streamed, self.machine.conversation().text());
+        let said = messages.iter().filter_map(|message| match message {
+            Message::Assistant(message) => message.content.as_deref(),
+            _ => None,
+        });
+        assert_eq!(streamed, said.collect::<String>());
+        // What the person typed was taken in or given back, once.
+        let told = self.outputs.iter().filter(|output| {
+            matches!(
+                output,
+                Output::Event(RunEvent::SteeringTaken { .. } | RunEvent::SteeringRefused { .. })
+            )
+        });
+        assert_eq!(told.count(), self.steers);
     }
 }

@@ -1,10 +1,17 @@
 //! The run machine in a simulated world.
 #![allow(unreachable_pub)] // the modules are this one test's
 
+#[path = "../support/arguments.rs"]
+mod arguments;
+
 mod approval;
 mod cancel;
+mod crashes;
 mod create_run;
 mod deferred;
+mod device;
+mod disk;
+mod dispose;
 mod durability;
 mod edges;
 mod failures;
@@ -19,8 +26,13 @@ mod mad_checks;
 mod misuse;
 mod moves;
 mod one_call;
+mod partial;
+mod reference;
 mod repeats;
 mod restore;
+mod resume_stream;
+mod rules;
+mod steering;
 mod store;
 mod threads;
 mod timeouts;

@@ -5,7 +5,7 @@ use crate::world::{Answer, Work, World, offer};
 use stepwell_core::CallKey;
 use stepwell_core::dialect::Dialect;
 use stepwell_core::event::Message;
-use stepwell_core::run::{EffectId, Input, Misuse, Start, StateKind};
+use stepwell_core::run::{EffectId, Input, Misuse, RunConfig, Start, StateKind};
 use stepwell_core::tool::Tool;
 
 fn start() -> Input<'static> {
@@ -30,10 +30,17 @@ fn mistake(world: &mut World, input: Input<'_>) -> Misuse {
     misuse
 }
 
-fn worlds() -> Vec<(StateKind, World)> {
+/// A world in each state but Interrupted.
+pub fn worlds() -> Vec<(StateKind, World)> {
+    worlds_with(&|_| {})
+}
+
+/// The same with a configuration that `change` makes of the default one.
+pub fn worlds_with(change: &dyn Fn(&mut RunConfig)) -> Vec<(StateKind, World)> {
     let stalled = |answer| {
         World::with(Dialect::OpenAiChat, |config| {
             offer(config, Tool::new("work", "Works."));
+            change(config);
         })
         .tool("work", |_| Work::never())
         .answers(answer)

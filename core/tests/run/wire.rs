@@ -80,6 +80,15 @@ pub fn body(dialect: Dialect, hop: usize, says: &[Say]) -> Vec<u8> {
     .into_bytes()
 }
 
+/// The frames of such a body, each with its number as its id, from 1.
+pub fn numbered(dialect: Dialect, hop: usize, says: &[Say]) -> Vec<String> {
+    let body = String::from_utf8(body(dialect, hop, says)).expect("it is text");
+    let frames = body.split_inclusive("\n\n").zip(1..);
+    frames
+        .map(|(frame, id)| format!("id: {id}\n{frame}"))
+        .collect()
+}
+
 fn frame(out: &mut String, data: &Value) {
     write!(out, "data: {data}\n\n").expect("a string takes all");
 }

@@ -30,6 +30,8 @@ pub enum Answer {
     Breaks(Vec<Say>),
     /// The same, but then nothing comes any more, no end either.
     Stalls(Vec<Say>),
+    /// A stream of these bytes, and then this.
+    Stream(Vec<u8>, Then),
     /// A 2xx answer with this media type and body.
     Body(Option<&'static str>, Vec<u8>),
     Refuses(Refusal),
@@ -37,6 +39,14 @@ pub enum Answer {
     Unreachable,
     /// Silence.
     Never,
+}
+
+/// What follows the bytes of a stream.
+#[derive(Clone, Copy, Debug)]
+pub enum Then {
+    Ends,
+    Breaks,
+    Stalls,
 }
 
 /// What a tool does with a call.

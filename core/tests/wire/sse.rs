@@ -324,3 +324,42 @@ fn a_refused_frame_stops_the_body() {
     };
     assert_eq!(framer.last_event_id(), b"1");
 }
+
+#[test]
+fn after_a_break_half_an_event_is_dropped_and_the_id_and_the_wait_stay() {
+    let first = "\u{feff}retry: 7\nid: 1\ndata: one\n\nevent: half\nid: 2\ndata: lost\nda";
+    for cut in 0..first.len() {
+        let mut framer = Framer::Sse(SseFramer::default());
+        let mut seen = Vec::new();
+        let mut feed = |framer: &mut Framer, bytes: &[u8]| {
+            let taken = framer.receive::<WireError>(bytes, |frame| {
+                seen.push((frame.event.to_vec(), frame.data.to_vec()));
+                Ok(())
+            });
+            taken.expect("nothing is too long");
+        };
+        feed(&mut framer, &first.as_bytes()[..cut]);
+        let (id, retry) = (framer.last_event_id().to_vec(), framer.retry());
+        framer.restart();
+        assert!(framer.is_between_frames());
+        assert_eq!((framer.last_event_id(), framer.retry()), (&*id, retry));
+        // A new body, with a byte order mark of its own.
+        feed(&mut framer, "\u{feff}data: two\n\n".as_bytes());
+        assert_eq!(seen.last(), Some(&(Vec::new(), b"two".to_vec())));
+        assert_eq!(seen.len(), 1 + usize::from(!id.is_empty()));
+    }
+}
+
+#[test]
+fn a_framer_says_whether_it_holds_part_of_an_event() {
+    for (body, holds) in [
+        ("", false),
+        ("data: one\n\n", false),
+        (": heartbeat\n", false),
+        ("data: one\n", true),
+        ("data: one\n\nda", true),
+    ] {
+        let framer = receive(sse(), [body.as_bytes()]).framer;
+        assert_eq!(!framer.is_between_frames(), holds, "{body:?}");
+    }
+}

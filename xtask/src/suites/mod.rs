@@ -15,6 +15,7 @@ mod sans_io;
 mod swift;
 mod swift_package;
 mod targets;
+pub(crate) mod threads;
 mod versions;
 mod wasm;
 
@@ -38,6 +39,7 @@ pub(crate) const ALL: &[Suite] = &[
     docs::SUITE,
     rust::SUITE,
     model::SUITE,
+    threads::SUITE,
     demo::SUITE,
     conformance::SUITE,
     wasm::SUITE,

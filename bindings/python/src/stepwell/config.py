@@ -91,6 +91,9 @@ class RunConfig:
     persist_attempts: int | None = None
     """With a number, a ``RunMachine`` gives out each finished block to be stored, and tries a write that often."""
 
+    partial_arguments: bool = False
+    """Whether tool calls' arguments are parsed while they stream, for the event ``PartialArguments``."""
+
     def lower(self) -> _ffi.RunConfig:
         """The library's form."""
         return _ffi.RunConfig(
@@ -124,6 +127,7 @@ class RunConfig:
             ),
             run_ids=_ffi.RunIds.HOST if self.host_creates_runs else None,
             durability=_durability(self.persist_attempts),
+            partial_arguments=self.partial_arguments,
         )
 
 

@@ -179,6 +179,62 @@ class ToolCallUpdate(Event):
 
 
 @record
+class ArgumentsChange(Record):
+    """What new pieces of a tool call's arguments changed in their value."""
+
+    path: str
+    """A JSON Pointer (RFC 6901), ``""`` for the whole."""
+
+
+@record
+class AddChange(ArgumentsChange):
+    """A member, or the next element of a list, begins. A string, list or object is empty, and grows until its end."""
+
+    value: Json
+
+
+@record
+class AppendChange(ArgumentsChange):
+    """A string grows."""
+
+    text: str
+
+
+@record
+class EndChange(ArgumentsChange):
+    """A string, list or object is whole."""
+
+
+@record
+class ReplaceChange(ArgumentsChange):
+    """The arguments are complete, and a key that came twice has another value than was said."""
+
+    value: Json
+
+
+@record
+class UnknownChange(Record):
+    """A change that this version does not know."""
+
+    change: dict[str, Json]
+
+
+@record
+class PartialArguments(Event):
+    """What new pieces of a tool call's arguments say, parsed; only with ``RunConfig(partial_arguments=True)``.
+
+    Applied in order, beginning with ``None``, the changes make the value of what came so far. A change of the whole
+    (path ``""``) begins anew.
+    """
+
+    call: CallKey
+    tool_call_id: str
+    changes: list[ArgumentsChange | UnknownChange]
+    stopped: str | None
+    """Why the arguments are read no further, once they are not: they are no JSON."""
+
+
+@record
 class Retrying(Event):
     """A request failed, and is tried again."""
 
@@ -514,6 +570,12 @@ for _generated, _ours in (
     (_ffi.Event.STARTED, Started),
     (_ffi.Event.HOP_STARTED, HopStarted),
     (_ffi.Event.TOOL_CALL, ToolCallUpdate),
+    (_ffi.Event.PARTIAL_ARGUMENTS, PartialArguments),
+    (_ffi.ArgumentsChange.ADD, AddChange),
+    (_ffi.ArgumentsChange.APPEND, AppendChange),
+    (_ffi.ArgumentsChange.END, EndChange),
+    (_ffi.ArgumentsChange.REPLACE, ReplaceChange),
+    (_ffi.ArgumentsChange.UNKNOWN, UnknownChange),
     (_ffi.Event.RETRYING, Retrying),
     (_ffi.Event.INTERRUPTED, Interrupted),
     (_ffi.Event.ANSWER_DROPPED, AnswerDropped),

@@ -237,6 +237,10 @@ class RunMachine:
         messages: list[dict[str, Json]] = json.loads(self._machine.messages_json())
         return messages
 
+    def partial_arguments(self, tool_call_id: str) -> Json:
+        """What is certain so far of the arguments of a call of the hop in progress; ``None`` while nothing is."""
+        return json.loads(self._machine.partial_arguments_json(tool_call_id) or "null")
+
     @property
     def shared_state(self) -> Json:
         """The state shared with an AG-UI agent."""

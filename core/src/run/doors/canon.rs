@@ -76,7 +76,7 @@ impl RunMachine {
 
 fn canon_run<S: State>(run: &Run<S>, abstraction: &Abstraction, out: &mut impl Hasher) {
     S::KIND.hash(out);
-    // No state keeps a time or a number of a block.
+    // No state keeps a number of a block; the only time is that of a `Retry-After`, which no peer here sends.
     json(&run.state, out);
     canon_core(&run.core, S::KIND, abstraction, out);
 }
@@ -105,7 +105,20 @@ fn canon_core(core: &Core, state: StateKind, abstraction: &Abstraction, out: &mu
         spent,
         running_since,
         stopped_calls,
+        steering,
+        device,
+        resumption,
     } = core;
+    (
+        device.is_offline,
+        device.uncounted,
+        device.paused_at.is_some(),
+    )
+        .hash(out);
+    if !abstraction.time {
+        device.paused_at.hash(out);
+    }
+    json(&(steering, resumption), out);
     (hop, rounds, resume.len(), stopped_calls).hash(out);
     json(reached, out);
     (*status as u8).hash(out);
@@ -122,6 +135,7 @@ fn canon_core(core: &Core, state: StateKind, abstraction: &Abstraction, out: &mu
             Stage::Given => 2u8.hash(out),
             Stage::Live => 3u8.hash(out),
             Stage::Deferred => 4u8.hash(out),
+            Stage::Offline => 5u8.hash(out),
         }
     }
     u8::MAX.hash(out);
@@ -238,6 +252,7 @@ fn canon_block(block: &Block, durable: u64, abstraction: &Abstraction, out: &mut
         BlockContent::ToolUse { call, .. } => (2u8, call).hash(out),
         BlockContent::Approval { call, .. } => (3u8, call).hash(out),
         BlockContent::ToolResult { call, .. } => (4u8, call).hash(out),
+        BlockContent::Steering { .. } => 6u8.hash(out),
         BlockContent::Deferred { call } => (5u8, call).hash(out),
     }
 }

@@ -29,6 +29,8 @@ pub enum EffectStage {
     Given,
     /// Of a stream: it is open.
     Live,
+    /// It waits for the network.
+    Offline,
     /// Of a tool: its result comes later, whatever becomes of the host.
     Deferred,
 }
@@ -59,7 +61,10 @@ impl RunMachine {
             run => Run { core: run.core.clone(), state: run.state.clone() }.into(),
             AnyRun::Broken
         );
-        Self { run }
+        Self {
+            run,
+            disposed: None,
+        }
     }
 
     /// Lets a timer fire, whatever its time is. `false` if it does not run.
@@ -84,6 +89,7 @@ impl RunMachine {
             Stage::Queued => EffectStage::Queued,
             Stage::Given => EffectStage::Given,
             Stage::Live => EffectStage::Live,
+            Stage::Offline => EffectStage::Offline,
             Stage::Deferred => EffectStage::Deferred,
         };
         self.run.core().map_or_else(Vec::new, |core| {
@@ -100,6 +106,18 @@ impl RunMachine {
         self.run.core().map_or_else(Vec::new, |core| {
             core.timers.iter().map(|(key, _)| key).collect()
         })
+    }
+
+    /// The same without those that stand still.
+    #[must_use]
+    pub fn running_timers(&self) -> Vec<TimerKey> {
+        let paused = self
+            .run
+            .core()
+            .is_some_and(|core| core.device.paused_at.is_some());
+        let mut timers = self.timers();
+        timers.retain(|timer| !(paused && timer.stops_in_background()));
+        timers
     }
 
     /// How many blocks the run knows to be stored.

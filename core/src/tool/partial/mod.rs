@@ -4,12 +4,14 @@ mod change;
 mod invalid;
 mod keys;
 mod number;
+mod owned;
 mod reader;
 mod repeated;
 mod string;
 
 pub use change::{Change, MisplacedChange};
 pub use invalid::InvalidArguments;
+pub use owned::OwnedChange;
 
 use change::Feed;
 use reader::Reader;
@@ -34,7 +36,8 @@ use serde_json::Value;
 /// the feed says it with [`Change::Replace`], which comes for nothing else.
 ///
 /// Two limits are `serde_json`'s: values nest at most 127 deep, and an object may not begin with one of the keys that
-/// `serde_json` keeps for itself (`$serde_json::private::…`; it would read such an object as something else).
+/// `serde_json` keeps for itself (`$serde_json::private::…`; it would read such an object as something else). A third is
+/// its own: a path is at most 1,024 bytes long, so that a change never costs much more than what it is about.
 ///
 /// **Costs.** [`push`](Self::push) is linear in the fragment, whatever came before: each byte is scanned once (keys
 /// and numbers once more when they end). Kept are the text, the path, and a few words for each container that is

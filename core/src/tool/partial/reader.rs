@@ -12,6 +12,12 @@ use std::fmt::Write as _;
 /// The deepest nesting: what `serde_json` reads.
 const DEPTH: usize = 127;
 
+/// The longest path, in bytes. Without a limit, a key of a megabyte with a hundred thousand members below it would make
+/// changes of a hundred gigabytes.
+const PATH: usize = 1024;
+
+const PATH_TOO_LONG: &str = "the keys on the way to this value are too long";
+
 /// Keys that `serde_json` gives a meaning of its own where an object begins with them.
 const RESERVED: &str = "$serde_json::private::";
 
@@ -276,6 +282,9 @@ impl Reader {
             // Writing into a `String` cannot fail.
             let _ = write!(self.pointer, "/{next}");
             *next += 1;
+            if self.pointer.len() > PATH {
+                return Err(Stop::at(text, at, PATH_TOO_LONG));
+            }
         }
         self.expect = expect;
         let kind = match byte {
@@ -334,6 +343,9 @@ impl Reader {
             }
             self.pointer.truncate(*path);
             push_segment(&mut self.pointer, &key);
+            if self.pointer.len() > PATH {
+                return Err(refused(PATH_TOO_LONG));
+            }
             if !keys.insert(&key, from, text) && self.withholding.is_none() {
                 self.withholding = Some(Withheld {
                     from: self.comma,

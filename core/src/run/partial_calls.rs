@@ -1,0 +1,261 @@
+//! The arguments of a hop's calls, parsed while they stream.
+
+use super::outbox::Entry;
+use super::output::{PartialArgumentsUpdate, RunEvent};
+use crate::conversation::{Conversation, LiveCall};
+use crate::event::Event;
+use crate::tool::{Change, OwnedChange, PartialArguments, PartialState};
+use crate::{CallKey, ToolCallId};
+use foldhash::fast::RandomState;
+use serde::{Deserialize, Serialize};
+use std::collections::{HashMap, VecDeque};
+
+/// A reader for each call. Stored is only how far each has come: the text is the conversation's.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(super) struct PartialCalls {
+    calls: Vec<PartialCall>,
+    #[serde(skip)]
+    places: HashMap<ToolCallId, usize, RandomState>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+struct PartialCall {
+    key: CallKey,
+    id: ToolCallId,
+    /// How much of the call's arguments was read, in bytes.
+    read: usize,
+    /// The agent said that they are whole.
+    ended: bool,
+    #[serde(skip)]
+    arguments: PartialArguments,
+    /// The batch and place of the update that what follows may be merged with.
+    #[serde(skip)]
+    waiting: Option<(u64, usize)>,
+}
+
+/// Where updates go: what waits for the host.
+pub(super) struct Batch<'a> {
+    pub(super) entries: &'a mut VecDeque<Entry>,
+    /// Counts up whenever nothing that waits may be merged with any more.
+    pub(super) number: u64,
+}
+
+impl PartialCalls {
+    /// Reads again what was read before the run was stored.
+    pub(super) fn read_again(&mut self, conversation: &Conversation) {
+        self.calls.retain_mut(|call| {
+            let live = conversation.call(call.key);
+            let text = live.and_then(|live| text_of(conversation, live));
+            text.is_some_and(|text| {
+                call.read_again(text);
+                true
+            })
+        });
+        let places = self.calls.iter().enumerate();
+        self.places = places.map(|(at, call)| (call.id.clone(), at)).collect();
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.calls.clear();
+        self.places.clear();
+    }
+
+    pub(super) fn get(&self, id: &str) -> Option<&PartialArguments> {
+        let call = self.calls.get(*self.places.get(id)?)?;
+        Some(&call.arguments)
+    }
+
+    /// A piece of a call's arguments has come, behind `from` bytes.
+    pub(super) fn delta(
+        &mut self,
+        id: &str,
+        from: usize,
+        delta: &str,
+        conversation: &Conversation,
+        batch: &mut Batch<'_>,
+    ) {
+        match self.places.get(id).map(|&place| &mut self.calls[place]) {
+            Some(call) if call.read == from && !call.ended => call.read(delta, batch),
+            _ => self.follow_live(id, conversation, batch),
+        }
+    }
+
+    /// An event has come that may begin a call, or rewrite its arguments.
+    pub(super) fn event(
+        &mut self,
+        event: &Event,
+        conversation: &Conversation,
+        batch: &mut Batch<'_>,
+    ) {
+        match event {
+            Event::ToolCallStart(event) => {
+                // A call that begins again after its end goes on where it was.
+                if let Some(call) = self.call_mut(&event.tool_call_id)
+                    && call.ended
+                {
+                    call.ended = false;
+                    let text = call.arguments.text().to_owned();
+                    call.read_again(&text);
+                }
+                self.follow_live(&event.tool_call_id, conversation, batch);
+            }
+            Event::MessagesSnapshot(_) => {
+                for live in conversation.calls() {
+                    self.follow(live, conversation, batch);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// A call's arguments are whole.
+    pub(super) fn end(&mut self, id: &str, batch: &mut Batch<'_>) {
+        if let Some(call) = self.call_mut(id)
+            && !call.ended
+        {
+            call.end(batch);
+        }
+    }
+
+    fn call_mut(&mut self, id: &str) -> Option<&mut PartialCall> {
+        self.calls.get_mut(*self.places.get(id)?)
+    }
+
+    fn follow_live(&mut self, id: &str, conversation: &Conversation, batch: &mut Batch<'_>) {
+        if let Some(live) = conversation.calls().iter().rev().find(|call| call.id == id) {
+            self.follow(live, conversation, batch);
+        }
+    }
+
+    /// Reads what is new of a call's arguments; from the beginning if they are not those that were read.
+    fn follow(&mut self, live: &LiveCall, conversation: &Conversation, batch: &mut Batch<'_>) {
+        let Some(text) = text_of(conversation, live) else {
+            return;
+        };
+        let place = self.places.get(&live.id).copied().unwrap_or_else(|| {
+            self.places.insert(live.id.clone(), self.calls.len());
+            self.calls.push(PartialCall::new(live));
+            self.calls.len() - 1
+        });
+        let call = &mut self.calls[place];
+        let goes_on = call.key == live.key && text.starts_with(call.arguments.text());
+        match text.get(call.read..) {
+            Some("") if goes_on => {}
+            Some(rest) if goes_on && !call.ended => call.read(rest, batch),
+            _ => {
+                let ended = call.ended && call.key == live.key;
+                *call = PartialCall::new(live);
+                call.read(text, batch);
+                if ended {
+                    call.end(batch);
+                }
+            }
+        }
+    }
+}
+
+fn text_of<'c>(conversation: &'c Conversation, live: &LiveCall) -> Option<&'c str> {
+    let call = conversation.tool_call(live)?;
+    Some(&call.function.arguments)
+}
+
+impl PartialCall {
+    fn new(live: &LiveCall) -> Self {
+        Self {
+            key: live.key,
+            id: live.id.clone(),
+            read: 0,
+            ended: false,
+            arguments: PartialArguments::new(),
+            waiting: None,
+        }
+    }
+
+    fn read_again(&mut self, text: &str) {
+        self.arguments = PartialArguments::new();
+        self.arguments.push(text.get(..self.read).unwrap_or(text));
+        if self.ended {
+            self.arguments.finish();
+        }
+    }
+
+    fn read(&mut self, text: &str, batch: &mut Batch<'_>) {
+        self.read += text.len();
+        self.tell(batch, |arguments, changes| {
+            arguments.push_with(text, |change| add(changes, change));
+        });
+    }
+
+    fn end(&mut self, batch: &mut Batch<'_>) {
+        self.ended = true;
+        self.tell(batch, |arguments, changes| {
+            arguments.finish_with(|change| add(changes, change));
+        });
+    }
+
+    /// Queues what `read` has to say, in the update of this batch if there is one.
+    fn tell(
+        &mut self,
+        batch: &mut Batch<'_>,
+        read: impl FnOnce(&mut PartialArguments, &mut Vec<OwnedChange>),
+    ) {
+        if let PartialState::Invalid(_) = self.arguments.state() {
+            return;
+        }
+        if let Some(update) = batch.update(self.waiting) {
+            read(&mut self.arguments, &mut update.changes);
+            update.stopped = stopped(&self.arguments);
+            return;
+        }
+        let mut changes = Vec::new();
+        read(&mut self.arguments, &mut changes);
+        let stopped = stopped(&self.arguments);
+        if changes.is_empty() && stopped.is_none() {
+            return;
+        }
+        self.waiting = Some((batch.number, batch.entries.len()));
+        let update = PartialArgumentsUpdate {
+            call: self.key,
+            tool_call_id: self.id.clone(),
+            changes,
+            stopped,
+        };
+        let event = RunEvent::PartialArguments(update);
+        batch.entries.push_back(Entry::Event(Box::new(event)));
+    }
+}
+
+impl Batch<'_> {
+    fn update(&mut self, place: Option<(u64, usize)>) -> Option<&mut PartialArgumentsUpdate> {
+        let (_, at) = place.filter(|(number, _)| *number == self.number)?;
+        match self.entries.get_mut(at)? {
+            Entry::Event(event) => match &mut **event {
+                RunEvent::PartialArguments(update) => Some(update),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+}
+
+fn stopped(arguments: &PartialArguments) -> Option<String> {
+    match arguments.state() {
+        PartialState::Invalid(invalid) => Some(invalid.to_string()),
+        PartialState::Open | PartialState::Complete => None,
+    }
+}
+
+/// What one string grew by in several pieces is one change.
+fn add(changes: &mut Vec<OwnedChange>, change: Change<'_>) {
+    if let Change::Append { path, text } = change
+        && let Some(OwnedChange::Append {
+            path: last,
+            text: grown,
+        }) = changes.last_mut()
+        && last == path
+    {
+        grown.push_str(text);
+        return;
+    }
+    changes.push(change.into());
+}

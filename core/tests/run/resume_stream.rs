@@ -1,0 +1,432 @@
+//! A stream that broke off is resumed, where the backend can.
+
+use crate::turn::BOTH;
+use crate::wire::{Say, call, numbered, text};
+use crate::world::{Answer, Then, Work, World, offer};
+use std::sync::Arc;
+use std::time::Duration;
+use stepwell_core::Timestamp;
+use stepwell_core::dialect::Dialect;
+use stepwell_core::run::{
+    Deadline, Effect, EffectId, Failure, Input, NetworkChangePolicy, Outcome, Refusal, RunConfig,
+    RunEvent, RunMachine, StateKind,
+};
+use stepwell_core::tool::Tool;
+
+fn resuming(dialect: Dialect, change: impl FnOnce(&mut RunConfig)) -> World {
+    World::with(dialect, |config| {
+        offer(config, Tool::new("work", "Works."));
+        config.endpoint.quirks.resumes_by_event_id = true;
+        config.timeouts.silence = Some(Duration::from_secs(20));
+        change(config);
+    })
+    .tool("work", |_| Work::gives("ok"))
+}
+
+fn says() -> Vec<Say> {
+    vec![
+        text("Let me see what there is."),
+        call("c", "work", "{\"a\":1}"),
+    ]
+}
+
+/// A stream of the frames from `from` on and before `to`, and then this.
+fn part(frames: &[String], from: usize, to: usize, then: Then) -> Answer {
+    Answer::Stream(frames[from..to].concat().into_bytes(), then)
+}
+
+/// The `Last-Event-ID` of each request.
+fn last_ids(world: &World) -> Vec<Option<String>> {
+    let header = |effect: &Effect| match effect {
+        Effect::OpenStream { request } => Some(
+            request
+                .headers
+                .iter()
+                .find(|(name, _)| name == "last-event-id")
+                .map(|(_, id)| id.clone()),
+        ),
+        _ => None,
+    };
+    world
+        .seen
+        .effects()
+        .filter_map(|(_, effect)| header(effect))
+        .collect()
+}
+
+fn resumed(world: &World) -> Vec<(u32, u32)> {
+    let resumed = world.seen.events().filter_map(|event| match event {
+        RunEvent::StreamResumed { hop, attempt } => Some((*hop, *attempt)),
+        _ => None,
+    });
+    resumed.collect()
+}
+
+fn revive(world: &mut World) {
+    let snapshot = world.machine.snapshot();
+    let machine = RunMachine::revive(&snapshot, Arc::clone(&world.config), Timestamp(world.now));
+    world.take_over(machine.expect("readable"));
+}
+
+/// The turn as it is without a break.
+fn unbroken(dialect: Dialect) -> World {
+    resuming(dialect, |_| {})
+        .says(says())
+        .says([text("Done.")])
+        .turn()
+}
+
+#[test]
+fn a_stream_that_breaks_anywhere_goes_on_as_if_it_had_not() {
+    for dialect in BOTH {
+        let whole = unbroken(dialect);
+        let frames = numbered(dialect, 0, &says());
+        // At the last frame everything that counts was said.
+        for at in 1..frames.len() - 2 {
+            for half in [0, 11] {
+                let mut bytes = frames[..at].concat();
+                bytes.push_str(&frames[at][..half]);
+                let mut world = resuming(dialect, |_| {})
+                    .answers(Answer::Stream(bytes.into_bytes(), Then::Breaks))
+                    .answers(part(&frames, at, frames.len(), Then::Ends))
+                    .says([text("Done.")]);
+                world.restores = true;
+                let world = world.turn();
+                assert_eq!(*world.outcome(), Outcome::Success, "{dialect:?} {at}");
+                assert_eq!(world.messages(), whole.messages(), "{dialect:?} {at}");
+                assert_eq!(
+                    last_ids(&world),
+                    [None, Some(at.to_string()), None],
+                    "{dialect:?}"
+                );
+                assert_eq!(resumed(&world), [(0, 1)]);
+                assert_eq!(world.seen.streamed_text(), whole.seen.streamed_text());
+                assert_eq!(world.machine.usage(), whole.machine.usage());
+            }
+        }
+    }
+}
+
+#[test]
+fn the_second_attempt_is_announced_before_what_it_brings() {
+    let frames = numbered(Dialect::AgUi, 0, &[text("One two three.")]);
+    let world = resuming(Dialect::AgUi, |_| {})
+        .answers(part(&frames, 0, 3, Then::Breaks))
+        .answers(part(&frames, 3, frames.len(), Then::Ends))
+        .turn();
+    let events: Vec<_> = world.seen.events().collect();
+    let at = |wanted: &dyn Fn(&RunEvent) -> bool| events.iter().position(|event| wanted(event));
+    let retrying = at(&|event| matches!(event, RunEvent::Retrying { .. }));
+    let again = at(&|event| matches!(event, RunEvent::StreamResumed { .. }));
+    let texts = events.iter().rposition(|event| {
+        matches!(
+            event,
+            RunEvent::AgUi(stepwell_core::event::Event::TextMessageContent(_))
+        )
+    });
+    assert!(retrying < again && again < texts);
+    assert!(retrying.is_some());
+}
+
+#[test]
+fn silence_and_an_early_end_are_resumed_too() {
+    let frames = numbered(Dialect::AgUi, 0, &[text("One two three.")]);
+    for then in [Then::Stalls, Then::Ends] {
+        let world = resuming(Dialect::AgUi, |_| {})
+            .answers(part(&frames, 0, 3, then))
+            .answers(part(&frames, 3, frames.len(), Then::Ends))
+            .turn();
+        assert_eq!(*world.outcome(), Outcome::Success, "{then:?}");
+        assert_eq!(world.machine.conversation().text(), "One two three.");
+    }
+}
+
+#[test]
+fn an_early_end_that_stays_one_is_a_truncated_answer() {
+    let frames = numbered(Dialect::AgUi, 0, &[text("One two three.")]);
+    let mut world = resuming(Dialect::AgUi, |_| {}).answers(part(&frames, 0, 3, Then::Ends));
+    world.otherwise = Some(Answer::Stream(Vec::new(), Then::Ends));
+    let world = world.turn();
+    assert_eq!(*world.outcome(), Outcome::Truncated);
+    assert_eq!(world.seen.requests().len(), 4);
+    assert_eq!(world.machine.conversation().text(), "One two");
+}
+
+#[test]
+fn refusals_and_failures_on_the_way_lose_nothing() {
+    let frames = numbered(Dialect::AgUi, 0, &says());
+    let mut world = resuming(Dialect::AgUi, |_| {})
+        .answers(part(&frames, 0, 3, Then::Breaks))
+        .answers(Answer::Refuses(Refusal {
+            status: 503,
+            ..Refusal::default()
+        }))
+        .answers(Answer::Unreachable)
+        .answers(part(&frames, 3, frames.len(), Then::Ends))
+        .says([text("Done.")]);
+    world.restores = true;
+    let world = world.turn();
+    assert_eq!(*world.outcome(), Outcome::Success);
+    assert_eq!(world.messages(), unbroken(Dialect::AgUi).messages());
+    let three = Some("3".to_owned());
+    assert_eq!(
+        last_ids(&world),
+        [None, three.clone(), three.clone(), three, None]
+    );
+    assert_eq!(resumed(&world), [(0, 3)]);
+}
+
+#[test]
+fn a_second_break_goes_on_after_the_last_event_of_both() {
+    let frames = numbered(Dialect::AgUi, 0, &says());
+    let world = resuming(Dialect::AgUi, |_| {})
+        .answers(part(&frames, 0, 3, Then::Breaks))
+        // Nothing new: the id of the first attempt still counts.
+        .answers(part(&frames, 3, 3, Then::Breaks))
+        .answers(part(&frames, 3, 5, Then::Breaks))
+        .answers(part(&frames, 5, frames.len(), Then::Ends))
+        .says([text("Done.")])
+        .turn();
+    assert_eq!(*world.outcome(), Outcome::Success);
+    let ids: Vec<_> = last_ids(&world).into_iter().flatten().collect();
+    assert_eq!(ids, ["3", "3", "5"]);
+    assert_eq!(world.messages(), unbroken(Dialect::AgUi).messages());
+}
+
+#[test]
+fn tries_are_bounded_and_what_was_shown_is_kept_and_counted_once() {
+    let given_up: [(Answer, usize); 3] = [
+        (Answer::Unreachable, 4),
+        (Answer::Never, 4),
+        (
+            Answer::Refuses(Refusal {
+                status: 404,
+                ..Refusal::default()
+            }),
+            2,
+        ),
+    ];
+    for (answer, requests) in given_up {
+        let frames = numbered(Dialect::AgUi, 0, &says());
+        let mut world = resuming(Dialect::AgUi, |config| {
+            config.durability = stepwell_core::run::Durability::Blocks { attempts: 3 };
+        })
+        .answers(part(&frames, 0, frames.len() - 2, Then::Breaks));
+        world.otherwise = Some(answer);
+        let world = world.turn();
+        assert!(matches!(world.outcome(), Outcome::Failed { .. }));
+        assert_eq!(world.seen.requests().len(), requests);
+        assert_eq!(
+            world.machine.conversation().text(),
+            "Let me see what there is."
+        );
+        assert!(world.seen.invocations().is_empty());
+        assert!(world.result().contains("broke off"));
+        assert_eq!(
+            crate::durability::kinds(&world),
+            ["text", "tool_use", "tool_result"]
+        );
+        world.assert_legal();
+    }
+}
+
+#[test]
+fn cancelled_on_the_way_what_was_shown_is_kept() {
+    for state in [StateKind::Waiting, StateKind::Opening] {
+        let frames = numbered(Dialect::AgUi, 0, &says());
+        let mut world = resuming(Dialect::AgUi, |config| {
+            config.durability = stepwell_core::run::Durability::Blocks { attempts: 3 };
+        })
+        .answers(part(&frames, 0, frames.len() - 2, Then::Breaks))
+        .answers(Answer::Never);
+        world.send("Hello");
+        world.drive_to(StateKind::Waiting);
+        world.drive_to(state);
+        world.cancel();
+        world.drive();
+        assert_eq!(*world.outcome(), Outcome::Cancelled);
+        assert_eq!(
+            crate::durability::kinds(&world),
+            ["text", "tool_use", "tool_result"]
+        );
+        world.assert_legal();
+    }
+}
+
+#[test]
+fn without_the_capability_or_without_ids_it_fails_as_ever() {
+    let frames = numbered(Dialect::AgUi, 0, &says());
+    let mut plain: Vec<String> = frames.clone();
+    for frame in &mut plain {
+        *frame = frame.split_once('\n').expect("an id").1.to_owned();
+    }
+    let mut odd = frames.clone();
+    for frame in &mut odd {
+        *frame = frame.replacen("id: ", "id: \u{1F642}", 1);
+    }
+    for (can, frames) in [(false, frames), (true, plain), (true, odd)] {
+        let world = resuming(Dialect::AgUi, |config| {
+            config.endpoint.quirks.resumes_by_event_id = can;
+        })
+        .answers(part(&frames, 0, 3, Then::Breaks))
+        .turn();
+        assert!(matches!(
+            world.outcome(),
+            Outcome::Failed {
+                failure: Failure::Connection { .. }
+            }
+        ));
+        assert_eq!(world.seen.requests().len(), 1);
+    }
+}
+
+#[test]
+fn before_the_first_event_it_is_a_plain_retry() {
+    let frames = numbered(Dialect::AgUi, 0, &[text("Yes.")]);
+    let world = resuming(Dialect::AgUi, |_| {})
+        .answers(Answer::Stream(b": heartbeat\n\n".to_vec(), Then::Breaks))
+        .answers(part(&frames, 0, frames.len(), Then::Ends))
+        .turn();
+    assert_eq!(*world.outcome(), Outcome::Success);
+    assert_eq!(last_ids(&world), [None, None]);
+    assert_eq!(resumed(&world), []);
+}
+
+#[test]
+fn a_page_in_place_of_the_rest_fails_with_what_was_shown() {
+    let frames = numbered(Dialect::AgUi, 0, &[text("One two three.")]);
+    let world = resuming(Dialect::AgUi, |_| {})
+        .answers(part(&frames, 0, 3, Then::Breaks))
+        .answers(Answer::Body(Some("text/html"), b"<html>".to_vec()))
+        .turn();
+    assert!(matches!(
+        world.outcome(),
+        Outcome::Failed {
+            failure: Failure::UnexpectedBody { .. }
+        }
+    ));
+    assert_eq!(world.machine.conversation().text(), "One two");
+}
+
+#[test]
+fn the_wait_that_the_stream_asks_for_is_kept_to() {
+    let frames = numbered(Dialect::AgUi, 0, &[text("One two three.")]);
+    let mut first = b"retry: 7000\n\n".to_vec();
+    first.extend(frames[..3].concat().into_bytes());
+    let world = resuming(Dialect::AgUi, |_| {})
+        .answers(Answer::Stream(first, Then::Breaks))
+        .answers(part(&frames, 3, frames.len(), Then::Ends))
+        .turn();
+    assert_eq!(*world.outcome(), Outcome::Success);
+    assert!(world.seen.events().any(|event| matches!(
+        event,
+        RunEvent::Retrying {
+            delay_ms: 7_000,
+            ..
+        }
+    )));
+}
+
+#[test]
+fn a_stream_that_a_killed_host_left_is_resumed_in_each_state() {
+    for state in [StateKind::Streaming, StateKind::Waiting, StateKind::Opening] {
+        let frames = numbered(Dialect::AgUi, 0, &says());
+        let then = if state == StateKind::Streaming {
+            Then::Stalls
+        } else {
+            Then::Breaks
+        };
+        let mut world = resuming(Dialect::AgUi, |_| {}).answers(part(&frames, 0, 3, then));
+        if state == StateKind::Opening {
+            world = world.answers(Answer::Never);
+        }
+        let mut world = world
+            .answers(part(&frames, 3, frames.len(), Then::Ends))
+            .says([text("Done.")]);
+        world.send("Go on");
+        world.drive_until(|world| world.machine.conversation().text().len() > 5);
+        world.drive_to(state);
+        if state == StateKind::Streaming {
+            // All of the bytes have come.
+            while !world.agenda.is_empty() {
+                world.step();
+            }
+        }
+        revive(&mut world);
+        world.drive();
+        assert_eq!(*world.outcome(), Outcome::Success, "{state}");
+        assert_eq!(world.messages(), unbroken(Dialect::AgUi).messages());
+    }
+}
+
+#[test]
+fn on_another_network_the_stream_is_resumed_at_once() {
+    let frames = numbered(Dialect::AgUi, 0, &says());
+    let mut world = resuming(Dialect::AgUi, |config| {
+        config.device.network_change = NetworkChangePolicy::Reopen;
+    })
+    .answers(part(&frames, 0, 3, Then::Stalls))
+    .answers(part(&frames, 3, frames.len(), Then::Ends))
+    .says([text("Done.")]);
+    world.send("Go on");
+    world.drive_to(StateKind::Streaming);
+    while !world.agenda.is_empty() {
+        world.step();
+    }
+    world
+        .input(Input::NetworkAvailable)
+        .expect("devices say this at any time");
+    assert_eq!(
+        world.seen.effect_names(),
+        ["open open:0:0", "close open:0:0", "open open:0:1"]
+    );
+    world.drive();
+    assert_eq!(*world.outcome(), Outcome::Success);
+    assert_eq!(world.messages(), unbroken(Dialect::AgUi).messages());
+}
+
+#[test]
+fn lost_with_the_network_it_is_resumed_when_that_is_back() {
+    let frames = numbered(Dialect::AgUi, 0, &says());
+    let mut world = resuming(Dialect::AgUi, |config| config.retry.attempts = 1)
+        .answers(part(&frames, 0, 3, Then::Breaks))
+        .answers(part(&frames, 3, frames.len(), Then::Ends))
+        .says([text("Done.")]);
+    world.send("Go on");
+    world
+        .input(Input::NetworkLost)
+        .expect("devices say this at any time");
+    world.drive_to(StateKind::Waiting);
+    world
+        .input(Input::NetworkAvailable)
+        .expect("devices say this at any time");
+    world.drive();
+    assert_eq!(*world.outcome(), Outcome::Success);
+    assert_eq!(world.messages(), unbroken(Dialect::AgUi).messages());
+}
+
+#[test]
+fn the_next_hops_request_names_no_event() {
+    let frames = numbered(Dialect::AgUi, 0, &says());
+    let world = resuming(Dialect::AgUi, |_| {})
+        .answers(part(&frames, 0, 3, Then::Breaks))
+        .answers(part(&frames, 3, frames.len(), Then::Ends))
+        .says([text("Done.")])
+        .turn();
+    assert_eq!(last_ids(&world).last(), Some(&None));
+    let hop = EffectId::Open { hop: 1, attempt: 0 };
+    assert!(world.seen.effects().any(|(id, _)| id == hop));
+}
+
+#[test]
+fn a_model_that_stays_silent_is_given_up() {
+    let frames = numbered(Dialect::AgUi, 0, &[text("One two three.")]);
+    let mut world = resuming(Dialect::AgUi, |_| {}).answers(part(&frames, 0, 3, Then::Stalls));
+    world.otherwise = Some(Answer::Stream(Vec::new(), Then::Stalls));
+    let world = world.turn();
+    let failure = Failure::TimedOut {
+        deadline: Deadline::Silence,
+    };
+    assert_eq!(*world.outcome(), Outcome::Failed { failure });
+    assert_eq!(world.seen.requests().len(), 4);
+}
