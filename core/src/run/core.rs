@@ -42,6 +42,9 @@ pub(super) struct Core {
     pub(super) timers: Timers,
     pub(super) recorder: Recorder,
     pub(super) outbox: Outbox,
+    /// The last message that the hop's first request carried.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) hop_anchor: Option<MessageId>,
     /// The last message before the turn's own; none if the turn began with an empty conversation.
     pub(super) anchor: Option<MessageId>,
     /// What is left of the turn's time while the person is asked.
@@ -89,6 +92,7 @@ impl Core {
             timers: Timers::default(),
             recorder: Recorder::default(),
             outbox,
+            hop_anchor: None,
             anchor: None,
             turn_left: None,
             clock: Timestamp::default(),
@@ -105,7 +109,7 @@ impl Core {
     /// The turn begins: from here on it is recorded and timed.
     pub(super) fn begin_turn(&mut self) {
         self.recorder = Recorder::new(self.config.durability);
-        self.anchor = self.conversation.messages().last().map(|m| m.id().clone());
+        self.anchor = self.last_message_id();
         if let Some(turn) = self.config.timeouts.turn {
             self.timers.set(TimerKey::Turn, self.clock().after(turn));
         }
@@ -267,6 +271,7 @@ impl Core {
         self.conversation.begin_hop(hop);
         self.take_steering_in();
         self.outbox.forget_arguments();
+        self.hop_anchor = self.last_message_id();
         if hop > 0 {
             self.parent_run_id = Some(self.ids.run_id.clone());
             self.ids.run_id = format!("{}.{hop}", self.turn).into();
@@ -394,6 +399,26 @@ impl Core {
         })
     }
 
+    fn last_message_id(&self) -> Option<MessageId> {
+        let last = self.conversation.messages().last();
+        last.map(|message| message.id().clone())
+    }
+
+    /// The messages that the hop's request carries: without what a stream that is to be resumed has brought already.
+    fn asked_messages(&self) -> &[Message] {
+        let messages = self.conversation.messages();
+        let Some(anchor) = self
+            .hop_anchor
+            .as_ref()
+            .filter(|_| self.resumption.is_some())
+        else {
+            return messages;
+        };
+        // An agent may have put other messages in the place of all.
+        let end = self.conversation.position(anchor).map(|at| at + 1);
+        &messages[..end.unwrap_or(messages.len())]
+    }
+
     /// The request of the hop.
     pub(super) fn request(&self) -> HttpRequest {
         let config = &self.config;
@@ -402,7 +427,7 @@ impl Core {
             ids: &self.ids,
             parent_run_id: self.parent_run_id.as_ref(),
             instructions: config.instructions.as_deref(),
-            messages: self.conversation.messages(),
+            messages: self.asked_messages(),
             tools: if self.reached.is_some() {
                 &[]
             } else {

@@ -34,7 +34,7 @@ pub fn presses() -> impl Strategy<Value = Vec<Press>> {
         pick,
         detail,
     });
-    prop::collection::vec(press, 0..100)
+    prop::collection::vec(press, 0..150)
 }
 
 /// What the run is configured to.
@@ -243,7 +243,7 @@ impl Mad {
     fn answer(&mut self, effect: EffectId, detail: u16) -> Input<'static> {
         let message = "it did not work".to_owned();
         match effect {
-            EffectId::CreateRun { hop } if !detail.is_multiple_of(4) => Input::RunCreated {
+            EffectId::CreateRun { hop } if !detail.is_multiple_of(8) => Input::RunCreated {
                 effect,
                 run_id: format!("backend-{hop}").into(),
             },
@@ -269,7 +269,7 @@ impl Mad {
                 };
                 Input::ToolFinished { effect, result }
             }
-            EffectId::Persist { .. } if !detail.is_multiple_of(4) => Input::Persisted { effect },
+            EffectId::Persist { .. } if !detail.is_multiple_of(8) => Input::Persisted { effect },
             EffectId::Persist { .. } => Input::PersistFailed { effect, message },
             EffectId::Open { hop, .. } => self.network(effect, hop, detail),
             other => panic!("unknown: {other}"),
@@ -552,7 +552,11 @@ fn says(dialect: Dialect, choice: u16) -> Vec<Say> {
         pieces: Vec::new(),
     });
     let two = Say::Calls(vec![a_call("a", "work", "{}"), a_call("b", "ask", "null")]);
-    let common = match choice % 13 {
+    // Calls weigh more: without them a run is soon over.
+    let common = match [
+        0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 2, 3, 11, 2, 3, 11, 5,
+    ][usize::from(choice % 20)]
+    {
         0 | 1 => vec![text("Some text.")],
         2 => vec![text("Let me see."), call("c", "work", "{}")],
         3 => vec![
