@@ -103,8 +103,8 @@ pub enum KilledPolicy {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct Device {
     /// The clocks stand still since then.
-    paused_at: Option<Timestamp>,
-    is_offline: bool,
+    pub(super) paused_at: Option<Timestamp>,
+    pub(super) is_offline: bool,
     /// The tries of the hop that do not count: the network was gone, or changed.
     pub(super) uncounted: u32,
 }

@@ -1,6 +1,7 @@
 //! The limits of a turn: rounds, calls, tokens, time, and calls that lead nowhere.
 
 use super::core::Core;
+use super::fault::fault;
 use super::outcome::Outcome;
 use crate::CallKey;
 use serde::{Deserialize, Serialize};
@@ -67,18 +68,18 @@ impl TurnLimit {
 #[serde(default)]
 pub(super) struct Spent {
     /// The calls that were begun.
-    calls: u32,
+    pub(super) calls: u32,
     /// The calls by their tool and arguments.
-    repeats: Vec<Repeat>,
+    pub(super) repeats: Vec<Repeat>,
     /// The one of the last call that was counted.
-    last: Option<u64>,
+    pub(super) last: Option<u64>,
     /// The time up to the last pause.
-    time: Duration,
+    pub(super) time: Duration,
 }
 
 /// One tool with one set of arguments.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-struct Repeat {
+pub(super) struct Repeat {
     call: u64,
     times: u32,
     /// What came of it last.
@@ -138,7 +139,7 @@ impl Core {
         if let Some(limit) = &self.reached {
             return Some(limit.clone());
         }
-        if self.rounds >= limits.max_tool_rounds {
+        if self.rounds >= limits.max_tool_rounds + u32::from(fault!(HopLimitOffByOne)) {
             let max = limits.max_tool_rounds;
             return Some(TurnLimit::MaxToolRounds { max });
         }

@@ -22,10 +22,14 @@ mod config;
 mod core;
 mod device;
 mod dispose;
+#[cfg(feature = "model-check")]
+#[doc(hidden)]
+pub mod doors;
 mod edges;
 mod effect;
 mod erased;
 mod executing_tools;
+mod fault;
 mod idle;
 mod input;
 mod interrupted;

@@ -16,6 +16,7 @@ use std::time::Duration;
 
 /// A request is on its way.
 #[derive(Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "model-check", derive(Clone))]
 pub struct Opening {
     attempt: u32,
 }

@@ -1,6 +1,7 @@
 use super::config::{RunConfig, fnv1a};
 use super::core::Core;
 use super::erased::AnyRun;
+use super::fault::fault;
 use super::output::RunEvent;
 use super::typed::{Run, State};
 use super::{Completed, ExecutingTools, Idle, Interrupted, Opening, Streaming, Waiting};
@@ -112,6 +113,9 @@ pub(super) fn read(snapshot: &str, config: Arc<RunConfig>) -> Result<AnyRun, Sna
     {
         let Stored { mut core, state } = serde_json::from_str::<Stored<S>>(stored)?;
         core.config = config;
+        if fault!(TimersLostAtRestore) {
+            core.timers.stop_all();
+        }
         let Core {
             config,
             outbox,
