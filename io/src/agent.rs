@@ -3,6 +3,7 @@ use crate::clock::Clock;
 use crate::device::Device;
 use crate::driver::{Driver, Ended};
 use crate::handle::{Command, TurnHandle};
+use crate::journal::Journaled;
 use crate::owner::Owner;
 use crate::spans;
 use crate::threads::{Current, Shared, Thread, lock};
@@ -15,7 +16,7 @@ use stepwell_core::conversation::Conversation;
 use stepwell_core::dialect::Endpoint;
 use stepwell_core::event::Message;
 use stepwell_core::registry::{RegistryEvent, SharedRegistry, ThreadKey};
-use stepwell_core::run::{RunEvent, RunMachine, SnapshotError, Start, StateKind};
+use stepwell_core::run::{Input, RunEvent, SnapshotError, Start, StateKind};
 use tokio::sync::mpsc;
 use tracing::Instrument;
 use uuid::Uuid;
@@ -58,7 +59,7 @@ pub enum ReviveError {
 /// How a turn begins.
 enum Begin {
     Start(Start),
-    Revived(Box<RunMachine>),
+    Revived(Box<Journaled>),
 }
 
 impl fmt::Debug for Agent {
@@ -114,8 +115,10 @@ impl Agent {
     /// # Panics
     /// Outside of a tokio runtime.
     pub fn revive(&self, snapshot: &str) -> Result<Turn, ReviveError> {
-        let config = Arc::clone(&self.shared.setup.config);
-        let machine = RunMachine::revive(snapshot, config, Clock::new().now())?;
+        let setup = &self.shared.setup;
+        let now = Clock::new().now();
+        let run = Journaled::revive(snapshot, &setup.config, setup.journal.as_ref(), now)?;
+        let machine = &run.machine;
         if machine.state() == StateKind::Idle {
             return Err(ReviveError::NotStarted);
         }
@@ -124,7 +127,7 @@ impl Agent {
             ..self.thread.key.clone()
         };
         let agent = self.thread(key);
-        Ok(agent.begin(Begin::Revived(Box::new(machine))))
+        Ok(agent.begin(Begin::Revived(Box::new(run))))
     }
 
     fn begin(&self, begin: Begin) -> Turn {
@@ -151,7 +154,8 @@ impl Agent {
         let (commands, commanded) = mpsc::channel(COMMANDS);
         let run_id = match &begin {
             Begin::Start(start) => start.run_id.to_string(),
-            Begin::Revived(machine) => machine
+            Begin::Revived(run) => run
+                .machine
                 .run_id()
                 .map(ToString::to_string)
                 .unwrap_or_default(),
@@ -189,33 +193,37 @@ impl Agent {
         let setup = Arc::clone(&self.shared.setup);
         let clock = Clock::new();
         let mut device = self.shared.device.subscribe();
-        let known = *device.borrow_and_update();
-        let tell = |machine: &mut RunMachine| {
-            for news in known.news(Device::default()) {
-                if let Err(misuse) = machine.handle(news, clock.now()) {
-                    tracing::error!(target: "stepwell", %misuse, "the machine refused to hear of the device");
-                }
-            }
-        };
-        let machine = match begin {
-            Begin::Revived(mut machine) => {
-                tell(&mut machine);
-                *machine
+        let mut known = *device.borrow_and_update();
+        let run = match begin {
+            Begin::Revived(run) => {
+                // What it gives is to be taken first: it is told at the first look.
+                known = Device::default();
+                device.mark_changed();
+                *run
             }
             Begin::Start(start) => {
                 let history = lock(&self.thread.conversation).clone();
                 let thread_id = self.thread.key.thread.clone();
-                let mut machine = RunMachine::new(Arc::clone(&setup.config), thread_id, history);
+                let journal = setup.journal.as_ref();
+                let mut run =
+                    Journaled::new(&setup.config, &thread_id, history, journal, &start.run_id);
                 // Before its first request: there may be no network for it.
-                tell(&mut machine);
-                if let Err(misuse) = machine.start(start, clock.now()) {
+                for news in known.news(Device::default()) {
+                    if let Err(misuse) = run.handle(news, clock.now()) {
+                        tracing::error!(target: "stepwell", %misuse, "the machine refused to hear of the device");
+                    }
+                    // Nothing is under way yet: there is nothing to take.
+                    while run.poll_output().is_some() {}
+                }
+                let start = Input::Start(Box::new(start));
+                if let Err(misuse) = run.handle(start, clock.now()) {
                     tracing::error!(target: "stepwell", %misuse, "a new machine refused to start");
                 }
-                machine
+                run
             }
         };
         let driver = Driver {
-            machine,
+            run,
             setup,
             clock,
             owner,

@@ -1,4 +1,5 @@
 use crate::agent::Agent;
+use crate::journal::JournalSink;
 use crate::setup::Setup;
 use crate::threads::Shared;
 use crate::tools::{Approver, Blocking, Cancellation, Handlers, ToolAnswer, ToolHandler};
@@ -18,6 +19,7 @@ pub struct AgentBuilder {
     config: RunConfig,
     handlers: Handlers,
     approver: Option<Arc<dyn Approver>>,
+    journal: Option<Arc<dyn JournalSink>>,
     client: Option<reqwest::Client>,
     thread: Option<ThreadKey>,
     registry: SharedRegistry,
@@ -51,6 +53,7 @@ impl AgentBuilder {
             config: RunConfig::new(endpoint),
             handlers: Handlers::new(),
             approver: None,
+            journal: None,
             client: None,
             thread: None,
             registry: SharedRegistry::default(),
@@ -103,6 +106,16 @@ impl AgentBuilder {
     #[must_use]
     pub fn approver(mut self, approver: impl Approver) -> Self {
         self.approver = Some(Arc::new(approver));
+        self
+    }
+
+    /// Writes a [journal](stepwell_core::run::journal) of each turn, from which it can be lived through again:
+    /// a closure that takes the turn's run id and whole lines, or a type of the app's own. A journal holds all
+    /// that is said, but no key. A turn that is revived goes on in a journal of its own, under the run id of the hop
+    /// that it is at.
+    #[must_use]
+    pub fn journal(mut self, sink: impl JournalSink) -> Self {
+        self.journal = Some(Arc::new(sink));
         self
     }
 
@@ -193,6 +206,7 @@ impl AgentBuilder {
             config: Arc::new(self.config),
             handlers: self.handlers,
             approver: self.approver,
+            journal: self.journal,
             client,
         };
         let shared = Arc::new(Shared::new(setup, self.registry));

@@ -3,6 +3,7 @@
 use crate::clock::Clock;
 use crate::device::Device;
 use crate::handle::{Command, TurnError};
+use crate::journal::Journaled;
 use crate::owner::Owner;
 use crate::setup::Setup;
 use crate::spans;
@@ -10,7 +11,7 @@ use crate::turn::Finished;
 use crate::work::{Work, is_last_word};
 use std::collections::VecDeque;
 use std::sync::Arc;
-use stepwell_core::run::{Effect, Input, Misuse, Outcome, Output, RunEvent, RunMachine, TimerKey};
+use stepwell_core::run::{Effect, Input, Misuse, Outcome, Output, RunEvent, TimerKey};
 use tokio::sync::mpsc::{self, error::TrySendError};
 use tokio::sync::{oneshot, watch};
 use tokio_util::sync::CancellationToken;
@@ -18,7 +19,7 @@ use tracing::Span;
 
 /// What a turn needs beside its machine.
 pub(crate) struct Driver {
-    pub(crate) machine: RunMachine,
+    pub(crate) run: Journaled,
     pub(crate) setup: Arc<Setup>,
     pub(crate) clock: Clock,
     pub(crate) owner: Owner,
@@ -66,7 +67,8 @@ impl Driver {
         let mut cancelled = false;
         loop {
             self.give_out(&mut work);
-            if let Some(outcome) = self.machine.outcome().cloned() {
+            if let Some(outcome) = self.run.machine.outcome().cloned() {
+                self.run.end();
                 self.owner.complete(&outcome);
                 let mut rest = std::mem::take(&mut self.backlog);
                 rest.push_back(RunEvent::Completed(outcome.clone()));
@@ -76,10 +78,14 @@ impl Driver {
                 };
                 return Ended::Finished(self.finished(outcome), rest);
             }
-            let wake = self.machine.poll_timeout().map(|at| self.clock.instant(at));
+            let wake = self
+                .run
+                .machine
+                .poll_timeout()
+                .map(|at| self.clock.instant(at));
             // What has arrived is no silence, even if it is read late: the stream goes before the silence timer, and
             // neither counts while the app is slow to take what was said. All else goes before the stream.
-            let is_silence = self.machine.timeout_reason() == Some(TimerKey::Silence);
+            let is_silence = self.run.machine.timeout_reason() == Some(TimerKey::Silence);
             let is_behind = !self.backlog.is_empty();
             let input = tokio::select! {
                 biased;
@@ -121,7 +127,7 @@ impl Driver {
 
     /// Carries out the machine's effects and shows its events.
     fn give_out(&mut self, work: &mut Work) {
-        while let Some(output) = self.machine.poll_output() {
+        while let Some(output) = self.run.poll_output() {
             match output {
                 Output::Event(RunEvent::Completed(_)) => {}
                 Output::Event(event) => {
@@ -133,18 +139,18 @@ impl Driver {
                     self.show(event);
                 }
                 Output::Effect(id, Effect::CloseStream | Effect::CancelTool) => {
-                    work.stop(id, &self.machine);
+                    work.stop(id, &self.run.machine);
                 }
                 Output::Effect(id, effect) => {
                     // Nothing is begun for a turn that is about to be stopped.
                     if self.still_counts() {
-                        work.begin(id, effect, &self.machine);
+                        work.begin(id, effect, &self.run.machine);
                     }
                 }
             }
         }
-        if !self.waiting.is_empty() && self.machine.is_resting() {
-            let snapshot = self.machine.snapshot();
+        if !self.waiting.is_empty() && self.run.machine.is_resting() {
+            let snapshot = self.run.machine.snapshot();
             for waiting in self.waiting.drain(..) {
                 // Who asked may have gone in the meantime.
                 let _ = waiting.send(snapshot.clone());
@@ -167,11 +173,11 @@ impl Driver {
         }
         let last_word = input.effect().filter(|_| is_last_word(&input));
         if last_word.is_some() {
-            work.look(&self.machine);
+            work.look(&self.run.machine);
         }
-        let fed = self.machine.handle(input, self.clock.now());
+        let fed = self.run.handle(input, self.clock.now());
         if let Some(effect) = last_word {
-            work.stop(effect, &self.machine);
+            work.stop(effect, &self.run.machine);
         }
         fed
     }
@@ -180,13 +186,13 @@ impl Driver {
         match command {
             Command::Feed { input, fed } => {
                 let result = if self.still_counts() {
-                    input(&self.machine).and_then(|input| Ok(self.feed(input, work)?))
+                    input(&self.run.machine).and_then(|input| Ok(self.feed(input, work)?))
                 } else {
                     Err(TurnError::Over)
                 };
                 let _ = fed.send(result);
             }
-            Command::Look(look) => look(&self.machine),
+            Command::Look(look) => look(&self.run.machine),
             Command::Rest(waiting) => {
                 self.waiting.retain(|waiting| !waiting.is_closed());
                 self.waiting.push(waiting);
@@ -205,12 +211,15 @@ impl Driver {
         }
     }
 
-    /// The machine is told that its host goes away; what runs for it is stopped when it is dropped.
+    /// The machine is told that its host goes away.
     fn suspend(mut self, suspended: oneshot::Sender<String>) {
-        if let Err(misuse) = self.machine.handle(Input::Dispose, self.clock.now()) {
+        if let Err(misuse) = self.run.handle(Input::Dispose, self.clock.now()) {
             tracing::error!(target: "stepwell", %misuse, "the machine refused to be disposed of");
         }
-        if suspended.send(self.machine.snapshot()).is_ok() {
+        // What is to be stopped is stopped when it is dropped.
+        while self.run.poll_output().is_some() {}
+        self.run.end();
+        if suspended.send(self.run.machine.snapshot()).is_ok() {
             self.owner.leave();
         }
     }
@@ -240,12 +249,12 @@ impl Driver {
     fn finished(self, outcome: Outcome) -> Finished {
         let span = Span::current();
         span.record("stepwell.outcome", outcome_name(&outcome));
-        let usage = self.machine.usage();
+        let usage = self.run.machine.usage();
         spans::record_usage(&span, &usage);
-        let hops = self.machine.hop() + 1;
+        let hops = self.run.machine.hop() + 1;
         Finished {
             outcome,
-            conversation: self.machine.conversation().clone(),
+            conversation: self.run.machine.conversation().clone(),
             usage,
             hops,
         }

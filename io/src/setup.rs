@@ -1,3 +1,4 @@
+use crate::journal::JournalSink;
 use crate::tools::{Approver, Handlers};
 use std::fmt;
 use std::sync::Arc;
@@ -8,6 +9,7 @@ pub(crate) struct Setup {
     pub(crate) config: Arc<RunConfig>,
     pub(crate) handlers: Handlers,
     pub(crate) approver: Option<Arc<dyn Approver>>,
+    pub(crate) journal: Option<Arc<dyn JournalSink>>,
     pub(crate) client: reqwest::Client,
 }
 

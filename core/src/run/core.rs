@@ -1,6 +1,7 @@
 use super::config::{RunConfig, RunIds};
 use super::device::Device;
 use super::effect::{Effect, EffectId};
+use super::fault::fault;
 use super::limits::{Spent, TurnLimit};
 use super::outbox::{Entry, Outbox, delta_event};
 use super::outcome::{Failure, Outcome};
@@ -20,6 +21,7 @@ use std::time::Duration;
 
 /// What every state of a run shares.
 #[derive(Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "model-check", derive(Clone))]
 pub(super) struct Core {
     #[serde(skip, default = "RunConfig::absent")]
     pub(super) config: Arc<RunConfig>,
@@ -46,9 +48,9 @@ pub(super) struct Core {
     /// The last message before the turn's own; none if the turn began with an empty conversation.
     pub(super) anchor: Option<MessageId>,
     /// What is left of the turn's time while the person is asked.
-    turn_left: Option<Duration>,
-    clock: Timestamp,
-    status: TurnStatus,
+    pub(super) turn_left: Option<Duration>,
+    pub(super) clock: Timestamp,
+    pub(super) status: TurnStatus,
     /// What counts towards the turn's limits.
     #[serde(default)]
     pub(super) spent: Spent,
@@ -116,7 +118,9 @@ impl Core {
 
     /// The person is asked: their time is not the turn's.
     pub(super) fn pause_turn_clock(&mut self) {
-        if let Some(deadline) = self.timers.deadline(TimerKey::Turn) {
+        if let Some(deadline) = self.timers.deadline(TimerKey::Turn)
+            && !fault!(TurnClockNotPaused)
+        {
             self.turn_left = Some(deadline.since(self.clock()));
             self.timers.stop(TimerKey::Turn);
         }
@@ -145,7 +149,7 @@ impl Core {
     /// Gives out an effect, once all that was said so far is stored.
     pub(super) fn emit(&mut self, id: EffectId) {
         let until = self.recorder.recorded();
-        if self.recorder.durable() < until {
+        if self.recorder.durable() < until && !fault!(StoreNotAwaited) {
             self.pending.set(id, Stage::Held { until });
         } else {
             self.free(id);
@@ -193,6 +197,7 @@ impl Core {
     pub(super) fn answered(&mut self, id: EffectId) {
         self.pending.remove(id);
         match id {
+            EffectId::Tool(_) if fault!(ToolTimerLeftBehind) => {}
             EffectId::Tool(call) => self.timers.stop(TimerKey::Tool(call)),
             EffectId::Approve(call) => self.timers.stop(TimerKey::Approval(call)),
             EffectId::CreateRun { .. } | EffectId::Open { .. } | EffectId::Persist { .. } => {}
@@ -201,7 +206,10 @@ impl Core {
 
     /// Takes back an effect; the host is told if it may have begun.
     pub(super) fn withdraw(&mut self, id: EffectId) {
+        let is_left = (fault!(ToolNotToldToStop) && matches!(id, EffectId::Tool(_)))
+            || (fault!(SilentStreamNotClosed) && matches!(id, EffectId::Open { .. }));
         if id.is_stoppable()
+            && !is_left
             && let Some(Stage::Given | Stage::Live | Stage::Deferred) = self.pending.stage(id)
         {
             self.outbox.stop(id);
@@ -220,6 +228,9 @@ impl Core {
     }
 
     pub(super) fn write_again(&mut self, id: EffectId) {
+        if fault!(FailedWriteNotGivenAgain) {
+            return self.pending.set(id, Stage::Given);
+        }
         self.pending.set(id, Stage::Queued);
         self.outbox.effect(id);
     }
@@ -293,14 +304,22 @@ impl Core {
             ),
         };
         self.timers.stop_all();
-        let open: Vec<_> = self.pending.iter().map(|(id, _)| id).collect();
+        let is_left = |stage| fault!(EndLeavesHeldEffects) && matches!(stage, Stage::Held { .. });
+        let open: Vec<_> = self
+            .pending
+            .iter()
+            .filter(|(_, stage)| !is_left(*stage))
+            .map(|(id, _)| id)
+            .collect();
         for id in open
             .into_iter()
             .filter(|id| !matches!(id, EffectId::Persist { .. }))
         {
             self.withdraw(id);
         }
-        self.abandon_calls(kind, &reason);
+        if !fault!(CallsLeftWithoutResult) {
+            self.abandon_calls(kind, &reason);
+        }
         self.settle_round();
         self.status = match outcome {
             Outcome::Success | Outcome::LimitReached { .. } => TurnStatus::Complete,

@@ -218,3 +218,44 @@ async fn what_is_no_snapshot_of_a_turn_under_way_is_refused() {
         .expect_err("it had not begun");
     assert_eq!(refused, ReviveError::NotStarted);
 }
+
+#[tokio::test]
+async fn a_turn_in_two_processes_can_be_lived_through_again_from_its_journals() {
+    let server = serve([asks(&["later"]), says("It has arrived.")]).await;
+    let lines = Arc::new(std::sync::Mutex::new(Vec::<(String, String)>::new()));
+    let agent = || {
+        let written = Arc::clone(&lines);
+        let agent = Dialect::Chat
+            .agent(&server)
+            .journal(move |turn: &stepwell_io::RunId, text: &str| {
+                let mut written = written.lock().expect("no panic holds it");
+                written.push((turn.to_string(), text.to_owned()));
+            })
+            .tool(work(), |_| async { Ok::<_, String>(ToolAnswer::Deferred) });
+        agent.build().expect("the agent is set up")
+    };
+    let replayed = || {
+        let text: String = {
+            let mut written = lines.lock().expect("no panic holds it");
+            written.drain(..).map(|(_, text)| text).collect()
+        };
+        let journal = stepwell_core::run::journal::Journal::parse(&text);
+        let journal = journal.expect("it was just written");
+        journal.replay().expect("the same comes of it").outcome
+    };
+    let before = agent();
+    before.network_available();
+    let turn = before.send("Order it");
+    turn.handle().rested().await.expect("it rests");
+    let stored = turn.suspend().await.expect("it goes on");
+    assert_eq!(replayed(), None);
+
+    let turn = agent().revive(&stored).expect("it was just stored");
+    let handle = turn.handle();
+    handle
+        .finish_call("later", Ok("delivered".into()))
+        .await
+        .expect("it is awaited");
+    assert_eq!(watch(turn).await.1.outcome, Outcome::Success);
+    assert_eq!(replayed(), Some(Outcome::Success));
+}

@@ -1,6 +1,7 @@
 //! The long proofs, step by step; a failing one does not stop the next.
 
 mod accepted;
+mod model;
 mod mutants;
 mod proptests;
 mod threads;
@@ -26,7 +27,7 @@ struct Step {
     run: fn(&Context, &mut Log, &Options) -> anyhow::Result<String>,
 }
 
-const STEPS: &[Step] = &[proptests::STEP, threads::STEP, mutants::STEP];
+const STEPS: &[Step] = &[proptests::STEP, model::STEP, threads::STEP, mutants::STEP];
 
 /// `cargo xtask prove [STEP…]`: all steps if none is named. `list` names them, and `2/8` is the shard for `mutants`.
 pub(crate) fn run(

@@ -8,6 +8,7 @@ mod docs;
 mod format;
 mod kotlin;
 mod licences;
+pub(crate) mod model;
 mod python;
 mod rust;
 mod sans_io;
@@ -37,6 +38,7 @@ pub(crate) const ALL: &[Suite] = &[
     sans_io::SUITE,
     docs::SUITE,
     rust::SUITE,
+    model::SUITE,
     threads::SUITE,
     demo::SUITE,
     conformance::SUITE,
