@@ -1,7 +1,7 @@
 use crate::builder::AgentBuilder;
 use crate::clock::Clock;
 use crate::device::Device;
-use crate::driver::{Driver, Ended};
+use crate::driver::Driver;
 use crate::handle::{Command, TurnHandle};
 use crate::journal::Journaled;
 use crate::owner::Owner;
@@ -58,7 +58,7 @@ pub enum ReviveError {
 
 /// How a turn begins.
 enum Begin {
-    Start(Start),
+    Start(Box<Start>),
     Revived(Box<Journaled>),
 }
 
@@ -98,7 +98,7 @@ impl Agent {
     /// # Panics
     /// Outside of a tokio runtime.
     pub fn start(&self, start: Start) -> Turn {
-        self.begin(Begin::Start(start))
+        self.begin(Begin::Start(Box::new(start)))
     }
 
     /// Goes on with a stored turn, on its own thread: with the snapshot that [`Turn::suspend`] or
@@ -215,7 +215,7 @@ impl Agent {
                     // Nothing is under way yet: there is nothing to take.
                     while run.poll_output().is_some() {}
                 }
-                let start = Input::Start(Box::new(start));
+                let start = Input::Start(start);
                 if let Err(misuse) = run.handle(start, clock.now()) {
                     tracing::error!(target: "stepwell", %misuse, "a new machine refused to start");
                 }
@@ -235,10 +235,7 @@ impl Agent {
             backlog: VecDeque::new(),
             waiting: Vec::new(),
         };
-        let (finished, rest) = match driver.run().await {
-            Ended::Finished(finished, rest) => (finished, rest),
-            Ended::Suspended => return None,
-        };
+        let (finished, rest) = driver.run().await?;
         // The conversation stands before the app hears that the turn is over, and the next turn waits for no app.
         *lock(&self.thread.conversation) = finished.conversation.clone();
         drop(ended);

@@ -35,14 +35,6 @@ pub(crate) struct Driver {
     pub(crate) waiting: Vec<oneshot::Sender<String>>,
 }
 
-/// How driving a turn ended.
-pub(crate) enum Ended {
-    /// With the turn. The last events are given back instead of shown.
-    Finished(Finished, RestOfEvents),
-    /// The app has stored the turn.
-    Suspended,
-}
-
 /// The events that end a turn: to be sent when all is in place for the next one.
 pub(crate) struct RestOfEvents {
     rest: VecDeque<RunEvent>,
@@ -61,8 +53,9 @@ impl RestOfEvents {
 }
 
 impl Driver {
-    /// Drives the turn to its end. Events that nobody takes any more are dropped; the turn goes on.
-    pub(crate) async fn run(mut self) -> Ended {
+    /// Drives the turn to its end. Events that nobody takes any more are dropped; the turn goes on. The last events
+    /// are given back instead of shown. Nothing is given back of a turn that was suspended.
+    pub(crate) async fn run(mut self) -> Option<(Finished, RestOfEvents)> {
         let (mut work, mut arrivals) = Work::new(Arc::clone(&self.setup));
         let mut cancelled = false;
         loop {
@@ -76,7 +69,7 @@ impl Driver {
                     rest,
                     events: self.events.clone(),
                 };
-                return Ended::Finished(self.finished(outcome), rest);
+                return Some((self.finished(outcome), rest));
             }
             let wake = self
                 .run
@@ -101,7 +94,7 @@ impl Driver {
                     // A turn that has lost its thread is nobody's to go on with; one whose app gave up is not stored.
                     if self.still_counts() && !suspended.is_closed() {
                         self.suspend(suspended);
-                        return Ended::Suspended;
+                        return None;
                     }
                     continue;
                 }

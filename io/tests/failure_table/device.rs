@@ -137,9 +137,10 @@ async fn a_turn_that_is_let_go_of_and_revived_is_one_turn() {
             .map(|event| match event {
                 RegistryEvent::RunStarted { .. } => "started",
                 RegistryEvent::RunContinued { .. } => "continued",
-                RegistryEvent::RunCompleted { outcome, .. } if outcome == Outcome::Success => {
-                    "completed"
-                }
+                RegistryEvent::RunCompleted {
+                    outcome: Outcome::Success,
+                    ..
+                } => "completed",
                 _ => "something else",
             })
             .collect();

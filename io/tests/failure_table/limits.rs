@@ -99,7 +99,7 @@ async fn tool_call_budget_token_budget_or_wall_time_is_named() {
             (Some("max_tool_calls"), 4)
         );
         let (server, finished) = for_ever(dialect, |config| {
-            config.limits.max_duration = Some(Duration::ZERO)
+            config.limits.max_duration = Some(Duration::ZERO);
         })
         .await;
         assert_eq!(
