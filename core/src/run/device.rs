@@ -21,7 +21,8 @@ use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
 /// What happens to a run when something happens to the device.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct DevicePolicy {
     /// When the app goes to the background.
     pub background: BackgroundPolicy,

@@ -14,25 +14,25 @@ use std::time::Duration;
 #[non_exhaustive]
 pub enum TurnLimit {
     /// The rounds of tools: [`Limits::max_tool_rounds`](super::Limits::max_tool_rounds).
-    #[error("the turn has had its {max} rounds of tools")]
+    #[error("the turn is at its limit of tool rounds, {max}")]
     MaxToolRounds {
         /// How many it may have.
         max: u32,
     },
     /// The tool calls: [`Limits::max_tool_calls`](super::Limits::max_tool_calls).
-    #[error("the turn would make more than its {max} tool calls")]
+    #[error("the turn would go beyond its limit of tool calls, {max}")]
     MaxToolCalls {
         /// How many it may make.
         max: u32,
     },
     /// The tokens: [`Limits::max_tokens`](super::Limits::max_tokens).
-    #[error("the turn has used its {max} tokens")]
+    #[error("the turn is at its limit of tokens, {max}")]
     MaxTokens {
         /// How many it may use.
         max: u64,
     },
     /// The time: [`Limits::max_duration`](super::Limits::max_duration).
-    #[error("the turn has taken its {max_ms} ms")]
+    #[error("the turn is at its limit of time, {max_ms} ms")]
     MaxDuration {
         /// How long it may take, in milliseconds.
         max_ms: u64,

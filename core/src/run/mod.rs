@@ -33,6 +33,7 @@ mod fault;
 mod idle;
 mod input;
 mod interrupted;
+pub mod journal;
 mod limits;
 mod machine;
 mod opening;
@@ -60,7 +61,7 @@ pub use device::{
     BackgroundPolicy, DevicePolicy, KilledPolicy, NetworkChangePolicy, OfflinePolicy, Reconnected,
 };
 pub use dispose::Disposed;
-pub use edges::{EDGES, EdgeRow, StateKind, statechart_mermaid};
+pub use edges::{EDGES, EdgeRow, StateKind, Statechart, statechart, statechart_mermaid};
 pub use effect::{Decision, Effect, EffectId, ParseEffectIdError, ToolInvocation};
 pub use executing_tools::{ExecutingTools, Settled};
 pub use idle::{Idle, Start};

@@ -37,6 +37,7 @@ pub struct Refusal {
     /// The wait that the answer's `Retry-After` asks for.
     pub retry_after: Option<Duration>,
     /// The body, or as much of it as the host cares to keep; 64 KiB are plenty.
+    #[serde(with = "crate::wire::as_text")]
     pub body: Vec<u8>,
 }
 

@@ -12,6 +12,7 @@ use std::time::Duration;
 use stepwell_core::conversation::Conversation;
 use stepwell_core::dialect::Dialect;
 use stepwell_core::event::Message;
+use stepwell_core::run::journal::JournalWriter;
 use stepwell_core::run::{
     BackgroundPolicy, Block, Decision, DevicePolicy, Durability, Effect, EffectId, Input,
     KilledPolicy, LimitPolicy, Misuse, NetworkChangePolicy, OfflinePolicy, Outcome, Output,
@@ -160,6 +161,7 @@ pub struct Mad {
     pub tool_runs: Vec<CallKey>,
     pub checks: bool,
     pub restores: bool,
+    pub journal: Option<JournalWriter>,
 }
 
 impl Mad {
@@ -187,6 +189,27 @@ impl Mad {
             tool_runs: Vec::new(),
             checks: true,
             restores: false,
+            journal: None,
+        }
+    }
+
+    /// Writes a journal from here on; the run has not begun.
+    pub fn journaled(mut self) -> Self {
+        let history = Conversation::default();
+        let journal = JournalWriter::new(&self.config, &"thread".into(), &history);
+        self.journal = Some(journal);
+        self
+    }
+
+    /// The host dies, and another one takes over what it stored last.
+    pub fn crash(&mut self) {
+        if let Some(journal) = &mut self.journal {
+            let snapshot = journal.snapshot(&self.machine);
+            let config = Arc::clone(&self.config);
+            let revived = journal.revive(&snapshot, &config, Timestamp(self.now));
+            self.machine = revived.expect("readable");
+            self.hands.clear();
+            self.take_outputs();
         }
     }
 
@@ -402,7 +425,11 @@ impl Mad {
         let is_cancel = matches!(input, Input::Cancel);
         let is_steer = matches!(input, Input::Steer(_));
         let is_resume = matches!(input, Input::Resume(_));
-        let result = self.machine.handle(input, Timestamp(self.now));
+        let now = Timestamp(self.now);
+        let result = match &mut self.journal {
+            Some(journal) => journal.handle(&mut self.machine, input, now),
+            None => self.machine.handle(input, now),
+        };
         match &result {
             Ok(()) => {
                 self.cancelled |= is_cancel;
@@ -422,9 +449,17 @@ impl Mad {
         }
         if self.restores {
             let snapshot = self.machine.snapshot();
-            self.machine =
-                RunMachine::restore(&snapshot, Arc::clone(&self.config)).expect("readable");
+            let config = Arc::clone(&self.config);
+            let restored = match &mut self.journal {
+                Some(journal) => {
+                    let taken = journal.snapshot(&self.machine);
+                    journal.restore(&taken, &config, now)
+                }
+                None => RunMachine::restore(&snapshot, config),
+            };
+            self.machine = restored.expect("readable");
             assert_eq!(self.machine.snapshot(), snapshot);
+            self.take_outputs();
         }
         if self.checks {
             self.check();
@@ -448,7 +483,11 @@ impl Mad {
         if before.contains(r#""steering":[]"#) {
             assert_eq!(self.machine.snapshot(), before);
         }
-        let late = self.machine.handle(Input::Cancel, Timestamp(self.now));
+        let now = Timestamp(self.now);
+        let late = match &mut self.journal {
+            Some(journal) => journal.handle(&mut self.machine, Input::Cancel, now),
+            None => self.machine.handle(Input::Cancel, now),
+        };
         assert_eq!(late, Err(Misuse::Disposed { input: "Cancel" }));
         self.disk.crash(true);
         // What was deferred comes to whoever has the run.
@@ -459,17 +498,32 @@ impl Mad {
         self.tool_runs
             .retain(|run| again.iter().all(|call| call.key != *run));
         let now = Timestamp(self.now);
-        self.machine = RunMachine::revive(&self.machine.snapshot(), Arc::clone(&self.config), now)
-            .expect("readable");
+        self.take_outputs();
+        let config = Arc::clone(&self.config);
+        let revived = match &mut self.journal {
+            Some(journal) => {
+                let snapshot = journal.snapshot(&self.machine);
+                journal.revive(&snapshot, &config, now)
+            }
+            None => RunMachine::revive(&self.machine.snapshot(), config, now),
+        };
+        self.machine = revived.expect("readable");
         self.take_outputs();
     }
 
     pub fn take_outputs(&mut self) {
-        while let Some(output) = self.machine.poll_output() {
+        while let Some(output) = self.next_output() {
             if let Output::Effect(id, effect) = &output {
                 self.given(*id, effect);
             }
             self.outputs.push(output);
+        }
+    }
+
+    fn next_output(&mut self) -> Option<Output> {
+        match &mut self.journal {
+            Some(journal) => journal.poll_output(&mut self.machine),
+            None => self.machine.poll_output(),
         }
     }
 
