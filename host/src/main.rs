@@ -1,4 +1,4 @@
-//! The Stepwell program: the demo, a chat, and tools for recorded streams.
+//! The Stepwell program: the demo, a chat, and tools for recorded streams and journals.
 #![forbid(unsafe_code)]
 
 mod commands;

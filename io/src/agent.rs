@@ -1,5 +1,6 @@
 use crate::clock::Clock;
 use crate::driver::{Answers, Driver};
+use crate::journal::{JournalSink, Journaled};
 use crate::spans;
 use crate::tools::{Approver, Handlers, ToolHandler};
 use crate::turn::{Finished, Turn};
@@ -10,7 +11,7 @@ use stepwell_core::ThreadId;
 use stepwell_core::conversation::Conversation;
 use stepwell_core::dialect::Endpoint;
 use stepwell_core::event::Message;
-use stepwell_core::run::{RunConfig, RunMachine, Start, ToolInvocation};
+use stepwell_core::run::{Input, RunConfig, Start, ToolInvocation};
 use stepwell_core::tool::{Tool, ToolError, ToolOutput};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
@@ -27,6 +28,7 @@ struct Inner {
     config: Arc<RunConfig>,
     handlers: Arc<Handlers>,
     approver: Option<Arc<dyn Approver>>,
+    journal: Option<Arc<dyn JournalSink>>,
     client: reqwest::Client,
     thread_id: ThreadId,
     conversation: Mutex<Conversation>,
@@ -56,6 +58,7 @@ impl Agent {
             config: RunConfig::new(endpoint),
             handlers: Handlers::new(),
             approver: None,
+            journal: None,
             client: None,
             thread_id: None,
             history: Conversation::default(),
@@ -111,13 +114,18 @@ impl Agent {
         let turn = inner.turns.lock().await;
         let clock = Clock::new();
         let history = lock(&inner.conversation).clone();
-        let mut machine =
-            RunMachine::new(Arc::clone(&inner.config), inner.thread_id.clone(), history);
-        if let Err(misuse) = machine.start(start, clock.now()) {
+        let mut run = Journaled::new(
+            &inner.config,
+            &inner.thread_id,
+            history,
+            inner.journal.as_ref(),
+            &start.run_id,
+        );
+        if let Err(misuse) = run.handle(Input::Start(Box::new(start)), clock.now()) {
             tracing::error!(target: "stepwell", %misuse, "a new machine refused to start");
         }
         let driver = Driver {
-            machine,
+            run,
             config: Arc::clone(&inner.config),
             handlers: Arc::clone(&inner.handlers),
             approver: inner.approver.clone(),
@@ -164,6 +172,7 @@ pub struct AgentBuilder {
     config: RunConfig,
     handlers: Handlers,
     approver: Option<Arc<dyn Approver>>,
+    journal: Option<Arc<dyn JournalSink>>,
     client: Option<reqwest::Client>,
     thread_id: Option<ThreadId>,
     history: Conversation,
@@ -222,6 +231,15 @@ impl AgentBuilder {
     #[must_use]
     pub fn approver(mut self, approver: impl Approver) -> Self {
         self.approver = Some(Arc::new(approver));
+        self
+    }
+
+    /// Writes a [journal](stepwell_core::run::journal) of each turn, from which it can be lived through again:
+    /// a closure that takes the turn's run id and whole lines, or a type of the app's own. A journal holds all
+    /// that is said, but no key.
+    #[must_use]
+    pub fn journal(mut self, sink: impl JournalSink) -> Self {
+        self.journal = Some(Arc::new(sink));
         self
     }
 
@@ -291,6 +309,7 @@ impl AgentBuilder {
                 config: Arc::new(self.config),
                 handlers: Arc::new(self.handlers),
                 approver: self.approver,
+                journal: self.journal,
                 client,
                 thread_id: self
                     .thread_id

@@ -1,6 +1,7 @@
 //! Carries out a machine's effects until the turn is over.
 
 use crate::clock::Clock;
+use crate::journal::Journaled;
 use crate::tools::{Approver, Handlers};
 use crate::turn::Finished;
 use crate::{http, spans, tools};
@@ -9,8 +10,7 @@ use std::sync::Arc;
 use stepwell_core::dialect::HttpRequest;
 use stepwell_core::event::ResumeEntry;
 use stepwell_core::run::{
-    Decision, Effect, EffectId, Input, Misuse, Outcome, Output, RunConfig, RunEvent, RunMachine,
-    ToolInvocation,
+    Decision, Effect, EffectId, Input, Misuse, Outcome, Output, RunConfig, RunEvent, ToolInvocation,
 };
 use tokio::sync::mpsc::{self, error::TrySendError};
 use tokio::sync::oneshot;
@@ -20,7 +20,7 @@ use tracing::{Instrument, Span};
 
 /// What a turn needs beside its machine.
 pub(crate) struct Driver {
-    pub(crate) machine: RunMachine,
+    pub(crate) run: Journaled,
     pub(crate) config: Arc<RunConfig>,
     pub(crate) handlers: Arc<Handlers>,
     pub(crate) approver: Option<Arc<dyn Approver>>,
@@ -77,14 +77,15 @@ impl Driver {
         let mut running: HashMap<EffectId, Running> = HashMap::new();
         let mut cancelled = false;
         loop {
-            while let Some(output) = self.machine.poll_output() {
+            while let Some(output) = self.run.poll_output() {
                 match output {
                     Output::Event(RunEvent::Completed(_)) => {}
                     Output::Event(event) => self.show(event).await,
                     Output::Effect(id, effect) => self.carry_out(id, effect, &inputs, &mut running),
                 }
             }
-            if let Some(outcome) = self.machine.outcome().cloned() {
+            if let Some(outcome) = self.run.machine.outcome().cloned() {
+                self.run.end();
                 let mut rest = std::mem::take(&mut self.late);
                 rest.push(RunEvent::Completed(outcome.clone()));
                 let rest = RestOfEvents {
@@ -93,7 +94,11 @@ impl Driver {
                 };
                 return (self.finished(outcome), rest);
             }
-            let wake = self.machine.poll_timeout().map(|at| self.clock.instant(at));
+            let wake = self
+                .run
+                .machine
+                .poll_timeout()
+                .map(|at| self.clock.instant(at));
             let input = tokio::select! {
                 () = self.cancel.cancelled(), if !cancelled => {
                     cancelled = true;
@@ -102,7 +107,7 @@ impl Driver {
                 // The driver holds a sender, so the channel never closes.
                 Some(input) = arrived.recv() => input,
                 Some(Answers { entries, taken }) = self.answers.recv() => {
-                    let resumed = self.machine.handle(Input::Resume(entries), self.clock.now());
+                    let resumed = self.run.handle(Input::Resume(entries), self.clock.now());
                     // Who asked may have gone in the meantime.
                     let _ = taken.send(resumed);
                     continue;
@@ -114,7 +119,7 @@ impl Driver {
             {
                 running.remove(&effect);
             }
-            if let Err(misuse) = self.machine.handle(input, self.clock.now()) {
+            if let Err(misuse) = self.run.handle(input, self.clock.now()) {
                 // Every input above answers an effect of this machine: this is a fault of Stepwell's own.
                 tracing::error!(target: "stepwell", %misuse, "the machine refused an input");
             }
@@ -124,12 +129,12 @@ impl Driver {
     fn finished(self, outcome: Outcome) -> Finished {
         let span = Span::current();
         span.record("stepwell.outcome", outcome_name(&outcome));
-        let usage = self.machine.usage();
+        let usage = self.run.machine.usage();
         spans::record_usage(&span, &usage);
-        let hops = self.machine.hop() + 1;
+        let hops = self.run.machine.hop() + 1;
         Finished {
             outcome,
-            conversation: self.machine.conversation().clone(),
+            conversation: self.run.machine.conversation().clone(),
             usage,
             hops,
         }

@@ -39,14 +39,17 @@ mod agent;
 mod clock;
 mod driver;
 mod http;
+mod journal;
 mod spans;
 mod tools;
 mod turn;
 
 pub use agent::{Agent, AgentBuilder, BuildError};
+pub use journal::JournalSink;
 pub use tools::{Approver, ToolHandler};
 pub use turn::{CancelHandle, Finished, Turn};
 
+pub use stepwell_core::RunId;
 pub use stepwell_core::conversation::{Conversation, ToolCallStatus};
 pub use stepwell_core::dialect::{Endpoint, GenerationSettings, Secret, ToolChoice};
 pub use stepwell_core::event::{Event, Interrupt, Message, ResumeEntry, ResumeStatus};

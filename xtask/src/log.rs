@@ -6,7 +6,7 @@ use std::{
     fs::{self, File},
     io::Write,
     path::{Path, PathBuf},
-    process::{Command, Output},
+    process::{Command, ExitStatus, Output},
 };
 
 /// The log of one suite, `target/xtask/NAME.log`.
@@ -52,6 +52,25 @@ impl Log {
             bail!("`{}` failed: {status}", process::line(command));
         }
         Ok(())
+    }
+
+    /// The same for a proof, which may take hours.
+    pub(crate) fn run_unbounded(&mut self, command: &mut Command) -> anyhow::Result<()> {
+        let status = self.status_unbounded(command)?;
+        if !status.success() {
+            bail!("`{}` failed: {status}", process::line(command));
+        }
+        Ok(())
+    }
+
+    /// Runs a command that may take hours, with its output in the log, and gives back its exit status.
+    pub(crate) fn status_unbounded(&mut self, command: &mut Command) -> anyhow::Result<ExitStatus> {
+        self.write(&format!("$ {}", process::line(command)))?;
+        command
+            .stdout(self.file.try_clone()?)
+            .stderr(self.file.try_clone()?);
+        let status = command.status();
+        status.with_context(|| format!("cannot start `{}`", process::line(command)))
     }
 
     /// Runs a command and gives back what it wrote to stdout; anything but success is an error.

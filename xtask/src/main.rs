@@ -46,11 +46,16 @@ enum Command {
     },
     /// Decodes the recorded streams of ../shared/fixtures, with a score for each provider.
     Conformance,
-    /// Runs the property tests far longer than `test` does.
+    /// Runs the long proofs, or only the named ones.
     Prove {
+        /// The steps to run; `list` shows them. `mutants 2/8` takes a part of the mutants.
+        steps: Vec<String>,
         /// Cases for each property.
         #[arg(long, default_value_t = 20_000)]
         cases: u32,
+        /// Only the mutants whose names match, such as `timer.rs` or `Recorder::`.
+        #[arg(long, value_name = "REGEX")]
+        only: Option<String>,
     },
 }
 
@@ -82,9 +87,13 @@ fn run(command: Command) -> anyhow::Result<ExitCode> {
             Ok(ExitCode::SUCCESS)
         }
         Command::Conformance => runner::run(&context(false)?, &["conformance".to_owned()]),
-        Command::Prove { cases } => {
-            prove::run(&context(false)?, cases)?;
-            Ok(ExitCode::SUCCESS)
+        Command::Prove { steps, cases, only } => {
+            let options = prove::Options {
+                cases,
+                shard: None,
+                only,
+            };
+            prove::run(&context(false)?, &steps, options)
         }
     }
 }

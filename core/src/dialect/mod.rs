@@ -10,6 +10,7 @@ mod decoder;
 mod error;
 mod openai_chat;
 mod request;
+mod shown;
 
 pub use decoder::{Decode, DecodeError, Decoder, HopIds, Sink};
 pub(crate) use error::excerpt;

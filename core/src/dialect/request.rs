@@ -1,5 +1,6 @@
 use super::Dialect;
 use super::HopIds;
+use super::shown;
 use crate::RunId;
 use crate::event::{Message, Metadata, ResumeEntry, ToolDefinition};
 use serde::{Deserialize, Serialize};
@@ -36,6 +37,8 @@ pub struct ModelRequest<'a> {
 }
 
 /// An HTTP request, for the host to send.
+///
+/// Its serde form is for comparing and for reading, never for sending: it holds no secret.
 #[derive(Clone, PartialEq, Eq)]
 pub struct HttpRequest {
     /// The method: `POST` in every dialect so far.
@@ -90,19 +93,25 @@ impl fmt::Debug for Secret {
 }
 
 /// One place that answers requests: a provider's API, a model, and the key for it.
-#[derive(Clone, PartialEq)]
+///
+/// Its serde form holds no secret: of the key only that there is one, of the headers the names, of the address nothing
+/// that may be a credential. What is read back has an ellipsis in their places.
+#[derive(Clone, PartialEq, Serialize, Deserialize)]
 pub struct Endpoint {
     /// The provider's name, as in the table of [`provider`](crate::provider).
     pub provider: String,
     /// The wire format it speaks.
     pub dialect: Dialect,
     /// The address that the dialect's path is appended to; for AG-UI the whole address.
+    #[serde(serialize_with = "shown::serialize_address")]
     pub base_url: String,
     /// The model.
     pub model: String,
     /// The API key.
+    #[serde(with = "shown::key")]
     pub key: Option<Secret>,
     /// Headers to send besides the dialect's own.
+    #[serde(serialize_with = "shown::serialize_headers")]
     pub headers: Vec<(String, String)>,
     /// Where the provider differs from its dialect.
     pub quirks: Quirks,
@@ -128,7 +137,8 @@ fn names(headers: &[(String, String)]) -> Vec<&str> {
 }
 
 /// Where a provider's requests differ from its dialect.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 #[non_exhaustive]
 pub struct Quirks {
     /// It refuses `stream_options`, and sends usage unasked.
@@ -145,7 +155,8 @@ pub struct Quirks {
 }
 
 /// How a provider wants the model's own reasoning back with the next request.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum ReasoningReturn {
     /// Not at all: it ignores or refuses it.

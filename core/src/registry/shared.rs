@@ -1,7 +1,11 @@
 use super::run_registry::trace_disposal;
 use super::{Registered, RegistryEvent, RunHandle, RunRegistry, Stale, ThreadKey};
 use crate::run::Outcome;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+#[cfg(all(test, stepwell_threads))]
+use shuttle::sync::{Mutex, MutexGuard};
+use std::sync::{Arc, PoisonError};
+#[cfg(not(all(test, stepwell_threads)))]
+use std::sync::{Mutex, MutexGuard};
 
 /// A [`RunRegistry`] for hosts with threads: clones are the same registry, and every call is one step that no other
 /// call comes between.
@@ -30,7 +34,7 @@ impl From<RunRegistry> for SharedRegistry {
 
 impl SharedRegistry {
     /// No call panics half-way, so what a thread's panic left behind is whole.
-    fn lock(&self) -> MutexGuard<'_, RunRegistry> {
+    pub(super) fn lock(&self) -> MutexGuard<'_, RunRegistry> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -125,7 +129,7 @@ impl SharedRegistry {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(stepwell_threads)))]
 mod tests {
     use super::*;
     use std::sync::atomic::{AtomicUsize, Ordering};

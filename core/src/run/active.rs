@@ -3,6 +3,7 @@ use super::config::RetryPolicy;
 use super::core::Core;
 use super::edges::{Edge, StateKind, on};
 use super::effect::EffectId;
+use super::fault::fault;
 use super::outcome::{Deadline, Failure, Outcome};
 use super::output::RunEvent;
 use super::timer::TimerKey;
@@ -53,6 +54,10 @@ impl<S: Active + Edge<on::Fail, Completed>> Run<S> {
         if self.core.pending.stage(write).is_none() {
             return Ok(self);
         }
+        if fault!(FailedWriteCountsAsStored) {
+            self.core.stored(write);
+            return Ok(self);
+        }
         if self.core.recorder.not_stored() {
             self.core.write_again(write);
             return Ok(self);
@@ -94,7 +99,7 @@ pub(super) fn plan_retry(
     if let Some(plan) = core.plan_offline(attempt, &failure) {
         return plan;
     }
-    let next = attempt.saturating_add(1);
+    let next = attempt.saturating_add(u32::from(!fault!(RetryNeverCounts)));
     let tries = next.saturating_sub(core.device.uncounted).max(1);
     if !failure.is_transient()
         || tries >= attempts

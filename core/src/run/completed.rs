@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 /// The turn is over.
 #[derive(Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "model-check", derive(Clone))]
 pub struct Completed {
     outcome: Outcome,
 }

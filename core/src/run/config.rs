@@ -2,11 +2,14 @@ use super::device::DevicePolicy;
 use crate::dialect::{Dialect, Endpoint, GenerationSettings, Quirks};
 use crate::tool::ToolRegistry;
 use crate::wire::FrameLimits;
+use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
 /// All that a run is to know before it starts. It is not part of a snapshot: the host gives it again at restore, so
 /// keys never reach the store.
-#[derive(Clone, Debug, PartialEq)]
+///
+/// A [journal](super::journal) begins with it, in a form without keys: a later field needs a default.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RunConfig {
     /// Who answers.
     pub endpoint: Endpoint,
@@ -27,11 +30,13 @@ pub struct RunConfig {
     /// Whether the host stores what is said.
     pub durability: Durability,
     /// What happens when the app is suspended or killed, or the network goes or changes.
+    #[serde(default)]
     pub device: DevicePolicy,
     /// Whether tool calls' arguments are parsed while they stream, for
     /// [`RunEvent::PartialArguments`](super::RunEvent::PartialArguments) and
     /// [`RunMachine::partial_arguments`](super::RunMachine::partial_arguments). Off by default; it takes time and
     /// memory in proportion to the arguments.
+    #[serde(default)]
     pub partial_arguments: bool,
 }
 
@@ -69,7 +74,8 @@ impl RunConfig {
 }
 
 /// How far a run may go.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Limits {
     /// The most rounds of tools in a turn.
     pub max_tool_rounds: u32,
@@ -107,7 +113,8 @@ impl Default for Limits {
 ///
 /// A call counts as the same again if it follows itself, or if it gave the same result as the time before: reading a
 /// file again after it was changed is no circle. A [`repeatable`](crate::tool::Tool::repeatable) tool never counts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct RepeatLimit {
     /// So often it is run. A further call is not: the model is told instead.
     pub tell_after: u32,
@@ -125,7 +132,8 @@ impl Default for RepeatLimit {
 }
 
 /// What happens when the model asks for tools beyond a limit of the turn.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum LimitPolicy {
     /// The run fails.
     Fail,
@@ -138,7 +146,8 @@ pub enum LimitPolicy {
 
 /// When a request that failed is tried again: before anything of the answer was seen, or where the backend can resume
 /// it ([`Quirks::resumes_by_event_id`]).
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct RetryPolicy {
     /// The most tries for one hop, the first included.
     pub attempts: u32,
@@ -194,7 +203,8 @@ pub(super) fn fnv1a(bytes: &[u8]) -> u64 {
 }
 
 /// How long things may take; `None` is without end.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Timeouts {
     /// How long the model may be silent, from the request or from its last bytes on.
     pub silence: Option<Duration>,
@@ -221,7 +231,8 @@ impl Default for Timeouts {
 }
 
 /// Who makes the ids of the continuations' runs.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum RunIds {
     /// The core, from the turn's own: `turn.1`, `turn.2`, …
     #[default]
@@ -231,7 +242,8 @@ pub enum RunIds {
 }
 
 /// Whether the host stores what is said.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Durability {
     /// Nothing is stored, nothing waits for it.
     #[default]

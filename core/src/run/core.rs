@@ -1,6 +1,7 @@
 use super::config::{RunConfig, RunIds};
 use super::device::Device;
 use super::effect::{Effect, EffectId};
+use super::fault::fault;
 use super::limits::{Spent, TurnLimit};
 use super::outbox::{Entry, Outbox, delta_event};
 use super::outcome::{Failure, Outcome};
@@ -20,6 +21,7 @@ use std::time::Duration;
 
 /// What every state of a run shares.
 #[derive(Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "model-check", derive(Clone))]
 pub(super) struct Core {
     #[serde(skip, default = "RunConfig::absent")]
     pub(super) config: Arc<RunConfig>,
@@ -40,12 +42,15 @@ pub(super) struct Core {
     pub(super) timers: Timers,
     pub(super) recorder: Recorder,
     pub(super) outbox: Outbox,
+    /// The last message that the hop's first request carried.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) hop_anchor: Option<MessageId>,
     /// The last message before the turn's own; none if the turn began with an empty conversation.
     pub(super) anchor: Option<MessageId>,
     /// What is left of the turn's time while the person is asked.
-    turn_left: Option<Duration>,
-    clock: Timestamp,
-    status: TurnStatus,
+    pub(super) turn_left: Option<Duration>,
+    pub(super) clock: Timestamp,
+    pub(super) status: TurnStatus,
     /// What counts towards the turn's limits.
     #[serde(default)]
     pub(super) spent: Spent,
@@ -87,6 +92,7 @@ impl Core {
             timers: Timers::default(),
             recorder: Recorder::default(),
             outbox,
+            hop_anchor: None,
             anchor: None,
             turn_left: None,
             clock: Timestamp::default(),
@@ -103,7 +109,7 @@ impl Core {
     /// The turn begins: from here on it is recorded and timed.
     pub(super) fn begin_turn(&mut self) {
         self.recorder = Recorder::new(self.config.durability);
-        self.anchor = self.conversation.messages().last().map(|m| m.id().clone());
+        self.anchor = self.last_message_id();
         if let Some(turn) = self.config.timeouts.turn {
             self.timers.set(TimerKey::Turn, self.clock().after(turn));
         }
@@ -112,7 +118,9 @@ impl Core {
 
     /// The person is asked: their time is not the turn's.
     pub(super) fn pause_turn_clock(&mut self) {
-        if let Some(deadline) = self.timers.deadline(TimerKey::Turn) {
+        if let Some(deadline) = self.timers.deadline(TimerKey::Turn)
+            && !fault!(TurnClockNotPaused)
+        {
             self.turn_left = Some(deadline.since(self.clock()));
             self.timers.stop(TimerKey::Turn);
         }
@@ -141,7 +149,7 @@ impl Core {
     /// Gives out an effect, once all that was said so far is stored.
     pub(super) fn emit(&mut self, id: EffectId) {
         let until = self.recorder.recorded();
-        if self.recorder.durable() < until {
+        if self.recorder.durable() < until && !fault!(StoreNotAwaited) {
             self.pending.set(id, Stage::Held { until });
         } else {
             self.free(id);
@@ -189,6 +197,7 @@ impl Core {
     pub(super) fn answered(&mut self, id: EffectId) {
         self.pending.remove(id);
         match id {
+            EffectId::Tool(_) if fault!(ToolTimerLeftBehind) => {}
             EffectId::Tool(call) => self.timers.stop(TimerKey::Tool(call)),
             EffectId::Approve(call) => self.timers.stop(TimerKey::Approval(call)),
             EffectId::CreateRun { .. } | EffectId::Open { .. } | EffectId::Persist { .. } => {}
@@ -197,7 +206,10 @@ impl Core {
 
     /// Takes back an effect; the host is told if it may have begun.
     pub(super) fn withdraw(&mut self, id: EffectId) {
+        let is_left = (fault!(ToolNotToldToStop) && matches!(id, EffectId::Tool(_)))
+            || (fault!(SilentStreamNotClosed) && matches!(id, EffectId::Open { .. }));
         if id.is_stoppable()
+            && !is_left
             && let Some(Stage::Given | Stage::Live | Stage::Deferred) = self.pending.stage(id)
         {
             self.outbox.stop(id);
@@ -216,6 +228,9 @@ impl Core {
     }
 
     pub(super) fn write_again(&mut self, id: EffectId) {
+        if fault!(FailedWriteNotGivenAgain) {
+            return self.pending.set(id, Stage::Given);
+        }
         self.pending.set(id, Stage::Queued);
         self.outbox.effect(id);
     }
@@ -256,6 +271,7 @@ impl Core {
         self.conversation.begin_hop(hop);
         self.take_steering_in();
         self.outbox.forget_arguments();
+        self.hop_anchor = self.last_message_id();
         if hop > 0 {
             self.parent_run_id = Some(self.ids.run_id.clone());
             self.ids.run_id = format!("{}.{hop}", self.turn).into();
@@ -288,14 +304,22 @@ impl Core {
             ),
         };
         self.timers.stop_all();
-        let open: Vec<_> = self.pending.iter().map(|(id, _)| id).collect();
+        let is_left = |stage| fault!(EndLeavesHeldEffects) && matches!(stage, Stage::Held { .. });
+        let open: Vec<_> = self
+            .pending
+            .iter()
+            .filter(|(_, stage)| !is_left(*stage))
+            .map(|(id, _)| id)
+            .collect();
         for id in open
             .into_iter()
             .filter(|id| !matches!(id, EffectId::Persist { .. }))
         {
             self.withdraw(id);
         }
-        self.abandon_calls(kind, &reason);
+        if !fault!(CallsLeftWithoutResult) {
+            self.abandon_calls(kind, &reason);
+        }
         self.settle_round();
         self.status = match outcome {
             Outcome::Success | Outcome::LimitReached { .. } => TurnStatus::Complete,
@@ -375,6 +399,26 @@ impl Core {
         })
     }
 
+    fn last_message_id(&self) -> Option<MessageId> {
+        let last = self.conversation.messages().last();
+        last.map(|message| message.id().clone())
+    }
+
+    /// The messages that the hop's request carries: without what a stream that is to be resumed has brought already.
+    fn asked_messages(&self) -> &[Message] {
+        let messages = self.conversation.messages();
+        let Some(anchor) = self
+            .hop_anchor
+            .as_ref()
+            .filter(|_| self.resumption.is_some())
+        else {
+            return messages;
+        };
+        // An agent may have put other messages in the place of all.
+        let end = self.conversation.position(anchor).map(|at| at + 1);
+        &messages[..end.unwrap_or(messages.len())]
+    }
+
     /// The request of the hop.
     pub(super) fn request(&self) -> HttpRequest {
         let config = &self.config;
@@ -383,7 +427,7 @@ impl Core {
             ids: &self.ids,
             parent_run_id: self.parent_run_id.as_ref(),
             instructions: config.instructions.as_deref(),
-            messages: self.conversation.messages(),
+            messages: self.asked_messages(),
             tools: if self.reached.is_some() {
                 &[]
             } else {

@@ -21,7 +21,8 @@ use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
 /// What happens to a run when something happens to the device.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct DevicePolicy {
     /// When the app goes to the background.
     pub background: BackgroundPolicy,
@@ -102,8 +103,8 @@ pub enum KilledPolicy {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct Device {
     /// The clocks stand still since then.
-    paused_at: Option<Timestamp>,
-    is_offline: bool,
+    pub(super) paused_at: Option<Timestamp>,
+    pub(super) is_offline: bool,
     /// The tries of the hop that do not count: the network was gone, or changed.
     pub(super) uncounted: u32,
 }

@@ -4,6 +4,10 @@ use super::{Completed, ExecutingTools, Idle, Interrupted, Opening, Streaming, Wa
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
+fn in_lower_case<S: serde::Serializer>(name: &str, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(&name.to_lowercase())
+}
+
 /// The states of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -31,14 +35,47 @@ impl fmt::Display for StateKind {
 }
 
 /// One row of [`EDGES`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 pub struct EdgeRow {
     /// The state before.
     pub from: StateKind,
     /// What happens.
+    #[serde(serialize_with = "in_lower_case")]
     pub on: &'static str,
     /// The state after.
     pub to: StateKind,
+}
+
+/// The statechart of a run as data, drawn from [`EDGES`].
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Statechart {
+    /// Where a run begins.
+    pub initial: StateKind,
+    /// Where it ends.
+    pub r#final: Vec<StateKind>,
+    /// All states.
+    pub states: Vec<StateKind>,
+    /// All moves.
+    pub edges: Vec<EdgeRow>,
+}
+
+/// The statechart of a run as data.
+#[must_use]
+pub fn statechart() -> Statechart {
+    let mut states: Vec<_> = EDGES.iter().flat_map(|row| [row.from, row.to]).collect();
+    states.sort_unstable();
+    states.dedup();
+    let leads_on = |state: &StateKind| EDGES.iter().any(|row| row.from == *state);
+    Statechart {
+        initial: StateKind::Idle,
+        r#final: states
+            .iter()
+            .copied()
+            .filter(|state| !leads_on(state))
+            .collect(),
+        states,
+        edges: EDGES.to_vec(),
+    }
 }
 
 /// Says that a run may go from `Self` to `To` when `On` happens.

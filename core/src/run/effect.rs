@@ -88,7 +88,8 @@ impl FromStr for EffectId {
 }
 
 /// Something that the host is to do.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Effect {
     /// Create a run at the backend, then answer with
@@ -129,7 +130,8 @@ pub enum Effect {
         status: TurnStatus,
         /// The blocks, in sequence without a gap.
         blocks: Vec<Block>,
-        /// The run's snapshot to store with them.
+        /// The run's snapshot to store with them. Not part of the effect's serde form: its own form may change.
+        #[serde(skip_serializing)]
         snapshot: String,
     },
 }

@@ -3,6 +3,7 @@
 use super::dispose::Disposed;
 use super::edges::{self, StateKind};
 use super::effect::EffectId;
+use super::fault::fault;
 use super::input::{Input, Misuse};
 use super::output::Output;
 use super::pending::Stage;
@@ -251,7 +252,9 @@ impl Node for Run<Opening> {
 
     fn revive(mut self, _now: Timestamp) -> AnyRun {
         // A request that may have gone out has shown nothing yet: it goes out again.
-        self.core.give_again();
+        if !fault!(RequestForgottenOnRevive) {
+            self.core.give_again();
+        }
         self.into()
     }
 }
@@ -385,7 +388,7 @@ impl Node for Run<ExecutingTools> {
                 .config
                 .tools
                 .get(&name)
-                .is_some_and(|tool| tool.idempotent)
+                .is_some_and(|tool| tool.idempotent || fault!(ToolRunsAgainOnRevive))
             {
                 let message =
                     "the app stopped while the tool ran: whether it did its work is not known";

@@ -1,6 +1,7 @@
 use super::active::Active;
 use super::edges::on;
 use super::effect::{Decision, EffectId};
+use super::fault::fault;
 use super::opening::Opening;
 #[cfg(doc)]
 use super::timer::TimerKey;
@@ -13,6 +14,7 @@ use serde::{Deserialize, Serialize};
 
 /// Tools are running, or wait for the person to allow them.
 #[derive(Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "model-check", derive(Clone))]
 #[non_exhaustive]
 pub struct ExecutingTools {}
 
@@ -32,7 +34,7 @@ impl Run<ExecutingTools> {
     /// A tool came to an end. A second result for the same call, or one for a call that does not run, changes nothing.
     pub fn tool_finished(mut self, call: CallKey, result: ToolResult, now: Timestamp) -> Settled {
         self.core.tick(now);
-        if self.is_under_way(call) {
+        if self.is_under_way(call) || fault!(SecondResultWins) {
             self.core.finish_call(call, result);
         }
         self.settled()
@@ -63,6 +65,9 @@ impl Run<ExecutingTools> {
         }
         self.core.tick(now);
         self.core.decide_call(call, decision);
+        if fault!(StuckAfterDenial) {
+            return Ok(self.into());
+        }
         Ok(self.settled())
     }
 

@@ -13,6 +13,7 @@ use std::sync::Arc;
 
 /// Nothing was asked yet.
 #[derive(Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "model-check", derive(Clone))]
 #[non_exhaustive]
 pub struct Idle {}
 

@@ -7,11 +7,14 @@ use super::pending::Stage;
 use crate::event::{Message, ResumeEntry};
 use crate::tool::Rejection;
 use crate::tool::ToolResult;
+use crate::wire::as_text;
 use crate::{CallKey, RunId};
+use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 
-/// What the host tells a run.
-#[derive(Clone, Debug, PartialEq)]
+/// What the host tells a run. Its serde form is what a [journal](super::journal) holds: bytes are a string.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Input<'a> {
     /// Starts the turn.
@@ -56,6 +59,7 @@ pub enum Input<'a> {
         /// The stream's effect.
         effect: EffectId,
         /// The bytes.
+        #[serde(with = "as_text")]
         bytes: Cow<'a, [u8]>,
     },
     /// The body ended as it should.

@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 
 /// The agent asks the person.
 #[derive(Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "model-check", derive(Clone))]
 pub struct Interrupted {
     interrupts: Vec<Interrupt>,
 }

@@ -1,6 +1,7 @@
 //! The limits of a turn: rounds, calls, tokens, time, and calls that lead nowhere.
 
 use super::core::Core;
+use super::fault::fault;
 use super::outcome::Outcome;
 use crate::CallKey;
 use serde::{Deserialize, Serialize};
@@ -13,25 +14,25 @@ use std::time::Duration;
 #[non_exhaustive]
 pub enum TurnLimit {
     /// The rounds of tools: [`Limits::max_tool_rounds`](super::Limits::max_tool_rounds).
-    #[error("the turn has had its {max} rounds of tools")]
+    #[error("the turn is at its limit of tool rounds, {max}")]
     MaxToolRounds {
         /// How many it may have.
         max: u32,
     },
     /// The tool calls: [`Limits::max_tool_calls`](super::Limits::max_tool_calls).
-    #[error("the turn would make more than its {max} tool calls")]
+    #[error("the turn would go beyond its limit of tool calls, {max}")]
     MaxToolCalls {
         /// How many it may make.
         max: u32,
     },
     /// The tokens: [`Limits::max_tokens`](super::Limits::max_tokens).
-    #[error("the turn has used its {max} tokens")]
+    #[error("the turn is at its limit of tokens, {max}")]
     MaxTokens {
         /// How many it may use.
         max: u64,
     },
     /// The time: [`Limits::max_duration`](super::Limits::max_duration).
-    #[error("the turn has taken its {max_ms} ms")]
+    #[error("the turn is at its limit of time, {max_ms} ms")]
     MaxDuration {
         /// How long it may take, in milliseconds.
         max_ms: u64,
@@ -67,18 +68,18 @@ impl TurnLimit {
 #[serde(default)]
 pub(super) struct Spent {
     /// The calls that were begun.
-    calls: u32,
+    pub(super) calls: u32,
     /// The calls by their tool and arguments.
-    repeats: Vec<Repeat>,
+    pub(super) repeats: Vec<Repeat>,
     /// The one of the last call that was counted.
-    last: Option<u64>,
+    pub(super) last: Option<u64>,
     /// The time up to the last pause.
-    time: Duration,
+    pub(super) time: Duration,
 }
 
 /// One tool with one set of arguments.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-struct Repeat {
+pub(super) struct Repeat {
     call: u64,
     times: u32,
     /// What came of it last.
@@ -138,7 +139,7 @@ impl Core {
         if let Some(limit) = &self.reached {
             return Some(limit.clone());
         }
-        if self.rounds >= limits.max_tool_rounds {
+        if self.rounds >= limits.max_tool_rounds + u32::from(fault!(HopLimitOffByOne)) {
             let max = limits.max_tool_rounds;
             return Some(TurnLimit::MaxToolRounds { max });
         }

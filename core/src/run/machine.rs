@@ -4,6 +4,7 @@ use super::dispose::Disposed;
 use super::edges::StateKind;
 use super::effect::EffectId;
 use super::erased::{AnyRun, Step};
+use super::fault::fault;
 use super::idle::Start;
 use super::input::{Input, Misuse};
 use super::outcome::Outcome;
@@ -83,9 +84,9 @@ use std::sync::Arc;
 /// ```
 #[derive(Debug)]
 pub struct RunMachine {
-    run: AnyRun,
+    pub(super) run: AnyRun,
     /// The host goes away: what it is still to do, and the run for another one.
-    disposed: Option<Disposed>,
+    pub(super) disposed: Option<Disposed>,
 }
 
 impl RunMachine {
@@ -120,7 +121,9 @@ impl RunMachine {
         let mut run = snapshot::read(snapshot, config)?;
         if let Some(core) = run.core_mut() {
             core.tick(now);
-            core.write_survived();
+            if !fault!(WriteForgottenOnRevive) {
+                core.write_survived();
+            }
             core.host_is_new();
         }
         Ok(Self::of(match killed {
@@ -163,6 +166,8 @@ impl RunMachine {
             );
             match core.pending.stage(effect) {
                 Some(stage) if input.answers(stage) => {}
+                _ if fault!(LateAnswerTaken) => {}
+                None if fault!(SecondResultWins) && matches!(effect, EffectId::Tool(_)) => {}
                 Some(Stage::Given) => {
                     return Err(Misuse::NotOpened {
                         input: input.name(),
@@ -201,8 +206,12 @@ impl RunMachine {
             let Some(timer) = core.take_due() else {
                 return Ok(());
             };
-            self.replace(|run| run.fire(timer, now))?;
+            self.fire(timer, now)?;
         }
+    }
+
+    pub(super) fn fire(&mut self, timer: TimerKey, now: Timestamp) -> Result<(), Misuse> {
+        self.replace(|run| run.fire(timer, now))
     }
 
     fn dispose(&mut self) -> Result<(), Misuse> {

@@ -22,13 +22,18 @@ mod config;
 mod core;
 mod device;
 mod dispose;
+#[cfg(feature = "model-check")]
+#[doc(hidden)]
+pub mod doors;
 mod edges;
 mod effect;
 mod erased;
 mod executing_tools;
+mod fault;
 mod idle;
 mod input;
 mod interrupted;
+pub mod journal;
 mod limits;
 mod machine;
 mod opening;
@@ -56,7 +61,7 @@ pub use device::{
     BackgroundPolicy, DevicePolicy, KilledPolicy, NetworkChangePolicy, OfflinePolicy, Reconnected,
 };
 pub use dispose::Disposed;
-pub use edges::{EDGES, EdgeRow, StateKind, statechart_mermaid};
+pub use edges::{EDGES, EdgeRow, StateKind, Statechart, statechart, statechart_mermaid};
 pub use effect::{Decision, Effect, EffectId, ParseEffectIdError, ToolInvocation};
 pub use executing_tools::{ExecutingTools, Settled};
 pub use idle::{Idle, Start};

@@ -16,6 +16,7 @@ use std::time::Duration;
 
 /// A request is on its way.
 #[derive(Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "model-check", derive(Clone))]
 pub struct Opening {
     attempt: u32,
 }
@@ -36,6 +37,7 @@ pub struct Refusal {
     /// The wait that the answer's `Retry-After` asks for.
     pub retry_after: Option<Duration>,
     /// The body, or as much of it as the host cares to keep; 64 KiB are plenty.
+    #[serde(with = "crate::wire::as_text")]
     pub body: Vec<u8>,
 }
 

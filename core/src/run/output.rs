@@ -2,13 +2,17 @@ use super::effect::{Effect, EffectId};
 use super::outcome::Outcome;
 use super::steering::SteeringRefusal;
 use crate::conversation::ToolCallStatus;
+#[cfg(doc)]
+use crate::dialect::HttpRequest;
 use crate::event::{Event, Interrupt, Message};
 use crate::tool::{OwnedChange, ToolResult};
 use crate::{CallKey, MessageId, RunId, ThreadId, ToolCallId};
 use serde::{Deserialize, Serialize};
 
-/// What a run gives the host.
-#[derive(Clone, Debug, PartialEq)]
+/// What a run gives the host. It can be written down to be compared; see [`HttpRequest`] and [`Effect::Persist`] for
+/// what is left out.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Output {
     /// Something to do.
     Effect(EffectId, Effect),

@@ -1,5 +1,6 @@
 use super::config::Durability;
 use super::effect::{Decision, EffectId};
+use super::fault::fault;
 use crate::event::{Message, MessageContent};
 use crate::{CallKey, MessageId, ToolCallId};
 use serde::{Deserialize, Serialize};
@@ -92,18 +93,18 @@ pub enum TurnStatus {
 /// Numbers the blocks of a turn, and knows which are stored. One write is under way at a time.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct Recorder {
-    attempts: Option<u32>,
-    next: u64,
-    durable: u64,
-    queued: Vec<Block>,
-    in_flight: Vec<Block>,
-    failures: u32,
+    pub(super) attempts: Option<u32>,
+    pub(super) next: u64,
+    pub(super) durable: u64,
+    pub(super) queued: Vec<Block>,
+    pub(super) in_flight: Vec<Block>,
+    pub(super) failures: u32,
     /// How much of each of the turn's messages is recorded, in bytes.
-    recorded: Vec<(MessageId, usize)>,
+    pub(super) recorded: Vec<(MessageId, usize)>,
     /// The turn has come to an end that is not written yet.
-    closing: bool,
+    pub(super) closing: bool,
     /// The write under way says so.
-    is_last: bool,
+    pub(super) is_last: bool,
 }
 
 impl Recorder {
@@ -196,6 +197,9 @@ impl Recorder {
 
     /// The write has failed for good. What it held goes into the turn's last write, which has tries of its own.
     pub(super) fn put_back(&mut self) {
+        if fault!(BlocksLostOnFailure) {
+            self.in_flight.clear();
+        }
         let later = std::mem::replace(&mut self.queued, std::mem::take(&mut self.in_flight));
         self.queued.extend(later);
         self.failures = 0;

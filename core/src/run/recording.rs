@@ -118,7 +118,7 @@ impl Core {
     }
 
     /// What the turn has brought so far. An agent may have replaced the messages, so the place is looked up.
-    fn turn_messages(&self) -> &[Message] {
+    pub(super) fn turn_messages(&self) -> &[Message] {
         let messages = self.conversation.messages();
         let Some(anchor) = &self.anchor else {
             return messages;

@@ -1,11 +1,13 @@
 use super::config::{RunConfig, fnv1a};
 use super::core::Core;
 use super::erased::AnyRun;
+use super::fault::fault;
 use super::output::RunEvent;
 use super::typed::{Run, State};
 use super::{Completed, ExecutingTools, Idle, Interrupted, Opening, Streaming, Waiting};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
+use serde_json::{Value, json};
 use std::sync::Arc;
 
 /// The version of the format below. A change that an older snapshot cannot be read by raises it, and adds a step to
@@ -97,6 +99,8 @@ pub(super) fn read(snapshot: &str, config: Arc<RunConfig>) -> Result<AnyRun, Sna
             configured,
         });
     }
+    let run_text = with_present_names(head.run.get(), config.limits.max_tool_rounds);
+    let stored: &str = run_text.as_deref().unwrap_or(head.run.get());
     let tools_changed = head.tools != tools_digest(&config);
 
     fn run<S: State + for<'de> Deserialize<'de>>(
@@ -109,6 +113,9 @@ pub(super) fn read(snapshot: &str, config: Arc<RunConfig>) -> Result<AnyRun, Sna
     {
         let Stored { mut core, state } = serde_json::from_str::<Stored<S>>(stored)?;
         core.config = config;
+        if fault!(TimersLostAtRestore) {
+            core.timers.stop_all();
+        }
         let Core {
             config,
             outbox,
@@ -124,15 +131,56 @@ pub(super) fn read(snapshot: &str, config: Arc<RunConfig>) -> Result<AnyRun, Sna
     }
     use super::StateKind as Kind;
     match head.state {
-        Kind::Idle => run::<Idle>(head.run.get(), config, tools_changed),
-        Kind::Opening => run::<Opening>(head.run.get(), config, tools_changed),
-        Kind::Waiting => run::<Waiting>(head.run.get(), config, tools_changed),
-        Kind::Streaming => run::<Streaming>(head.run.get(), config, tools_changed),
-        Kind::ExecutingTools => run::<ExecutingTools>(head.run.get(), config, tools_changed),
-        Kind::Interrupted => run::<Interrupted>(head.run.get(), config, tools_changed),
-        Kind::Completed => run::<Completed>(head.run.get(), config, tools_changed),
+        Kind::Idle => run::<Idle>(stored, config, tools_changed),
+        Kind::Opening => run::<Opening>(stored, config, tools_changed),
+        Kind::Waiting => run::<Waiting>(stored, config, tools_changed),
+        Kind::Streaming => run::<Streaming>(stored, config, tools_changed),
+        Kind::ExecutingTools => run::<ExecutingTools>(stored, config, tools_changed),
+        Kind::Interrupted => run::<Interrupted>(stored, config, tools_changed),
+        Kind::Completed => run::<Completed>(stored, config, tools_changed),
     }
     .map_err(malformed)
+}
+
+/// A snapshot from before there were other limits than the rounds of tools, with the names that these have now; nothing
+/// if it is none.
+fn with_present_names(run: &str, max: u32) -> Option<String> {
+    const BEFORE: &str = "tools_withheld";
+    if !run.contains(BEFORE) {
+        return None;
+    }
+    let mut run: Value = serde_json::from_str(run).ok()?;
+    let core = run.get_mut("core")?.as_object_mut()?;
+    if core.shift_remove(BEFORE)? == Value::Bool(true) {
+        core.insert("reached".to_owned(), rounds(&json!(max)));
+    }
+    let waiting = core
+        .get_mut("outbox")
+        .and_then(|outbox| outbox.get_mut("entries"));
+    let waiting = waiting.and_then(Value::as_array_mut).into_iter().flatten();
+    for entry in waiting {
+        if let Some(outcome) = entry.pointer_mut("/Event/completed") {
+            rename_outcome(outcome, max);
+        }
+    }
+    if let Some(outcome) = run.pointer_mut("/state/outcome") {
+        rename_outcome(outcome, max);
+    }
+    Some(run.to_string())
+}
+
+fn rounds(max: &Value) -> Value {
+    json!({ "kind": "max_tool_rounds", "max": max })
+}
+
+fn rename_outcome(outcome: &mut Value, max: u32) {
+    if outcome["outcome"] == "max_tool_rounds" {
+        *outcome = json!({ "outcome": "limit_reached", "limit": rounds(&json!(max)) });
+    } else if let Some(failure) = outcome.get_mut("failure")
+        && failure["failure"] == "too_many_tool_rounds"
+    {
+        *failure = json!({ "failure": "limit_reached", "limit": rounds(&failure["limit"]) });
+    }
 }
 
 /// Brings an older snapshot up to date.

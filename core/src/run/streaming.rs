@@ -4,6 +4,7 @@ use super::core::Core;
 use super::edges::on;
 use super::effect::EffectId;
 use super::executing_tools::ExecutingTools;
+use super::fault::fault;
 use super::interrupted::Interrupted;
 use super::opening::Opening;
 use super::outcome::{Deadline, Failure, Outcome};
@@ -21,6 +22,7 @@ use std::time::Duration;
 
 /// The answer is coming.
 #[derive(Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "model-check", derive(Clone))]
 pub struct Streaming {
     attempt: u32,
     /// The answer's media type; empty if it has none.
@@ -33,6 +35,7 @@ pub struct Streaming {
 }
 
 #[derive(Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "model-check", derive(Clone))]
 enum Body {
     Stream(Box<Pipeline>),
     /// The answer's media type says that it is no stream.
@@ -223,6 +226,7 @@ impl Run<Streaming> {
                 let failure = self.state.unexpected();
                 self.fail(failure).into()
             }
+            Ok(StreamEnd::Truncated) if fault!(TruncatedIsFinished) => self.finished(),
             Ok(StreamEnd::Truncated) => self.finish(Outcome::Truncated).into(),
             Ok(StreamEnd::Errored) => {
                 let error = self.core.conversation.summary().failure.clone();

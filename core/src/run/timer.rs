@@ -74,4 +74,9 @@ impl Timers {
             *at = at.after(by);
         }
     }
+
+    #[cfg(feature = "model-check")]
+    pub(super) fn iter(&self) -> impl Iterator<Item = (TimerKey, Timestamp)> + '_ {
+        self.0.iter().copied()
+    }
 }

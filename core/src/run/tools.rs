@@ -3,6 +3,7 @@
 use super::config::LimitPolicy;
 use super::core::Core;
 use super::effect::{Decision, EffectId, ToolInvocation};
+use super::fault::fault;
 use super::limits::{Repeated, TurnLimit};
 use super::outcome::{Failure, Outcome};
 use super::output::{RunEvent, ToolCallUpdate};
@@ -145,6 +146,9 @@ impl Core {
         // Results may go in between messages: what still waits for the host must not lose its place.
         self.outbox.moving(&self.conversation);
         let run_id = self.ids.run_id.clone();
+        if fault!(ResultsOutOfOrder) {
+            self.conversation.calls_mut().reverse();
+        }
         self.conversation
             .settle(|index| format!("{run_id}-result-{index}").into());
         self.outbox.forget_arguments();
@@ -185,7 +189,7 @@ impl Core {
                 let failure = ToolFailure::new(ToolFailureKind::Rejected, rejection.to_string());
                 self.finish_call(key, Err(failure));
             }
-            Ok((tool, _)) if tool.requires_approval => {
+            Ok((tool, _)) if tool.requires_approval && !fault!(ApprovalSkipped) => {
                 self.set_status(key, ToolCallStatus::AwaitingApproval, None);
                 self.emit(EffectId::Approve(key));
             }
@@ -251,13 +255,15 @@ impl Core {
             return;
         }
         self.answered(EffectId::Approve(key));
-        self.recorder.record(
-            self.hop,
-            BlockContent::Approval {
-                call: key,
-                decision: decision.clone(),
-            },
-        );
+        if !fault!(ApprovalNotRecorded) {
+            self.recorder.record(
+                self.hop,
+                BlockContent::Approval {
+                    call: key,
+                    decision: decision.clone(),
+                },
+            );
+        }
         match decision {
             Decision::Granted => self.run_call(key),
             Decision::Edited { arguments } => {
@@ -286,7 +292,7 @@ impl Core {
         let Some(call) = self
             .conversation
             .call(key)
-            .filter(|call| !call.status.is_final())
+            .filter(|call| !call.status.is_final() || fault!(SecondResultWins))
         else {
             return;
         };

@@ -72,6 +72,8 @@ impl<S: State> Run<S> {
     where
         S: Edge<On, To>,
     {
+        #[cfg(feature = "model-check")]
+        super::doors::walk(S::KIND, std::any::type_name::<On>(), To::KIND);
         tracing::debug!(target: "stepwell", from = %S::KIND, ?on, to = %To::KIND, hop = self.core.hop, "run moves");
         Run {
             core: self.core,

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 /// A request failed and is tried again: soon, or when there is a network.
 #[derive(Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "model-check", derive(Clone))]
 pub struct Waiting {
     /// The try that is to come.
     attempt: u32,

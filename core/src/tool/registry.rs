@@ -1,24 +1,29 @@
 use super::arguments::{Arguments, Rejection, parse_arguments};
 use super::schema::Schema;
 use crate::event::ToolDefinition;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 /// A tool: how the model sees it, and how it may be run.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Tool {
     /// How the model sees it.
     pub definition: ToolDefinition,
     /// Whether running it twice does no more than running it once. Only such a tool is run again after a crash.
+    #[serde(default)]
     pub idempotent: bool,
     /// Whether the person must allow each call.
+    #[serde(default)]
     pub requires_approval: bool,
     /// Whether asking again with the same arguments makes sense, as for a tool that looks how far something has come.
     /// Else the model is told when it goes in a circle: [`RepeatLimit`](crate::run::RepeatLimit).
+    #[serde(default)]
     pub repeatable: bool,
     /// The longest it may take; the run's own limit if absent.
+    #[serde(default)]
     pub timeout: Option<Duration>,
 }
 
@@ -270,5 +275,21 @@ impl PartialEq for ToolRegistry {
                 .tools
                 .iter()
                 .map(|entry| &entry.tool))
+    }
+}
+
+impl Serialize for ToolRegistry {
+    /// The tools, in the order in which they were registered.
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.inner.tools.iter().map(|entry| &entry.tool))
+    }
+}
+
+impl<'de> Deserialize<'de> for ToolRegistry {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let tools = Vec::<Tool>::deserialize(deserializer)?;
+        tools.into_iter().try_fold(Self::new(), |registry, tool| {
+            registry.register(tool).map_err(serde::de::Error::custom)
+        })
     }
 }

@@ -1,15 +1,12 @@
+use super::text::{from_text, to_text};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use std::{fmt, ops::Deref};
 
 /// Bytes kept between two chunks: only appended to, never beyond a limit.
 ///
-/// Serialised as a string, since nearly all of it is text: a byte that is not part of UTF-8 (a character may be cut) is
-/// written as the character U+10FF00 plus the byte. Such a character in the text itself is written as its four bytes.
+/// Serialised as a string: see [`to_text`].
 #[derive(Clone, Default, PartialEq, Eq)]
 pub(super) struct Buffer(Vec<u8>);
-
-const ESCAPES: std::ops::RangeInclusive<char> = '\u{10FF80}'..='\u{10FFFF}';
-const ESCAPE_BASE: u32 = 0x10_FF00;
 
 /// A buffer would have to grow beyond its limit.
 #[derive(Debug)]
@@ -66,28 +63,9 @@ impl fmt::Debug for Buffer {
     }
 }
 
-fn push_escaped(text: &mut String, bytes: &[u8]) {
-    text.extend(
-        bytes
-            .iter()
-            .filter_map(|byte| char::from_u32(ESCAPE_BASE + u32::from(*byte))),
-    );
-}
-
 impl Serialize for Buffer {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut text = String::with_capacity(self.0.len());
-        for piece in self.0.utf8_chunks() {
-            for character in piece.valid().chars() {
-                if ESCAPES.contains(&character) {
-                    push_escaped(&mut text, character.encode_utf8(&mut [0; 4]).as_bytes());
-                } else {
-                    text.push(character);
-                }
-            }
-            push_escaped(&mut text, piece.invalid());
-        }
-        serializer.serialize_str(&text)
+        serializer.serialize_str(&to_text(&self.0))
     }
 }
 
@@ -103,15 +81,7 @@ impl<'de> Deserialize<'de> for Buffer {
             }
 
             fn visit_str<E: de::Error>(self, text: &str) -> Result<Buffer, E> {
-                let mut bytes = Vec::with_capacity(text.len());
-                for character in text.chars() {
-                    if ESCAPES.contains(&character) {
-                        bytes.push(character as u8);
-                    } else {
-                        bytes.extend_from_slice(character.encode_utf8(&mut [0; 4]).as_bytes());
-                    }
-                }
-                Ok(Buffer(bytes))
+                Ok(Buffer(from_text(text)))
             }
         }
 

@@ -30,8 +30,10 @@ mod frame;
 mod json_lines;
 mod sse;
 mod start;
+mod text;
 
 pub use error::WireError;
 pub use frame::{Frame, FrameLimits, Framer};
 pub use json_lines::JsonLinesFramer;
 pub use sse::SseFramer;
+pub(crate) use text::{as_text, to_text};

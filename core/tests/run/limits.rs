@@ -37,7 +37,7 @@ fn the_default_is_to_complete_and_say_that_the_limit_was_reached() {
     assert_eq!(world.machine.hop(), 2);
     assert_eq!(world.seen.invocations().len(), 2);
     assert_eq!(world.machine.conversation().text(), "more more more ");
-    assert!(world.results()[2].1.contains("2 rounds"));
+    assert!(world.results()[2].1.contains("tool rounds, 2"));
     world.assert_legal();
 }
 
@@ -181,7 +181,7 @@ fn a_budget_may_end_in_a_summary_or_a_failure_that_names_it() {
     world.provider.truncate(1);
     let world = world.says([text("In short: enough.")]).turn();
     assert_eq!(*world.outcome(), Outcome::Success);
-    assert!(world.results()[0].1.contains("1 tool calls"));
+    assert!(world.results()[0].1.contains("tool calls, 1"));
     assert!(world.seen.requests()[1].get("tools").is_none());
 
     let world = busy(|limits| {
@@ -191,7 +191,7 @@ fn a_budget_may_end_in_a_summary_or_a_failure_that_names_it() {
     .turn();
     let limit = TurnLimit::MaxTokens { max: 1 };
     let failure = Failure::LimitReached { limit };
-    assert!(failure.to_string().contains("1 tokens"));
+    assert!(failure.to_string().contains("tokens, 1"));
     assert_eq!(*world.outcome(), Outcome::Failed { failure });
 }
 

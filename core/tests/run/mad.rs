@@ -1,6 +1,7 @@
 //! A host, a network, a store and a person that do anything at any time, though the host answers only what it was
 //! given, and what it makes up it makes up whole. After every input the invariants are checked.
 
+use crate::disk::Disk;
 use crate::interrupts::{answer, asks};
 use crate::wire::{Call, Say, a_call, body, call, numbered, text};
 use crate::world::{config, offer};
@@ -11,6 +12,7 @@ use std::time::Duration;
 use stepwell_core::conversation::Conversation;
 use stepwell_core::dialect::Dialect;
 use stepwell_core::event::Message;
+use stepwell_core::run::journal::JournalWriter;
 use stepwell_core::run::{
     BackgroundPolicy, Block, Decision, DevicePolicy, Durability, Effect, EffectId, Input,
     KilledPolicy, LimitPolicy, Misuse, NetworkChangePolicy, OfflinePolicy, Outcome, Output,
@@ -33,7 +35,7 @@ pub fn presses() -> impl Strategy<Value = Vec<Press>> {
         pick,
         detail,
     });
-    prop::collection::vec(press, 0..100)
+    prop::collection::vec(press, 0..150)
 }
 
 /// What the run is configured to.
@@ -79,6 +81,18 @@ pub fn settings() -> impl Strategy<Value = Setting> {
 pub const ROUNDS: u32 = 2;
 
 impl Setting {
+    /// The same with a store.
+    pub fn storing(mut self) -> Self {
+        self.stores = true;
+        self
+    }
+
+    /// The same in another wire format.
+    pub fn speaking(mut self, dialect: Dialect) -> Self {
+        self.dialect = dialect;
+        self
+    }
+
     fn config(self) -> Arc<RunConfig> {
         let mut config = config(self.dialect);
         offer(&mut config, Tool::new("work", "Works."));
@@ -124,8 +138,8 @@ impl Setting {
 
 pub struct Mad {
     pub machine: RunMachine,
-    config: Arc<RunConfig>,
-    now: u64,
+    pub config: Arc<RunConfig>,
+    pub now: u64,
     /// What the host was given and has not answered; of a stream, what is left of its body.
     pub hands: BTreeMap<EffectId, Option<Vec<u8>>>,
     /// What each hop's stream says, frame by frame, where the backend can resume it.
@@ -135,16 +149,19 @@ pub struct Mad {
     /// Every effect there ever was.
     known: Vec<EffectId>,
     /// The blocks that were ever to be written.
-    blocks: BTreeMap<u64, Block>,
+    pub blocks: BTreeMap<u64, Block>,
+    /// What the store has, and what it is asked to take.
+    pub disk: Disk,
     pub outputs: Vec<Output>,
     pub resumes: u32,
     /// The messages that the person sent during the turn.
     pub steers: usize,
-    cancelled: bool,
+    pub cancelled: bool,
     pub over: Option<(Outcome, Vec<Message>)>,
     pub tool_runs: Vec<CallKey>,
     pub checks: bool,
     pub restores: bool,
+    pub journal: Option<JournalWriter>,
 }
 
 impl Mad {
@@ -163,6 +180,7 @@ impl Mad {
             resumes_after: BTreeMap::new(),
             known: Vec::new(),
             blocks: BTreeMap::new(),
+            disk: Disk::default(),
             outputs: Vec::new(),
             resumes: 0,
             steers: 0,
@@ -171,6 +189,27 @@ impl Mad {
             tool_runs: Vec::new(),
             checks: true,
             restores: false,
+            journal: None,
+        }
+    }
+
+    /// Writes a journal from here on; the run has not begun.
+    pub fn journaled(mut self) -> Self {
+        let history = Conversation::default();
+        let journal = JournalWriter::new(&self.config, &"thread".into(), &history);
+        self.journal = Some(journal);
+        self
+    }
+
+    /// The host dies, and another one takes over what it stored last.
+    pub fn crash(&mut self) {
+        if let Some(journal) = &mut self.journal {
+            let snapshot = journal.snapshot(&self.machine);
+            let config = Arc::clone(&self.config);
+            let revived = journal.revive(&snapshot, &config, Timestamp(self.now));
+            self.machine = revived.expect("readable");
+            self.hands.clear();
+            self.take_outputs();
         }
     }
 
@@ -227,7 +266,7 @@ impl Mad {
     fn answer(&mut self, effect: EffectId, detail: u16) -> Input<'static> {
         let message = "it did not work".to_owned();
         match effect {
-            EffectId::CreateRun { hop } if !detail.is_multiple_of(4) => Input::RunCreated {
+            EffectId::CreateRun { hop } if !detail.is_multiple_of(8) => Input::RunCreated {
                 effect,
                 run_id: format!("backend-{hop}").into(),
             },
@@ -253,7 +292,7 @@ impl Mad {
                 };
                 Input::ToolFinished { effect, result }
             }
-            EffectId::Persist { .. } if !detail.is_multiple_of(4) => Input::Persisted { effect },
+            EffectId::Persist { .. } if !detail.is_multiple_of(8) => Input::Persisted { effect },
             EffectId::Persist { .. } => Input::PersistFailed { effect, message },
             EffectId::Open { hop, .. } => self.network(effect, hop, detail),
             other => panic!("unknown: {other}"),
@@ -380,12 +419,17 @@ impl Mad {
                 Input::Opened { .. } | Input::Received { .. } | Input::ToolDeferred { .. }
             )
         });
+        self.disk.answered(&input);
         let before = self.machine.snapshot();
         let is_dispose = matches!(input, Input::Dispose);
         let is_cancel = matches!(input, Input::Cancel);
         let is_steer = matches!(input, Input::Steer(_));
         let is_resume = matches!(input, Input::Resume(_));
-        let result = self.machine.handle(input, Timestamp(self.now));
+        let now = Timestamp(self.now);
+        let result = match &mut self.journal {
+            Some(journal) => journal.handle(&mut self.machine, input, now),
+            None => self.machine.handle(input, now),
+        };
         match &result {
             Ok(()) => {
                 self.cancelled |= is_cancel;
@@ -405,9 +449,17 @@ impl Mad {
         }
         if self.restores {
             let snapshot = self.machine.snapshot();
-            self.machine =
-                RunMachine::restore(&snapshot, Arc::clone(&self.config)).expect("readable");
+            let config = Arc::clone(&self.config);
+            let restored = match &mut self.journal {
+                Some(journal) => {
+                    let taken = journal.snapshot(&self.machine);
+                    journal.restore(&taken, &config, now)
+                }
+                None => RunMachine::restore(&snapshot, config),
+            };
+            self.machine = restored.expect("readable");
             assert_eq!(self.machine.snapshot(), snapshot);
+            self.take_outputs();
         }
         if self.checks {
             self.check();
@@ -431,8 +483,13 @@ impl Mad {
         if before.contains(r#""steering":[]"#) {
             assert_eq!(self.machine.snapshot(), before);
         }
-        let late = self.machine.handle(Input::Cancel, Timestamp(self.now));
+        let now = Timestamp(self.now);
+        let late = match &mut self.journal {
+            Some(journal) => journal.handle(&mut self.machine, Input::Cancel, now),
+            None => self.machine.handle(Input::Cancel, now),
+        };
         assert_eq!(late, Err(Misuse::Disposed { input: "Cancel" }));
+        self.disk.crash(true);
         // What was deferred comes to whoever has the run.
         self.hands.retain(|id, _| is_deferred(id));
         // An idempotent tool may run again elsewhere.
@@ -441,17 +498,32 @@ impl Mad {
         self.tool_runs
             .retain(|run| again.iter().all(|call| call.key != *run));
         let now = Timestamp(self.now);
-        self.machine = RunMachine::revive(&self.machine.snapshot(), Arc::clone(&self.config), now)
-            .expect("readable");
+        self.take_outputs();
+        let config = Arc::clone(&self.config);
+        let revived = match &mut self.journal {
+            Some(journal) => {
+                let snapshot = journal.snapshot(&self.machine);
+                journal.revive(&snapshot, &config, now)
+            }
+            None => RunMachine::revive(&self.machine.snapshot(), config, now),
+        };
+        self.machine = revived.expect("readable");
         self.take_outputs();
     }
 
-    fn take_outputs(&mut self) {
-        while let Some(output) = self.machine.poll_output() {
+    pub fn take_outputs(&mut self) {
+        while let Some(output) = self.next_output() {
             if let Output::Effect(id, effect) = &output {
                 self.given(*id, effect);
             }
             self.outputs.push(output);
+        }
+    }
+
+    fn next_output(&mut self) -> Option<Output> {
+        match &mut self.journal {
+            Some(journal) => journal.poll_output(&mut self.machine),
+            None => self.machine.poll_output(),
         }
     }
 
@@ -461,7 +533,10 @@ impl Mad {
                 self.hands.remove(&id);
                 return;
             }
-            Effect::Persist { blocks, .. } => {
+            Effect::Persist {
+                blocks, snapshot, ..
+            } => {
+                self.disk.asked(id, blocks, snapshot);
                 for block in blocks {
                     // I6: no gap, and no number for two contents.
                     assert!(block.sequence <= self.blocks.len() as u64);
@@ -473,10 +548,12 @@ impl Mad {
                 }
             }
             Effect::RunTool { invocation } => {
+                self.disk.used_by_tool(invocation.call);
                 assert!(!self.cancelled, "I12: no tool after a cancel");
                 self.tool_runs.push(invocation.call);
             }
             Effect::OpenStream { request } => {
+                self.disk.used_by_stream(id);
                 assert!(!self.cancelled, "I12: no stream after a cancel");
                 let header = request
                     .headers
@@ -529,7 +606,11 @@ fn says(dialect: Dialect, choice: u16) -> Vec<Say> {
         pieces: Vec::new(),
     });
     let two = Say::Calls(vec![a_call("a", "work", "{}"), a_call("b", "ask", "null")]);
-    let common = match choice % 12 {
+    // Calls weigh more: without them a run is soon over.
+    let common = match [
+        0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 2, 3, 11, 2, 3, 11, 5,
+    ][usize::from(choice % 20)]
+    {
         0 | 1 => vec![text("Some text.")],
         2 => vec![text("Let me see."), call("c", "work", "{}")],
         3 => vec![
@@ -550,6 +631,7 @@ fn says(dialect: Dialect, choice: u16) -> Vec<Say> {
         8 => vec![Say::Heartbeat, Say::Cut],
         9 => vec![text("x"), Say::Raw("data: {oops\n\n".into())],
         10 => vec![call("c", "look", "[1,"), call("d", "ask", "{}")],
+        11 => vec![call("c", "look", "{}"), call("d", "work", "{}")],
         _ => vec![Say::Raw("<html>".into()), Say::Cut],
     };
     match (dialect, choice % 5, choice % 12) {

@@ -77,6 +77,28 @@ fn unbroken(dialect: Dialect) -> World {
 }
 
 #[test]
+fn a_resumed_request_asks_again_what_was_asked_and_not_with_half_an_answer() {
+    let mut compared = 0;
+    for dialect in BOTH {
+        let frames = numbered(dialect, 0, &says());
+        for cut in 1..frames.len() {
+            let world = resuming(dialect, |_| {})
+                .answers(part(&frames, 0, cut, Then::Breaks))
+                .answers(part(&frames, cut, frames.len(), Then::Ends))
+                .says([text("Done.")])
+                .turn();
+            let requests = world.seen.requests();
+            if requests.len() == 3 {
+                assert_eq!(requests[1], requests[0], "{dialect:?} cut at {cut}");
+                compared += 1;
+                assert_ne!(requests[2], requests[0]);
+            }
+        }
+    }
+    assert!(compared > 5);
+}
+
+#[test]
 fn a_stream_that_breaks_anywhere_goes_on_as_if_it_had_not() {
     for dialect in BOTH {
         let whole = unbroken(dialect);

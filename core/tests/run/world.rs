@@ -12,6 +12,7 @@ use std::time::Duration;
 use stepwell_core::conversation::Conversation;
 use stepwell_core::dialect::Dialect;
 use stepwell_core::event::Message;
+use stepwell_core::run::journal::JournalWriter;
 use stepwell_core::run::{
     Decision, EffectId, Input, Misuse, Outcome, Output, Refusal, RunConfig, RunMachine, Start,
     StateKind, TimerKey, ToolInvocation,
@@ -111,6 +112,8 @@ pub struct World {
     pub cut: Cut,
     /// Whether tools that were told to stop give their results all the same.
     pub deaf_tools: bool,
+    /// Writes down what happens, if it is to.
+    pub journal: Option<JournalWriter>,
     /// Whether the run is stored and restored after every input.
     pub restores: bool,
     pub now: u64,
@@ -167,6 +170,7 @@ impl World {
             runs: VecDeque::new(),
             cut: Cut::Seeded,
             deaf_tools: false,
+            journal: None,
             restores: false,
             now: 1_000_000,
             seen: Seen::default(),
@@ -180,6 +184,15 @@ impl World {
 
     pub fn seed(mut self, seed: u64) -> Self {
         self.seed = seed;
+        self
+    }
+
+    /// Writes a journal from here on; the run has not begun.
+    pub fn journaled(mut self) -> Self {
+        let history = self.machine.conversation();
+        let thread = self.machine.thread_id().expect("it is not broken");
+        let journal = JournalWriter::new(&self.config, thread, history);
+        self.journal = Some(journal);
         self
     }
 
@@ -222,7 +235,11 @@ impl World {
                 self.deferred.insert(effect);
             }
         }
-        let result = self.machine.handle(input, Timestamp(self.now));
+        let now = Timestamp(self.now);
+        let result = match &mut self.journal {
+            Some(journal) => journal.handle(&mut self.machine, input, now),
+            None => self.machine.handle(input, now),
+        };
         self.settle();
         result
     }
@@ -337,7 +354,7 @@ impl World {
 
     /// Takes every output, carries out the effects, and stores and restores the run if it is to.
     fn settle(&mut self) {
-        while let Some(output) = self.machine.poll_output() {
+        while let Some(output) = self.next_output() {
             self.seen.outputs.push(output.clone());
             if let Output::Effect(id, effect) = output {
                 self.carry_out(id, effect);
@@ -353,6 +370,13 @@ impl World {
                 snapshot,
                 "a restored run is the same run"
             );
+        }
+    }
+
+    fn next_output(&mut self) -> Option<Output> {
+        match &mut self.journal {
+            Some(journal) => journal.poll_output(&mut self.machine),
+            None => self.machine.poll_output(),
         }
     }
 

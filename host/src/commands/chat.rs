@@ -33,7 +33,8 @@ pub(crate) struct Chat {
 
 impl Chat {
     pub(crate) async fn run(self) -> Result<(), Failure> {
-        let mut agent = Agent::builder(self.endpoint()?)
+        let endpoint = endpoint(&self.format, &self.model, self.base_url.as_deref())?;
+        let mut agent = Agent::builder(endpoint)
             .tool(clock::tool(), clock::run)
             .tool(calculator::tool(), calculator::run)
             .max_tool_rounds(self.max_tool_rounds);
@@ -70,23 +71,28 @@ impl Chat {
             }
         }
     }
+}
 
-    fn endpoint(&self) -> Result<Endpoint, Failure> {
-        let (provider, api) = self.format.find()?;
-        let key = std::env::var(provider.key_variable).ok().map(Secret::from);
-        provider
-            .endpoint(Some(api.name), &self.model, self.base_url.as_deref(), key)
-            .map_err(|error| match error {
-                EndpointError::NoKey { provider, variable } => Failure::Usage(format!(
-                    "{provider} needs an API key: set the environment variable {variable} to yours"
-                )),
-                EndpointError::NoModel { provider } => Failure::Usage(format!(
-                    "{provider} has many models: name one with --model"
-                )),
-                EndpointError::NoBaseUrl { provider, example } => Failure::Usage(format!(
-                    "{provider} has no address of its own: give one with --base-url, such as {example}"
-                )),
-                other => Failure::usage(other),
-            })
-    }
+/// Where the questions go; the key comes from the environment.
+pub(super) fn endpoint(
+    format: &Format,
+    model: &str,
+    base_url: Option<&str>,
+) -> Result<Endpoint, Failure> {
+    let (provider, api) = format.find()?;
+    let key = std::env::var(provider.key_variable).ok().map(Secret::from);
+    provider
+        .endpoint(Some(api.name), model, base_url, key)
+        .map_err(|error| match error {
+            EndpointError::NoKey { provider, variable } => Failure::Usage(format!(
+                "{provider} needs an API key: set the environment variable {variable} to yours"
+            )),
+            EndpointError::NoModel { provider } => {
+                Failure::Usage(format!("{provider} has many models: name one with --model"))
+            }
+            EndpointError::NoBaseUrl { provider, example } => Failure::Usage(format!(
+                "{provider} has no address of its own: give one with --base-url, such as {example}"
+            )),
+            other => Failure::usage(other),
+        })
 }

@@ -7,7 +7,7 @@ use serde_json::json;
 use std::io::{self, Write};
 use std::time::{Duration, Instant};
 use stepwell_core::provider;
-use stepwell_io::{Agent, Finished, Message, Start, Tool, ToolInvocation};
+use stepwell_io::{Agent, AgentBuilder, Finished, Message, Start, Tool, ToolInvocation};
 use stepwell_mock_llm::{MockLlm, Script};
 
 /// Two secret numbers, found by two tools.
@@ -21,7 +21,7 @@ pub(crate) struct Demo {
     json: bool,
 }
 
-const QUESTION: &str = "What are Alice's and Bob's secret numbers?";
+pub(super) const QUESTION: &str = "What are Alice's and Bob's secret numbers?";
 
 /// The secret numbers, and how long it takes to find each: long enough to be seen.
 const NUMBERS: [(&str, u32, Duration); 2] = [
@@ -32,20 +32,8 @@ const NUMBERS: [(&str, u32, Duration); 2] = [
 impl Demo {
     pub(crate) async fn run(self) -> Result<(), Failure> {
         let is_live = !self.json;
-        let mut script = Script::secret_numbers();
-        if is_live {
-            script = script.piece_delay(Duration::from_millis(40));
-        }
-        let model = MockLlm::start(script).await.map_err(Failure::failed)?;
-        let endpoint = provider::find("openai-compatible")
-            .map_err(Failure::failed)?
-            .endpoint(None, "secret-numbers", Some(&model.base_url()), None)
-            .map_err(Failure::failed)?;
-        let agent = Agent::builder(endpoint)
-            .tool(tool(), move |call| secret_number(call, is_live))
-            .thread_id("demo")
-            .build()
-            .map_err(Failure::failed)?;
+        let (_model, agent) = agent(is_live).await?;
+        let agent = agent.build().map_err(Failure::failed)?;
 
         let begin = Instant::now();
         let question = Message::user("demo-question", QUESTION);
@@ -66,6 +54,23 @@ impl Demo {
         })?;
         succeeded(&finished)
     }
+}
+
+/// The scripted model, which answers as long as it is kept, and an agent that asks it.
+pub(super) async fn agent(is_live: bool) -> Result<(MockLlm, AgentBuilder), Failure> {
+    let mut script = Script::secret_numbers();
+    if is_live {
+        script = script.piece_delay(Duration::from_millis(40));
+    }
+    let model = MockLlm::start(script).await.map_err(Failure::failed)?;
+    let endpoint = provider::find("openai-compatible")
+        .map_err(Failure::failed)?
+        .endpoint(None, "secret-numbers", Some(&model.base_url()), None)
+        .map_err(Failure::failed)?;
+    let agent = Agent::builder(endpoint)
+        .tool(tool(), move |call| secret_number(call, is_live))
+        .thread_id("demo");
+    Ok((model, agent))
 }
 
 fn tool() -> Tool {

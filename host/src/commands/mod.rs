@@ -5,6 +5,9 @@ mod chat;
 mod decode;
 mod demo;
 mod providers;
+mod record;
+mod replay;
+mod statechart;
 mod turn;
 
 use crate::failure::Failure;
@@ -22,6 +25,12 @@ pub(crate) enum Command {
     Decode(decode::Decode),
     /// Measures how fast a recorded stream becomes a conversation.
     Bench(bench::Bench),
+    /// Writes the journal of one turn: every input with its time, to be replayed.
+    Record(record::Record),
+    /// Lives through a journal again, and says at which input it differs.
+    Replay(replay::Replay),
+    /// Prints the states of a run and the moves between them.
+    Statechart(statechart::Statechart),
     /// Lists the providers.
     Providers(providers::Providers),
 }
@@ -39,6 +48,9 @@ impl Command {
             Self::Chat(chat) => wait(chat.run()),
             Self::Decode(decode) => decode.run(),
             Self::Bench(bench) => bench.run(),
+            Self::Record(record) => wait(record.run()),
+            Self::Replay(replay) => replay.run(),
+            Self::Statechart(statechart) => statechart.run(),
             Self::Providers(providers) => providers.run(),
         }
     }

@@ -4,5 +4,6 @@ mod bench;
 mod chat;
 mod decode;
 mod demo;
+mod journal;
 mod mistakes;
 mod run;

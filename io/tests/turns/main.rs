@@ -3,6 +3,7 @@
 mod ag_ui;
 mod cancel;
 mod failures;
+mod journal;
 mod tools;
 
 use futures::StreamExt;

@@ -8,12 +8,14 @@ mod docs;
 mod format;
 mod kotlin;
 mod licences;
+pub(crate) mod model;
 mod python;
 mod rust;
 mod sans_io;
 mod swift;
 mod swift_package;
 mod targets;
+pub(crate) mod threads;
 mod versions;
 mod wasm;
 
@@ -36,6 +38,8 @@ pub(crate) const ALL: &[Suite] = &[
     sans_io::SUITE,
     docs::SUITE,
     rust::SUITE,
+    model::SUITE,
+    threads::SUITE,
     demo::SUITE,
     conformance::SUITE,
     wasm::SUITE,

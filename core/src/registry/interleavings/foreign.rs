@@ -1,0 +1,69 @@
+//! A subscriber of traces that does not come back until the other threads are done with the registry.
+
+use super::history::{Answer, Call, Shell};
+use super::{RunHandle, ThreadKey};
+use shuttle::sync::mpsc::{Receiver, channel};
+use std::cell::RefCell;
+use std::sync::Once;
+use tracing::span;
+
+thread_local! {
+    /// All threads of a run are one thread of the system.
+    static OTHERS_ARE_DONE: RefCell<Option<Receiver<()>>> = const { RefCell::new(None) };
+}
+
+struct Stuck;
+
+impl tracing::Subscriber for Stuck {
+    fn enabled(&self, metadata: &tracing::Metadata<'_>) -> bool {
+        metadata.target() == "stepwell"
+    }
+
+    fn event(&self, _: &tracing::Event<'_>) {
+        let others = OTHERS_ARE_DONE.with(RefCell::take);
+        if let Some(others) = others {
+            others.recv().unwrap();
+        }
+    }
+
+    fn new_span(&self, _: &span::Attributes<'_>) -> span::Id {
+        span::Id::from_u64(1)
+    }
+
+    fn record(&self, _: &span::Id, _: &span::Record<'_>) {}
+    fn record_follows_from(&self, _: &span::Id, _: &span::Id) {}
+    fn enter(&self, _: &span::Id) {}
+    fn exit(&self, _: &span::Id) {}
+}
+
+/// What is traced when its handle is stale.
+pub(super) const TRACED: [fn(RunHandle) -> Call; 4] =
+    [Call::Check, Call::Replace, Call::Complete, Call::Fails];
+
+/// One thread's stale handle is traced, and the subscriber waits for the other thread, which uses the registry.
+pub(super) fn stuck_subscriber(shell: &impl Shell, traced: fn(RunHandle) -> Call) {
+    static INSTALLED: Once = Once::new();
+    INSTALLED.call_once(|| tracing::subscriber::set_global_default(Stuck).unwrap());
+    let key = ThreadKey::from("thread");
+    let Answer::Registered(first) = shell.call(&Call::Register(key.clone())) else {
+        panic!("not what was asked for");
+    };
+    let Answer::Registered(_) = shell.call(&Call::Register(key.clone())) else {
+        panic!("not what was asked for");
+    };
+    let (done, others_are_done) = channel();
+    OTHERS_ARE_DONE.with(|slot| slot.replace(Some(others_are_done)));
+    let stale = first.handle;
+    let refused = {
+        let (shell, call) = (shell.clone(), traced(stale));
+        shuttle::thread::spawn(move || shell.call(&call))
+    };
+    shell.call(&Call::Current(key.clone()));
+    shell.call(&Call::Register(key));
+    done.send(()).unwrap();
+    refused.join().unwrap();
+    assert!(
+        OTHERS_ARE_DONE.with(|slot| slot.borrow().is_none()),
+        "nothing was traced"
+    );
+}

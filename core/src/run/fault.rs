@@ -1,0 +1,18 @@
+//! Wrong behaviours that the model checker must find. They exist with the feature `model-check` alone; without it
+//! `fault!` is `false`.
+
+#[cfg(feature = "model-check")]
+macro_rules! fault {
+    ($name:ident) => {
+        crate::run::doors::is_seeded(crate::run::doors::Fault::$name)
+    };
+}
+
+#[cfg(not(feature = "model-check"))]
+macro_rules! fault {
+    ($name:ident) => {
+        false
+    };
+}
+
+pub(super) use fault;

@@ -1,0 +1,457 @@
+use super::digest::{Digest, json};
+use crate::conversation::Conversation;
+use crate::run::{Input, Output, RunConfig, StateKind};
+use crate::{ThreadId, Timestamp};
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+use serde_json::{Value, json as object};
+
+/// The version of the format below.
+const VERSION: u64 = 1;
+
+/// The inputs of a run with their times, and what came of each.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Journal {
+    /// The version of the program that wrote it.
+    pub program: String,
+    /// The conversation.
+    pub thread_id: ThreadId,
+    /// How the run was set up; without keys.
+    pub config: RunConfig,
+    /// What the run began on; absent if the journal begins with a stored run.
+    pub history: Option<Conversation>,
+    /// Whether its texts are hidden.
+    pub redacted: bool,
+    /// What happened, in order.
+    pub entries: Vec<Entry>,
+    /// How it ends.
+    pub ending: Ending,
+}
+
+/// One thing that happened to a run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Entry {
+    /// When.
+    pub at: Timestamp,
+    /// What.
+    pub step: Step,
+    /// What came of it; absent if the host stopped before it was known.
+    pub gives: Option<Gives>,
+}
+
+/// What can happen to a run.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Step {
+    /// An input.
+    Input(Input<'static>),
+    /// It was stored, and went on on the same host.
+    Restored(WayBack),
+    /// It was stored, and another host took over.
+    Revived(WayBack),
+}
+
+impl Step {
+    /// What happened, in a word: the input's name as it stands in the journal, `restored` or `revived`.
+    #[must_use]
+    pub fn name(&self) -> String {
+        match self {
+            Self::Input(input) => tag(&json(input)).to_owned(),
+            Self::Restored(_) => "restored".to_owned(),
+            Self::Revived(_) => "revived".to_owned(),
+        }
+    }
+}
+
+/// From where a stored run came back.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct WayBack {
+    /// The snapshot.
+    pub from: Origin,
+    /// The configuration, if it is another one than before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub config: Option<Box<RunConfig>>,
+}
+
+/// Which snapshot a run came back from.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Origin {
+    /// The one that the host took after this entry, counted from 1.
+    TakenAfter(usize),
+    /// The one that was to be written at this entry, counted from 1.
+    WrittenAt(usize),
+    /// One that the journal knows nothing of.
+    Snapshot(String),
+}
+
+/// What came of an input.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Gives {
+    /// The state after it.
+    pub state: StateKind,
+    /// The outputs by name: effects with their ids, events with their kinds.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub outputs: Vec<String>,
+    /// Why it was refused, if it was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub refused: Option<String>,
+    /// The digest of all that the outputs hold.
+    pub digest: Digest,
+}
+
+/// How a journal ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Ending {
+    /// The host closed it: the digest of how the run stood.
+    Closed(Digest),
+    /// The host stopped without closing it.
+    Open,
+    /// The host stopped in the middle of this line; what is before it stands.
+    Cut {
+        /// The line, from 1.
+        line: usize,
+    },
+}
+
+/// Why a text cannot be read as a journal.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum JournalError {
+    /// There is nothing in it.
+    #[error(
+        "the journal is empty: the host stopped before the run began, or the file is another one"
+    )]
+    Empty,
+    /// It does not begin as a journal does.
+    #[error(
+        "line 1 is not the head of a journal: {reason}; give the file that `stepwell record` wrote"
+    )]
+    NoJournal {
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// It was written by a later version.
+    #[error(
+        "the journal is of version {found}, and this is a program for versions up to {VERSION}: update it"
+    )]
+    TooNew {
+        /// The journal's version.
+        found: u64,
+    },
+    /// The configuration in its head cannot be read.
+    #[error(
+        "the configuration in line 1 cannot be read: {reason}; replay it with version {program}, which wrote it"
+    )]
+    Configuration {
+        /// What is wrong with it.
+        reason: String,
+        /// The version that wrote it.
+        program: String,
+    },
+    /// A line holds an input or an entry that this version does not know.
+    #[error(
+        "line {line} holds `{name}`, which this version does not know: replay it with version {program}, which wrote it, or a later one"
+    )]
+    Unknown {
+        /// The line, from 1.
+        line: usize,
+        /// The name of the input or the entry.
+        name: String,
+        /// The version that wrote it.
+        program: String,
+    },
+    /// A line is damaged.
+    #[error(
+        "line {line} is damaged: {reason}; get the file from its source again, or keep only the lines before"
+    )]
+    Damaged {
+        /// The line, from 1.
+        line: usize,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// A line stands where it cannot stand.
+    #[error(
+        "line {line} is out of place: {reason}; lines are missing before it, or stand in another order"
+    )]
+    Misplaced {
+        /// The line, from 1.
+        line: usize,
+        /// Why.
+        reason: &'static str,
+    },
+}
+
+#[derive(Deserialize)]
+struct Version {
+    stepwell_journal: u64,
+}
+
+#[derive(Deserialize)]
+struct Head<'a> {
+    program: String,
+    thread_id: ThreadId,
+    #[serde(borrow)]
+    config: &'a RawValue,
+    history: Option<Conversation>,
+    #[serde(default)]
+    redacted: bool,
+}
+
+#[derive(Deserialize)]
+struct Line<'a> {
+    at: Option<Timestamp>,
+    #[serde(borrow)]
+    input: Option<&'a RawValue>,
+    restored: Option<WayBack>,
+    revived: Option<WayBack>,
+    gives: Option<Gives>,
+    end: Option<End>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct End {
+    digest: Digest,
+}
+
+impl Journal {
+    /// Reads a journal.
+    ///
+    /// A last line that was cut off is no error, since that is what a host leaves that was killed: see
+    /// [`ending`](Self::ending).
+    ///
+    /// # Errors
+    /// It is no journal, it is damaged, or this version cannot read all of it.
+    pub fn parse(text: &str) -> Result<Self, JournalError> {
+        let mut lines = text.split_inclusive('\n').enumerate();
+        let (_, first) = lines.next().ok_or(JournalError::Empty)?;
+        let mut journal = head(first)?;
+        for (index, full) in lines {
+            let line = index + 1;
+            let content = full.trim_end_matches(['\n', '\r']);
+            if content.is_empty() {
+                continue;
+            }
+            match journal.take(line, content) {
+                // Nobody writes a line break before the line is whole.
+                Err(JournalError::Damaged { .. }) if content.len() == full.len() => {
+                    journal.ending = Ending::Cut { line };
+                }
+                taken => taken?,
+            }
+        }
+        Ok(journal)
+    }
+
+    fn take(&mut self, line: usize, content: &str) -> Result<(), JournalError> {
+        let damaged = |error: serde_json::Error| JournalError::Damaged {
+            line,
+            reason: error.to_string(),
+        };
+        let misplaced = |reason| Err(JournalError::Misplaced { line, reason });
+        if let Ending::Closed(_) = self.ending {
+            return misplaced("the journal was closed before it");
+        }
+        let unknown = |name: &str, program: &str| JournalError::Unknown {
+            line,
+            name: name.to_owned(),
+            program: program.to_owned(),
+        };
+        let parsed: Line<'_> = serde_json::from_str(content).map_err(damaged)?;
+        if let Some(gives) = parsed.gives {
+            let entry = self.entries.last_mut();
+            let Some(entry) = entry.filter(|entry| entry.gives.is_none()) else {
+                return misplaced("it says what came of an input, and there is none before it");
+            };
+            entry.gives = Some(gives);
+            return Ok(());
+        }
+        if let Some(end) = parsed.end {
+            self.ending = Ending::Closed(end.digest);
+            return Ok(());
+        }
+        let step = match (parsed.input, parsed.restored, parsed.revived) {
+            (Some(input), ..) => Step::Input(match serde_json::from_str(input.get()) {
+                Ok(input) => input,
+                Err(error) => {
+                    let value: Value = serde_json::from_str(input.get()).map_err(damaged)?;
+                    let name = tag(&value);
+                    return Err(if is_known(name) {
+                        damaged(error)
+                    } else {
+                        unknown(name, &self.program)
+                    });
+                }
+            }),
+            (None, Some(back), _) => Step::Restored(back),
+            (None, None, Some(back)) => Step::Revived(back),
+            (None, None, None) => {
+                let fields: serde_json::Map<String, Value> =
+                    serde_json::from_str(content).map_err(damaged)?;
+                let name = fields.keys().find(|name| *name != "at");
+                return Err(match name {
+                    Some(name) => unknown(name, &self.program),
+                    None => JournalError::Damaged {
+                        line,
+                        reason: "it holds nothing".to_owned(),
+                    },
+                });
+            }
+        };
+        // A host that was stopped leaves its last input without; then the run comes back.
+        if matches!(step, Step::Input(_))
+            && self.entries.last().is_some_and(|last| last.gives.is_none())
+        {
+            return misplaced("what came of the input before it is not said");
+        }
+        let Some(at) = parsed.at else {
+            return Err(JournalError::Damaged {
+                line,
+                reason: "it has no time".to_owned(),
+            });
+        };
+        self.entries.push(Entry {
+            at,
+            step,
+            gives: None,
+        });
+        Ok(())
+    }
+
+    /// The journal as text, to be read again by [`parse`](Self::parse).
+    #[must_use]
+    pub fn to_text(&self) -> String {
+        let mut text = String::new();
+        let history = self.history.as_ref();
+        write_head(
+            &mut text,
+            &json(&self.config),
+            &self.thread_id,
+            history,
+            self.redacted,
+        );
+        for entry in &self.entries {
+            write_step(&mut text, entry.at, &entry.step);
+            if let Some(gives) = &entry.gives {
+                write_gives(&mut text, gives);
+            }
+        }
+        if let Ending::Closed(digest) = self.ending {
+            write_end(&mut text, digest);
+        }
+        text
+    }
+}
+
+fn head(line: &str) -> Result<Journal, JournalError> {
+    let no_journal = |error: serde_json::Error| JournalError::NoJournal {
+        reason: error.to_string(),
+    };
+    let Version { stepwell_journal } = serde_json::from_str(line).map_err(no_journal)?;
+    if stepwell_journal != VERSION {
+        return Err(JournalError::TooNew {
+            found: stepwell_journal,
+        });
+    }
+    let head: Head<'_> = serde_json::from_str(line).map_err(no_journal)?;
+    let config = serde_json::from_str(head.config.get());
+    let config = config.map_err(|error| JournalError::Configuration {
+        reason: error.to_string(),
+        program: head.program.clone(),
+    })?;
+    Ok(Journal {
+        program: head.program,
+        thread_id: head.thread_id,
+        config,
+        history: head.history,
+        redacted: head.redacted,
+        entries: Vec::new(),
+        ending: Ending::Open,
+    })
+}
+
+/// The name of an enum's variant in its serde form.
+pub(super) fn tag(value: &Value) -> &str {
+    match value {
+        Value::String(name) => name,
+        Value::Object(fields) => fields.keys().next().map_or("", String::as_str),
+        _ => "",
+    }
+}
+
+/// Whether there is an input of this name, as serde knows it.
+fn is_known(name: &str) -> bool {
+    match serde_json::from_value::<Input<'static>>(object!({ name: null })) {
+        Ok(_) => true,
+        Err(error) => !error.to_string().starts_with("unknown variant"),
+    }
+}
+
+/// An output's name: an effect with its id, an event with its kind.
+pub(super) fn output_name(output: &Output, value: &Value) -> String {
+    match output {
+        Output::Effect(id, _) => format!("{} {id}", tag(&value["effect"][1])),
+        Output::Event(_) => {
+            let event = &value["event"];
+            let kind = tag(event);
+            let detail = match kind {
+                "ag_ui" => event[kind]["type"].as_str(),
+                "tool_call" => event[kind]["status"].as_str(),
+                "completed" => event[kind]["outcome"].as_str(),
+                _ => None,
+            };
+            match detail {
+                Some(detail) => format!("{kind} {detail}"),
+                None => kind.to_owned(),
+            }
+        }
+    }
+}
+
+fn push(text: &mut String, line: &Value) {
+    text.push_str(&line.to_string());
+    text.push('\n');
+}
+
+pub(super) fn write_head(
+    text: &mut String,
+    config: &Value,
+    thread_id: &ThreadId,
+    history: Option<&Conversation>,
+    redacted: bool,
+) {
+    let mut head = object!({
+        "stepwell_journal": VERSION,
+        "program": env!("CARGO_PKG_VERSION"),
+        "dialect": config["endpoint"]["dialect"],
+        "thread_id": thread_id,
+        "config": config,
+        "history": history,
+    });
+    if redacted {
+        head["redacted"] = true.into();
+    }
+    push(text, &head);
+}
+
+pub(super) fn write_input(text: &mut String, at: Timestamp, input: &Input<'_>) {
+    push(text, &object!({ "at": at, "input": json(input) }));
+}
+
+pub(super) fn write_step(text: &mut String, at: Timestamp, step: &Step) {
+    match step {
+        Step::Input(input) => write_input(text, at, input),
+        Step::Restored(back) => push(text, &object!({ "at": at, "restored": json(back) })),
+        Step::Revived(back) => push(text, &object!({ "at": at, "revived": json(back) })),
+    }
+}
+
+pub(super) fn write_gives(text: &mut String, gives: &Gives) {
+    push(text, &object!({ "gives": json(gives) }));
+}
+
+pub(super) fn write_end(text: &mut String, digest: Digest) {
+    push(text, &object!({ "end": json(&End { digest }) }));
+}

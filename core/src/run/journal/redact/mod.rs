@@ -1,0 +1,315 @@
+//! A journal without its texts, which still replays through the same states and effects.
+//!
+//! Every text is replaced by one of the same shape and length, in the inputs and within the recorded bytes of the
+//! streams, so that frames, cuts and escapes stay where they are. Ids, the agent's state and what calls are made with
+//! and give back get stand-ins that are equal where the originals are equal. Numbers, the names of the tools and of
+//! their parameters, the model and the protocol's own words stay.
+
+mod alias;
+mod schema;
+mod stream;
+mod token;
+mod walk;
+
+use super::digest::json;
+use super::format::{Gives, Journal, Origin, Step};
+use crate::provider;
+use crate::run::{EffectId, Input, RunConfig};
+use crate::tool::{Tool, ToolRegistry};
+use alias::{Aliases, hidden, hide_bytes};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use walk::Area;
+
+/// Why a journal cannot be redacted.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum RedactError {
+    /// A run came back from a snapshot that stands in the journal, and what a snapshot holds cannot be redacted.
+    #[error(
+        "entry {number} holds a whole snapshot, which cannot be redacted: record the run from its beginning, or share the journal as it is with care"
+    )]
+    Snapshot {
+        /// The entry, from 1.
+        number: usize,
+    },
+    /// Without its texts the run would go another way.
+    #[error(
+        "without its texts the run differs at entry {number} (`{name}`): expected {expected}, got {got}; share the journal as it is with care, or cut it before this entry"
+    )]
+    Differs {
+        /// The entry, from 1.
+        number: usize,
+        /// What happens there.
+        name: String,
+        /// The state and the effects with the texts.
+        expected: String,
+        /// The state and the effects without.
+        got: String,
+    },
+    /// A part of it could not be read again: a fault of Stepwell's own.
+    #[error(
+        "a part of the journal could not be read again after it was redacted: {reason}; please report this"
+    )]
+    Unreadable {
+        /// What could not be read, and why.
+        reason: String,
+    },
+}
+
+impl Journal {
+    /// The journal with its texts hidden: it replays through the same states with the same effects.
+    ///
+    /// `seed` decides the stand-ins. It must be random and stay unknown to whoever gets the journal: with it, guessed
+    /// texts could be confirmed.
+    ///
+    /// # Errors
+    /// It holds a whole snapshot, or the run would go another way without its texts.
+    pub fn redact(&self, seed: u64) -> Result<Self, RedactError> {
+        let mut aliases = Aliases::new(seed);
+        let configs = self.entries.iter().filter_map(|entry| match &entry.step {
+            Step::Restored(back) | Step::Revived(back) => back.config.as_deref(),
+            Step::Input(_) => None,
+        });
+        for config in configs.chain([&self.config]) {
+            know(config, &mut aliases);
+        }
+        let mut journal = self.clone();
+        journal.redacted = true;
+        journal.thread_id = aliases.id(&self.thread_id).into();
+        if let Some(history) = &self.history {
+            journal.history = Some(again(history, &mut aliases)?);
+        }
+        let mut bodies = bodies(&journal);
+        for body in bodies.values_mut() {
+            stream::redact(&mut body.bytes, &mut aliases);
+        }
+        let mut taken: BTreeMap<Stream, usize> = BTreeMap::new();
+        let mut streams = Streams::default();
+        for (index, entry) in journal.entries.iter_mut().enumerate() {
+            match &mut entry.step {
+                Step::Input(input) => {
+                    let stream = streams.of(input);
+                    if let (Input::Received { bytes, .. }, Some(stream)) = (&mut *input, stream) {
+                        let from = taken.entry(stream).or_default();
+                        let until = *from + bytes.len();
+                        let piece = bodies
+                            .get(&stream)
+                            .and_then(|body| body.bytes.get(*from..until));
+                        *bytes = Cow::Owned(piece.unwrap_or_default().to_vec());
+                        *from = until;
+                    } else {
+                        *input = redacted_input(input, &mut aliases)?;
+                    }
+                }
+                Step::Restored(back) | Step::Revived(back) => {
+                    if let Origin::Snapshot(_) = back.from {
+                        return Err(RedactError::Snapshot { number: index + 1 });
+                    }
+                }
+            }
+        }
+        // Last, since a schema is replaced by what it makes of the arguments.
+        journal.config = redacted_config(&self.config, &mut aliases);
+        for entry in &mut journal.entries {
+            if let Step::Restored(back) | Step::Revived(back) = &mut entry.step
+                && let Some(config) = &mut back.config
+            {
+                **config = redacted_config(config, &mut aliases);
+            }
+        }
+        let journal = journal.rewritten();
+        self.compare(&journal)?;
+        Ok(journal)
+    }
+
+    fn compare(&self, redacted: &Self) -> Result<(), RedactError> {
+        for (index, entry) in self.entries.iter().enumerate() {
+            let shape = |gives: &Gives| {
+                let is_effect = |name: &&String| {
+                    let id = name.rsplit(' ').next().unwrap_or_default();
+                    id.parse::<EffectId>().is_ok()
+                };
+                let effects: Vec<_> = gives.outputs.iter().filter(is_effect).cloned().collect();
+                let refused = if gives.refused.is_some() {
+                    " (refused)"
+                } else {
+                    ""
+                };
+                format!("{} with [{}]{refused}", gives.state, effects.join(", "))
+            };
+            let now = redacted
+                .entries
+                .get(index)
+                .and_then(|entry| entry.gives.as_ref());
+            let now = now.map_or_else(|| "nothing".to_owned(), shape);
+            if let Some(gives) = &entry.gives
+                && shape(gives) != now
+            {
+                return Err(RedactError::Differs {
+                    number: index + 1,
+                    name: entry.step.name(),
+                    expected: shape(gives),
+                    got: now,
+                });
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Which stream: its effect, and how often that was opened before.
+type Stream = (EffectId, usize);
+
+#[derive(Default)]
+struct Streams(BTreeMap<EffectId, usize>);
+
+impl Streams {
+    fn of(&mut self, input: &Input<'_>) -> Option<Stream> {
+        let effect = input.effect()?;
+        let opened = self.0.entry(effect).or_default();
+        *opened += usize::from(matches!(input, Input::Opened { .. }));
+        Some((effect, *opened))
+    }
+}
+
+#[derive(Default)]
+struct Body {
+    bytes: Vec<u8>,
+}
+
+/// The bodies of the streams, each in one piece.
+fn bodies(journal: &Journal) -> BTreeMap<Stream, Body> {
+    let mut bodies: BTreeMap<Stream, Body> = BTreeMap::new();
+    let mut streams = Streams::default();
+    for entry in &journal.entries {
+        let Step::Input(input) = &entry.step else {
+            continue;
+        };
+        let stream = streams.of(input);
+        if let (Input::Received { bytes, .. }, Some(stream)) = (input, stream) {
+            bodies
+                .entry(stream)
+                .or_default()
+                .bytes
+                .extend_from_slice(bytes);
+        }
+    }
+    bodies
+}
+
+fn know(config: &RunConfig, aliases: &mut Aliases) {
+    for tool in config.tools.definitions() {
+        aliases.tools.insert(tool.name.clone());
+        if let Some(parameters) = &tool.parameters {
+            schema::names(parameters, &mut aliases.keys);
+        }
+    }
+}
+
+/// The same value with its texts replaced.
+fn again<T: Serialize + DeserializeOwned>(
+    value: &T,
+    aliases: &mut Aliases,
+) -> Result<T, RedactError> {
+    let redacted = walk::value(&json(value), Area::Protocol, aliases);
+    serde_json::from_value(redacted).map_err(|error| RedactError::Unreadable {
+        reason: error.to_string(),
+    })
+}
+
+fn redacted_input(
+    input: &Input<'static>,
+    aliases: &mut Aliases,
+) -> Result<Input<'static>, RedactError> {
+    let mut redacted = again(
+        &WithInput {
+            input: input.clone(),
+        },
+        aliases,
+    )?
+    .input;
+    if let (
+        Input::Refused { refusal, .. },
+        Input::Refused {
+            refusal: original, ..
+        },
+    ) = (&mut redacted, input)
+    {
+        let mut body = original.body.clone();
+        if serde_json::from_slice::<serde_json::Value>(&body).is_ok() {
+            walk::Walk {
+                data: &mut body,
+                aliases,
+                pieces: &mut (),
+            }
+            .run(Area::Protocol);
+        } else {
+            hide_bytes(&mut body);
+        }
+        refusal.body = body;
+    }
+    Ok(redacted)
+}
+
+/// The key tells an input that is nothing but its name from a text.
+#[derive(serde::Serialize, serde::Deserialize)]
+struct WithInput {
+    input: Input<'static>,
+}
+
+fn redacted_config(config: &RunConfig, aliases: &mut Aliases) -> RunConfig {
+    let mut redacted = config.clone();
+    redacted.instructions = config.instructions.as_deref().map(hidden);
+    let endpoint = &mut redacted.endpoint;
+    let known = provider::find(&endpoint.provider).ok();
+    if known.is_none() {
+        endpoint.provider = hidden(&endpoint.provider);
+    }
+    let is_public = known.is_some_and(|provider| {
+        let mut addresses = provider.apis.iter().filter_map(|api| api.base_url);
+        addresses.any(|address| address == endpoint.base_url)
+    });
+    if !is_public {
+        endpoint.base_url = hidden_address(&endpoint.base_url);
+    }
+    for (_, value) in &mut endpoint.headers {
+        *value = hidden(value);
+    }
+    let extra = serde_json::Value::Object(std::mem::take(&mut redacted.settings.extra));
+    if let serde_json::Value::Object(extra) = walk::value(&extra, Area::Own, aliases) {
+        redacted.settings.extra = extra;
+    }
+    redacted.tools = redacted_tools(&config.tools, aliases);
+    redacted
+}
+
+/// An address of which only the scheme and the signs are left.
+fn hidden_address(url: &str) -> String {
+    match url.split_once("://") {
+        Some((scheme, rest)) => format!("{scheme}://{}", hidden(rest)),
+        None => hidden(url),
+    }
+}
+
+fn redacted_tools(tools: &ToolRegistry, aliases: &mut Aliases) -> ToolRegistry {
+    let redacted = tools.definitions().iter().filter_map(|definition| {
+        let mut tool: Tool = tools.get(&definition.name)?.clone();
+        tool.definition.description = hidden(&definition.description);
+        tool.definition.metadata = None;
+        tool.definition.extra.clear();
+        tool.definition.parameters = definition
+            .parameters
+            .as_ref()
+            .map(|parameters| schema::redact(parameters, aliases));
+        Some(tool)
+    });
+    let redacted: Vec<_> = redacted.collect();
+    redacted
+        .into_iter()
+        .fold(ToolRegistry::new(), |registry, tool| {
+            registry.register(tool).unwrap_or(registry)
+        })
+}

@@ -1,0 +1,288 @@
+use super::digest::Digest;
+use super::format::{Ending, Entry, Gives, Journal, Origin, Step, WayBack};
+use super::writer::take_all;
+use crate::Timestamp;
+use crate::run::{Effect, EffectId, Outcome, Output, RunConfig, RunMachine, StateKind};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// What a replay came to.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Replayed {
+    /// How many inputs there were, a machine's coming back included.
+    pub inputs: usize,
+    /// The effects in the order in which they were given out.
+    pub effects: Vec<EffectId>,
+    /// How many events there were.
+    pub events: usize,
+    /// The states that the run went through.
+    pub states: Vec<StateKind>,
+    /// How the turn ended, if it did.
+    pub outcome: Option<Outcome>,
+    /// The digest of how the run stands at the end.
+    pub digest: Digest,
+    /// How the journal ends.
+    pub ending: Ending,
+}
+
+/// Where a replay went otherwise than the journal says.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "the replay differs at input {number} (`{name}`, at {} ms) in {what}: expected {expected}, got {got}",
+    at.0
+)]
+pub struct Divergence {
+    /// The input, counted from 1; one more than there are where only the end differs.
+    pub number: usize,
+    /// What happened there: the input's name, `restored`, `revived` or `end`.
+    pub name: String,
+    /// When.
+    pub at: Timestamp,
+    /// What of it differs.
+    pub what: &'static str,
+    /// What the journal says.
+    pub expected: String,
+    /// What came of it now.
+    pub got: String,
+}
+
+/// One entry that was lived through.
+pub(super) struct Lived<'a> {
+    pub(super) entry: &'a Entry,
+    pub(super) outputs: Vec<Output>,
+    pub(super) gives: Gives,
+}
+
+impl Journal {
+    /// Lives through the journal again: the same inputs must give the same states, outputs and end.
+    ///
+    /// # Errors
+    /// The first input of which came something else.
+    pub fn replay(&self) -> Result<Replayed, Box<Divergence>> {
+        self.replay_with(self.config.clone())
+    }
+
+    /// The same with another configuration: one with a changed limit, or another tool.
+    ///
+    /// # Errors
+    /// The first input of which came something else.
+    pub fn replay_with(&self, config: RunConfig) -> Result<Replayed, Box<Divergence>> {
+        let mut effects = Vec::new();
+        let mut events = 0;
+        let mut states = vec![StateKind::Idle];
+        let mut number = 0;
+        let last = self.live(config, |lived| {
+            number += 1;
+            if let Some(expected) = &lived.entry.gives {
+                compare(number, lived.entry, expected, &lived.gives)?;
+            }
+            for output in &lived.outputs {
+                match output {
+                    Output::Effect(id, effect) if asks(effect) => effects.push(*id),
+                    Output::Effect(..) => {}
+                    Output::Event(_) => events += 1,
+                }
+            }
+            if states.last() != Some(&lived.gives.state) {
+                states.push(lived.gives.state);
+            }
+            Ok(())
+        })?;
+        let digest = Digest::of_run(&last);
+        if let Ending::Closed(expected) = self.ending
+            && expected != digest
+        {
+            let at = self.entries.last().map(|entry| entry.at);
+            return Err(Box::new(Divergence {
+                number: number + 1,
+                name: "end".to_owned(),
+                at: at.unwrap_or_default(),
+                what: "the digest of how the run stands at its end",
+                expected: expected.to_string(),
+                got: digest.to_string(),
+            }));
+        }
+        Ok(Replayed {
+            inputs: number,
+            effects,
+            events,
+            states,
+            outcome: last.outcome().cloned(),
+            digest,
+            ending: self.ending,
+        })
+    }
+
+    /// The same inputs, with what comes of them now in the place of what came of them then.
+    #[must_use]
+    pub fn rewritten(&self) -> Self {
+        let mut gives = Vec::with_capacity(self.entries.len());
+        let last = self.live(self.config.clone(), |lived| {
+            gives.push(lived.gives);
+            Ok(())
+        });
+        let mut journal = self.clone();
+        // Where a stored run does not come back any more, nothing comes after it.
+        journal.entries.truncate(gives.len());
+        for (entry, gives) in journal.entries.iter_mut().zip(gives) {
+            entry.gives = Some(gives);
+        }
+        if let (Ending::Closed(digest), Ok(machine)) = (&mut journal.ending, last) {
+            *digest = Digest::of_run(&machine);
+        }
+        journal
+    }
+
+    /// Lives through the entries one by one, and gives the machine as it is at the end.
+    pub(super) fn live(
+        &self,
+        config: RunConfig,
+        mut each: impl FnMut(Lived<'_>) -> Result<(), Box<Divergence>>,
+    ) -> Result<RunMachine, Box<Divergence>> {
+        let mut config = Arc::new(config);
+        let mut snapshots = self.wanted();
+        let thread_id = self.thread_id.clone();
+        let history = self.history.clone().unwrap_or_default();
+        let mut machine = RunMachine::new(Arc::clone(&config), thread_id, history);
+        if let Some(place) = snapshots.get_mut(&(0, Place::Taken)) {
+            *place = machine.snapshot();
+        }
+        for (index, entry) in self.entries.iter().enumerate() {
+            let number = index + 1;
+            let mut refused = None;
+            match &entry.step {
+                Step::Input(input) => refused = machine.handle(input.clone(), entry.at).err(),
+                Step::Restored(back) => {
+                    let (snapshot, config) = way_back(back, &mut config, &snapshots);
+                    let restored = RunMachine::restore(snapshot, config);
+                    machine = restored.map_err(|error| lost(number, entry, &error))?;
+                }
+                Step::Revived(back) => {
+                    let (snapshot, config) = way_back(back, &mut config, &snapshots);
+                    let revived = RunMachine::revive(snapshot, config, entry.at);
+                    machine = revived.map_err(|error| lost(number, entry, &error))?;
+                }
+            }
+            let mut outputs = Vec::new();
+            let gives = take_all(&mut machine, refused.as_ref(), |output| {
+                if let Output::Effect(_, Effect::Persist { snapshot, .. }) = &output
+                    && let Some(place) = snapshots.get_mut(&(number, Place::Written))
+                {
+                    place.clone_from(snapshot);
+                }
+                outputs.push(output);
+            });
+            if let Some(place) = snapshots.get_mut(&(number, Place::Taken)) {
+                *place = machine.snapshot();
+            }
+            each(Lived {
+                entry,
+                outputs,
+                gives,
+            })?;
+        }
+        Ok(machine)
+    }
+
+    /// The places of the snapshots that the run comes back from.
+    fn wanted(&self) -> BTreeMap<(usize, Place), String> {
+        let steps = self.entries.iter().filter_map(|entry| match &entry.step {
+            Step::Restored(back) | Step::Revived(back) => place(&back.from),
+            Step::Input(_) => None,
+        });
+        steps.map(|place| (place, String::new())).collect()
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Place {
+    Taken,
+    Written,
+}
+
+fn place(origin: &Origin) -> Option<(usize, Place)> {
+    match origin {
+        Origin::TakenAfter(entry) => Some((*entry, Place::Taken)),
+        Origin::WrittenAt(entry) => Some((*entry, Place::Written)),
+        Origin::Snapshot(_) => None,
+    }
+}
+
+fn way_back<'a>(
+    back: &'a WayBack,
+    config: &mut Arc<RunConfig>,
+    snapshots: &'a BTreeMap<(usize, Place), String>,
+) -> (&'a str, Arc<RunConfig>) {
+    if let Some(changed) = &back.config {
+        *config = Arc::new(RunConfig::clone(changed));
+    }
+    let snapshot = match &back.from {
+        Origin::Snapshot(snapshot) => snapshot.as_str(),
+        from => place(from)
+            .and_then(|place| snapshots.get(&place))
+            .map_or("", String::as_str),
+    };
+    (snapshot, Arc::clone(config))
+}
+
+/// Whether the host answers it; closing and cancelling are told only.
+fn asks(effect: &Effect) -> bool {
+    !matches!(effect, Effect::CloseStream | Effect::CancelTool)
+}
+
+fn lost(number: usize, entry: &Entry, error: &dyn std::error::Error) -> Box<Divergence> {
+    Box::new(Divergence {
+        number,
+        name: entry.step.name(),
+        at: entry.at,
+        what: "the snapshot that the run comes back from",
+        expected: "one that can be read".to_owned(),
+        got: error.to_string(),
+    })
+}
+
+fn compare(
+    number: usize,
+    entry: &Entry,
+    expected: &Gives,
+    got: &Gives,
+) -> Result<(), Box<Divergence>> {
+    let differs = |what, expected: String, got: String| {
+        Err(Box::new(Divergence {
+            number,
+            name: entry.step.name(),
+            at: entry.at,
+            what,
+            expected,
+            got,
+        }))
+    };
+    let refusal = |gives: &Gives| gives.refused.clone().unwrap_or_else(|| "taken".to_owned());
+    if expected.refused != got.refused {
+        return differs("whether it is taken", refusal(expected), refusal(got));
+    }
+    let longest = expected.outputs.len().max(got.outputs.len());
+    let output = |gives: &Gives, at: usize| match gives.outputs.get(at) {
+        Some(name) => format!("`{name}` as output {}", at + 1),
+        None => format!("no output {}", at + 1),
+    };
+    let mut outputs = 0..longest;
+    if let Some(at) = outputs.find(|at| expected.outputs.get(*at) != got.outputs.get(*at)) {
+        return differs("its outputs", output(expected, at), output(got, at));
+    }
+    if expected.state != got.state {
+        return differs(
+            "the state after it",
+            expected.state.to_string(),
+            got.state.to_string(),
+        );
+    }
+    if expected.digest != got.digest {
+        return differs(
+            "what its outputs hold",
+            format!("the digest {}", expected.digest),
+            got.digest.to_string(),
+        );
+    }
+    Ok(())
+}

@@ -1,0 +1,240 @@
+use super::digest::{Digest, json};
+use super::format::{
+    Gives, Origin, Step, WayBack, output_name, write_end, write_gives, write_head, write_input,
+    write_step,
+};
+use crate::conversation::Conversation;
+use crate::run::{Effect, Input, Misuse, Output, RunConfig, RunMachine, SnapshotError};
+use crate::{ThreadId, Timestamp};
+use serde_json::Value;
+use std::sync::Arc;
+
+/// Writes a run's journal: a host gives its inputs, and takes the outputs, through it.
+///
+/// It does no IO: [`take_lines`](Self::take_lines) gives what is to be appended to a file. An input's line is there
+/// before the machine takes the input, so a host that writes it down at once finds it even if that input brings the
+/// program down.
+#[derive(Debug)]
+pub struct JournalWriter {
+    lines: String,
+    config: Value,
+    /// The entries so far.
+    entries: usize,
+    /// What has come of the last entry so far.
+    open: Option<Open>,
+    /// The snapshots that a run may come back from, the latest last.
+    snapshots: Vec<(Digest, Origin)>,
+    ended: bool,
+}
+
+#[derive(Debug, Default)]
+struct Open {
+    outputs: Vec<String>,
+    refused: Option<String>,
+    digest: Digest,
+}
+
+/// So many snapshots are remembered by digest; one from before that is written down whole.
+const SNAPSHOTS: usize = 64;
+
+impl JournalWriter {
+    /// A journal of a run that is new.
+    #[must_use]
+    pub fn new(config: &RunConfig, thread_id: &ThreadId, history: &Conversation) -> Self {
+        Self::begin(config, thread_id, Some(history))
+    }
+
+    /// A journal of a run that is stored, and comes back through [`restore`](Self::restore) or
+    /// [`revive`](Self::revive).
+    #[must_use]
+    pub fn of_stored(config: &RunConfig, thread_id: &ThreadId) -> Self {
+        Self::begin(config, thread_id, None)
+    }
+
+    fn begin(config: &RunConfig, thread_id: &ThreadId, history: Option<&Conversation>) -> Self {
+        let config = json(config);
+        let mut lines = String::new();
+        write_head(&mut lines, &config, thread_id, history, false);
+        Self {
+            lines,
+            config,
+            entries: 0,
+            open: None,
+            snapshots: Vec::new(),
+            ended: false,
+        }
+    }
+
+    /// Takes the lines that were written since the last call.
+    #[must_use]
+    pub fn take_lines(&mut self) -> String {
+        std::mem::take(&mut self.lines)
+    }
+
+    /// Writes an input down without giving it to a machine: for a host that wants the line in its file first. The next
+    /// call is to be [`RunMachine::handle`] and then [`handled`](Self::handled).
+    pub fn input(&mut self, input: &Input<'_>, now: Timestamp) {
+        write_input(&mut self.lines, now, input);
+        self.begin_entry();
+    }
+
+    /// Writes down what the machine said to the input.
+    pub fn handled(&mut self, result: &Result<(), Misuse>) {
+        if let (Some(open), Err(misuse)) = (&mut self.open, result) {
+            open.refused = Some(misuse.to_string());
+        }
+    }
+
+    /// Gives an input to the machine.
+    ///
+    /// # Errors
+    /// As [`RunMachine::handle`]; the journal says so too.
+    pub fn handle(
+        &mut self,
+        machine: &mut RunMachine,
+        input: Input<'_>,
+        now: Timestamp,
+    ) -> Result<(), Misuse> {
+        self.input(&input, now);
+        let result = machine.handle(input, now);
+        self.handled(&result);
+        result
+    }
+
+    /// Takes the machine's next output. To be called until it gives `None`, after every input.
+    #[must_use]
+    pub fn poll_output(&mut self, machine: &mut RunMachine) -> Option<Output> {
+        let output = machine.poll_output();
+        match (&output, &mut self.open) {
+            (Some(output), Some(open)) => {
+                open.take(output);
+                if let Output::Effect(_, Effect::Persist { snapshot, .. }) = output {
+                    self.remember(snapshot, Origin::WrittenAt(self.entries));
+                }
+            }
+            (None, Some(_)) => self.close_entry(machine),
+            (_, None) => {}
+        }
+        output
+    }
+
+    /// The run as text, to be stored; a run that comes back from it is known to come from here.
+    #[must_use]
+    pub fn snapshot(&mut self, machine: &RunMachine) -> String {
+        let snapshot = machine.snapshot();
+        if self.open.is_none() {
+            self.remember(&snapshot, Origin::TakenAfter(self.entries));
+        }
+        snapshot
+    }
+
+    /// A stored run on the same host: see [`RunMachine::restore`].
+    ///
+    /// # Errors
+    /// As [`RunMachine::restore`]; nothing is written then.
+    pub fn restore(
+        &mut self,
+        snapshot: &str,
+        config: &Arc<RunConfig>,
+        now: Timestamp,
+    ) -> Result<RunMachine, SnapshotError> {
+        let machine = RunMachine::restore(snapshot, Arc::clone(config))?;
+        let back = self.way_back(snapshot, config);
+        write_step(&mut self.lines, now, &Step::Restored(back));
+        self.begin_entry();
+        Ok(machine)
+    }
+
+    /// A stored run on another host: see [`RunMachine::revive`].
+    ///
+    /// # Errors
+    /// As [`RunMachine::revive`]; nothing is written then.
+    pub fn revive(
+        &mut self,
+        snapshot: &str,
+        config: &Arc<RunConfig>,
+        now: Timestamp,
+    ) -> Result<RunMachine, SnapshotError> {
+        let machine = RunMachine::revive(snapshot, Arc::clone(config), now)?;
+        let back = self.way_back(snapshot, config);
+        write_step(&mut self.lines, now, &Step::Revived(back));
+        self.begin_entry();
+        Ok(machine)
+    }
+
+    /// Closes the journal: the run is over, or this host leaves it. Nothing is to come after it.
+    pub fn end(&mut self, machine: &RunMachine) {
+        self.close_entry(machine);
+        if !std::mem::replace(&mut self.ended, true) {
+            write_end(&mut self.lines, Digest::of_run(machine));
+        }
+    }
+
+    fn begin_entry(&mut self) {
+        self.entries += 1;
+        self.open = Some(Open::default());
+    }
+
+    fn close_entry(&mut self, machine: &RunMachine) {
+        if let Some(open) = self.open.take() {
+            write_gives(&mut self.lines, &open.gives(machine));
+        }
+    }
+
+    fn remember(&mut self, snapshot: &str, origin: Origin) {
+        if self.snapshots.len() == SNAPSHOTS {
+            self.snapshots.remove(0);
+        }
+        self.snapshots.push((Digest::of_text(snapshot), origin));
+    }
+
+    fn way_back(&mut self, snapshot: &str, config: &RunConfig) -> WayBack {
+        let digest = Digest::of_text(snapshot);
+        let known = self.snapshots.iter().rev().find(|known| known.0 == digest);
+        let from = match known {
+            Some((_, origin)) => origin.clone(),
+            None => Origin::Snapshot(snapshot.to_owned()),
+        };
+        let value = json(config);
+        let is_new = value != self.config;
+        self.config = value;
+        WayBack {
+            from,
+            config: is_new.then(|| Box::new(config.clone())),
+        }
+    }
+}
+
+impl Open {
+    fn take(&mut self, output: &Output) {
+        let value = json(output);
+        self.digest.value(&value);
+        self.outputs.push(output_name(output, &value));
+    }
+
+    fn gives(self, machine: &RunMachine) -> Gives {
+        Gives {
+            state: machine.state(),
+            outputs: self.outputs,
+            refused: self.refused,
+            digest: self.digest,
+        }
+    }
+}
+
+/// Takes all outputs of a machine, and says what they are.
+pub(super) fn take_all(
+    machine: &mut RunMachine,
+    refused: Option<&Misuse>,
+    mut each: impl FnMut(Output),
+) -> Gives {
+    let mut open = Open {
+        refused: refused.map(ToString::to_string),
+        ..Open::default()
+    };
+    while let Some(output) = machine.poll_output() {
+        open.take(&output);
+        each(output);
+    }
+    open.gives(machine)
+}

@@ -1,0 +1,335 @@
+//! How far a search goes: what the run is configured to, and what may happen to it.
+
+use crate::peer::Kind;
+use std::sync::Arc;
+use std::time::Duration;
+use stepwell_core::dialect::Dialect;
+use stepwell_core::provider;
+use stepwell_core::run::doors::Abstraction;
+use stepwell_core::run::{
+    BackgroundPolicy, Durability, LimitPolicy, NetworkChangePolicy, OfflinePolicy, RepeatLimit,
+    RunConfig, RunIds,
+};
+use stepwell_core::tool::Tool;
+
+/// One corner of the space.
+#[derive(Clone, Debug)]
+pub struct Bounds {
+    pub name: &'static str,
+    pub config: Arc<RunConfig>,
+    /// The most calls of a hop.
+    pub calls: u8,
+    /// The kinds of calls that the model asks for.
+    pub kinds: Vec<Kind>,
+    /// Whether the model says something before it calls, cut in the middle of a frame too.
+    pub texts: bool,
+    /// Whether the network and the peer fail: refusals, broken connections, errors and rubbish in the stream.
+    pub failures: bool,
+    /// How often the host dies.
+    pub crashes: u8,
+    /// How often the agent asks the person.
+    pub questions: u8,
+    /// How often the network goes or changes, and how often the app goes to the background.
+    pub device: u8,
+    /// How often the person types during the turn.
+    pub steers: u8,
+    /// What else the person and the tools do.
+    pub extras: Extras,
+    pub abstraction: Abstraction,
+}
+
+/// What the person and the tools do, beside the plain things.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Extras {
+    /// The person stops single calls.
+    pub stops: bool,
+    /// The person edits the arguments that they allow.
+    pub edits: bool,
+    /// Tools give their results later.
+    pub deferrals: bool,
+}
+
+impl Extras {
+    pub const ALL: Self = Self {
+        stops: true,
+        edits: true,
+        deferrals: true,
+    };
+}
+
+impl Bounds {
+    pub fn new(
+        name: &'static str,
+        dialect: Dialect,
+        change: impl FnOnce(&mut Self, &mut RunConfig),
+    ) -> Self {
+        let config = config(dialect);
+        let mut bounds = Self {
+            name,
+            config: Arc::new(config.clone()),
+            calls: 2,
+            kinds: vec![Kind::Plain],
+            texts: false,
+            failures: true,
+            crashes: 0,
+            questions: 0,
+            device: 0,
+            steers: 0,
+            extras: Extras::default(),
+            abstraction: Abstraction::ALL,
+        };
+        let mut config = config;
+        change(&mut bounds, &mut config);
+        for tool in [
+            Tool::new("work", "w"),
+            Tool::new("look", "l").idempotent(),
+            Tool::new("ask", "a").requires_approval(),
+        ] {
+            // Only those in use: a snapshot has a digest of them all.
+            if bounds.kinds.iter().any(|kind| kind.tool() == tool.name()) {
+                config.tools = config.tools.register(tool).expect("a good tool");
+            }
+        }
+        bounds.config = Arc::new(config);
+        bounds
+    }
+
+    /// The same corner, with this much left out of the canonical form.
+    pub fn with(mut self, abstraction: Abstraction) -> Self {
+        self.abstraction = abstraction;
+        self
+    }
+
+    pub fn stores(&self) -> bool {
+        self.config.durability != Durability::None
+    }
+
+    /// I9: the last hop that there may be.
+    pub fn last_hop(&self) -> u32 {
+        let limits = self.config.limits;
+        let summing_up = u32::from(limits.at_limit == LimitPolicy::SumUp);
+        limits.max_tool_rounds + summing_up
+    }
+}
+
+fn config(dialect: Dialect) -> RunConfig {
+    let name = if dialect == Dialect::AgUi {
+        "ag-ui"
+    } else {
+        "openai-compatible"
+    };
+    let endpoint = provider::find(name)
+        .expect("the table has it")
+        .endpoint(None, "m", Some("http://localhost/v1"), Some("k".into()))
+        .expect("nothing is missing");
+    let mut config = RunConfig::new(endpoint);
+    config.limits.max_tool_rounds = 1;
+    config.limits.repeats = None;
+    config.retry.jitter = 0.0;
+    config.retry.attempts = 2;
+    config.durability = Durability::Blocks { attempts: 2 };
+    config.timeouts.turn = Some(Duration::from_secs(600));
+    config.timeouts.approval = Some(Duration::from_secs(900));
+    config.timeouts.deferred = Some(Duration::from_secs(9000));
+    config
+}
+
+/// Two calls in two hops, with everything in it.
+pub fn small() -> Vec<Bounds> {
+    vec![
+        Bounds::new(
+            "chat, stored, one crash",
+            Dialect::OpenAiChat,
+            |bounds, _| {
+                bounds.kinds = vec![Kind::Plain, Kind::Approval];
+                bounds.crashes = 1;
+            },
+        ),
+        Bounds::new(
+            "chat, idempotent, one crash",
+            Dialect::OpenAiChat,
+            |bounds, _| {
+                bounds.kinds = vec![Kind::Idempotent, Kind::Unknown];
+                bounds.texts = true;
+                bounds.crashes = 1;
+            },
+        ),
+        Bounds::new(
+            "chat, not stored, runs made by the backend",
+            Dialect::OpenAiChat,
+            |bounds, config| {
+                bounds.kinds = vec![Kind::Plain, Kind::Malformed, Kind::Approval];
+                bounds.texts = true;
+                config.durability = Durability::None;
+                config.run_ids = RunIds::Host;
+                config.limits.at_limit = LimitPolicy::SumUp;
+            },
+        ),
+        Bounds::new("agent, questions", Dialect::AgUi, |bounds, config| {
+            bounds.kinds = vec![Kind::Plain, Kind::Answered, Kind::Unended];
+            bounds.calls = 1;
+            bounds.questions = 1;
+            bounds.texts = true;
+            bounds.crashes = 1;
+            config.limits.at_limit = LimitPolicy::Fail;
+        }),
+        Bounds::new(
+            "chat, single calls stopped, edited, deferred, one crash",
+            Dialect::OpenAiChat,
+            |bounds, config| {
+                bounds.kinds = vec![Kind::Plain, Kind::Approval];
+                bounds.calls = 1;
+                bounds.crashes = 1;
+                bounds.failures = false;
+                bounds.extras = Extras::ALL;
+                config.timeouts.deferred = None;
+            },
+        ),
+        Bounds::new(
+            "chat, two calls stopped and deferred",
+            Dialect::OpenAiChat,
+            |bounds, config| {
+                bounds.kinds = vec![Kind::Plain, Kind::Unknown];
+                bounds.failures = false;
+                bounds.extras = Extras::ALL;
+                config.durability = Durability::None;
+            },
+        ),
+        Bounds::new(
+            "chat, the network and the background",
+            Dialect::OpenAiChat,
+            |bounds, config| {
+                bounds.calls = 1;
+                bounds.device = 2;
+                bounds.texts = true;
+                config.run_ids = RunIds::Host;
+                config.durability = Durability::None;
+                config.device.network_change = NetworkChangePolicy::Reopen;
+            },
+        ),
+        Bounds::new(
+            "chat, typing during the turn, one crash",
+            Dialect::OpenAiChat,
+            |bounds, config| {
+                bounds.calls = 1;
+                bounds.steers = 2;
+                bounds.crashes = 1;
+                bounds.failures = false;
+                config.limits.at_limit = LimitPolicy::SumUp;
+            },
+        ),
+        Bounds::new(
+            "chat, the network and one crash",
+            Dialect::OpenAiChat,
+            |bounds, config| {
+                bounds.calls = 1;
+                bounds.device = 1;
+                bounds.crashes = 1;
+                config.device.offline = OfflinePolicy::Fail;
+                config.device.background = BackgroundPolicy::Cancel;
+            },
+        ),
+        Bounds::new(
+            "chat, circles and a budget of calls",
+            Dialect::OpenAiChat,
+            |bounds, config| {
+                bounds.kinds = vec![Kind::Plain, Kind::Unknown];
+                bounds.failures = false;
+                config.limits.repeats = Some(RepeatLimit {
+                    tell_after: 1,
+                    stop_after: 2,
+                });
+                config.limits.max_tool_rounds = 3;
+                config.limits.max_tool_calls = Some(3);
+                config.limits.at_limit = LimitPolicy::SumUp;
+                config.durability = Durability::None;
+            },
+        ),
+    ]
+}
+
+/// So small that even what the canonical form may leave out can be kept.
+pub fn tiny() -> Vec<Bounds> {
+    let tiny = |name, dialect, change: fn(&mut Bounds)| {
+        Bounds::new(name, dialect, |bounds, _| {
+            bounds.calls = 1;
+            bounds.failures = false;
+            change(bounds);
+        })
+    };
+    vec![
+        tiny("an approval", Dialect::OpenAiChat, |bounds| {
+            bounds.kinds = vec![Kind::Approval];
+            bounds.extras = Extras::ALL;
+        }),
+        tiny("one crash", Dialect::OpenAiChat, |bounds| {
+            bounds.crashes = 1;
+        }),
+        tiny("a bad network", Dialect::OpenAiChat, |bounds| {
+            bounds.failures = true;
+            bounds.texts = true;
+        }),
+        tiny("a question", Dialect::AgUi, |bounds| {
+            bounds.questions = 1;
+        }),
+        tiny("two calls", Dialect::OpenAiChat, |bounds| {
+            bounds.calls = 2;
+        }),
+    ]
+}
+
+/// Three calls in three hops, the smaller spaces first.
+pub fn large() -> Vec<Bounds> {
+    let whole = |name, dialect, change: fn(&mut Bounds, &mut RunConfig)| {
+        Bounds::new(name, dialect, |bounds, config| {
+            bounds.calls = 3;
+            config.limits.max_tool_rounds = 2;
+            change(bounds, config);
+        })
+    };
+    vec![
+        whole(
+            "3 × 3, an agent's questions",
+            Dialect::AgUi,
+            |bounds, config| {
+                bounds.kinds = vec![Kind::Plain, Kind::Answered];
+                bounds.questions = 1;
+                config.durability = Durability::None;
+            },
+        ),
+        whole(
+            "3 × 3, tools and approvals",
+            Dialect::OpenAiChat,
+            |bounds, _| {
+                bounds.kinds = vec![Kind::Plain, Kind::Approval];
+            },
+        ),
+        whole(
+            "3 × 3, a tool, one crash",
+            Dialect::OpenAiChat,
+            |bounds, _| {
+                bounds.kinds = vec![Kind::Plain];
+                bounds.texts = true;
+                bounds.crashes = 1;
+            },
+        ),
+        whole(
+            "3 × 3, every kind of tool, one crash",
+            Dialect::OpenAiChat,
+            |bounds, _| {
+                bounds.kinds = vec![Kind::Plain, Kind::Idempotent, Kind::Approval, Kind::Unknown];
+                bounds.crashes = 1;
+            },
+        ),
+        whole(
+            "3 × 3, every kind of tool, two crashes",
+            Dialect::OpenAiChat,
+            |bounds, _| {
+                bounds.kinds = vec![Kind::Plain, Kind::Idempotent, Kind::Approval, Kind::Unknown];
+                bounds.texts = true;
+                bounds.crashes = 2;
+                bounds.extras = Extras::ALL;
+            },
+        ),
+    ]
+}

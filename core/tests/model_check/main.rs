@@ -1,0 +1,128 @@
+//! The model checker: an exhaustive search over the real run; see `docs/model-checker.md`.
+#![allow(unreachable_pub)] // the modules are this one test's
+
+mod bounds;
+mod faults;
+mod invariants;
+mod look;
+mod mad;
+mod moves;
+mod outputs;
+mod peer;
+mod search;
+mod second;
+mod world;
+
+use search::{Extras, breadth_first, depth_first};
+use std::collections::HashSet;
+use stepwell_core::run::doors::Abstraction;
+use stepwell_core::run::{EDGES, EdgeRow};
+
+#[test]
+fn small_bounds_hold_with_everything_checked_and_walk_every_edge() {
+    println!("checked in every state: {}", invariants::CHECKED.join(" "));
+    let mut walked: HashSet<EdgeRow> = HashSet::new();
+    for bounds in bounds::small() {
+        let report = breadth_first(&bounds, usize::MAX, Extras::ALL);
+        report.print(bounds.name);
+        report.assert_right(&bounds);
+        walked.extend(report.walked);
+    }
+    let table: HashSet<EdgeRow> = EDGES.iter().copied().collect();
+    let never: Vec<_> = table.difference(&walked).collect();
+    assert!(
+        never.is_empty(),
+        "in the table, and never walked: {never:?}"
+    );
+    let unknown: Vec<_> = walked.difference(&table).collect();
+    assert!(
+        unknown.is_empty(),
+        "walked, and not in the table: {unknown:?}"
+    );
+}
+
+/// Depth first, and stateright, come to the same states.
+#[test]
+fn the_second_opinion_counts_the_same_states() {
+    for bounds in bounds::small() {
+        let first = breadth_first(&bounds, usize::MAX, Extras::NONE);
+        first.assert_right(&bounds);
+        let deep = depth_first(&bounds, usize::MAX, Extras::NONE);
+        deep.assert_right(&bounds);
+        let second = second::states(&bounds);
+        println!(
+            "{}: {} states, depth first {}, stateright {second}",
+            bounds.name, first.states, deep.states
+        );
+        assert_eq!(
+            (first.states, first.transitions),
+            (deep.states, deep.transitions)
+        );
+        assert_eq!(first.states, second);
+    }
+}
+
+/// What the canonical form leaves out hides nothing: with all of it kept, and with each part of it, all is still right.
+#[test]
+fn the_abstractions_do_not_change_the_verdict() {
+    let all = Abstraction::ALL;
+    let variants = [
+        ("all left out", all),
+        ("times kept", Abstraction { time: false, ..all }),
+        (
+            "numbers kept",
+            Abstraction {
+                numbers: false,
+                ..all
+            },
+        ),
+        (
+            "history kept",
+            Abstraction {
+                history: false,
+                ..all
+            },
+        ),
+        (
+            "results kept",
+            Abstraction {
+                results: false,
+                ..all
+            },
+        ),
+        ("nothing left out", Abstraction::NONE),
+    ];
+    for bounds in bounds::tiny() {
+        for (name, abstraction) in variants {
+            let bounds = bounds.clone().with(abstraction);
+            let report = breadth_first(&bounds, usize::MAX, Extras::NONE);
+            report.print(&format!("{}, {name}", bounds.name));
+            report.assert_right(&bounds);
+        }
+    }
+}
+
+/// Up to three calls in each of three hops, until this many distinct states were seen: 1 000 000, or what
+/// `STEPWELL_STATES` says.
+#[test]
+fn large_bounds_hold() {
+    let wanted = std::env::var("STEPWELL_STATES")
+        .map_or(1_000_000, |states| states.parse().expect("a number"));
+    // The longer the run, the fewer of its states are also restored and fed mad inputs.
+    let extras = Extras((wanted as u64 / 100_000).max(1));
+    let mut seen = 0;
+    for bounds in bounds::large() {
+        let report = depth_first(&bounds, wanted - seen, extras);
+        report.print(bounds.name);
+        report.assert_right(&bounds);
+        seen += report.states;
+        if seen >= wanted {
+            break;
+        }
+    }
+    println!(
+        "{seen} distinct states; one in {} restored and fed everything mad",
+        extras.0
+    );
+    assert!(seen >= wanted, "the bounds have {seen} states only");
+}

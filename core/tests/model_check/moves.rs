@@ -1,0 +1,193 @@
+//! What can happen: from what the host holds, what the peer may say, the timers and the person. Never from the
+//! machine's own tables.
+
+use crate::peer::Token;
+use crate::world::{Hand, World};
+use std::fmt;
+use stepwell_core::CallKey;
+use stepwell_core::run::{EffectId, StateKind, TimerKey};
+
+/// One thing that happens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Move {
+    Start,
+    Cancel,
+    Resume,
+    /// The host dies and comes back with what the store has.
+    Crash,
+    NetworkLost,
+    NetworkAvailable,
+    Background,
+    Foreground,
+    /// The person types during the turn.
+    Steers,
+    /// A timer fires.
+    Fire(TimerKey),
+    /// Time passes until the next timer is due.
+    Pass,
+    Created(EffectId),
+    NotCreated(EffectId),
+    Opened(EffectId),
+    Refused(EffectId, u16),
+    Unreachable(EffectId),
+    Says(EffectId, Token),
+    Ends(EffectId),
+    Breaks(EffectId),
+    Granted(EffectId),
+    Denied(EffectId),
+    /// The person allows it with arguments of their own.
+    Edited(EffectId),
+    /// The person stops one call.
+    Stops(CallKey),
+    Defers(EffectId),
+    Works(EffectId),
+    Fails(EffectId),
+    /// The store has the write; the run has not heard of it yet.
+    Commits(EffectId),
+    /// The run hears of it.
+    Acknowledges(EffectId),
+    NotStored(EffectId),
+}
+
+impl Move {
+    /// Whether the world is kind: nobody stops, dies, breaks or is late.
+    pub fn is_kind(self) -> bool {
+        match self {
+            Self::Fire(timer) => timer == TimerKey::Retry,
+            Self::Cancel
+            | Self::NetworkLost
+            | Self::Background
+            | Self::Steers
+            | Self::Stops(_)
+            | Self::Crash
+            | Self::NotStored(_)
+            | Self::Breaks(_)
+            | Self::Unreachable(_)
+            | Self::NotCreated(_)
+            | Self::Refused(..) => false,
+            _ => true,
+        }
+    }
+}
+
+impl fmt::Display for Move {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Start => f.write_str("the person says something"),
+            Self::Cancel => f.write_str("the person stops the turn"),
+            Self::Resume => f.write_str("the person answers the agent's question"),
+            Self::Crash => f.write_str("the host dies and comes back"),
+            Self::Fire(timer) => write!(f, "the timer {timer:?} fires"),
+            Self::NetworkLost => f.write_str("the network goes"),
+            Self::NetworkAvailable => f.write_str("there is a network, or another one"),
+            Self::Background => f.write_str("the app goes to the background"),
+            Self::Foreground => f.write_str("the app is in the foreground again"),
+            Self::Steers => f.write_str("the person types during the turn"),
+            Self::Pass => f.write_str("time passes"),
+            Self::Created(id) => write!(f, "{id}: the backend creates the run"),
+            Self::NotCreated(id) => write!(f, "{id}: the backend does not create the run"),
+            Self::Opened(id) => write!(f, "{id}: the stream opens"),
+            Self::Refused(id, status) => write!(f, "{id}: refused with {status}"),
+            Self::Unreachable(id) => write!(f, "{id}: no connection"),
+            Self::Says(id, token) => write!(f, "{id}: the peer says {token:?}"),
+            Self::Ends(id) => write!(f, "{id}: the body ends"),
+            Self::Breaks(id) => write!(f, "{id}: the connection breaks"),
+            Self::Granted(id) => write!(f, "{id}: the person allows it"),
+            Self::Denied(id) => write!(f, "{id}: the person does not allow it"),
+            Self::Edited(id) => write!(f, "{id}: the person allows it with other arguments"),
+            Self::Stops(call) => write!(f, "the person stops the call {call}"),
+            Self::Defers(id) => write!(f, "{id}: the tool's result will come later"),
+            Self::Works(id) => write!(f, "{id}: the tool gives a result"),
+            Self::Fails(id) => write!(f, "{id}: the tool fails"),
+            Self::Commits(id) => write!(f, "{id}: the store has it"),
+            Self::Acknowledges(id) => write!(f, "{id}: the run hears that it is stored"),
+            Self::NotStored(id) => write!(f, "{id}: the store fails"),
+        }
+    }
+}
+
+impl World {
+    /// All that can happen now.
+    pub fn moves(&self) -> Vec<Move> {
+        let mut moves = Vec::new();
+        let state = self.machine.state();
+        if state == StateKind::Idle {
+            moves.push(Move::Start);
+        }
+        for (id, hand) in &self.hands {
+            let id = *id;
+            match hand {
+                Hand::Create => moves.extend([Move::Created(id), Move::NotCreated(id)]),
+                Hand::Request => {
+                    moves.push(Move::Opened(id));
+                    if self.bounds.failures {
+                        moves.extend([
+                            Move::Refused(id, 503),
+                            Move::Refused(id, 400),
+                            Move::Unreachable(id),
+                        ]);
+                    }
+                }
+                Hand::Stream(said) => {
+                    let tokens = said.next(&self.bounds, self.questions);
+                    moves.extend(tokens.into_iter().map(|token| Move::Says(id, token)));
+                    moves.extend([Move::Ends(id), Move::Breaks(id)]);
+                }
+                Hand::Approval => {
+                    moves.extend([Move::Granted(id), Move::Denied(id)]);
+                    if self.bounds.extras.edits {
+                        moves.push(Move::Edited(id));
+                    }
+                }
+                Hand::Tool => {
+                    moves.extend([Move::Works(id), Move::Fails(id)]);
+                    if self.bounds.extras.deferrals {
+                        moves.push(Move::Defers(id));
+                    }
+                }
+                Hand::Deferred => moves.extend([Move::Works(id), Move::Fails(id)]),
+                Hand::Write(_) => moves.extend([Move::Commits(id), Move::NotStored(id)]),
+                Hand::Committed => moves.push(Move::Acknowledges(id)),
+            }
+        }
+        if self.bounds.extras.stops {
+            // Those that the person sees.
+            let calls = self.machine.conversation().calls();
+            moves.extend(calls.iter().map(|call| Move::Stops(call.key)));
+        }
+        if state == StateKind::Interrupted {
+            moves.push(Move::Resume);
+        }
+        if self.bounds.abstraction.time {
+            moves.extend(self.machine.running_timers().into_iter().map(Move::Fire));
+        } else if self.machine.poll_timeout().is_some() {
+            moves.push(Move::Pass);
+        }
+        if state != StateKind::Completed {
+            moves.push(Move::Cancel);
+        }
+        if self.bounds.device > 0 && state != StateKind::Completed {
+            // Coming back is always possible, so that nobody waits for ever.
+            if self.is_offline || self.device > 0 {
+                moves.push(Move::NetworkAvailable);
+            }
+            if self.is_background {
+                moves.push(Move::Foreground);
+            }
+            if self.device > 0 && !self.is_offline {
+                moves.push(Move::NetworkLost);
+            }
+            if self.device > 0 && !self.is_background {
+                moves.push(Move::Background);
+            }
+        }
+        let is_active = !matches!(state, StateKind::Idle | StateKind::Completed);
+        if self.steers > 0 && is_active {
+            moves.push(Move::Steers);
+        }
+        if self.crashes > 0 && self.store.snapshot.is_some() {
+            moves.push(Move::Crash);
+        }
+        moves
+    }
+}

@@ -1,0 +1,219 @@
+//! What the model, or the agent, may say: a small grammar, and its bytes on the wire.
+
+use crate::bounds::Bounds;
+use stepwell_core::CallKey;
+use stepwell_core::dialect::Dialect;
+
+/// What a call asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Kind {
+    /// A tool that must not run twice.
+    Plain,
+    /// A tool that may.
+    Idempotent,
+    /// A tool that the person must allow.
+    Approval,
+    /// A tool that nobody has.
+    Unknown,
+    /// Arguments that are not JSON.
+    Malformed,
+    /// Agents only: the backend answers the call itself.
+    Answered,
+    /// Agents only: the arguments never come to their end.
+    Unended,
+}
+
+impl Kind {
+    pub fn tool(self) -> &'static str {
+        match self {
+            Self::Plain | Self::Malformed | Self::Answered | Self::Unended => "work",
+            Self::Idempotent => "look",
+            Self::Approval => "ask",
+            Self::Unknown => "nobody",
+        }
+    }
+
+    /// Whether such a call is run at all.
+    pub fn runs(self) -> bool {
+        matches!(self, Self::Plain | Self::Idempotent | Self::Approval)
+    }
+}
+
+/// One thing that the peer says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Token {
+    Heartbeat,
+    /// The first half of the frame with the text.
+    HalfText,
+    /// The frame with the text, or what is left of it.
+    Text,
+    Call(Kind),
+    /// Chat Completions: the chunk that says why the answer ends.
+    Reason,
+    /// The end of the stream: `[DONE]`, `RUN_FINISHED`.
+    Done,
+    /// The stream says that it failed.
+    Error,
+    /// A frame that cannot be read.
+    Rubbish,
+    /// Agents only: the run ends with a question to the person.
+    Question,
+}
+
+/// What was said so far in one stream.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Said {
+    begun: bool,
+    heartbeat: bool,
+    /// 0: none, 1: half of it, 2: all.
+    text: u8,
+    pub calls: u8,
+    /// 0: more may come, 1: the reason was said, 2: nothing more may come.
+    end: u8,
+}
+
+impl Said {
+    /// What may be said next.
+    pub fn next(self, bounds: &Bounds, questions: u8) -> Vec<Token> {
+        let mut tokens = Vec::new();
+        let is_chat = bounds.config.endpoint.dialect == Dialect::OpenAiChat;
+        if self.end > 0 {
+            if self.end == 1 {
+                tokens.push(Token::Done);
+            }
+            return tokens;
+        }
+        if bounds.texts && self.text == 1 {
+            return vec![Token::Text];
+        }
+        if bounds.texts && self.calls == 0 && self.text == 0 {
+            tokens.extend([Token::HalfText, Token::Text]);
+            if !self.begun && !self.heartbeat {
+                tokens.push(Token::Heartbeat);
+            }
+        }
+        if self.calls < bounds.calls {
+            tokens.extend(bounds.kinds.iter().copied().map(Token::Call));
+        }
+        tokens.push(if is_chat { Token::Reason } else { Token::Done });
+        if bounds.failures {
+            tokens.extend([Token::Error, Token::Rubbish]);
+        }
+        if questions > 0 {
+            tokens.push(Token::Question);
+        }
+        tokens
+    }
+
+    /// Says it: the bytes.
+    pub fn say(&mut self, token: Token, dialect: Dialect, hop: u32) -> Vec<u8> {
+        let mut out = String::new();
+        match dialect {
+            Dialect::AgUi => self.agent(token, hop, &mut out),
+            _ => self.chat(token, hop, &mut out),
+        }
+        self.begun |= token != Token::Heartbeat;
+        match token {
+            Token::Heartbeat => self.heartbeat = true,
+            Token::HalfText => self.text = 1,
+            Token::Text => self.text = 2,
+            Token::Call(_) => self.calls += 1,
+            Token::Reason => self.end = 1,
+            Token::Done | Token::Error | Token::Rubbish | Token::Question => self.end = 2,
+        }
+        out.into_bytes()
+    }
+
+    fn halves(self, token: Token, frame: &str) -> String {
+        let middle = frame.len() / 2;
+        match (token, self.text) {
+            (Token::HalfText, _) => frame[..middle].to_owned(),
+            (_, 1) => frame[middle..].to_owned(),
+            _ => frame.to_owned(),
+        }
+    }
+
+    fn chat(self, token: Token, hop: u32, out: &mut String) {
+        let chunk = |delta: &str, reason: &str| {
+            format!(
+                "data: {{\"id\":\"x\",\"choices\":[{{\"index\":0,\"delta\":{delta},\"finish_reason\":{reason}}}]}}\n\n"
+            )
+        };
+        *out = match token {
+            Token::Heartbeat => ": still here\n\n".to_owned(),
+            Token::HalfText | Token::Text => {
+                self.halves(token, &chunk(r#"{"content":"t"}"#, "null"))
+            }
+            Token::Call(kind) => {
+                let (index, name) = (self.calls, kind.tool());
+                let arguments = if kind == Kind::Malformed { "[" } else { "" };
+                chunk(
+                    &format!(
+                        r#"{{"tool_calls":[{{"index":{index},"id":"c{hop}{index}","type":"function","function":{{"name":"{name}","arguments":"{arguments}"}}}}]}}"#
+                    ),
+                    "null",
+                )
+            }
+            Token::Reason => chunk("{}", r#""stop""#),
+            Token::Done => "data: [DONE]\n\n".to_owned(),
+            Token::Error => "data: {\"error\":{\"message\":\"e\",\"code\":500}}\n\n".to_owned(),
+            Token::Rubbish => "data: {]\n\n".to_owned(),
+            Token::Question => unreachable!("a model asks nothing"),
+        };
+    }
+
+    fn agent(self, token: Token, hop: u32, out: &mut String) {
+        if !self.begun && token != Token::Heartbeat {
+            *out = format!(
+                "data: {{\"type\":\"RUN_STARTED\",\"threadId\":\"t\",\"runId\":\"a{hop}\"}}\n\n"
+            );
+        }
+        let finished = |outcome: &str| {
+            format!(
+                "data: {{\"type\":\"RUN_FINISHED\",\"threadId\":\"t\",\"runId\":\"a{hop}\"{outcome}}}\n\n"
+            )
+        };
+        let said = match token {
+            Token::Heartbeat => ": still here\n\n".to_owned(),
+            Token::HalfText | Token::Text => {
+                let id = format!("m{hop}");
+                let whole = format!(
+                    "data: {{\"type\":\"TEXT_MESSAGE_START\",\"messageId\":\"{id}\",\"role\":\"assistant\"}}\n\n\
+                     data: {{\"type\":\"TEXT_MESSAGE_CONTENT\",\"messageId\":\"{id}\",\"delta\":\"t\"}}\n\n\
+                     data: {{\"type\":\"TEXT_MESSAGE_END\",\"messageId\":\"{id}\"}}\n\n"
+                );
+                self.halves(token, &whole)
+            }
+            Token::Call(kind) => {
+                let (id, name) = (format!("c{hop}{}", self.calls), kind.tool());
+                let mut call = format!(
+                    "data: {{\"type\":\"TOOL_CALL_START\",\"toolCallId\":\"{id}\",\"toolCallName\":\"{name}\",\"parentMessageId\":\"p{hop}\"}}\n\n"
+                );
+                if kind != Kind::Unended {
+                    call += &format!(
+                        "data: {{\"type\":\"TOOL_CALL_END\",\"toolCallId\":\"{id}\"}}\n\n"
+                    );
+                }
+                if kind == Kind::Answered {
+                    call += &format!(
+                        "data: {{\"type\":\"TOOL_CALL_RESULT\",\"messageId\":\"r{id}\",\"toolCallId\":\"{id}\",\"content\":\"done\"}}\n\n"
+                    );
+                }
+                call
+            }
+            Token::Reason => unreachable!("an agent gives no reason"),
+            Token::Done => finished(""),
+            Token::Error => "data: {\"type\":\"RUN_ERROR\",\"message\":\"e\"}\n\n".to_owned(),
+            Token::Rubbish => "data: {]\n\n".to_owned(),
+            Token::Question => finished(
+                r#","outcome":{"type":"interrupt","interrupts":[{"id":"q","reason":"question"}]}"#,
+            ),
+        };
+        out.push_str(&said);
+    }
+}
+
+/// The provider's id for a call.
+pub fn provider_id(call: CallKey) -> String {
+    format!("c{}{}", call.hop, call.index)
+}

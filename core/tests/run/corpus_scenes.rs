@@ -1,0 +1,381 @@
+//! The moments at which the corpus of snapshots was taken.
+
+use crate::interrupts::asks;
+use crate::wire::{Say, a_call, call, text};
+use crate::world::{Answer, Work, World, offer};
+use serde_json::json;
+use std::time::Duration;
+use stepwell_core::Timestamp;
+use stepwell_core::dialect::Dialect;
+use stepwell_core::run::{
+    Durability, EffectId, Input, LimitPolicy, Refusal, RunConfig, RunIds, StateKind,
+};
+use stepwell_core::tool::Tool;
+
+/// What a scene changes of the configuration that all scenes share.
+#[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
+pub struct Setting {
+    pub stores: bool,
+    pub creates_runs: bool,
+    pub sums_up: bool,
+    pub fails_at_limit: bool,
+}
+
+/// The configuration of every scene: it must stay as it is, since the snapshots were made with it.
+pub fn configure(config: &mut RunConfig, setting: Setting) {
+    offer(config, Tool::new("work", "Works."));
+    offer(config, Tool::new("look", "Looks.").idempotent());
+    offer(config, Tool::new("ask", "Asks.").requires_approval());
+    config.limits.max_tool_rounds = 2;
+    config.retry.attempts = 3;
+    config.timeouts.turn = Some(Duration::from_secs(600));
+    if setting.stores {
+        config.durability = Durability::Blocks { attempts: 2 };
+    }
+    if setting.creates_runs {
+        config.run_ids = RunIds::Host;
+    }
+    if setting.sums_up {
+        config.limits.at_limit = LimitPolicy::SumUp;
+    }
+    if setting.fails_at_limit {
+        config.limits.at_limit = LimitPolicy::Fail;
+    }
+}
+
+pub struct Scene {
+    pub name: &'static str,
+    pub setting: Setting,
+    /// The world at the moment of the snapshot.
+    pub world: World,
+}
+
+const PLAIN: Setting = Setting {
+    stores: false,
+    creates_runs: false,
+    sums_up: false,
+    fails_at_limit: false,
+};
+const STORES: Setting = Setting {
+    stores: true,
+    ..PLAIN
+};
+const CREATES: Setting = Setting {
+    creates_runs: true,
+    ..PLAIN
+};
+
+fn world(dialect: Dialect, setting: Setting) -> World {
+    World::with(dialect, |config| configure(config, setting))
+        .tool("work", |_| Work::gives("worked").after(50))
+        .tool("look", |_| Work::gives("looked").after(90))
+        .tool("ask", |_| Work::gives("asked").after(50))
+}
+
+fn two_calls() -> Say {
+    Say::Calls(vec![
+        a_call("a", "work", r#"{"x":"größer 🙂"}"#),
+        a_call("b", "look", "null"),
+    ])
+}
+
+fn rich() -> Vec<Say> {
+    vec![
+        Say::Reasoning("Hm, größer?".into()),
+        text("Läßt sich machen: 🙂. "),
+        two_calls(),
+        Say::Usage {
+            input: 11,
+            output: 5,
+        },
+    ]
+}
+
+/// All scenes of a dialect.
+pub fn scenes(dialect: Dialect) -> Vec<Scene> {
+    let mut scenes = Vec::new();
+    let mut scene = |name, setting: Setting, make: &dyn Fn(World) -> World| {
+        let world = make(world(dialect, setting));
+        scenes.push(Scene {
+            name,
+            setting,
+            world,
+        });
+    };
+    let at = |state| {
+        move |mut world: World| {
+            world.send("Go on");
+            world.drive_to(state);
+            world
+        }
+    };
+    let over = |mut world: World| {
+        world.send("Go on");
+        world.drive();
+        assert!(world.machine.outcome().is_some());
+        world
+    };
+
+    scene("idle", PLAIN, &|world| world);
+    scene("opening", PLAIN, &|world| {
+        at(StateKind::Opening)(world.answers(Answer::Never))
+    });
+    scene("opening-outputs-not-taken", PLAIN, &|mut world| {
+        let start = stepwell_core::run::Start::new(
+            "run-1",
+            stepwell_core::event::Message::user("user-1", "Go on"),
+        );
+        let now = Timestamp(world.now);
+        world.machine.start(start, now).expect("the run is idle");
+        world
+    });
+    scene("streaming", PLAIN, &|world| {
+        at(StateKind::Streaming)(world.says(rich()))
+    });
+    scene("streaming-mid-frame", PLAIN, &|mut world| {
+        // Cuts of 13 bytes fall within frames, escapes and characters.
+        world.cut = crate::world::Cut::Every(13);
+        let mut world = world.says(rich());
+        world.send("Go on");
+        world.drive_until(|world| world.machine.conversation().text().contains("Läßt"));
+        world
+    });
+    scene("streaming-mid-arguments", PLAIN, &|mut world| {
+        world.cut = crate::world::Cut::Every(7);
+        let mut world = world.says(rich());
+        world.send("Go on");
+        world.drive_until(|world| {
+            let mut calls = world.machine.conversation().tool_calls();
+            calls.any(|call| call.function.arguments.contains("\"x\""))
+        });
+        world
+    });
+    scene("streaming-outputs-not-taken", PLAIN, &|mut world| {
+        world.cut = crate::world::Cut::Whole;
+        let mut world = world.says(rich());
+        world.send("Go on");
+        world.drive_to(StateKind::Streaming);
+        let (_, input) = world.agenda.pop_first().expect("the body is to come");
+        world.now += 1;
+        let now = Timestamp(world.now);
+        world.machine.handle(input, now).expect("it is open");
+        world
+    });
+    scene("executing-tools", PLAIN, &|world| {
+        at(StateKind::ExecutingTools)(world.says(rich()))
+    });
+    scene("executing-tools-one-done", PLAIN, &|world| {
+        let mut world = world.says(rich());
+        world.send("Go on");
+        world.drive_until(|world| !world.hands.is_empty() && world.seen.invocations().len() == 2);
+        world.drive_until(|world| world.hands.len() == 1);
+        world
+    });
+    scene("executing-tools-approval-pending", PLAIN, &|world| {
+        let both = Say::Calls(vec![a_call("a", "ask", "{}"), a_call("b", "work", "{}")]);
+        at(StateKind::ExecutingTools)(world.says([text("May I?"), both]))
+    });
+    scene("executing-tools-write-in-flight", STORES, &|world| {
+        at(StateKind::ExecutingTools)(world.says(rich()))
+    });
+    scene("executing-tools-write-failed-once", STORES, &|mut world| {
+        world.store.failures = 1;
+        let mut world = world.says(rich());
+        world.send("Go on");
+        world.drive_until(|world| world.store.failures == 0);
+        world
+    });
+    scene("executing-tools-stored", STORES, &|world| {
+        let mut world = world.says(rich());
+        world.send("Go on");
+        world.drive_until(|world| world.seen.invocations().len() == 2);
+        world
+    });
+    scene("opening-second-hop-write-in-flight", STORES, &|world| {
+        let mut world = world.says(rich()).answers(Answer::Never);
+        world.send("Go on");
+        world.drive_until(|world| {
+            let is_write = |id: &EffectId| matches!(id, EffectId::Persist { .. });
+            world.machine.hop() == 1 && world.hands.iter().any(is_write)
+        });
+        world
+    });
+    scene("opening-run-to-be-created", CREATES, &|mut world| {
+        world.runs.push_back("backend-1".into());
+        let mut world = world.says(rich());
+        world.send("Go on");
+        world.drive_until(|world| world.machine.hop() == 1);
+        world
+    });
+    scene("waiting", PLAIN, &|world| {
+        at(StateKind::Waiting)(world.answers(Answer::Unreachable))
+    });
+    scene("waiting-second-retry", STORES, &|world| {
+        let refusal = Refusal {
+            status: 429,
+            retry_after: Some(Duration::from_secs(3)),
+            body: br#"{"error":{"message":"slow down","code":"rate_limit"}}"#.to_vec(),
+        };
+        let world = world.answers(Answer::Unreachable);
+        let mut world = world.answers(Answer::Refuses(refusal));
+        world.send("Go on");
+        world.drive_to(StateKind::Waiting);
+        world.drive_to(StateKind::Opening);
+        world.drive_to(StateKind::Waiting);
+        world
+    });
+    scene("after-restore", STORES, &|mut world| {
+        world.restores = true;
+        let mut world = world.says(rich());
+        world.send("Go on");
+        world.drive_until(|world| world.seen.invocations().len() == 2);
+        world
+    });
+    scene("after-revive", STORES, &|world| {
+        let mut world = world.says(rich());
+        world.otherwise = Some(Answer::Never);
+        world.send("Go on");
+        world.drive_until(|world| world.seen.invocations().len() == 2);
+        let snapshot = world.store.snapshot.clone().expect("stored");
+        let config = std::sync::Arc::clone(&world.config);
+        let now = Timestamp(world.now);
+        let revived = stepwell_core::run::RunMachine::revive(&snapshot, config, now);
+        world.take_over(revived.expect("just written"));
+        world
+    });
+
+    scene("completed-success", STORES, &|world| {
+        over(world.says([text("Yes.")]))
+    });
+    scene("completed-write-in-flight", STORES, &|mut world| {
+        world.store.takes = 1_000;
+        let mut world = world.says([text("Yes.")]);
+        world.send("Go on");
+        world.drive_to(StateKind::Completed);
+        world
+    });
+    scene("completed-max-tool-rounds", PLAIN, &|mut world| {
+        world.otherwise = Some(Answer::Says(vec![call("c", "work", "{}")]));
+        over(world)
+    });
+    scene("completed-cancelled", PLAIN, &|world| {
+        let mut world = at(StateKind::ExecutingTools)(world.says(rich()));
+        world.cancel();
+        world
+    });
+    scene("completed-truncated", PLAIN, &|world| {
+        over(world.says([text("Half"), Say::Cut]))
+    });
+    scene("completed-failed-api", PLAIN, &|world| {
+        let refusal = Refusal {
+            status: 401,
+            retry_after: None,
+            body: br#"{"error":{"message":"no such key","code":"invalid_api_key"}}"#.to_vec(),
+        };
+        over(world.answers(Answer::Refuses(refusal)))
+    });
+    scene("completed-failed-connection", PLAIN, &|world| {
+        over(world.answers(Answer::Breaks(vec![text("Half"), Say::Cut])))
+    });
+    scene("completed-failed-unexpected-body", PLAIN, &|world| {
+        over(world.answers(Answer::Body(
+            Some("text/html"),
+            b"<html>Hello</html>".to_vec(),
+        )))
+    });
+    scene("completed-failed-stream", PLAIN, &|world| {
+        over(world.says([text("x"), Say::Raw("data: {oops\n\n".into())]))
+    });
+    scene("completed-failed-reported", PLAIN, &|world| {
+        over(world.says([text("Oh"), Say::Error("overloaded".into())]))
+    });
+    scene("completed-failed-timed-out", PLAIN, &|world| {
+        over(world.answers(Answer::Stalls(vec![text("Half"), Say::Cut])))
+    });
+    scene("completed-failed-run-not-created", CREATES, &|world| {
+        over(world.says(rich()))
+    });
+    scene("completed-failed-not-stored", STORES, &|mut world| {
+        world.store.failures = 2;
+        over(world.says(rich()))
+    });
+    let fails = Setting {
+        fails_at_limit: true,
+        ..PLAIN
+    };
+    scene(
+        "completed-failed-too-many-tool-rounds",
+        fails,
+        &|mut world| {
+            world.otherwise = Some(Answer::Says(vec![call("c", "work", "{}")]));
+            over(world)
+        },
+    );
+    let sums_up = Setting {
+        sums_up: true,
+        ..PLAIN
+    };
+    scene("opening-last-hop-without-tools", sums_up, &|world| {
+        let mut world = world
+            .says([call("c", "work", "{}")])
+            .says([call("d", "work", "{}")])
+            .says([call("e", "work", "{}")])
+            .answers(Answer::Never);
+        world.send("Go on");
+        world.drive_until(|world| world.machine.hop() == 3);
+        world
+    });
+
+    if dialect == Dialect::AgUi {
+        scene("interrupted", PLAIN, &|world| {
+            at(StateKind::Interrupted)(world.says([text("Which?"), asks(&["q", "r"])]))
+        });
+        scene("interrupted-with-calls", STORES, &|world| {
+            let says = [text("Which?"), call("c", "work", "{}"), asks(&["q"])];
+            let mut world = world.says(says);
+            world.send("Go on");
+            world.drive();
+            assert_eq!(world.machine.state(), StateKind::Interrupted);
+            world
+        });
+        scene("opening-resumed", PLAIN, &|world| {
+            let mut world = world
+                .says([text("Which?"), asks(&["q"])])
+                .answers(Answer::Never);
+            world.send("Go on");
+            world.drive();
+            let answers = vec![crate::interrupts::answer("q")];
+            world.input(Input::Resume(answers)).expect("it is asked");
+            world
+        });
+        scene("streaming-shared-state", PLAIN, &|world| {
+            let state =
+                json!({"type": "STATE_SNAPSHOT", "snapshot": {"a": [1, 2.5, "x"], "b": null}});
+            let patch = json!({"type": "STATE_DELTA", "delta": [{"op": "add", "path": "/a/0", "value": true}]});
+            let mut world = world.answers(Answer::Stalls(vec![
+                Say::Event(state),
+                Say::Event(patch),
+                text("Half"),
+                Say::Cut,
+            ]));
+            world.send("Go on");
+            world.drive_until(|world| world.machine.conversation().text() == "Half");
+            world
+        });
+        scene("streaming-backend-answers", PLAIN, &|world| {
+            let mut world = world.answers(Answer::Stalls(vec![
+                call("c", "work", "{}"),
+                Say::Answer {
+                    call: "c".into(),
+                    content: "theirs".into(),
+                },
+                Say::OpenCall(a_call("d", "look", "{}")),
+                Say::Cut,
+            ]));
+            world.send("Go on");
+            world.drive_until(|world| world.machine.conversation().calls().len() == 2);
+            world
+        });
+    }
+    scenes
+}

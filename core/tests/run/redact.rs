@@ -1,0 +1,299 @@
+//! A redacted journal says nothing of what was said, and replays through the same states and effects.
+
+use crate::interrupts::asks;
+use crate::invariants::cases;
+use crate::journal::{parsed, written};
+use crate::mad::{Mad, presses, settings};
+use crate::turn::BOTH;
+use crate::wire::{Say, a_call, call, text};
+use crate::world::{Answer, Cut, Work, World, offer};
+use proptest::prelude::*;
+use serde_json::json;
+use std::sync::Arc;
+use stepwell_core::conversation::Conversation;
+use stepwell_core::dialect::Dialect;
+use stepwell_core::event::{Message, ResumeEntry, ResumeStatus};
+use stepwell_core::run::journal::{Journal, RedactError};
+use stepwell_core::run::{Decision, Durability, Input, Outcome, Refusal, RunMachine, Start};
+use stepwell_core::tool::Tool;
+
+/// A word that stands nowhere in the protocol, however it is spelled.
+const SECRET: &str = "zebraß🦓Quagga77";
+
+/// The pieces of it that must not be found either.
+const PIECES: [&str; 5] = ["zebra", "Quagga", "ß", "🦓", "zebraß🦓Quagga77"];
+
+fn secret(place: &str) -> String {
+    format!("{SECRET}{place} and {SECRET}")
+}
+
+/// As JSON with every character that is not ASCII escaped.
+fn escaped(value: &serde_json::Value) -> String {
+    let text = value.to_string();
+    let characters = text.chars().map(|character| {
+        let mut units = [0; 2];
+        if character.is_ascii() {
+            return character.to_string();
+        }
+        let units = character.encode_utf16(&mut units).iter();
+        units.map(|unit| format!("\\u{unit:04x}")).collect()
+    });
+    characters.collect()
+}
+
+/// A turn with a secret in every place where a text can stand.
+fn telling(dialect: Dialect, cut: Cut, seed: u64) -> World {
+    let schema = json!({
+        "type": "object",
+        "description": secret("schema"),
+        "properties": {
+            "city": {"type": "string", "description": secret("property"), "enum": [secret("city"), "Oslo"]},
+            "code": {"type": "string", "pattern": "^[A-Z]{2}[0-9]+$", "minLength": 3},
+        },
+        "required": ["city"],
+    });
+    let arguments = json!({"city": secret("city"), "code": "NO77", secret("key"): {"deep": [secret("deep"), 1.5, true]}});
+    let wrong = json!({"city": secret("other"), "code": "NO77"});
+    let misfit = json!({"city": "Oslo", "code": "nope77"});
+    let mut world = World::with(dialect, |config| {
+        config.instructions = Some(secret("instructions"));
+        config.endpoint.key = Some(SECRET.into());
+        config.endpoint.base_url = format!("http://{SECRET}.example/{SECRET}?key={SECRET}");
+        config
+            .endpoint
+            .headers
+            .push(("x-team".into(), SECRET.into()));
+        config
+            .settings
+            .extra
+            .insert("user".into(), secret("extra").into());
+        config.durability = Durability::Blocks { attempts: 2 };
+        offer(
+            config,
+            Tool::new("work", secret("description")).parameters(schema),
+        );
+        offer(config, Tool::new("ask", "Asks.").requires_approval());
+    })
+    .seed(seed)
+    .tool("work", |_| Work::gives(&secret("result")))
+    .tool("ask", |_| Work::fails(&secret("failure")));
+    world.cut = cut;
+    let history = Conversation::new(vec![
+        Message::user(secret("id"), secret("question")),
+        Message::user("history-2", secret("again")),
+    ])
+    .with_state(json!({secret("state"): secret("value")}));
+    world.machine = RunMachine::new(Arc::clone(&world.config), SECRET.into(), history);
+    let message = json!({"error": {"message": secret("error"), "code": SECRET}});
+    let refusal = Refusal {
+        status: 503,
+        retry_after: None,
+        body: message.to_string().into_bytes(),
+    };
+    let calls = Say::Calls(vec![
+        a_call(&secret("call"), "work", &arguments.to_string()),
+        a_call("b", "work", &escaped(&wrong)),
+        a_call("c", "work", &misfit.to_string()),
+        a_call("d", SECRET, "{}"),
+        a_call("e", "ask", &format!("{{{SECRET}")),
+        a_call("f", "ask", "null"),
+    ]);
+    let comment = Say::Raw(format!(": {SECRET}\n\n"));
+    world = world
+        .journaled()
+        .answers(Answer::Refuses(refusal))
+        .answers(Answer::Unreachable)
+        .says([
+            Say::Reasoning(secret("thought")),
+            comment,
+            text(&secret("answer")),
+            calls,
+        ]);
+    world = match dialect {
+        Dialect::AgUi => world.says([
+            Say::Event(json!({"type": "STATE_SNAPSHOT", "snapshot": {"list": [], secret("a/b"): secret("value")}})),
+            Say::Event(json!({"type": "STATE_DELTA", "delta": [
+                {"op": "add", "path": format!("/{}", secret("a~1b")), "value": secret("new")},
+                {"op": "test", "path": format!("/{}", secret("a~1b")), "value": secret("new")},
+            ]})),
+            Say::Event(json!({"type": "CUSTOM", "name": SECRET, "value": {secret("custom"): secret("custom")}})),
+            call("g", "work", &json!({"city": "Oslo"}).to_string()),
+            Say::Answer { call: "g".into(), content: secret("theirs") },
+            asks(&[SECRET]),
+        ])
+        .says([text(&secret("thanks"))]),
+        _ => world.says([text(&secret("end")), Say::Usage { input: 1, output: 2 }]),
+    };
+    let reason = Some(secret("reason"));
+    world.decisions.push_back(Decision::Denied { reason });
+    world.decisions.push_back(Decision::Granted);
+    let start = Start::new(SECRET, Message::user(secret("user"), secret("said")));
+    world.input(Input::Start(Box::new(start))).expect("idle");
+    world.drive();
+    if !world.machine.interrupts().is_empty() {
+        let answer = ResumeEntry {
+            interrupt_id: SECRET.into(),
+            status: ResumeStatus::Resolved,
+            payload: Some(json!({secret("payload"): secret("payload")})),
+            metadata: None,
+            extra: Default::default(),
+        };
+        world
+            .input(Input::Resume(vec![answer]))
+            .expect("it is asked");
+        world.drive();
+    }
+    assert_eq!(*world.outcome(), Outcome::Success);
+    world
+}
+
+#[track_caller]
+fn says_nothing(redacted: &Journal) -> String {
+    let text = redacted.to_text();
+    for piece in PIECES {
+        if let Some(at) = text.find(piece) {
+            let around: String = text[..at]
+                .chars()
+                .rev()
+                .take(200)
+                .collect::<Vec<_>>()
+                .into_iter()
+                .rev()
+                .collect();
+            panic!("`{piece}` is told after: {around}");
+        }
+    }
+    assert!(
+        !text.contains("\\u00df") && !text.contains("\\ud83e"),
+        "an escape tells"
+    );
+    text
+}
+
+#[track_caller]
+fn replays_alike(journal: &Journal, redacted: &Journal) {
+    let before = journal.replay().expect("the original replays");
+    let after = redacted.replay().expect("the redacted one replays");
+    assert_eq!(after.effects, before.effects);
+    assert_eq!(after.states, before.states);
+    assert_eq!(after.inputs, before.inputs);
+    let steps = |journal: &Journal| -> Vec<_> {
+        let of = |entry: &stepwell_core::run::journal::Entry| {
+            (
+                entry.at,
+                entry.step.name(),
+                entry.gives.as_ref().map(|gives| gives.state),
+            )
+        };
+        journal.entries.iter().map(of).collect()
+    };
+    assert_eq!(steps(journal), steps(redacted));
+}
+
+proptest! {
+    #![proptest_config(cases(12))]
+
+    #[test]
+    fn a_redacted_journal_tells_nothing_and_replays_alike(
+        dialect in 0..2usize,
+        size in 1..60usize,
+        is_seeded: bool,
+        seed: u64,
+    ) {
+        let cut = if is_seeded { Cut::Seeded } else { Cut::Every(size) };
+        let mut world = telling(BOTH[dialect], cut, seed);
+        let text = written(&mut world);
+        prop_assert!(text.contains("zebra"));
+        let journal = parsed(&text);
+        let redacted = journal.redact(seed).expect("it can be redacted");
+        prop_assert!(redacted.redacted);
+        let text = says_nothing(&redacted);
+        let again = parsed(&text);
+        prop_assert_eq!(again.to_text(), text);
+        replays_alike(&journal, &again);
+    }
+
+    /// What is redacted is as long as before, byte for byte, so the cuts are where they were.
+    #[test]
+    fn a_redacted_chunk_is_as_long_as_before(seed: u64, size in 1..40usize) {
+        let mut world = telling(Dialect::OpenAiChat, Cut::Every(size), seed);
+        let journal = parsed(&written(&mut world));
+        let redacted = journal.redact(seed).expect("it can be redacted");
+        let lengths = |journal: &Journal| -> Vec<usize> {
+            let length = |entry: &stepwell_core::run::journal::Entry| match &entry.step {
+                stepwell_core::run::journal::Step::Input(Input::Received { bytes, .. }) => Some(bytes.len()),
+                _ => None,
+            };
+            journal.entries.iter().filter_map(length).collect()
+        };
+        prop_assert_eq!(lengths(&journal), lengths(&redacted));
+    }
+}
+
+proptest! {
+    #![proptest_config(cases(80))]
+
+    /// Also what a mad world brings: broken frames, late answers, restores.
+    #[test]
+    fn i05_a_mad_journal_that_is_redacted_replays_alike(setting in settings(), presses in presses(), restores: bool, seed: u64) {
+        let mut mad = Mad::new(setting).journaled();
+        (mad.checks, mad.restores) = (false, restores);
+        for press in presses {
+            mad.press(press);
+        }
+        let journal = mad.journal.as_mut().expect("it writes one").take_lines();
+        let journal = parsed(&journal);
+        let redacted = journal.redact(seed).map_err(|error| TestCaseError::fail(error.to_string()))?;
+        replays_alike(&journal, &redacted);
+    }
+}
+
+#[test]
+fn equal_ids_stay_equal_and_made_ids_are_made_from_their_alias() {
+    let mut world = telling(Dialect::AgUi, Cut::Every(11), 3);
+    let journal = parsed(&written(&mut world));
+    let redacted = journal.redact(9).expect("it can be redacted");
+    let replayed = redacted.replay().expect("the same");
+    assert_eq!(replayed.outcome, Some(Outcome::Success));
+    assert_eq!(
+        redacted.redact(10).map(|again| again.entries.len()),
+        Ok(redacted.entries.len())
+    );
+}
+
+#[test]
+fn another_seed_gives_other_aliases() {
+    let mut world = telling(Dialect::OpenAiChat, Cut::Whole, 1);
+    let journal = parsed(&written(&mut world));
+    let of = |seed| journal.redact(seed).expect("it can be redacted").to_text();
+    assert_eq!(of(1), of(1));
+    assert_ne!(of(1), of(2));
+}
+
+#[test]
+fn a_page_that_is_no_stream_is_hidden_too() {
+    let page = format!("<html><p>{SECRET}</p></html>").into_bytes();
+    let mut world = World::chat()
+        .journaled()
+        .answers(Answer::Body(Some("text/html; x=Quagga"), page))
+        .turn();
+    let journal = parsed(&written(&mut world));
+    let redacted = journal.redact(1).expect("it can be redacted");
+    says_nothing(&redacted);
+    replays_alike(&journal, &redacted);
+}
+
+#[test]
+fn a_journal_with_a_whole_snapshot_is_not_redacted() {
+    let mut world = World::chat().answers(Answer::Never);
+    world.send("Hello");
+    let snapshot = world.machine.snapshot();
+    let mut journal =
+        stepwell_core::run::journal::JournalWriter::of_stored(&world.config, &"thread".into());
+    let config = Arc::clone(&world.config);
+    let now = stepwell_core::Timestamp(world.now);
+    journal.revive(&snapshot, &config, now).expect("readable");
+    let journal = parsed(&journal.take_lines());
+    let refused = journal.redact(1).expect_err("it holds a snapshot");
+    assert_eq!(refused, RedactError::Snapshot { number: 1 });
+}

@@ -1,0 +1,767 @@
+//! The run beside a simple reference: its phase, its open calls, its hops, its tries and its clocks. The machine gets
+//! real bytes; the reference knows only what they mean.
+
+use crate::look::{content_text, legal};
+use crate::world::{config, offer};
+use proptest::prelude::*;
+use proptest_state_machine::{ReferenceStateMachine, StateMachineTest, prop_state_machine};
+use serde_json::{Value, json};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::time::Duration;
+use stepwell_core::conversation::Conversation;
+use stepwell_core::dialect::Dialect;
+use stepwell_core::event::Message;
+use stepwell_core::run::{
+    Deadline, Effect, EffectId, Failure, Input, LimitPolicy, Outcome, Output, Refusal, RunConfig,
+    RunEvent, RunMachine, Start, StateKind, TimerKey,
+};
+use stepwell_core::tool::{Tool, ToolFailure};
+use stepwell_core::{CallKey, Timestamp};
+
+const SILENCE: u64 = 20_000;
+const TOOL: u64 = 50_000;
+const TURN: u64 = 300_000;
+const FIRST_DELAY: u64 = 100;
+const MAX_RETRY_AFTER: u64 = 120;
+
+/// What a call asks for.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Asked {
+    Work,
+    /// A tool that may run twice.
+    Look,
+    Invented,
+    Broken,
+}
+
+#[derive(Clone, Debug)]
+enum Step {
+    Start,
+    Opened,
+    Refused {
+        status: u16,
+        retry_after: Option<u64>,
+    },
+    ConnectionFailed,
+    Heartbeat,
+    Text,
+    Calls(Vec<Asked>),
+    /// The stream says that it is done; its body is still open.
+    Done,
+    Ended,
+    Lost,
+    Tool {
+        index: u32,
+        ok: bool,
+    },
+    /// A result for a call that is not open.
+    Late(CallKey),
+    Timeout,
+    /// Woken though nothing is due.
+    TooEarly,
+    Cancel,
+    Restore,
+    Revive,
+}
+
+/// How a turn ended, in a word.
+type End = &'static str;
+
+#[derive(Clone, Debug, PartialEq)]
+enum Phase {
+    Idle,
+    Opening,
+    Waiting,
+    Streaming { begun: bool, done: bool },
+    Tools,
+    Over(End),
+}
+
+#[derive(Clone, Debug)]
+struct Reference {
+    policy: LimitPolicy,
+    limit: u32,
+    attempts: u32,
+    has_turn_clock: bool,
+    now: u64,
+    phase: Phase,
+    hop: u32,
+    rounds: u32,
+    attempt: u32,
+    withheld: bool,
+    /// The calls of the hop, and what came of each; `None` while it is open.
+    calls: Vec<(Asked, Option<&'static str>)>,
+    /// What the history says to each call that was settled.
+    settled: Vec<(String, &'static str)>,
+    text: String,
+    silence: Option<u64>,
+    retry: Option<u64>,
+    tools: BTreeMap<u32, u64>,
+    turn: Option<u64>,
+    /// Whether the last step was an answer to nothing.
+    dropped: bool,
+}
+
+impl Reference {
+    fn open(&self) -> Vec<u32> {
+        let calls = self.calls.iter().zip(0..);
+        let open = calls.filter(|((_, result), _)| result.is_none());
+        open.map(|(_, index)| index).collect()
+    }
+
+    /// Every clock that runs, not only the one that is next.
+    fn timers(&self) -> Vec<(TimerKey, u64)> {
+        let hop = self.hop;
+        let tools = self.tools.iter();
+        let tools = tools.map(|(&index, &at)| (TimerKey::Tool(CallKey { hop, index }), at));
+        let one = |key, at: Option<u64>| at.map(|at| (key, at));
+        let mut timers: Vec<_> = one(TimerKey::Silence, self.silence)
+            .into_iter()
+            .chain(one(TimerKey::Retry, self.retry))
+            .chain(tools)
+            .chain(one(TimerKey::Turn, self.turn))
+            .collect();
+        timers.sort();
+        timers
+    }
+
+    fn next_deadline(&self) -> Option<u64> {
+        let all = [self.silence, self.retry, self.turn];
+        all.into_iter()
+            .flatten()
+            .chain(self.tools.values().copied())
+            .min()
+    }
+
+    fn over(&mut self, end: End) {
+        let reason = match end {
+            "cancelled" => "was cancelled",
+            "max rounds" | "too many rounds" => "has had its",
+            _ => "broke off",
+        };
+        for (_, result) in &mut self.calls {
+            result.get_or_insert(reason);
+        }
+        self.settle();
+        (self.silence, self.retry, self.turn) = (None, None, None);
+        self.tools.clear();
+        self.phase = Phase::Over(end);
+    }
+
+    fn settle(&mut self) {
+        for (index, (_, result)) in self.calls.drain(..).enumerate() {
+            let id = format!("h{}c{index}", self.hop);
+            self.settled.push((id, result.expect("all are answered")));
+        }
+    }
+
+    fn try_again(&mut self, may: bool, retry_after: Option<u64>, end: End) {
+        self.silence = None;
+        let next = self.attempt + 1;
+        if !may || next >= self.attempts || retry_after.is_some_and(|wait| wait > MAX_RETRY_AFTER) {
+            return self.over(end);
+        }
+        let backoff = FIRST_DELAY << (next - 1);
+        self.attempt = next;
+        self.retry = Some(self.now + backoff.max(retry_after.unwrap_or(0) * 1000));
+        self.phase = Phase::Waiting;
+    }
+
+    fn broken(&mut self, end: End) {
+        match self.phase {
+            Phase::Streaming { done: true, .. } => self.ended(),
+            Phase::Streaming { begun: true, .. } => self.over(end),
+            _ => self.try_again(true, None, end),
+        }
+    }
+
+    fn ended(&mut self) {
+        self.silence = None;
+        if self.phase
+            != (Phase::Streaming {
+                begun: true,
+                done: true,
+            })
+        {
+            return self.over("truncated");
+        }
+        if self.calls.is_empty() {
+            return self.over("success");
+        }
+        if self.rounds >= self.limit || self.withheld {
+            match self.policy {
+                LimitPolicy::SumUp if !self.withheld => {
+                    self.withheld = true;
+                    for (_, result) in &mut self.calls {
+                        *result = Some("has had its");
+                    }
+                }
+                LimitPolicy::Fail => return self.over("too many rounds"),
+                _ => return self.over("max rounds"),
+            }
+        }
+        for (index, (asked, result)) in self.calls.iter_mut().enumerate() {
+            if result.is_some() {
+                continue;
+            }
+            match asked {
+                Asked::Invented => *result = Some("invented"),
+                Asked::Broken => *result = Some("JSON"),
+                Asked::Work | Asked::Look => {
+                    self.tools.insert(index as u32, self.now + TOOL);
+                }
+            }
+        }
+        self.phase = Phase::Tools;
+        self.go_on();
+    }
+
+    fn go_on(&mut self) {
+        if self.open().is_empty() {
+            self.settle();
+            self.rounds += 1;
+            self.hop += 1;
+            self.attempt = 0;
+            self.ask();
+        }
+    }
+
+    fn ask(&mut self) {
+        self.phase = Phase::Opening;
+        self.silence = Some(self.now + SILENCE);
+    }
+
+    fn finish(&mut self, index: u32, result: &'static str) {
+        self.tools.remove(&index);
+        self.calls[index as usize].1 = Some(result);
+        self.go_on();
+    }
+
+    fn timeout(&mut self) {
+        while let Some(at) = self.next_deadline().filter(|at| *at <= self.now) {
+            if self.silence == Some(at) {
+                self.silence = None;
+                self.broken("silent");
+            } else if self.retry == Some(at) {
+                self.retry = None;
+                self.ask();
+            } else if let Some((&index, _)) = self.tools.iter().find(|(_, due)| **due == at) {
+                self.finish(index, "took too long");
+            } else {
+                self.over("turn too long");
+            }
+        }
+    }
+
+    fn revive(&mut self) {
+        match self.phase {
+            Phase::Opening => self.silence = Some(self.now + SILENCE),
+            Phase::Streaming { .. } => self.broken("connection"),
+            Phase::Tools => {
+                for index in self.open() {
+                    if self.calls[index as usize].0 == Asked::Look {
+                        self.tools.insert(index, self.now + TOOL);
+                    } else {
+                        self.tools.remove(&index);
+                        self.calls[index as usize].1 = Some("is not known");
+                    }
+                }
+                self.go_on();
+            }
+            Phase::Idle | Phase::Waiting | Phase::Over(_) => {}
+        }
+    }
+
+    /// What the host must have in its hands.
+    fn hands(&self) -> BTreeSet<EffectId> {
+        let (hop, attempt) = (self.hop, self.attempt);
+        match self.phase {
+            Phase::Opening | Phase::Streaming { .. } => [EffectId::Open { hop, attempt }].into(),
+            Phase::Tools => {
+                let calls = self.open().into_iter();
+                calls
+                    .map(|index| EffectId::Tool(CallKey { hop, index }))
+                    .collect()
+            }
+            _ => BTreeSet::new(),
+        }
+    }
+}
+
+impl ReferenceStateMachine for Reference {
+    type State = Self;
+    type Transition = Step;
+
+    fn init_state() -> BoxedStrategy<Self> {
+        let policies = [LimitPolicy::Complete, LimitPolicy::Fail, LimitPolicy::SumUp];
+        (
+            prop::sample::select(policies.to_vec()),
+            0..4u32,
+            1..5u32,
+            any::<bool>(),
+        )
+            .prop_map(|(policy, limit, attempts, has_turn_clock)| Self {
+                policy,
+                limit,
+                attempts,
+                has_turn_clock,
+                now: 1_000,
+                phase: Phase::Idle,
+                hop: 0,
+                rounds: 0,
+                attempt: 0,
+                withheld: false,
+                calls: Vec::new(),
+                settled: Vec::new(),
+                text: String::new(),
+                silence: None,
+                retry: None,
+                tools: BTreeMap::new(),
+                turn: None,
+                dropped: false,
+            })
+            .boxed()
+    }
+
+    fn transitions(state: &Self) -> BoxedStrategy<Step> {
+        let here = match &state.phase {
+            Phase::Idle => Just(Step::Start).boxed(),
+            Phase::Opening => {
+                let refused = (
+                    prop::sample::select(vec![429u16, 500, 503, 400]),
+                    prop::option::of(prop::sample::select(vec![0u64, 2, 120, 121])),
+                );
+                prop_oneof![
+                    6 => Just(Step::Opened),
+                    2 => refused.prop_map(|(status, retry_after)| Step::Refused { status, retry_after }),
+                    1 => Just(Step::ConnectionFailed),
+                ]
+                .boxed()
+            }
+            Phase::Streaming { done: true, .. } => {
+                prop_oneof![6 => Just(Step::Ended), 1 => Just(Step::Lost)].boxed()
+            }
+            Phase::Streaming { .. } => {
+                let asked = vec![
+                    Asked::Work,
+                    Asked::Work,
+                    Asked::Look,
+                    Asked::Invented,
+                    Asked::Broken,
+                ];
+                let calls = prop::collection::vec(prop::sample::select(asked), 1..4);
+                prop_oneof![
+                    3 => Just(Step::Text),
+                    4 => calls.prop_map(Step::Calls),
+                    6 => Just(Step::Done),
+                    1 => Just(Step::Heartbeat),
+                    1 => Just(Step::Ended),
+                    1 => Just(Step::Lost),
+                ]
+                .boxed()
+            }
+            Phase::Tools => {
+                let open = prop::sample::select(state.open());
+                (open, prop::bool::weighted(0.7))
+                    .prop_map(|(index, ok)| Step::Tool { index, ok })
+                    .boxed()
+            }
+            Phase::Waiting => Just(Step::Timeout).boxed(),
+            Phase::Over(_) => Just(Step::Restore).boxed(),
+        };
+        let late = (0..4u32, 0..4u32).prop_map(|(hop, index)| Step::Late(CallKey { hop, index }));
+        prop_oneof![
+            14 => here,
+            1 => late,
+            1 => Just(Step::Timeout),
+            1 => Just(Step::TooEarly),
+            1 => Just(Step::Cancel),
+            1 => Just(Step::Restore),
+            1 => Just(Step::Revive),
+        ]
+        .boxed()
+    }
+
+    fn preconditions(state: &Self, step: &Step) -> bool {
+        match (step, &state.phase) {
+            (Step::Start, phase) => *phase == Phase::Idle,
+            (Step::Opened | Step::Refused { .. } | Step::ConnectionFailed, phase) => {
+                *phase == Phase::Opening
+            }
+            (Step::Ended | Step::Lost, phase) => matches!(phase, Phase::Streaming { .. }),
+            (Step::Text | Step::Calls(_) | Step::Done | Step::Heartbeat, phase) => {
+                matches!(phase, Phase::Streaming { done: false, .. })
+            }
+            (Step::Tool { index, .. }, phase) => {
+                *phase == Phase::Tools && state.open().contains(index)
+            }
+            (Step::Late(call), phase) => {
+                *phase != Phase::Idle && !state.hands().contains(&EffectId::Tool(*call))
+            }
+            (Step::Timeout, _) => state.next_deadline().is_some(),
+            (Step::TooEarly, _) => state.next_deadline().is_none_or(|at| at > state.now + 10),
+            // Nothing of a run that has not begun is stored.
+            (Step::Restore | Step::Revive, phase) => *phase != Phase::Idle,
+            (Step::Cancel, _) => true,
+        }
+    }
+
+    fn apply(mut state: Self, step: &Step) -> Self {
+        state.now += 10;
+        state.dropped = false;
+        match step {
+            Step::Start => {
+                state.turn = state.has_turn_clock.then_some(state.now + TURN);
+                state.ask();
+            }
+            Step::Opened => {
+                state.phase = Phase::Streaming {
+                    begun: false,
+                    done: false,
+                };
+                state.silence = Some(state.now + SILENCE);
+            }
+            Step::Refused {
+                status,
+                retry_after,
+            } => {
+                state.try_again(*status != 400, *retry_after, "refused");
+            }
+            Step::ConnectionFailed => state.try_again(true, None, "connection"),
+            Step::Heartbeat => state.silence = Some(state.now + SILENCE),
+            Step::Text | Step::Calls(_) | Step::Done => {
+                state.silence = Some(state.now + SILENCE);
+                state.phase = Phase::Streaming {
+                    begun: true,
+                    done: matches!(step, Step::Done),
+                };
+                match step {
+                    Step::Text => state.text.push_str("Läßt 🙂. "),
+                    Step::Calls(asked) => {
+                        state.calls.extend(asked.iter().map(|asked| (*asked, None)))
+                    }
+                    _ => {}
+                }
+            }
+            Step::Ended => state.ended(),
+            Step::Lost => state.broken("connection"),
+            Step::Tool { index, ok } => {
+                state.finish(*index, if *ok { "it gave" } else { "it failed" })
+            }
+            Step::Late(_) => state.dropped = true,
+            Step::Timeout => {
+                state.now = state.now.max(state.next_deadline().unwrap_or(0));
+                state.timeout();
+            }
+            Step::TooEarly | Step::Restore => {}
+            Step::Cancel => {
+                if !matches!(state.phase, Phase::Over(_)) {
+                    state.over("cancelled");
+                }
+            }
+            Step::Revive => state.revive(),
+        }
+        state
+    }
+}
+
+struct Real {
+    machine: RunMachine,
+    config: Arc<RunConfig>,
+    hands: BTreeSet<EffectId>,
+    /// Of the hop's stream.
+    calls: usize,
+    ends: usize,
+}
+
+fn chunk(delta: &Value) -> String {
+    format!(
+        "data: {}\n\n",
+        json!({"id": "x", "choices": [{"index": 0, "delta": delta, "finish_reason": null}]})
+    )
+}
+
+impl Real {
+    fn stream(&self) -> EffectId {
+        *self.hands.first().expect("a stream is in the hands")
+    }
+
+    fn input(&mut self, step: &Step) -> Input<'static> {
+        let message = "the network is gone".to_owned();
+        let received = |effect, text: String| Input::Received {
+            effect,
+            bytes: text.into_bytes().into(),
+        };
+        match step {
+            Step::Start => Input::Start(Box::new(Start::new(
+                "run-1",
+                Message::user("user-1", "Hello"),
+            ))),
+            Step::Opened => {
+                self.calls = 0;
+                Input::Opened {
+                    effect: self.stream(),
+                    content_type: None,
+                }
+            }
+            Step::Refused {
+                status,
+                retry_after,
+            } => Input::Refused {
+                effect: self.stream(),
+                refusal: Refusal {
+                    status: *status,
+                    retry_after: retry_after.map(Duration::from_secs),
+                    body: Vec::new(),
+                },
+            },
+            Step::ConnectionFailed => Input::ConnectionFailed {
+                effect: self.stream(),
+                message,
+            },
+            Step::Heartbeat => received(self.stream(), ": still here\n\n".into()),
+            Step::Text => received(self.stream(), chunk(&json!({"content": "Läßt 🙂. "}))),
+            Step::Calls(asked) => {
+                let mut text = String::new();
+                for asked in asked {
+                    let (name, arguments) = match asked {
+                        Asked::Work => ("work", "{}"),
+                        Asked::Look => ("look", "null"),
+                        Asked::Invented => ("invented", "{}"),
+                        Asked::Broken => ("work", "{\"a\":"),
+                    };
+                    let id = format!("h{}c{}", self.machine.hop(), self.calls);
+                    let function = json!({"name": name, "arguments": arguments});
+                    let call = json!({"index": self.calls, "id": id, "type": "function", "function": function});
+                    text.push_str(&chunk(&json!({"tool_calls": [call]})));
+                    self.calls += 1;
+                }
+                received(self.stream(), text)
+            }
+            Step::Done => {
+                let reason = if self.calls > 0 { "tool_calls" } else { "stop" };
+                let last = json!({"id": "x", "choices": [{"index": 0, "delta": {}, "finish_reason": reason}]});
+                received(self.stream(), format!("data: {last}\n\ndata: [DONE]\n\n"))
+            }
+            Step::Ended => Input::Ended {
+                effect: self.stream(),
+            },
+            Step::Lost => Input::Lost {
+                effect: self.stream(),
+                message,
+            },
+            Step::Tool { index, ok } => {
+                let call = CallKey {
+                    hop: self.machine.hop(),
+                    index: *index,
+                };
+                let result = if *ok {
+                    Ok("it gave this".into())
+                } else {
+                    Err(ToolFailure::error("it failed"))
+                };
+                Input::ToolFinished {
+                    effect: EffectId::Tool(call),
+                    result,
+                }
+            }
+            Step::Late(call) => Input::ToolFinished {
+                effect: EffectId::Tool(*call),
+                result: Ok("too late".into()),
+            },
+            Step::Timeout | Step::TooEarly => Input::Timeout,
+            Step::Cancel => Input::Cancel,
+            Step::Restore | Step::Revive => unreachable!("no input"),
+        }
+    }
+
+    /// Takes the outputs; gives the effects whose answers were dropped.
+    fn take_outputs(&mut self) -> Vec<EffectId> {
+        let mut dropped = Vec::new();
+        while let Some(output) = self.machine.poll_output() {
+            match output {
+                Output::Effect(id, Effect::CloseStream | Effect::CancelTool) => {
+                    assert!(
+                        self.hands.remove(&id),
+                        "{id} is stopped, and was not given out"
+                    );
+                }
+                Output::Effect(id, _) => assert!(self.hands.insert(id), "{id} is given out twice"),
+                Output::Event(RunEvent::AnswerDropped { effect }) => dropped.push(effect),
+                Output::Event(RunEvent::Completed(_)) => self.ends += 1,
+                Output::Event(_) => {}
+            }
+        }
+        dropped
+    }
+
+    fn timers(&self) -> Vec<(TimerKey, u64)> {
+        let snapshot: Value = serde_json::from_str(&self.machine.snapshot()).expect("JSON");
+        serde_json::from_value(snapshot["run"]["core"]["timers"].clone()).expect("pairs")
+    }
+
+    fn end(&self) -> Option<End> {
+        Some(match self.machine.outcome()? {
+            Outcome::Success => "success",
+            Outcome::LimitReached { .. } => "max rounds",
+            Outcome::Cancelled => "cancelled",
+            Outcome::Truncated => "truncated",
+            Outcome::Failed { failure } => match failure {
+                Failure::Api { .. } => "refused",
+                Failure::Connection { .. } => "connection",
+                Failure::TimedOut {
+                    deadline: Deadline::Silence,
+                } => "silent",
+                Failure::TimedOut {
+                    deadline: Deadline::Turn,
+                } => "turn too long",
+                Failure::LimitReached { .. } => "too many rounds",
+                _ => "something else",
+            },
+            _ => "something new",
+        })
+    }
+}
+
+impl StateMachineTest for Real {
+    type SystemUnderTest = Self;
+    type Reference = Reference;
+
+    fn init_test(reference: &Reference) -> Self {
+        let mut config = config(Dialect::OpenAiChat);
+        offer(&mut config, Tool::new("work", "Works."));
+        offer(&mut config, Tool::new("look", "Looks.").idempotent());
+        config.limits.max_tool_rounds = reference.limit;
+        config.limits.at_limit = reference.policy;
+        config.limits.repeats = None;
+        config.retry.attempts = reference.attempts;
+        config.retry.first_delay = Duration::from_millis(FIRST_DELAY);
+        config.retry.max_retry_after = Duration::from_secs(MAX_RETRY_AFTER);
+        config.timeouts.silence = Some(Duration::from_millis(SILENCE));
+        config.timeouts.tool = Some(Duration::from_millis(TOOL));
+        config.timeouts.turn = reference
+            .has_turn_clock
+            .then_some(Duration::from_millis(TURN));
+        let config = Arc::new(config);
+        let machine = RunMachine::new(
+            Arc::clone(&config),
+            "thread".into(),
+            Conversation::default(),
+        );
+        Self {
+            machine,
+            config,
+            hands: BTreeSet::new(),
+            calls: 0,
+            ends: 0,
+        }
+    }
+
+    fn apply(mut real: Self, reference: &Reference, step: Step) -> Self {
+        let now = Timestamp(reference.now);
+        let config = Arc::clone(&real.config);
+        let before = real.machine.snapshot();
+        match step {
+            Step::Restore => {
+                real.machine = RunMachine::restore(&before, config).expect("readable");
+                assert_eq!(real.machine.snapshot(), before);
+            }
+            Step::Revive => {
+                real.machine = RunMachine::revive(&before, config, now).expect("readable");
+                real.hands.clear();
+            }
+            ref step => {
+                let input = real.input(step);
+                let answered = input.effect();
+                let goes_on = matches!(input, Input::Opened { .. } | Input::Received { .. });
+                if let Some(effect) = answered.filter(|_| !goes_on) {
+                    real.hands.remove(&effect);
+                }
+                assert_eq!(real.machine.handle(input, now), Ok(()), "{step:?}");
+            }
+        }
+        let dropped = real.take_outputs();
+        assert_eq!(
+            !dropped.is_empty(),
+            reference.dropped,
+            "{step:?} dropped {dropped:?}"
+        );
+        real
+    }
+
+    fn check_invariants(real: &Self, reference: &Reference) {
+        let machine = &real.machine;
+        let state = match reference.phase {
+            Phase::Idle => StateKind::Idle,
+            Phase::Opening => StateKind::Opening,
+            Phase::Waiting => StateKind::Waiting,
+            Phase::Streaming { .. } => StateKind::Streaming,
+            Phase::Tools => StateKind::ExecutingTools,
+            Phase::Over(_) => StateKind::Completed,
+        };
+        assert_eq!(machine.state(), state);
+        let end = if let Phase::Over(end) = reference.phase {
+            Some(end)
+        } else {
+            None
+        };
+        assert_eq!(real.end(), end);
+        assert_eq!(real.ends, usize::from(end.is_some()));
+        assert_eq!(machine.hop(), reference.hop);
+        assert_eq!(real.hands, reference.hands());
+        assert_eq!(real.timers(), reference.timers());
+        let next = machine.poll_timeout().map(|at| at.0);
+        assert_eq!(next, reference.next_deadline());
+        assert_eq!(machine.conversation().text(), reference.text);
+        let results =
+            machine
+                .conversation()
+                .messages()
+                .iter()
+                .filter_map(|message| match message {
+                    Message::Tool(message) => Some((
+                        message.tool_call_id.to_string(),
+                        content_text(&message.content),
+                    )),
+                    _ => None,
+                });
+        let results: Vec<_> = results.collect();
+        let ids: Vec<_> = results.iter().map(|(id, _)| id).collect();
+        assert_eq!(
+            ids,
+            reference
+                .settled
+                .iter()
+                .map(|(id, _)| id)
+                .collect::<Vec<_>>()
+        );
+        for ((id, text), (_, expected)) in results.iter().zip(&reference.settled) {
+            assert!(
+                text.contains(expected),
+                "{id}: {text:?} does not say {expected:?}"
+            );
+        }
+        if end.is_some() || reference.calls.is_empty() {
+            assert_eq!(legal(machine.conversation().messages()), Ok(()));
+        }
+    }
+}
+
+/// Small in CI; `PROPTEST_CASES` raises it.
+fn cases() -> ProptestConfig {
+    let asked = std::env::var("PROPTEST_CASES")
+        .ok()
+        .and_then(|cases| cases.parse().ok());
+    ProptestConfig {
+        cases: asked.unwrap_or(300),
+        ..ProptestConfig::default()
+    }
+}
+
+prop_state_machine! {
+    #![proptest_config(cases())]
+
+    #[test]
+    fn the_run_does_what_the_reference_says(sequential 1..50 => Real);
+}

@@ -1,0 +1,135 @@
+use super::chat;
+use super::demo;
+use super::replay::redacted;
+use super::turn::{follow, problem};
+use crate::failure::Failure;
+use crate::input::Format;
+use crate::terminal::{self, Shown};
+use crate::tools::{calculator, clock};
+use clap::Args;
+use std::fs;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use stepwell_io::{Agent, RunId};
+
+/// Writes the journal of one turn.
+///
+/// Without --provider it is the demo's turn with its scripted model, without key and network. A journal holds all that
+/// is said, but no key; --redact hides the texts and keeps the rest, so that it still replays.
+#[derive(Args, Debug)]
+pub(crate) struct Record {
+    /// The file to write; one that is there is replaced.
+    file: PathBuf,
+    /// Hides the texts: nothing that was said reaches the file.
+    #[arg(long)]
+    redact: bool,
+    /// The provider to ask; `stepwell providers` lists them.
+    #[arg(long)]
+    provider: Option<String>,
+    /// Which of its APIs, if not its default one.
+    #[arg(long, requires = "provider")]
+    api: Option<String>,
+    /// The address of the API, if not the provider's own.
+    #[arg(long, value_name = "URL", requires = "provider")]
+    base_url: Option<String>,
+    /// The model, as the provider names it.
+    #[arg(
+        long,
+        default_value = "",
+        hide_default_value = true,
+        requires = "provider"
+    )]
+    model: String,
+    /// What the model is told before all else.
+    #[arg(long, value_name = "TEXT", requires = "provider")]
+    instructions: Option<String>,
+    /// What to ask.
+    #[arg(long, value_name = "TEXT", default_value = demo::QUESTION)]
+    question: String,
+}
+
+impl Record {
+    pub(crate) async fn run(self) -> Result<(), Failure> {
+        let journal = Journal::to(&self.file, self.redact)?;
+        let mut scripted = None;
+        let agent = match &self.provider {
+            None => {
+                let (model, agent) = demo::agent(false).await?;
+                scripted = Some(model);
+                agent
+            }
+            Some(provider) => {
+                let format = Format {
+                    provider: provider.clone(),
+                    api: self.api.clone(),
+                };
+                let endpoint = chat::endpoint(&format, &self.model, self.base_url.as_deref())?;
+                let agent = Agent::builder(endpoint)
+                    .tool(clock::tool(), clock::run)
+                    .tool(calculator::tool(), calculator::run);
+                match &self.instructions {
+                    Some(instructions) => agent.instructions(instructions),
+                    None => agent,
+                }
+            }
+        };
+        let journal = Arc::new(Mutex::new(journal));
+        let sink = Arc::clone(&journal);
+        let agent = agent
+            .journal(move |_: &RunId, lines: &str| lock(&sink).take(lines))
+            .build()
+            .map_err(Failure::usage)?;
+        let mut shown = Shown::new(terminal::screen());
+        shown.question(&self.question)?;
+        let finished = follow(agent.send(&self.question), &mut shown).await?;
+        drop(scripted);
+        lock(&journal).finish(&self.file)?;
+        match problem(&finished.outcome) {
+            None => Ok(()),
+            Some(problem) => Err(Failure::Failed(problem)),
+        }
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Where the lines go.
+enum Journal {
+    /// Into the file at once, so that they are there whatever happens.
+    File(fs::File, io::Result<()>),
+    /// Into memory, until they are redacted.
+    Memory(String),
+}
+
+impl Journal {
+    fn to(path: &Path, redact: bool) -> Result<Self, Failure> {
+        if redact {
+            return Ok(Self::Memory(String::new()));
+        }
+        let file = fs::File::create(path);
+        let file = file.map_err(|error| Failure::usage(format!("{}: {error}", path.display())))?;
+        Ok(Self::File(file, Ok(())))
+    }
+
+    fn take(&mut self, lines: &str) {
+        match self {
+            Self::File(file, result) => {
+                if result.is_ok() {
+                    *result = file.write_all(lines.as_bytes());
+                }
+            }
+            Self::Memory(text) => text.push_str(lines),
+        }
+    }
+
+    fn finish(&mut self, path: &Path) -> Result<(), Failure> {
+        let written = match self {
+            Self::File(_, result) => std::mem::replace(result, Ok(())),
+            Self::Memory(text) => fs::write(path, redacted(text)?),
+        };
+        written.map_err(|error| Failure::failed(format!("{}: {error}", path.display())))
+    }
+}

@@ -1,0 +1,94 @@
+use crate::failure::Failure;
+use clap::Args;
+use std::collections::hash_map::RandomState;
+use std::fs;
+use std::hash::{BuildHasher, Hasher};
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+use stepwell_core::run::Outcome;
+use stepwell_core::run::journal::{Ending, Journal, Replayed};
+
+/// Lives through a journal again.
+///
+/// Prints what it came to: the inputs, the effects, the states, the outcome and the digest. Ends with code 1 where
+/// something else comes of an input than the journal says, and names the input.
+#[derive(Args, Debug)]
+pub(crate) struct Replay {
+    /// The journal, as `stepwell record` writes it; `-` is standard input.
+    file: PathBuf,
+    /// Writes a copy with the texts hidden to this file.
+    #[arg(long, value_name = "COPY")]
+    redact: Option<PathBuf>,
+}
+
+impl Replay {
+    pub(crate) fn run(&self) -> Result<(), Failure> {
+        let text = read(&self.file)?;
+        let shown = self.file.display();
+        let journal =
+            Journal::parse(&text).map_err(|error| Failure::failed(format!("{shown}: {error}")))?;
+        let replayed = journal.replay().map_err(Failure::failed)?;
+        if let Some(copy) = &self.redact {
+            fs::write(copy, redacted(&text)?)
+                .map_err(|error| Failure::failed(format!("{}: {error}", copy.display())))?;
+        }
+        summary(&replayed)?;
+        Ok(())
+    }
+}
+
+/// The journal with its texts hidden.
+pub(super) fn redacted(text: &str) -> Result<String, Failure> {
+    let journal = Journal::parse(text).map_err(Failure::failed)?;
+    // The seed must be unknown to whoever reads the copy: pseudonyms could else be guessed.
+    let seed = RandomState::new().build_hasher().finish();
+    let redacted = journal.redact(seed).map_err(Failure::failed)?;
+    Ok(redacted.to_text())
+}
+
+fn read(path: &Path) -> Result<String, Failure> {
+    let shown = path.display();
+    let mut text = String::new();
+    let read = if path == Path::new("-") {
+        io::stdin().lock().read_to_string(&mut text)
+    } else {
+        fs::File::open(path).and_then(|mut file| file.read_to_string(&mut text))
+    };
+    match read {
+        Ok(_) => Ok(text),
+        Err(error) => Err(Failure::usage(format!("{shown}: {error}"))),
+    }
+}
+
+fn summary(replayed: &Replayed) -> io::Result<()> {
+    let effects: Vec<_> = replayed.effects.iter().map(ToString::to_string).collect();
+    let states: Vec<_> = replayed.states.iter().map(ToString::to_string).collect();
+    let mut out = io::stdout().lock();
+    writeln!(out, "inputs   {}", replayed.inputs)?;
+    writeln!(out, "effects  {}", effects.join(" "))?;
+    writeln!(out, "events   {}", replayed.events)?;
+    writeln!(out, "states   {}", states.join(" → "))?;
+    writeln!(out, "outcome  {}", outcome(replayed.outcome.as_ref()))?;
+    writeln!(out, "digest   {}", replayed.digest)?;
+    match replayed.ending {
+        Ending::Closed(_) => Ok(()),
+        Ending::Cut { line } => writeln!(out, "cut      in line {line}: what is before it replays"),
+        _ => writeln!(
+            out,
+            "open     the journal was not closed: what is there replays"
+        ),
+    }
+}
+
+fn outcome(outcome: Option<&Outcome>) -> String {
+    let name = |outcome| {
+        serde_json::to_value(outcome).ok()?["outcome"]
+            .as_str()
+            .map(str::to_owned)
+    };
+    match outcome {
+        None => "none yet".to_owned(),
+        Some(Outcome::Failed { failure }) => format!("failed: {failure}"),
+        Some(outcome) => name(outcome).unwrap_or_default(),
+    }
+}

@@ -1,0 +1,98 @@
+//! Writes the journals of an agent's turns.
+
+use std::sync::Arc;
+use stepwell_core::conversation::Conversation;
+use stepwell_core::run::journal::JournalWriter;
+use stepwell_core::run::{Input, Misuse, Output, RunConfig, RunMachine};
+use stepwell_core::{RunId, ThreadId, Timestamp};
+
+/// Takes the lines of the agent's journals, one journal a turn, each line as soon as it is known: a closure that
+/// appends them to a file, say. It is called on the thread that drives the turn, so it is to be quick.
+pub trait JournalSink: Send + Sync + 'static {
+    /// Takes whole lines of the journal of `turn`.
+    fn write(&self, turn: &RunId, lines: &str);
+}
+
+impl<F: Fn(&RunId, &str) + Send + Sync + 'static> JournalSink for F {
+    fn write(&self, turn: &RunId, lines: &str) {
+        self(turn, lines);
+    }
+}
+
+/// A machine, and its journal if one is written.
+#[derive(Debug)]
+pub(crate) struct Journaled {
+    pub(crate) machine: RunMachine,
+    journal: Option<Journal>,
+}
+
+struct Journal {
+    writer: JournalWriter,
+    sink: Arc<dyn JournalSink>,
+    turn: RunId,
+}
+
+impl std::fmt::Debug for Journal {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Journal").finish_non_exhaustive()
+    }
+}
+
+impl Journal {
+    fn flush(&mut self) {
+        let lines = self.writer.take_lines();
+        if !lines.is_empty() {
+            self.sink.write(&self.turn, &lines);
+        }
+    }
+}
+
+impl Journaled {
+    pub(crate) fn new(
+        config: &Arc<RunConfig>,
+        thread_id: &ThreadId,
+        history: Conversation,
+        sink: Option<&Arc<dyn JournalSink>>,
+        turn: &RunId,
+    ) -> Self {
+        let journal = sink.map(|sink| Journal {
+            writer: JournalWriter::new(config, thread_id, &history),
+            sink: Arc::clone(sink),
+            turn: turn.clone(),
+        });
+        Self {
+            machine: RunMachine::new(Arc::clone(config), thread_id.clone(), history),
+            journal,
+        }
+    }
+
+    pub(crate) fn handle(&mut self, input: Input<'_>, now: Timestamp) -> Result<(), Misuse> {
+        let Some(journal) = &mut self.journal else {
+            return self.machine.handle(input, now);
+        };
+        journal.writer.input(&input, now);
+        // The input is written down before it can do any harm.
+        journal.flush();
+        let result = self.machine.handle(input, now);
+        journal.writer.handled(&result);
+        result
+    }
+
+    pub(crate) fn poll_output(&mut self) -> Option<Output> {
+        let Some(journal) = &mut self.journal else {
+            return self.machine.poll_output();
+        };
+        let output = journal.writer.poll_output(&mut self.machine);
+        if output.is_none() {
+            journal.flush();
+        }
+        output
+    }
+
+    pub(crate) fn end(&mut self) {
+        if let Some(journal) = &mut self.journal {
+            journal.writer.end(&self.machine);
+            journal.flush();
+        }
+    }
+}

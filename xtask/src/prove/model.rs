@@ -1,0 +1,17 @@
+use super::Step;
+use crate::suites::model;
+use std::fs;
+
+/// How many distinct states the long search sees at least.
+const STATES: u64 = 10_000_000;
+
+pub(super) const STEP: Step = Step {
+    name: "model",
+    about: "the model checker: ten million distinct states",
+    run: |context, log, _| {
+        log.run_unbounded(&mut model::command(context, STATES))?;
+        let text = fs::read_to_string(log.path())?;
+        let line = text.lines().find(|line| line.contains(" distinct states;"));
+        Ok(line.unwrap_or("no figure in the log").to_owned())
+    },
+};
