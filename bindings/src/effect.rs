@@ -39,14 +39,14 @@ pub enum Effect {
         /// The id of the effect that opened it.
         id: String,
     },
-    /// Ask the person; answer with `approve` or `deny`.
+    /// Ask the person; answer with `approve`, also with other arguments, or with `deny`.
     AskApproval {
         /// The effect's id.
         id: String,
         /// The call.
         invocation: ToolInvocation,
     },
-    /// Run the tool; answer with `tool_finished` or `tool_failed`.
+    /// Run the tool; answer with `tool_finished` or `tool_failed`, at once or after a `tool_deferred`.
     RunTool {
         /// The effect's id.
         id: String,
@@ -76,6 +76,8 @@ pub enum Effect {
     Unknown {
         /// The effect's id.
         id: String,
+        /// What it is called in Stepwell's core.
+        name: String,
     },
 }
 
@@ -164,7 +166,8 @@ pub struct Block {
     pub sequence: u64,
     /// The hop it belongs to.
     pub hop: u32,
-    /// What it holds: a JSON object whose `type` is `text`, `reasoning`, `tool_use`, `approval` or `tool_result`.
+    /// What it holds: a JSON object whose `type` is `text`, `reasoning`, `tool_use`, `approval`, `deferred`, `tool_result`
+    /// or `steering`.
     pub content_json: String,
 }
 
@@ -186,6 +189,14 @@ pub(crate) fn json(value: &impl serde::Serialize) -> String {
     serde_json::to_string(value).unwrap_or_else(|_| "null".to_owned())
 }
 
+/// The name of an enum's variant, for one that the bindings do not know yet.
+pub(crate) fn name(variant: &impl fmt::Debug) -> String {
+    let text = format!("{variant:?}");
+    let is_part = |c: char| c.is_alphanumeric() || c == '_';
+    let end = text.find(|c| !is_part(c)).unwrap_or(text.len());
+    text[..end].to_owned()
+}
+
 impl From<run::ToolInvocation> for ToolInvocation {
     fn from(invocation: run::ToolInvocation) -> Self {
         let tool::Arguments { raw, value } = invocation.arguments;
@@ -201,6 +212,15 @@ impl From<run::ToolInvocation> for ToolInvocation {
 
 impl From<stepwell_core::CallKey> for CallKey {
     fn from(key: stepwell_core::CallKey) -> Self {
+        Self {
+            hop: key.hop,
+            index: key.index,
+        }
+    }
+}
+
+impl From<CallKey> for stepwell_core::CallKey {
+    fn from(key: CallKey) -> Self {
         Self {
             hop: key.hop,
             index: key.index,
@@ -272,7 +292,10 @@ impl Effect {
                     .collect(),
                 snapshot,
             },
-            _ => Self::Unknown { id },
+            other => Self::Unknown {
+                id,
+                name: name(&other),
+            },
         }
     }
 }

@@ -108,6 +108,13 @@ impl From<Misuse> for StepwellError {
             Misuse::WrongEffect { .. } => "give back the id of the very effect that you answer",
             Misuse::NotOpened { .. } => "call `opened` when the response's head is there",
             Misuse::Resume(_) => "answer each open interrupt once, all in one call",
+            Misuse::EditedArguments(_) => {
+                let advice = "show the person what does not fit, and ask again";
+                return Self::invalid(&misuse, advice);
+            }
+            Misuse::Disposed { .. } => {
+                "make another machine of the `snapshot` by `revive`, and give it the input"
+            }
             Misuse::Broken => return Self::broken(&misuse),
             _ => "read the documentation of `RunMachine`",
         };

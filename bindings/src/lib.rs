@@ -25,25 +25,28 @@ mod task;
 mod tool;
 #[cfg(feature = "agent")]
 mod turn;
+#[cfg(test)]
+mod variants;
 
 #[cfg(feature = "agent")]
 pub use agent::Agent;
 pub use config::{
-    Durability, GenerationSettings, LimitPolicy, Limits, RetryPolicy, RunConfig, RunIds, Timeouts,
-    ToolChoice, ToolDefinition,
+    BackgroundPolicy, DevicePolicy, Durability, GenerationSettings, KilledPolicy, LimitPolicy,
+    Limits, NetworkChangePolicy, OfflinePolicy, RepeatLimit, RetryPolicy, RunConfig, RunIds,
+    Timeouts, ToolChoice, ToolDefinition,
 };
 pub use effect::{
     Block, CallKey, Effect, HttpHeader, HttpRequest, Outputs, ToolInvocation, TurnStatus,
 };
 pub use error::{CallbackError, StepwellError, ToolError};
 pub use event::{
-    ArgumentsChange, EncryptedValueSubtype, Event, EventCommon, Interrupt, TextMessageRole,
-    ToolCallStatus, ToolFailureKind, ToolResult,
+    ArgumentsChange, EncryptedValueSubtype, Event, EventCommon, Interrupt, SteeringRefusal,
+    TextMessageRole, ToolCallStatus, ToolFailureKind, ToolResult,
 };
 #[cfg(feature = "agent")]
 pub use listener::Listener;
-pub use machine::{ResumeEntry, ResumeStatus, RunMachine, Start, StateKind};
-pub use outcome::{ApiErrorKind, Deadline, Failure, Outcome, TokenUsage};
+pub use machine::{ResumeEntry, ResumeStatus, RunMachine, Start, StateKind, TimerKey};
+pub use outcome::{ApiErrorKind, Deadline, Failure, Outcome, TokenUsage, TurnLimit};
 #[cfg(feature = "agent")]
 pub use task::{ApprovalTask, TaskRunner, ToolTask};
 #[cfg(feature = "agent")]

@@ -1,3 +1,4 @@
+use crate::effect::name;
 use stepwell_core::{dialect, event, run};
 
 /// How a turn ended.
@@ -175,11 +176,16 @@ impl From<run::Outcome> for Outcome {
 impl From<run::Failure> for Failure {
     fn from(failure: run::Failure) -> Self {
         match failure {
-            run::Failure::Api { error } => Self::Api {
-                kind: error.kind.into(),
-                status: error.status,
-                message: error.message,
-                code: error.code,
+            run::Failure::Api { error } => match ApiErrorKind::known(error.kind) {
+                Some(kind) => Self::Api {
+                    kind,
+                    status: error.status,
+                    message: error.message,
+                    code: error.code,
+                },
+                None => Self::Other {
+                    message: format!("{}: {error}", name(&error.kind)),
+                },
             },
             run::Failure::Connection { message } => Self::Connection { message },
             run::Failure::UnexpectedBody {
@@ -212,15 +218,17 @@ impl From<run::Failure> for Failure {
     }
 }
 
-impl From<dialect::ApiErrorKind> for ApiErrorKind {
-    fn from(kind: dialect::ApiErrorKind) -> Self {
-        match kind {
+impl ApiErrorKind {
+    /// Nothing for a kind that this version does not know.
+    fn known(kind: dialect::ApiErrorKind) -> Option<Self> {
+        Some(match kind {
             dialect::ApiErrorKind::Authentication => Self::Authentication,
             dialect::ApiErrorKind::RateLimit => Self::RateLimit,
             dialect::ApiErrorKind::BadRequest => Self::BadRequest,
             dialect::ApiErrorKind::NotFound => Self::NotFound,
-            _ => Self::Unavailable,
-        }
+            dialect::ApiErrorKind::Unavailable => Self::Unavailable,
+            _ => return None,
+        })
     }
 }
 

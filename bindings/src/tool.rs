@@ -36,6 +36,11 @@ pub enum Decision {
         /// Why, for the model to read.
         reason: Option<String>,
     },
+    /// It may, with other arguments than the model's. The model is told.
+    Edited {
+        /// The arguments: a JSON text that fits the tool's schema.
+        arguments_json: String,
+    },
 }
 
 /// A tool with its code.
@@ -99,6 +104,9 @@ impl From<Decision> for run::Decision {
         match decision {
             Decision::Granted => Self::Granted,
             Decision::Denied { reason } => Self::Denied { reason },
+            Decision::Edited { arguments_json } => Self::Edited {
+                arguments: arguments_json,
+            },
         }
     }
 }

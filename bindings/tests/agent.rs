@@ -5,9 +5,10 @@ use serde_json::json;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 use stepwell_ffi::{
-    Agent, AgentTool, ApprovalTask, CallbackError, Durability, Event, Failure, GenerationSettings,
-    Limits, Listener, Outcome, RetryPolicy, RunConfig, StepwellError, TaskRunner, Timeouts,
-    ToolDefinition, ToolError, ToolFailureKind, ToolHandler, ToolInvocation, ToolResult, ToolTask,
+    Agent, AgentTool, ApprovalTask, CallbackError, DevicePolicy, Durability, Event, Failure,
+    GenerationSettings, Limits, Listener, Outcome, RepeatLimit, RetryPolicy, RunConfig,
+    StepwellError, TaskRunner, Timeouts, ToolDefinition, ToolError, ToolFailureKind, ToolHandler,
+    ToolInvocation, ToolResult, ToolTask,
 };
 use stepwell_mock_llm::{Delivery, Hop, MockLlm, Script};
 use tokio::sync::mpsc;
@@ -25,6 +26,13 @@ fn config(base_url: &str) -> RunConfig {
         settings: GenerationSettings::default(),
         limits: Limits {
             max_tool_rounds: 10,
+            max_tool_calls: None,
+            max_tokens: None,
+            max_duration_ms: None,
+            repeats: RepeatLimit {
+                tell_after: None,
+                stop_after: None,
+            },
             at_limit: None,
             max_line_bytes: 1 << 20,
             max_event_bytes: 1 << 20,
@@ -41,8 +49,12 @@ fn config(base_url: &str) -> RunConfig {
             silence_ms: None,
             tool_ms: None,
             turn_ms: None,
+            approval_ms: None,
+            deferred_ms: None,
         },
         partial_arguments: false,
+        device: DevicePolicy::default(),
+        resumes_by_event_id: None,
         run_ids: None,
         durability: None,
     }
@@ -55,6 +67,7 @@ fn definition(name: &str) -> ToolDefinition {
         parameters_json: None,
         requires_approval: false,
         idempotent: false,
+        repeatable: false,
         timeout_ms: None,
     }
 }

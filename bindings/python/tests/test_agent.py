@@ -19,6 +19,7 @@ from stepwell import (
     ConfigurationError,
     Event,
     Failed,
+    LimitReached,
     Limits,
     MaxToolRounds,
     RetryPolicy,
@@ -286,7 +287,9 @@ async def test_the_limit_of_tool_rounds(mock_llm: Start) -> None:
         tools=[get_secret_number],
         limits=Limits(max_tool_rounds=1),
     )
-    assert (await agent.send("Go")).outcome == MaxToolRounds()
+    outcome = (await agent.send("Go")).outcome
+    assert isinstance(outcome, LimitReached)
+    assert outcome.limit == MaxToolRounds(1)
 
 
 @pytest.mark.parametrize("answer", [True, False, "not today"])

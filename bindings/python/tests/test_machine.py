@@ -9,6 +9,7 @@ from typing import Any
 import httpx
 import pytest
 from conftest import MockLlm, calls, text
+from machines import STOP, config, delta, opened
 
 from stepwell import (
     AddChange,
@@ -29,7 +30,6 @@ from stepwell import (
     PartialArguments,
     Persist,
     Retrying,
-    RunConfig,
     RunMachine,
     RunTool,
     SnapshotError,
@@ -51,25 +51,6 @@ Start = Callable[..., MockLlm]
 def get_secret_number(name: str) -> int:
     """The secret number of a person."""
     return {"alice": 42, "bob": 7}[name]
-
-
-def config(base_url: str = "http://localhost/v1", *tools: Tool[..., Any], **settings: object) -> RunConfig:
-    return RunConfig(provider="openai-compatible", model="mock", base_url=base_url, tools=tools, **settings)  # type: ignore[arg-type]
-
-
-def delta(content: str) -> bytes:
-    return b'data: {"choices":[{"index":0,"delta":{"content":"%s"}}]}\n\n' % content.encode()
-
-
-STOP = b'data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n'
-
-
-def opened(machine: RunMachine) -> str:
-    """Starts a turn and opens its stream."""
-    (effect,) = machine.start("Hi", now_ms=1000).effects
-    assert isinstance(effect, OpenStream)
-    machine.opened(effect.id, "text/event-stream", now_ms=1000)
-    return effect.id
 
 
 async def drive(machine: RunMachine, outputs: Outputs, tools: dict[str, Tool[..., Any]]) -> list[Event]:

@@ -1,6 +1,6 @@
 use super::parts::{
-    ArgumentsChange, EncryptedValueSubtype, EventCommon, Interrupt, TextMessageRole,
-    ToolCallStatus, ToolResult,
+    ArgumentsChange, EncryptedValueSubtype, EventCommon, Interrupt, SteeringRefusal,
+    TextMessageRole, ToolCallStatus, ToolResult,
 };
 use crate::effect::CallKey;
 use crate::outcome::Outcome;
@@ -103,6 +103,40 @@ pub enum Event {
     Completed {
         /// How it ended.
         outcome: Outcome,
+    },
+    /// The stream had something for a tool call that never began, or has ended. It was dropped, and the stream goes on.
+    UnknownToolCall {
+        /// The provider's id for the call.
+        tool_call_id: String,
+    },
+    /// What the person typed during the turn is in the conversation now, and this hop answers it.
+    SteeringTaken {
+        /// The message.
+        message_id: String,
+        /// The hop.
+        hop: u32,
+    },
+    /// What the person typed during the turn was not taken, and is given back: for the input field, say. It may come
+    /// after the end of the turn.
+    SteeringRefused {
+        /// The message, whole: an AG-UI message in JSON.
+        message_json: String,
+        /// Why.
+        reason: SteeringRefusal,
+        /// The same in a sentence.
+        explanation: String,
+    },
+    /// There is no network: the next request waits for it.
+    WaitingForNetwork {
+        /// How long at most, in milliseconds.
+        up_to_ms: u64,
+    },
+    /// A stream that broke off is open again: what follows goes on where it stopped.
+    StreamResumed {
+        /// The hop.
+        hop: u32,
+        /// The try, from 1.
+        attempt: u32,
     },
     /// A text message begins, or goes on after its end.
     TextMessageStart {

@@ -1,5 +1,5 @@
 use super::ag_ui::Event;
-use crate::effect::json;
+use crate::effect::{json, name};
 use stepwell_core::event::{Event as AgUi, MessageContent};
 use stepwell_core::run::RunEvent;
 
@@ -47,8 +47,22 @@ impl From<RunEvent> for Event {
             RunEvent::Completed(outcome) => Self::Completed {
                 outcome: outcome.into(),
             },
+            RunEvent::UnknownToolCall { tool_call_id } => Self::UnknownToolCall {
+                tool_call_id: tool_call_id.into_string(),
+            },
+            RunEvent::SteeringTaken { message_id, hop } => Self::SteeringTaken {
+                message_id: message_id.into_string(),
+                hop,
+            },
+            RunEvent::SteeringRefused { message, reason } => Self::SteeringRefused {
+                message_json: json(&message),
+                reason: reason.into(),
+                explanation: reason.to_string(),
+            },
+            RunEvent::WaitingForNetwork { up_to_ms } => Self::WaitingForNetwork { up_to_ms },
+            RunEvent::StreamResumed { hop, attempt } => Self::StreamResumed { hop, attempt },
             other => Self::Unknown {
-                kind: "unknown".to_owned(),
+                kind: name(&other),
                 event_json: json(&other),
             },
         }

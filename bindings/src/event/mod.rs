@@ -6,6 +6,6 @@ mod parts;
 
 pub use ag_ui::Event;
 pub use parts::{
-    ArgumentsChange, EncryptedValueSubtype, EventCommon, Interrupt, TextMessageRole,
-    ToolCallStatus, ToolFailureKind, ToolResult,
+    ArgumentsChange, EncryptedValueSubtype, EventCommon, Interrupt, SteeringRefusal,
+    TextMessageRole, ToolCallStatus, ToolFailureKind, ToolResult,
 };

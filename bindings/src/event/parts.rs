@@ -1,5 +1,5 @@
-use crate::effect::json;
-use stepwell_core::{conversation, event, tool};
+use crate::effect::{json, name};
+use stepwell_core::{conversation, event, run, tool};
 
 /// What any event of a stream may carry besides its own fields.
 #[derive(Clone, Debug, PartialEq, Eq, uniffi::Record)]
@@ -181,6 +181,36 @@ pub enum ToolFailureKind {
     Repeated,
 }
 
+/// Why a message that the person sent during the turn was not taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, uniffi::Enum)]
+pub enum SteeringRefusal {
+    /// The turn ended before the message could be taken in: start another one with it.
+    TurnOver,
+    /// The app goes away: send it where the turn goes on.
+    Disposed,
+    /// Too many messages wait already.
+    QueueFull,
+    /// The conversation, or a message that waits, has the same id.
+    DuplicateId,
+    /// Only the person's own messages can be sent so.
+    NotFromUser,
+    /// A reason that this version does not know; the event's sentence says it.
+    Other,
+}
+
+impl From<run::SteeringRefusal> for SteeringRefusal {
+    fn from(refusal: run::SteeringRefusal) -> Self {
+        match refusal {
+            run::SteeringRefusal::TurnOver => Self::TurnOver,
+            run::SteeringRefusal::Disposed => Self::Disposed,
+            run::SteeringRefusal::QueueFull => Self::QueueFull,
+            run::SteeringRefusal::DuplicateId => Self::DuplicateId,
+            run::SteeringRefusal::NotFromUser => Self::NotFromUser,
+            _ => Self::Other,
+        }
+    }
+}
+
 impl From<event::Common> for EventCommon {
     fn from(common: event::Common) -> Self {
         Self {
@@ -251,18 +281,26 @@ impl From<tool::ToolResult> for ToolResult {
             Ok(output) => Self::Finished {
                 content: output.content.to_text(),
             },
-            Err(failure) => Self::Failed {
-                kind: failure.kind.into(),
-                message: failure.message,
+            Err(failure) => match ToolFailureKind::known(failure.kind) {
+                Some(kind) => Self::Failed {
+                    kind,
+                    message: failure.message,
+                },
+                None => Self::Failed {
+                    kind: ToolFailureKind::Error,
+                    message: format!("{}: {}", name(&failure.kind), failure.message),
+                },
             },
         }
     }
 }
 
-impl From<tool::ToolFailureKind> for ToolFailureKind {
-    fn from(kind: tool::ToolFailureKind) -> Self {
+impl ToolFailureKind {
+    /// Nothing for a kind that this version does not know.
+    fn known(kind: tool::ToolFailureKind) -> Option<Self> {
         use tool::ToolFailureKind as Core;
-        match kind {
+        Some(match kind {
+            Core::Error => Self::Error,
             Core::Panicked => Self::Panicked,
             Core::TimedOut => Self::TimedOut,
             Core::Rejected => Self::Rejected,
@@ -271,8 +309,8 @@ impl From<tool::ToolFailureKind> for ToolFailureKind {
             Core::OutcomeUnknown => Self::OutcomeUnknown,
             Core::LimitReached => Self::LimitReached,
             Core::Repeated => Self::Repeated,
-            _ => Self::Error,
-        }
+            _ => return None,
+        })
     }
 }
 

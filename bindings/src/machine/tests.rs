@@ -1,4 +1,5 @@
 use super::*;
+use stepwell_core::conversation::Conversation;
 
 fn config() -> Arc<run::RunConfig> {
     let provider = stepwell_core::provider::find("openai-compatible").unwrap();

@@ -26,20 +26,47 @@ class GenerationSettings:
 
 
 @dataclass(frozen=True, kw_only=True)
+class RepeatLimit:
+    """How often the model may ask for the same tool with the same arguments; ``None`` is without end.
+
+    A call counts as the same again if it follows itself, or if it gave the same result as the time before. A tool that
+    is ``repeatable`` never counts.
+    """
+
+    tell_after: int | None = 3
+    """So often it is run. A further call is not: the model is told instead."""
+    stop_after: int | None = 5
+    """So often it may be asked for. After that the turn stops, for ``NoProgress``."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class Limits:
     """How far a run may go."""
 
     max_tool_rounds: int = 10
     """The most rounds of tools in a turn."""
+    max_tool_calls: int | None = None
+    """The most tool calls in a turn. A round that would go beyond is not begun."""
+    max_tokens: int | None = None
+    """The most tokens of a turn, as the provider counts them. When they are used up, no further round is begun."""
+    max_duration: float | None = None
+    """The longest that a turn may take and still begin a round of tools, in seconds. What runs is not broken off, and
+    waiting for the person does not count. ``Timeouts.turn`` is the hard end."""
+    repeats: RepeatLimit = RepeatLimit()
+    """When a model that asks for the same again and again is told, and when it is stopped."""
     at_limit: Literal["fail", "complete", "sum_up"] = "complete"
-    """What happens when the model asks for one more: the turn fails, completes, or has one last hop without tools."""
+    """What happens when the model asks for tools beyond one of these limits: the turn fails, completes, or has one last
+    hop without tools. A model that makes no progress is stopped in any case."""
     max_line_bytes: int = 10 << 20
+    """The longest line of a stream."""
     max_event_bytes: int = 10 << 20
+    """The most data of one event of a stream."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class RetryPolicy:
-    """When a request that failed is tried again. Only before anything of the answer was seen. Times are in seconds."""
+    """When a request that failed is tried again: before anything of the answer was seen, or where the server can resume
+    it. Times are in seconds."""
 
     attempts: int = 4
     """The most tries for one hop, the first included."""
@@ -62,7 +89,28 @@ class Timeouts:
     tool: float | None = 300.0
     """How long a tool may take, if it does not say so itself."""
     turn: float | None = None
-    """How long a whole turn may take. Waiting for the person does not count."""
+    """How long a whole turn may take. Waiting for the person, or for a deferred result alone, does not count."""
+    approval: float | None = None
+    """How long the person may take to allow a call. Then it is not run, and the model is told."""
+    deferred: float | None = None
+    """How long the result of a deferred call may take."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class DevicePolicy:
+    """What happens to a run when something happens to the device, as ``RunMachine.entered_background`` and its
+    neighbours tell it."""
+
+    background: Literal["continue", "pause_clocks", "cancel"] = "pause_clocks"
+    """When the app goes to the background: nothing, all clocks but the person's stand still, or the turn is cancelled."""
+    offline: float | None = 300.0
+    """When the network is gone: how long requests wait for it, in seconds. With ``None`` they are sent all the same, and
+    one that fails is not tried again."""
+    network_change: Literal["keep", "reopen"] = "keep"
+    """When another network takes the place of the one before: what is under way is left alone, or opened again if
+    nothing was seen of it, or where the server can resume it."""
+    killed: Literal["continue", "cancel"] = "continue"
+    """When the app was killed, and the run is revived: the turn goes on, or is cancelled."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -90,9 +138,12 @@ class RunConfig:
     """Whether the backend makes the ids of the continuations' runs: a ``RunMachine`` then asks for each."""
     persist_attempts: int | None = None
     """With a number, a ``RunMachine`` gives out each finished block to be stored, and tries a write that often."""
-
     partial_arguments: bool = False
     """Whether tool calls' arguments are parsed while they stream, for the event ``PartialArguments``."""
+    device: DevicePolicy = DevicePolicy()
+    resumes_by_event_id: bool | None = None
+    """Whether the server gives each event of a stream an id, and goes on after the one that a request names in
+    ``Last-Event-ID``: a stream that breaks off is then resumed. As Stepwell knows the provider if ``None``."""
 
     def lower(self) -> _ffi.RunConfig:
         """The library's form."""
@@ -106,12 +157,7 @@ class RunConfig:
             instructions=self.instructions,
             tools=[_tool(as_tool(tool)) for tool in self.tools],
             settings=_settings(self.settings),
-            limits=_ffi.Limits(
-                max_tool_rounds=self.limits.max_tool_rounds,
-                at_limit=_ffi.LimitPolicy[self.limits.at_limit.upper()],
-                max_line_bytes=self.limits.max_line_bytes,
-                max_event_bytes=self.limits.max_event_bytes,
-            ),
+            limits=_limits(self.limits),
             retry=_ffi.RetryPolicy(
                 attempts=self.retry.attempts,
                 first_delay_ms=_ms(self.retry.first_delay),
@@ -124,10 +170,14 @@ class RunConfig:
                 silence_ms=_optional_ms(self.timeouts.silence),
                 tool_ms=_optional_ms(self.timeouts.tool),
                 turn_ms=_optional_ms(self.timeouts.turn),
+                approval_ms=_optional_ms(self.timeouts.approval),
+                deferred_ms=_optional_ms(self.timeouts.deferred),
             ),
             run_ids=_ffi.RunIds.HOST if self.host_creates_runs else None,
             durability=_durability(self.persist_attempts),
             partial_arguments=self.partial_arguments,
+            device=_device(self.device),
+            resumes_by_event_id=self.resumes_by_event_id,
         )
 
 
@@ -138,6 +188,7 @@ def _tool(tool: Tool[..., Any]) -> _ffi.ToolDefinition:
         parameters_json=json.dumps(tool.parameters),
         requires_approval=tool.requires_approval,
         idempotent=tool.idempotent,
+        repeatable=tool.repeatable,
         timeout_ms=_optional_ms(tool.timeout),
     )
 
@@ -156,6 +207,29 @@ def _settings(settings: GenerationSettings) -> _ffi.GenerationSettings:
         tool_choice=choice,
         parallel_tool_calls=settings.parallel_tool_calls,
         extra_json=json.dumps(dict(settings.extra)) if settings.extra else None,
+    )
+
+
+def _limits(limits: Limits) -> _ffi.Limits:
+    return _ffi.Limits(
+        max_tool_rounds=limits.max_tool_rounds,
+        max_tool_calls=limits.max_tool_calls,
+        max_tokens=limits.max_tokens,
+        max_duration_ms=_optional_ms(limits.max_duration),
+        repeats=_ffi.RepeatLimit(tell_after=limits.repeats.tell_after, stop_after=limits.repeats.stop_after),
+        at_limit=_ffi.LimitPolicy[limits.at_limit.upper()],
+        max_line_bytes=limits.max_line_bytes,
+        max_event_bytes=limits.max_event_bytes,
+    )
+
+
+def _device(policy: DevicePolicy) -> _ffi.DevicePolicy:
+    offline: Any = _ffi.OfflinePolicy.FAIL() if policy.offline is None else _ffi.OfflinePolicy.WAIT(_ms(policy.offline))
+    return _ffi.DevicePolicy(
+        background=_ffi.BackgroundPolicy[policy.background.upper()],
+        offline=offline,
+        network_change=_ffi.NetworkChangePolicy[policy.network_change.upper()],
+        killed=_ffi.KilledPolicy[policy.killed.upper()],
     )
 
 

@@ -69,14 +69,14 @@ class CloseStream(Effect):
 
 @record
 class AskApproval(Effect):
-    """Ask the person; answer with ``approve`` or ``deny``."""
+    """Ask the person; answer with ``approve``, also with other arguments, or with ``deny``."""
 
     invocation: ToolInvocation
 
 
 @record
 class RunTool(Effect):
-    """Run the tool; answer with ``tool_finished`` or ``tool_failed``."""
+    """Run the tool; answer with ``tool_finished`` or ``tool_failed``, at once or after a ``tool_deferred``."""
 
     invocation: ToolInvocation
 
@@ -103,7 +103,8 @@ class Block(Record):
     """Its number in the turn: 0, 1, 2 … without a gap, and none is ever used for two contents."""
     hop: int
     content: dict[str, Json]
-    """What it holds; its ``type`` is ``text``, ``reasoning``, ``tool_use``, ``approval`` or ``tool_result``."""
+    """What it holds; its ``type`` is ``text``, ``reasoning``, ``tool_use``, ``approval``, ``deferred``, ``tool_result`` or
+    ``steering``."""
 
 
 @record
@@ -119,6 +120,9 @@ class Persist(Effect):
 @record
 class UnknownEffect(Effect):
     """Something that this version does not know."""
+
+    name: str
+    """What it is called in Stepwell's core."""
 
 
 @record

@@ -61,6 +61,8 @@ class ToolCallStatus(str, enum.Enum):
     """The person is asked."""
     EXECUTING = "executing"
     """The app runs it."""
+    DEFERRED = "deferred"
+    """Its result comes later: in minutes, or days."""
     COMPLETED = "completed"
     """It gave a result."""
     FAILED = "failed"
@@ -90,6 +92,8 @@ class ToolFailureKind(str, enum.Enum):
     """The app died while the tool ran: whether it did its work is not known."""
     LIMIT_REACHED = "limit_reached"
     """The call was not run since a limit of the turn was reached."""
+    REPEATED = "repeated"
+    """The call was not run since the model had asked for the same again and again."""
 
 
 @record
@@ -268,6 +272,71 @@ class WarningEvent(Event):
 
     message: str
     """What."""
+
+
+@record
+class UnknownToolCall(Event):
+    """The stream had something for a tool call that never began, or has ended. It was dropped, and the stream goes on."""
+
+    tool_call_id: str
+    """The provider's id for the call."""
+
+
+class SteeringRefusal(str, enum.Enum):
+    """Why a message that the person sent during the turn was not taken."""
+
+    TURN_OVER = "turn_over"
+    """The turn ended before the message could be taken in: start another one with it."""
+    DISPOSED = "disposed"
+    """The app goes away: send it where the turn goes on."""
+    QUEUE_FULL = "queue_full"
+    """Too many messages wait already."""
+    DUPLICATE_ID = "duplicate_id"
+    """The conversation, or a message that waits, has the same id."""
+    NOT_FROM_USER = "not_from_user"
+    """Only the person's own messages can be sent so."""
+    OTHER = "other"
+    """A reason that this version does not know; the event's ``explanation`` says it."""
+
+
+@record
+class SteeringTaken(Event):
+    """What the person typed during the turn is in the conversation now, and this hop answers it."""
+
+    message_id: str
+    """The message."""
+    hop: int
+    """The hop."""
+
+
+@record
+class SteeringRefused(Event):
+    """What the person typed during the turn was not taken, and is given back. It may come after the end of the turn."""
+
+    message: dict[str, Json]
+    """The message, whole."""
+    reason: SteeringRefusal
+    """Why."""
+    explanation: str
+    """The same in a sentence."""
+
+
+@record
+class WaitingForNetwork(Event):
+    """There is no network: the next request waits for it."""
+
+    up_to_ms: int
+    """How long at most, in milliseconds."""
+
+
+@record
+class StreamResumed(Event):
+    """A stream that broke off is open again: what follows goes on where it stopped."""
+
+    hop: int
+    """The hop."""
+    attempt: int
+    """The try, from 1."""
 
 
 @record
@@ -580,6 +649,11 @@ for _generated, _ours in (
     (_ffi.Event.INTERRUPTED, Interrupted),
     (_ffi.Event.ANSWER_DROPPED, AnswerDropped),
     (_ffi.Event.WARNING, WarningEvent),
+    (_ffi.Event.UNKNOWN_TOOL_CALL, UnknownToolCall),
+    (_ffi.Event.STEERING_TAKEN, SteeringTaken),
+    (_ffi.Event.STEERING_REFUSED, SteeringRefused),
+    (_ffi.Event.WAITING_FOR_NETWORK, WaitingForNetwork),
+    (_ffi.Event.STREAM_RESUMED, StreamResumed),
     (_ffi.Event.COMPLETED, Completed),
     (_ffi.Event.TEXT_MESSAGE_CONTENT, TextMessageContent),
     (_ffi.Event.TOOL_CALL_ARGS, ToolCallArgs),
@@ -611,6 +685,7 @@ for _generated, _ours in (
     (_ffi.CallKey, CallKey),
     (_ffi.ToolCallStatus, ToolCallStatus),
     (_ffi.ToolFailureKind, ToolFailureKind),
+    (_ffi.SteeringRefusal, SteeringRefusal),
     (_ffi.ToolResult.FINISHED, ToolOutput),
     (_ffi.ToolResult.FAILED, ToolFailure),
     (_ffi.Interrupt, Interrupt),

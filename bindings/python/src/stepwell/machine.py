@@ -10,11 +10,11 @@ from enum import Enum
 from typing import Any
 
 from . import _ffi
-from ._record import Json, lift, lifts
+from ._record import Json, Record, lift, lifts, record
 from .config import RunConfig
 from .effects import Outputs, lift_outputs
-from .errors import translated, translates
-from .events import Interrupt, ToolFailureKind
+from .errors import InvalidArgumentError, translated, translates
+from .events import CallKey, Interrupt, ToolFailureKind
 from .outcomes import Outcome, TokenUsage
 
 
@@ -30,7 +30,7 @@ class StateKind(str, Enum):
     EXECUTING_TOOLS = "executing_tools"
     """Tools are running, or wait for the person to allow them."""
     WAITING = "waiting"
-    """A request failed and is soon tried again."""
+    """A request failed and is tried again: soon, or when there is a network."""
     INTERRUPTED = "interrupted"
     """The agent asks the person."""
     COMPLETED = "completed"
@@ -39,7 +39,55 @@ class StateKind(str, Enum):
     """A call broke off inside Stepwell: restore the last snapshot."""
 
 
-lifts(_ffi.StateKind, StateKind)
+@record
+class TimerKey(Record):
+    """What a run wants to be woken for."""
+
+
+@record
+class SilenceTimer(TimerKey):
+    """The model has been silent for too long."""
+
+
+@record
+class RetryTimer(TimerKey):
+    """A failed request is to be tried again."""
+
+
+@record
+class ToolTimer(TimerKey):
+    """A tool has taken too long."""
+
+    call: CallKey
+
+
+@record
+class TurnTimer(TimerKey):
+    """The turn has taken too long."""
+
+
+@record
+class ApprovalTimer(TimerKey):
+    """The person has taken too long to allow a call."""
+
+    call: CallKey
+
+
+@record
+class NetworkTimer(TimerKey):
+    """The network has been away for too long."""
+
+
+for _generated, _ours in (
+    (_ffi.StateKind, StateKind),
+    (_ffi.TimerKey.SILENCE, SilenceTimer),
+    (_ffi.TimerKey.RETRY, RetryTimer),
+    (_ffi.TimerKey.TOOL, ToolTimer),
+    (_ffi.TimerKey.TURN, TurnTimer),
+    (_ffi.TimerKey.APPROVAL, ApprovalTimer),
+    (_ffi.TimerKey.NETWORK, NetworkTimer),
+):
+    lifts(_generated, _ours)
 
 
 class RunMachine:
@@ -52,6 +100,13 @@ class RunMachine:
     The host's loop: ``start``; for an ``OpenStream`` send the request and call ``opened``, then ``receive`` for every
     piece of the body, then ``ended`` (or ``refused``, ``connection_failed``, ``lost``); for a ``RunTool`` run the tool
     and call ``tool_finished`` or ``tool_failed``; until ``outcome`` is there.
+
+    A tool whose result comes in minutes or days answers with ``tool_deferred``. Once ``is_resting``, store the snapshot
+    and let go of the run; ``revive`` it when the result is there, ask ``awaited_result`` for the effect, and call
+    ``tool_finished``.
+
+    What the device does, say at any time: ``entered_background``, ``network_lost`` and their opposites. An app that goes
+    away calls ``dispose``, and carries out what that gives.
     """
 
     def __init__(
@@ -79,9 +134,9 @@ class RunMachine:
 
     @classmethod
     def revive(cls, snapshot: str, config: RunConfig, *, now_ms: int | None = None) -> RunMachine:
-        """A stored run whose process died: what had not begun is given out again, an open stream is lost.
+        """A stored run whose process died: what had not begun is given out again, an open stream is lost or resumed.
 
-        Take ``poll_outputs`` first.
+        ``DevicePolicy.killed`` may end the turn instead. Take ``poll_outputs`` first.
         """
         return cls._of(_revive(snapshot, config.lower(), _now(now_ms)))
 
@@ -172,9 +227,20 @@ class RunMachine:
         """A tool failed; the model is shown the message."""
         return _call(self._machine.tool_failed, effect, message, _now(now_ms), _ffi.ToolFailureKind[kind.name])
 
-    def approve(self, effect: str, *, now_ms: int | None = None) -> Outputs:
-        """The person allows the call."""
-        return _call(self._machine.approve, effect, _now(now_ms))
+    def tool_deferred(self, effect: str, *, now_ms: int | None = None) -> Outputs:
+        """The tool has begun something whose result comes later, with ``tool_finished`` or ``tool_failed``."""
+        return _call(self._machine.tool_deferred, effect, _now(now_ms))
+
+    def approve(
+        self, effect: str, arguments: Mapping[str, Json] | None = None, *, now_ms: int | None = None
+    ) -> Outputs:
+        """The person allows the call.
+
+        With ``arguments`` it is run with these in the place of the model's, and the model is told. If they do not fit
+        the tool, that raises ``InvalidArgumentError``, and the call is still asking.
+        """
+        edited = None if arguments is None else json.dumps(dict(arguments))
+        return _call(self._machine.approve, effect, _now(now_ms), edited)
 
     def deny(self, effect: str, reason: str | None = None, *, now_ms: int | None = None) -> Outputs:
         """The person does not allow the call. The reason is for the model to read."""
@@ -196,6 +262,56 @@ class RunMachine:
         """The person stops the turn. What is over stays as it is."""
         return _call(self._machine.cancel, _now(now_ms))
 
+    def cancel_call(self, call: CallKey, *, now_ms: int | None = None) -> Outputs:
+        """The person stops one call. The others go on, and the model is told."""
+        return _call(self._machine.cancel_call, _ffi.CallKey(hop=call.hop, index=call.index), _now(now_ms))
+
+    def steer(
+        self,
+        text: str | None = None,
+        *,
+        message_id: str | None = None,
+        message: Mapping[str, Json] | None = None,
+        now_ms: int | None = None,
+    ) -> Outputs:
+        """The person types during the turn: text, or an AG-UI message.
+
+        The message waits until the next hop begins, and is answered in this turn. If it cannot be, ``SteeringRefused``
+        gives it back, also when the turn has ended meanwhile. Text gets a random ``message_id`` if it has none.
+        """
+        if (text is None) == (message is None):
+            raise InvalidArgumentError("`steer` takes a text or a message", "give one of them, not both")
+        if text is None:
+            return _call(self._machine.steer_message, json.dumps(message), _now(now_ms))
+        return _call(self._machine.steer, message_id or str(uuid.uuid4()), text, _now(now_ms))
+
+    def entered_background(self, *, now_ms: int | None = None) -> Outputs:
+        """The app goes to the background; see ``DevicePolicy``.
+
+        Like the following three, it is taken in every state, and harmless when repeated.
+        """
+        return _call(self._machine.entered_background, _now(now_ms))
+
+    def entered_foreground(self, *, now_ms: int | None = None) -> Outputs:
+        """The app is in the foreground again."""
+        return _call(self._machine.entered_foreground, _now(now_ms))
+
+    def network_lost(self, *, now_ms: int | None = None) -> Outputs:
+        """The network that the server is reached over is gone."""
+        return _call(self._machine.network_lost, _now(now_ms))
+
+    def network_available(self, *, now_ms: int | None = None) -> Outputs:
+        """There is a network, or another one took the place of the one before."""
+        return _call(self._machine.network_available, _now(now_ms))
+
+    def dispose(self, *, now_ms: int | None = None) -> Outputs:
+        """The app goes away: the outputs stop what it has begun, and give back what the person typed.
+
+        The turn does not end by it: it can go on elsewhere, by ``revive`` from the ``snapshot``. Each later input raises
+        ``MisuseError``.
+        """
+        return _call(self._machine.dispose, _now(now_ms))
+
     def timeout(self, *, now_ms: int | None = None) -> Outputs:
         """Time has passed: what is due is done."""
         return _call(self._machine.timeout, _now(now_ms))
@@ -207,6 +323,29 @@ class RunMachine:
     def poll_timeout(self) -> int | None:
         """When to call ``timeout``, in milliseconds since the epoch; all outputs say so too."""
         return self._machine.poll_timeout()
+
+    @property
+    def timeout_reason(self) -> TimerKey | None:
+        """What the run wants to be woken for."""
+        reason: TimerKey | None = lift(self._machine.timeout_reason())
+        return reason
+
+    @property
+    def is_resting(self) -> bool:
+        """Whether nothing but the person, or the result of a deferred call, can move the run on.
+
+        Store its ``snapshot``, and let go of it until then, or until ``poll_timeout``.
+        """
+        return self._machine.is_resting()
+
+    @property
+    def is_disposed(self) -> bool:
+        """Whether ``dispose`` was called."""
+        return self._machine.is_disposed()
+
+    def awaited_result(self, tool_call_id: str) -> str | None:
+        """The id of the effect under which the result of a tool call is awaited, by the provider's id for the call."""
+        return self._machine.awaited_result(tool_call_id)
 
     @property
     def state(self) -> StateKind:
@@ -268,7 +407,7 @@ class RunMachine:
         return self._machine.run_id()
 
     def snapshot(self) -> str:
-        """The run as text, for ``restore`` or ``revive``. It holds no key."""
+        """The run as text, for ``restore`` or ``revive``. It holds no key. After ``dispose`` it is the run from before."""
         return translates(self._machine.snapshot)()
 
 

@@ -19,8 +19,67 @@ class Success(Outcome):
 
 
 @record
-class MaxToolRounds(Outcome):
-    """The model asked for more rounds of tools than it may; what was said so far stands."""
+class TurnLimit(Record):
+    """A limit that a turn has reached; see ``Limits``."""
+
+
+@record
+class MaxToolRounds(TurnLimit):
+    """The rounds of tools."""
+
+    max: int
+    """How many it may have."""
+
+
+@record
+class MaxToolCalls(TurnLimit):
+    """The tool calls."""
+
+    max: int
+    """How many it may make."""
+
+
+@record
+class MaxTokens(TurnLimit):
+    """The tokens."""
+
+    max: int
+    """How many it may use."""
+
+
+@record
+class MaxDuration(TurnLimit):
+    """The time."""
+
+    max_ms: int
+    """How long it may take, in milliseconds."""
+
+
+@record
+class NoProgress(TurnLimit):
+    """The model goes in a circle."""
+
+    tool: str
+    """The tool."""
+    times: int
+    """How often it was asked for with the same arguments."""
+
+
+@record
+class OtherLimit(TurnLimit):
+    """A limit that this version does not know."""
+
+    name: str
+
+
+@record
+class LimitReached(Outcome):
+    """The model asked for tools beyond a limit of the turn; what was said so far stands."""
+
+    limit: TurnLimit
+    """Which."""
+    message: str
+    """The same in a sentence."""
 
 
 @record
@@ -126,10 +185,10 @@ class NotStored(Failure):
 
 
 @record
-class TooManyToolRounds(Failure):
-    """The model asked for more rounds of tools than it may, and the policy is to fail."""
+class LimitFailure(Failure):
+    """The model asked for tools beyond a limit of the turn, and the policy is to fail."""
 
-    limit: int
+    limit: TurnLimit
 
 
 @record
@@ -181,7 +240,7 @@ class Finished(Record):
 
 for _generated, _ours in (
     (_ffi.Outcome.SUCCESS, Success),
-    (_ffi.Outcome.MAX_TOOL_ROUNDS, MaxToolRounds),
+    (_ffi.Outcome.LIMIT_REACHED, LimitReached),
     (_ffi.Outcome.CANCELLED, Cancelled),
     (_ffi.Outcome.TRUNCATED, Truncated),
     (_ffi.Outcome.FAILED, Failed),
@@ -193,8 +252,14 @@ for _generated, _ours in (
     (_ffi.Failure.TIMED_OUT, TimedOut),
     (_ffi.Failure.RUN_NOT_CREATED, RunNotCreated),
     (_ffi.Failure.NOT_STORED, NotStored),
-    (_ffi.Failure.TOO_MANY_TOOL_ROUNDS, TooManyToolRounds),
+    (_ffi.Failure.LIMIT_REACHED, LimitFailure),
     (_ffi.Failure.OTHER, OtherFailure),
+    (_ffi.TurnLimit.MAX_TOOL_ROUNDS, MaxToolRounds),
+    (_ffi.TurnLimit.MAX_TOOL_CALLS, MaxToolCalls),
+    (_ffi.TurnLimit.MAX_TOKENS, MaxTokens),
+    (_ffi.TurnLimit.MAX_DURATION, MaxDuration),
+    (_ffi.TurnLimit.NO_PROGRESS, NoProgress),
+    (_ffi.TurnLimit.OTHER, OtherLimit),
     (_ffi.ApiErrorKind, ApiErrorKind),
     (_ffi.Deadline, Deadline),
     (_ffi.TokenUsage, TokenUsage),

@@ -29,6 +29,7 @@ class Tool(Generic[P, R]):
         parameters: Schema | None = None,
         requires_approval: bool = False,
         idempotent: bool = False,
+        repeatable: bool = False,
         timeout: float | None = None,
     ) -> None:
         update_wrapper(self, function)
@@ -45,6 +46,8 @@ class Tool(Generic[P, R]):
         """Whether the person must allow each call."""
         self.idempotent = idempotent
         """Whether running it twice does no more than running it once. Only such a tool is run again after a crash."""
+        self.repeatable = repeatable
+        """Whether asking again with the same arguments makes sense; else the model is told when it goes in a circle."""
         self.timeout = timeout
         """The longest it may take, in seconds; the run's own limit if ``None``."""
 
@@ -82,6 +85,7 @@ def tool(
     parameters: Schema | None = None,
     requires_approval: bool = False,
     idempotent: bool = False,
+    repeatable: bool = False,
     timeout: float | None = None,
 ) -> Callable[[Callable[P, R]], Tool[P, R]]: ...
 

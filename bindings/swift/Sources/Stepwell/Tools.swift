@@ -11,6 +11,7 @@ extension AgentTool {
         parametersJson: String? = nil,
         requiresApproval: Bool = false,
         idempotent: Bool = false,
+        repeatable: Bool = false,
         run: @escaping @Sendable (ToolInvocation) async throws -> String
     ) {
         let definition = ToolDefinition(
@@ -18,7 +19,8 @@ extension AgentTool {
             description: description,
             parametersJson: parametersJson,
             requiresApproval: requiresApproval,
-            idempotent: idempotent
+            idempotent: idempotent,
+            repeatable: repeatable
         )
         self.init(definition: definition, handler: Code(run: run))
     }
@@ -31,6 +33,7 @@ extension AgentTool {
         arguments: Arguments.Type,
         requiresApproval: Bool = false,
         idempotent: Bool = false,
+        repeatable: Bool = false,
         run: @escaping @Sendable (Arguments) async throws -> String
     ) {
         self.init(
@@ -38,7 +41,8 @@ extension AgentTool {
             description,
             parametersJson: parametersJson,
             requiresApproval: requiresApproval,
-            idempotent: idempotent
+            idempotent: idempotent,
+            repeatable: repeatable
         ) { invocation in
             try await run(JSONDecoder().decode(Arguments.self, from: Data(invocation.argumentsJson.utf8)))
         }

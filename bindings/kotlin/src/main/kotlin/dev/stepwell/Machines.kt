@@ -3,6 +3,8 @@
 package dev.stepwell
 
 import java.nio.ByteBuffer
+import java.util.UUID
+import kotlinx.serialization.json.JsonObject
 
 // The sans-IO door with Kotlin's own types: byte arrays, and times as `System.currentTimeMillis` has them.
 
@@ -66,15 +68,66 @@ public fun RunMachine.toolFailed(
     nowMs: Long = now(),
 ): Outputs = toolFailed(effect, message, nowMs.toULong(), kind)
 
-/** The person allows the call. */
-public fun RunMachine.approve(effect: String, nowMs: Long = now()): Outputs = approve(effect, nowMs.toULong())
+/** The tool has begun something whose result comes later, with [toolFinished] or [toolFailed]. */
+public fun RunMachine.toolDeferred(effect: String, nowMs: Long = now()): Outputs = toolDeferred(effect, nowMs.toULong())
+
+/**
+ * The person allows the call. With [arguments] it is run with these in the place of the model's, and the model is told.
+ *
+ * @throws StepwellException.InvalidArgument if the arguments do not fit the tool; the call is still asking
+ */
+public fun RunMachine.approve(effect: String, arguments: JsonObject? = null, nowMs: Long = now()): Outputs =
+    approve(effect, nowMs.toULong(), arguments?.toString())
 
 /** The person does not allow the call. */
 public fun RunMachine.deny(effect: String, reason: String? = null, nowMs: Long = now()): Outputs =
     deny(effect, reason, nowMs.toULong())
 
+/** Blocks are stored. */
+public fun RunMachine.persisted(effect: String, nowMs: Long = now()): Outputs = persisted(effect, nowMs.toULong())
+
+/** Blocks could not be stored. */
+public fun RunMachine.persistFailed(effect: String, message: String, nowMs: Long = now()): Outputs =
+    persistFailed(effect, message, nowMs.toULong())
+
+/** The person answered the agent's questions, all of them. */
+public fun RunMachine.resume(answers: List<ResumeEntry>, nowMs: Long = now()): Outputs =
+    resume(answers, nowMs.toULong())
+
 /** The person stops the turn. */
 public fun RunMachine.cancel(nowMs: Long = now()): Outputs = cancel(nowMs.toULong())
+
+/** The person stops one call. The others go on, and the model is told. */
+public fun RunMachine.cancelCall(call: CallKey, nowMs: Long = now()): Outputs = cancelCall(call, nowMs.toULong())
+
+/**
+ * The person types during the turn. The message waits until the next hop begins, and is answered in this turn; if it
+ * cannot be, [Event.SteeringRefused] gives it back.
+ */
+public fun RunMachine.steer(
+    text: String,
+    messageId: String = UUID.randomUUID().toString(),
+    nowMs: Long = now(),
+): Outputs = steer(messageId, text, nowMs.toULong())
+
+/** As [steer], with an AG-UI message, where it is more than text. */
+public fun RunMachine.steerMessage(message: JsonObject, nowMs: Long = now()): Outputs =
+    steerMessage(message.toString(), nowMs.toULong())
+
+/** The app goes to the background; see [DevicePolicy]. */
+public fun RunMachine.enteredBackground(nowMs: Long = now()): Outputs = enteredBackground(nowMs.toULong())
+
+/** The app is in the foreground again. */
+public fun RunMachine.enteredForeground(nowMs: Long = now()): Outputs = enteredForeground(nowMs.toULong())
+
+/** The network that the server is reached over is gone. */
+public fun RunMachine.networkLost(nowMs: Long = now()): Outputs = networkLost(nowMs.toULong())
+
+/** There is a network, or another one took the place of the one before. */
+public fun RunMachine.networkAvailable(nowMs: Long = now()): Outputs = networkAvailable(nowMs.toULong())
+
+/** The app goes away: the outputs stop what it has begun, and give back what the person typed. */
+public fun RunMachine.dispose(nowMs: Long = now()): Outputs = dispose(nowMs.toULong())
 
 /** Time has passed: what is due is done. */
 public fun RunMachine.timeout(nowMs: Long = now()): Outputs = timeout(nowMs.toULong())

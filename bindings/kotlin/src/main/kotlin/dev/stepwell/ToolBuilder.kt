@@ -21,6 +21,9 @@ public class ToolBuilder internal constructor(private val name: String, private 
     /** Whether running it twice does no more than running it once. Only such a tool is run again after a crash. */
     public var idempotent: Boolean = false
 
+    /** Whether asking again with the same arguments makes sense; else the model is told when it goes in a circle. */
+    public var repeatable: Boolean = false
+
     /** The longest it may take; the turn's own limit if absent. */
     public var timeout: Duration? = null
 
@@ -90,6 +93,7 @@ public class ToolBuilder internal constructor(private val name: String, private 
             parametersJson = schema.toString(),
             requiresApproval = requiresApproval,
             idempotent = idempotent,
+            repeatable = repeatable,
             timeoutMs = timeout?.inWholeMilliseconds?.toULong(),
         )
         return AgentTool(definition, Code(code))

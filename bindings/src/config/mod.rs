@@ -1,11 +1,21 @@
+//! How a run is set up.
+
+mod device;
+mod limits;
+mod tool_definition;
+
+pub use device::{
+    BackgroundPolicy, DevicePolicy, KilledPolicy, NetworkChangePolicy, OfflinePolicy,
+};
+pub use limits::{LimitPolicy, Limits, RepeatLimit, RetryPolicy, Timeouts};
+pub use tool_definition::ToolDefinition;
+
 use crate::error::StepwellError;
 use std::collections::HashMap;
 use std::fmt;
-use std::time::Duration;
 use stepwell_core::dialect::{self, Secret};
 use stepwell_core::run;
-use stepwell_core::tool::{Tool, ToolRegistry};
-use stepwell_core::wire::FrameLimits;
+use stepwell_core::tool::ToolRegistry;
 use stepwell_core::{event, provider};
 
 /// All that a run is to know before it starts: who answers, what tools there are, how far it may go.
@@ -59,6 +69,13 @@ pub struct RunConfig {
     /// `RunMachine.partial_arguments_json`. It takes time and memory in proportion to the arguments.
     #[uniffi(default = false)]
     pub partial_arguments: bool,
+    /// What happens when the app is suspended or killed, or the network goes or changes.
+    #[uniffi(default)]
+    pub device: DevicePolicy,
+    /// Whether the server gives each event of a stream an id, and goes on after the one that a request names in
+    /// `Last-Event-ID`: a stream that breaks off is then resumed, not failed. As Stepwell knows the provider if absent.
+    #[uniffi(default = None)]
+    pub resumes_by_event_id: Option<bool>,
 }
 
 impl fmt::Debug for RunConfig {
@@ -77,46 +94,6 @@ impl fmt::Debug for RunConfig {
 impl fmt::Display for RunConfig {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Debug::fmt(self, f)
-    }
-}
-
-/// A tool as the model sees it, and how it may be run. Its code stays with the app.
-#[derive(Clone, Debug, PartialEq, Eq, uniffi::Record)]
-pub struct ToolDefinition {
-    /// What the model calls it by: 1 to 64 letters, digits, `_` and `-`.
-    pub name: String,
-    /// What it does and when to use it, for the model.
-    pub description: String,
-    /// The JSON Schema of its arguments, as JSON text; a tool without arguments if absent.
-    #[uniffi(default = None)]
-    pub parameters_json: Option<String>,
-    /// Whether the person must allow each call.
-    #[uniffi(default = false)]
-    pub requires_approval: bool,
-    /// Whether running it twice does no more than running it once. Only such a tool is run again after a crash.
-    #[uniffi(default = false)]
-    pub idempotent: bool,
-    /// The longest it may take, in milliseconds; the run's own limit if absent.
-    #[uniffi(default = None)]
-    pub timeout_ms: Option<u64>,
-}
-
-impl TryFrom<ToolDefinition> for Tool {
-    type Error = StepwellError;
-
-    fn try_from(definition: ToolDefinition) -> Result<Self, StepwellError> {
-        let mut tool = Self::new(definition.name, definition.description);
-        if let Some(parameters) = definition.parameters_json {
-            let schema = serde_json::from_str(&parameters).map_err(|error| {
-                let reason = format!("the parameters of `{}` are not JSON: {error}", tool.name());
-                StepwellError::configuration(&reason, "give their JSON Schema as JSON text")
-            })?;
-            tool = tool.parameters(schema);
-        }
-        tool.requires_approval = definition.requires_approval;
-        tool.idempotent = definition.idempotent;
-        tool.timeout = definition.timeout_ms.map(Duration::from_millis);
-        Ok(tool)
     }
 }
 
@@ -156,71 +133,6 @@ pub enum ToolChoice {
     },
 }
 
-/// How far a run may go.
-#[derive(Clone, Debug, PartialEq, Eq, uniffi::Record)]
-pub struct Limits {
-    /// The most rounds of tools in a turn.
-    #[uniffi(default = 10)]
-    pub max_tool_rounds: u32,
-    /// What happens when the model asks for one more; the turn completes if absent.
-    #[uniffi(default = None)]
-    pub at_limit: Option<LimitPolicy>,
-    /// The longest line of a stream, in bytes.
-    #[uniffi(default = 10485760)]
-    pub max_line_bytes: u64,
-    /// The most data of one event of a stream, in bytes.
-    #[uniffi(default = 10485760)]
-    pub max_event_bytes: u64,
-}
-
-/// What happens when the model asks for tools beyond a limit of the turn.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, uniffi::Enum)]
-pub enum LimitPolicy {
-    /// The run fails.
-    Fail,
-    /// The run completes with the outcome that says so.
-    Complete,
-    /// The model gets one last hop without tools, to sum up.
-    SumUp,
-}
-
-/// When a request that failed is tried again. Only before anything of the answer was seen.
-#[derive(Clone, Debug, PartialEq, uniffi::Record)]
-pub struct RetryPolicy {
-    /// The most tries for one hop, the first included.
-    #[uniffi(default = 4)]
-    pub attempts: u32,
-    /// The pause after the first failure, in milliseconds; it doubles with each further one.
-    #[uniffi(default = 500)]
-    pub first_delay_ms: u64,
-    /// The longest pause, in milliseconds.
-    #[uniffi(default = 8000)]
-    pub max_delay_ms: u64,
-    /// The longest `Retry-After` that is waited for, in milliseconds; the run fails if the provider asks for more.
-    #[uniffi(default = 120000)]
-    pub max_retry_after_ms: u64,
-    /// By how much a pause may be shorter or longer, as a part of it: 0.2 is a fifth.
-    #[uniffi(default = 0.2)]
-    pub jitter: f64,
-    /// Makes the jitter differ between apps. Equal seeds give equal pauses.
-    #[uniffi(default = 0)]
-    pub seed: u64,
-}
-
-/// How long things may take, in milliseconds; absent is without end.
-#[derive(Clone, Debug, PartialEq, Eq, uniffi::Record)]
-pub struct Timeouts {
-    /// How long the model may be silent, from the request or from its last bytes on.
-    #[uniffi(default = Some(120000))]
-    pub silence_ms: Option<u64>,
-    /// How long a tool may take, if it does not say so itself.
-    #[uniffi(default = Some(300000))]
-    pub tool_ms: Option<u64>,
-    /// How long a whole turn may take. Waiting for the person does not count.
-    #[uniffi(default = None)]
-    pub turn_ms: Option<u64>,
-}
-
 /// Who makes the ids of the continuations' runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, uniffi::Enum)]
 pub enum RunIds {
@@ -253,6 +165,9 @@ impl RunConfig {
         endpoint.headers = self.headers.into_iter().collect();
         // A map has no order; equal configurations are to give equal requests.
         endpoint.headers.sort();
+        if let Some(resumes) = self.resumes_by_event_id {
+            endpoint.quirks.resumes_by_event_id = resumes;
+        }
         let mut tools = ToolRegistry::new();
         for tool in self.tools {
             tools = tools.register(tool.try_into()?)?;
@@ -273,6 +188,7 @@ impl RunConfig {
             Some(Durability::Blocks { attempts }) => run::Durability::Blocks { attempts },
         };
         config.partial_arguments = self.partial_arguments;
+        config.device = self.device.into();
         Ok(config)
     }
 }
@@ -301,78 +217,52 @@ impl GenerationSettings {
     }
 }
 
-impl From<Limits> for run::Limits {
-    fn from(limits: Limits) -> Self {
-        let bytes = |bytes| usize::try_from(bytes).unwrap_or(usize::MAX);
-        Self {
-            max_tool_rounds: limits.max_tool_rounds,
-            at_limit: match limits.at_limit {
-                Some(LimitPolicy::Fail) => run::LimitPolicy::Fail,
-                None | Some(LimitPolicy::Complete) => run::LimitPolicy::Complete,
-                Some(LimitPolicy::SumUp) => run::LimitPolicy::SumUp,
-            },
-            frames: FrameLimits {
-                line: bytes(limits.max_line_bytes),
-                event: bytes(limits.max_event_bytes),
-            },
-            ..Self::default()
-        }
-    }
-}
-
-impl From<RetryPolicy> for run::RetryPolicy {
-    fn from(policy: RetryPolicy) -> Self {
-        Self {
-            attempts: policy.attempts,
-            first_delay: Duration::from_millis(policy.first_delay_ms),
-            max_delay: Duration::from_millis(policy.max_delay_ms),
-            max_retry_after: Duration::from_millis(policy.max_retry_after_ms),
-            jitter: policy.jitter,
-            seed: policy.seed,
-        }
-    }
-}
-
-impl From<Timeouts> for run::Timeouts {
-    fn from(timeouts: Timeouts) -> Self {
-        Self {
-            silence: timeouts.silence_ms.map(Duration::from_millis),
-            tool: timeouts.tool_ms.map(Duration::from_millis),
-            turn: timeouts.turn_ms.map(Duration::from_millis),
-            ..Self::default()
-        }
-    }
-}
-
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
 
-    /// The defaults that every language writes out are the core's own.
-    #[test]
-    fn defaults_are_those_of_the_core() {
-        let limits = Limits {
+    /// As every language writes it out.
+    pub(crate) fn limits() -> Limits {
+        Limits {
             max_tool_rounds: 10,
+            max_tool_calls: None,
+            max_tokens: None,
+            max_duration_ms: None,
+            repeats: RepeatLimit {
+                tell_after: Some(3),
+                stop_after: Some(5),
+            },
             at_limit: None,
             max_line_bytes: 10_485_760,
             max_event_bytes: 10_485_760,
-        };
-        assert_eq!(run::Limits::from(limits), run::Limits::default());
-        let retry = RetryPolicy {
+        }
+    }
+
+    /// As every language writes it out.
+    pub(crate) fn retry() -> RetryPolicy {
+        RetryPolicy {
             attempts: 4,
             first_delay_ms: 500,
             max_delay_ms: 8000,
             max_retry_after_ms: 120_000,
             jitter: 0.2,
             seed: 0,
-        };
-        assert_eq!(run::RetryPolicy::from(retry), run::RetryPolicy::default());
-        let timeouts = Timeouts {
+        }
+    }
+
+    /// As every language writes it out.
+    pub(crate) fn timeouts() -> Timeouts {
+        Timeouts {
             silence_ms: Some(120_000),
             tool_ms: Some(300_000),
             turn_ms: None,
-        };
-        assert_eq!(run::Timeouts::from(timeouts), run::Timeouts::default());
+            approval_ms: None,
+            deferred_ms: None,
+        }
+    }
+
+    #[test]
+    fn settings_that_are_left_out_are_those_of_the_core() {
         assert_eq!(
             GenerationSettings::default().into_core(),
             Ok(dialect::GenerationSettings::default())

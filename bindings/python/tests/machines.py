@@ -1,0 +1,76 @@
+"""Machines for the tests that play the network themselves."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from stepwell import Event, OpenStream, Outputs, RunConfig, RunMachine, Tool, ToolCallUpdate, tool
+
+STOP = b'data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n'
+
+
+def config(base_url: str = "http://localhost/v1", *tools: Tool[..., Any], **settings: object) -> RunConfig:
+    return RunConfig(provider="openai-compatible", model="mock", base_url=base_url, tools=tools, **settings)  # type: ignore[arg-type]
+
+
+def delta(content: str) -> bytes:
+    return b'data: {"choices":[{"index":0,"delta":{"content":"%s"}}]}\n\n' % content.encode()
+
+
+def asks(*calls: tuple[str, str, dict[str, Any]]) -> bytes:
+    """A whole answer that asks for tools, each with its id, name and arguments."""
+    wanted = [
+        {"index": index, "id": id, "function": {"name": name, "arguments": json.dumps(arguments)}}
+        for index, (id, name, arguments) in enumerate(calls)
+    ]
+    choice = {"index": 0, "delta": {"tool_calls": wanted}, "finish_reason": "tool_calls"}
+    return b"data: %s\n\ndata: [DONE]\n\n" % json.dumps({"choices": [choice]}).encode()
+
+
+def opened(machine: RunMachine) -> str:
+    """Starts a turn and opens its stream."""
+    return stream(machine, machine.start("Hi", now_ms=1000))
+
+
+def stream(machine: RunMachine, outputs: Outputs, now_ms: int = 1000) -> str:
+    """Opens the stream that was asked for."""
+    (effect,) = [effect for effect in outputs.effects if isinstance(effect, OpenStream)]
+    machine.opened(effect.id, "text/event-stream", now_ms=now_ms)
+    return effect.id
+
+
+def answers(machine: RunMachine, outputs: Outputs, body: bytes, now_ms: int = 1000) -> Outputs:
+    """Opens the stream that was asked for and answers with a whole body; what came of it."""
+    effect = stream(machine, outputs, now_ms)
+    received = machine.receive(effect, body, now_ms=now_ms)
+    ended = machine.ended(effect, now_ms=now_ms)
+    return Outputs(received.events + ended.events, received.effects + ended.effects, ended.wake_at_ms)
+
+
+def asked(setup: RunConfig, *calls: tuple[str, str, dict[str, Any]]) -> tuple[RunMachine, Outputs]:
+    """A machine whose model has asked for tools, and what came of that."""
+    machine = RunMachine(setup, thread_id="thread")
+    return machine, answers(machine, machine.start("Hi", run_id="run", now_ms=1000), asks(*calls))
+
+
+def updates(events: list[Event], tool_call_id: str) -> list[ToolCallUpdate]:
+    """What became of a call."""
+    return [event for event in events if isinstance(event, ToolCallUpdate) and event.tool_call_id == tool_call_id]
+
+
+def contents(machine: RunMachine) -> list[tuple[str, Any]]:
+    """The conversation's roles and contents."""
+    return [(message["role"], message.get("content")) for message in machine.messages]
+
+
+def sent(outputs: Outputs) -> Any:
+    """The request that is to be sent, parsed."""
+    (request,) = [effect.request for effect in outputs.effects if isinstance(effect, OpenStream)]
+    return json.loads(request.body)
+
+
+@tool
+def order(what: str) -> str:
+    """Orders something."""
+    return f"ordered {what}"

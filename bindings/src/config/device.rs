@@ -1,0 +1,111 @@
+use std::time::Duration;
+use stepwell_core::run;
+
+/// What happens to a run when something happens to the device. The app says so with `entered_background`,
+/// `network_lost` and their opposites.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, uniffi::Record)]
+pub struct DevicePolicy {
+    /// When the app goes to the background; the clocks pause if absent.
+    #[uniffi(default = None)]
+    pub background: Option<BackgroundPolicy>,
+    /// When the network is gone; requests wait for five minutes if absent.
+    #[uniffi(default = None)]
+    pub offline: Option<OfflinePolicy>,
+    /// When another network takes the place of the one before; what is under way is kept if absent.
+    #[uniffi(default = None)]
+    pub network_change: Option<NetworkChangePolicy>,
+    /// When the app was killed, and the run is revived; the turn goes on if absent.
+    #[uniffi(default = None)]
+    pub killed: Option<KilledPolicy>,
+}
+
+/// What happens when the app goes to the background.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, uniffi::Enum)]
+pub enum BackgroundPolicy {
+    /// Nothing: for apps that go on working there.
+    Continue,
+    /// The clocks of the model's silence, of the tools, of the pause before a new try, of the wait for the network and
+    /// of the turn stop, and run on in the foreground with what was left.
+    PauseClocks,
+    /// The turn is cancelled, as if by the person.
+    Cancel,
+}
+
+/// What happens when the run needs the network and there is none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, uniffi::Enum)]
+pub enum OfflinePolicy {
+    /// A request is sent all the same, and if it fails there is no further try.
+    Fail,
+    /// Requests wait for the network, and one that failed without it does not count as a try.
+    Wait {
+        /// How long at most, in milliseconds; then the run fails.
+        up_to_ms: u64,
+    },
+}
+
+/// What happens to a request or a stream that is under way when another network takes the place of the one before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, uniffi::Enum)]
+pub enum NetworkChangePolicy {
+    /// It is left alone: the old network may carry it to its end.
+    Keep,
+    /// It is closed and opened again at once, if nothing was seen of it, or where the server can resume it.
+    Reopen,
+}
+
+/// What happens to a turn that is revived.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, uniffi::Enum)]
+pub enum KilledPolicy {
+    /// It goes on.
+    Continue,
+    /// It is cancelled, as if by the person.
+    Cancel,
+}
+
+impl From<DevicePolicy> for run::DevicePolicy {
+    fn from(policy: DevicePolicy) -> Self {
+        Self {
+            background: match policy.background {
+                Some(BackgroundPolicy::Continue) => run::BackgroundPolicy::Continue,
+                None | Some(BackgroundPolicy::PauseClocks) => run::BackgroundPolicy::PauseClocks,
+                Some(BackgroundPolicy::Cancel) => run::BackgroundPolicy::Cancel,
+            },
+            offline: match policy.offline {
+                None => run::OfflinePolicy::default(),
+                Some(OfflinePolicy::Fail) => run::OfflinePolicy::Fail,
+                Some(OfflinePolicy::Wait { up_to_ms }) => run::OfflinePolicy::Wait {
+                    up_to: Duration::from_millis(up_to_ms),
+                },
+            },
+            network_change: match policy.network_change {
+                None | Some(NetworkChangePolicy::Keep) => run::NetworkChangePolicy::Keep,
+                Some(NetworkChangePolicy::Reopen) => run::NetworkChangePolicy::Reopen,
+            },
+            killed: match policy.killed {
+                None | Some(KilledPolicy::Continue) => run::KilledPolicy::Continue,
+                Some(KilledPolicy::Cancel) => run::KilledPolicy::Cancel,
+            },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What the documentation of each field says of its absence.
+    #[test]
+    fn what_is_absent_is_as_in_the_core() {
+        let said = DevicePolicy {
+            background: Some(BackgroundPolicy::PauseClocks),
+            offline: Some(OfflinePolicy::Wait { up_to_ms: 300_000 }),
+            network_change: Some(NetworkChangePolicy::Keep),
+            killed: Some(KilledPolicy::Continue),
+        };
+        for policy in [said, DevicePolicy::default()] {
+            assert_eq!(
+                run::DevicePolicy::from(policy),
+                run::DevicePolicy::default()
+            );
+        }
+    }
+}

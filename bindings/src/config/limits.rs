@@ -1,0 +1,195 @@
+use std::time::Duration;
+use stepwell_core::run;
+use stepwell_core::wire::FrameLimits;
+
+/// How far a run may go.
+#[derive(Clone, Debug, PartialEq, Eq, uniffi::Record)]
+pub struct Limits {
+    /// The most rounds of tools in a turn.
+    #[uniffi(default = 10)]
+    pub max_tool_rounds: u32,
+    /// The most tool calls in a turn; any number if absent. A round that would go beyond is not begun.
+    #[uniffi(default = None)]
+    pub max_tool_calls: Option<u32>,
+    /// The most tokens of a turn, as the provider counts them; any number if absent. When they are used up, no further
+    /// round is begun.
+    #[uniffi(default = None)]
+    pub max_tokens: Option<u64>,
+    /// The longest that a turn may take and still begin a round of tools, in milliseconds; any time if absent. What
+    /// runs is not broken off, and waiting for the person does not count. `Timeouts.turn_ms` is the hard end.
+    #[uniffi(default = None)]
+    pub max_duration_ms: Option<u64>,
+    /// When a model that asks for the same again and again is told, and when it is stopped.
+    #[uniffi(default)]
+    pub repeats: RepeatLimit,
+    /// What happens when the model asks for tools beyond one of these limits; the turn completes if absent. A model
+    /// that makes no progress is stopped in any case.
+    #[uniffi(default = None)]
+    pub at_limit: Option<LimitPolicy>,
+    /// The longest line of a stream, in bytes.
+    #[uniffi(default = 10485760)]
+    pub max_line_bytes: u64,
+    /// The most data of one event of a stream, in bytes.
+    #[uniffi(default = 10485760)]
+    pub max_event_bytes: u64,
+}
+
+/// How often the model may ask for the same tool with the same arguments.
+///
+/// A call counts as the same again if it follows itself, or if it gave the same result as the time before. A
+/// `repeatable` tool never counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, uniffi::Record)]
+pub struct RepeatLimit {
+    /// So often it is run. A further call is not: the model is told instead; never if absent.
+    #[uniffi(default = Some(3))]
+    pub tell_after: Option<u32>,
+    /// So often it may be asked for. After that the turn stops, as `TurnLimit.NoProgress`; never if absent.
+    #[uniffi(default = Some(5))]
+    pub stop_after: Option<u32>,
+}
+
+/// What happens when the model asks for tools beyond a limit of the turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, uniffi::Enum)]
+pub enum LimitPolicy {
+    /// The run fails.
+    Fail,
+    /// The run completes with the outcome that says so.
+    Complete,
+    /// The model gets one last hop without tools, to sum up.
+    SumUp,
+}
+
+/// When a request that failed is tried again: before anything of the answer was seen, or where the server can resume
+/// it (`RunConfig.resumes_by_event_id`).
+#[derive(Clone, Debug, PartialEq, uniffi::Record)]
+pub struct RetryPolicy {
+    /// The most tries for one hop, the first included.
+    #[uniffi(default = 4)]
+    pub attempts: u32,
+    /// The pause after the first failure, in milliseconds; it doubles with each further one.
+    #[uniffi(default = 500)]
+    pub first_delay_ms: u64,
+    /// The longest pause, in milliseconds.
+    #[uniffi(default = 8000)]
+    pub max_delay_ms: u64,
+    /// The longest `Retry-After` that is waited for, in milliseconds; the run fails if the provider asks for more.
+    #[uniffi(default = 120000)]
+    pub max_retry_after_ms: u64,
+    /// By how much a pause may be shorter or longer, as a part of it: 0.2 is a fifth.
+    #[uniffi(default = 0.2)]
+    pub jitter: f64,
+    /// Makes the jitter differ between apps. Equal seeds give equal pauses.
+    #[uniffi(default = 0)]
+    pub seed: u64,
+}
+
+/// How long things may take, in milliseconds; absent is without end.
+#[derive(Clone, Debug, PartialEq, Eq, uniffi::Record)]
+pub struct Timeouts {
+    /// How long the model may be silent, from the request or from its last bytes on.
+    #[uniffi(default = Some(120000))]
+    pub silence_ms: Option<u64>,
+    /// How long a tool may take, if it does not say so itself.
+    #[uniffi(default = Some(300000))]
+    pub tool_ms: Option<u64>,
+    /// How long a whole turn may take. Waiting for the person, or for a deferred result alone, does not count.
+    #[uniffi(default = None)]
+    pub turn_ms: Option<u64>,
+    /// How long the person may take to allow a call. Then it is not run, and the model is told.
+    #[uniffi(default = None)]
+    pub approval_ms: Option<u64>,
+    /// How long the result of a deferred call may take.
+    #[uniffi(default = None)]
+    pub deferred_ms: Option<u64>,
+}
+
+impl From<Limits> for run::Limits {
+    fn from(limits: Limits) -> Self {
+        let bytes = |bytes| usize::try_from(bytes).unwrap_or(usize::MAX);
+        Self {
+            max_tool_rounds: limits.max_tool_rounds,
+            max_tool_calls: limits.max_tool_calls,
+            max_tokens: limits.max_tokens,
+            max_duration: limits.max_duration_ms.map(Duration::from_millis),
+            repeats: limits.repeats.into_core(),
+            at_limit: match limits.at_limit {
+                Some(LimitPolicy::Fail) => run::LimitPolicy::Fail,
+                None | Some(LimitPolicy::Complete) => run::LimitPolicy::Complete,
+                Some(LimitPolicy::SumUp) => run::LimitPolicy::SumUp,
+            },
+            frames: FrameLimits {
+                line: bytes(limits.max_line_bytes),
+                event: bytes(limits.max_event_bytes),
+            },
+        }
+    }
+}
+
+impl RepeatLimit {
+    fn into_core(self) -> Option<run::RepeatLimit> {
+        let Self {
+            tell_after,
+            stop_after,
+        } = self;
+        (tell_after.is_some() || stop_after.is_some()).then(|| run::RepeatLimit {
+            tell_after: tell_after.unwrap_or(u32::MAX),
+            stop_after: stop_after.unwrap_or(u32::MAX),
+        })
+    }
+}
+
+impl From<RetryPolicy> for run::RetryPolicy {
+    fn from(policy: RetryPolicy) -> Self {
+        Self {
+            attempts: policy.attempts,
+            first_delay: Duration::from_millis(policy.first_delay_ms),
+            max_delay: Duration::from_millis(policy.max_delay_ms),
+            max_retry_after: Duration::from_millis(policy.max_retry_after_ms),
+            jitter: policy.jitter,
+            seed: policy.seed,
+        }
+    }
+}
+
+impl From<Timeouts> for run::Timeouts {
+    fn from(timeouts: Timeouts) -> Self {
+        Self {
+            silence: timeouts.silence_ms.map(Duration::from_millis),
+            tool: timeouts.tool_ms.map(Duration::from_millis),
+            turn: timeouts.turn_ms.map(Duration::from_millis),
+            approval: timeouts.approval_ms.map(Duration::from_millis),
+            deferred: timeouts.deferred_ms.map(Duration::from_millis),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::tests::{limits, retry, timeouts};
+
+    /// The defaults that every language writes out are the core's own.
+    #[test]
+    fn defaults_are_those_of_the_core() {
+        assert_eq!(run::Limits::from(limits()), run::Limits::default());
+        assert_eq!(run::RetryPolicy::from(retry()), run::RetryPolicy::default());
+        assert_eq!(run::Timeouts::from(timeouts()), run::Timeouts::default());
+    }
+
+    #[test]
+    fn what_is_absent_never_happens() {
+        let limit = |tell_after, stop_after| RepeatLimit {
+            tell_after,
+            stop_after,
+        };
+        let core = |tell_after, stop_after| {
+            Some(run::RepeatLimit {
+                tell_after,
+                stop_after,
+            })
+        };
+        assert_eq!(limit(None, None).into_core(), None);
+        assert_eq!(limit(Some(1), None).into_core(), core(1, u32::MAX));
+        assert_eq!(limit(None, Some(2)).into_core(), core(u32::MAX, 2));
+    }
+}

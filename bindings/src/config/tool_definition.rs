@@ -1,0 +1,48 @@
+use crate::error::StepwellError;
+use std::time::Duration;
+use stepwell_core::tool::Tool;
+
+/// A tool as the model sees it, and how it may be run. Its code stays with the app.
+#[derive(Clone, Debug, PartialEq, Eq, uniffi::Record)]
+pub struct ToolDefinition {
+    /// What the model calls it by: 1 to 64 letters, digits, `_` and `-`.
+    pub name: String,
+    /// What it does and when to use it, for the model.
+    pub description: String,
+    /// The JSON Schema of its arguments, as JSON text; a tool without arguments if absent.
+    #[uniffi(default = None)]
+    pub parameters_json: Option<String>,
+    /// Whether the person must allow each call.
+    #[uniffi(default = false)]
+    pub requires_approval: bool,
+    /// Whether running it twice does no more than running it once. Only such a tool is run again after a crash.
+    #[uniffi(default = false)]
+    pub idempotent: bool,
+    /// Whether asking again with the same arguments makes sense, as for a tool that looks how far something has come.
+    /// Else the model is told when it goes in a circle.
+    #[uniffi(default = false)]
+    pub repeatable: bool,
+    /// The longest it may take, in milliseconds; the run's own limit if absent.
+    #[uniffi(default = None)]
+    pub timeout_ms: Option<u64>,
+}
+
+impl TryFrom<ToolDefinition> for Tool {
+    type Error = StepwellError;
+
+    fn try_from(definition: ToolDefinition) -> Result<Self, StepwellError> {
+        let mut tool = Self::new(definition.name, definition.description);
+        if let Some(parameters) = definition.parameters_json {
+            let schema = serde_json::from_str(&parameters).map_err(|error| {
+                let reason = format!("the parameters of `{}` are not JSON: {error}", tool.name());
+                StepwellError::configuration(&reason, "give their JSON Schema as JSON text")
+            })?;
+            tool = tool.parameters(schema);
+        }
+        tool.requires_approval = definition.requires_approval;
+        tool.idempotent = definition.idempotent;
+        tool.repeatable = definition.repeatable;
+        tool.timeout = definition.timeout_ms.map(Duration::from_millis);
+        Ok(tool)
+    }
+}

@@ -1,0 +1,268 @@
+//! What the app tells a run: each input of the core is one method.
+
+use super::start::{ResumeEntry, Start, entries, message};
+use super::{RunMachine, id};
+use crate::effect::{CallKey, Outputs};
+use crate::error::StepwellError;
+use crate::event::ToolFailureKind;
+use std::borrow::Cow;
+use std::time::Duration;
+use stepwell_core::event::Message;
+use stepwell_core::run::{Decision, Input, Refusal};
+use stepwell_core::tool::{ToolFailure, ToolOutput};
+
+#[uniffi::export]
+impl RunMachine {
+    /// Starts the turn.
+    pub fn start(&self, start: Start, now_ms: u64) -> Result<Outputs, StepwellError> {
+        self.handle(Input::Start(Box::new(start.try_into()?)), now_ms)
+    }
+
+    /// The backend created a run.
+    pub fn run_created(
+        &self,
+        effect: &str,
+        run_id: String,
+        now_ms: u64,
+    ) -> Result<Outputs, StepwellError> {
+        let effect = id(effect)?;
+        let run_id = run_id.into();
+        self.handle(Input::RunCreated { effect, run_id }, now_ms)
+    }
+
+    /// The backend did not create a run.
+    pub fn run_not_created(
+        &self,
+        effect: &str,
+        message: String,
+        now_ms: u64,
+    ) -> Result<Outputs, StepwellError> {
+        let effect = id(effect)?;
+        self.handle(Input::RunNotCreated { effect, message }, now_ms)
+    }
+
+    /// The provider answered with a 2xx status: the body follows. `content_type` is the response's header.
+    pub fn opened(
+        &self,
+        effect: &str,
+        content_type: Option<String>,
+        now_ms: u64,
+    ) -> Result<Outputs, StepwellError> {
+        let effect = id(effect)?;
+        self.handle(
+            Input::Opened {
+                effect,
+                content_type,
+            },
+            now_ms,
+        )
+    }
+
+    /// The provider answered with any other status. `body` is the beginning of its answer, 64 KiB are plenty;
+    /// `retry_after_ms` the wait that its `Retry-After` asks for.
+    #[uniffi::method(default(retry_after_ms = None))]
+    pub fn refused(
+        &self,
+        effect: &str,
+        status: u16,
+        body: &[u8],
+        now_ms: u64,
+        retry_after_ms: Option<u64>,
+    ) -> Result<Outputs, StepwellError> {
+        let effect = id(effect)?;
+        let refusal = Refusal {
+            status,
+            retry_after: retry_after_ms.map(Duration::from_millis),
+            body: body.to_owned(),
+        };
+        self.handle(Input::Refused { effect, refusal }, now_ms)
+    }
+
+    /// No answer came at all.
+    pub fn connection_failed(
+        &self,
+        effect: &str,
+        message: String,
+        now_ms: u64,
+    ) -> Result<Outputs, StepwellError> {
+        let effect = id(effect)?;
+        self.handle(Input::ConnectionFailed { effect, message }, now_ms)
+    }
+
+    /// Bytes of the body, as many as the transport gave, cut anywhere.
+    pub fn receive(
+        &self,
+        effect: &str,
+        bytes: &[u8],
+        now_ms: u64,
+    ) -> Result<Outputs, StepwellError> {
+        let effect = id(effect)?;
+        let bytes = Cow::Borrowed(bytes);
+        self.handle(Input::Received { effect, bytes }, now_ms)
+    }
+
+    /// The body ended as it should.
+    pub fn ended(&self, effect: &str, now_ms: u64) -> Result<Outputs, StepwellError> {
+        let effect = id(effect)?;
+        self.handle(Input::Ended { effect }, now_ms)
+    }
+
+    /// The connection broke within the body.
+    pub fn lost(
+        &self,
+        effect: &str,
+        message: String,
+        now_ms: u64,
+    ) -> Result<Outputs, StepwellError> {
+        let effect = id(effect)?;
+        self.handle(Input::Lost { effect, message }, now_ms)
+    }
+
+    /// A tool gave a result: text, or JSON as text.
+    pub fn tool_finished(
+        &self,
+        effect: &str,
+        content: String,
+        now_ms: u64,
+    ) -> Result<Outputs, StepwellError> {
+        let effect = id(effect)?;
+        let result = Ok(ToolOutput::from(content));
+        self.handle(Input::ToolFinished { effect, result }, now_ms)
+    }
+
+    /// A tool failed; the model is shown the message. `kind` is `Error` if absent.
+    #[uniffi::method(default(kind = None))]
+    pub fn tool_failed(
+        &self,
+        effect: &str,
+        message: String,
+        now_ms: u64,
+        kind: Option<ToolFailureKind>,
+    ) -> Result<Outputs, StepwellError> {
+        let effect = id(effect)?;
+        let kind = kind.unwrap_or(ToolFailureKind::Error);
+        let result = Err(ToolFailure::new(kind.into(), message));
+        self.handle(Input::ToolFinished { effect, result }, now_ms)
+    }
+
+    /// The tool has begun something whose result comes later, in minutes or days, with `tool_finished` or
+    /// `tool_failed`.
+    pub fn tool_deferred(&self, effect: &str, now_ms: u64) -> Result<Outputs, StepwellError> {
+        let effect = id(effect)?;
+        self.handle(Input::ToolDeferred { effect }, now_ms)
+    }
+
+    /// The person allows the call. With `arguments_json` it is run with these in the place of the model's, and the
+    /// model is told; if they do not fit the tool, that is an `InvalidArgument`, and the call is still asking.
+    #[uniffi::method(default(arguments_json = None))]
+    pub fn approve(
+        &self,
+        effect: &str,
+        now_ms: u64,
+        arguments_json: Option<String>,
+    ) -> Result<Outputs, StepwellError> {
+        let effect = id(effect)?;
+        let decision = match arguments_json {
+            None => Decision::Granted,
+            Some(arguments) => Decision::Edited { arguments },
+        };
+        self.handle(Input::Decided { effect, decision }, now_ms)
+    }
+
+    /// The person does not allow the call. The reason is for the model to read.
+    pub fn deny(
+        &self,
+        effect: &str,
+        reason: Option<String>,
+        now_ms: u64,
+    ) -> Result<Outputs, StepwellError> {
+        let effect = id(effect)?;
+        let decision = Decision::Denied { reason };
+        self.handle(Input::Decided { effect, decision }, now_ms)
+    }
+
+    /// Blocks are stored.
+    pub fn persisted(&self, effect: &str, now_ms: u64) -> Result<Outputs, StepwellError> {
+        let effect = id(effect)?;
+        self.handle(Input::Persisted { effect }, now_ms)
+    }
+
+    /// Blocks could not be stored.
+    pub fn persist_failed(
+        &self,
+        effect: &str,
+        message: String,
+        now_ms: u64,
+    ) -> Result<Outputs, StepwellError> {
+        let effect = id(effect)?;
+        self.handle(Input::PersistFailed { effect, message }, now_ms)
+    }
+
+    /// The person answered the agent's questions, all of them.
+    pub fn resume(&self, answers: Vec<ResumeEntry>, now_ms: u64) -> Result<Outputs, StepwellError> {
+        let answers = entries(answers)?;
+        self.handle(Input::Resume(answers), now_ms)
+    }
+
+    /// The person stops the turn. What is over stays as it is.
+    pub fn cancel(&self, now_ms: u64) -> Result<Outputs, StepwellError> {
+        self.handle(Input::Cancel, now_ms)
+    }
+
+    /// The person stops one call. The others go on, and the model is told.
+    pub fn cancel_call(&self, call: CallKey, now_ms: u64) -> Result<Outputs, StepwellError> {
+        let call = call.into();
+        self.handle(Input::CancelCall { call }, now_ms)
+    }
+
+    /// The person types during the turn. The message waits until the next hop begins, and is answered in this turn; if
+    /// it cannot be, the event `SteeringRefused` gives it back, also when the turn has ended meanwhile. `message_id` is
+    /// unique in the thread.
+    pub fn steer(
+        &self,
+        message_id: String,
+        text: String,
+        now_ms: u64,
+    ) -> Result<Outputs, StepwellError> {
+        let message = Message::user(message_id, text);
+        self.handle(Input::Steer(Box::new(message)), now_ms)
+    }
+
+    /// As `steer`, with an AG-UI message in JSON, where it is more than text.
+    pub fn steer_message(&self, message_json: &str, now_ms: u64) -> Result<Outputs, StepwellError> {
+        let message = message(message_json)?;
+        self.handle(Input::Steer(Box::new(message)), now_ms)
+    }
+
+    /// The app goes to the background; see `DevicePolicy`. Like the following three, it is taken in every state, and
+    /// harmless when repeated.
+    pub fn entered_background(&self, now_ms: u64) -> Result<Outputs, StepwellError> {
+        self.handle(Input::EnteredBackground, now_ms)
+    }
+
+    /// The app is in the foreground again.
+    pub fn entered_foreground(&self, now_ms: u64) -> Result<Outputs, StepwellError> {
+        self.handle(Input::EnteredForeground, now_ms)
+    }
+
+    /// The network that the server is reached over is gone.
+    pub fn network_lost(&self, now_ms: u64) -> Result<Outputs, StepwellError> {
+        self.handle(Input::NetworkLost, now_ms)
+    }
+
+    /// There is a network, or another one took the place of the one before.
+    pub fn network_available(&self, now_ms: u64) -> Result<Outputs, StepwellError> {
+        self.handle(Input::NetworkAvailable, now_ms)
+    }
+
+    /// The app goes away: the outputs stop what it has begun, and give back what the person typed. The turn does not end
+    /// by it: it can go on elsewhere, by `revive` from the `snapshot`. Each later input is a `Misuse`.
+    pub fn dispose(&self, now_ms: u64) -> Result<Outputs, StepwellError> {
+        self.handle(Input::Dispose, now_ms)
+    }
+
+    /// Time has passed: what is due is done.
+    pub fn timeout(&self, now_ms: u64) -> Result<Outputs, StepwellError> {
+        self.handle(Input::Timeout, now_ms)
+    }
+}

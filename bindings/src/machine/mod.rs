@@ -1,0 +1,217 @@
+//! The sans-IO door.
+
+mod inputs;
+mod reading;
+mod start;
+mod timer;
+
+pub(crate) use start::conversation;
+pub use start::{ResumeEntry, ResumeStatus, Start};
+pub use timer::TimerKey;
+
+use crate::config::RunConfig;
+use crate::effect::{Effect, Outputs};
+use crate::error::StepwellError;
+use crate::event::Event;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use stepwell_core::run::{self, EffectId, Input, Output};
+use stepwell_core::{ThreadId, Timestamp};
+
+/// A turn without any IO: the app owns the network, the tools, the clock and the store.
+///
+/// Each input is one call, and each call gives back all that came of it in one batch: what to show and what to do. Carry
+/// out each effect, and answer it by its id. Time is an argument, in milliseconds since the epoch. Call `timeout` when
+/// `wake_at_ms` of the latest batch has come.
+///
+/// The host's loop: `start`; for an `OpenStream` send the request and call `opened`, then `receive` for every piece of
+/// the body, then `ended` (or `refused`, `connection_failed`, `lost`); for a `RunTool` run the tool and call
+/// `tool_finished` or `tool_failed`; until an event `Completed` comes.
+///
+/// A tool whose result comes in minutes or days answers with `tool_deferred`. Once `is_resting` says so, store the
+/// snapshot and let go of the run; `revive` it when the result is there, ask `awaited_result` for the effect, and call
+/// `tool_finished`.
+///
+/// What the device does, say at any time: `entered_background`, `network_lost` and their opposites. An app that goes
+/// away calls `dispose`, and carries out what that gives.
+#[derive(Debug, uniffi::Object)]
+pub struct RunMachine {
+    inner: Mutex<Inner>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    /// Nothing once a call has panicked: what it left cannot be trusted.
+    machine: Option<run::RunMachine>,
+    /// Outputs that came of no input: those of a restore.
+    held: Outputs,
+}
+
+/// The states of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, uniffi::Enum)]
+pub enum StateKind {
+    /// Nothing was asked yet.
+    Idle,
+    /// A request is on its way.
+    Opening,
+    /// The answer is coming.
+    Streaming,
+    /// Tools are running, or wait for the person to allow them.
+    ExecutingTools,
+    /// A request failed and is tried again: soon, or when there is a network.
+    Waiting,
+    /// The agent asks the person.
+    Interrupted,
+    /// The turn is over.
+    Completed,
+    /// A call broke off inside Stepwell: restore the last snapshot.
+    Broken,
+}
+
+#[uniffi::export]
+impl RunMachine {
+    /// A run that is ready to start, on a conversation as it stands.
+    ///
+    /// `history_json` is a JSON array of AG-UI messages, oldest first; `state_json` the state shared with an AG-UI
+    /// agent: any JSON.
+    #[uniffi::constructor(default(history_json = "[]", state_json = "{}"))]
+    pub fn new(
+        config: RunConfig,
+        thread_id: String,
+        history_json: &str,
+        state_json: &str,
+    ) -> Result<Arc<Self>, StepwellError> {
+        let history = conversation(history_json, state_json)?;
+        let config = Arc::new(config.into_core()?);
+        Ok(Self::of(run::RunMachine::new(
+            config,
+            ThreadId::from(thread_id),
+            history,
+        )))
+    }
+
+    /// A stored run in the same process, which was suspended and goes on: what the app was given to do, it still does.
+    /// Take `poll_outputs` first.
+    #[uniffi::constructor]
+    pub fn restore(snapshot: &str, config: RunConfig) -> Result<Arc<Self>, StepwellError> {
+        let config = Arc::new(config.into_core()?);
+        guard(|| Ok(run::RunMachine::restore(snapshot, config)?)).map(Self::of)
+    }
+
+    /// A stored run whose process died. A request that had shown nothing goes out again; a stream that was open is
+    /// lost, or resumed where the server can; a tool that had begun is run again only if it says that it is idempotent,
+    /// and else the model is told that its outcome is unknown. `DevicePolicy.killed` may end the turn instead. Take `poll_outputs` first.
+    #[uniffi::constructor]
+    pub fn revive(
+        snapshot: &str,
+        config: RunConfig,
+        now_ms: u64,
+    ) -> Result<Arc<Self>, StepwellError> {
+        let config = Arc::new(config.into_core()?);
+        guard(|| {
+            Ok(run::RunMachine::revive(
+                snapshot,
+                config,
+                Timestamp(now_ms),
+            )?)
+        })
+        .map(Self::of)
+    }
+}
+
+impl RunMachine {
+    fn of(machine: run::RunMachine) -> Arc<Self> {
+        Arc::new(Self {
+            inner: Mutex::new(Inner {
+                machine: Some(machine),
+                held: Outputs::default(),
+            }),
+        })
+    }
+
+    /// Panics are caught while the lock is held, so a poisoned one is no more broken than `machine` says.
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn handle(&self, input: Input<'_>, now_ms: u64) -> Result<Outputs, StepwellError> {
+        let mut inner = self.lock();
+        inner.attempt(|machine, held| {
+            // The core wants its outputs taken before the next input.
+            drain(machine, held);
+            Ok(machine.handle(input, Timestamp(now_ms))?)
+        })
+    }
+
+    /// Nothing if the run is broken.
+    fn read<T>(&self, look: impl FnOnce(&run::RunMachine) -> T) -> Option<T> {
+        let inner = self.lock();
+        let machine = inner.machine.as_ref()?;
+        guard(|| Ok(look(machine))).ok()
+    }
+}
+
+impl Inner {
+    fn attempt(
+        &mut self,
+        step: impl FnOnce(&mut run::RunMachine, &mut Outputs) -> Result<(), StepwellError>,
+    ) -> Result<Outputs, StepwellError> {
+        let Self { machine, held } = self;
+        let running = machine.as_mut().ok_or_else(broken)?;
+        let result = guard(|| {
+            step(running, held)?;
+            drain(running, held);
+            held.wake_at_ms = running.poll_timeout().map(|at| at.0);
+            Ok(std::mem::take(held))
+        });
+        if let Err(StepwellError::Broken { .. }) = result {
+            *machine = None;
+        }
+        result
+    }
+}
+
+fn broken() -> StepwellError {
+    StepwellError::broken(&"the run broke in an earlier call")
+}
+
+/// Runs the core's code; a panic in it is an error.
+fn guard<T>(work: impl FnOnce() -> Result<T, StepwellError>) -> Result<T, StepwellError> {
+    catch_unwind(AssertUnwindSafe(work))
+        .unwrap_or_else(|panic| Err(StepwellError::panicked(&*panic)))
+}
+
+fn drain(machine: &mut run::RunMachine, outputs: &mut Outputs) {
+    while let Some(output) = machine.poll_output() {
+        match output {
+            Output::Event(event) => outputs.events.push(Event::from(event)),
+            Output::Effect(id, effect) => outputs.effects.push(Effect::new(id, effect)),
+        }
+    }
+}
+
+fn id(effect: &str) -> Result<EffectId, StepwellError> {
+    effect.parse().map_err(|error| {
+        StepwellError::invalid(
+            &error,
+            "an effect's id is the `id` of the effect, unchanged",
+        )
+    })
+}
+
+impl From<run::StateKind> for StateKind {
+    fn from(state: run::StateKind) -> Self {
+        match state {
+            run::StateKind::Idle => Self::Idle,
+            run::StateKind::Opening => Self::Opening,
+            run::StateKind::Waiting => Self::Waiting,
+            run::StateKind::Streaming => Self::Streaming,
+            run::StateKind::ExecutingTools => Self::ExecutingTools,
+            run::StateKind::Interrupted => Self::Interrupted,
+            run::StateKind::Completed => Self::Completed,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

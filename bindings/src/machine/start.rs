@@ -1,0 +1,113 @@
+//! What a turn begins with.
+
+use crate::error::StepwellError;
+use stepwell_core::conversation::Conversation;
+use stepwell_core::event::{self, Message};
+use stepwell_core::run;
+
+/// What starts a turn.
+#[derive(Clone, Debug, PartialEq, Eq, uniffi::Record)]
+pub struct Start {
+    /// The turn's id, and its first hop's run id. Unique in the thread.
+    pub run_id: String,
+    /// What the person says.
+    #[uniffi(default = None)]
+    pub text: Option<String>,
+    /// What the person says as an AG-UI message in JSON, where it is more than text. With neither, the turn goes on
+    /// from a history that ends with something the model is to answer.
+    #[uniffi(default = None)]
+    pub message_json: Option<String>,
+    /// The answers to the interrupts that an earlier turn of an AG-UI agent ended with.
+    #[uniffi(default)]
+    pub resume: Vec<ResumeEntry>,
+}
+
+/// The person's answer to one `Interrupt`.
+#[derive(Clone, Debug, PartialEq, Eq, uniffi::Record)]
+pub struct ResumeEntry {
+    /// The interrupt it answers.
+    pub interrupt_id: String,
+    /// Whether it was answered or waved away.
+    pub status: ResumeStatus,
+    /// The answer: any JSON.
+    #[uniffi(default = None)]
+    pub payload_json: Option<String>,
+}
+
+/// Whether an interrupt was answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, uniffi::Enum)]
+pub enum ResumeStatus {
+    /// Answered, with a payload.
+    Resolved,
+    /// Waved away.
+    Cancelled,
+}
+
+/// The conversation that an app gives as JSON.
+pub(crate) fn conversation(
+    history_json: &str,
+    state_json: &str,
+) -> Result<Conversation, StepwellError> {
+    let messages: Vec<Message> = serde_json::from_str(history_json).map_err(|error| {
+        let reason = format!("the history is no JSON array of AG-UI messages: {error}");
+        StepwellError::invalid(&reason, "give what `messages_json` returned")
+    })?;
+    Ok(Conversation::new(messages).with_state(any_json("the state", state_json)?))
+}
+
+fn any_json(what: &str, text: &str) -> Result<serde_json::Value, StepwellError> {
+    serde_json::from_str(text).map_err(|error| {
+        let reason = format!("{what} is not JSON: {error}");
+        StepwellError::invalid(&reason, "give JSON text")
+    })
+}
+
+/// An AG-UI message that an app gives as JSON.
+pub(super) fn message(json: &str) -> Result<Message, StepwellError> {
+    serde_json::from_str(json).map_err(|error| {
+        let reason = format!("the message is no AG-UI message: {error}");
+        StepwellError::invalid(&reason, "give an object with `id`, `role` and `content`")
+    })
+}
+
+pub(super) fn entries(answers: Vec<ResumeEntry>) -> Result<Vec<event::ResumeEntry>, StepwellError> {
+    let entry = |answer: ResumeEntry| {
+        let payload = answer
+            .payload_json
+            .map(|json| any_json("the answer to an interrupt", &json));
+        Ok(event::ResumeEntry {
+            interrupt_id: answer.interrupt_id,
+            status: match answer.status {
+                ResumeStatus::Resolved => event::ResumeStatus::Resolved,
+                ResumeStatus::Cancelled => event::ResumeStatus::Cancelled,
+            },
+            payload: payload.transpose()?,
+            metadata: None,
+            extra: event::Metadata::new(),
+        })
+    };
+    answers.into_iter().map(entry).collect()
+}
+
+impl TryFrom<Start> for run::Start {
+    type Error = StepwellError;
+
+    fn try_from(start: Start) -> Result<Self, StepwellError> {
+        let message = match (start.text, start.message_json) {
+            (Some(_), Some(_)) => {
+                return Err(StepwellError::invalid(
+                    &"a turn starts with `text` or with `message_json`, not with both",
+                    "leave one of them out",
+                ));
+            }
+            (Some(text), None) => Some(Message::user(format!("{}-user", start.run_id), text)),
+            (None, Some(json)) => Some(message(&json)?),
+            (None, None) => None,
+        };
+        Ok(Self {
+            run_id: start.run_id.into(),
+            message,
+            resume: entries(start.resume)?,
+        })
+    }
+}

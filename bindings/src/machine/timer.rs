@@ -1,0 +1,38 @@
+use crate::effect::CallKey;
+use stepwell_core::run;
+
+/// What a timer of a run is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, uniffi::Enum)]
+pub enum TimerKey {
+    /// The model has been silent for too long.
+    Silence,
+    /// A failed request is to be tried again.
+    Retry,
+    /// A tool has taken too long.
+    Tool {
+        /// The call.
+        call: CallKey,
+    },
+    /// The turn has taken too long.
+    Turn,
+    /// The person has taken too long to allow a call.
+    Approval {
+        /// The call.
+        call: CallKey,
+    },
+    /// The network has been away for too long.
+    Network,
+}
+
+impl From<run::TimerKey> for TimerKey {
+    fn from(key: run::TimerKey) -> Self {
+        match key {
+            run::TimerKey::Silence => Self::Silence,
+            run::TimerKey::Retry => Self::Retry,
+            run::TimerKey::Tool(call) => Self::Tool { call: call.into() },
+            run::TimerKey::Turn => Self::Turn,
+            run::TimerKey::Approval(call) => Self::Approval { call: call.into() },
+            run::TimerKey::Network => Self::Network,
+        }
+    }
+}
