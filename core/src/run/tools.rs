@@ -146,8 +146,10 @@ impl Core {
         // Results may go in between messages: what still waits for the host must not lose its place.
         self.outbox.moving(&self.conversation);
         let run_id = self.ids.run_id.clone();
-        if fault!(ResultsOutOfOrder) {
-            self.conversation.calls_mut().reverse();
+        if fault!(ResultsExchanged)
+            && let [first, second, ..] = self.conversation.calls_mut()
+        {
+            std::mem::swap(&mut first.result, &mut second.result);
         }
         self.conversation
             .settle(|index| format!("{run_id}-result-{index}").into());

@@ -230,6 +230,17 @@ pub fn small() -> Vec<Bounds> {
             },
         ),
         Bounds::new(
+            "chat, one tool at a time, one crash",
+            Dialect::OpenAiChat,
+            |bounds, config| {
+                bounds.kinds = vec![Kind::Plain, Kind::Approval];
+                bounds.crashes = 1;
+                bounds.failures = false;
+                bounds.extras.stops = true;
+                config.limits.max_parallel_tools = 1;
+            },
+        ),
+        Bounds::new(
             "chat, circles and a budget of calls",
             Dialect::OpenAiChat,
             |bounds, config| {

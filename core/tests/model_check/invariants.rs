@@ -69,6 +69,10 @@ impl World {
             let agrees = match (stage, self.hand(*id)) {
                 (EffectStage::Held, None) => true,
                 (EffectStage::Offline, None) => self.is_offline,
+                (EffectStage::Waiting, None) => pending.iter().any(|(other, stage)| {
+                    matches!(other, EffectId::Tool(_))
+                        && matches!(stage, EffectStage::Held | EffectStage::Given)
+                }),
                 (EffectStage::Live, Some(Hand::Stream(_))) => true,
                 (EffectStage::Deferred, Some(Hand::Deferred)) => true,
                 (EffectStage::Given, Some(hand)) => {
@@ -104,7 +108,11 @@ impl World {
         let pending = self.machine.pending_effects();
         let out = |wanted: &dyn Fn(EffectId) -> bool| {
             pending.iter().any(|(id, stage)| {
-                wanted(*id) && !matches!(stage, EffectStage::Held | EffectStage::Offline)
+                wanted(*id)
+                    && !matches!(
+                        stage,
+                        EffectStage::Held | EffectStage::Offline | EffectStage::Waiting
+                    )
             })
         };
         let state = self.machine.state();
@@ -132,7 +140,7 @@ impl World {
         }
         for (id, stage) in &pending {
             match (id, stage) {
-                (_, EffectStage::Held | EffectStage::Offline) => {}
+                (_, EffectStage::Held | EffectStage::Offline | EffectStage::Waiting) => {}
                 (EffectId::Tool(_), EffectStage::Deferred) if limits.deferred.is_none() => {}
                 (EffectId::Tool(call), _) => wanted.push(TimerKey::Tool(*call)),
                 (EffectId::Approve(call), _) => wanted.push(TimerKey::Approval(*call)),

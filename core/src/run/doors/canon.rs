@@ -137,6 +137,7 @@ fn canon_core(core: &Core, state: StateKind, abstraction: &Abstraction, out: &mu
             Stage::Live => 3u8.hash(out),
             Stage::Deferred => 4u8.hash(out),
             Stage::Offline => 5u8.hash(out),
+            Stage::Waiting => 6u8.hash(out),
         }
     }
     u8::MAX.hash(out);

@@ -31,6 +31,8 @@ pub enum EffectStage {
     Live,
     /// It waits for the network.
     Offline,
+    /// Of a tool: it begins when another comes to its end.
+    Waiting,
     /// Of a tool: its result comes later, whatever becomes of the host.
     Deferred,
 }
@@ -91,6 +93,7 @@ impl RunMachine {
             Stage::Live => EffectStage::Live,
             Stage::Offline => EffectStage::Offline,
             Stage::Deferred => EffectStage::Deferred,
+            Stage::Waiting => EffectStage::Waiting,
         };
         self.run.core().map_or_else(Vec::new, |core| {
             core.pending

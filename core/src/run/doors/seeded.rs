@@ -33,8 +33,8 @@ pub enum Fault {
     ToolNotToldToStop,
     /// A stream that was silent for too long is not closed.
     SilentStreamNotClosed,
-    /// Results go into the history in the reverse order.
-    ResultsOutOfOrder,
+    /// The first two calls exchange their results.
+    ResultsExchanged,
     /// The end of a turn leaves open calls without results.
     CallsLeftWithoutResult,
     /// One more round of tools than the limit.
@@ -69,7 +69,7 @@ impl Fault {
         Self::EndLeavesHeldEffects,
         Self::ToolNotToldToStop,
         Self::SilentStreamNotClosed,
-        Self::ResultsOutOfOrder,
+        Self::ResultsExchanged,
         Self::CallsLeftWithoutResult,
         Self::HopLimitOffByOne,
         Self::TimersLostAtRestore,
