@@ -111,8 +111,6 @@ impl From<Limits> for run::Limits {
         let bytes = |bytes| usize::try_from(bytes).unwrap_or(usize::MAX);
         Self {
             max_tool_rounds: limits.max_tool_rounds,
-            // The apps' own setting is still to come; until then, as many as the core thinks right.
-            max_parallel_tools: Self::default().max_parallel_tools,
             max_tool_calls: limits.max_tool_calls,
             max_tokens: limits.max_tokens,
             max_duration: limits.max_duration_ms.map(Duration::from_millis),
