@@ -11,6 +11,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use stepwell_core::run;
 use stepwell_core::tool::{ToolFailure, ToolOutput, ToolResult};
+use stepwell_io::ToolAnswer;
 use tokio::sync::oneshot;
 
 /// Takes the agent's work over to the app's own event loop. Its methods are called on Stepwell's threads; they are to
@@ -105,7 +106,10 @@ impl ApprovalTask {
 pub(crate) struct Runner(pub(crate) Arc<dyn TaskRunner>);
 
 impl stepwell_io::ToolHandler for Runner {
-    fn call(&self, invocation: run::ToolInvocation) -> BoxFuture<'static, ToolResult> {
+    fn call(
+        &self,
+        invocation: run::ToolInvocation,
+    ) -> BoxFuture<'static, Result<ToolAnswer, ToolFailure>> {
         let runner = Arc::clone(&self.0);
         async move {
             let (reply, answer) = Reply::new();
@@ -127,7 +131,7 @@ impl stepwell_io::ToolHandler for Runner {
                 Err(error) => broke_off(&error.to_string()),
             };
             stop.disarm();
-            result
+            result.map(ToolAnswer::Finished)
         }
         .boxed()
     }

@@ -5,7 +5,8 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 use std::sync::Arc;
 use stepwell_core::run;
-use stepwell_core::tool::{ToolFailure, ToolFailureKind, ToolOutput, ToolResult};
+use stepwell_core::tool::{ToolFailure, ToolFailureKind};
+use stepwell_io::ToolAnswer;
 
 /// The code of a tool, written in the app's language.
 #[uniffi::export(foreign)]
@@ -55,11 +56,14 @@ pub struct AgentTool {
 pub(crate) struct Handler(pub(crate) Arc<dyn ToolHandler>);
 
 impl stepwell_io::ToolHandler for Handler {
-    fn call(&self, invocation: run::ToolInvocation) -> BoxFuture<'static, ToolResult> {
+    fn call(
+        &self,
+        invocation: run::ToolInvocation,
+    ) -> BoxFuture<'static, Result<ToolAnswer, ToolFailure>> {
         let handler = Arc::clone(&self.0);
         async move {
             match handler.call(invocation.into()).await {
-                Ok(content) => Ok(ToolOutput::from(content)),
+                Ok(content) => Ok(content.into()),
                 Err(ToolError::Failed { reason }) => Err(ToolFailure::error(reason)),
                 Err(ToolError::Unexpected { reason }) => {
                     Err(ToolFailure::new(ToolFailureKind::Panicked, reason))

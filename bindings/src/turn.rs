@@ -5,13 +5,13 @@ use crate::outcome::{Outcome, TokenUsage};
 use futures::{FutureExt, StreamExt};
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
-use stepwell_io::CancelHandle;
+use stepwell_io::TurnHandle;
 use tokio::sync::Mutex;
 
 /// A turn under way. Letting go of it cancels it.
 #[derive(Debug, uniffi::Object)]
 pub struct Turn {
-    cancel: CancelHandle,
+    handle: TurnHandle,
     turn: Mutex<Option<stepwell_io::Turn>>,
 }
 
@@ -59,14 +59,14 @@ impl Turn {
 
     /// Stops the turn: its tools are stopped, its connection is closed. The events up to its end still come.
     pub fn cancel(&self) {
-        self.cancel.cancel();
+        self.handle.cancel();
     }
 }
 
 impl Turn {
     pub(crate) fn new(turn: stepwell_io::Turn) -> Arc<Self> {
         Arc::new(Self {
-            cancel: turn.cancel_handle(),
+            handle: turn.handle(),
             turn: Mutex::new(Some(turn)),
         })
     }

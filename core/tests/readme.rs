@@ -62,3 +62,38 @@ fn the_readme_shows_the_examples_as_they_are() {
         );
     }
 }
+
+/// The tests that a page names, in backquotes and behind the bar of its tables.
+fn named_tests(page: &str) -> Vec<&str> {
+    let rows = page.lines().filter(|line| line.starts_with("| "));
+    let cells = rows.filter_map(|row| row.trim_end_matches([' ', '|']).rsplit('|').next());
+    let words = cells.flat_map(|cell| cell.split('`').skip(1).step_by(2));
+    words.filter(|word| word.contains('_')).collect()
+}
+
+#[test]
+fn every_test_that_the_cores_page_names_is_there() {
+    let mut sources = String::new();
+    let mut folders = vec![
+        std::path::PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/src")),
+        concat!(env!("CARGO_MANIFEST_DIR"), "/tests").into(),
+        concat!(env!("CARGO_MANIFEST_DIR"), "/../io/tests").into(),
+    ];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(&folder).expect("a folder") {
+            let path = entry.expect("an entry").path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|extension| extension == "rs") {
+                sources.push_str(&std::fs::read_to_string(&path).expect("text"));
+            }
+        }
+    }
+    let named = named_tests(include_str!("../README.md"));
+    assert!(named.len() > 80, "the page has its tables: {}", named.len());
+    let missing: Vec<_> = named
+        .into_iter()
+        .filter(|name| !sources.contains(&format!("fn {name}(")))
+        .collect();
+    assert!(missing.is_empty(), "not there: {missing:#?}");
+}

@@ -1,51 +1,72 @@
+use crate::builder::AgentBuilder;
 use crate::clock::Clock;
-use crate::driver::{Answers, Driver};
-use crate::journal::{JournalSink, Journaled};
+use crate::device::Device;
+use crate::driver::{Driver, Ended};
+use crate::handle::{Command, TurnHandle};
+use crate::journal::Journaled;
+use crate::owner::Owner;
 use crate::spans;
-use crate::tools::{Approver, Handlers, ToolHandler};
+use crate::threads::{Current, Shared, Thread, lock};
 use crate::turn::{Finished, Turn};
+use std::collections::VecDeque;
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::sync::Arc;
 use stepwell_core::ThreadId;
 use stepwell_core::conversation::Conversation;
 use stepwell_core::dialect::Endpoint;
 use stepwell_core::event::Message;
-use stepwell_core::run::{Input, RunConfig, Start, ToolInvocation};
-use stepwell_core::tool::{Tool, ToolError, ToolOutput};
+use stepwell_core::registry::{RegistryEvent, SharedRegistry, ThreadKey};
+use stepwell_core::run::{Input, RunEvent, SnapshotError, Start, StateKind};
 use tokio::sync::mpsc;
-use tokio_util::sync::CancellationToken;
 use tracing::Instrument;
 use uuid::Uuid;
 
-/// A conversation with a model and the app's tools. Cloning gives another handle on the same conversation.
+/// A conversation with a model and the app's tools. Cloning gives another handle on the same conversation, and
+/// [`thread`](Self::thread) one on another conversation with the same model and tools.
+///
+/// # One turn a thread
+/// Whoever sends while a turn of the thread is under way takes the thread over: that turn is cancelled and its tools
+/// are told to stop, and whatever still comes of it changes nothing. It never waits for a tool. The new turn goes on
+/// from where the old one was stopped: the old message, what the model had said by then, and a result for each call,
+/// which says that the call was cancelled, are in its history, in that order.
+///
+/// Turns of different threads do not touch each other. Which threads have a turn under way, which one the person looks
+/// at, and which are unread, is in the [`registry`](Self::registry).
 #[derive(Clone)]
 pub struct Agent {
-    inner: Arc<Inner>,
-}
-
-struct Inner {
-    config: Arc<RunConfig>,
-    handlers: Arc<Handlers>,
-    approver: Option<Arc<dyn Approver>>,
-    journal: Option<Arc<dyn JournalSink>>,
-    client: reqwest::Client,
-    thread_id: ThreadId,
-    conversation: Mutex<Conversation>,
-    /// The turn that owns the conversation.
-    current: Mutex<CancellationToken>,
-    /// One turn at a time: the next begins when the one before has put its conversation back.
-    turns: Arc<tokio::sync::Mutex<()>>,
+    shared: Arc<Shared>,
+    thread: Arc<Thread>,
 }
 
 /// Events that may wait for the app.
 const EVENTS: usize = 256;
 
+/// Commands that may wait for a turn.
+const COMMANDS: usize = 8;
+
+/// Why a stored turn cannot go on.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ReviveError {
+    /// Its snapshot cannot be read.
+    #[error(transparent)]
+    Snapshot(#[from] SnapshotError),
+    /// It had not begun.
+    #[error("the stored turn had not begun: send its message instead")]
+    NotStarted,
+}
+
+/// How a turn begins.
+enum Begin {
+    Start(Start),
+    Revived(Box<Journaled>),
+}
+
 impl fmt::Debug for Agent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Agent")
-            .field("thread_id", &self.inner.thread_id)
-            .field("endpoint", &self.inner.config.endpoint)
+            .field("thread", &self.thread.key)
+            .field("endpoint", &self.shared.setup.config.endpoint)
             .finish_non_exhaustive()
     }
 }
@@ -54,19 +75,15 @@ impl Agent {
     /// Sets up an agent for an endpoint; see [`provider`](crate::provider) for where to get one.
     #[must_use]
     pub fn builder(endpoint: Endpoint) -> AgentBuilder {
-        AgentBuilder {
-            config: RunConfig::new(endpoint),
-            handlers: Handlers::new(),
-            approver: None,
-            journal: None,
-            client: None,
-            thread_id: None,
-            history: Conversation::default(),
-            error: None,
-        }
+        AgentBuilder::new(endpoint)
     }
 
-    /// Says something to the model. A turn that is still under way is cancelled first: the person has moved on.
+    pub(crate) fn new(shared: Arc<Shared>, thread: Arc<Thread>) -> Self {
+        Self { shared, thread }
+    }
+
+    /// Says something to the model. A turn of this thread that is still under way is cancelled first: the person has
+    /// moved on.
     ///
     /// # Panics
     /// Outside of a tokio runtime.
@@ -81,253 +98,236 @@ impl Agent {
     /// # Panics
     /// Outside of a tokio runtime.
     pub fn start(&self, start: Start) -> Turn {
-        let cancel = CancellationToken::new();
-        let earlier = std::mem::replace(&mut *lock(&self.inner.current), cancel.clone());
-        earlier.cancel();
+        self.begin(Begin::Start(start))
+    }
+
+    /// Goes on with a stored turn, on its own thread: with the snapshot that [`Turn::suspend`] or
+    /// [`TurnHandle::rested`] gave, in this process or a later one. What a deferred call comes to is then told to
+    /// [`TurnHandle::finish_call`]; the person is asked again what they had not answered.
+    ///
+    /// A request that had shown nothing goes out again; a stream that was open is lost; a tool that had begun is run
+    /// again only if it says that it is idempotent, and else the model is told that its outcome is unknown. The
+    /// conversation is that of the snapshot.
+    ///
+    /// # Errors
+    /// The text is no snapshot, one of a later version, one of another dialect, or one of a turn that had not begun.
+    ///
+    /// # Panics
+    /// Outside of a tokio runtime.
+    pub fn revive(&self, snapshot: &str) -> Result<Turn, ReviveError> {
+        let setup = &self.shared.setup;
+        let now = Clock::new().now();
+        let run = Journaled::revive(snapshot, &setup.config, setup.journal.as_ref(), now)?;
+        let machine = &run.machine;
+        if machine.state() == StateKind::Idle {
+            return Err(ReviveError::NotStarted);
+        }
+        let key = ThreadKey {
+            thread: machine.thread_id().cloned().unwrap_or_default(),
+            ..self.thread.key.clone()
+        };
+        let agent = self.thread(key);
+        Ok(agent.begin(Begin::Revived(Box::new(run))))
+    }
+
+    fn begin(&self, begin: Begin) -> Turn {
+        let current = Current::default();
+        let shared = &self.shared;
+        let (owner, earlier) = {
+            // The order in which turns take the thread over is the order in which they run.
+            let mut place = lock(&self.thread.current);
+            let key = &self.thread.key;
+            // A stored turn goes on under a new handle, if nobody has taken its thread since.
+            let stored = match begin {
+                Begin::Revived(_) if place.ended.is_cancelled() => shared.registry.current(key),
+                _ => None,
+            };
+            let handle = stored
+                .and_then(|stored| shared.registry.replace(&stored).ok())
+                .unwrap_or_else(|| shared.registry.register(key.clone()).handle);
+            let changed = Arc::clone(&shared.changed);
+            let owner = Owner::new(shared.registry.clone(), handle, changed);
+            (owner, std::mem::replace(&mut *place, current.clone()))
+        };
+        earlier.cancel.cancel();
         let (events, receiver) = mpsc::channel(EVENTS);
-        let (answers, answered) = mpsc::channel(1);
-        let span = spans::turn(
-            &self.inner.config.endpoint,
-            &self.inner.thread_id,
-            &start.run_id,
-        );
-        let agent = self.clone();
-        let turn_cancel = cancel.clone();
-        let work = async move { agent.run_turn(start, events, answered, turn_cancel).await };
+        let (commands, commanded) = mpsc::channel(COMMANDS);
+        let run_id = match &begin {
+            Begin::Start(start) => start.run_id.to_string(),
+            Begin::Revived(run) => run
+                .machine
+                .run_id()
+                .map(ToString::to_string)
+                .unwrap_or_default(),
+        };
+        let endpoint = &shared.setup.config.endpoint;
+        let span = spans::turn(endpoint, &self.thread.key.thread, &run_id);
+        let handle = TurnHandle {
+            cancel: current.cancel.clone(),
+            commands,
+        };
+        let work = self
+            .clone()
+            .run_turn(begin, owner, current, earlier, commanded, events);
         let task = tokio::spawn(work.instrument(span));
         Turn {
             events: receiver,
-            cancel,
-            answers,
+            handle,
             task: Some(task),
         }
     }
 
     async fn run_turn(
         self,
-        start: Start,
-        events: mpsc::Sender<stepwell_core::run::RunEvent>,
-        answers: mpsc::Receiver<Answers>,
-        cancel: CancellationToken,
-    ) -> Finished {
-        let inner = &self.inner;
-        let turn = inner.turns.lock().await;
+        begin: Begin,
+        owner: Owner,
+        current: Current,
+        earlier: Current,
+        commands: mpsc::Receiver<Command>,
+        events: mpsc::Sender<RunEvent>,
+    ) -> Option<Finished> {
+        // However this ends, the next turn must not wait for it.
+        let ended = current.ended.drop_guard();
+        // Not long: it was cancelled, and waits for nothing itself.
+        earlier.ended.cancelled().await;
+        let setup = Arc::clone(&self.shared.setup);
         let clock = Clock::new();
-        let history = lock(&inner.conversation).clone();
-        let mut run = Journaled::new(
-            &inner.config,
-            &inner.thread_id,
-            history,
-            inner.journal.as_ref(),
-            &start.run_id,
-        );
-        if let Err(misuse) = run.handle(Input::Start(Box::new(start)), clock.now()) {
-            tracing::error!(target: "stepwell", %misuse, "a new machine refused to start");
-        }
+        let mut device = self.shared.device.subscribe();
+        let mut known = *device.borrow_and_update();
+        let run = match begin {
+            Begin::Revived(run) => {
+                // What it gives is to be taken first: it is told at the first look.
+                known = Device::default();
+                device.mark_changed();
+                *run
+            }
+            Begin::Start(start) => {
+                let history = lock(&self.thread.conversation).clone();
+                let thread_id = self.thread.key.thread.clone();
+                let journal = setup.journal.as_ref();
+                let mut run =
+                    Journaled::new(&setup.config, &thread_id, history, journal, &start.run_id);
+                // Before its first request: there may be no network for it.
+                for news in known.news(Device::default()) {
+                    if let Err(misuse) = run.handle(news, clock.now()) {
+                        tracing::error!(target: "stepwell", %misuse, "the machine refused to hear of the device");
+                    }
+                    // Nothing is under way yet: there is nothing to take.
+                    while run.poll_output().is_some() {}
+                }
+                let start = Input::Start(Box::new(start));
+                if let Err(misuse) = run.handle(start, clock.now()) {
+                    tracing::error!(target: "stepwell", %misuse, "a new machine refused to start");
+                }
+                run
+            }
+        };
         let driver = Driver {
             run,
-            config: Arc::clone(&inner.config),
-            handlers: Arc::clone(&inner.handlers),
-            approver: inner.approver.clone(),
-            client: inner.client.clone(),
+            setup,
             clock,
-            cancel,
+            owner,
+            cancel: current.cancel,
+            commands,
+            device,
+            known,
             events,
-            answers,
-            late: Vec::new(),
+            backlog: VecDeque::new(),
+            waiting: Vec::new(),
         };
-        let (finished, rest) = driver.run().await;
+        let (finished, rest) = match driver.run().await {
+            Ended::Finished(finished, rest) => (finished, rest),
+            Ended::Suspended => return None,
+        };
         // The conversation stands before the app hears that the turn is over, and the next turn waits for no app.
-        *lock(&inner.conversation) = finished.conversation.clone();
-        drop(turn);
+        *lock(&self.thread.conversation) = finished.conversation.clone();
+        drop(ended);
         rest.send().await;
-        finished
+        Some(finished)
+    }
+
+    /// Another conversation with the same model and tools: the one that goes by this key, or a new one.
+    pub fn thread(&self, key: impl Into<ThreadKey>) -> Self {
+        self.thread_with_history(key, Conversation::default())
+    }
+
+    /// As [`thread`](Self::thread); a new one begins with an earlier conversation.
+    pub fn thread_with_history(&self, key: impl Into<ThreadKey>, history: Conversation) -> Self {
+        let thread = self.shared.thread(key.into(), history);
+        Self::new(Arc::clone(&self.shared), thread)
+    }
+
+    /// Cancels the thread's turn, if one is under way, and forgets its conversation. An [`Agent`] on the thread that
+    /// is still held is not to be used any more.
+    pub fn forget_thread(&self, key: &ThreadKey) {
+        self.shared.forget(key);
     }
 
     /// The conversation, as it was after the last turn.
     #[must_use]
     pub fn conversation(&self) -> Conversation {
-        lock(&self.inner.conversation).clone()
+        lock(&self.thread.conversation).clone()
     }
 
     /// The conversation's id.
     #[must_use]
     pub fn thread_id(&self) -> &ThreadId {
-        &self.inner.thread_id
+        &self.thread.key.thread
     }
 
-    /// Cancels the turn under way, if there is one.
+    /// The conversation's id, with its server and room.
+    #[must_use]
+    pub fn thread_key(&self) -> &ThreadKey {
+        &self.thread.key
+    }
+
+    /// Cancels the turn of this thread that is under way, if there is one.
     pub fn cancel(&self) {
-        lock(&self.inner.current).cancel();
+        lock(&self.thread.current).cancel.cancel();
     }
-}
 
-/// Nothing is left half-done under these locks, so a panic elsewhere spoils nothing.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// Sets up an [`Agent`].
-pub struct AgentBuilder {
-    config: RunConfig,
-    handlers: Handlers,
-    approver: Option<Arc<dyn Approver>>,
-    journal: Option<Arc<dyn JournalSink>>,
-    client: Option<reqwest::Client>,
-    thread_id: Option<ThreadId>,
-    history: Conversation,
-    error: Option<ToolError>,
-}
-
-impl fmt::Debug for AgentBuilder {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("AgentBuilder")
-            .field("config", &self.config)
-            .finish_non_exhaustive()
+    /// The app goes to the background. Like the following three, it concerns the turns of all threads, those under way
+    /// and those that begin later. What a turn makes of it is
+    /// [`DevicePolicy`](stepwell_core::run::DevicePolicy)'s to say: by default its clocks stand still, so that an app
+    /// that was frozen finds nothing timed out.
+    pub fn entered_background(&self) {
+        self.shared.device.send_modify(Device::enter_background);
     }
-}
 
-/// Why an agent cannot be set up.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum BuildError {
-    /// A tool cannot be registered.
-    #[error(transparent)]
-    Tool(#[from] ToolError),
-    /// The HTTP client cannot be made.
-    #[error("the HTTP client cannot be made: {0}")]
-    Client(#[from] reqwest::Error),
-}
+    /// The app is in the foreground again.
+    pub fn entered_foreground(&self) {
+        self.shared.device.send_modify(Device::enter_foreground);
+    }
 
-impl AgentBuilder {
-    /// Adds a tool and its code: an async closure from a call to a result.
+    /// The network is gone. By default requests wait for the next one, and none that fails counts as a try.
+    pub fn network_lost(&self) {
+        self.shared.device.send_modify(Device::lose_network);
+    }
+
+    /// There is a network, or another one took the place of the one before.
+    pub fn network_available(&self) {
+        self.shared.device.send_modify(Device::find_network);
+    }
+
+    /// Which threads have a turn under way, what the person looks at, and what is unread. Tell it with
+    /// [`look_at`](SharedRegistry::look_at) what the person looks at. Its runs are the agent's turns: leave it to the
+    /// agent to register and to remove them.
     #[must_use]
-    pub fn tool<F, Fut, T, E>(self, tool: Tool, handler: F) -> Self
-    where
-        F: Fn(ToolInvocation) -> Fut + Send + Sync + 'static,
-        Fut: Future<Output = Result<T, E>> + Send + 'static,
-        T: Into<ToolOutput>,
-        E: fmt::Display,
-    {
-        self.tool_handler(tool, handler)
+    pub fn registry(&self) -> &SharedRegistry {
+        &self.shared.registry
     }
 
-    /// Adds a tool whose code is a type of the app's own.
-    #[must_use]
-    pub fn tool_handler(mut self, tool: Tool, handler: impl ToolHandler) -> Self {
-        let name = tool.name().to_owned();
-        match self.config.tools.register(tool) {
-            Ok(tools) => {
-                self.config.tools = tools;
-                self.handlers.insert(name, Arc::new(handler));
+    /// Waits for what next happens to the turns of all threads: a turn began, goes on with another hop, is over; a
+    /// thread is unread. Each event goes to one caller. The same events as [`SharedRegistry::poll_event`] gives, and
+    /// it wakes for those that this agent's turns made; a read mark comes with the next of them.
+    pub async fn next_registry_event(&self) -> RegistryEvent {
+        loop {
+            if let Some(event) = self.shared.registry.poll_event() {
+                // There may be more, for whoever else waits.
+                self.shared.changed.notify_one();
+                return event;
             }
-            Err(error) => self.error = self.error.or(Some(error)),
+            self.shared.changed.notified().await;
         }
-        self
     }
-
-    /// Sets who asks the person about tools that need an approval: an async closure from a call to a decision, or a
-    /// type of the app's own. Without one they are denied.
-    #[must_use]
-    pub fn approver(mut self, approver: impl Approver) -> Self {
-        self.approver = Some(Arc::new(approver));
-        self
-    }
-
-    /// Writes a [journal](stepwell_core::run::journal) of each turn, from which it can be lived through again:
-    /// a closure that takes the turn's run id and whole lines, or a type of the app's own. A journal holds all
-    /// that is said, but no key.
-    #[must_use]
-    pub fn journal(mut self, sink: impl JournalSink) -> Self {
-        self.journal = Some(Arc::new(sink));
-        self
-    }
-
-    /// Sets the app's own instructions to the model.
-    #[must_use]
-    pub fn instructions(mut self, instructions: impl Into<String>) -> Self {
-        self.config.instructions = Some(instructions.into());
-        self
-    }
-
-    /// Sets the most rounds of tools in a turn: 10 if not set.
-    #[must_use]
-    pub fn max_tool_rounds(mut self, rounds: u32) -> Self {
-        self.config.limits.max_tool_rounds = rounds;
-        self
-    }
-
-    /// Sets how long a tool may take if it does not say so itself: 5 minutes if not set.
-    #[must_use]
-    pub fn tool_timeout(mut self, timeout: Duration) -> Self {
-        self.config.timeouts.tool = Some(timeout);
-        self
-    }
-
-    /// Changes any other setting.
-    #[must_use]
-    pub fn configure(mut self, change: impl FnOnce(&mut RunConfig)) -> Self {
-        change(&mut self.config);
-        self
-    }
-
-    /// Sets the conversation's id: a random one if not set.
-    #[must_use]
-    pub fn thread_id(mut self, id: impl Into<ThreadId>) -> Self {
-        self.thread_id = Some(id.into());
-        self
-    }
-
-    /// Begins with an earlier conversation.
-    #[must_use]
-    pub fn history(mut self, history: Conversation) -> Self {
-        self.history = history;
-        self
-    }
-
-    /// Uses the app's own HTTP client.
-    #[must_use]
-    pub fn client(mut self, client: reqwest::Client) -> Self {
-        self.client = Some(client);
-        self
-    }
-
-    /// The agent.
-    ///
-    /// # Errors
-    /// A tool could not be registered, or the HTTP client not be made.
-    pub fn build(self) -> Result<Agent, BuildError> {
-        if let Some(error) = self.error {
-            return Err(error.into());
-        }
-        let client = match self.client {
-            Some(client) => client,
-            None => default_client()?,
-        };
-        Ok(Agent {
-            inner: Arc::new(Inner {
-                config: Arc::new(self.config),
-                handlers: Arc::new(self.handlers),
-                approver: self.approver,
-                journal: self.journal,
-                client,
-                thread_id: self
-                    .thread_id
-                    .unwrap_or_else(|| Uuid::new_v4().to_string().into()),
-                conversation: Mutex::new(self.history),
-                current: Mutex::new(CancellationToken::new()),
-                turns: Arc::default(),
-            }),
-        })
-    }
-}
-
-/// A client with ring for TLS, unless the app chose otherwise for the whole process. It has no timeout of its own: the
-/// machine's clocks know what is silence and what is a tool at work.
-fn default_client() -> Result<reqwest::Client, reqwest::Error> {
-    let _ = rustls::crypto::ring::default_provider().install_default();
-    reqwest::Client::builder()
-        .connect_timeout(Duration::from_secs(30))
-        .tcp_nodelay(true)
-        .build()
 }

@@ -1,51 +1,51 @@
-//! Carries out a machine's effects until the turn is over.
+//! Drives a machine until its turn is over.
 
 use crate::clock::Clock;
+use crate::device::Device;
+use crate::handle::{Command, TurnError};
 use crate::journal::Journaled;
-use crate::tools::{Approver, Handlers};
+use crate::owner::Owner;
+use crate::setup::Setup;
+use crate::spans;
 use crate::turn::Finished;
-use crate::{http, spans, tools};
-use std::collections::HashMap;
+use crate::work::{Work, is_last_word};
+use std::collections::VecDeque;
 use std::sync::Arc;
-use stepwell_core::dialect::HttpRequest;
-use stepwell_core::event::ResumeEntry;
-use stepwell_core::run::{
-    Decision, Effect, EffectId, Input, Misuse, Outcome, Output, RunConfig, RunEvent, ToolInvocation,
-};
+use stepwell_core::run::{Effect, Input, Misuse, Outcome, Output, RunEvent, TimerKey};
 use tokio::sync::mpsc::{self, error::TrySendError};
-use tokio::sync::oneshot;
-use tokio::task::AbortHandle;
+use tokio::sync::{oneshot, watch};
 use tokio_util::sync::CancellationToken;
-use tracing::{Instrument, Span};
+use tracing::Span;
 
 /// What a turn needs beside its machine.
 pub(crate) struct Driver {
     pub(crate) run: Journaled,
-    pub(crate) config: Arc<RunConfig>,
-    pub(crate) handlers: Arc<Handlers>,
-    pub(crate) approver: Option<Arc<dyn Approver>>,
-    pub(crate) client: reqwest::Client,
+    pub(crate) setup: Arc<Setup>,
     pub(crate) clock: Clock,
+    pub(crate) owner: Owner,
     pub(crate) cancel: CancellationToken,
+    pub(crate) commands: mpsc::Receiver<Command>,
+    pub(crate) device: watch::Receiver<Device>,
+    /// What the machine has heard of the device.
+    pub(crate) known: Device,
     pub(crate) events: mpsc::Sender<RunEvent>,
-    /// The person's answers to an agent's questions.
-    pub(crate) answers: mpsc::Receiver<Answers>,
-    /// Events of a cancelled turn that the app has not taken yet.
-    pub(crate) late: Vec<RunEvent>,
+    /// Events that the app has not had room for yet.
+    pub(crate) backlog: VecDeque<RunEvent>,
+    /// Who waits for the turn to rest.
+    pub(crate) waiting: Vec<oneshot::Sender<String>>,
 }
 
-/// Answers to an agent's questions, and where to say whether they fit.
-pub(crate) struct Answers {
-    pub(crate) entries: Vec<ResumeEntry>,
-    pub(crate) taken: oneshot::Sender<Result<(), Misuse>>,
+/// How driving a turn ended.
+pub(crate) enum Ended {
+    /// With the turn. The last events are given back instead of shown.
+    Finished(Finished, RestOfEvents),
+    /// The app has stored the turn.
+    Suspended,
 }
-
-/// Inputs that may wait for the machine: enough to keep the network busy, few enough to push back.
-const INPUTS: usize = 32;
 
 /// The events that end a turn: to be sent when all is in place for the next one.
 pub(crate) struct RestOfEvents {
-    rest: Vec<RunEvent>,
+    rest: VecDeque<RunEvent>,
     events: mpsc::Sender<RunEvent>,
 }
 
@@ -60,69 +60,189 @@ impl RestOfEvents {
     }
 }
 
-/// What runs for an effect; stopped when it is dropped.
-struct Running(AbortHandle);
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        self.0.abort();
-    }
-}
-
 impl Driver {
-    /// Drives the turn to its end. Events that nobody takes any more are dropped; the turn goes on. The last events
-    /// are given back instead of shown.
-    pub(crate) async fn run(mut self) -> (Finished, RestOfEvents) {
-        let (inputs, mut arrived) = mpsc::channel(INPUTS);
-        let mut running: HashMap<EffectId, Running> = HashMap::new();
+    /// Drives the turn to its end. Events that nobody takes any more are dropped; the turn goes on.
+    pub(crate) async fn run(mut self) -> Ended {
+        let (mut work, mut arrivals) = Work::new(Arc::clone(&self.setup));
         let mut cancelled = false;
         loop {
-            while let Some(output) = self.run.poll_output() {
-                match output {
-                    Output::Event(RunEvent::Completed(_)) => {}
-                    Output::Event(event) => self.show(event).await,
-                    Output::Effect(id, effect) => self.carry_out(id, effect, &inputs, &mut running),
-                }
-            }
+            self.give_out(&mut work);
             if let Some(outcome) = self.run.machine.outcome().cloned() {
                 self.run.end();
-                let mut rest = std::mem::take(&mut self.late);
-                rest.push(RunEvent::Completed(outcome.clone()));
+                self.owner.complete(&outcome);
+                let mut rest = std::mem::take(&mut self.backlog);
+                rest.push_back(RunEvent::Completed(outcome.clone()));
                 let rest = RestOfEvents {
                     rest,
                     events: self.events.clone(),
                 };
-                return (self.finished(outcome), rest);
+                return Ended::Finished(self.finished(outcome), rest);
             }
             let wake = self
                 .run
                 .machine
                 .poll_timeout()
                 .map(|at| self.clock.instant(at));
+            // What has arrived is no silence, even if it is read late: the stream goes before the silence timer, and
+            // neither counts while the app is slow to take what was said. All else goes before the stream.
+            let is_silence = self.run.machine.timeout_reason() == Some(TimerKey::Silence);
+            let is_behind = !self.backlog.is_empty();
             let input = tokio::select! {
+                biased;
                 () = self.cancel.cancelled(), if !cancelled => {
                     cancelled = true;
                     Input::Cancel
                 }
-                // The driver holds a sender, so the channel never closes.
-                Some(input) = arrived.recv() => input,
-                Some(Answers { entries, taken }) = self.answers.recv() => {
-                    let resumed = self.run.handle(Input::Resume(entries), self.clock.now());
-                    // Who asked may have gone in the meantime.
-                    let _ = taken.send(resumed);
+                Some(command) = self.commands.recv() => {
+                    let Command::Suspend(suspended) = command else {
+                        self.obey(command, &mut work);
+                        continue;
+                    };
+                    // A turn that has lost its thread is nobody's to go on with; one whose app gave up is not stored.
+                    if self.still_counts() && !suspended.is_closed() {
+                        self.suspend(suspended);
+                        return Ended::Suspended;
+                    }
                     continue;
                 }
-                () = sleep_until(wake) => Input::Timeout,
+                Ok(()) = self.device.changed() => {
+                    self.hear_of_device(&mut work);
+                    continue;
+                }
+                Some(input) = arrivals.answers.recv() => input,
+                is_open = has_room(&self.events), if is_behind => {
+                    self.catch_up(is_open);
+                    continue;
+                }
+                () = sleep_until(wake), if !is_silence => Input::Timeout,
+                Some(input) = arrivals.streamed.recv(), if !is_behind => input,
+                () = sleep_until(wake), if is_silence && !is_behind => Input::Timeout,
             };
-            if let Some(effect) = input.effect()
-                && is_last_word(&input)
-            {
-                running.remove(&effect);
-            }
-            if let Err(misuse) = self.run.handle(input, self.clock.now()) {
-                // Every input above answers an effect of this machine: this is a fault of Stepwell's own.
+            if let Err(misuse) = self.feed(input, &mut work) {
+                // Every input above is one that the machine asked for: this is a fault of Stepwell's own.
                 tracing::error!(target: "stepwell", %misuse, "the machine refused an input");
             }
+        }
+    }
+
+    /// Carries out the machine's effects and shows its events.
+    fn give_out(&mut self, work: &mut Work) {
+        while let Some(output) = self.run.poll_output() {
+            match output {
+                Output::Event(RunEvent::Completed(_)) => {}
+                Output::Event(event) => {
+                    if let RunEvent::HopStarted { .. } = event
+                        && !self.owner.go_on()
+                    {
+                        self.cancel.cancel();
+                    }
+                    self.show(event);
+                }
+                Output::Effect(id, Effect::CloseStream | Effect::CancelTool) => {
+                    work.stop(id, &self.run.machine);
+                }
+                Output::Effect(id, effect) => {
+                    // Nothing is begun for a turn that is about to be stopped.
+                    if self.still_counts() {
+                        work.begin(id, effect, &self.run.machine);
+                    }
+                }
+            }
+        }
+        if !self.waiting.is_empty() && self.run.machine.is_resting() {
+            let snapshot = self.run.machine.snapshot();
+            for waiting in self.waiting.drain(..) {
+                // Who asked may have gone in the meantime.
+                let _ = waiting.send(snapshot.clone());
+            }
+        }
+    }
+
+    /// Whether the turn is to go on. One that has lost its thread stops itself.
+    fn still_counts(&self) -> bool {
+        if !self.cancel.is_cancelled() && !self.owner.holds() {
+            self.cancel.cancel();
+        }
+        !self.cancel.is_cancelled()
+    }
+
+    fn feed(&mut self, input: Input<'static>, work: &mut Work) -> Result<(), Misuse> {
+        if !matches!(input, Input::Cancel) && !self.still_counts() {
+            // It changes nothing any more: the turn is cancelled instead, by the next look at its token.
+            return Ok(());
+        }
+        let last_word = input.effect().filter(|_| is_last_word(&input));
+        if last_word.is_some() {
+            work.look(&self.run.machine);
+        }
+        let fed = self.run.handle(input, self.clock.now());
+        if let Some(effect) = last_word {
+            work.stop(effect, &self.run.machine);
+        }
+        fed
+    }
+
+    fn obey(&mut self, command: Command, work: &mut Work) {
+        match command {
+            Command::Feed { input, fed } => {
+                let result = if self.still_counts() {
+                    input(&self.run.machine).and_then(|input| Ok(self.feed(input, work)?))
+                } else {
+                    Err(TurnError::Over)
+                };
+                let _ = fed.send(result);
+            }
+            Command::Look(look) => look(&self.run.machine),
+            Command::Rest(waiting) => {
+                self.waiting.retain(|waiting| !waiting.is_closed());
+                self.waiting.push(waiting);
+            }
+            Command::Suspend(_) => {}
+        }
+    }
+
+    fn hear_of_device(&mut self, work: &mut Work) {
+        let device = *self.device.borrow_and_update();
+        for news in device.news(std::mem::replace(&mut self.known, device)) {
+            if let Err(misuse) = self.feed(news, work) {
+                tracing::error!(target: "stepwell", %misuse, "the machine refused to hear of the device");
+            }
+            self.give_out(work);
+        }
+    }
+
+    /// The machine is told that its host goes away.
+    fn suspend(mut self, suspended: oneshot::Sender<String>) {
+        if let Err(misuse) = self.run.handle(Input::Dispose, self.clock.now()) {
+            tracing::error!(target: "stepwell", %misuse, "the machine refused to be disposed of");
+        }
+        // What is to be stopped is stopped when it is dropped.
+        while self.run.poll_output().is_some() {}
+        self.run.end();
+        if suspended.send(self.run.machine.snapshot()).is_ok() {
+            self.owner.leave();
+        }
+    }
+
+    /// Shows the event, or keeps it until the app has room for it.
+    fn show(&mut self, event: RunEvent) {
+        if !self.backlog.is_empty() {
+            return self.backlog.push_back(event);
+        }
+        match self.events.try_send(event) {
+            Err(TrySendError::Full(event)) => self.backlog.push_back(event),
+            // Nobody listens any more: the turn goes on all the same.
+            Ok(()) | Err(TrySendError::Closed(_)) => {}
+        }
+    }
+
+    /// Shows what the app has room for by now.
+    fn catch_up(&mut self, is_open: bool) {
+        if !is_open {
+            return self.backlog.clear();
+        }
+        for event in std::mem::take(&mut self.backlog) {
+            self.show(event);
         }
     }
 
@@ -139,141 +259,11 @@ impl Driver {
             hops,
         }
     }
-
-    /// Waits for the app to take the event. A cancelled turn does not wait: what the app is slow to take then comes
-    /// when the turn is over.
-    async fn show(&mut self, event: RunEvent) {
-        if !self.late.is_empty() {
-            return self.late.push(event);
-        }
-        match self.events.try_send(event) {
-            Err(TrySendError::Full(event)) => {
-                let room = tokio::select! {
-                    room = self.events.reserve() => room.ok(),
-                    () = self.cancel.cancelled() => return self.late.push(event),
-                };
-                if let Some(room) = room {
-                    room.send(event);
-                }
-            }
-            // Nobody listens any more: the turn goes on all the same.
-            Ok(()) | Err(TrySendError::Closed(_)) => {}
-        }
-    }
-
-    fn carry_out(
-        &self,
-        id: EffectId,
-        effect: Effect,
-        inputs: &mpsc::Sender<Input<'static>>,
-        running: &mut HashMap<EffectId, Running>,
-    ) {
-        let task = match effect {
-            Effect::OpenStream { request } => self.open(id, request, inputs.clone()),
-            Effect::RunTool { invocation } => self.run_tool(id, invocation, inputs.clone()),
-            Effect::AskApproval { invocation } => self.ask(id, invocation, inputs.clone()),
-            Effect::CloseStream | Effect::CancelTool => {
-                running.remove(&id);
-                return;
-            }
-            Effect::CreateRun { .. } => {
-                let message = "this app has no run source".to_owned();
-                answer(
-                    Input::RunNotCreated {
-                        effect: id,
-                        message,
-                    },
-                    inputs.clone(),
-                )
-            }
-            Effect::Persist { .. } => {
-                let message = "this app has no store".to_owned();
-                answer(
-                    Input::PersistFailed {
-                        effect: id,
-                        message,
-                    },
-                    inputs.clone(),
-                )
-            }
-            other => {
-                tracing::error!(target: "stepwell", effect = ?id, "no way to carry out {other:?}");
-                return;
-            }
-        };
-        running.insert(id, Running(task));
-    }
-
-    fn open(
-        &self,
-        id: EffectId,
-        request: HttpRequest,
-        inputs: mpsc::Sender<Input<'static>>,
-    ) -> AbortHandle {
-        let (hop, attempt) = match id {
-            EffectId::Open { hop, attempt } => (hop, attempt),
-            _ => (0, 0),
-        };
-        let span = spans::hop(&self.config.endpoint, hop, attempt);
-        let client = self.client.clone();
-        tokio::spawn(http::stream(client, request, id, inputs).instrument(span)).abort_handle()
-    }
-
-    fn run_tool(
-        &self,
-        id: EffectId,
-        invocation: ToolInvocation,
-        inputs: mpsc::Sender<Input<'static>>,
-    ) -> AbortHandle {
-        let span = spans::tool(&invocation);
-        let handler = self.handlers.get(&invocation.name).cloned();
-        let work = async move {
-            let result = tools::run(handler, invocation).await;
-            if let Err(failure) = &result {
-                tracing::warn!(target: "stepwell", kind = ?failure.kind, "the tool failed");
-            }
-            let _ = inputs
-                .send(Input::ToolFinished { effect: id, result })
-                .await;
-        };
-        tokio::spawn(work.instrument(span)).abort_handle()
-    }
-
-    fn ask(
-        &self,
-        id: EffectId,
-        invocation: ToolInvocation,
-        inputs: mpsc::Sender<Input<'static>>,
-    ) -> AbortHandle {
-        let approver = self.approver.clone();
-        let work = async move {
-            let decision = match approver {
-                Some(approver) => approver.decide(invocation).await,
-                None => Decision::Denied {
-                    reason: Some("this app has no way to ask the person".to_owned()),
-                },
-            };
-            let _ = inputs
-                .send(Input::Decided {
-                    effect: id,
-                    decision,
-                })
-                .await;
-        };
-        tokio::spawn(work).abort_handle()
-    }
 }
 
-fn answer(input: Input<'static>, inputs: mpsc::Sender<Input<'static>>) -> AbortHandle {
-    tokio::spawn(async move {
-        let _ = inputs.send(input).await;
-    })
-    .abort_handle()
-}
-
-/// Whether nothing comes for the effect after this input.
-fn is_last_word(input: &Input<'_>) -> bool {
-    !matches!(input, Input::Opened { .. } | Input::Received { .. })
+/// Waits until the app has room for an event. `false` if it has let go of the turn.
+async fn has_room(events: &mpsc::Sender<RunEvent>) -> bool {
+    events.reserve().await.is_ok()
 }
 
 async fn sleep_until(wake: Option<tokio::time::Instant>) {

@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use futures::StreamExt;
-use reqwest::header::{CONTENT_TYPE, HeaderMap, RETRY_AFTER};
+use reqwest::header::{CONTENT_ENCODING, CONTENT_TYPE, HeaderMap, RETRY_AFTER};
 use std::borrow::Cow;
 use std::error::Error;
 use std::time::{Duration, SystemTime};
@@ -41,11 +41,12 @@ pub(crate) async fn stream(
         let _ = inputs.send(Input::Refused { effect, refusal }).await;
         return;
     }
-    let content_type = response
-        .headers()
-        .get(CONTENT_TYPE)
-        .and_then(|value| value.to_str().ok())
-        .map(str::to_owned);
+    let header = |name| {
+        let value = response.headers().get(name)?;
+        value.to_str().ok().map(str::to_owned)
+    };
+    let content_type = header(CONTENT_TYPE);
+    let mut encoding = header(CONTENT_ENCODING);
     if inputs
         .send(Input::Opened {
             effect,
@@ -59,9 +60,15 @@ pub(crate) async fn stream(
     let mut body = response.bytes_stream();
     while let Some(piece) = body.next().await {
         let input = match piece {
-            Ok(bytes) => Input::Received {
-                effect,
-                bytes: Cow::Owned(bytes.into()),
+            Ok(bytes) => match encoding.take().filter(|_| is_compressed(&bytes)) {
+                Some(encoding) => Input::Lost {
+                    effect,
+                    message: format!("the answer is compressed ({encoding}), unasked"),
+                },
+                None => Input::Received {
+                    effect,
+                    bytes: Cow::Owned(bytes.into()),
+                },
             },
             Err(error) => Input::Lost {
                 effect,
@@ -74,6 +81,14 @@ pub(crate) async fn stream(
         }
     }
     let _ = inputs.send(Input::Ended { effect }).await;
+}
+
+/// Whether a body that is said to be compressed really is. Some servers only say so, and what can be read is read.
+fn is_compressed(beginning: &[u8]) -> bool {
+    // Neither the text of a stream nor a page begins with a control character or with bytes that are no UTF-8.
+    beginning
+        .first()
+        .is_some_and(|byte| !matches!(byte, b'\t' | b'\n' | b'\r' | b' '..=b'~' | 0xef))
 }
 
 async fn send(client: &reqwest::Client, request: HttpRequest) -> Result<reqwest::Response, String> {

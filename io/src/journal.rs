@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use stepwell_core::conversation::Conversation;
 use stepwell_core::run::journal::JournalWriter;
-use stepwell_core::run::{Input, Misuse, Output, RunConfig, RunMachine};
+use stepwell_core::run::{Input, Misuse, Output, RunConfig, RunMachine, SnapshotError};
 use stepwell_core::{RunId, ThreadId, Timestamp};
 
 /// Takes the lines of the agent's journals, one journal a turn, each line as soon as it is known: a closure that
@@ -64,6 +64,33 @@ impl Journaled {
             machine: RunMachine::new(Arc::clone(config), thread_id.clone(), history),
             journal,
         }
+    }
+
+    /// A stored run on this host, in a journal of its own.
+    pub(crate) fn revive(
+        snapshot: &str,
+        config: &Arc<RunConfig>,
+        sink: Option<&Arc<dyn JournalSink>>,
+        now: Timestamp,
+    ) -> Result<Self, SnapshotError> {
+        let machine = RunMachine::revive(snapshot, Arc::clone(config), now)?;
+        let Some(sink) = sink else {
+            return Ok(Self {
+                machine,
+                journal: None,
+            });
+        };
+        let thread_id = machine.thread_id().cloned().unwrap_or_default();
+        let turn = machine.run_id().cloned().unwrap_or_default();
+        let mut writer = JournalWriter::of_stored(config, &thread_id);
+        Ok(Self {
+            machine: writer.revive(snapshot, config, now)?,
+            journal: Some(Journal {
+                writer,
+                sink: Arc::clone(sink),
+                turn,
+            }),
+        })
     }
 
     pub(crate) fn handle(&mut self, input: Input<'_>, now: Timestamp) -> Result<(), Misuse> {

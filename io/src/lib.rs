@@ -36,29 +36,41 @@
 #![warn(missing_docs)]
 
 mod agent;
+mod builder;
 mod clock;
+mod device;
 mod driver;
+mod handle;
 mod http;
 mod journal;
+mod owner;
+mod setup;
 mod spans;
+mod threads;
 mod tools;
 mod turn;
+mod work;
 
-pub use agent::{Agent, AgentBuilder, BuildError};
+pub use agent::{Agent, ReviveError};
+pub use builder::{AgentBuilder, BuildError};
+pub use handle::{TurnError, TurnHandle};
 pub use journal::JournalSink;
-pub use tools::{Approver, ToolHandler};
-pub use turn::{CancelHandle, Finished, Turn};
+pub use tools::{Approver, Cancellation, ToolAnswer, ToolHandler};
+pub use turn::{Finished, Turn};
 
 pub use stepwell_core::RunId;
 pub use stepwell_core::conversation::{Conversation, ToolCallStatus};
 pub use stepwell_core::dialect::{Endpoint, GenerationSettings, Secret, ToolChoice};
 pub use stepwell_core::event::{Event, Interrupt, Message, ResumeEntry, ResumeStatus};
 pub use stepwell_core::provider;
+pub use stepwell_core::registry::{RegistryEvent, RunHandle, SharedRegistry, ThreadKey};
 pub use stepwell_core::run::{
-    Decision, Failure, LimitPolicy, Limits, Misuse, Outcome, PartialArgumentsUpdate, RepeatLimit,
-    RunConfig, RunEvent, Start, ToolCallUpdate, ToolInvocation, TurnLimit,
+    BackgroundPolicy, Deadline, Decision, DevicePolicy, Failure, LimitPolicy, Limits, Misuse,
+    NetworkChangePolicy, OfflinePolicy, Outcome, PartialArgumentsUpdate, RepeatLimit, RetryPolicy,
+    RunConfig, RunEvent, SnapshotError, Start, SteeringRefusal, Timeouts, ToolCallUpdate,
+    ToolInvocation, TurnLimit,
 };
 pub use stepwell_core::tool::{
-    OwnedChange, Tool, ToolError, ToolFailure, ToolFailureKind, ToolOutput, ToolRegistry,
-    ToolResult,
+    OwnedChange, Rejection, Tool, ToolError, ToolFailure, ToolFailureKind, ToolOutput,
+    ToolRegistry, ToolResult,
 };

@@ -3,7 +3,7 @@
 
 use stepwell_core::dialect::Endpoint;
 use stepwell_core::event::TokenUsage;
-use stepwell_core::run::ToolInvocation;
+use stepwell_core::run::{RunMachine, ToolInvocation};
 use tracing::{Span, field, info_span};
 
 pub(crate) fn turn(endpoint: &Endpoint, thread_id: &str, run_id: &str) -> Span {
@@ -28,6 +28,9 @@ pub(crate) fn hop(endpoint: &Endpoint, hop: u32, attempt: u32) -> Span {
         "gen_ai.request.model" = %endpoint.model,
         "stepwell.hop" = hop,
         "stepwell.attempt" = attempt,
+        "gen_ai.usage.input_tokens" = field::Empty,
+        "gen_ai.usage.output_tokens" = field::Empty,
+        "gen_ai.response.finish_reasons" = field::Empty,
     )
 }
 
@@ -47,5 +50,54 @@ pub(crate) fn record_usage(span: &Span, usage: &TokenUsage) {
     }
     if let Some(tokens) = usage.output_tokens {
         span.record("gen_ai.usage.output_tokens", tokens);
+    }
+}
+
+/// The span of a stream that is open, and what it is to say of it in the end.
+pub(crate) struct HopSpan {
+    span: Span,
+    hop: u32,
+    /// What the turn had cost before.
+    before: TokenUsage,
+    finish_reason: Option<String>,
+}
+
+impl HopSpan {
+    pub(crate) fn new(span: Span, machine: &RunMachine) -> Self {
+        Self {
+            span,
+            hop: machine.hop(),
+            before: machine.usage(),
+            finish_reason: None,
+        }
+    }
+
+    /// Takes note of why the model stopped: the machine forgets it with the next hop.
+    pub(crate) fn look(&mut self, machine: &RunMachine) {
+        if machine.hop() == self.hop {
+            let summary = machine.conversation().summary();
+            self.finish_reason.clone_from(&summary.stop_reason);
+        }
+    }
+
+    /// The stream is over.
+    pub(crate) fn close(mut self, machine: &RunMachine) {
+        self.look(machine);
+        let now = machine.usage();
+        let own = |now: Option<u64>, before: Option<u64>| {
+            let own = now?.saturating_sub(before.unwrap_or(0));
+            (own > 0).then_some(own)
+        };
+        let usage = TokenUsage {
+            input_tokens: own(now.input_tokens, self.before.input_tokens),
+            output_tokens: own(now.output_tokens, self.before.output_tokens),
+            ..TokenUsage::default()
+        };
+        record_usage(&self.span, &usage);
+        if let Some(reason) = &self.finish_reason {
+            // A list by convention: one entry a choice, and there is one.
+            let reasons = field::debug([reason]);
+            self.span.record("gen_ai.response.finish_reasons", reasons);
+        }
     }
 }

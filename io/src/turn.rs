@@ -1,30 +1,30 @@
-use crate::driver::Answers;
+use crate::handle::{TurnError, TurnHandle};
 use futures::Stream;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 use stepwell_core::conversation::Conversation;
 use stepwell_core::event::{ResumeEntry, TokenUsage};
-use stepwell_core::run::{Misuse, Outcome, RunEvent, StateKind};
-use tokio::sync::{mpsc, oneshot};
+use stepwell_core::run::{Outcome, RunEvent};
+use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
-use tokio_util::sync::CancellationToken;
 
 /// A turn under way: a stream of what is to be shown, ending with [`RunEvent::Completed`].
 ///
-/// Dropping it cancels the turn; [`detach`](Self::detach) lets it go on unseen.
+/// Dropping it cancels the turn; [`detach`](Self::detach) lets it go on unseen. While nobody takes its events, the
+/// turn reads no more of the answer once some hundreds of them wait; its tools, its clocks and its
+/// [`handle`](Self::handle) are not held up.
 #[derive(Debug)]
 #[must_use = "a turn that is dropped is cancelled"]
 pub struct Turn {
     pub(crate) events: mpsc::Receiver<RunEvent>,
-    pub(crate) cancel: CancellationToken,
-    pub(crate) answers: mpsc::Sender<Answers>,
-    pub(crate) task: Option<JoinHandle<Finished>>,
+    pub(crate) handle: TurnHandle,
+    pub(crate) task: Option<JoinHandle<Option<Finished>>>,
 }
 
 /// A turn that is over.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Finished {
-    /// How it ended.
+    /// How it ended. A turn whose thread another one took over is cancelled.
     pub outcome: Outcome,
     /// The conversation after it.
     pub conversation: Conversation,
@@ -34,46 +34,24 @@ pub struct Finished {
     pub hops: u32,
 }
 
-/// Cancels a turn from elsewhere.
-#[derive(Clone, Debug)]
-pub struct CancelHandle(CancellationToken);
-
-impl CancelHandle {
-    /// Stops the turn: its tools are dropped, its connection is closed, and it completes as cancelled. Nothing happens
-    /// if it is over.
-    pub fn cancel(&self) {
-        self.0.cancel();
-    }
-}
-
 impl Turn {
+    /// Reaches the turn from elsewhere, and for all but its events.
+    #[must_use]
+    pub fn handle(&self) -> TurnHandle {
+        self.handle.clone()
+    }
+
     /// Stops the turn; the events up to its end still come.
     pub fn cancel(&self) {
-        self.cancel.cancel();
+        self.handle.cancel();
     }
 
-    /// Answers what an AG-UI agent asked with [`RunEvent::Interrupted`], all of it at once; the turn goes on.
+    /// Answers what an AG-UI agent asked; see [`TurnHandle::resume`].
     ///
     /// # Errors
     /// Nothing is asked, or the answers do not fit the questions. The turn is as it was.
-    pub async fn resume(&self, answers: Vec<ResumeEntry>) -> Result<(), Misuse> {
-        let over = || Misuse::WrongState {
-            state: StateKind::Completed,
-            input: "Resume",
-        };
-        let (taken, was_taken) = oneshot::channel();
-        let answers = Answers {
-            entries: answers,
-            taken,
-        };
-        self.answers.send(answers).await.map_err(|_| over())?;
-        was_taken.await.map_err(|_| over())?
-    }
-
-    /// A handle that cancels the turn from elsewhere.
-    #[must_use]
-    pub fn cancel_handle(&self) -> CancelHandle {
-        CancelHandle(self.cancel.clone())
+    pub async fn resume(&self, answers: Vec<ResumeEntry>) -> Result<(), TurnError> {
+        self.handle.resume(answers).await
     }
 
     /// Waits for the turn to end, whatever is left of its events.
@@ -85,7 +63,9 @@ impl Turn {
         let task = self.task.take();
         match task {
             Some(task) => match task.await {
-                Ok(finished) => finished,
+                Ok(Some(finished)) => finished,
+                // Only `suspend` ends a turn without its end, and it takes the turn.
+                Ok(None) => std::future::pending().await,
                 Err(error) => match error.try_into_panic() {
                     Ok(panic) => std::panic::resume_unwind(panic),
                     // The runtime shuts down: there is nobody left to wait for.
@@ -94,6 +74,20 @@ impl Turn {
             },
             None => std::future::pending().await,
         }
+    }
+
+    /// Lets go of the turn without ending it, and gives it as text for [`Agent::revive`](crate::Agent::revive), in this
+    /// process or a later one. Its stream is closed, its tools are stopped: best done while it
+    /// [rests](TurnHandle::rested). The thread stays the turn's until it is revived or somebody sends on it; its
+    /// conversation has nothing of the turn until then. What the person typed and the turn had not taken in is
+    /// dropped.
+    ///
+    /// # Errors
+    /// The turn is over.
+    pub async fn suspend(mut self) -> Result<String, TurnError> {
+        let snapshot = self.handle.suspend().await?;
+        self.task = None;
+        Ok(snapshot)
     }
 
     /// Lets the turn go on to its end without anyone watching.
@@ -113,7 +107,7 @@ impl Stream for Turn {
 impl Drop for Turn {
     fn drop(&mut self) {
         if self.task.is_some() {
-            self.cancel.cancel();
+            self.handle.cancel();
         }
     }
 }

@@ -68,10 +68,24 @@ async fn a_turn_its_hops_and_its_tools_have_spans_that_tell_no_secret() {
         r#""gen_ai.tool.name":"get_secret_number""#,
         r#""gen_ai.conversation.id":"thread-1""#,
         r#""gen_ai.usage.input_tokens":"#,
+        r#""gen_ai.response.finish_reasons":"[\"tool_calls\"]""#,
+        r#""gen_ai.response.finish_reasons":"[\"stop\"]""#,
         r#""stepwell.outcome":"success""#,
     ] {
         assert!(log.contains(wanted), "{wanted} is not in {log}");
     }
+    // The hops' own tokens add up to the turn's.
+    let tokens = |name: &str| -> Vec<u64> {
+        let spans = log.lines().filter_map(|line| {
+            let line: serde_json::Value = serde_json::from_str(line).ok()?;
+            let span = &line["span"];
+            (span["name"] == name).then(|| span["gen_ai.usage.output_tokens"].as_u64())
+        });
+        spans.flatten().collect()
+    };
+    let (hops, turn) = (tokens("chat"), tokens("invoke_agent"));
+    assert_eq!((hops.len(), turn.len()), (2, 1), "{log}");
+    assert_eq!(hops.iter().sum::<u64>(), turn[0], "{log}");
     for secret in ["test-key", "secret numbers", "Alice"] {
         assert!(!log.contains(secret), "{secret} is in {log}");
     }

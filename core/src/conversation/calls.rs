@@ -115,16 +115,18 @@ impl Conversation {
         }
     }
 
-    /// Puts a tool message after the message with its call and the results that follow that already.
+    /// Puts a tool message after the message with its call, among the results that follow that already in the order of
+    /// the calls.
     pub(super) fn insert_result(&mut self, message: Message) {
-        let owner = match &message {
-            Message::Tool(message) => self.index.call(&message.tool_call_id).map(|(at, _)| at),
+        let place = |message: &Message| match message {
+            Message::Tool(message) => self.index.call(&message.tool_call_id),
             _ => None,
         };
-        let at = owner.map_or(self.messages.len(), |owner| {
-            let results = self.messages[owner + 1..]
-                .iter()
-                .take_while(|message| matches!(message, Message::Tool(_)));
+        let at = place(&message).map_or(self.messages.len(), |(owner, position)| {
+            let is_later = |place: (usize, usize)| place.0 == owner && place.1 > position;
+            let results = self.messages[owner + 1..].iter().take_while(|message| {
+                matches!(message, Message::Tool(_)) && !place(message).is_some_and(is_later)
+            });
             owner + 1 + results.count()
         });
         if at < self.messages.len() {

@@ -79,6 +79,9 @@ impl RunConfig {
 pub struct Limits {
     /// The most rounds of tools in a turn.
     pub max_tool_rounds: u32,
+    /// The most tools that run side by side. Further calls wait, in their order, until one comes to its end or is
+    /// deferred; that wait is not the tool's own time. 0 counts as 1.
+    pub max_parallel_tools: u32,
     /// The most tool calls in a turn. A round that would go beyond is not begun.
     pub max_tool_calls: Option<u32>,
     /// The most tokens of a turn, as the provider counts them. When they are used up, no further round is begun.
@@ -99,6 +102,7 @@ impl Default for Limits {
     fn default() -> Self {
         Self {
             max_tool_rounds: 10,
+            max_parallel_tools: 8,
             max_tool_calls: None,
             max_tokens: None,
             max_duration: None,

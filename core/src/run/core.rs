@@ -206,8 +206,11 @@ impl Core {
 
     /// Takes back an effect; the host is told if it may have begun.
     pub(super) fn withdraw(&mut self, id: EffectId) {
-        let is_left = (fault!(ToolNotToldToStop) && matches!(id, EffectId::Tool(_)))
-            || (fault!(SilentStreamNotClosed) && matches!(id, EffectId::Open { .. }));
+        let is_left = match id {
+            EffectId::Tool(_) => fault!(ToolNotToldToStop),
+            EffectId::Open { .. } => fault!(SilentStreamNotClosed),
+            _ => false,
+        };
         if id.is_stoppable()
             && !is_left
             && let Some(Stage::Given | Stage::Live | Stage::Deferred) = self.pending.stage(id)

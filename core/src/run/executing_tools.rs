@@ -46,6 +46,7 @@ impl Run<ExecutingTools> {
         self.core.tick(now);
         if self.core.is_call(call, ToolCallStatus::Executing) {
             self.core.defer_call(call);
+            self.core.begin_waiting_calls();
             self.core.set_turn_clock();
         }
     }
@@ -108,6 +109,7 @@ impl Run<ExecutingTools> {
     }
 
     pub(super) fn settled(mut self) -> Settled {
+        self.core.begin_waiting_calls();
         self.core.set_turn_clock();
         match self.core.go_on() {
             Next::Open => self.goto(on::Continue, Opening::new(0)).into(),

@@ -246,7 +246,7 @@ impl Input<'_> {
             Stage::Live => self.is_of_open_stream(),
             Stage::Given => !self.is_of_open_stream(),
             Stage::Deferred => matches!(self, Self::ToolFinished { .. }),
-            Stage::Held { .. } | Stage::Queued | Stage::Offline => false,
+            Stage::Held { .. } | Stage::Queued | Stage::Waiting | Stage::Offline => false,
         }
     }
 }

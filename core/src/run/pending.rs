@@ -18,6 +18,8 @@ pub(super) enum Stage {
     Live,
     /// Of a tool: its result comes later, whatever becomes of the host.
     Deferred,
+    /// Of a tool: it begins when another comes to its end.
+    Waiting,
     /// It waits for the network.
     Offline,
 }

@@ -231,9 +231,41 @@ impl Core {
         self.set_status(key, ToolCallStatus::Deferred, None);
     }
 
+    /// Runs the call, or lets it wait until there is room for it.
     fn run_call(&mut self, key: CallKey) {
-        self.set_status(key, ToolCallStatus::Executing, None);
-        self.emit(EffectId::Tool(key));
+        let effect = EffectId::Tool(key);
+        if self.has_room_for_a_tool() {
+            self.set_status(key, ToolCallStatus::Executing, None);
+            return self.emit(effect);
+        }
+        self.pending.set(effect, Stage::Waiting);
+        if !self.is_call(key, ToolCallStatus::Pending) {
+            self.set_status(key, ToolCallStatus::Pending, None);
+        }
+    }
+
+    fn has_room_for_a_tool(&self) -> bool {
+        let runs = |&(id, stage): &(EffectId, Stage)| {
+            let waits = matches!(stage, Stage::Waiting | Stage::Deferred);
+            matches!(id, EffectId::Tool(_)) && !waits
+        };
+        let running = self.pending.iter().filter(runs).count();
+        let room = self.config.limits.max_parallel_tools.max(1);
+        running < usize::try_from(room).unwrap_or(usize::MAX)
+    }
+
+    /// Begins the calls that waited, in their order, as far as there is room now.
+    pub(super) fn begin_waiting_calls(&mut self) {
+        while self.has_room_for_a_tool() {
+            let waits = |(id, stage)| match id {
+                EffectId::Tool(key) if stage == Stage::Waiting => Some(key),
+                _ => None,
+            };
+            let Some(key) = self.pending.iter().find_map(waits) else {
+                return;
+            };
+            self.run_call(key);
+        }
     }
 
     /// Whether the arguments that the person put in the place of the model's fit the tool.

@@ -99,6 +99,7 @@ impl Setting {
         offer(&mut config, Tool::new("look", "Looks.").idempotent());
         offer(&mut config, Tool::new("ask", "Asks.").requires_approval());
         config.limits.max_tool_rounds = ROUNDS;
+        config.limits.max_parallel_tools = [8, 1, 2][usize::from(self.policy)];
         config.limits.at_limit = [LimitPolicy::Complete, LimitPolicy::Fail, LimitPolicy::SumUp]
             [usize::from(self.policy)];
         if self.stores {

@@ -29,6 +29,7 @@ mod mad_checks;
 mod misuse;
 mod moves;
 mod one_call;
+mod parallel;
 mod partial;
 mod redact;
 mod reference;

@@ -182,6 +182,28 @@ fn a_call_that_the_backend_answers_itself_is_not_run() {
 }
 
 #[test]
+fn i08_results_are_in_the_order_of_the_calls_also_where_the_backend_answers_a_later_one() {
+    let world = World::with(Dialect::AgUi, |config| {
+        offer(config, Tool::new("work", "Works."));
+    })
+    .tool("work", |_| Work::gives("done here"))
+    .says([
+        call("a", "work", "{}"),
+        call("b", "work", "{}"),
+        Say::Answer {
+            call: "b".into(),
+            content: "done over there".into(),
+        },
+    ])
+    .says([text("Both are done.")])
+    .turn();
+    let results = world.results();
+    let ids: Vec<_> = results.iter().map(|(id, _)| id.as_str()).collect();
+    assert_eq!(ids, ["a", "b"]);
+    world.assert_legal();
+}
+
+#[test]
 fn a_call_that_a_messages_snapshot_answers_is_not_run() {
     let snapshot = json!({"type": "MESSAGES_SNAPSHOT", "messages": [
         {"id": "user-1", "role": "user", "content": "Go on"},

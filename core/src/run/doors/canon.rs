@@ -108,6 +108,7 @@ fn canon_core(core: &Core, state: StateKind, abstraction: &Abstraction, out: &mu
         steering,
         device,
         resumption,
+        hop_anchor,
     } = core;
     (
         device.is_offline,
@@ -169,7 +170,8 @@ fn canon_core(core: &Core, state: StateKind, abstraction: &Abstraction, out: &mu
 
     if !abstraction.history {
         json(conversation, out);
-        json(&(turn, ids, parent_run_id, resume, usage, anchor), out);
+        json(&(turn, ids, parent_run_id, resume, usage), out);
+        json(&(anchor, hop_anchor), out);
         return;
     }
     for call in conversation.calls() {

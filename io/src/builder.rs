@@ -1,0 +1,230 @@
+use crate::agent::Agent;
+use crate::journal::JournalSink;
+use crate::setup::Setup;
+use crate::threads::Shared;
+use crate::tools::{Approver, Blocking, Cancellation, Handlers, ToolAnswer, ToolHandler};
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+use stepwell_core::ThreadId;
+use stepwell_core::conversation::Conversation;
+use stepwell_core::dialect::Endpoint;
+use stepwell_core::registry::{SharedRegistry, ThreadKey};
+use stepwell_core::run::{RunConfig, ToolInvocation};
+use stepwell_core::tool::{Tool, ToolError};
+use uuid::Uuid;
+
+/// Sets up an [`Agent`].
+pub struct AgentBuilder {
+    config: RunConfig,
+    handlers: Handlers,
+    approver: Option<Arc<dyn Approver>>,
+    journal: Option<Arc<dyn JournalSink>>,
+    client: Option<reqwest::Client>,
+    thread: Option<ThreadKey>,
+    registry: SharedRegistry,
+    history: Conversation,
+    error: Option<ToolError>,
+}
+
+impl fmt::Debug for AgentBuilder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("AgentBuilder")
+            .field("config", &self.config)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Why an agent cannot be set up.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum BuildError {
+    /// A tool cannot be registered.
+    #[error(transparent)]
+    Tool(#[from] ToolError),
+    /// The HTTP client cannot be made.
+    #[error("the HTTP client cannot be made: {0}")]
+    Client(#[from] reqwest::Error),
+}
+
+impl AgentBuilder {
+    pub(crate) fn new(endpoint: Endpoint) -> Self {
+        Self {
+            config: RunConfig::new(endpoint),
+            handlers: Handlers::new(),
+            approver: None,
+            journal: None,
+            client: None,
+            thread: None,
+            registry: SharedRegistry::default(),
+            history: Conversation::default(),
+            error: None,
+        }
+    }
+
+    /// Adds a tool and its code: an async closure from a call to a result, or to [`ToolAnswer::Deferred`] if the
+    /// result comes later.
+    #[must_use]
+    pub fn tool<F, Fut, T, E>(self, tool: Tool, handler: F) -> Self
+    where
+        F: Fn(ToolInvocation) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Result<T, E>> + Send + 'static,
+        T: Into<ToolAnswer>,
+        E: fmt::Display,
+    {
+        self.tool_handler(tool, handler)
+    }
+
+    /// Adds a tool whose code blocks: each call has a thread to itself. A thread cannot be stopped from outside, so
+    /// long work asks its [`Cancellation`] now and then; the turn goes on without it either way.
+    #[must_use]
+    pub fn blocking_tool<F, T, E>(self, tool: Tool, code: F) -> Self
+    where
+        F: Fn(ToolInvocation, Cancellation) -> Result<T, E> + Send + Sync + 'static,
+        T: Into<ToolAnswer> + 'static,
+        E: fmt::Display + 'static,
+    {
+        self.tool_handler(tool, Blocking(Arc::new(code)))
+    }
+
+    /// Adds a tool whose code is a type of the app's own.
+    #[must_use]
+    pub fn tool_handler(mut self, tool: Tool, handler: impl ToolHandler) -> Self {
+        let name = tool.name().to_owned();
+        match self.config.tools.register(tool) {
+            Ok(tools) => {
+                self.config.tools = tools;
+                self.handlers.insert(name, Arc::new(handler));
+            }
+            Err(error) => self.error = self.error.or(Some(error)),
+        }
+        self
+    }
+
+    /// Sets who asks the person about tools that need an approval: an async closure from a call to a decision, or a
+    /// type of the app's own. Without one they are denied.
+    #[must_use]
+    pub fn approver(mut self, approver: impl Approver) -> Self {
+        self.approver = Some(Arc::new(approver));
+        self
+    }
+
+    /// Writes a [journal](stepwell_core::run::journal) of each turn, from which it can be lived through again:
+    /// a closure that takes the turn's run id and whole lines, or a type of the app's own. A journal holds all
+    /// that is said, but no key. A turn that is revived goes on in a journal of its own, under the run id of the hop
+    /// that it is at.
+    #[must_use]
+    pub fn journal(mut self, sink: impl JournalSink) -> Self {
+        self.journal = Some(Arc::new(sink));
+        self
+    }
+
+    /// Sets the app's own instructions to the model.
+    #[must_use]
+    pub fn instructions(mut self, instructions: impl Into<String>) -> Self {
+        self.config.instructions = Some(instructions.into());
+        self
+    }
+
+    /// Sets the most rounds of tools in a turn: 10 if not set.
+    #[must_use]
+    pub fn max_tool_rounds(mut self, rounds: u32) -> Self {
+        self.config.limits.max_tool_rounds = rounds;
+        self
+    }
+
+    /// Sets how many tools of a round run side by side: 8 if not set. Further calls wait in their order; a tool's time
+    /// begins when it begins.
+    #[must_use]
+    pub fn max_parallel_tools(mut self, tools: u32) -> Self {
+        self.config.limits.max_parallel_tools = tools;
+        self
+    }
+
+    /// Sets how long a tool may take if it does not say so itself: 5 minutes if not set.
+    #[must_use]
+    pub fn tool_timeout(mut self, timeout: Duration) -> Self {
+        self.config.timeouts.tool = Some(timeout);
+        self
+    }
+
+    /// Changes any other setting.
+    #[must_use]
+    pub fn configure(mut self, change: impl FnOnce(&mut RunConfig)) -> Self {
+        change(&mut self.config);
+        self
+    }
+
+    /// Sets the conversation's id: a random one if not set.
+    #[must_use]
+    pub fn thread_id(self, id: impl Into<ThreadId>) -> Self {
+        self.thread_key(id.into())
+    }
+
+    /// Sets the conversation's id with its server and room, for an app that has several.
+    #[must_use]
+    pub fn thread_key(mut self, key: impl Into<ThreadKey>) -> Self {
+        self.thread = Some(key.into());
+        self
+    }
+
+    /// Uses a registry that the app has stored, or that several agents share. Where two agents have turns on one
+    /// thread, the later takes it over, and the earlier stops with the next thing that comes for it.
+    #[must_use]
+    pub fn registry(mut self, registry: impl Into<SharedRegistry>) -> Self {
+        self.registry = registry.into();
+        self
+    }
+
+    /// Begins with an earlier conversation.
+    #[must_use]
+    pub fn history(mut self, history: Conversation) -> Self {
+        self.history = history;
+        self
+    }
+
+    /// Uses the app's own HTTP client.
+    #[must_use]
+    pub fn client(mut self, client: reqwest::Client) -> Self {
+        self.client = Some(client);
+        self
+    }
+
+    /// The agent.
+    ///
+    /// # Errors
+    /// A tool could not be registered, or the HTTP client not be made.
+    pub fn build(self) -> Result<Agent, BuildError> {
+        if let Some(error) = self.error {
+            return Err(error.into());
+        }
+        let client = match self.client {
+            Some(client) => client,
+            None => default_client()?,
+        };
+        let setup = Setup {
+            config: Arc::new(self.config),
+            handlers: self.handlers,
+            approver: self.approver,
+            journal: self.journal,
+            client,
+        };
+        let shared = Arc::new(Shared::new(setup, self.registry));
+        let key = self.thread.unwrap_or_else(|| {
+            let id = Uuid::new_v4().to_string();
+            ThreadKey::from(ThreadId::from(id))
+        });
+        let thread = shared.thread(key, self.history);
+        Ok(Agent::new(shared, thread))
+    }
+}
+
+/// A client with ring for TLS, unless the app chose otherwise for the whole process. It has no timeout of its own: the
+/// machine's clocks know what is silence and what is a tool at work.
+fn default_client() -> Result<reqwest::Client, reqwest::Error> {
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    reqwest::Client::builder()
+        .connect_timeout(Duration::from_secs(30))
+        .tcp_nodelay(true)
+        .build()
+}

@@ -1,0 +1,204 @@
+//! What the app may tell a turn that is under way.
+
+use std::fmt;
+use stepwell_core::conversation::Conversation;
+use stepwell_core::event::{Message, ResumeEntry};
+use stepwell_core::run::{Input, Misuse, RunMachine};
+use stepwell_core::tool::ToolResult;
+use stepwell_core::{MessageId, ToolCallId};
+use tokio::sync::{mpsc, oneshot};
+use tokio_util::sync::CancellationToken;
+use uuid::Uuid;
+
+/// Reaches a turn that is under way, from anywhere. Clones reach the same turn; letting go of them changes nothing.
+#[derive(Clone, Debug)]
+pub struct TurnHandle {
+    pub(crate) cancel: CancellationToken,
+    pub(crate) commands: mpsc::Sender<Command>,
+}
+
+/// Why a turn did not take what it was told. It is as it was.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum TurnError {
+    /// The turn is over, or another turn has taken its thread over.
+    #[error("the turn is over")]
+    Over,
+    /// No such call is under way.
+    #[error("the turn has no call `{0}` under way: it is done, or the id is of another turn")]
+    NotUnderWay(ToolCallId),
+    /// Nobody waits for a result of the call.
+    #[error(
+        "no result of the call `{0}` is awaited: it has one, has not begun, or the id is of another turn"
+    )]
+    NotAwaited(ToolCallId),
+    /// The turn does not take it as it stands.
+    #[error(transparent)]
+    Misuse(#[from] Misuse),
+}
+
+/// For the driver.
+pub(crate) enum Command {
+    /// Feed an input, and say what the machine made of it.
+    Feed {
+        input: MakeInput,
+        fed: oneshot::Sender<Result<(), TurnError>>,
+    },
+    /// Show the machine.
+    Look(Box<dyn FnOnce(&RunMachine) + Send>),
+    /// Give the snapshot as soon as the turn rests.
+    Rest(oneshot::Sender<String>),
+    /// End without an end, and give the snapshot.
+    Suspend(oneshot::Sender<String>),
+}
+
+pub(crate) type MakeInput =
+    Box<dyn FnOnce(&RunMachine) -> Result<Input<'static>, TurnError> + Send>;
+
+impl fmt::Debug for Command {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Feed { .. } => "Feed",
+            Self::Look(_) => "Look",
+            Self::Rest(_) => "Rest",
+            Self::Suspend(_) => "Suspend",
+        })
+    }
+}
+
+impl TurnHandle {
+    /// Stops the turn: its tools are dropped, its connection is closed, and it completes as cancelled. Nothing happens
+    /// if it is over.
+    pub fn cancel(&self) {
+        self.cancel.cancel();
+    }
+
+    /// Stops one tool call, by the provider's id for it. The others go on, and the model is told. A call that is not
+    /// whole yet, or waits, is not begun.
+    ///
+    /// # Errors
+    /// The call is done, or there is none.
+    pub async fn cancel_call(&self, tool_call_id: impl Into<ToolCallId>) -> Result<(), TurnError> {
+        let id = tool_call_id.into();
+        self.feed(move |machine| {
+            let call = machine.conversation().call_by_id(&id);
+            match call.filter(|call| !call.status.is_final()) {
+                Some(call) => Ok(Input::CancelCall { call: call.key }),
+                None => Err(TurnError::NotUnderWay(id)),
+            }
+        })
+        .await
+    }
+
+    /// Brings the result of a tool call, by the provider's id for it: of a deferred one, in this process or in a later
+    /// one that [revived](crate::Agent::revive) the turn, or of one that still runs, which is then dropped.
+    ///
+    /// # Errors
+    /// No result is awaited: a second one changes nothing.
+    pub async fn finish_call(
+        &self,
+        tool_call_id: impl Into<ToolCallId>,
+        result: ToolResult,
+    ) -> Result<(), TurnError> {
+        let id = tool_call_id.into();
+        self.feed(move |machine| match machine.awaited_result(&id) {
+            Some(effect) => Ok(Input::ToolFinished { effect, result }),
+            None => Err(TurnError::NotAwaited(id)),
+        })
+        .await
+    }
+
+    /// Answers what an AG-UI agent asked with [`RunEvent::Interrupted`](crate::RunEvent::Interrupted), all of it at
+    /// once; the turn goes on.
+    ///
+    /// # Errors
+    /// Nothing is asked, or the answers do not fit the questions.
+    pub async fn resume(&self, answers: Vec<ResumeEntry>) -> Result<(), TurnError> {
+        self.feed(move |_| Ok(Input::Resume(answers))).await
+    }
+
+    /// The turn as text, as it stands, for [`Agent::revive`](crate::Agent::revive). It holds no key. A turn that goes
+    /// on after its snapshot was taken may run tools that the snapshot knows nothing of: prefer
+    /// [`rested`](Self::rested).
+    ///
+    /// # Errors
+    /// The turn is over.
+    pub async fn snapshot(&self) -> Result<String, TurnError> {
+        self.look(RunMachine::snapshot).await
+    }
+
+    /// Waits until nothing but the person, or the result of a deferred call, can move the turn on, and gives its
+    /// [snapshot](Self::snapshot). The turn goes on in this process too, until it is dropped.
+    ///
+    /// # Errors
+    /// The turn came to its end.
+    pub async fn rested(&self) -> Result<String, TurnError> {
+        let (sender, receiver) = oneshot::channel();
+        self.command(Command::Rest(sender)).await?;
+        receiver.await.map_err(|_| TurnError::Over)
+    }
+
+    /// The conversation as it stands in the middle of the turn.
+    ///
+    /// # Errors
+    /// The turn is over: look at [`Agent::conversation`](crate::Agent::conversation).
+    pub async fn conversation(&self) -> Result<Conversation, TurnError> {
+        self.look(|machine| machine.conversation().clone()).await
+    }
+
+    /// Says something during the turn, without stopping it: the message waits until the next hop begins, and the model
+    /// answers it in this turn. Gives the message's id.
+    /// [`SteeringTaken`](crate::RunEvent::SteeringTaken) tells when it is in the conversation; if it cannot be taken in,
+    /// [`SteeringRefused`](crate::RunEvent::SteeringRefused) gives it back.
+    ///
+    /// # Errors
+    /// The turn is over: send the message instead.
+    pub async fn steer(&self, text: impl Into<String>) -> Result<MessageId, TurnError> {
+        let id = MessageId::from(format!("{}-user", Uuid::new_v4()));
+        self.steer_message(Message::user(id.clone(), text)).await?;
+        Ok(id)
+    }
+
+    /// As [`steer`](Self::steer), with a message of the app's own.
+    ///
+    /// # Errors
+    /// The turn is over.
+    pub async fn steer_message(&self, message: Message) -> Result<(), TurnError> {
+        self.feed(move |_| Ok(Input::Steer(Box::new(message))))
+            .await
+    }
+
+    pub(crate) async fn suspend(&self) -> Result<String, TurnError> {
+        let (sender, receiver) = oneshot::channel();
+        self.command(Command::Suspend(sender)).await?;
+        receiver.await.map_err(|_| TurnError::Over)
+    }
+
+    async fn feed(
+        &self,
+        input: impl FnOnce(&RunMachine) -> Result<Input<'static>, TurnError> + Send + 'static,
+    ) -> Result<(), TurnError> {
+        let (fed, was_fed) = oneshot::channel();
+        let input = Box::new(input);
+        self.command(Command::Feed { input, fed }).await?;
+        was_fed.await.map_err(|_| TurnError::Over)?
+    }
+
+    async fn look<T: Send + 'static>(
+        &self,
+        look: impl FnOnce(&RunMachine) -> T + Send + 'static,
+    ) -> Result<T, TurnError> {
+        let (sender, receiver) = oneshot::channel();
+        let look = move |machine: &RunMachine| {
+            // Who asked may have gone in the meantime.
+            let _ = sender.send(look(machine));
+        };
+        self.command(Command::Look(Box::new(look))).await?;
+        receiver.await.map_err(|_| TurnError::Over)
+    }
+
+    async fn command(&self, command: Command) -> Result<(), TurnError> {
+        let sent = self.commands.send(command).await;
+        sent.map_err(|_| TurnError::Over)
+    }
+}

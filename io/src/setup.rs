@@ -1,0 +1,22 @@
+use crate::journal::JournalSink;
+use crate::tools::{Approver, Handlers};
+use std::fmt;
+use std::sync::Arc;
+use stepwell_core::run::RunConfig;
+
+/// What all turns of an agent share.
+pub(crate) struct Setup {
+    pub(crate) config: Arc<RunConfig>,
+    pub(crate) handlers: Handlers,
+    pub(crate) approver: Option<Arc<dyn Approver>>,
+    pub(crate) journal: Option<Arc<dyn JournalSink>>,
+    pub(crate) client: reqwest::Client,
+}
+
+impl fmt::Debug for Setup {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Setup")
+            .field("endpoint", &self.config.endpoint)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,163 @@
+//! What runs for a machine's effects: streams, tools, questions to the person. Each in a task of its own.
+
+use crate::setup::Setup;
+use crate::spans::HopSpan;
+use crate::{http, spans, tools};
+use std::collections::HashMap;
+use std::sync::Arc;
+use stepwell_core::dialect::HttpRequest;
+use stepwell_core::run::{Effect, EffectId, Input, RunMachine, ToolInvocation};
+use tokio::sync::mpsc;
+use tokio::task::AbortHandle;
+use tracing::Instrument;
+
+/// Inputs that may wait for the machine: enough to keep the network busy, few enough to push back.
+const INPUTS: usize = 32;
+
+/// What runs for an effect; stopped when it is dropped.
+struct Running(AbortHandle);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+/// All that runs for one turn; stopped when it is dropped.
+pub(crate) struct Work {
+    setup: Arc<Setup>,
+    running: HashMap<EffectId, Running>,
+    streamed: mpsc::Sender<Input<'static>>,
+    answers: mpsc::Sender<Input<'static>>,
+    hop: Option<HopSpan>,
+}
+
+/// Where the work's inputs arrive. The work holds the senders, so neither ever closes.
+pub(crate) struct Arrivals {
+    /// Of the stream. Left alone while the app is slow.
+    pub(crate) streamed: mpsc::Receiver<Input<'static>>,
+    /// Of all else.
+    pub(crate) answers: mpsc::Receiver<Input<'static>>,
+}
+
+impl Work {
+    pub(crate) fn new(setup: Arc<Setup>) -> (Self, Arrivals) {
+        let (streamed, streamed_receiver) = mpsc::channel(INPUTS);
+        let (answers, answers_receiver) = mpsc::channel(INPUTS);
+        let work = Self {
+            setup,
+            running: HashMap::new(),
+            streamed,
+            answers,
+            hop: None,
+        };
+        let arrivals = Arrivals {
+            streamed: streamed_receiver,
+            answers: answers_receiver,
+        };
+        (work, arrivals)
+    }
+
+    /// Begins what an effect asks for.
+    pub(crate) fn begin(&mut self, id: EffectId, effect: Effect, machine: &RunMachine) {
+        let task = match effect {
+            Effect::OpenStream { request } => self.open(id, request, machine),
+            Effect::RunTool { invocation } => self.run_tool(id, invocation),
+            Effect::AskApproval { invocation } => self.ask(id, invocation),
+            Effect::CreateRun { .. } => self.answer(Input::RunNotCreated {
+                effect: id,
+                message: "this app has no run source".to_owned(),
+            }),
+            Effect::Persist { .. } => self.answer(Input::PersistFailed {
+                effect: id,
+                message: "this app has no store".to_owned(),
+            }),
+            other => {
+                tracing::error!(target: "stepwell", effect = ?id, "no way to carry out {other:?}");
+                return;
+            }
+        };
+        self.running.insert(id, Running(task));
+    }
+
+    /// Stops what runs for the effect, if anything still does.
+    pub(crate) fn stop(&mut self, id: EffectId, machine: &RunMachine) {
+        self.running.remove(&id);
+        if matches!(id, EffectId::Open { .. })
+            && let Some(hop) = self.hop.take()
+        {
+            hop.close(machine);
+        }
+    }
+
+    /// Takes note of what the span of the stream is to say, before the machine moves on.
+    pub(crate) fn look(&mut self, machine: &RunMachine) {
+        if let Some(hop) = &mut self.hop {
+            hop.look(machine);
+        }
+    }
+
+    fn open(&mut self, id: EffectId, request: HttpRequest, machine: &RunMachine) -> AbortHandle {
+        let (hop, attempt) = match id {
+            EffectId::Open { hop, attempt } => (hop, attempt),
+            _ => (0, 0),
+        };
+        let span = spans::hop(&self.setup.config.endpoint, hop, attempt);
+        self.hop = Some(HopSpan::new(span.clone(), machine));
+        let client = self.setup.client.clone();
+        let work = http::stream(client, request, id, self.streamed.clone());
+        tokio::spawn(work.instrument(span)).abort_handle()
+    }
+
+    fn run_tool(&self, id: EffectId, invocation: ToolInvocation) -> AbortHandle {
+        let span = spans::tool(&invocation);
+        let handler = self.setup.handlers.get(&invocation.name).cloned();
+        let answers = self.answers.clone();
+        let work = async move {
+            let answer = tools::run(handler, invocation).await;
+            if let Err(failure) = &answer {
+                tracing::warn!(target: "stepwell", kind = ?failure.kind, "the tool failed");
+            }
+            let result = match answer {
+                Ok(tools::ToolAnswer::Deferred) => {
+                    let _ = answers.send(Input::ToolDeferred { effect: id }).await;
+                    return;
+                }
+                Ok(tools::ToolAnswer::Finished(output)) => Ok(output),
+                Err(failure) => Err(failure),
+            };
+            let _ = answers
+                .send(Input::ToolFinished { effect: id, result })
+                .await;
+        };
+        tokio::spawn(work.instrument(span)).abort_handle()
+    }
+
+    fn ask(&self, id: EffectId, invocation: ToolInvocation) -> AbortHandle {
+        let setup = Arc::clone(&self.setup);
+        let answers = self.answers.clone();
+        let work = async move {
+            let approver = setup.approver.clone();
+            let decision = tools::decide(approver, &setup.config.tools, invocation).await;
+            let answer = Input::Decided {
+                effect: id,
+                decision,
+            };
+            let _ = answers.send(answer).await;
+        };
+        tokio::spawn(work).abort_handle()
+    }
+
+    fn answer(&self, input: Input<'static>) -> AbortHandle {
+        let answers = self.answers.clone();
+        tokio::spawn(async move {
+            let _ = answers.send(input).await;
+        })
+        .abort_handle()
+    }
+}
+
+/// Whether nothing comes for the effect after this input.
+pub(crate) fn is_last_word(input: &Input<'_>) -> bool {
+    !matches!(input, Input::Opened { .. } | Input::Received { .. })
+}

@@ -1,0 +1,130 @@
+//! A small stream with text and two calls, cut at every byte.
+
+use crate::*;
+
+fn the_stream() -> Hop {
+    Hop::new()
+        .text("Hé! ")
+        .tool_call_with_id("a", "work", json!({"n": 1}))
+        .tool_call_with_id("b", "work", json!({}))
+}
+
+/// The bytes of the stream, as the agent's own request gets them.
+async fn body(dialect: Dialect) -> Vec<u8> {
+    let server = serve([Hop::silent()]).await;
+    let agent = dialect.agent(&server).tool(work(), done).build();
+    let turn = agent.expect("the agent is set up").send("Hello");
+    server.wait_until(|requests| requests.len() == 1).await;
+    let request = server.requests().remove(0);
+    drop(turn);
+    let server = serve([the_stream()]).await;
+    let client = reqwest_client();
+    let url = format!("http://{}{}", server.address(), request.path);
+    let answer = client.post(url).body(request.bytes.to_vec()).send().await;
+    let body = answer.expect("the mock answers").bytes().await;
+    body.expect("it is whole").to_vec()
+}
+
+fn reqwest_client() -> reqwest::Client {
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    reqwest::Client::new()
+}
+
+/// `broken` says how the stream breaks off after some of its bytes.
+async fn break_off_at_every_byte(dialect: Dialect, broken: fn(Hop) -> Hop) {
+    let bytes = body(dialect).await;
+    let places = 0..=bytes.len();
+    // For each place: the broken stream, and what comes next, whatever that is: the second try, the continuation, or
+    // the answer to the next message.
+    let hops = places.clone().flat_map(|place| {
+        let some = Hop::new().bare().raw_bytes(bytes[..place].to_vec());
+        [broken(some), says("Well.")]
+    });
+    let server = serve(hops).await;
+    let agent = dialect
+        .agent(&server)
+        .tool(work(), |call: ToolInvocation| async move {
+            assert!(call.arguments.value.is_object());
+            done(call).await
+        });
+    let agent = agent.build().expect("the agent is set up");
+    let mut was_whole = false;
+    let mut shown_before = 0;
+    for place in places {
+        let what = format!("{dialect:?}, cut after {place} of {} bytes", bytes.len());
+        let thread = agent.thread(format!("thread-{place}").as_str());
+        let (events, finished) = watch(thread.send("Hello")).await;
+        let is_again = events
+            .iter()
+            .any(|event| matches!(event, RunEvent::Retrying { .. }));
+        let ran = events
+            .iter()
+            .any(|event| is_call(event, "a", ToolCallStatus::Executing));
+        match &finished.outcome {
+            Outcome::Success if is_again => {
+                assert_eq!(finished.conversation.text(), "Well.", "{what}");
+                assert!(!ran && shown_before == 0, "{what}: nothing was seen before");
+            }
+            Outcome::Success => {
+                // All that counts was said: both calls are run, whatever is missing.
+                assert_eq!(finished.conversation.text(), "Hé! Well.", "{what}");
+                let said = serde_json::to_string(finished.conversation.messages());
+                let said = said.expect("messages are JSON");
+                assert!(
+                    said.contains("a is done") && said.contains("b is done"),
+                    "{what}"
+                );
+                was_whole = true;
+            }
+            Outcome::Failed { .. } | Outcome::Truncated => {
+                let text = finished.conversation.text();
+                assert!("Hé! ".starts_with(&text), "{what}: {text:?}");
+                assert!(!ran && !was_whole, "{what}: {:?}", finished.outcome);
+                assert!(text.len() >= shown_before, "{what}: {text:?}");
+                shown_before = text.len();
+                let (_, finished) = watch(thread.send("Again")).await;
+                assert_eq!(finished.outcome, Outcome::Success, "{what}");
+            }
+            other => panic!("{what}: {other:?}"),
+        }
+    }
+    assert!(was_whole, "the last cut is behind all that counts");
+    assert_eq!(server.requests().len(), 2 * (bytes.len() + 1));
+    assert_legal(&server);
+}
+
+#[tokio::test]
+async fn a_chat_stream_whose_connection_is_cut_at_every_byte() {
+    break_off_at_every_byte(Dialect::Chat, |bytes| bytes.cut()).await;
+}
+
+#[tokio::test]
+async fn an_ag_ui_stream_whose_connection_is_cut_at_every_byte() {
+    break_off_at_every_byte(Dialect::AgUi, |bytes| bytes.cut()).await;
+}
+
+#[tokio::test]
+async fn a_chat_stream_whose_body_ends_at_every_byte() {
+    break_off_at_every_byte(Dialect::Chat, |bytes| bytes).await;
+}
+
+#[tokio::test]
+async fn an_ag_ui_stream_whose_body_ends_at_every_byte() {
+    break_off_at_every_byte(Dialect::AgUi, |bytes| bytes).await;
+}
+
+#[tokio::test]
+async fn a_stream_in_pieces_of_any_size_is_the_same_answer() {
+    for dialect in BOTH {
+        for size in 1..12 {
+            let server = serve([the_stream().chunks_of(size), says("Well.")]).await;
+            let agent = dialect.agent(&server).tool(work(), done).build();
+            let agent = agent.expect("the agent is set up");
+            let (_, finished) = watch(agent.send("Hello")).await;
+            assert_eq!(finished.outcome, Outcome::Success, "{dialect:?}, {size}");
+            assert_eq!(finished.conversation.text(), "Hé! Well.");
+            assert_eq!(results(&server.requests()[1]), ["a is done", "b is done"]);
+            assert_legal(&server);
+        }
+    }
+}
