@@ -29,6 +29,7 @@ fn config(base_url: &str) -> RunConfig {
             max_tool_calls: None,
             max_tokens: None,
             max_duration_ms: None,
+            max_parallel_tools: 8,
             repeats: RepeatLimit {
                 tell_after: None,
                 stop_after: None,

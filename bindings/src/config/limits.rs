@@ -19,6 +19,9 @@ pub struct Limits {
     /// runs is not broken off, and waiting for the person does not count. `Timeouts.turn_ms` is the hard end.
     #[uniffi(default = None)]
     pub max_duration_ms: Option<u64>,
+    /// The most tools of a round that run side by side. Further calls wait in their order. 0 counts as 1.
+    #[uniffi(default = 8)]
+    pub max_parallel_tools: u32,
     /// When a model that asks for the same again and again is told, and when it is stopped.
     #[uniffi(default)]
     pub repeats: RepeatLimit,
@@ -111,6 +114,7 @@ impl From<Limits> for run::Limits {
             max_tool_calls: limits.max_tool_calls,
             max_tokens: limits.max_tokens,
             max_duration: limits.max_duration_ms.map(Duration::from_millis),
+            max_parallel_tools: limits.max_parallel_tools,
             repeats: limits.repeats.into_core(),
             at_limit: match limits.at_limit {
                 Some(LimitPolicy::Fail) => run::LimitPolicy::Fail,

@@ -228,6 +228,7 @@ pub(crate) mod tests {
             max_tool_calls: None,
             max_tokens: None,
             max_duration_ms: None,
+            max_parallel_tools: 8,
             repeats: RepeatLimit {
                 tell_after: Some(3),
                 stop_after: Some(5),

@@ -52,6 +52,8 @@ class Limits:
     max_duration: float | None = None
     """The longest that a turn may take and still begin a round of tools, in seconds. What runs is not broken off, and
     waiting for the person does not count. ``Timeouts.turn`` is the hard end."""
+    max_parallel_tools: int = 8
+    """The most tools of a round that run side by side. Further calls wait in their order."""
     repeats: RepeatLimit = RepeatLimit()
     """When a model that asks for the same again and again is told, and when it is stopped."""
     at_limit: Literal["fail", "complete", "sum_up"] = "complete"
@@ -216,6 +218,7 @@ def _limits(limits: Limits) -> _ffi.Limits:
         max_tool_calls=limits.max_tool_calls,
         max_tokens=limits.max_tokens,
         max_duration_ms=_optional_ms(limits.max_duration),
+        max_parallel_tools=limits.max_parallel_tools,
         repeats=_ffi.RepeatLimit(tell_after=limits.repeats.tell_after, stop_after=limits.repeats.stop_after),
         at_limit=_ffi.LimitPolicy[limits.at_limit.upper()],
         max_line_bytes=limits.max_line_bytes,
