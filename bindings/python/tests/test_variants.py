@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from stepwell import RunConfig, RunMachine, Tool, _ffi, _record
+from stepwell import RunConfig, RunMachine, Tool, Turn, _ffi, _record
 from stepwell.config import DevicePolicy, Limits, RetryPolicy, Timeouts
 from stepwell.tools import as_tool
 
@@ -54,10 +54,18 @@ def test_every_field_of_a_record_has_its_own(name: str) -> None:
     assert fields_of(generated) == set(fields)
 
 
-def test_every_method_of_the_machine_has_its_own() -> None:
-    def public(of: type) -> set[str]:
-        return {name for name in vars(of) if not name.startswith("_")}
+def public(of: type) -> set[str]:
+    """The names of its methods."""
+    return {name for name in vars(of) if not name.startswith("_")}
 
+
+def test_every_method_of_a_turn_has_its_own() -> None:
+    # A turn is iterated over, and one method takes both forms of a message.
+    theirs = public(_ffi.Turn) - {"next_batch", "steer_message"}
+    assert theirs == public(Turn)
+
+
+def test_every_method_of_the_machine_has_its_own() -> None:
     named = {"messages_json": "messages", "state_json": "shared_state", "partial_arguments_json": "partial_arguments"}
     # One method takes both forms of a message.
     named["steer_message"] = "steer"
