@@ -77,6 +77,14 @@ impl Agent {
         Ok(Turn::new(self.begin(text)?))
     }
 
+    /// Goes on with a stored turn: with what `Turn.rested` gave, in this process or a later one. What a deferred call
+    /// comes to is then told to `Turn.finish_call`; the person is asked again what they had not answered. The turn's
+    /// thread is that of the snapshot.
+    pub fn revive(&self, snapshot: &str) -> Result<Arc<Turn>, StepwellError> {
+        let _entered = runtime()?.enter();
+        Ok(Turn::new(self.agent.revive(snapshot)?))
+    }
+
     /// Says something to the model, tells the listener what happens, and waits for the end. A call that is given up
     /// cancels the turn.
     pub async fn send_to_listener(
@@ -114,6 +122,27 @@ impl Agent {
     /// Cancels the turn under way, if there is one.
     pub fn cancel(&self) {
         self.agent.cancel();
+    }
+
+    /// The app goes to the background; see `DevicePolicy`. Like the following three, it concerns the turn under way and
+    /// those that begin later.
+    pub fn entered_background(&self) {
+        self.agent.entered_background();
+    }
+
+    /// The app is in the foreground again.
+    pub fn entered_foreground(&self) {
+        self.agent.entered_foreground();
+    }
+
+    /// The network is gone.
+    pub fn network_lost(&self) {
+        self.agent.network_lost();
+    }
+
+    /// There is a network, or another one took the place of the one before.
+    pub fn network_available(&self) {
+        self.agent.network_available();
     }
 
     /// The conversation's id.

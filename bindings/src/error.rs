@@ -122,6 +122,32 @@ impl From<Misuse> for StepwellError {
     }
 }
 
+#[cfg(feature = "agent")]
+impl From<stepwell_io::TurnError> for StepwellError {
+    fn from(error: stepwell_io::TurnError) -> Self {
+        use stepwell_io::TurnError;
+        let advice = match error {
+            TurnError::Misuse(misuse) => return misuse.into(),
+            TurnError::Over => "begin another turn",
+            TurnError::NotUnderWay(_) | TurnError::NotAwaited(_) => {
+                "follow the event `ToolCall` to know where a call stands"
+            }
+            _ => "read the documentation of `Turn`",
+        };
+        Self::misuse(&error, advice)
+    }
+}
+
+#[cfg(feature = "agent")]
+impl From<stepwell_io::ReviveError> for StepwellError {
+    fn from(error: stepwell_io::ReviveError) -> Self {
+        match error {
+            stepwell_io::ReviveError::Snapshot(error) => error.into(),
+            other => Self::misuse(&other, "give the snapshot of a turn that rested"),
+        }
+    }
+}
+
 impl From<SnapshotError> for StepwellError {
     fn from(error: SnapshotError) -> Self {
         let advice = match &error {
@@ -176,6 +202,10 @@ pub enum ToolError {
         /// Why, for the model to read.
         reason: String,
     },
+    /// Nothing is wrong: the tool has begun something whose result comes later, in minutes or days, by
+    /// `Turn.finish_call` or `Turn.fail_call`.
+    #[error("the result comes later")]
+    Deferred,
     /// The tool's code broke off with an exception that it does not declare.
     #[error("{reason}")]
     Unexpected {

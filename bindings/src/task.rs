@@ -10,7 +10,7 @@ use futures::future::BoxFuture;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use stepwell_core::run;
-use stepwell_core::tool::{ToolFailure, ToolOutput, ToolResult};
+use stepwell_core::tool::ToolFailure;
 use stepwell_io::ToolAnswer;
 use tokio::sync::oneshot;
 
@@ -50,7 +50,7 @@ static NEXT: AtomicU64 = AtomicU64::new(1);
 pub struct ToolTask {
     id: u64,
     invocation: ToolInvocation,
-    reply: Reply<ToolResult>,
+    reply: Reply<Result<ToolAnswer, ToolFailure>>,
 }
 
 #[uniffi::export]
@@ -67,7 +67,13 @@ impl ToolTask {
 
     /// The tool gave a result. Says whether it was still wanted.
     pub fn finish(&self, content: String) -> bool {
-        self.reply.give(Ok(ToolOutput::from(content)))
+        self.reply.give(Ok(content.into()))
+    }
+
+    /// The tool has begun something whose result comes later, by `Turn.finish_call` or `Turn.fail_call`. Says whether
+    /// the answer was still wanted.
+    pub fn defer(&self) -> bool {
+        self.reply.give(Ok(ToolAnswer::Deferred))
     }
 
     /// The tool failed; the model is shown the message. Says whether the answer was still wanted.
@@ -131,7 +137,7 @@ impl stepwell_io::ToolHandler for Runner {
                 Err(error) => broke_off(&error.to_string()),
             };
             stop.disarm();
-            result.map(ToolAnswer::Finished)
+            result
         }
         .boxed()
     }

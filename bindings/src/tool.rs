@@ -14,7 +14,7 @@ use stepwell_io::ToolAnswer;
 pub trait ToolHandler: Send + Sync {
     /// Runs the tool and gives back what the model is to see: text, or JSON as text. Calls may run side by side. An
     /// error, or an exception, is this tool's own: the model is shown it and the turn goes on. When the turn is
-    /// cancelled, so is the call.
+    /// cancelled, so is the call. A tool whose result comes later says so with `ToolError.Deferred`.
     async fn call(&self, invocation: ToolInvocation) -> Result<String, ToolError>;
 }
 
@@ -36,7 +36,8 @@ pub enum Decision {
         /// Why, for the model to read.
         reason: Option<String>,
     },
-    /// It may, with other arguments than the model's. The model is told.
+    /// It may, with other arguments than the model's. The model is told. With arguments that do not fit the tool the
+    /// call is denied, for that reason.
     Edited {
         /// The arguments: a JSON text that fits the tool's schema.
         arguments_json: String,
@@ -64,6 +65,7 @@ impl stepwell_io::ToolHandler for Handler {
         async move {
             match handler.call(invocation.into()).await {
                 Ok(content) => Ok(content.into()),
+                Err(ToolError::Deferred) => Ok(ToolAnswer::Deferred),
                 Err(ToolError::Failed { reason }) => Err(ToolFailure::error(reason)),
                 Err(ToolError::Unexpected { reason }) => {
                     Err(ToolFailure::new(ToolFailureKind::Panicked, reason))

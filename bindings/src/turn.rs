@@ -1,10 +1,12 @@
 use crate::effect::json;
 use crate::error::StepwellError;
-use crate::event::Event;
+use crate::event::{Event, ToolFailureKind};
+use crate::machine::{ResumeEntry, entries, message};
 use crate::outcome::{Outcome, TokenUsage};
 use futures::{FutureExt, StreamExt};
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
+use stepwell_core::tool::{ToolFailure, ToolOutput};
 use stepwell_io::TurnHandle;
 use tokio::sync::Mutex;
 
@@ -60,6 +62,61 @@ impl Turn {
     /// Stops the turn: its tools are stopped, its connection is closed. The events up to its end still come.
     pub fn cancel(&self) {
         self.handle.cancel();
+    }
+
+    /// Stops one tool call, by the provider's id for it. The others go on, and the model is told.
+    pub async fn cancel_call(&self, tool_call_id: String) -> Result<(), StepwellError> {
+        Ok(self.handle.cancel_call(tool_call_id).await?)
+    }
+
+    /// Brings the result of a tool call, by the provider's id for it: of a deferred one, also in a turn that was
+    /// revived, or of one that still runs, which is then stopped.
+    pub async fn finish_call(
+        &self,
+        tool_call_id: String,
+        content: String,
+    ) -> Result<(), StepwellError> {
+        let result = Ok(ToolOutput::from(content));
+        Ok(self.handle.finish_call(tool_call_id, result).await?)
+    }
+
+    /// As `finish_call`, for a call that failed; the model is shown the message. `kind` is `Error` if absent.
+    #[uniffi::method(default(kind = None))]
+    pub async fn fail_call(
+        &self,
+        tool_call_id: String,
+        message: String,
+        kind: Option<ToolFailureKind>,
+    ) -> Result<(), StepwellError> {
+        let kind = kind.unwrap_or(ToolFailureKind::Error);
+        let result = Err(ToolFailure::new(kind.into(), message));
+        Ok(self.handle.finish_call(tool_call_id, result).await?)
+    }
+
+    /// Says something during the turn, without stopping it: the message waits until the next hop begins, and the model
+    /// answers it in this turn. Gives the message's id. The event `SteeringTaken` tells when it is in the conversation;
+    /// if it cannot be taken in, `SteeringRefused` gives it back.
+    pub async fn steer(&self, text: String) -> Result<String, StepwellError> {
+        let id = self.handle.steer(text).await?;
+        Ok(id.into_string())
+    }
+
+    /// As `steer`, with an AG-UI message in JSON, where it is more than text.
+    pub async fn steer_message(&self, message_json: String) -> Result<(), StepwellError> {
+        let message = message(&message_json)?;
+        Ok(self.handle.steer_message(message).await?)
+    }
+
+    /// Answers what an AG-UI agent asked with the event `Interrupted`, all of it at once; the turn goes on.
+    pub async fn resume(&self, answers: Vec<ResumeEntry>) -> Result<(), StepwellError> {
+        Ok(self.handle.resume(entries(answers)?).await?)
+    }
+
+    /// Waits until nothing but the person, or the result of a deferred call, can move the turn on, and gives the turn
+    /// as text for `Agent.revive`, in this process or a later one. It holds no key. The turn goes on in this process
+    /// too, until it is let go of.
+    pub async fn rested(&self) -> Result<String, StepwellError> {
+        Ok(self.handle.rested().await?)
     }
 }
 

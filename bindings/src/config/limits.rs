@@ -19,7 +19,7 @@ pub struct Limits {
     /// runs is not broken off, and waiting for the person does not count. `Timeouts.turn_ms` is the hard end.
     #[uniffi(default = None)]
     pub max_duration_ms: Option<u64>,
-    /// How many tools of a turn run side by side; the others wait, and that is not their own time.
+    /// The most tools of a round that run side by side. Further calls wait in their order. 0 counts as 1.
     #[uniffi(default = 8)]
     pub max_parallel_tools: u32,
     /// When a model that asks for the same again and again is told, and when it is stopped.

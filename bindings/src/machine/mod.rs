@@ -7,6 +7,8 @@ mod timer;
 
 pub(crate) use start::conversation;
 pub use start::{ResumeEntry, ResumeStatus, Start};
+#[cfg(feature = "agent")]
+pub(crate) use start::{entries, message};
 pub use timer::TimerKey;
 
 use crate::config::RunConfig;

@@ -63,14 +63,14 @@ fn any_json(what: &str, text: &str) -> Result<serde_json::Value, StepwellError> 
 }
 
 /// An AG-UI message that an app gives as JSON.
-pub(super) fn message(json: &str) -> Result<Message, StepwellError> {
+pub(crate) fn message(json: &str) -> Result<Message, StepwellError> {
     serde_json::from_str(json).map_err(|error| {
         let reason = format!("the message is no AG-UI message: {error}");
         StepwellError::invalid(&reason, "give an object with `id`, `role` and `content`")
     })
 }
 
-pub(super) fn entries(answers: Vec<ResumeEntry>) -> Result<Vec<event::ResumeEntry>, StepwellError> {
+pub(crate) fn entries(answers: Vec<ResumeEntry>) -> Result<Vec<event::ResumeEntry>, StepwellError> {
     let entry = |answer: ResumeEntry| {
         let payload = answer
             .payload_json

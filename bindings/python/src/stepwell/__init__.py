@@ -15,7 +15,7 @@ Two doors on the same machine: :class:`Agent` has the network inside, :class:`Ru
 """
 
 from ._ffi import version as _version
-from .agent import Agent, Approver, Turn
+from .agent import Agent, Approver, Decision, Turn
 from .config import DevicePolicy, GenerationSettings, Limits, RepeatLimit, RetryPolicy, RunConfig, Timeouts
 from .effects import (
     AskApproval,
@@ -36,6 +36,7 @@ from .effects import (
 from .errors import (
     BrokenError,
     ConfigurationError,
+    Deferred,
     InvalidArgumentError,
     MisuseError,
     SnapshotError,
@@ -173,6 +174,8 @@ __all__ = [
     "Custom",
     "Deadline",
     "DevicePolicy",
+    "Decision",
+    "Deferred",
     "Effect",
     "EncryptedValueSubtype",
     "EndChange",

@@ -13,17 +13,22 @@ from typing import Any
 
 from . import _ffi
 from ._record import Json, lift
-from .config import GenerationSettings, Limits, RetryPolicy, RunConfig, Timeouts
+from .config import DevicePolicy, GenerationSettings, Limits, RetryPolicy, RunConfig, Timeouts
 from .effects import ToolInvocation
-from .errors import ToolError, translated, translates
+from .errors import Deferred, InvalidArgumentError, ToolError, translated, translates
 from .events import Completed, Event, ToolFailureKind, lift_event
 from .outcomes import Finished, Outcome
-from .tools import Tool, as_tool
+from .machine import entries
+from .tools import Tool, as_tool, shown
 
 logger = logging.getLogger("stepwell")
 
-Approver = Callable[[ToolInvocation], "bool | str | Awaitable[bool | str]"]
-"""Asks the person whether a tool may run: ``True``, ``False``, or a reason why not, for the model to read."""
+Decision = bool | str | Mapping[str, Json]
+"""What the person says to a tool that asks to run: ``True``, ``False``, or a reason why not, for the model to read; or
+the arguments to run it with, in the place of the model's. Arguments that do not fit the tool count as no."""
+
+Approver = Callable[[ToolInvocation], Decision | Awaitable[Decision]]
+"""Asks the person whether a tool may run."""
 
 
 class Agent:
@@ -55,6 +60,7 @@ class Agent:
         limits: Limits | None = None,
         retry: RetryPolicy | None = None,
         timeouts: Timeouts | None = None,
+        device: DevicePolicy | None = None,
     ) -> None:
         self.tools: tuple[Tool[..., Any], ...] = tuple(as_tool(tool) for tool in tools)
         """The tools on offer."""
@@ -71,6 +77,7 @@ class Agent:
             limits=limits or Limits(),
             retry=retry or RetryPolicy(),
             timeouts=timeouts or Timeouts(),
+            device=device or DevicePolicy(),
         )
         self._runner = _Runner(self.tools, approver)
         self._agent = translates(_ffi.Agent.with_task_runner)(
@@ -88,6 +95,15 @@ class Agent:
         self._runner.loop = asyncio.get_running_loop()
         return Turn(translates(self._agent.start_turn)(text))
 
+    def revive(self, snapshot: str) -> Turn:
+        """Goes on with a stored turn: with what ``Turn.rested`` gave, in this process or a later one.
+
+        What a deferred call comes to is then told to ``Turn.finish_call``; the person is asked again what they had not
+        answered. To be called where an event loop runs.
+        """
+        self._runner.loop = asyncio.get_running_loop()
+        return Turn(translates(self._agent.revive)(snapshot))
+
     async def send_to_listener(self, text: str, listener: Callable[[Event], object]) -> Finished:
         """Says something to the model, calls the listener with each event, and waits for the end.
 
@@ -104,6 +120,25 @@ class Agent:
     def cancel(self) -> None:
         """Cancels the turn under way, if there is one."""
         self._agent.cancel()
+
+    def entered_background(self) -> None:
+        """The app goes to the background; see ``DevicePolicy``.
+
+        Like the following three, it concerns the turn under way and those that begin later.
+        """
+        self._agent.entered_background()
+
+    def entered_foreground(self) -> None:
+        """The app is in the foreground again."""
+        self._agent.entered_foreground()
+
+    def network_lost(self) -> None:
+        """The network is gone."""
+        self._agent.network_lost()
+
+    def network_available(self) -> None:
+        """There is a network, or another one took the place of the one before."""
+        self._agent.network_available()
 
     @property
     def thread_id(self) -> str:
@@ -176,6 +211,50 @@ class Turn(AsyncIterator[Event]):
         """Stops the turn: its tools are stopped, its connection is closed. The events up to its end still come."""
         self._turn.cancel()
 
+    async def cancel_call(self, tool_call_id: str) -> None:
+        """Stops one tool call, by the provider's id for it. The others go on, and the model is told."""
+        await _told(self._turn.cancel_call(tool_call_id))
+
+    async def finish_call(self, tool_call_id: str, result: object) -> None:
+        """Brings the result of a tool call, by the provider's id for it: of a deferred one, or of one that still runs.
+
+        A result that is no string is written as JSON.
+        """
+        await _told(self._turn.finish_call(tool_call_id, shown(result)))
+
+    async def fail_call(
+        self, tool_call_id: str, message: str, *, kind: ToolFailureKind = ToolFailureKind.ERROR
+    ) -> None:
+        """As ``finish_call``, for a call that failed; the model is shown the message."""
+        await _told(self._turn.fail_call(tool_call_id, message, _ffi.ToolFailureKind[kind.name]))
+
+    async def steer(self, text: str | None = None, *, message: Mapping[str, Json] | None = None) -> str:
+        """Says something during the turn, without stopping it: text, or an AG-UI message. Gives the message's id.
+
+        The message waits until the next hop begins, and is answered in this turn: ``SteeringTaken`` says when. If it
+        cannot be taken in, ``SteeringRefused`` gives it back.
+        """
+        if text is not None and message is None:
+            taken: str = await _told(self._turn.steer(text))
+            return taken
+        if message is None or text is not None:
+            raise InvalidArgumentError("`steer` takes a text or a message", "give one of them, not both")
+        await _told(self._turn.steer_message(json.dumps(message)))
+        return str(message["id"])
+
+    async def resume(self, answers: Mapping[str, Json]) -> None:
+        """Answers what the agent asked with ``Interrupted``, all of it, by their ids; ``None`` waves one away."""
+        await _told(self._turn.resume(entries(answers)))
+
+    async def rested(self) -> str:
+        """Waits until nothing but the person, or the result of a deferred call, can move the turn on.
+
+        Gives the turn as text for ``Agent.revive``, in this process or a later one. The turn goes on in this process
+        too, until it is let go of.
+        """
+        snapshot: str = await _told(self._turn.rested())
+        return snapshot
+
     async def __aenter__(self) -> Turn:
         return self
 
@@ -190,6 +269,13 @@ class Turn(AsyncIterator[Event]):
         except asyncio.CancelledError:
             self.cancel()
             raise
+
+
+async def _told(telling: Coroutine[Any, Any, Any]) -> Any:
+    try:
+        return await telling
+    except _ffi.StepwellError as error:
+        raise translated(error) from None
 
 
 class _Runner(_ffi.TaskRunner):
@@ -236,6 +322,8 @@ class _Runner(_ffi.TaskRunner):
         invocation: ToolInvocation = lift(task.invocation())
         try:
             task.finish(await self._tools[invocation.name].run(invocation.arguments))
+        except Deferred:
+            task.defer()
         except ToolError as error:
             task.fail(_ffi.ToolFailureKind.ERROR, str(error))
         except asyncio.CancelledError:
@@ -261,5 +349,8 @@ class _Runner(_ffi.TaskRunner):
             logger.warning("the person could not be asked", exc_info=True)
             task.decide(denied("the person could not be asked"))
             return
-        granted: Any = _ffi.Decision.GRANTED()
-        task.decide(granted if answer is True else denied(answer or None))
+        made: Any = _ffi.Decision
+        if isinstance(answer, Mapping):
+            task.decide(made.EDITED(json.dumps(dict(answer))))
+        else:
+            task.decide(made.GRANTED() if answer is True else denied(answer or None))

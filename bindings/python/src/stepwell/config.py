@@ -53,7 +53,7 @@ class Limits:
     """The longest that a turn may take and still begin a round of tools, in seconds. What runs is not broken off, and
     waiting for the person does not count. ``Timeouts.turn`` is the hard end."""
     max_parallel_tools: int = 8
-    """How many tools of a turn run side by side; the others wait, and that is not their own time."""
+    """The most tools of a round that run side by side. Further calls wait in their order."""
     repeats: RepeatLimit = RepeatLimit()
     """When a model that asks for the same again and again is told, and when it is stopped."""
     at_limit: Literal["fail", "complete", "sum_up"] = "complete"

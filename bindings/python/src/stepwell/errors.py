@@ -54,6 +54,13 @@ class ToolError(Exception):
     """
 
 
+class Deferred(Exception):
+    """To be raised by a tool that has begun something whose result comes later, in minutes or days.
+
+    ``Turn.finish_call`` or ``Turn.fail_call`` brings it, in this process or in a later one that revived the turn.
+    """
+
+
 _CLASSES: dict[str, type[StepwellError]] = {
     "Configuration": ConfigurationError,
     "InvalidArgument": InvalidArgumentError,

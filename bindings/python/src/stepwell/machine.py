@@ -167,7 +167,7 @@ class RunMachine:
             run_id=run_id or str(uuid.uuid4()),
             text=text,
             message_json=None if message is None else json.dumps(message),
-            resume=_entries(resume or {}),
+            resume=entries(resume or {}),
         )
         return _call(self._machine.start, start, _now(now_ms))
 
@@ -256,7 +256,7 @@ class RunMachine:
 
     def resume(self, answers: Mapping[str, Json], *, now_ms: int | None = None) -> Outputs:
         """The person answered the agent's questions, all of them, by their ids; ``None`` waves one away."""
-        return _call(self._machine.resume, _entries(answers), _now(now_ms))
+        return _call(self._machine.resume, entries(answers), _now(now_ms))
 
     def cancel(self, *, now_ms: int | None = None) -> Outputs:
         """The person stops the turn. What is over stays as it is."""
@@ -427,7 +427,8 @@ def _now(now_ms: int | None) -> int:
     return time.time_ns() // 1_000_000 if now_ms is None else now_ms
 
 
-def _entries(answers: Mapping[str, Json]) -> list[_ffi.ResumeEntry]:
+def entries(answers: Mapping[str, Json]) -> list[_ffi.ResumeEntry]:
+    """The library's form of answers to interrupts."""
     return [
         _ffi.ResumeEntry(
             interrupt_id=interrupt,

@@ -70,7 +70,7 @@ class Tool(Generic[P, R]):
             result = await asyncio.to_thread(function, **given)
             if inspect.isawaitable(result):
                 result = await result
-        return result if isinstance(result, str) else json.dumps(jsonable(result), ensure_ascii=False)
+        return shown(result)
 
 
 @overload
@@ -109,6 +109,11 @@ def tool(function: Callable[..., Any] | None = None, /, **settings: Any) -> Any:
     if function is None:
         return lambda function: Tool(function, **settings)
     return Tool(function, **settings)
+
+
+def shown(result: object) -> str:
+    """What the model is shown of a result."""
+    return result if isinstance(result, str) else json.dumps(jsonable(result), ensure_ascii=False)
 
 
 def as_tool(function: Tool[..., Any] | Callable[..., Any]) -> Tool[..., Any]:

@@ -4,7 +4,8 @@ extension AgentTool {
     /// A tool with a closure as its code.
     ///
     /// What the closure gives is shown to the model: text, or JSON as text. An error that it throws is this tool's own:
-    /// the model is shown it, and the turn goes on. `parametersJson` is the JSON Schema of the arguments.
+    /// the model is shown it, and the turn goes on. A tool whose result comes later throws `ToolError.Deferred`, and
+    /// `Turn.finishCall` brings it. `parametersJson` is the JSON Schema of the arguments.
     public init(
         _ name: String,
         _ description: String,

@@ -56,6 +56,9 @@ public class AgentBuilder internal constructor(
     /** How long things may take. */
     public var timeouts: Timeouts = Timeouts()
 
+    /** What happens when the app is suspended, or the network goes or changes. */
+    public var device: DevicePolicy = DevicePolicy()
+
     /** The conversation's id; random if absent. */
     public var threadId: String? = null
 
@@ -96,6 +99,7 @@ public class AgentBuilder internal constructor(
             limits = limits,
             retry = retry,
             timeouts = timeouts,
+            device = device,
         )
         return Agent(config, tools, approver, threadId, historyJson)
     }

@@ -24,6 +24,14 @@ public val Effect.id: String
 /** Starts the turn. */
 public fun RunMachine.start(start: Start, nowMs: Long = now()): Outputs = start(start, nowMs.toULong())
 
+/** The backend created a run. */
+public fun RunMachine.runCreated(effect: String, runId: String, nowMs: Long = now()): Outputs =
+    runCreated(effect, runId, nowMs.toULong())
+
+/** The backend did not create a run. */
+public fun RunMachine.runNotCreated(effect: String, message: String, nowMs: Long = now()): Outputs =
+    runNotCreated(effect, message, nowMs.toULong())
+
 /** The provider answered with a 2xx status: the body follows. */
 public fun RunMachine.opened(effect: String, contentType: String?, nowMs: Long = now()): Outputs =
     opened(effect, contentType, nowMs.toULong())

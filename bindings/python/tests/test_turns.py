@@ -1,0 +1,168 @@
+"""What the app tells a turn that is under way, over real HTTP."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import pytest
+from conftest import MockLlm, calls, text
+from machines import updates
+
+from stepwell import (
+    Agent,
+    Cancelled,
+    Completed,
+    Deferred,
+    DevicePolicy,
+    Event,
+    InvalidArgumentError,
+    MisuseError,
+    SteeringTaken,
+    Success,
+    Tool,
+    ToolCallStatus,
+    ToolCallUpdate,
+    ToolFailure,
+    ToolFailureKind,
+    ToolInvocation,
+    ToolOutput,
+    tool,
+)
+
+Start = Callable[..., MockLlm]
+
+
+def agent_of(mock: MockLlm, *tools: Tool[..., Any], **settings: Any) -> Agent:
+    return Agent(provider="openai-compatible", model="mock", base_url=mock.base_url, tools=tools, **settings)
+
+
+@tool
+async def wait(name: str) -> str:
+    """Waits, unless it is for nobody."""
+    if name != "nobody":
+        await asyncio.Event().wait()
+    return "nothing to wait for"
+
+
+@tool
+async def order(what: str) -> str:
+    """Orders something that comes later."""
+    raise Deferred
+
+
+def executing(event: Event) -> bool:
+    return isinstance(event, ToolCallUpdate) and event.status is ToolCallStatus.EXECUTING
+
+
+async def test_one_call_is_cancelled_and_the_other_goes_on(mock_llm: Start) -> None:
+    mock = mock_llm(calls(("wait", {"name": "alice"}), ("wait", {"name": "nobody"})), text("One came."))
+    turn = agent_of(mock, wait).send("Go")
+    events: list[Event] = []
+    async for event in turn:
+        events.append(event)
+        if executing(event) and isinstance(event, ToolCallUpdate) and event.call.index == 0:
+            await turn.cancel_call(event.tool_call_id)
+    results = {event.call.index: event.result for event in events if isinstance(event, ToolCallUpdate) and event.result}
+    assert isinstance(results[0], ToolFailure)
+    assert results[0].kind is ToolFailureKind.CANCELLED
+    assert results[1] == ToolOutput("nothing to wait for")
+    assert turn.outcome == Success()
+    with pytest.raises(MisuseError, match="the turn is over") as caught:
+        await turn.cancel_call("any")
+    assert caught.value.advice
+
+
+async def test_what_is_typed_is_answered_in_the_turn(mock_llm: Start) -> None:
+    mock = mock_llm(calls(("wait", {"name": "alice"})), text("In short: no."))
+    agent = agent_of(mock, wait)
+    turn = agent.send("Go")
+    given: list[str] = []
+    taken: list[str] = []
+    async for event in turn:
+        if executing(event) and isinstance(event, ToolCallUpdate):
+            given.append(await turn.steer("In short, please"))
+            given.append(await turn.steer(message={"id": "m2", "role": "user", "content": "Really"}))
+            with pytest.raises(InvalidArgumentError):
+                await turn.steer()
+            with pytest.raises(MisuseError, match="no result of the call `nobody` is awaited"):
+                await turn.finish_call("nobody", "here")
+            await turn.finish_call(event.tool_call_id, {"found": 1})
+        if isinstance(event, SteeringTaken):
+            taken.append(event.message_id)
+    assert taken == given
+    assert [message["role"] for message in mock.requests()[1]["body"]["messages"]] == [
+        "user",
+        "assistant",
+        "tool",
+        "user",
+        "user",
+    ]
+    assert [message.get("content") for message in agent.messages][2:5] == ['{"found": 1}', "In short, please", "Really"]
+
+
+async def test_a_deferred_call_rests_and_another_agent_goes_on(mock_llm: Start) -> None:
+    mock = mock_llm(calls(("order", {"what": "tea"})), text("Enjoy!"))
+    first = agent_of(mock, order)
+    turn = first.send("Tea, please")
+    snapshot = await turn.rested()
+    turn.cancel()
+    assert (await turn).outcome == Cancelled()
+
+    second = agent_of(mock, order, thread_id=first.thread_id)
+    revived = second.revive(snapshot)
+    (waiting,) = [call for message in first.messages for call in message.get("toolCalls", [])]
+    await revived.finish_call(waiting["id"], "the tea is here")
+    events = [event async for event in revived]
+    (update,) = [event for event in updates(events, waiting["id"]) if event.result]
+    assert update.result == ToolOutput("the tea is here")
+    assert events[-1] == Completed(Success())
+    assert (second.text, [message["role"] for message in second.messages]) == (
+        "Enjoy!",
+        ["user", "assistant", "tool", "assistant"],
+    )
+
+
+async def test_a_deferred_call_may_fail(mock_llm: Start) -> None:
+    mock = mock_llm(calls(("order", {"what": "tea"})), text("No tea today."))
+    turn = agent_of(mock, order).send("Tea, please")
+    async for event in turn:
+        if isinstance(event, ToolCallUpdate) and event.status is ToolCallStatus.DEFERRED:
+            await turn.fail_call(event.tool_call_id, "sold out")
+        if isinstance(event, ToolCallUpdate) and event.result:
+            assert event.result == ToolFailure(ToolFailureKind.ERROR, "sold out")
+    assert turn.outcome == Success()
+
+
+async def test_the_approver_may_give_other_arguments(mock_llm: Start) -> None:
+    ran: list[float] = []
+
+    @tool(requires_approval=True)
+    def pay(amount: float) -> str:
+        ran.append(amount)
+        return "paid"
+
+    def ask(invocation: ToolInvocation) -> Mapping[str, Any]:
+        return {"amount": 5} if invocation.arguments["amount"] == 100 else {"amount": "much"}
+
+    mock = mock_llm(calls(("pay", {"amount": 100}), ("pay", {"amount": 1})), text("Done."))
+    agent = agent_of(mock, pay, approver=ask)
+    events = [event async for event in agent.send("Pay")]
+    assert ran == [5]
+    (denied,) = [event.result for event in events if isinstance(event, ToolCallUpdate) and isinstance(event.result, ToolFailure)]
+    assert denied.kind is ToolFailureKind.DENIED
+    assert "edited the arguments" in denied.message
+
+
+async def test_a_turn_may_end_in_the_background(mock_llm: Start) -> None:
+    mock = mock_llm(calls(("wait", {"name": "alice"})))
+    agent = agent_of(mock, wait, device=DevicePolicy(background="cancel"))
+    turn = agent.send("Go")
+    async for event in turn:
+        if executing(event):
+            agent.network_lost()
+            agent.network_available()
+            agent.entered_background()
+    agent.entered_foreground()
+    assert turn.outcome == Cancelled()

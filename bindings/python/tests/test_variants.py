@@ -1,0 +1,125 @@
+"""That nothing of the library is lost on its way into Python's own classes."""
+
+from __future__ import annotations
+
+import enum
+from typing import Any
+
+import pytest
+
+from stepwell import RunConfig, RunMachine, Tool, Turn, _ffi, _record
+from stepwell.config import DevicePolicy, Limits, RetryPolicy, Timeouts
+from stepwell.tools import as_tool
+
+UNIONS = ["ArgumentsChange", "Effect", "Event", "Failure", "Outcome", "TimerKey", "ToolResult", "TurnLimit"]
+ENUMS = [
+    "ApiErrorKind",
+    "Deadline",
+    "EncryptedValueSubtype",
+    "StateKind",
+    "SteeringRefusal",
+    "TextMessageRole",
+    "ToolCallStatus",
+    "ToolFailureKind",
+    "TurnStatus",
+]
+
+
+def fields_of(generated: Any) -> set[str]:
+    """The fields of a class of the library, by the names they have here."""
+    return {name.removesuffix("_json") for name in generated.__init__.__annotations__ if name != "return"}
+
+
+@pytest.mark.parametrize("union", UNIONS)
+def test_every_variant_has_its_class(union: str) -> None:
+    variants = {name: made for name, made in vars(getattr(_ffi, union)).items() if name.isupper()}
+    assert variants
+    for name, made in variants.items():
+        ours, fields = _record._RECORDS.get(made, (None, ()))
+        assert ours is not None, f"{union}.{name} has no class"
+        assert fields_of(made) == set(fields), f"{union}.{name}"
+
+
+@pytest.mark.parametrize("name", ENUMS)
+def test_every_value_of_an_enum_has_its_own(name: str) -> None:
+    generated: type[enum.Enum] = getattr(_ffi, name)
+    assert [value.name for value in _record._ENUMS[generated]] == [value.name for value in generated]
+
+
+@pytest.mark.parametrize("name", ["Block", "CallKey", "EventCommon", "Interrupt", "ToolInvocation", "TokenUsage"])
+def test_every_field_of_a_record_has_its_own(name: str) -> None:
+    generated = getattr(_ffi, name)
+    _, fields = _record._RECORDS[generated]
+    assert fields
+    assert fields_of(generated) == set(fields)
+
+
+def public(of: type) -> set[str]:
+    """The names of its methods."""
+    return {name for name in vars(of) if not name.startswith("_")}
+
+
+def test_every_method_of_a_turn_has_its_own() -> None:
+    # A turn is iterated over, and one method takes both forms of a message.
+    theirs = public(_ffi.Turn) - {"next_batch", "steer_message"}
+    assert theirs == public(Turn)
+
+
+def test_every_method_of_the_machine_has_its_own() -> None:
+    named = {"messages_json": "messages", "state_json": "shared_state", "partial_arguments_json": "partial_arguments"}
+    # One method takes both forms of a message.
+    named["steer_message"] = "steer"
+    theirs = {named.get(name, name) for name in public(_ffi.RunMachine)}
+    assert theirs == public(RunMachine)
+
+
+@pytest.mark.parametrize("ours", [Limits, RetryPolicy, Timeouts, DevicePolicy])
+def test_what_is_left_out_is_as_in_the_library(ours: type) -> None:
+    lowered = RunConfig(provider="openai", key="k").lower()
+    given = {Limits: lowered.limits, RetryPolicy: lowered.retry, Timeouts: lowered.timeouts, DevicePolicy: lowered.device}
+    default: Any = getattr(_ffi, ours.__name__)()
+    said: dict[str, Any] = {
+        "at_limit": _ffi.LimitPolicy.COMPLETE,
+        "background": _ffi.BackgroundPolicy.PAUSE_CLOCKS,
+        "network_change": _ffi.NetworkChangePolicy.KEEP,
+        "killed": _ffi.KilledPolicy.CONTINUE,
+    }
+    assert vars(default)
+    for name, expected in vars(default).items():
+        value = getattr(given[ours], name)
+        if name == "offline":
+            assert (value.up_to_ms, expected) == (300_000, None)
+        elif name in said:
+            assert (value, expected) == (said[name], None)
+        else:
+            assert value == expected, name
+
+
+def test_every_field_of_a_configuration_is_set() -> None:
+    def nothing() -> None: ...
+
+    made: Tool[..., Any] = Tool(
+        nothing, name="n", description="d", requires_approval=True, idempotent=True, repeatable=True, timeout=1.0
+    )
+    assert as_tool(made) is made
+    config = RunConfig(
+        provider="openai",
+        key="k",
+        tools=[made],
+        limits=Limits(max_tool_calls=1, max_tokens=2, max_duration=0.003),
+        timeouts=Timeouts(turn=1.0, approval=0.002, deferred=0.003),
+        device=DevicePolicy(background="cancel", offline=None, network_change="reopen", killed="cancel"),
+        resumes_by_event_id=True,
+    ).lower()
+    (tool,) = config.tools
+    assert (tool.requires_approval, tool.idempotent, tool.repeatable, tool.timeout_ms) == (True, True, True, 1000)
+    limits = config.limits
+    assert (limits.max_tool_calls, limits.max_tokens, limits.max_duration_ms) == (1, 2, 3)
+    timeouts = config.timeouts
+    assert (timeouts.turn_ms, timeouts.approval_ms, timeouts.deferred_ms) == (1000, 2, 3)
+    device = config.device
+    assert device.background is _ffi.BackgroundPolicy.CANCEL
+    assert device.network_change is _ffi.NetworkChangePolicy.REOPEN
+    assert device.killed is _ffi.KilledPolicy.CANCEL
+    assert isinstance(device.offline, _ffi.OfflinePolicy.FAIL)
+    assert config.resumes_by_event_id is True
