@@ -2,7 +2,9 @@ use super::active::Active;
 use super::completed::Completed;
 use super::edges::on;
 use super::executing_tools::ExecutingTools;
+use super::fault::fault;
 use super::opening::Opening;
+use super::recorder::BlockContent;
 use super::tools::Next;
 use super::typed::{Run, next};
 use crate::Timestamp;
@@ -72,6 +74,12 @@ impl Run<Interrupted> {
         }
         let core = &mut self.core;
         core.tick(now);
+        // A block, so that a host that dies does not ask again, and run again what follows from the answer.
+        if !fault!(AnswersNotRecorded) {
+            let answers = answers.clone();
+            core.recorder
+                .record(core.hop, BlockContent::Resumed { answers });
+        }
         core.resume = answers;
         core.resume_turn_clock();
         core.leave_asked_calls(&self.state.interrupts);

@@ -1,7 +1,7 @@
 use super::config::Durability;
 use super::effect::{Decision, EffectId};
 use super::fault::fault;
-use crate::event::{Message, MessageContent};
+use crate::event::{Message, MessageContent, ResumeEntry};
 use crate::{CallKey, MessageId, ToolCallId};
 use serde::{Deserialize, Serialize};
 
@@ -68,6 +68,11 @@ pub enum BlockContent {
         content: MessageContent,
         /// Whether it is an error.
         is_error: bool,
+    },
+    /// What the person answered to an agent's questions, before what follows from it.
+    Resumed {
+        /// The answers.
+        answers: Vec<ResumeEntry>,
     },
     /// What the person typed during the turn; the block's hop answers it.
     Steering {

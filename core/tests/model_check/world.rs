@@ -523,6 +523,12 @@ impl World {
                 }
                 u8::MAX.hash(&mut out);
             }
+        } else if !self.is_over() {
+            // A host that came back may begin again what was begun before.
+            let hop = self.machine.hop();
+            for entry in self.begun.iter().filter(|entry| entry.0.hop >= hop) {
+                entry.hash(&mut out);
+            }
         }
         out.finish()
     }

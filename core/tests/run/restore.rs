@@ -8,7 +8,8 @@ use crate::world::{Answer, Work, World, offer};
 use std::sync::Arc;
 use stepwell_core::dialect::Dialect;
 use stepwell_core::run::{
-    EffectId, Failure, Input, Outcome, RunMachine, SnapshotError, StateKind, TurnStatus,
+    Block, BlockContent, EffectId, Failure, Input, Outcome, RunMachine, SnapshotError, StateKind,
+    TurnStatus,
 };
 use stepwell_core::tool::{Tool, ToolRegistry};
 use stepwell_core::{CallKey, Timestamp};
@@ -272,6 +273,34 @@ fn revived_while_the_person_is_asked_it_asks_again() {
         .expect("it is asked");
     world.drive();
     assert_eq!(world.result(), "did it");
+}
+
+/// An agent that asks the person and for a tool in one stream.
+#[test]
+fn i07_the_persons_answer_to_an_agent_is_stored_before_the_tool_that_it_sets_free() {
+    let mut world = stored(Dialect::AgUi, |_| {})
+        .says([call("c", "work", "{}"), asks(&["q"])])
+        .says([text("Done.")])
+        .tool("work", |_| Work::never());
+    world.send("Hello");
+    world.drive_to(StateKind::Interrupted);
+    world.drive();
+    world
+        .input(Input::Resume(vec![answer("q")]))
+        .expect("it asks");
+    world.drive_until(|world| !world.seen.invocations().is_empty());
+    let answered = |block: &Block| matches!(&block.content, BlockContent::Resumed { answers } if answers.len() == 1);
+    assert!(world.store.blocks.iter().any(answered));
+    // The host dies while the tool runs.
+    crash(&mut world);
+    assert!(
+        world.machine.interrupts().is_empty(),
+        "the person has answered"
+    );
+    world.drive();
+    assert_eq!(world.seen.invocations().len(), 1, "not run again");
+    assert_eq!(*world.outcome(), Outcome::Success);
+    assert!(world.results()[0].1.contains("not known"));
 }
 
 #[test]

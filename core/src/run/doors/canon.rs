@@ -256,6 +256,7 @@ fn canon_block(block: &Block, durable: u64, abstraction: &Abstraction, out: &mut
         BlockContent::Approval { call, .. } => (3u8, call).hash(out),
         BlockContent::ToolResult { call, .. } => (4u8, call).hash(out),
         BlockContent::Steering { .. } => 6u8.hash(out),
+        BlockContent::Resumed { .. } => 7u8.hash(out),
         BlockContent::Deferred { call } => (5u8, call).hash(out),
     }
 }

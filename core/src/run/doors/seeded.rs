@@ -13,6 +13,8 @@ pub enum Fault {
     StoreNotAwaited,
     /// The person's decision is not recorded.
     ApprovalNotRecorded,
+    /// What the person answers to an agent is not recorded.
+    AnswersNotRecorded,
     /// A tool that asks for approval runs without it.
     ApprovalSkipped,
     /// After a crash every tool that had begun runs again.
@@ -59,6 +61,7 @@ impl Fault {
         Self::SecondResultWins,
         Self::StoreNotAwaited,
         Self::ApprovalNotRecorded,
+        Self::AnswersNotRecorded,
         Self::ApprovalSkipped,
         Self::ToolRunsAgainOnRevive,
         Self::WriteForgottenOnRevive,
