@@ -282,6 +282,7 @@ pub fn tiny() -> Vec<Bounds> {
         }),
         tiny("a question", Dialect::AgUi, |bounds| {
             bounds.questions = 1;
+            bounds.crashes = 1;
         }),
         tiny("two calls", Dialect::OpenAiChat, |bounds| {
             bounds.calls = 2;

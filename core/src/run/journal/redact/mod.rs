@@ -83,8 +83,8 @@ impl Journal {
             journal.history = Some(again(history, &mut aliases)?);
         }
         let mut bodies = bodies(&journal);
-        for body in bodies.values_mut() {
-            stream::redact(&mut body.bytes, &mut aliases);
+        for (_, mut stream) in resumed(&mut bodies, &self.config) {
+            stream::redact(&mut stream, &mut aliases);
         }
         let mut taken: BTreeMap<Stream, usize> = BTreeMap::new();
         let mut streams = Streams::default();
@@ -198,6 +198,24 @@ fn bodies(journal: &Journal) -> BTreeMap<Stream, Body> {
         }
     }
     bodies
+}
+
+/// The bodies of each stream: those of one hop, where the backend can resume.
+fn resumed<'a>(
+    bodies: &'a mut BTreeMap<Stream, Body>,
+    config: &RunConfig,
+) -> BTreeMap<(u32, usize, u32), Vec<&'a mut [u8]>> {
+    let resumes = config.endpoint.quirks.resumes_by_event_id;
+    let mut streams: BTreeMap<_, Vec<&mut [u8]>> = BTreeMap::new();
+    for ((effect, opened), body) in bodies {
+        let EffectId::Open { hop, attempt } = *effect else {
+            continue;
+        };
+        let first = if resumes { 0 } else { attempt };
+        let stream = streams.entry((hop, *opened, first)).or_default();
+        stream.push(body.bytes.as_mut_slice());
+    }
+    streams
 }
 
 fn know(config: &RunConfig, aliases: &mut Aliases) {

@@ -7,8 +7,12 @@ use serde_json::Value;
 
 /// The payload of one event, and where each of its bytes stands in the body.
 struct Payload {
+    /// Which of the bodies.
+    body: usize,
     data: Vec<u8>,
     positions: Vec<usize>,
+    /// It has no end: the body broke off in it.
+    is_cut: bool,
 }
 
 /// A call's arguments, which come in pieces.
@@ -17,6 +21,8 @@ struct Channel {
     index: Option<u64>,
     id: Option<String>,
     text: String,
+    /// It is of an event that broke off, and came again when the stream was resumed.
+    is_lost: bool,
 }
 
 /// One piece.
@@ -33,6 +39,8 @@ struct Fragments {
     channels: Vec<Channel>,
     pieces: Vec<Piece>,
     payload: usize,
+    /// The payload in hand broke off, and came again.
+    is_lost: bool,
     /// The payload in hand: whose pieces these are.
     calls: Vec<(Option<u64>, Option<String>)>,
     is_delta_of: Option<Option<String>>,
@@ -68,7 +76,10 @@ impl Fragments {
     }
 
     fn channel(&mut self, index: Option<u64>, id: Option<String>) -> usize {
-        let mut known = (0..self.channels.len()).rev();
+        let is_lost = self.is_lost;
+        let mut known = (0..self.channels.len())
+            .rev()
+            .filter(|at| !is_lost && !self.channels[*at].is_lost);
         let found = match (&id, index) {
             (Some(id), index) => known.find(|at| {
                 let channel = &self.channels[*at];
@@ -82,6 +93,7 @@ impl Fragments {
                 index,
                 id,
                 text: String::new(),
+                is_lost,
             });
             self.channels.len() - 1
         })
@@ -112,11 +124,17 @@ impl Pieces for Fragments {
     }
 }
 
-/// Replaces the texts of a body; it is as long as before.
-pub(super) fn redact(body: &mut [u8], aliases: &mut Aliases) {
-    let mut payloads = payloads(body, aliases);
+/// Replaces the texts of a stream, which may have come in several bodies, each resumed where the one before broke off;
+/// each is as long as before.
+pub(super) fn redact(bodies: &mut [&mut [u8]], aliases: &mut Aliases) {
+    let mut payloads: Vec<Payload> = Vec::new();
+    for (at, body) in bodies.iter_mut().enumerate() {
+        payloads.extend(self::payloads(at, body, aliases));
+    }
+    let last = bodies.len().saturating_sub(1);
     let mut fragments = Fragments::default();
     for (at, payload) in payloads.iter_mut().enumerate() {
+        fragments.is_lost = payload.is_cut && payload.body < last;
         if payload.data.trim_ascii() == b"[DONE]" {
             continue;
         }
@@ -142,13 +160,13 @@ pub(super) fn redact(body: &mut [u8], aliases: &mut Aliases) {
     }
     for payload in payloads {
         for (byte, position) in payload.data.into_iter().zip(payload.positions) {
-            body[position] = byte;
+            bodies[payload.body][position] = byte;
         }
     }
 }
 
 /// Finds the payloads, and hides what is neither payload nor framing.
-fn payloads(body: &mut [u8], aliases: &mut Aliases) -> Vec<Payload> {
+fn payloads(at_body: usize, body: &mut [u8], aliases: &mut Aliases) -> Vec<Payload> {
     let mut payloads = Vec::new();
     let mut data: Vec<u8> = Vec::new();
     let mut positions: Vec<usize> = Vec::new();
@@ -173,7 +191,12 @@ fn payloads(body: &mut [u8], aliases: &mut Aliases) -> Vec<Payload> {
                 if !data.is_empty() {
                     let (data, positions) =
                         (std::mem::take(&mut data), std::mem::take(&mut positions));
-                    payloads.push(Payload { data, positions });
+                    payloads.push(Payload {
+                        body: at_body,
+                        data,
+                        positions,
+                        is_cut: false,
+                    });
                 }
             }
             (b"data", Some(colon)) => take(colon + 1),
@@ -191,7 +214,12 @@ fn payloads(body: &mut [u8], aliases: &mut Aliases) -> Vec<Payload> {
         }
     }
     if !data.is_empty() {
-        payloads.push(Payload { data, positions });
+        payloads.push(Payload {
+            body: at_body,
+            data,
+            positions,
+            is_cut: true,
+        });
     }
     payloads
 }
