@@ -227,8 +227,8 @@ impl Core {
     pub(super) fn repeat_message(&self, key: CallKey, times: u32) -> String {
         let name = self.conversation.call(key).map_or("", |call| &call.name);
         format!(
-            "the call was not run: this is the {times}. time that `{name}` was asked for with the same arguments, and it \
-             brought nothing new. Use the results above, change the arguments, or answer without it"
+            "the call was not run: `{name}` was asked for {times} times with the same arguments, and that brought \
+             nothing new. Use the results above, change the arguments, or answer without it"
         )
     }
 

@@ -439,7 +439,7 @@ impl ReferenceStateMachine for Reference {
                 match step {
                     Step::Text => state.text.push_str("Läßt 🙂. "),
                     Step::Calls(asked) => {
-                        state.calls.extend(asked.iter().map(|asked| (*asked, None)))
+                        state.calls.extend(asked.iter().map(|asked| (*asked, None)));
                     }
                     _ => {}
                 }
@@ -447,7 +447,7 @@ impl ReferenceStateMachine for Reference {
             Step::Ended => state.ended(),
             Step::Lost => state.broken("connection"),
             Step::Tool { index, ok } => {
-                state.finish(*index, if *ok { "it gave" } else { "it failed" })
+                state.finish(*index, if *ok { "it gave" } else { "it failed" });
             }
             Step::Late(_) => state.dropped = true,
             Step::Timeout => {

@@ -46,7 +46,7 @@ fn the_model_repeats_the_same_call_it_is_told_after_three_and_stopped_after_five
     assert_eq!(ran(&world, "read"), 3);
     let results: Vec<_> = world.results().into_iter().map(|result| result.1).collect();
     assert_eq!(results[..3], ["the same", "the same", "the same"]);
-    assert!(results[3].contains("the 4. time") && results[4].contains("the 5. time"));
+    assert!(results[3].contains("asked for 4 times") && results[4].contains("asked for 5 times"));
     assert!(results[5].contains("made no progress"));
     assert_eq!(results.len(), 6);
     world.assert_legal();
