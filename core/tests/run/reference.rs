@@ -137,7 +137,7 @@ impl Reference {
     fn over(&mut self, end: End) {
         let reason = match end {
             "cancelled" => "was cancelled",
-            "max rounds" | "too many rounds" => "has had its",
+            "max rounds" | "too many rounds" => "at its limit of tool rounds",
             _ => "broke off",
         };
         for (_, result) in &mut self.calls {
@@ -194,7 +194,7 @@ impl Reference {
                 LimitPolicy::SumUp if !self.withheld => {
                     self.withheld = true;
                     for (_, result) in &mut self.calls {
-                        *result = Some("has had its");
+                        *result = Some("at its limit of tool rounds");
                     }
                 }
                 LimitPolicy::Fail => return self.over("too many rounds"),
