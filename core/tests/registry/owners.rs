@@ -207,3 +207,12 @@ fn a_good_handle_is_checked_without_an_allocation() {
     });
     assert_eq!(allocations.count_total, 0);
 }
+
+#[test]
+fn a_thread_id_alone_makes_the_key_of_that_thread() {
+    let id = stepwell_core::ThreadId::from("thread-1");
+    let key = ThreadKey::from(id.clone());
+    assert_eq!(key.thread, id);
+    assert_eq!(key, ThreadKey::from("thread-1"));
+    assert_ne!(key, ThreadKey::default());
+}

@@ -177,11 +177,11 @@ fn edited_it_runs_with_the_persons_arguments_and_both_are_recorded() {
     .tool("ask", |call| Work::gives(&format!("deleted {}", call.arguments.value["path"])))
     .says([call("c", "ask", r#"{"path":"/"}"#)])
     .says([text("Done.")]);
-    world.decisions.push_back(edited(r#"{"path":"/tmp/x"}"#));
+    world.decisions.push_back(edited(r#"{"path":"old"}"#));
     let world = world.turn();
     assert_eq!(*world.outcome(), Outcome::Success);
     let ran = world.seen.invocations()[0].arguments.clone();
-    assert_eq!(ran.raw, r#"{"path":"/tmp/x"}"#);
+    assert_eq!(ran.raw, r#"{"path":"old"}"#);
     // The model's own words stay as they were, and it is told of the change.
     let asked = world
         .machine
@@ -191,8 +191,8 @@ fn edited_it_runs_with_the_persons_arguments_and_both_are_recorded() {
         .expect("asked");
     assert_eq!(asked.function.arguments, r#"{"path":"/"}"#);
     let shown = world.result();
-    assert!(shown.contains(r#"changed the arguments of this call to {"path":"/tmp/x"}"#));
-    assert!(shown.ends_with("deleted \"/tmp/x\""));
+    assert!(shown.contains(r#"changed the arguments of this call to {"path":"old"}"#));
+    assert!(shown.ends_with("deleted \"old\""));
     let contents: Vec<_> = world
         .store
         .blocks
@@ -200,7 +200,7 @@ fn edited_it_runs_with_the_persons_arguments_and_both_are_recorded() {
         .map(|block| &block.content)
         .collect();
     assert!(contents.iter().any(|content| matches!(content, BlockContent::ToolUse { arguments, .. } if arguments == r#"{"path":"/"}"#)));
-    assert!(contents.iter().any(|content| matches!(content, BlockContent::Approval { decision, .. } if *decision == edited(r#"{"path":"/tmp/x"}"#))));
+    assert!(contents.iter().any(|content| matches!(content, BlockContent::Approval { decision, .. } if *decision == edited(r#"{"path":"old"}"#))));
     assert!(contents.iter().any(|content| matches!(content, BlockContent::ToolResult { content, .. } if content.to_text() == shown)));
 }
 
