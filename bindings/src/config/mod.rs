@@ -213,6 +213,7 @@ impl GenerationSettings {
             },
             parallel_tool_calls: self.parallel_tool_calls,
             extra,
+            ..dialect::GenerationSettings::default()
         })
     }
 }

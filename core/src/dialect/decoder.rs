@@ -1,4 +1,4 @@
-use super::{Dialect, ag_ui, openai_chat};
+use super::{Dialect, ag_ui, anthropic, cohere, gemini, ollama, openai_chat, openai_responses};
 use crate::event::{EventError, EventRef, Violation};
 use crate::wire::{Frame, WireError};
 use crate::{MessageId, RunId, ThreadId, ToolCallId};
@@ -13,6 +13,10 @@ pub struct HopIds {
     pub thread_id: ThreadId,
     /// The hop's own run.
     pub run_id: RunId,
+    /// Who answers, as [`Endpoint::provider`](super::Endpoint::provider) has it: what only that provider can read is
+    /// marked with it.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub provider: String,
 }
 
 impl HopIds {
@@ -104,6 +108,17 @@ pub enum Decoder {
     /// For OpenAI's Chat Completions.
     #[serde(rename = "openai-chat")]
     OpenAiChat(Box<openai_chat::Decoder>),
+    /// For OpenAI's Responses.
+    #[serde(rename = "openai-responses")]
+    OpenAiResponses(Box<openai_responses::Decoder>),
+    /// For Anthropic's Messages.
+    Anthropic(Box<anthropic::Decoder>),
+    /// For Gemini's `generateContent`.
+    Gemini(Box<gemini::Decoder>),
+    /// For Ollama's chat.
+    Ollama(Box<ollama::Decoder>),
+    /// For Cohere's chat.
+    Cohere(Box<cohere::Decoder>),
 }
 
 impl Decoder {
@@ -112,7 +127,17 @@ impl Decoder {
     pub fn new(dialect: Dialect, ids: HopIds) -> Self {
         match dialect {
             Dialect::AgUi => Self::AgUi(ag_ui::Decoder::new(ids)),
-            Dialect::OpenAiChat => Self::OpenAiChat(Box::new(openai_chat::Decoder::new(ids))),
+            // Mistral's streams are Chat Completions', with content in parts.
+            Dialect::OpenAiChat | Dialect::Mistral => {
+                Self::OpenAiChat(Box::new(openai_chat::Decoder::new(ids)))
+            }
+            Dialect::OpenAiResponses => {
+                Self::OpenAiResponses(Box::new(openai_responses::Decoder::new(ids)))
+            }
+            Dialect::Anthropic => Self::Anthropic(Box::new(anthropic::Decoder::new(ids))),
+            Dialect::Gemini => Self::Gemini(Box::new(gemini::Decoder::new(ids))),
+            Dialect::Ollama => Self::Ollama(Box::new(ollama::Decoder::new(ids))),
+            Dialect::Cohere => Self::Cohere(Box::new(cohere::Decoder::new(ids))),
         }
     }
 
@@ -120,6 +145,11 @@ impl Decoder {
         match self {
             Self::AgUi(decoder) => decoder,
             Self::OpenAiChat(decoder) => decoder.as_mut(),
+            Self::OpenAiResponses(decoder) => decoder.as_mut(),
+            Self::Anthropic(decoder) => decoder.as_mut(),
+            Self::Gemini(decoder) => decoder.as_mut(),
+            Self::Ollama(decoder) => decoder.as_mut(),
+            Self::Cohere(decoder) => decoder.as_mut(),
         }
     }
 }

@@ -5,22 +5,31 @@
 //! that implements [`Encode`], and a line for it in [`Dialect`] and [`Decoder`].
 
 mod ag_ui;
+mod answer;
+mod anthropic;
+mod cohere;
 mod cursor;
 mod decoder;
+mod encoding;
 mod error;
+mod gemini;
+mod mistral;
+mod ollama;
 mod openai_chat;
+mod openai_responses;
 mod request;
+mod sealed;
 mod shown;
 
 pub use decoder::{Decode, DecodeError, Decoder, HopIds, Sink};
 pub(crate) use error::excerpt;
 pub use error::{ApiError, ApiErrorKind};
 pub use request::{
-    Encode, Endpoint, GenerationSettings, HttpRequest, ModelRequest, Quirks, ReasoningReturn,
-    Secret, ToolChoice,
+    Encode, Endpoint, GenerationSettings, HttpRequest, ModelRequest, Quirks, ReasoningEffort,
+    ReasoningReturn, ResponseFormat, Secret, ToolChoice,
 };
 
-use crate::wire::{FrameLimits, Framer, SseFramer};
+use crate::wire::{FrameLimits, Framer, JsonLinesFramer, SseFramer};
 use serde::{Deserialize, Serialize};
 
 /// A wire format.
@@ -33,15 +42,46 @@ pub enum Dialect {
     /// OpenAI's Chat Completions, and what is compatible with it.
     #[serde(rename = "openai-chat")]
     OpenAiChat,
+    /// OpenAI's Responses.
+    #[serde(rename = "openai-responses")]
+    OpenAiResponses,
+    /// Anthropic's Messages.
+    Anthropic,
+    /// Google's Gemini, `streamGenerateContent`.
+    Gemini,
+    /// Ollama's own chat, in JSON lines.
+    Ollama,
+    /// Mistral's chat: Chat Completions with requests of its own.
+    Mistral,
+    /// Cohere's chat, version 2.
+    Cohere,
 }
 
 impl Dialect {
+    /// All of them.
+    pub const ALL: [Self; 8] = [
+        Self::AgUi,
+        Self::OpenAiChat,
+        Self::OpenAiResponses,
+        Self::Anthropic,
+        Self::Gemini,
+        Self::Ollama,
+        Self::Mistral,
+        Self::Cohere,
+    ];
+
     /// The dialect's name, as the design and the snapshots have it.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::AgUi => "ag-ui",
             Self::OpenAiChat => "openai-chat",
+            Self::OpenAiResponses => "openai-responses",
+            Self::Anthropic => "anthropic",
+            Self::Gemini => "gemini",
+            Self::Ollama => "ollama",
+            Self::Mistral => "mistral",
+            Self::Cohere => "cohere",
         }
     }
 
@@ -49,7 +89,8 @@ impl Dialect {
     #[must_use]
     pub fn framer(self, limits: FrameLimits) -> Framer {
         match self {
-            Self::AgUi | Self::OpenAiChat => Framer::Sse(SseFramer::new(limits)),
+            Self::Ollama => Framer::JsonLines(JsonLinesFramer::new(limits)),
+            _ => Framer::Sse(SseFramer::new(limits)),
         }
     }
 
@@ -59,6 +100,12 @@ impl Dialect {
         match self {
             Self::AgUi => &ag_ui::Encoder,
             Self::OpenAiChat => &openai_chat::Encoder,
+            Self::OpenAiResponses => &openai_responses::Encoder,
+            Self::Anthropic => &anthropic::Encoder,
+            Self::Gemini => &gemini::Encoder,
+            Self::Ollama => &ollama::Encoder,
+            Self::Mistral => &mistral::Encoder,
+            Self::Cohere => &cohere::Encoder,
         }
     }
 }

@@ -180,6 +180,13 @@ pub struct GenerationSettings {
     pub tool_choice: ToolChoice,
     /// Whether it may ask for several tools at once; the provider's default if absent.
     pub parallel_tool_calls: Option<bool>,
+    /// What form the answer has.
+    pub response_format: ResponseFormat,
+    /// How much the model thinks before it answers; as the provider does by default if absent.
+    pub reasoning: Option<ReasoningEffort>,
+    /// Whether the instructions, the tools and the conversation so far are marked for the provider's prompt cache, for
+    /// the providers that want marks. A message or a part of one is marked by `cacheControl` in its own metadata.
+    pub cache_prompt: bool,
     /// Fields for the request's body in the provider's own words; they win over Stepwell's.
     pub extra: Metadata,
 }
@@ -197,6 +204,40 @@ pub enum ToolChoice {
     Required,
     /// The tool of this name.
     Named(String),
+}
+
+/// What form the answer has.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ResponseFormat {
+    /// Text.
+    #[default]
+    Text,
+    /// Some JSON object.
+    Json,
+    /// JSON of this schema.
+    Schema {
+        /// What the form is called: letters, digits, `_` and `-`.
+        name: String,
+        /// The JSON Schema.
+        schema: Value,
+        /// Whether the provider must hold the model to it, where it can be asked to.
+        strict: bool,
+    },
+}
+
+/// How much the model thinks before it answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ReasoningEffort {
+    /// Not at all, or as little as it can.
+    Off,
+    /// A little.
+    Low,
+    /// Some.
+    Medium,
+    /// Much.
+    High,
 }
 
 #[cfg(test)]

@@ -18,6 +18,15 @@ const FULL: Capabilities = Capabilities {
     model: true,
 };
 
+const fn api(name: &'static str, dialect: Dialect, base_url: Option<&'static str>) -> Api {
+    Api {
+        name,
+        dialect,
+        base_url,
+        quirks: COMPATIBLE,
+    }
+}
+
 const fn chat(base_url: Option<&'static str>, quirks: Quirks) -> Api {
     Api {
         name: "chat",
@@ -30,14 +39,21 @@ const fn chat(base_url: Option<&'static str>, quirks: Quirks) -> Api {
 pub(super) static PROVIDERS: &[Provider] = &[
     Provider {
         name: "openai",
-        apis: &[chat(
-            Some("https://api.openai.com/v1"),
-            Quirks {
-                no_developer_role: false,
-                max_completion_tokens: true,
-                ..COMPATIBLE
-            },
-        )],
+        apis: &[
+            chat(
+                Some("https://api.openai.com/v1"),
+                Quirks {
+                    no_developer_role: false,
+                    max_completion_tokens: true,
+                    ..COMPATIBLE
+                },
+            ),
+            api(
+                "responses",
+                Dialect::OpenAiResponses,
+                Some("https://api.openai.com/v1"),
+            ),
+        ],
         default_api: "chat",
         key_variable: "OPENAI_API_KEY",
         needs_key: true,
@@ -49,16 +65,76 @@ pub(super) static PROVIDERS: &[Provider] = &[
     },
     Provider {
         name: "openrouter",
-        apis: &[chat(
-            Some("https://openrouter.ai/api/v1"),
-            Quirks {
-                no_developer_role: false,
-                reasoning: ReasoningReturn::Details,
-                ..COMPATIBLE
-            },
-        )],
+        apis: &[
+            chat(
+                Some("https://openrouter.ai/api/v1"),
+                Quirks {
+                    no_developer_role: false,
+                    reasoning: ReasoningReturn::Details,
+                    ..COMPATIBLE
+                },
+            ),
+            api(
+                "responses",
+                Dialect::OpenAiResponses,
+                Some("https://openrouter.ai/api/v1"),
+            ),
+            api(
+                "messages",
+                Dialect::Anthropic,
+                Some("https://openrouter.ai/api/v1"),
+            ),
+        ],
         default_api: "chat",
         key_variable: "OPENROUTER_API_KEY",
+        needs_key: true,
+        capabilities: FULL,
+    },
+    Provider {
+        name: "anthropic",
+        apis: &[api(
+            "messages",
+            Dialect::Anthropic,
+            Some("https://api.anthropic.com/v1"),
+        )],
+        default_api: "messages",
+        key_variable: "ANTHROPIC_API_KEY",
+        needs_key: true,
+        capabilities: FULL,
+    },
+    Provider {
+        name: "gemini",
+        apis: &[api(
+            "generateContent",
+            Dialect::Gemini,
+            Some("https://generativelanguage.googleapis.com/v1beta"),
+        )],
+        default_api: "generateContent",
+        key_variable: "GEMINI_API_KEY",
+        needs_key: true,
+        capabilities: FULL,
+    },
+    Provider {
+        name: "mistral",
+        apis: &[api(
+            "chat",
+            Dialect::Mistral,
+            Some("https://api.mistral.ai/v1"),
+        )],
+        default_api: "chat",
+        key_variable: "MISTRAL_API_KEY",
+        needs_key: true,
+        capabilities: FULL,
+    },
+    Provider {
+        name: "cohere",
+        apis: &[api(
+            "v2chat",
+            Dialect::Cohere,
+            Some("https://api.cohere.com/v2"),
+        )],
+        default_api: "v2chat",
+        key_variable: "COHERE_API_KEY",
         needs_key: true,
         capabilities: FULL,
     },
@@ -102,8 +178,15 @@ pub(super) static PROVIDERS: &[Provider] = &[
     },
     Provider {
         name: "ollama",
-        apis: &[chat(Some("http://localhost:11434/v1"), COMPATIBLE)],
-        default_api: "chat",
+        apis: &[
+            api(
+                "ollama-chat",
+                Dialect::Ollama,
+                Some("http://localhost:11434"),
+            ),
+            chat(Some("http://localhost:11434/v1"), COMPATIBLE),
+        ],
+        default_api: "ollama-chat",
         // For its cloud; a local server asks for none.
         key_variable: "OLLAMA_API_KEY",
         needs_key: false,
@@ -111,7 +194,10 @@ pub(super) static PROVIDERS: &[Provider] = &[
     },
     Provider {
         name: "openai-compatible",
-        apis: &[chat(None, COMPATIBLE)],
+        apis: &[
+            chat(None, COMPATIBLE),
+            api("responses", Dialect::OpenAiResponses, None),
+        ],
         default_api: "chat",
         key_variable: "OPENAI_COMPATIBLE_API_KEY",
         needs_key: false,

@@ -80,7 +80,7 @@ impl Core {
             turn: RunId::default(),
             ids: HopIds {
                 thread_id,
-                run_id: RunId::default(),
+                ..HopIds::default()
             },
             parent_run_id: None,
             hop: 0,

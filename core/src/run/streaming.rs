@@ -13,7 +13,7 @@ use super::timer::TimerKey;
 use super::tools::Next;
 use super::typed::{Run, next};
 use super::waiting::Waiting;
-use crate::dialect::ApiError;
+use crate::dialect::{ApiError, HopIds};
 use crate::event::{Phase, RunOutcome};
 use crate::pipeline::{Pipeline, StreamEnd};
 use crate::{CallKey, Timestamp};
@@ -118,11 +118,11 @@ impl Streaming {
             Body::Stream(pipeline)
         } else {
             let config = &core.config;
-            let pipeline = Pipeline::new(
-                config.endpoint.dialect,
-                core.ids.clone(),
-                config.limits.frames,
-            );
+            let ids = HopIds {
+                provider: config.endpoint.provider.clone(),
+                ..core.ids.clone()
+            };
+            let pipeline = Pipeline::new(config.endpoint.dialect, ids, config.limits.frames);
             Body::Stream(Box::new(pipeline))
         };
         Self {

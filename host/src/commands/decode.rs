@@ -63,9 +63,9 @@ struct Problem {
 
 impl Decode {
     pub(crate) fn run(&self) -> Result<(), Failure> {
-        let (_, api) = self.format.find()?;
+        let (provider, api) = self.format.find()?;
         let bytes = self.recording.read()?;
-        let decoded = decode(api.dialect, &bytes, self.chunk);
+        let decoded = decode(provider.name, api.dialect, &bytes, self.chunk);
         let mut out = io::stdout().lock();
         serde_json::to_writer(&mut out, &decoded).map_err(io::Error::from)?;
         writeln!(out)?;
@@ -76,10 +76,11 @@ impl Decode {
     }
 }
 
-fn decode(dialect: Dialect, bytes: &[u8], chunk: Option<NonZeroUsize>) -> Decoded {
+fn decode(provider: &str, dialect: Dialect, bytes: &[u8], chunk: Option<NonZeroUsize>) -> Decoded {
     let ids = HopIds {
         thread_id: "thread".into(),
         run_id: "run".into(),
+        provider: provider.to_owned(),
     };
     let mut pipeline = Pipeline::new(dialect, ids, FrameLimits::default());
     let mut conversation = Conversation::default();

@@ -1,6 +1,6 @@
+use super::super::encoding::{Fields, json_request};
 use super::super::{Encode, HttpRequest, ModelRequest, ToolChoice};
 use super::messages;
-use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 use serde_json::json;
 
@@ -9,27 +9,13 @@ pub(in super::super) struct Encoder;
 
 impl Encode for Encoder {
     fn encode(&self, request: &ModelRequest<'_>) -> HttpRequest {
-        let endpoint = request.endpoint;
-        let mut headers = vec![
-            ("content-type".to_owned(), "application/json".to_owned()),
-            ("accept".to_owned(), "text/event-stream".to_owned()),
-        ];
-        if let Some(key) = &endpoint.key {
-            let value = format!("Bearer {}", key.expose());
-            headers.insert(0, ("authorization".to_owned(), value));
-        }
-        headers.extend(endpoint.headers.iter().cloned());
-        HttpRequest {
-            method: "POST",
-            url: format!(
-                "{}/chat/completions",
-                endpoint.base_url.trim_end_matches('/')
-            ),
-            headers,
-            // Serialising strings, maps with string keys and finite numbers into memory cannot fail: a float that is
-            // not finite becomes null.
-            body: serde_json::to_vec(&Body(request)).unwrap_or_default(),
-        }
+        json_request(
+            request,
+            "/chat/completions",
+            ("authorization", "Bearer "),
+            "text/event-stream",
+            &Body(request),
+        )
     }
 }
 
@@ -41,10 +27,7 @@ impl Serialize for Body<'_> {
         let request = self.0;
         let settings = request.settings;
         let quirks = request.endpoint.quirks;
-        let mut fields = Fields {
-            map: serializer.serialize_map(None)?,
-            request,
-        };
+        let mut fields = Fields::new(serializer.serialize_map(None)?, settings);
         fields.put("model", &request.endpoint.model)?;
         fields.put("stream", &true)?;
         if !quirks.no_stream_options {
@@ -78,24 +61,6 @@ impl Serialize for Body<'_> {
             };
             fields.put(name, &limit)?;
         }
-        for (name, value) in &settings.extra {
-            fields.map.serialize_entry(name, value)?;
-        }
-        fields.map.end()
-    }
-}
-
-struct Fields<'a, M> {
-    map: M,
-    request: &'a ModelRequest<'a>,
-}
-
-impl<M: SerializeMap> Fields<'_, M> {
-    /// Puts a field, unless the app has its own.
-    fn put<T: Serialize + ?Sized>(&mut self, name: &str, value: &T) -> Result<(), M::Error> {
-        if self.request.settings.extra.contains_key(name) {
-            return Ok(());
-        }
-        self.map.serialize_entry(name, value)
+        fields.end()
     }
 }

@@ -1,10 +1,10 @@
 //! The conversation as Chat Completions has it.
 
+use super::super::encoding::result_text;
 use super::super::{Quirks, ReasoningReturn};
 use super::parts;
 use crate::event::{
     AssistantMessage, Message, MessageContent, ReasoningMessage, ToolCall, ToolDefinition,
-    ToolMessage,
 };
 use serde::Serialize;
 use serde_json::value::RawValue;
@@ -114,7 +114,7 @@ pub(super) fn encode<'a>(
             })),
             Message::Tool(message) => Some(ChatMessage::Tool {
                 tool_call_id: &message.tool_call_id,
-                content: result(message),
+                content: result_text(message),
             }),
             _ => None,
         });
@@ -203,23 +203,6 @@ fn content(content: &MessageContent) -> Content<'_> {
         MessageContent::Parts(parts) => {
             Content::Parts(parts.iter().filter_map(parts::Part::new).collect())
         }
-    }
-}
-
-/// A tool's result for the model, which reads text only here.
-fn result(message: &ToolMessage) -> Cow<'_, str> {
-    let text = match &message.content {
-        MessageContent::Text(text) => Cow::Borrowed(text.as_str()),
-        MessageContent::Parts(parts) => {
-            let texts: Vec<_> = parts.iter().filter_map(parts::as_text).collect();
-            Cow::Owned(texts.join("\n"))
-        }
-    };
-    match message.error.as_deref() {
-        None | Some("") => text,
-        Some(error) if text.contains(error) => text,
-        Some(error) if text.is_empty() => Cow::Owned(format!("Error: {error}")),
-        Some(error) => Cow::Owned(format!("Error: {error}\n{text}")),
     }
 }
 

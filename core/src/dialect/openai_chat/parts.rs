@@ -1,8 +1,8 @@
 //! What a person attaches, as Chat Completions has it.
 
+use super::super::encoding::{as_text, audio_format, data_url, file_name};
 use crate::event::{ContentPart, MediaPart, Source};
 use serde::Serialize;
-use serde_json::Value;
 use std::borrow::Cow;
 
 /// One part of a user's message.
@@ -89,46 +89,4 @@ impl<'a> Part<'a> {
             },
         })
     }
-}
-
-/// A part in words, for where only text may stand: an address still helps the model, bytes do not.
-pub(super) fn as_text(part: &ContentPart) -> Option<Cow<'_, str>> {
-    let (kind, part) = match part {
-        ContentPart::Text(part) => return Some(Cow::Borrowed(&part.text)),
-        ContentPart::Image(part) => ("image", part),
-        ContentPart::Audio(part) => ("audio", part),
-        ContentPart::Video(part) => ("video", part),
-        ContentPart::Document(part) => ("document", part),
-    };
-    Some(Cow::Owned(match &part.source {
-        Source::Url { value, .. } => format!("[{kind}: {value}]"),
-        Source::Data { .. } | Source::File { .. } => {
-            format!("[{kind}, which cannot be shown here]")
-        }
-    }))
-}
-
-fn data_url(mime_type: &str, base64: &str) -> String {
-    format!("data:{mime_type};base64,{base64}")
-}
-
-/// The format's short name for a sound's media type: `wav`, `mp3`, or the subtype as it is.
-fn audio_format(mime_type: &str) -> &str {
-    let subtype = mime_type
-        .split_once('/')
-        .map_or(mime_type, |(_, name)| name);
-    match subtype.split(';').next().unwrap_or(subtype).trim() {
-        "mpeg" | "mpeg3" | "x-mpeg-3" => "mp3",
-        "x-wav" | "wave" | "vnd.wave" => "wav",
-        other => other,
-    }
-}
-
-/// A file must have a name: the sender's, if its metadata has one.
-fn file_name(part: &MediaPart) -> &str {
-    part.metadata
-        .as_ref()
-        .and_then(|metadata| metadata.get("filename"))
-        .and_then(Value::as_str)
-        .unwrap_or("document")
 }

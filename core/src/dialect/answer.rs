@@ -1,0 +1,494 @@
+//! The events of one answer: which items are open, what they are called, and how the answer ends.
+//!
+//! A decoder says here what its frames hold. The items are those of every dialect:
+//! - text goes on in one message until reasoning or a call comes between; then a new message begins;
+//! - reasoning is a message of its own for each stretch of it;
+//! - calls belong to the message before them, or to a new one if reasoning has come since.
+//!
+//! So the conversation has everything in the order in which the model said it.
+
+use super::{DecodeError, Dialect, HopIds, Sink, sealed};
+use crate::event::{
+    Common, Custom, EncryptedValueSubtype, Event, EventRef, Metadata, ReasoningEncryptedValue,
+    ReasoningEnd, ReasoningMessageEnd, ReasoningMessageStart, ReasoningRole, ReasoningStart,
+    RunError, RunFinished, RunStarted, TextMessageEnd, TextMessageRole, TextMessageStart,
+    TokenUsage, ToolCallEnd, ToolCallStart, Violation,
+};
+use crate::{MessageId, ToolCallId};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// The most calls of one answer.
+const MOST_CALLS: usize = 1024;
+
+/// One answer as it comes. It holds no text: what was said is in the events.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct Answer {
+    ids: HopIds,
+    phase: Phase,
+    open: Open,
+    /// The message that text goes on in and that calls belong to.
+    message_id: MessageId,
+    messages: usize,
+    /// Whether what comes next begins a new message.
+    parted: bool,
+    reasoning_id: MessageId,
+    reasonings: usize,
+    calls: Vec<Call>,
+    /// The model, as the provider names it.
+    pub(super) model: Option<String>,
+    /// Why the model stopped, in the provider's word.
+    pub(super) stop_reason: Option<String>,
+    /// What it cost.
+    pub(super) usage: Option<TokenUsage>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Phase {
+    /// Nothing was said.
+    Fresh,
+    /// The run goes on.
+    Running,
+    /// The run has finished or failed.
+    Over,
+}
+
+/// Calls are not counted here: they may stay open beside text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Open {
+    Nothing,
+    Text,
+    Reasoning,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+struct Call {
+    id: ToolCallId,
+    open: bool,
+}
+
+impl Answer {
+    pub(super) fn new(ids: HopIds) -> Self {
+        Self {
+            ids,
+            phase: Phase::Fresh,
+            open: Open::Nothing,
+            message_id: MessageId::default(),
+            messages: 0,
+            parted: true,
+            reasoning_id: MessageId::default(),
+            reasonings: 0,
+            calls: Vec::new(),
+            model: None,
+            stop_reason: None,
+            usage: None,
+        }
+    }
+
+    /// Whether the run has finished or failed: what comes after is not read.
+    pub(super) fn is_over(&self) -> bool {
+        self.phase == Phase::Over
+    }
+
+    /// Whether the run has started and goes on.
+    #[inline]
+    pub(super) fn is_running(&self) -> bool {
+        self.phase == Phase::Running
+    }
+
+    /// The run starts, if it has not yet.
+    pub(super) fn start(&mut self, sink: &mut dyn Sink) -> Result<(), Violation> {
+        if self.phase != Phase::Fresh {
+            return Ok(());
+        }
+        self.phase = Phase::Running;
+        whole(
+            sink,
+            RunStarted {
+                thread_id: self.ids.thread_id.clone(),
+                run_id: self.ids.run_id.clone(),
+                ..RunStarted::default()
+            },
+        )
+    }
+
+    /// A piece of the text.
+    #[inline]
+    pub(super) fn text(&mut self, delta: &str, sink: &mut dyn Sink) -> Result<(), Violation> {
+        if delta.is_empty() {
+            return Ok(());
+        }
+        if self.open != Open::Text {
+            self.begin_text(sink)?;
+        }
+        sink.event(EventRef::TextMessageContent {
+            message_id: &self.message_id,
+            delta,
+        })
+    }
+
+    fn begin_text(&mut self, sink: &mut dyn Sink) -> Result<(), Violation> {
+        self.start(sink)?;
+        self.close(sink)?;
+        // A message of this answer that has calls is over.
+        self.parted |= !self.calls.is_empty();
+        self.begin_message();
+        self.open = Open::Text;
+        whole(
+            sink,
+            TextMessageStart {
+                message_id: self.message_id.clone(),
+                role: Some(TextMessageRole::Assistant),
+                ..TextMessageStart::default()
+            },
+        )
+    }
+
+    fn begin_message(&mut self) {
+        if std::mem::take(&mut self.parted) {
+            self.message_id = self.ids.message(self.messages);
+            self.messages += 1;
+        }
+    }
+
+    /// What the model says next begins a new message.
+    pub(super) fn part(&mut self, sink: &mut dyn Sink) -> Result<(), Violation> {
+        self.close(sink)?;
+        self.parted = true;
+        Ok(())
+    }
+
+    /// A piece of the reasoning.
+    #[inline]
+    pub(super) fn reasoning(&mut self, delta: &str, sink: &mut dyn Sink) -> Result<(), Violation> {
+        if delta.is_empty() {
+            return Ok(());
+        }
+        if self.open != Open::Reasoning {
+            self.begin_reasoning(None, sink)?;
+        }
+        sink.event(EventRef::ReasoningMessageContent {
+            message_id: &self.reasoning_id,
+            delta,
+        })
+    }
+
+    /// A stretch of reasoning begins; `metadata` is for its message.
+    pub(super) fn begin_reasoning(
+        &mut self,
+        metadata: Option<Metadata>,
+        sink: &mut dyn Sink,
+    ) -> Result<(), Violation> {
+        self.start(sink)?;
+        self.close(sink)?;
+        self.parted = true;
+        self.reasoning_id = self.ids.reasoning(self.reasonings);
+        self.reasonings += 1;
+        self.open = Open::Reasoning;
+        whole(
+            sink,
+            ReasoningStart {
+                message_id: self.reasoning_id.clone(),
+                common: None,
+            },
+        )?;
+        whole(
+            sink,
+            ReasoningMessageStart {
+                message_id: self.reasoning_id.clone(),
+                role: ReasoningRole::Reasoning,
+                common: metadata.map(with_metadata),
+            },
+        )
+    }
+
+    /// What the provider wants back with the open or last stretch of reasoning; one without text begins if there is
+    /// none.
+    pub(super) fn seal_reasoning<T: Serialize + ?Sized>(
+        &mut self,
+        dialect: Dialect,
+        value: &T,
+        sink: &mut dyn Sink,
+    ) -> Result<(), Violation> {
+        if self.reasonings == 0 {
+            self.begin_reasoning(None, sink)?;
+        }
+        let id = self.reasoning_id.to_string();
+        self.seal(EncryptedValueSubtype::Message, id, dialect, value, sink)
+    }
+
+    /// What the provider wants back with the message that text goes on in. A message without text begins if none has.
+    pub(super) fn seal_message<T: Serialize + ?Sized>(
+        &mut self,
+        dialect: Dialect,
+        value: &T,
+        sink: &mut dyn Sink,
+    ) -> Result<(), Violation> {
+        if self.parted {
+            self.begin_text(sink)?;
+        }
+        let id = self.message_id.to_string();
+        self.seal(EncryptedValueSubtype::Message, id, dialect, value, sink)
+    }
+
+    /// What the provider wants back with a call.
+    pub(super) fn seal_call<T: Serialize + ?Sized>(
+        &mut self,
+        slot: usize,
+        dialect: Dialect,
+        value: &T,
+        sink: &mut dyn Sink,
+    ) -> Result<(), Violation> {
+        let Some(call) = self.calls.get(slot) else {
+            return Ok(());
+        };
+        let id = call.id.to_string();
+        self.seal(EncryptedValueSubtype::ToolCall, id, dialect, value, sink)
+    }
+
+    fn seal<T: Serialize + ?Sized>(
+        &self,
+        subtype: EncryptedValueSubtype,
+        entity_id: String,
+        dialect: Dialect,
+        value: &T,
+        sink: &mut dyn Sink,
+    ) -> Result<(), Violation> {
+        whole(
+            sink,
+            ReasoningEncryptedValue {
+                subtype,
+                entity_id,
+                encrypted_value: sealed::seal(&self.ids.provider, dialect, value),
+                common: None,
+            },
+        )
+    }
+
+    /// A call begins: its slot. Its id is the provider's, or a made one where there is none or where another call of
+    /// this answer has it.
+    pub(super) fn begin_call(
+        &mut self,
+        given: Option<&str>,
+        name: &str,
+        sink: &mut dyn Sink,
+    ) -> Result<usize, DecodeError> {
+        let slot = self.calls.len();
+        if slot == MOST_CALLS {
+            return Err(DecodeError::TooMany {
+                what: "tool calls",
+                limit: MOST_CALLS,
+            });
+        }
+        self.start(sink)?;
+        self.close(sink)?;
+        self.begin_message();
+        let id = self.free_id(given, slot);
+        self.calls.push(Call {
+            id: id.clone(),
+            open: true,
+        });
+        whole(
+            sink,
+            ToolCallStart {
+                tool_call_id: id,
+                tool_call_name: name.to_owned(),
+                parent_message_id: Some(self.message_id.clone()),
+                common: None,
+            },
+        )?;
+        Ok(slot)
+    }
+
+    fn free_id(&self, given: Option<&str>, slot: usize) -> ToolCallId {
+        let is_free = |id: &ToolCallId| self.calls.iter().all(|call| call.id != *id);
+        let given = given.filter(|id| !id.is_empty()).map(ToolCallId::from);
+        given
+            .into_iter()
+            .chain((slot..).map(|index| self.ids.tool_call(index)))
+            .find(is_free)
+            .unwrap_or_default()
+    }
+
+    /// A piece of a call's arguments.
+    #[inline]
+    pub(super) fn arguments(
+        &self,
+        slot: usize,
+        delta: &str,
+        sink: &mut dyn Sink,
+    ) -> Result<(), Violation> {
+        match self.calls.get(slot) {
+            Some(call) if call.open && !delta.is_empty() => sink.event(EventRef::ToolCallArgs {
+                tool_call_id: &call.id,
+                delta,
+            }),
+            _ => Ok(()),
+        }
+    }
+
+    /// A call is whole.
+    pub(super) fn end_call(&mut self, slot: usize, sink: &mut dyn Sink) -> Result<(), Violation> {
+        let Some(call) = self.calls.get_mut(slot).filter(|call| call.open) else {
+            return Ok(());
+        };
+        call.open = false;
+        let tool_call_id = call.id.clone();
+        whole(
+            sink,
+            ToolCallEnd {
+                tool_call_id,
+                common: None,
+            },
+        )
+    }
+
+    /// Something that only this provider says: for the app, not for the conversation.
+    pub(super) fn custom(
+        &mut self,
+        name: &str,
+        value: Value,
+        sink: &mut dyn Sink,
+    ) -> Result<(), Violation> {
+        self.start(sink)?;
+        whole(
+            sink,
+            Custom {
+                name: name.to_owned(),
+                value,
+                common: None,
+            },
+        )
+    }
+
+    /// Adds to the metadata of the message that text goes on in, which begins if none has.
+    pub(super) fn annotate_message(
+        &mut self,
+        metadata: Metadata,
+        sink: &mut dyn Sink,
+    ) -> Result<(), Violation> {
+        if self.open != Open::Text {
+            self.begin_text(sink)?;
+        }
+        self.open = Open::Nothing;
+        whole(
+            sink,
+            TextMessageEnd {
+                message_id: self.message_id.clone(),
+                common: Some(with_metadata(metadata)),
+            },
+        )
+    }
+
+    /// Closes the open text or reasoning.
+    pub(super) fn close(&mut self, sink: &mut dyn Sink) -> Result<(), Violation> {
+        match std::mem::replace(&mut self.open, Open::Nothing) {
+            Open::Nothing => Ok(()),
+            Open::Text => whole(
+                sink,
+                TextMessageEnd {
+                    message_id: self.message_id.clone(),
+                    common: None,
+                },
+            ),
+            Open::Reasoning => {
+                let message_id = self.reasoning_id.clone();
+                whole(
+                    sink,
+                    ReasoningMessageEnd {
+                        message_id: message_id.clone(),
+                        common: None,
+                    },
+                )?;
+                whole(
+                    sink,
+                    ReasoningEnd {
+                        message_id,
+                        common: None,
+                    },
+                )
+            }
+        }
+    }
+
+    /// The provider is done: closes what is open and finishes the run.
+    pub(super) fn finish(&mut self, sink: &mut dyn Sink) -> Result<(), Violation> {
+        self.start(sink)?;
+        self.close(sink)?;
+        for slot in 0..self.calls.len() {
+            self.end_call(slot, sink)?;
+        }
+        self.phase = Phase::Over;
+        let finished = RunFinished {
+            thread_id: self.ids.thread_id.clone(),
+            run_id: self.ids.run_id.clone(),
+            usage: self.token_usage(),
+            common: self.stop_metadata(),
+            ..RunFinished::default()
+        };
+        whole(sink, finished)
+    }
+
+    /// The provider reports that it failed. Nothing is closed: what is open was cut off.
+    pub(super) fn fail(
+        &mut self,
+        message: String,
+        code: Option<String>,
+        sink: &mut dyn Sink,
+    ) -> Result<(), Violation> {
+        self.phase = Phase::Over;
+        let failed = RunError {
+            message,
+            code,
+            usage: self.token_usage(),
+            common: self.stop_metadata(),
+        };
+        whole(sink, failed)
+    }
+
+    fn token_usage(&self) -> Option<Vec<TokenUsage>> {
+        self.usage.clone().map(|usage| {
+            vec![TokenUsage {
+                model: self.model.clone(),
+                ..usage
+            }]
+        })
+    }
+
+    fn stop_metadata(&self) -> Option<Box<Common>> {
+        let reason = self.stop_reason.as_deref()?;
+        let mut metadata = Metadata::new();
+        metadata.insert("stopReason".to_owned(), reason.into());
+        Some(with_metadata(metadata))
+    }
+}
+
+fn with_metadata(metadata: Metadata) -> Box<Common> {
+    Box::new(Common {
+        metadata: Some(metadata),
+        ..Common::default()
+    })
+}
+
+/// Pushes an event that is not a delta.
+fn whole(sink: &mut dyn Sink, event: impl Into<Event>) -> Result<(), Violation> {
+    sink.event(EventRef::Whole(&event.into()))
+}
+
+/// Where a decoder unescapes text: only its room is kept, so it is no part of its state.
+#[derive(Debug, Default)]
+pub(super) struct Scratch(pub(super) String);
+
+impl Clone for Scratch {
+    fn clone(&self) -> Self {
+        Self::default()
+    }
+}
+
+impl PartialEq for Scratch {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}

@@ -1,0 +1,72 @@
+use super::super::{GenerationSettings, HttpRequest, ModelRequest};
+use serde::Serialize;
+use serde::ser::SerializeMap;
+
+/// A `POST` of JSON to the endpoint's address with `path` appended. `key` is the header that carries the key, and what
+/// stands before the key in it; `accept` is the media type of the stream.
+pub(in super::super) fn json_request<T: Serialize>(
+    request: &ModelRequest<'_>,
+    path: &str,
+    key: (&str, &str),
+    accept: &str,
+    body: &T,
+) -> HttpRequest {
+    let endpoint = request.endpoint;
+    let mut headers = Vec::with_capacity(3 + endpoint.headers.len());
+    if let Some(secret) = &endpoint.key {
+        let (name, before) = key;
+        headers.push((name.to_owned(), format!("{before}{}", secret.expose())));
+    }
+    headers.push(("content-type".to_owned(), "application/json".to_owned()));
+    headers.push(("accept".to_owned(), accept.to_owned()));
+    headers.extend(endpoint.headers.iter().cloned());
+    HttpRequest {
+        method: "POST",
+        url: format!("{}{path}", endpoint.base_url.trim_end_matches('/')),
+        headers,
+        // Serialising strings, maps with string keys and finite numbers into memory cannot fail: a float that is not
+        // finite becomes null.
+        body: serde_json::to_vec(body).unwrap_or_default(),
+    }
+}
+
+/// The fields of a request's body: Stepwell's in a fixed order, then the app's own, which win over them.
+pub(in super::super) struct Fields<'a, M> {
+    map: M,
+    settings: &'a GenerationSettings,
+}
+
+impl<'a, M: SerializeMap> Fields<'a, M> {
+    pub(in super::super) fn new(map: M, settings: &'a GenerationSettings) -> Self {
+        Self { map, settings }
+    }
+
+    /// Puts a field, unless the app has its own.
+    pub(in super::super) fn put<T: Serialize + ?Sized>(
+        &mut self,
+        name: &str,
+        value: &T,
+    ) -> Result<(), M::Error> {
+        if self.settings.extra.contains_key(name) {
+            return Ok(());
+        }
+        self.map.serialize_entry(name, value)
+    }
+
+    /// Puts a field if there is a value for it.
+    pub(in super::super) fn put_some<T: Serialize>(
+        &mut self,
+        name: &str,
+        value: Option<T>,
+    ) -> Result<(), M::Error> {
+        value.map_or(Ok(()), |value| self.put(name, &value))
+    }
+
+    /// Puts the app's own fields, and ends the body.
+    pub(in super::super) fn end(mut self) -> Result<M::Ok, M::Error> {
+        for (name, value) in &self.settings.extra {
+            self.map.serialize_entry(name, value)?;
+        }
+        self.map.end()
+    }
+}

@@ -1,0 +1,68 @@
+use crate::event::{ContentPart, MediaPart, MessageContent, Source, ToolMessage};
+use serde_json::Value;
+use std::borrow::Cow;
+
+/// A part in words, for where only text may stand: an address still helps the model, bytes do not.
+pub(in super::super) fn as_text(part: &ContentPart) -> Option<Cow<'_, str>> {
+    let (kind, part) = match part {
+        ContentPart::Text(part) => return Some(Cow::Borrowed(&part.text)),
+        ContentPart::Image(part) => ("image", part),
+        ContentPart::Audio(part) => ("audio", part),
+        ContentPart::Video(part) => ("video", part),
+        ContentPart::Document(part) => ("document", part),
+    };
+    Some(Cow::Owned(match &part.source {
+        Source::Url { value, .. } => format!("[{kind}: {value}]"),
+        Source::Data { .. } | Source::File { .. } => {
+            format!("[{kind}, which cannot be shown here]")
+        }
+    }))
+}
+
+/// A tool's result in words, its error first.
+pub(in super::super) fn result_text(message: &ToolMessage) -> Cow<'_, str> {
+    let text = match &message.content {
+        MessageContent::Text(text) => Cow::Borrowed(text.as_str()),
+        MessageContent::Parts(parts) => {
+            let texts: Vec<_> = parts.iter().filter_map(as_text).collect();
+            Cow::Owned(texts.join("\n"))
+        }
+    };
+    match message.error.as_deref() {
+        None | Some("") => text,
+        Some(error) if text.contains(error) => text,
+        Some(error) if text.is_empty() => Cow::Owned(format!("Error: {error}")),
+        Some(error) => Cow::Owned(format!("Error: {error}\n{text}")),
+    }
+}
+
+/// Bytes as an address.
+pub(in super::super) fn data_url(mime_type: &str, base64: &str) -> String {
+    format!("data:{mime_type};base64,{base64}")
+}
+
+/// The short name for a sound's media type: `wav`, `mp3`, or the subtype as it is.
+pub(in super::super) fn audio_format(mime_type: &str) -> &str {
+    let subtype = mime_type
+        .split_once('/')
+        .map_or(mime_type, |(_, name)| name);
+    match subtype.split(';').next().unwrap_or(subtype).trim() {
+        "mpeg" | "mpeg3" | "x-mpeg-3" => "mp3",
+        "x-wav" | "wave" | "vnd.wave" => "wav",
+        other => other,
+    }
+}
+
+/// A file's name: the sender's, if its metadata has one.
+pub(in super::super) fn file_name(part: &MediaPart) -> &str {
+    part.metadata
+        .as_ref()
+        .and_then(|metadata| metadata.get("filename"))
+        .and_then(Value::as_str)
+        .unwrap_or("document")
+}
+
+/// The mark for the provider's prompt cache that the sender attached to a message or a part of one, if any.
+pub(in super::super) fn is_marked(metadata: Option<&Value>) -> Option<&Value> {
+    metadata?.get("cacheControl").filter(|mark| !mark.is_null())
+}

@@ -1,0 +1,38 @@
+use crate::event::{Message, TextualMessage, ToolMessage, UserMessage};
+
+/// A stretch of the conversation that most formats have as one thing.
+#[derive(Debug)]
+pub(in super::super) enum Exchange<'a> {
+    /// The app's instructions, ranking above the person's words.
+    Developer(&'a TextualMessage),
+    /// The app's instructions.
+    System(&'a TextualMessage),
+    /// What the person says in one message.
+    User(&'a UserMessage),
+    /// What the model says until someone else speaks: assistant and reasoning messages, in its order.
+    Answer(Vec<&'a Message>),
+    /// What tools gave back, with nothing between.
+    Results(Vec<&'a ToolMessage>),
+}
+
+/// The conversation in stretches. Activities are never sent.
+pub(in super::super) fn exchanges(messages: &[Message]) -> Vec<Exchange<'_>> {
+    let mut exchanges = Vec::with_capacity(messages.len());
+    for message in messages {
+        match message {
+            Message::Activity(_) => {}
+            Message::Developer(message) => exchanges.push(Exchange::Developer(message)),
+            Message::System(message) => exchanges.push(Exchange::System(message)),
+            Message::User(message) => exchanges.push(Exchange::User(message)),
+            Message::Assistant(_) | Message::Reasoning(_) => match exchanges.last_mut() {
+                Some(Exchange::Answer(answer)) => answer.push(message),
+                _ => exchanges.push(Exchange::Answer(vec![message])),
+            },
+            Message::Tool(result) => match exchanges.last_mut() {
+                Some(Exchange::Results(results)) => results.push(result),
+                _ => exchanges.push(Exchange::Results(vec![result])),
+            },
+        }
+    }
+    exchanges
+}

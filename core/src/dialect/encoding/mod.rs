@@ -1,0 +1,40 @@
+//! What the encoders of several dialects share.
+
+mod body;
+mod content;
+mod history;
+
+pub(super) use body::{Fields, json_request};
+pub(super) use content::{as_text, audio_format, data_url, file_name, is_marked, result_text};
+pub(super) use history::{Exchange, exchanges};
+
+use super::ModelRequest;
+use crate::event::ToolDefinition;
+use serde_json::{Map, Value, json};
+use std::borrow::Cow;
+
+/// A call's arguments as the text of a JSON object: the ways of saying that there are none are `{}`, and what is not
+/// an object goes as the field `raw` of one.
+pub(super) fn arguments(raw: &str) -> Cow<'_, str> {
+    let trimmed = raw.trim();
+    if matches!(trimmed, "" | "null") {
+        return "{}".into();
+    }
+    match serde_json::from_str::<Map<String, Value>>(trimmed) {
+        Ok(_) => raw.into(),
+        Err(_) => json!({"raw": raw}).to_string().into(),
+    }
+}
+
+/// The JSON Schema of a tool's arguments; that of no arguments if it has none.
+pub(super) fn parameters(tool: &ToolDefinition) -> Cow<'_, Value> {
+    match &tool.parameters {
+        Some(parameters) if !parameters.is_null() => Cow::Borrowed(parameters),
+        _ => Cow::Owned(json!({"type": "object", "properties": {}})),
+    }
+}
+
+/// The tools on offer, or none if there is none to choose from.
+pub(super) fn tools<'a>(request: &ModelRequest<'a>) -> Option<&'a [ToolDefinition]> {
+    (!request.tools.is_empty()).then_some(request.tools)
+}

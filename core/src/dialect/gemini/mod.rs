@@ -1,0 +1,5 @@
+mod decode;
+mod encode;
+
+pub(super) use decode::Decoder;
+pub(super) use encode::Encoder;

@@ -1,0 +1,3 @@
+mod encode;
+
+pub(super) use encode::Encoder;

@@ -1,0 +1,76 @@
+//! What a provider wants back unchanged (a signature, encrypted reasoning), with whose it is: the form that AG-UI's
+//! `encryptedValue` has in Stepwell, so that no provider is ever sent another's.
+
+use super::Dialect;
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+use std::borrow::Cow;
+
+#[derive(Serialize)]
+struct Sealing<'a, T: ?Sized> {
+    provider: &'a str,
+    dialect: Dialect,
+    value: &'a T,
+}
+
+#[derive(Deserialize)]
+struct Sealed<'a> {
+    #[serde(borrow)]
+    provider: Cow<'a, str>,
+    dialect: Dialect,
+    #[serde(borrow)]
+    value: &'a RawValue,
+}
+
+/// Marks a value as one of `provider`'s, of the API that speaks `dialect`.
+pub(super) fn seal<T: Serialize + ?Sized>(provider: &str, dialect: Dialect, value: &T) -> String {
+    // Strings, maps with string keys and finite numbers cannot fail.
+    serde_json::to_string(&Sealing {
+        provider,
+        dialect,
+        value,
+    })
+    .unwrap_or_default()
+}
+
+/// The value, if it is this provider's own and of this dialect's shape.
+pub(super) fn open<'a, T: Deserialize<'a>>(
+    sealed: Option<&'a str>,
+    provider: &str,
+    dialect: Dialect,
+) -> Option<T> {
+    let sealed: Sealed<'a> = serde_json::from_str(sealed?).ok()?;
+    let is_own = sealed.provider == provider && sealed.dialect == dialect;
+    is_own
+        .then(|| serde_json::from_str(sealed.value.get()).ok())
+        .flatten()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_its_own_provider_gets_a_value_back() {
+        let sealed = seal("anthropic", Dialect::Anthropic, "c2ln");
+        let open = |provider, dialect| open::<String>(Some(sealed.as_str()), provider, dialect);
+        assert_eq!(
+            open("anthropic", Dialect::Anthropic).as_deref(),
+            Some("c2ln")
+        );
+        assert_eq!(open("bedrock", Dialect::Anthropic), None);
+        assert_eq!(open("anthropic", Dialect::OpenAiChat), None);
+    }
+
+    #[test]
+    fn what_others_have_sealed_is_nobodys() {
+        for foreign in ["", "c2ln", "[]", "{}", r#"{"provider":"a","value":1}"#] {
+            assert_eq!(
+                open::<u32>(Some(foreign), "a", Dialect::Anthropic),
+                None,
+                "{foreign}"
+            );
+        }
+        assert_eq!(open::<u32>(None, "a", Dialect::Anthropic), None);
+    }
+}
