@@ -43,6 +43,7 @@ impl Request {
         let ids = HopIds {
             thread_id: "thread".into(),
             run_id: "run".into(),
+            ..HopIds::default()
         };
         Dialect::AgUi.encoder().encode(&ModelRequest {
             endpoint: &self.endpoint,

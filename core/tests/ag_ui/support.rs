@@ -103,6 +103,7 @@ pub fn decoder() -> Decoder {
         HopIds {
             thread_id: "thread".into(),
             run_id: "run".into(),
+            ..HopIds::default()
         },
     )
 }

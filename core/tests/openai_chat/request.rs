@@ -94,6 +94,7 @@ fn everything_that_can_be_asked_for_in_full() {
             ("seed".to_owned(), json!(7)),
             ("stream_options".to_owned(), json!({})),
         ]),
+        ..GenerationSettings::default()
     };
     let tools = json!([
         {"name": "add", "description": "Adds.", "parameters": {"type": "object", "properties": {"a": {"type": "number"}}}},

@@ -28,6 +28,7 @@ pub(crate) fn ids() -> HopIds {
     HopIds {
         thread_id: "t".into(),
         run_id: "r".into(),
+        ..HopIds::default()
     }
 }
 
