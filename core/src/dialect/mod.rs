@@ -13,6 +13,7 @@ mod decoder;
 mod encoding;
 mod error;
 mod gemini;
+mod lenient;
 mod mistral;
 mod ollama;
 mod openai_chat;

@@ -1,9 +1,7 @@
 //! Any frame, read with serde: the view that decides.
-//!
-//! It is strict about JSON and lenient about shapes: a field that is not of the kind it should be counts as absent, so
-//! that a server's odd extra costs nothing that was said beside it.
 
 use super::super::error::{describe, excerpt};
+use super::super::lenient::{Raw, arguments, list, number, object, starts_with, text};
 use super::calls::Fragment;
 use super::reasoning::Field;
 use super::usage;
@@ -55,8 +53,6 @@ impl StreamError {
         Self { message, code }
     }
 }
-
-type Raw<'a> = Option<&'a RawValue>;
 
 #[derive(Deserialize)]
 struct WireChunk<'a> {
@@ -242,44 +238,4 @@ impl<'a> Chunk<'a> {
         }
         Ok(())
     }
-}
-
-fn starts_with(raw: Raw<'_>, first: char) -> bool {
-    raw.is_some_and(|raw| raw.get().starts_with(first))
-}
-
-fn object<'a, T: Deserialize<'a>>(raw: Raw<'a>) -> Result<Option<T>, Error> {
-    raw.filter(|_| starts_with(raw, '{'))
-        .map(|raw| serde_json::from_str(raw.get()))
-        .transpose()
-}
-
-fn list<'a>(raw: Raw<'a>) -> Result<Vec<&'a RawValue>, Error> {
-    raw.filter(|_| starts_with(raw, '['))
-        .map_or_else(|| Ok(Vec::new()), |raw| serde_json::from_str(raw.get()))
-}
-
-/// A string that is not empty.
-fn text<'a>(raw: Raw<'a>) -> Result<Option<Cow<'a, str>>, Error> {
-    // The derive borrows only for a field that is literally a `Cow`.
-    #[derive(Deserialize)]
-    struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
-
-    let text = raw
-        .filter(|_| starts_with(raw, '"'))
-        .map(|raw| serde_json::from_str::<Text<'a>>(raw.get()))
-        .transpose()?;
-    Ok(text.map(|text| text.0).filter(|text| !text.is_empty()))
-}
-
-/// Arguments are JSON as a string; a server may send the JSON itself.
-fn arguments<'a>(raw: Raw<'a>) -> Result<Option<Cow<'a, str>>, Error> {
-    match raw {
-        Some(raw) if !raw.get().starts_with('"') => Ok(Some(Cow::Borrowed(raw.get()))),
-        raw => text(raw),
-    }
-}
-
-fn number(raw: Raw<'_>) -> Option<u64> {
-    raw?.get().parse().ok()
 }

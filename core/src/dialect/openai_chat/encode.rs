@@ -1,4 +1,4 @@
-use super::super::encoding::{Fields, json_request};
+use super::super::encoding::{Fields, function_tool, json_request, tools};
 use super::super::{Encode, HttpRequest, ModelRequest, ToolChoice};
 use super::messages;
 use serde::{Serialize, Serializer};
@@ -35,8 +35,9 @@ impl Serialize for Body<'_> {
         }
         let messages = messages::encode(request.instructions, request.messages, quirks);
         fields.put("messages", &messages)?;
-        if !request.tools.is_empty() {
-            fields.put("tools", &messages::tools(request.tools))?;
+        if let Some(tools) = tools(request) {
+            let tools: Vec<_> = tools.iter().map(function_tool).collect();
+            fields.put("tools", &tools)?;
             match &settings.tool_choice {
                 ToolChoice::Auto => {}
                 ToolChoice::None => fields.put("tool_choice", "none")?,

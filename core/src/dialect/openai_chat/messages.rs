@@ -1,14 +1,11 @@
 //! The conversation as Chat Completions has it.
 
-use super::super::encoding::result_text;
+use super::super::encoding::{Call, result_text};
 use super::super::{Quirks, ReasoningReturn};
 use super::parts;
-use crate::event::{
-    AssistantMessage, Message, MessageContent, ReasoningMessage, ToolCall, ToolDefinition,
-};
+use crate::event::{AssistantMessage, Message, MessageContent, ReasoningMessage, ToolCall};
 use serde::Serialize;
 use serde_json::value::RawValue;
-use serde_json::{Value, json};
 use std::borrow::Cow;
 
 /// One message of the request. Everything is borrowed where it can be: attachments are large.
@@ -53,20 +50,6 @@ pub(super) struct Assistant<'a> {
     reasoning_details: Vec<&'a RawValue>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     tool_calls: Vec<Call<'a>>,
-}
-
-#[derive(Debug, Serialize)]
-struct Call<'a> {
-    id: &'a str,
-    #[serde(rename = "type")]
-    kind: &'static str,
-    function: Function<'a>,
-}
-
-#[derive(Debug, Serialize)]
-struct Function<'a> {
-    name: &'a str,
-    arguments: &'a str,
 }
 
 /// The messages of a request, in order. Activities are never sent; reasoning is as the provider wants it.
@@ -138,8 +121,12 @@ impl<'a> Assistant<'a> {
             append(&mut self.content, text);
         }
         self.name = self.name.or(message.name.as_deref());
-        self.tool_calls
-            .extend(message.tool_calls.iter().map(Call::new));
+        self.tool_calls.extend(
+            message
+                .tool_calls
+                .iter()
+                .map(|call| Call::new(call, arguments(call))),
+        );
     }
 
     fn add_reasoning(&mut self, message: &'a ReasoningMessage, wanted: ReasoningReturn) {
@@ -179,22 +166,14 @@ fn append<'a>(text: &mut Option<Cow<'a, str>>, more: &'a str) {
     }
 }
 
-impl<'a> Call<'a> {
-    fn new(call: &'a ToolCall) -> Self {
-        let arguments = call.function.arguments.as_str();
-        Self {
-            id: &call.id,
-            kind: "function",
-            function: Function {
-                name: &call.function.name,
-                // The ways of saying that there are none.
-                arguments: match arguments.trim() {
-                    "" | "null" => "{}",
-                    _ => arguments,
-                },
-            },
-        }
+/// Arguments as the model wrote them, but for the ways of saying that there are none.
+fn arguments(call: &ToolCall) -> Cow<'_, str> {
+    let arguments = call.function.arguments.as_str();
+    match arguments.trim() {
+        "" | "null" => "{}",
+        _ => arguments,
     }
+    .into()
 }
 
 fn content(content: &MessageContent) -> Content<'_> {
@@ -204,23 +183,4 @@ fn content(content: &MessageContent) -> Content<'_> {
             Content::Parts(parts.iter().filter_map(parts::Part::new).collect())
         }
     }
-}
-
-/// The tools of a request.
-pub(super) fn tools(tools: &[ToolDefinition]) -> Vec<Value> {
-    tools
-        .iter()
-        .map(|tool| {
-            let mut function = json!({"name": tool.name});
-            if !tool.description.is_empty() {
-                function["description"] = json!(tool.description);
-            }
-            function["parameters"] = tool
-                .parameters
-                .clone()
-                .filter(|parameters| !parameters.is_null())
-                .unwrap_or_else(|| json!({"type": "object", "properties": {}}));
-            json!({"type": "function", "function": function})
-        })
-        .collect()
 }

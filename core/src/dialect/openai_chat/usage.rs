@@ -1,3 +1,4 @@
+use super::super::lenient::count;
 use crate::event::TokenUsage;
 use serde_json::Value;
 
@@ -18,37 +19,10 @@ pub(super) fn read(usage: &Value) -> Option<TokenUsage> {
     (read != TokenUsage::default()).then_some(read)
 }
 
-/// A count, also where it is written as `12.0`. What an AG-UI event cannot hold, 2^53 and more, is no count.
-fn count(value: &Value) -> Option<u64> {
-    const LIMIT: u64 = 1 << 53;
-    let count = value.as_u64().or_else(|| {
-        let float = value.as_f64()?;
-        // Within the range checked here the cast is exact.
-        (float.fract() == 0.0 && (0.0..LIMIT as f64).contains(&float)).then_some(float as u64)
-    })?;
-    (count < LIMIT).then_some(count)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use serde_json::json;
-
-    #[test]
-    fn counts_are_whole_and_within_what_json_holds() {
-        assert_eq!(count(&json!(12)), Some(12));
-        assert_eq!(count(&json!(12.0)), Some(12));
-        for odd in [
-            json!(12.5),
-            json!(-1),
-            json!("12"),
-            json!(1_u64 << 53),
-            json!(1e300),
-            Value::Null,
-        ] {
-            assert_eq!(count(&odd), None, "{odd}");
-        }
-    }
 
     #[test]
     fn usage_that_counts_nothing_is_none() {
