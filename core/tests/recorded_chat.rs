@@ -2,17 +2,17 @@
 
 #[path = "support/chat.rs"]
 mod chat;
-#[path = "support/recorded.rs"]
-mod recorded;
+#[path = "support/oracle.rs"]
+mod oracle;
 
 use chat::Stream;
-use recorded::{Recording, Wrong};
+use oracle::{Recording, Wrong};
 
 /// Where the official SDK is believed to be wrong.
 const WRONG: &[Wrong] = &[];
 
 fn recordings() -> Option<Vec<Recording>> {
-    let recordings = recorded::recordings("chat")?;
+    let recordings = oracle::recordings("chat")?;
     assert!(recordings.len() > 50, "only {}", recordings.len());
     Some(recordings)
 }
@@ -20,21 +20,21 @@ fn recordings() -> Option<Vec<Recording>> {
 #[test]
 fn recorded_streams_decode_as_the_official_sdk_decodes_them() {
     if let Some(recordings) = recordings() {
-        recorded::agree_with_the_sdk(&recordings, WRONG);
+        oracle::agree_with_the_sdk(&recordings, WRONG);
     }
 }
 
 #[test]
 fn i03_recorded_streams_may_be_cut_anywhere() {
     if let Some(recordings) = recordings() {
-        recorded::any_chunk_size_will_do(&recordings);
+        oracle::any_chunk_size_will_do(&recordings);
     }
 }
 
 #[test]
 fn i04_a_snapshot_anywhere_in_a_recorded_stream_changes_nothing() {
     if let Some(recordings) = recordings() {
-        recorded::any_place_will_do_for_a_snapshot(&recordings);
+        oracle::any_place_will_do_for_a_snapshot(&recordings);
     }
 }
 

@@ -41,6 +41,8 @@ fn frames() -> Vec<Value> {
         ),
         delta(json!({"reasoning": "both", "content": "at once"})),
         delta(json!({"refusal": "no"})),
+        delta(json!({"content": "cited", "annotations": [{"type": "url_citation"}]})),
+        delta(json!({"content": "not cited", "annotations": []})),
         delta(json!({"content": [{"type": "text", "text": "part"}]})),
         calls(
             json!([{"index": 0, "id": "a", "type": "function", "function": {"name": "f", "arguments": ""}}]),
@@ -88,6 +90,7 @@ const PIECES: &[&str] = &[
     "\"object\":\"error\",",
     "\"usage\":{},",
     "\"id\":7,",
+    "\"annotations\":[],",
 ];
 
 fn stream() -> impl Strategy<Value = Vec<u8>> {

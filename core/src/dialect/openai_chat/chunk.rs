@@ -19,6 +19,8 @@ pub(super) struct Chunk<'a> {
     /// Text, reasoning and refusal, in order.
     pub(super) pieces: Vec<Piece<'a>>,
     pub(super) reasoning_details: Vec<Metadata>,
+    /// Where pieces of the text come from, in the provider's form.
+    pub(super) citations: Vec<Value>,
     pub(super) fragments: Vec<Fragment<'a>>,
     pub(super) finish_reason: Option<Cow<'a, str>>,
     pub(super) usage: Option<TokenUsage>,
@@ -98,6 +100,8 @@ struct WireDelta<'a> {
     reasoning: Raw<'a>,
     #[serde(borrow)]
     reasoning_details: Raw<'a>,
+    #[serde(borrow)]
+    annotations: Raw<'a>,
     #[serde(borrow)]
     tool_calls: Raw<'a>,
 }
@@ -190,6 +194,10 @@ impl<'a> Chunk<'a> {
         for item in list(delta.reasoning_details)? {
             self.reasoning_details.extend(object(Some(item))?);
         }
+        for item in list(delta.annotations)? {
+            let citation = object::<Metadata>(Some(item))?;
+            self.citations.extend(citation.map(Value::Object));
+        }
         for fragment in list(delta.tool_calls)? {
             let Some(fragment) = object::<WireFragment<'a>>(Some(fragment))? else {
                 continue;
@@ -234,6 +242,8 @@ impl<'a> Chunk<'a> {
                     }
                 }
             }
+            // Mistral's way of citing.
+            Some("reference") => self.citations.push(serde_json::from_str(raw.get())?),
             _ => {}
         }
         Ok(())

@@ -131,10 +131,11 @@ impl<'a> Delta<'a> {
             }
             b"reasoning_details" => {
                 seen.once(5)?;
-                if cursor.peek()? == b'n' {
-                    return cursor.null();
-                }
-                cursor.array(|_| Err(Miss))
+                empty_list(cursor)
+            }
+            b"annotations" => {
+                seen.once(6)?;
+                empty_list(cursor)
             }
             _ => cursor.skip(),
         })
@@ -203,6 +204,13 @@ impl<'a> Delta<'a> {
 
 fn must(fits: bool) -> Result<(), Miss> {
     if fits { Ok(()) } else { Err(Miss) }
+}
+
+fn empty_list(cursor: &mut Cursor<'_>) -> Result<(), Miss> {
+    if cursor.peek()? == b'n' {
+        return cursor.null();
+    }
+    cursor.array(|_| Err(Miss))
 }
 
 fn empty(text: Option<RawText<'_>>) -> Result<(), Miss> {

@@ -5,17 +5,40 @@ use serde_json::Value;
 /// Reads a `usage` object; `None` where it counts nothing.
 pub(super) fn read(usage: &Value) -> Option<TokenUsage> {
     let prompt = &usage["prompt_tokens_details"];
-    let read = TokenUsage {
+    let mut read = TokenUsage {
         input_tokens: count(&usage["prompt_tokens"]),
         output_tokens: count(&usage["completion_tokens"]),
         total_tokens: count(&usage["total_tokens"]),
         reasoning_tokens: count(&usage["completion_tokens_details"]["reasoning_tokens"]),
-        // The second is DeepSeek's.
+        // The second is DeepSeek's, the third Moonshot's.
         cached_input_tokens: count(&prompt["cached_tokens"])
-            .or_else(|| count(&usage["prompt_cache_hit_tokens"])),
+            .or_else(|| count(&usage["prompt_cache_hit_tokens"]))
+            .or_else(|| count(&usage["cached_tokens"])),
         cache_write_input_tokens: count(&prompt["cache_write_tokens"]),
         ..TokenUsage::default()
     };
+    let completion = &usage["completion_tokens_details"];
+    for (name, value) in [
+        ("audioInputTokens", &prompt["audio_tokens"]),
+        ("audioOutputTokens", &completion["audio_tokens"]),
+        (
+            "acceptedPredictionTokens",
+            &completion["accepted_prediction_tokens"],
+        ),
+        (
+            "rejectedPredictionTokens",
+            &completion["rejected_prediction_tokens"],
+        ),
+    ] {
+        // Zero is what everyone says who has no such thing.
+        if let Some(count) = count(value).filter(|count| *count > 0) {
+            read.extra.insert(name.to_owned(), count.into());
+        }
+    }
+    // OpenRouter's, in US dollars.
+    if usage["cost"].is_number() {
+        read.extra.insert("cost".to_owned(), usage["cost"].clone());
+    }
     (read != TokenUsage::default()).then_some(read)
 }
 
@@ -23,6 +46,20 @@ pub(super) fn read(usage: &Value) -> Option<TokenUsage> {
 mod tests {
     use super::*;
     use serde_json::json;
+
+    #[test]
+    fn what_only_some_count_is_kept_beside_the_rest() {
+        let read = read(&json!({
+            "prompt_tokens": 1, "cached_tokens": 2, "cost": 0.5, "prompt_tokens_details": {"audio_tokens": 3},
+            "completion_tokens_details": {"audio_tokens": 0, "accepted_prediction_tokens": 4}
+        }));
+        let read = read.expect("it counts");
+        assert_eq!(read.cached_input_tokens, Some(2));
+        assert_eq!(
+            Value::Object(read.extra),
+            json!({"audioInputTokens": 3, "acceptedPredictionTokens": 4, "cost": 0.5})
+        );
+    }
 
     #[test]
     fn usage_that_counts_nothing_is_none() {

@@ -4,6 +4,8 @@
 //! ([`Encoder`]). It knows nothing of scripts, time or connections.
 
 mod ag_ui;
+mod cohere;
+mod mistral;
 mod open_ai_chat;
 
 use serde_json::Value;
@@ -16,18 +18,24 @@ use crate::hop::Usage;
 pub enum Dialect {
     /// OpenAI's chat completions: `POST {base_url}/chat/completions`.
     OpenAiChat,
+    /// Mistral's chat: `POST {mistral_url}/chat/completions`.
+    Mistral,
+    /// Cohere's chat, version 2: `POST {cohere_url}/chat`.
+    Cohere,
     /// AG-UI over server-sent events: `POST {ag_ui_url}`.
     AgUi,
 }
 
 impl Dialect {
-    const ALL: [Self; 2] = [Self::OpenAiChat, Self::AgUi];
+    const ALL: [Self; 4] = [Self::OpenAiChat, Self::Mistral, Self::Cohere, Self::AgUi];
 
-    /// The name in JSON: `openai-chat`, `ag-ui`.
+    /// The name in JSON: `openai-chat`, `mistral`, `cohere`, `ag-ui`.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Self::OpenAiChat => "openai-chat",
+            Self::Mistral => "mistral",
+            Self::Cohere => "cohere",
             Self::AgUi => "ag-ui",
         }
     }
@@ -47,6 +55,8 @@ impl Dialect {
     pub(crate) const fn wire(self) -> &'static dyn Wire {
         match self {
             Self::OpenAiChat => &open_ai_chat::OpenAiChat,
+            Self::Mistral => &mistral::Mistral,
+            Self::Cohere => &cohere::Cohere,
             Self::AgUi => &ag_ui::AgUi,
         }
     }

@@ -7,6 +7,7 @@ mod ag_ui;
 mod client;
 mod failures;
 mod open_ai_chat;
+mod others;
 mod program;
 mod requests;
 mod scripts;
