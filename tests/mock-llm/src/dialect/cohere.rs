@@ -396,8 +396,8 @@ mod tests {
     fn illegal_ones_are_refused() {
         let user = || json!({"role": "user", "content": "Hi"});
         let result = |id: &str| json!({"role": "tool", "tool_call_id": id, "content": "1"});
-        let mut null = calls(&["a"]);
-        null["tool_calls"][0]["function"]["arguments"] = "null".into();
+        let mut no_object = calls(&["a"]);
+        no_object["tool_calls"][0]["function"]["arguments"] = "null".into();
         for (messages, part) in [
             (json!([]), "at least one"),
             (json!([{"role": "developer", "content": "x"}]), "no role"),
@@ -411,7 +411,7 @@ mod tests {
                 json!([user(), calls(&["a"]), result("a"), result("a")]),
                 "'a' is not of",
             ),
-            (json!([user(), null]), "not a JSON object"),
+            (json!([user(), no_object]), "not a JSON object"),
             (
                 json!([{"role": "assistant", "tool_plan": "p", "content": "x"}]),
                 "tool_plan",
