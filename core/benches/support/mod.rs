@@ -1,7 +1,9 @@
 //! The streams that the benchmarks decode, and three ways of doing it.
 #![allow(dead_code, reason = "each benchmark uses its part")]
 
+pub(crate) mod cohere;
 pub(crate) mod floor;
+pub(crate) mod mistral;
 pub(crate) mod peer;
 pub(crate) mod stepwell;
 pub(crate) mod turns;
@@ -22,4 +24,6 @@ pub(crate) struct Decoded {
 pub(crate) enum Format {
     OpenAiChat,
     AgUi,
+    Cohere,
+    Mistral,
 }
