@@ -2,7 +2,7 @@
 
 #[path = "support/decoding.rs"]
 mod decoding;
-#[path = "support/recorded.rs"]
+#[path = "support/recordings.rs"]
 mod recorded;
 
 use recorded::{assert_all_decode, assert_snapshots_change_nothing, recordings};

@@ -2,6 +2,8 @@
 #![allow(dead_code, reason = "each benchmark uses its part")]
 
 pub(crate) mod floor;
+pub(crate) mod gemini;
+pub(crate) mod ollama;
 pub(crate) mod peer;
 pub(crate) mod stepwell;
 pub(crate) mod turns;
@@ -22,4 +24,6 @@ pub(crate) struct Decoded {
 pub(crate) enum Format {
     OpenAiChat,
     AgUi,
+    Gemini,
+    Ollama,
 }

@@ -134,6 +134,7 @@ fn both_ways_in_say_the_same_of_odd_spellings() {
     for frame in [
         r#"{"candidates":[{"index":0,"content":{"parts":[{"tex\u0074":"x"}]}}]}"#,
         r#"{"candidates":[{"index":0,"content":{"parts":[{"text":"x","text":"y"}]}}]}"#,
+        r#"{"candidates":[],"modelVersion":"\ud800"}"#,
         r#"{"candidates":[],"candidates":[]}"#,
         r#"{"candidates":[{"index":0,"content":{"parts":[{"text":"x"}]},"avgLogprobs":"\ud800"}]}"#,
         r#"{"candidates":[{"index":0.0,"content":{"parts":[{"text":"x"}]}}]}"#,

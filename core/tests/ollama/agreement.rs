@@ -115,6 +115,7 @@ fn both_ways_in_say_the_same_of_odd_spellings() {
         r#"{"message":{"content":"x"},"eval_count":1,"eval_count":2}"#,
         r#"{"message":{"content":"x"},"model":"a","model":"b"}"#,
         r#"{"message":{"content":"x"},"created_at":"\ud800"}"#,
+        r#"{"message":{"content":"x"},"model":"\ud800"}"#,
         r#"{"message":{"content":"x"},"done":null}"#,
         r#"{"message":null,"done":false}"#,
         r#" { "message" : { "content" : "x" } , "done" : false } "#,

@@ -79,10 +79,9 @@ fn the_last_line_has_the_reason_and_the_usage() {
         let bytes = body(Dialect::Ollama, &[text("a"), line, text("late")]);
         let (recorder, result) = Stream::new(Dialect::Ollama).run(bytes.as_bytes(), usize::MAX);
         assert_eq!(result, Ok(()));
-        let Some(Event::RunFinished(finished)) = recorder.events.last() else {
-            panic!("{:?}", recorder.events.last());
-        };
-        let finished = serde_json::to_value(finished).unwrap();
+        let last = recorder.events.last().expect("an event");
+        assert!(matches!(last, Event::RunFinished(_)), "{last:?}");
+        let finished = serde_json::to_value(last).unwrap();
         assert_eq!(
             finished["usage"],
             json!([{"model": "qwen3:4b", "inputTokens": 7, "outputTokens": 3}])

@@ -99,6 +99,18 @@ impl MockLlm {
         format!("http://{}/v1", self.address)
     }
 
+    /// The root of Gemini's interface: `http://127.0.0.1:PORT/v1beta`.
+    #[must_use]
+    pub fn gemini_url(&self) -> String {
+        format!("http://{}/v1beta", self.address)
+    }
+
+    /// The root of Ollama's own interface: `http://127.0.0.1:PORT`.
+    #[must_use]
+    pub fn ollama_url(&self) -> String {
+        format!("http://{}", self.address)
+    }
+
     /// Where AG-UI runs are posted: `http://127.0.0.1:PORT/ag-ui`.
     #[must_use]
     pub fn ag_ui_url(&self) -> String {
@@ -229,7 +241,10 @@ impl Server {
             return turn.refuse(&Refusal::new(405, text));
         }
         let wire = dialect.wire();
-        let asked = match wire.read(&request.body, self.script.lenient) {
+        let read = wire
+            .check_query(&request.query)
+            .and_then(|()| wire.read(&request.body, self.script.lenient));
+        let asked = match read {
             Ok(asked) => asked,
             Err(refusal) => return turn.refuse(&refusal),
         };

@@ -173,7 +173,7 @@ impl<'a> Chunk<'a> {
         }
         let wire: WireChunk<'a> = serde_json::from_str(data)?;
         let mut chunk = Self {
-            model: text(wire.model_version)?,
+            model: text(wire.model_version).unwrap_or_default(),
             usage: usage(wire.usage_metadata)?,
             ..Self::default()
         };

@@ -94,7 +94,7 @@ impl<'a> Line<'a> {
         }
         let wire: WireLine<'a> = serde_json::from_str(data)?;
         let mut line = Self {
-            model: text(wire.model)?,
+            model: text(wire.model).unwrap_or_default(),
             ..Self::default()
         };
         if let Some(message) = object::<WireMessage<'a>>(wire.message)? {

@@ -4,6 +4,8 @@
 //! ([`Encoder`]). It knows nothing of scripts, time or connections.
 
 mod ag_ui;
+mod gemini;
+mod ollama;
 mod open_ai_chat;
 
 use serde_json::Value;
@@ -16,18 +18,24 @@ use crate::hop::Usage;
 pub enum Dialect {
     /// OpenAI's chat completions: `POST {base_url}/chat/completions`.
     OpenAiChat,
+    /// Google's Gemini: `POST {gemini_url}/models/{model}:streamGenerateContent?alt=sse`.
+    Gemini,
+    /// Ollama's own chat: `POST {ollama_url}/api/chat`.
+    Ollama,
     /// AG-UI over server-sent events: `POST {ag_ui_url}`.
     AgUi,
 }
 
 impl Dialect {
-    const ALL: [Self; 2] = [Self::OpenAiChat, Self::AgUi];
+    const ALL: [Self; 4] = [Self::OpenAiChat, Self::Gemini, Self::Ollama, Self::AgUi];
 
-    /// The name in JSON: `openai-chat`, `ag-ui`.
+    /// The name in JSON: `openai-chat`, `gemini`, `ollama`, `ag-ui`.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Self::OpenAiChat => "openai-chat",
+            Self::Gemini => "gemini",
+            Self::Ollama => "ollama",
             Self::AgUi => "ag-ui",
         }
     }
@@ -47,6 +55,8 @@ impl Dialect {
     pub(crate) const fn wire(self) -> &'static dyn Wire {
         match self {
             Self::OpenAiChat => &open_ai_chat::OpenAiChat,
+            Self::Gemini => &gemini::Gemini,
+            Self::Ollama => &ollama::Ollama,
             Self::AgUi => &ag_ui::AgUi,
         }
     }
@@ -56,6 +66,11 @@ impl Dialect {
 pub(crate) trait Wire: Sync {
     /// Whether requests on this path are its own.
     fn serves(&self, path: &str) -> bool;
+
+    /// Checks what stands behind the path's question mark.
+    fn check_query(&self, _query: &str) -> Result<(), Refusal> {
+        Ok(())
+    }
 
     /// Reads a request. `lenient` takes any object.
     fn read(&self, body: &Value, lenient: bool) -> Result<Asked, Refusal>;
