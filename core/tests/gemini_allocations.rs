@@ -1,5 +1,8 @@
 //! A plain delta allocates nothing, from the bytes to the event.
 
+// A test is read best where it takes its `json!` as it is written.
+#![allow(clippy::needless_pass_by_value)]
+
 #[path = "support/decoding.rs"]
 mod decoding;
 

@@ -144,7 +144,11 @@ fn expectation(expected: &Value, actual: &Value) -> Value {
         .zip(0..)
         .map(|(call, index)| {
             let id = match &call["id"] {
-                Value::Null if expected["oracle"].as_str().unwrap().starts_with("ollama") => {
+                Value::Null
+                    if expected["oracle"]
+                        .as_str()
+                        .is_some_and(|oracle| oracle.starts_with("ollama")) =>
+                {
                     actual["tool_calls"][index]["id"].clone()
                 }
                 Value::Null => json!(format!("r-call-{index}")),

@@ -21,21 +21,21 @@ enum Said {
 }
 
 fn said() -> impl Strategy<Value = Vec<Said>> {
-    let text = prop::string::string_regex("[a-z \"\\\\\n\u{e9}\u{6771}\u{1f980}]{1,30}").unwrap();
+    let text = "[a-z \"\\\\\n\u{e9}\u{6771}\u{1f980}]{1,30}";
     let value = prop_oneof![
         any::<i32>().prop_map(Value::from),
         any::<bool>().prop_map(Value::from),
-        text.clone().prop_map(Value::from),
+        text.prop_map(Value::from),
         prop::collection::vec(any::<u8>(), 0..3).prop_map(Value::from),
     ];
     let arguments = prop::collection::btree_map("[a-z\u{e9}]{1,6}", value, 0..4)
         .prop_map(|fields| Value::Object(fields.into_iter().collect::<Map<_, _>>()));
     let call = (any::<bool>(), "[a-z]{1,8}", arguments);
     let one = prop_oneof![
-        text.clone().prop_map(Said::Reasoning),
+        text.prop_map(Said::Reasoning),
         text.prop_map(Said::Text),
         call.prop_map(|(id, name, arguments)| Said::Call {
-            id: id.then(String::new),
+            id: id.then(|| String::from("id")),
             name,
             arguments
         }),
@@ -43,7 +43,7 @@ fn said() -> impl Strategy<Value = Vec<Said>> {
     prop::collection::vec(one, 0..8).prop_map(|mut all| {
         for (index, said) in all.iter_mut().enumerate() {
             if let Said::Call { id: Some(id), .. } = said {
-                *id = format!("id{index}");
+                id.push_str(&index.to_string());
             }
         }
         all

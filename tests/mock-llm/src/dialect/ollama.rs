@@ -61,7 +61,7 @@ impl Wire for Ollama {
             message["tool_calls"] = calls
                 .map(|(index, call)| {
                     let fields = arguments(&call.arguments).unwrap_or_default();
-                    function(position, index, &call.id, &call.name, fields)
+                    function(position, index, &call.id, &call.name, &fields)
                 })
                 .collect();
         }
@@ -113,7 +113,7 @@ fn function(
     index: usize,
     id: &str,
     name: &str,
-    arguments: Map<String, Value>,
+    arguments: &Map<String, Value>,
 ) -> Value {
     let function = json!({"index": index, "name": name, "arguments": arguments});
     if id == format!("call_{position}_{index}") {
@@ -157,7 +157,7 @@ impl Lines {
             self.frame(&json!({"error": error}).to_string(), out);
             return;
         };
-        let call = function(self.position, index, &id, &name, arguments);
+        let call = function(self.position, index, &id, &name, &arguments);
         let message = json!({"role": "assistant", "content": "", "tool_calls": [call]});
         self.message(&message, out);
     }
