@@ -3,7 +3,9 @@
 
 pub(crate) mod cohere;
 pub(crate) mod floor;
+pub(crate) mod gemini;
 pub(crate) mod mistral;
+pub(crate) mod ollama;
 pub(crate) mod peer;
 pub(crate) mod stepwell;
 pub(crate) mod turns;
@@ -26,4 +28,6 @@ pub(crate) enum Format {
     AgUi,
     Cohere,
     Mistral,
+    Gemini,
+    Ollama,
 }

@@ -25,6 +25,8 @@ impl Streaming {
             Format::OpenAiChat => "openai-compatible",
             Format::Cohere => "cohere",
             Format::Mistral => "mistral",
+            Format::Gemini => "gemini",
+            Format::Ollama => "ollama",
             Format::AgUi => "ag-ui",
         };
         let endpoint = provider::find(provider)

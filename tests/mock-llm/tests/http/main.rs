@@ -6,6 +6,8 @@
 mod ag_ui;
 mod client;
 mod failures;
+mod gemini;
+mod ollama;
 mod open_ai_chat;
 mod others;
 mod program;
