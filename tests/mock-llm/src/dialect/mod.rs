@@ -4,6 +4,7 @@
 //! ([`Encoder`]). It knows nothing of scripts, time or connections.
 
 mod ag_ui;
+mod anthropic;
 mod open_ai_chat;
 
 use serde_json::Value;
@@ -16,18 +17,21 @@ use crate::hop::Usage;
 pub enum Dialect {
     /// OpenAI's chat completions: `POST {base_url}/chat/completions`.
     OpenAiChat,
+    /// Anthropic's Messages: `POST {base_url}/messages`.
+    Anthropic,
     /// AG-UI over server-sent events: `POST {ag_ui_url}`.
     AgUi,
 }
 
 impl Dialect {
-    const ALL: [Self; 2] = [Self::OpenAiChat, Self::AgUi];
+    const ALL: [Self; 3] = [Self::OpenAiChat, Self::Anthropic, Self::AgUi];
 
-    /// The name in JSON: `openai-chat`, `ag-ui`.
+    /// The name in JSON: `openai-chat`, `anthropic`, `ag-ui`.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Self::OpenAiChat => "openai-chat",
+            Self::Anthropic => "anthropic",
             Self::AgUi => "ag-ui",
         }
     }
@@ -47,6 +51,7 @@ impl Dialect {
     pub(crate) const fn wire(self) -> &'static dyn Wire {
         match self {
             Self::OpenAiChat => &open_ai_chat::OpenAiChat,
+            Self::Anthropic => &anthropic::Anthropic,
             Self::AgUi => &ag_ui::AgUi,
         }
     }
