@@ -400,5 +400,15 @@ fn what_the_peer_can_make_grow_has_a_bound() {
     assert!(too_many(&vec![block(0, result); 5]));
     let tool = block(0, json!({"type": "server_tool_use", "id": "s"}));
     let grown = vec![delta(0, input(&[&large])[0].clone()); 5];
+    assert!(too_many(&[vec![tool.clone()], grown.clone()].concat()));
+    // Also where messages come and go beside it.
+    let between = [
+        delta(1, json!({"type": "text_delta", "text": "x"})),
+        delta(1, json!({"type": "thinking_delta", "thinking": "x"})),
+    ];
+    let grown: Vec<_> = grown
+        .iter()
+        .flat_map(|piece| [std::slice::from_ref(piece), &between].concat())
+        .collect();
     assert!(too_many(&[vec![tool], grown].concat()));
 }

@@ -5,6 +5,9 @@ use serde_json::Value;
 /// The most blocks that may be open at once.
 const MOST_OPEN: usize = 1024;
 
+/// The most that is held of tools' input that is not whole yet, in bytes of JSON.
+const MOST_HELD: usize = 32 * 1024 * 1024;
+
 /// A block that has begun.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -27,40 +30,83 @@ pub(super) enum Block {
 
 /// The open blocks by the peer's index: a key, never a place.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub(super) struct Blocks(Vec<(u64, Block)>);
+pub(super) struct Blocks {
+    open: Vec<Open>,
+    /// How much they hold.
+    held: usize,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+struct Open {
+    index: u64,
+    block: Block,
+    /// How much it holds.
+    held: usize,
+}
 
 impl Blocks {
-    /// Makes sure that one more may open.
-    pub(super) fn check_room(&self) -> Result<(), DecodeError> {
-        if self.0.len() >= MOST_OPEN {
+    /// Makes sure that one more may open that holds `size` bytes.
+    pub(super) fn check_room(&self, size: usize) -> Result<(), DecodeError> {
+        if self.open.len() >= MOST_OPEN {
             return Err(DecodeError::TooMany {
                 what: "open blocks",
                 limit: MOST_OPEN,
             });
         }
+        self.check_size(size)
+    }
+
+    fn check_size(&self, size: usize) -> Result<(), DecodeError> {
+        if self.held.saturating_add(size) > MOST_HELD {
+            return Err(DecodeError::TooMany {
+                what: "bytes of tools' input that is not whole",
+                limit: MOST_HELD,
+            });
+        }
         Ok(())
     }
 
-    pub(super) fn open(&mut self, index: u64, block: Block) {
-        self.0.push((index, block));
+    /// Opens a block that holds `size` bytes.
+    pub(super) fn open(&mut self, index: u64, block: Block, size: usize) {
+        self.held += size;
+        self.open.push(Open {
+            index,
+            block,
+            held: size,
+        });
     }
 
     #[inline]
     pub(super) fn find(&mut self, index: u64) -> Option<&mut Block> {
-        let mut newest_first = self.0.iter_mut().rev();
-        newest_first
-            .find(|(known, _)| *known == index)
-            .map(|(_, block)| block)
+        let mut newest_first = self.open.iter_mut().rev();
+        let open = newest_first.find(|open| open.index == index)?;
+        Some(&mut open.block)
+    }
+
+    /// Adds to the input of the provider's own tool with this index.
+    pub(super) fn add_input(&mut self, index: u64, piece: &str) -> Result<(), DecodeError> {
+        self.check_size(piece.len())?;
+        let mut newest_first = self.open.iter_mut().rev();
+        if let Some(open) = newest_first.find(|open| open.index == index)
+            && let Block::ServerTool { input, .. } = &mut open.block
+        {
+            input.push_str(piece);
+            open.held += piece.len();
+            self.held += piece.len();
+        }
+        Ok(())
     }
 
     pub(super) fn close(&mut self, index: u64) -> Option<Block> {
-        let at = self.0.iter().rposition(|(known, _)| *known == index)?;
-        Some(self.0.remove(at).1)
+        let at = self.open.iter().rposition(|open| open.index == index)?;
+        let open = self.open.remove(at);
+        self.held = self.held.saturating_sub(open.held);
+        Some(open.block)
     }
 
     /// All that are open, in the order of their beginning.
     pub(super) fn close_all(&mut self) -> Vec<Block> {
-        let open = std::mem::take(&mut self.0);
-        open.into_iter().map(|(_, block)| block).collect()
+        let Self { open, .. } = std::mem::take(self);
+        open.into_iter().map(|open| open.block).collect()
     }
 }

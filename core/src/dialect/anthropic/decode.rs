@@ -124,7 +124,12 @@ impl Decoder {
         if let Some(block) = self.blocks.close(index) {
             self.end_block(block, sink)?;
         }
-        self.blocks.check_room()?;
+        // Only a tool's input is held.
+        let held = match &opening {
+            Opening::Call { input: Some(_), .. } | Opening::ServerTool(_) => size,
+            _ => 0,
+        };
+        self.blocks.check_room(held)?;
         let block = match opening {
             Opening::Text { text, citations } => {
                 if !citations.is_empty() {
@@ -183,7 +188,7 @@ impl Decoder {
             }
             Opening::Passed => Block::Passed,
         };
-        self.blocks.open(index, block);
+        self.blocks.open(index, block, held);
         Ok(())
     }
 
@@ -238,11 +243,7 @@ impl Decoder {
                 *input = None;
                 Ok(self.answer.arguments(*slot, delta, sink)?)
             }
-            Some(Block::ServerTool { input, .. }) => {
-                self.layout.reserve(delta.len())?;
-                input.push_str(delta);
-                Ok(())
-            }
+            Some(Block::ServerTool { .. }) => self.blocks.add_input(index, delta),
             _ => Ok(()),
         }
     }
@@ -298,6 +299,7 @@ impl Decoder {
                 self.answer.end_call(slot, sink)?;
             }
             Block::ServerTool { mut block, input } => {
+                self.layout.reserve(input.len())?;
                 if !input.is_empty() {
                     block["input"] = serde_json::from_str(&arguments(&input)).unwrap_or_default();
                 }

@@ -37,7 +37,11 @@ impl Thinking {
         let is_adaptive = version >= (4, 6);
         let thinks_by_default = version >= (5, 0);
         let refuses_temperature = version >= (4, 7);
-        let is_forced = !settings.tools_are_free();
+        // A forced call leaves no room for thinking.
+        let is_forced = matches!(
+            settings.tool_choice,
+            ToolChoice::Required | ToolChoice::Named(_)
+        );
         let effort = match settings.reasoning {
             Some(ReasoningEffort::Off) => None,
             None if thinks_by_default => Some(None),
@@ -71,13 +75,6 @@ impl Thinking {
             budget,
             no_temperature: true,
         }
-    }
-}
-
-impl GenerationSettings {
-    /// Whether the model is free not to call a tool. A forced call leaves no room for thinking.
-    fn tools_are_free(&self) -> bool {
-        matches!(self.tool_choice, ToolChoice::Auto | ToolChoice::None)
     }
 }
 
