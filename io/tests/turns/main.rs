@@ -1,7 +1,6 @@
 //! Whole turns through the driver, over real HTTP, against a provider that streams, cuts, stalls and lies.
 
 mod ag_ui;
-mod anthropic;
 mod cancel;
 mod failures;
 mod journal;
