@@ -13,7 +13,8 @@ pub(crate) mod workload;
 
 use std::time::Duration;
 
-/// What a decoding ends with: how long it took, and the bytes of text and of tool arguments that it gathered.
+/// What a decoding ends with: how long it took, and the bytes of text, thinking included, and of tool arguments that it
+/// gathered.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Decoded {
     pub(crate) time: Duration,
@@ -25,6 +26,7 @@ pub(crate) struct Decoded {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Format {
     OpenAiChat,
+    Anthropic,
     AgUi,
     Cohere,
     Mistral,

@@ -98,6 +98,11 @@ impl Answer {
         self.phase == Phase::Running
     }
 
+    /// Whether a stretch of reasoning is open.
+    pub(super) fn is_reasoning(&self) -> bool {
+        self.open == Open::Reasoning
+    }
+
     /// The run starts, if it has not yet.
     pub(super) fn start(&mut self, sink: &mut dyn Sink) -> Result<(), Violation> {
         if self.phase != Phase::Fresh {

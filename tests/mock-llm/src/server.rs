@@ -93,7 +93,8 @@ impl MockLlm {
         self.address
     }
 
-    /// The root of the OpenAI-compatible interface, what an SDK calls `base_url`: `http://127.0.0.1:PORT/v1`.
+    /// The root of the interfaces of OpenAI and Anthropic: `http://127.0.0.1:PORT/v1`. OpenAI's SDKs call it `base_url`;
+    /// Anthropic's append the `/v1` themselves.
     #[must_use]
     pub fn base_url(&self) -> String {
         self.url(Dialect::OpenAiChat)

@@ -8,6 +8,7 @@ mod cohere;
 mod gemini;
 mod mistral;
 mod ollama;
+mod anthropic;
 mod open_ai_chat;
 
 use serde_json::Value;
@@ -28,22 +29,25 @@ pub enum Dialect {
     Gemini,
     /// Ollama's own chat: `POST {url}/api/chat`.
     Ollama,
+    /// Anthropic's Messages: `POST {url}/messages`.
+    Anthropic,
     /// AG-UI over server-sent events: `POST {url}`.
     AgUi,
 }
 
 impl Dialect {
     /// All of them.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::OpenAiChat,
         Self::Mistral,
         Self::Cohere,
         Self::Gemini,
         Self::Ollama,
+        Self::Anthropic,
         Self::AgUi,
     ];
 
-    /// The name in JSON: `openai-chat`, `mistral`, `cohere`, `gemini`, `ollama`, `ag-ui`.
+    /// The name in JSON, as `stepwell_core::dialect::Dialect::name` has it: `openai-chat`, `ag-ui` and so on.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -52,6 +56,7 @@ impl Dialect {
             Self::Cohere => "cohere",
             Self::Gemini => "gemini",
             Self::Ollama => "ollama",
+            Self::Anthropic => "anthropic",
             Self::AgUi => "ag-ui",
         }
     }
@@ -64,6 +69,7 @@ impl Dialect {
             Self::Cohere => "/v2",
             Self::Gemini => "/v1beta",
             Self::Ollama => "",
+            Self::Anthropic => "/v1",
             Self::AgUi => "/ag-ui",
         }
     }
@@ -87,6 +93,7 @@ impl Dialect {
             Self::Cohere => &cohere::Cohere,
             Self::Gemini => &gemini::Gemini,
             Self::Ollama => &ollama::Ollama,
+            Self::Anthropic => &anthropic::Anthropic,
             Self::AgUi => &ag_ui::AgUi,
         }
     }

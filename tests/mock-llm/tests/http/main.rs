@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod ag_ui;
+mod anthropic;
 mod client;
 mod failures;
 mod gemini;
