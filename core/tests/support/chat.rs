@@ -190,7 +190,10 @@ pub(crate) fn short(event: &Event) -> String {
     if let Some(reason) = event.common().and_then(|common| common.metadata.as_ref()) {
         text.push_str(&format!(
             " {}",
-            reason["stopReason"].as_str().unwrap_or("?")
+            reason
+                .get("stopReason")
+                .and_then(Value::as_str)
+                .unwrap_or("?")
         ));
     }
     text

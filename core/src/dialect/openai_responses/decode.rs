@@ -76,12 +76,7 @@ impl Decoder {
     }
 
     /// Any frame.
-    fn event(
-        &mut self,
-        data: &[u8],
-        name: &[u8],
-        sink: &mut dyn Sink,
-    ) -> Result<(), DecodeError> {
+    fn event(&mut self, data: &[u8], name: &[u8], sink: &mut dyn Sink) -> Result<(), DecodeError> {
         let json = |reason: String| DecodeError::Json {
             dialect: DIALECT.name(),
             reason,

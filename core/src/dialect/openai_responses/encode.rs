@@ -125,7 +125,10 @@ fn tool_choice(choice: &ToolChoice, tools: &[ToolDefinition]) -> Option<Value> {
 
 /// The model's name without what a gateway or a fine-tuning puts in front.
 fn short_name(model: &str) -> &str {
-    model.rsplit_once('/').map_or(model, |(_, name)| name).trim_start_matches("ft:")
+    model
+        .rsplit_once('/')
+        .map_or(model, |(_, name)| name)
+        .trim_start_matches("ft:")
 }
 
 /// Whether the model may reason, for all that its name says. Those that never do refuse to be asked for it.

@@ -180,8 +180,8 @@ impl<'a> StreamEvent<'a> {
             return serde_json::from_str::<IgnoredAny>(data).map(|_| Self::Nothing);
         }
         let head: Head<'a> = serde_json::from_str(data)?;
-        let kind = text(head.kind)?;
-        let kind = kind.as_deref().unwrap_or(name);
+        let own_kind = text(head.kind)?;
+        let kind = own_kind.as_deref().unwrap_or(name);
         if let Some(kind) = kind.strip_suffix(".delta") {
             return match piece_kind(kind, &head) {
                 Some(kind) => piece(&head, kind, head.delta, false),
@@ -244,7 +244,9 @@ impl<'a> StreamEvent<'a> {
                 Self::Failed(failure)
             }
             "error" => Self::Failed(Failure::read(data.as_bytes())),
-            "" if rest()?.error.is_some() => Self::Failed(Failure::read(data.as_bytes())),
+            _ if own_kind.is_none() && rest()?.error.is_some() => {
+                Self::Failed(Failure::read(data.as_bytes()))
+            }
             _ => Self::Nothing,
         })
     }
@@ -266,13 +268,11 @@ impl<'a> Outcome<'a> {
             None => text(response.status)?.unwrap_or(status.into()),
         };
         let usage = response.usage.and_then(|usage| read_usage(usage.get()));
-        let failure = response
-            .error
-            .map(|error| Failure {
-                stop_reason: Some(stop_reason.to_string()),
-                usage: usage.clone(),
-                ..Failure::read(error.get().as_bytes())
-            });
+        let failure = response.error.map(|error| Failure {
+            stop_reason: Some(stop_reason.to_string()),
+            usage: usage.clone(),
+            ..Failure::read(error.get().as_bytes())
+        });
         let mut output = Vec::new();
         for raw in list(response.output)? {
             output.extend(WireItem::read(Some(raw))?);

@@ -1,11 +1,10 @@
 //! The conversation as the items of `input`.
 
-use super::super::encoding::{Exchange, as_text, arguments, exchanges, result_text};
+use super::super::encoding::{Exchange, arguments, as_text, exchanges, result_text};
 use super::super::{Dialect, ModelRequest, sealed};
 use super::parts::Part;
 use crate::event::{
-    AssistantMessage, ContentPart, Message, MessageContent, ReasoningMessage, ToolCall,
-    ToolMessage,
+    AssistantMessage, ContentPart, Message, MessageContent, ReasoningMessage, ToolCall, ToolMessage,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -63,13 +62,8 @@ pub(super) enum Content<'a> {
 #[derive(Debug, Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub(super) enum Said<'a> {
-    OutputText {
-        text: &'a str,
-        annotations: [(); 0],
-    },
-    Refusal {
-        refusal: &'a str,
-    },
+    OutputText { text: &'a str, annotations: [(); 0] },
+    Refusal { refusal: &'a str },
 }
 
 /// What is read of a sealed item.
@@ -244,7 +238,9 @@ fn text(text: &str) -> Content<'_> {
 fn content(content: &MessageContent) -> Content<'_> {
     match content {
         MessageContent::Text(said) => text(said),
-        MessageContent::Parts(parts) => Content::Parts(parts.iter().filter_map(Part::new).collect()),
+        MessageContent::Parts(parts) => {
+            Content::Parts(parts.iter().filter_map(Part::new).collect())
+        }
     }
 }
 
