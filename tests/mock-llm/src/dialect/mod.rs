@@ -5,6 +5,7 @@
 
 mod ag_ui;
 mod open_ai_chat;
+mod open_ai_responses;
 
 use serde_json::Value;
 
@@ -16,18 +17,21 @@ use crate::hop::Usage;
 pub enum Dialect {
     /// OpenAI's chat completions: `POST {base_url}/chat/completions`.
     OpenAiChat,
+    /// OpenAI's responses: `POST {base_url}/responses`.
+    OpenAiResponses,
     /// AG-UI over server-sent events: `POST {ag_ui_url}`.
     AgUi,
 }
 
 impl Dialect {
-    const ALL: [Self; 2] = [Self::OpenAiChat, Self::AgUi];
+    const ALL: [Self; 3] = [Self::OpenAiChat, Self::OpenAiResponses, Self::AgUi];
 
-    /// The name in JSON: `openai-chat`, `ag-ui`.
+    /// The name in JSON: `openai-chat`, `openai-responses`, `ag-ui`.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Self::OpenAiChat => "openai-chat",
+            Self::OpenAiResponses => "openai-responses",
             Self::AgUi => "ag-ui",
         }
     }
@@ -47,6 +51,7 @@ impl Dialect {
     pub(crate) const fn wire(self) -> &'static dyn Wire {
         match self {
             Self::OpenAiChat => &open_ai_chat::OpenAiChat,
+            Self::OpenAiResponses => &open_ai_responses::OpenAiResponses,
             Self::AgUi => &ag_ui::AgUi,
         }
     }

@@ -7,6 +7,7 @@ mod ag_ui;
 mod client;
 mod failures;
 mod open_ai_chat;
+mod open_ai_responses;
 mod program;
 mod requests;
 mod scripts;
