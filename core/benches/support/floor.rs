@@ -95,10 +95,14 @@ impl Gathered {
 }
 
 pub(crate) fn decode(work: &Workload, chunk: usize) -> Decoded {
+    if work.format == Format::OpenAiResponses {
+        return super::responses::floor(work, chunk);
+    }
     let start = Instant::now();
     let mut gathered = Gathered::default();
     frames(&work.bytes, chunk, |data| match work.format {
         Format::OpenAiChat => gathered.chat(data),
+        Format::OpenAiResponses => unreachable!("it has its own"),
         Format::AgUi => gathered.ag_ui(data),
     });
     Decoded {

@@ -3,6 +3,7 @@
 
 pub(crate) mod floor;
 pub(crate) mod peer;
+pub(crate) mod responses;
 pub(crate) mod stepwell;
 pub(crate) mod turns;
 pub(crate) mod workload;
@@ -21,5 +22,6 @@ pub(crate) struct Decoded {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Format {
     OpenAiChat,
+    OpenAiResponses,
     AgUi,
 }

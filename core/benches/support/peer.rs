@@ -86,10 +86,14 @@ impl Gathered {
 }
 
 pub(crate) fn decode(work: &Workload, chunk: usize) -> Decoded {
+    if work.format == Format::OpenAiResponses {
+        return super::responses::peer(work, chunk);
+    }
     let start = Instant::now();
     let mut gathered = Gathered::default();
     frames(&work.bytes, chunk, |event| match work.format {
         Format::OpenAiChat => gathered.chat(&event.data),
+        Format::OpenAiResponses => unreachable!("it has its own"),
         Format::AgUi => gathered.ag_ui(&event.data),
     });
     Decoded {

@@ -4,6 +4,7 @@ mod ag_ui;
 mod cancel;
 mod failures;
 mod journal;
+mod responses;
 mod tools;
 
 use futures::StreamExt;
