@@ -6,7 +6,9 @@ use stepwell_core::dialect::DecodeError;
 use stepwell_core::event::{Event, TokenUsage};
 
 fn end(kind: &str, response: Value) -> Value {
-    json!({"type": format!("response.{kind}"), "response": response})
+    let mut event = json!({"type": format!("response.{kind}")});
+    event["response"] = response;
+    event
 }
 
 #[test]

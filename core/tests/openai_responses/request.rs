@@ -53,10 +53,10 @@ fn input(messages: Value) -> Value {
 }
 
 /// A field of the body under these settings.
-fn field(model: &str, settings: GenerationSettings, name: &str) -> Value {
+fn field(model: &str, settings: &GenerationSettings, name: &str) -> Value {
     let said = json!([{"id": "1", "role": "user", "content": "Hi"}]);
     let tools = json!([{"name": "add", "description": ""}, {"name": "sql", "description": "", "metadata": {"customTool": true}}]);
-    let request = encode(&endpoint(model), None, said, tools, &settings);
+    let request = encode(&endpoint(model), None, said, tools, settings);
     let mut body: Value = serde_json::from_slice(&request.body).expect("JSON");
     body[name].take()
 }
@@ -146,7 +146,7 @@ fn each_choice_of_tools() {
     let choice = |tool_choice| {
         field(
             "m-1",
-            GenerationSettings {
+            &GenerationSettings {
                 tool_choice,
                 ..GenerationSettings::default()
             },
@@ -169,7 +169,7 @@ fn some_json_object() {
         ..GenerationSettings::default()
     };
     assert_eq!(
-        field("m-1", settings, "text"),
+        field("m-1", &settings, "text"),
         json!({"format": {"type": "json_object"}})
     );
 }
@@ -181,7 +181,7 @@ fn the_least_effort_is_in_the_models_own_word() {
             reasoning: Some(effort),
             ..GenerationSettings::default()
         };
-        field(model, settings, "reasoning")
+        field(model, &settings, "reasoning")
     };
     let off = ReasoningEffort::Off;
     assert_eq!(effort("o4-mini", off), json!({"effort": "low"}));
@@ -203,7 +203,7 @@ fn the_least_effort_is_in_the_models_own_word() {
 
 #[test]
 fn models_that_never_reason_are_not_asked_for_it() {
-    let include = |model| field(model, GenerationSettings::default(), "include");
+    let include = |model| field(model, &GenerationSettings::default(), "include");
     for model in [
         "gpt-4.1-mini",
         "gpt-4o",
@@ -226,7 +226,7 @@ fn models_that_never_reason_are_not_asked_for_it() {
         ..GenerationSettings::default()
     };
     assert_eq!(
-        field("gpt-4-that-thinks", settings, "include"),
+        field("gpt-4-that-thinks", &settings, "include"),
         json!(["reasoning.encrypted_content"]),
         "unless the app asks"
     );
@@ -295,7 +295,8 @@ fn what_a_person_attaches() {
 }
 
 fn with_calls(calls: Value, results: &[Value]) -> Value {
-    let mut messages = vec![json!({"id": "1", "role": "assistant", "toolCalls": calls})];
+    let mut messages = vec![json!({"id": "1", "role": "assistant"})];
+    messages[0]["toolCalls"] = calls;
     messages.extend_from_slice(results);
     input(json!(messages))
 }
@@ -347,7 +348,9 @@ fn results_to_look_at_are_parts() {
 }
 
 fn sealed(provider: &str, value: Value) -> String {
-    json!({"provider": provider, "dialect": "openai-responses", "value": value}).to_string()
+    let mut sealed = json!({"provider": provider, "dialect": "openai-responses"});
+    sealed["value"] = value;
+    sealed.to_string()
 }
 
 #[test]

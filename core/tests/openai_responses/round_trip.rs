@@ -95,7 +95,7 @@ fn joined(outline: Vec<String>) -> Vec<String> {
             .any(|start| prefix.starts_with(start));
         match joined.last_mut() {
             Some(last) if goes_on && last.starts_with(&prefix) => {
-                last.push_str(&line[prefix.len()..])
+                last.push_str(&line[prefix.len()..]);
             }
             _ => joined.push(line),
         }

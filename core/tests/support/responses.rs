@@ -78,21 +78,29 @@ pub(crate) fn created() -> Value {
 }
 
 pub(crate) fn completed(output: Value) -> Value {
-    json!({"type": "response.completed", "response": {
-        "id": "resp_1", "model": "m-1", "status": "completed", "error": null, "incomplete_details": null, "output": output,
+    let mut event = json!({"type": "response.completed", "response": {
+        "id": "resp_1", "model": "m-1", "status": "completed", "error": null, "incomplete_details": null,
         "usage": {
             "input_tokens": 10, "input_tokens_details": {"cached_tokens": 4},
             "output_tokens": 6, "output_tokens_details": {"reasoning_tokens": 2}, "total_tokens": 16,
         },
-    }})
+    }});
+    event["response"]["output"] = output;
+    event
 }
 
 pub(crate) fn added(index: u64, item: Value) -> Value {
-    json!({"type": "response.output_item.added", "output_index": index, "item": item})
+    of_item("added", index, item)
 }
 
 pub(crate) fn done(index: u64, item: Value) -> Value {
-    json!({"type": "response.output_item.done", "output_index": index, "item": item})
+    of_item("done", index, item)
+}
+
+fn of_item(what: &str, index: u64, item: Value) -> Value {
+    let mut event = json!({"type": format!("response.output_item.{what}"), "output_index": index});
+    event["item"] = item;
+    event
 }
 
 pub(crate) fn text_delta(index: u64, delta: &str) -> Value {

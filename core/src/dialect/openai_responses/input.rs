@@ -262,11 +262,11 @@ fn output(message: &ToolMessage) -> Content<'_> {
         _ => return Content::Text(result_text(message)),
     };
     let error = message.error.as_deref().filter(|error| !error.is_empty());
-    let error = error.map(|error| Part::InputText {
+    let error = error.map(|error| Part::Text {
         text: format!("Error: {error}").into(),
     });
     let parts = parts.iter().filter_map(|part| match part {
-        ContentPart::Audio(_) => Some(Part::InputText {
+        ContentPart::Audio(_) => Some(Part::Text {
             text: as_text(part)?,
         }),
         part => Part::new(part),

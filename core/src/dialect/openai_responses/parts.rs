@@ -9,12 +9,16 @@ use std::borrow::Cow;
 ///
 /// Source: <https://platform.openai.com/docs/api-reference/responses/create>, "input".
 #[derive(Debug, Serialize)]
-#[serde(tag = "type", rename_all = "snake_case")]
+#[serde(tag = "type")]
 pub(super) enum Part<'a> {
-    InputText { text: Cow<'a, str> },
-    InputImage(Image<'a>),
-    InputAudio { input_audio: Audio<'a> },
-    InputFile(File<'a>),
+    #[serde(rename = "input_text")]
+    Text { text: Cow<'a, str> },
+    #[serde(rename = "input_image")]
+    Image(Image<'a>),
+    #[serde(rename = "input_audio")]
+    Audio { input_audio: Audio<'a> },
+    #[serde(rename = "input_file")]
+    File(File<'a>),
 }
 
 #[derive(Debug, Serialize)]
@@ -54,13 +58,13 @@ impl<'a> Part<'a> {
             ContentPart::Audio(MediaPart {
                 source: Source::Data { value, mime_type },
                 ..
-            }) => Self::InputAudio {
+            }) => Self::Audio {
                 input_audio: Audio {
                     data: value,
                     format: audio_format(mime_type),
                 },
             },
-            other => Self::InputText {
+            other => Self::Text {
                 text: as_text(other)?,
             },
         };
@@ -68,7 +72,7 @@ impl<'a> Part<'a> {
     }
 
     fn image(part: &'a MediaPart) -> Self {
-        Self::InputImage(match &part.source {
+        Self::Image(match &part.source {
             Source::Url { value, .. } => Image::Url {
                 image_url: value.into(),
             },
@@ -80,7 +84,7 @@ impl<'a> Part<'a> {
     }
 
     fn file(part: &'a MediaPart) -> Self {
-        Self::InputFile(match &part.source {
+        Self::File(match &part.source {
             Source::Url { value, .. } => File::Url { file_url: value },
             Source::Data { value, mime_type } => File::Data {
                 filename: file_name(part),
