@@ -102,7 +102,9 @@ pub(crate) fn decode(work: &Workload, chunk: usize) -> Decoded {
     let mut gathered = Gathered::default();
     frames(&work.bytes, chunk, |data| match work.format {
         Format::OpenAiChat => gathered.chat(data),
-        Format::OpenAiResponses => unreachable!("it has its own"),
+        Format::OpenAiResponses | Format::Cohere | Format::Mistral => {
+            unreachable!("it has a floor of its own")
+        }
         Format::AgUi => gathered.ag_ui(data),
     });
     Decoded {

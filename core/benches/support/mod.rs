@@ -1,7 +1,9 @@
 //! The streams that the benchmarks decode, and three ways of doing it.
 #![allow(dead_code, reason = "each benchmark uses its part")]
 
+pub(crate) mod cohere;
 pub(crate) mod floor;
+pub(crate) mod mistral;
 pub(crate) mod peer;
 pub(crate) mod responses;
 pub(crate) mod stepwell;
@@ -24,4 +26,6 @@ pub(crate) enum Format {
     OpenAiChat,
     OpenAiResponses,
     AgUi,
+    Cohere,
+    Mistral,
 }

@@ -93,7 +93,9 @@ pub(crate) fn decode(work: &Workload, chunk: usize) -> Decoded {
     let mut gathered = Gathered::default();
     frames(&work.bytes, chunk, |event| match work.format {
         Format::OpenAiChat => gathered.chat(&event.data),
-        Format::OpenAiResponses => unreachable!("it has its own"),
+        Format::OpenAiResponses | Format::Cohere | Format::Mistral => {
+            unreachable!("it has a floor of its own")
+        }
         Format::AgUi => gathered.ag_ui(&event.data),
     });
     Decoded {

@@ -23,6 +23,8 @@ impl Streaming {
     pub(crate) fn new(work: &Workload, partial_arguments: bool) -> Self {
         let provider = match work.format {
             Format::OpenAiChat | Format::OpenAiResponses => "openai-compatible",
+            Format::Cohere => "cohere",
+            Format::Mistral => "mistral",
             Format::AgUi => "ag-ui",
         };
         let api = (work.format == Format::OpenAiResponses).then_some("responses");

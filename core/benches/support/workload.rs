@@ -18,7 +18,7 @@ pub(crate) struct Workload {
 }
 
 /// Words, punctuation, escapes and several scripts, in the lengths that models stream.
-const PIECES: [&str; 16] = [
+pub(super) const PIECES: [&str; 16] = [
     "The",
     " answer",
     " is",
@@ -55,7 +55,7 @@ impl Random {
 }
 
 impl Workload {
-    pub(crate) fn new(name: &str, format: Format) -> Self {
+    pub(super) fn new(name: &str, format: Format) -> Self {
         Self {
             name: name.to_owned(),
             format,

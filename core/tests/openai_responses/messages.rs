@@ -109,7 +109,7 @@ fn a_refusal_is_told_in_pieces_and_kept_whole() {
             "custom refusal: \"I \"",
             "custom refusal: \"can't.\"",
             "text start r-message-0",
-            "text end r-message-0 ?",
+            "text end r-message-0 {\"refusal\":\"I can't.\"}",
             "finish completed"
         ]
     );

@@ -60,7 +60,12 @@ async fn serve(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
         script = script.piece_delay(Duration::from_millis(milliseconds));
     }
     let server = MockLlm::start_on(arguments.port, script).await?;
-    let addresses = json!({"base_url": server.base_url(), "ag_ui_url": server.ag_ui_url()});
+    let addresses = json!({
+        "base_url": server.base_url(),
+        "mistral_url": server.mistral_url(),
+        "cohere_url": server.cohere_url(),
+        "ag_ui_url": server.ag_ui_url(),
+    });
     let mut stdout = io::stdout().lock();
     writeln!(stdout, "{addresses}")?;
     stdout.flush()?;

@@ -4,6 +4,8 @@
 //! ([`Encoder`]). It knows nothing of scripts, time or connections.
 
 mod ag_ui;
+mod cohere;
+mod mistral;
 mod open_ai_chat;
 mod open_ai_responses;
 
@@ -19,19 +21,31 @@ pub enum Dialect {
     OpenAiChat,
     /// OpenAI's responses: `POST {base_url}/responses`.
     OpenAiResponses,
+    /// Mistral's chat: `POST {mistral_url}/chat/completions`.
+    Mistral,
+    /// Cohere's chat, version 2: `POST {cohere_url}/chat`.
+    Cohere,
     /// AG-UI over server-sent events: `POST {ag_ui_url}`.
     AgUi,
 }
 
 impl Dialect {
-    const ALL: [Self; 3] = [Self::OpenAiChat, Self::OpenAiResponses, Self::AgUi];
+    const ALL: [Self; 5] = [
+        Self::OpenAiChat,
+        Self::OpenAiResponses,
+        Self::Mistral,
+        Self::Cohere,
+        Self::AgUi,
+    ];
 
-    /// The name in JSON: `openai-chat`, `openai-responses`, `ag-ui`.
+    /// The name in JSON: `openai-chat`, `openai-responses`, `mistral`, `cohere`, `ag-ui`.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Self::OpenAiChat => "openai-chat",
             Self::OpenAiResponses => "openai-responses",
+            Self::Mistral => "mistral",
+            Self::Cohere => "cohere",
             Self::AgUi => "ag-ui",
         }
     }
@@ -52,6 +66,8 @@ impl Dialect {
         match self {
             Self::OpenAiChat => &open_ai_chat::OpenAiChat,
             Self::OpenAiResponses => &open_ai_responses::OpenAiResponses,
+            Self::Mistral => &mistral::Mistral,
+            Self::Cohere => &cohere::Cohere,
             Self::AgUi => &ag_ui::AgUi,
         }
     }

@@ -8,6 +8,7 @@ mod client;
 mod failures;
 mod open_ai_chat;
 mod open_ai_responses;
+mod others;
 mod program;
 mod requests;
 mod scripts;
