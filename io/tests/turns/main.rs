@@ -5,6 +5,7 @@ mod cancel;
 mod cohere_and_mistral;
 mod failures;
 mod journal;
+mod responses;
 mod tools;
 
 use futures::StreamExt;
