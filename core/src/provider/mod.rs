@@ -11,7 +11,10 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod context_windows;
 mod table;
+
+pub use context_windows::{ContextWindow, context_window, context_windows};
 
 use crate::dialect::{Dialect, Endpoint, Quirks, Secret};
 use std::fmt;

@@ -179,7 +179,7 @@ impl<P: Pieces> Walk<'_, P> {
             "id" | "message_id" | "messageId" | "tool_call_id" | "toolCallId" | "run_id"
             | "runId" | "thread_id" | "threadId" | "parent_run_id" | "parentRunId"
             | "parentMessageId" | "interrupt_id" | "interruptId" | "subagentRunId"
-            | "subagent_run_id" | "entityId" | "pendingToolCallIds" | "interruptIds" => {
+            | "subagent_run_id" | "entityId" | "pendingToolCallIds" | "interruptIds" | "keep" => {
                 self.aliases.id(text)
             }
             "name" | "toolCallName" => self.aliases.tool(text),
