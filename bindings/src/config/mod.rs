@@ -156,13 +156,20 @@ impl RunConfig {
     /// The core's configuration, with all tools registered.
     pub(crate) fn into_core(self) -> Result<run::RunConfig, StepwellError> {
         let key = self.key.map(Secret::from);
-        let mut endpoint = provider::find(&self.provider)?.endpoint(
+        let catalog = match &self.providers_json {
+            None => provider::Catalog::default(),
+            Some(json) => provider::Catalog::from_json(json).map_err(|error| {
+                let advice = "give an object whose `providers` is a list, as `stepwell --providers` takes it";
+                StepwellError::configuration(&error, advice)
+            })?,
+        };
+        let mut endpoint = catalog.find(&self.provider)?.endpoint(
             self.api.as_deref(),
             &self.model,
             self.base_url.as_deref(),
             key,
         )?;
-        endpoint.headers = self.headers.into_iter().collect();
+        endpoint.headers.extend(self.headers);
         // A map has no order; equal configurations are to give equal requests.
         endpoint.headers.sort();
         if let Some(resumes) = self.resumes_by_event_id {
