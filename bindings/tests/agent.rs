@@ -56,6 +56,13 @@ fn config(base_url: &str) -> RunConfig {
         partial_arguments: false,
         device: DevicePolicy::default(),
         resumes_by_event_id: None,
+        providers_json: None,
+        text: TextOptions::default(),
+        context: ContextGuard {
+            window: None,
+            warn_at: Some(0.8),
+            at_limit: None,
+        },
         run_ids: None,
         durability: None,
     }

@@ -73,7 +73,8 @@ impl Listener for Customs {
             }
             ("server_tool" | "server_tool_use", value) => {
                 let fields = ["type", "id", "name", "input"].into_iter();
-                let known = fields.filter_map(|field| Some((field.to_owned(), value.get(field)?.clone())));
+                let known =
+                    fields.filter_map(|field| Some((field.to_owned(), value.get(field)?.clone())));
                 self.server_tools.push(Value::Object(known.collect()));
             }
             _ => {}

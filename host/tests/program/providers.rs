@@ -3,7 +3,9 @@ use serde_json::Value;
 
 #[test]
 fn the_providers_are_data_too() {
-    let all = run(&["providers", "--format", "json"], b"").succeeded().json();
+    let all = run(&["providers", "--format", "json"], b"")
+        .succeeded()
+        .json();
     let all = all.as_array().expect("a list");
     let anthropic = all.iter().find(|provider| provider["name"] == "anthropic");
     let api = &anthropic.expect("it is there")["apis"][0];
@@ -14,8 +16,13 @@ fn the_providers_are_data_too() {
 
 #[test]
 fn the_readme_has_the_table() {
-    let table = run(&["providers", "--format", "markdown"], b"").succeeded().out;
-    assert!(include_str!("../../../README.md").contains(&table), "{table}");
+    let table = run(&["providers", "--format", "markdown"], b"")
+        .succeeded()
+        .out;
+    assert!(
+        include_str!("../../../README.md").contains(&table),
+        "{table}"
+    );
 }
 
 /// A file of this test's own.
@@ -28,8 +35,10 @@ fn file(name: &str, text: &str) -> std::path::PathBuf {
 
 #[test]
 fn a_file_adds_providers_in_json_and_in_toml() {
-    let json = r#"{"providers": [{"name": "mine", "dialect": "openai-chat", "base_url": "http://x/v1"}]}"#;
-    let toml = "[[providers]]\nname = \"mine\"\ndialect = \"openai-chat\"\nbase_url = \"http://x/v1\"\n";
+    let json =
+        r#"{"providers": [{"name": "mine", "dialect": "openai-chat", "base_url": "http://x/v1"}]}"#;
+    let toml =
+        "[[providers]]\nname = \"mine\"\ndialect = \"openai-chat\"\nbase_url = \"http://x/v1\"\n";
     for (name, text) in [("good.json", json), ("good.toml", toml)] {
         let path = file(name, text);
         let path_text = path.to_str().expect("text");
@@ -39,10 +48,18 @@ fn a_file_adds_providers_in_json_and_in_toml() {
         assert_eq!(last["name"], "mine");
         let mut command = stepwell(&["decode", "--provider", "mine"]);
         command.env("STEPWELL_PROVIDERS", &path);
-        let body = "data: {\"choices\":[{\"delta\":{\"content\":\"Hi\"},\"finish_reason\":\"stop\"}]}\n\n";
+        let body =
+            "data: {\"choices\":[{\"delta\":{\"content\":\"Hi\"},\"finish_reason\":\"stop\"}]}\n\n";
         let decoded: Value = finish(command, body.as_bytes()).succeeded().json();
         assert_eq!(decoded["text"], "Hi");
-        let demo = ["demo", "--json", "--provider", "mine", "--providers", path_text];
+        let demo = [
+            "demo",
+            "--json",
+            "--provider",
+            "mine",
+            "--providers",
+            path_text,
+        ];
         run(&demo, b"").succeeded();
         std::fs::remove_file(path).expect("it was there");
     }
@@ -51,7 +68,11 @@ fn a_file_adds_providers_in_json_and_in_toml() {
 #[test]
 fn a_mistake_in_the_file_is_found_where_it_is() {
     for (name, text, wanted) in [
-        ("bad.json", "{\n \"providers\": [{\"name\": 1}]}", "line 2 column"),
+        (
+            "bad.json",
+            "{\n \"providers\": [{\"name\": 1}]}",
+            "line 2 column",
+        ),
         ("bad.toml", "[[providers]]\nname = 1\n", "line 2, column 8"),
         (
             "taken.json",
@@ -60,7 +81,10 @@ fn a_mistake_in_the_file_is_found_where_it_is() {
         ),
     ] {
         let path = file(name, text);
-        let ran = run(&["--providers", path.to_str().expect("text"), "providers"], b"");
+        let ran = run(
+            &["--providers", path.to_str().expect("text"), "providers"],
+            b"",
+        );
         let line = ran.failed(2);
         assert!(line.contains(wanted) && line.contains(name), "{line}");
         std::fs::remove_file(path).expect("it was there");

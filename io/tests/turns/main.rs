@@ -2,6 +2,7 @@
 
 mod ag_ui;
 mod cancel;
+mod context;
 mod failures;
 mod journal;
 mod tools;
