@@ -5,10 +5,10 @@ use serde_json::json;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 use stepwell_ffi::{
-    Agent, AgentTool, ApprovalTask, CallbackError, DevicePolicy, Durability, Event, Failure,
-    GenerationSettings, Limits, Listener, Outcome, RepeatLimit, RetryPolicy, RunConfig,
-    StepwellError, TaskRunner, Timeouts, ToolDefinition, ToolError, ToolFailureKind, ToolHandler,
-    ToolInvocation, ToolResult, ToolTask,
+    Agent, AgentTool, ApprovalTask, CallbackError, ContextGuard, DevicePolicy, Durability, Event,
+    Failure, GenerationSettings, Limits, Listener, Outcome, RepeatLimit, RetryPolicy, RunConfig,
+    StepwellError, TaskRunner, TextOptions, Timeouts, ToolDefinition, ToolError, ToolFailureKind,
+    ToolHandler, ToolInvocation, ToolResult, ToolTask,
 };
 use stepwell_mock_llm::{Delivery, Hop, MockLlm, Script};
 use tokio::sync::mpsc;
