@@ -13,6 +13,7 @@ mod decoder;
 mod encoding;
 mod error;
 mod gemini;
+
 mod mistral;
 mod ollama;
 mod openai_chat;
@@ -22,8 +23,8 @@ mod sealed;
 mod shown;
 
 pub use decoder::{Decode, DecodeError, Decoder, HopIds, Sink};
-pub(crate) use error::excerpt;
 pub use error::{ApiError, ApiErrorKind};
+pub(crate) use error::{excerpt, is_transient_in_stream};
 pub use request::{
     Encode, Endpoint, GenerationSettings, HttpRequest, ModelRequest, Quirks, ReasoningEffort,
     ReasoningReturn, ResponseFormat, Secret, ToolChoice,
