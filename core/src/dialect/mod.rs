@@ -13,7 +13,7 @@ mod decoder;
 mod encoding;
 mod error;
 mod gemini;
-
+pub mod legal;
 mod mistral;
 mod ollama;
 mod openai_chat;
@@ -21,6 +21,7 @@ mod openai_responses;
 mod request;
 mod sealed;
 mod shown;
+pub mod validate;
 
 pub use decoder::{Decode, DecodeError, Decoder, HopIds, Sink};
 pub use error::{ApiError, ApiErrorKind};

@@ -425,7 +425,7 @@ impl Core {
     /// The request of the hop.
     pub(super) fn request(&self) -> HttpRequest {
         let config = &self.config;
-        let mut request = config.endpoint.dialect.encoder().encode(&ModelRequest {
+        let request = ModelRequest {
             endpoint: &config.endpoint,
             ids: &self.ids,
             parent_run_id: self.parent_run_id.as_ref(),
@@ -439,7 +439,8 @@ impl Core {
             state: self.conversation.state(),
             settings: &config.settings,
             resume: &self.resume,
-        });
+        };
+        let mut request = request.to_http();
         let broken_off = self.resumption.as_deref();
         if let Some(id) = broken_off.and_then(Pipeline::last_event_id) {
             let header = ("last-event-id".to_owned(), id.to_owned());
