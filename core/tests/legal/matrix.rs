@@ -5,11 +5,12 @@
 
 use super::histories::{COUNT, cancelled, cut, history};
 use super::pieces::mark;
-use super::targets::{ELEVEN, encode, endpoints, is_ready, settings, tools};
-use std::collections::BTreeMap;
+use super::targets::{ELEVEN, encode, endpoints, settings, tools};
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Mutex;
 use std::thread;
-use stepwell_core::dialect::{Endpoint, validate};
+use stepwell_core::dialect::{Endpoint, GenerationSettings, HopIds, ModelRequest, validate};
 use stepwell_core::event::Message;
 
 /// Each pair takes one history of so many.
@@ -45,7 +46,20 @@ fn prefixes(messages: &[Message]) -> Vec<Vec<Message>> {
     prefixes
 }
 
-fn check(endpoint: &Endpoint, seed: u64, source: &str, found: &Mutex<Found>) -> usize {
+/// The APIs that got a signature of their own back.
+type Signed = Mutex<BTreeSet<String>>;
+
+fn name(endpoint: &Endpoint) -> String {
+    format!("{} {}", endpoint.provider, endpoint.dialect.name())
+}
+
+fn check(
+    endpoint: &Endpoint,
+    seed: u64,
+    source: &str,
+    found: &Mutex<Found>,
+    signed: &Signed,
+) -> usize {
     let (tools, settings) = (tools(), settings(usize::try_from(seed).expect("small")));
     let others: Vec<_> = ELEVEN
         .iter()
@@ -64,10 +78,14 @@ fn check(endpoint: &Endpoint, seed: u64, source: &str, found: &Mutex<Found>) -> 
             );
         }
         let body = String::from_utf8(request.body).expect("JSON is UTF-8");
+        if body.contains(&mark(&endpoint.provider)) {
+            let mut signed = signed.lock().expect("no panic");
+            signed.insert(name(endpoint));
+        }
         let foreign = others.iter().filter(|mark| body.contains(*mark));
         wrong.extend(foreign.map(|mark| (format!("has {mark}"), String::new())));
         for (rule, breach) in wrong {
-            let key = format!("{} {}: {rule}", endpoint.provider, endpoint.dialect.name());
+            let key = format!("{}: {rule}", name(endpoint));
             let mut found = found.lock().expect("no panic");
             let case = || {
                 format!(
@@ -85,6 +103,7 @@ fn check(endpoint: &Endpoint, seed: u64, source: &str, found: &Mutex<Found>) -> 
 fn i13_every_prefix_of_any_history_is_legal_for_every_provider() {
     let found = Mutex::new(Found::new());
     let counts = Mutex::new((0, 0));
+    let signed = Signed::default();
     let pairs: Vec<_> = ELEVEN
         .iter()
         .flat_map(|source| ELEVEN.iter().map(move |target| (*source, *target)))
@@ -93,16 +112,13 @@ fn i13_every_prefix_of_any_history_is_legal_for_every_provider() {
     assert_eq!(pairs.len(), 110);
     thread::scope(|scope| {
         for half in 0..2 {
-            let (found, counts, pairs) = (&found, &counts, &pairs);
+            let (found, counts, signed, pairs) = (&found, &counts, &signed, &pairs);
             scope.spawn(move || {
                 for (pair, (source, target)) in pairs.iter().enumerate().skip(half).step_by(2) {
                     for endpoint in endpoints(target) {
-                        if !is_ready(endpoint.dialect) {
-                            continue;
-                        }
                         let mut requests = 0;
                         for seed in seeds(pair) {
-                            requests += check(&endpoint, seed, source, found);
+                            requests += check(&endpoint, seed, source, found, signed);
                         }
                         let mut counts = counts.lock().expect("no panic");
                         *counts = (counts.0 + 1, counts.1 + requests);
@@ -112,6 +128,40 @@ fn i13_every_prefix_of_any_history_is_legal_for_every_provider() {
         }
     });
     report(found, counts);
+    // What is a provider's own did go back.
+    let signed = signed.into_inner().expect("no panic");
+    for own in [
+        "anthropic anthropic",
+        "gemini gemini",
+        "openai openai-responses",
+        "openrouter openai-chat",
+    ] {
+        assert!(signed.contains(own), "{own}: {signed:?}");
+    }
+}
+
+#[test]
+fn without_the_legaliser_every_api_refuses_some() {
+    let ids = HopIds::default();
+    for endpoint in ELEVEN.iter().flat_map(|provider| endpoints(provider)) {
+        let refused = (0..COUNT).filter(|seed| {
+            let request = ModelRequest {
+                endpoint: &endpoint,
+                ids: &ids,
+                parent_run_id: None,
+                instructions: None,
+                messages: &history(*seed, "openai"),
+                tools: &[],
+                state: &Value::Null,
+                settings: &GenerationSettings::default(),
+                resume: &[],
+            };
+            let request = endpoint.dialect.encoder().encode(&request);
+            validate::request(endpoint.dialect, &endpoint.provider, &request).is_err()
+        });
+        let refused = refused.count();
+        assert!(refused > 20, "{}: {refused}", name(&endpoint));
+    }
 }
 
 #[test]

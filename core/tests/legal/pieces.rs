@@ -38,11 +38,8 @@ pub(crate) fn sealed(random: &mut Random, provider: &str, of_call: bool) -> Opti
     let mark = mark(provider);
     let (dialect, value) = match provider {
         "anthropic" if of_call => return None,
-        "anthropic" if random.chance(20) => (
-            "anthropic",
-            json!({"type": "redacted_thinking", "data": mark}),
-        ),
-        "anthropic" => ("anthropic", json!({"type": "thinking", "signature": mark})),
+        "anthropic" if random.chance(20) => ("anthropic", json!({"redacted": mark})),
+        "anthropic" => ("anthropic", json!({"signature": mark})),
         "gemini" => (
             "gemini",
             json!({"thoughtSignature": mark, "id": "g1234567"}),

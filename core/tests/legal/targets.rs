@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use stepwell_core::dialect::{
-    Dialect, Endpoint, GenerationSettings, HopIds, HttpRequest, ModelRequest, ReasoningEffort,
+    Endpoint, GenerationSettings, HopIds, HttpRequest, ModelRequest, ReasoningEffort,
     ResponseFormat, Secret, ToolChoice,
 };
 use stepwell_core::event::{Message, ToolDefinition};
@@ -101,9 +101,4 @@ pub(crate) fn encode(
         resume: &[],
     }
     .to_http()
-}
-
-/// Whether the API's encoder is there yet.
-pub(crate) fn is_ready(dialect: Dialect) -> bool {
-    matches!(dialect, Dialect::OpenAiChat | Dialect::AgUi)
 }
