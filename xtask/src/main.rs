@@ -53,7 +53,10 @@ enum Command {
         /// Cases for each property.
         #[arg(long, default_value_t = 20_000)]
         cases: u32,
-        /// Only the mutants whose names match, such as `timer.rs` or `Recorder::`.
+        /// How long each fuzz target runs.
+        #[arg(long, default_value_t = 600)]
+        seconds: u32,
+        /// Only the mutants whose names match, such as `timer.rs` or `Recorder::`; only the fuzz target of this name.
         #[arg(long, value_name = "REGEX")]
         only: Option<String>,
     },
@@ -87,9 +90,15 @@ fn run(command: Command) -> anyhow::Result<ExitCode> {
             Ok(ExitCode::SUCCESS)
         }
         Command::Conformance => runner::run(&context(false)?, &["conformance".to_owned()]),
-        Command::Prove { steps, cases, only } => {
+        Command::Prove {
+            steps,
+            cases,
+            seconds,
+            only,
+        } => {
             let options = prove::Options {
                 cases,
+                seconds,
                 shard: None,
                 only,
             };

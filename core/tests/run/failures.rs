@@ -199,6 +199,27 @@ fn a_retry_after_beyond_the_policy_fails_instead_of_waiting() {
 }
 
 #[test]
+fn a_retry_after_of_just_what_the_policy_allows_is_waited_for() {
+    let refusal = |seconds| {
+        Answer::Refuses(Refusal {
+            status: 429,
+            retry_after: Some(Duration::from_secs(seconds)),
+            body: Vec::new(),
+        })
+    };
+    let world = World::chat()
+        .answers(refusal(120))
+        .says([text("Yes.")])
+        .turn();
+    assert_eq!(*world.outcome(), Outcome::Success);
+    let world = World::chat()
+        .answers(refusal(121))
+        .says([text("Yes.")])
+        .turn();
+    assert!(matches!(failure(&world), Failure::Api { .. }));
+}
+
+#[test]
 fn a_500_is_tried_again_with_growing_pauses_and_in_the_end_fails() {
     let mut world = World::chat();
     world.otherwise = Some(refusal(500, "oops"));
@@ -222,29 +243,75 @@ fn a_500_is_tried_again_with_growing_pauses_and_in_the_end_fails() {
     assert_eq!(pauses, [100, 200, 400]);
 }
 
-#[test]
-fn jitter_is_within_its_bounds_and_the_same_for_the_same_seed() {
-    let pauses = |seed| {
-        let mut world = World::with(Dialect::OpenAiChat, |config| {
-            config.retry.jitter = 0.5;
-            config.retry.seed = seed;
-        });
-        world.otherwise = Some(Answer::Unreachable);
-        let world = world.turn();
-        let pauses = world.seen.events().filter_map(|event| match event {
-            RunEvent::Retrying { delay_ms, .. } => Some(*delay_ms),
-            _ => None,
-        });
-        pauses.collect::<Vec<_>>()
-    };
-    assert_eq!(pauses(1), pauses(1));
-    assert_ne!(pauses(1), pauses(2));
-    for (pause, nominal) in pauses(3).iter().zip([100, 200, 400]) {
-        assert!(
-            (nominal / 2..=nominal * 3 / 2).contains(pause),
-            "{pause} for {nominal}"
-        );
+/// The pauses of the hop `hop` of a run whose jitter is a half.
+fn pauses(hop: usize, seed: u64) -> Vec<u64> {
+    let mut world = World::with(Dialect::OpenAiChat, |config| {
+        offer(config, Tool::new("clock", "The time."));
+        config.retry.jitter = 0.5;
+        config.retry.seed = seed;
+    })
+    .tool("clock", |_| Work::gives("noon"));
+    for round in 0..hop {
+        world = world.says([call(&format!("c{round}"), "clock", "{}")]);
     }
+    world.otherwise = Some(Answer::Unreachable);
+    let world = world.turn();
+    let pauses = world.seen.events().filter_map(|event| match event {
+        RunEvent::Retrying { delay_ms, .. } => Some(*delay_ms),
+        _ => None,
+    });
+    pauses.collect()
+}
+
+#[test]
+fn jitter_is_within_its_bounds_and_spreads_over_all_of_them() {
+    let all: Vec<_> = (0..200).map(|seed| pauses(0, seed)).collect();
+    for (attempt, nominal) in [100, 200, 400].into_iter().enumerate() {
+        let of_attempt: Vec<_> = all.iter().map(|pauses| pauses[attempt]).collect();
+        let (shortest, longest) = (nominal / 2, nominal * 3 / 2);
+        assert!(
+            of_attempt
+                .iter()
+                .all(|pause| (shortest..=longest).contains(pause))
+        );
+        // Each quarter of the range gets its share.
+        for quarter in 0..4 {
+            let from = shortest + quarter * nominal / 4;
+            let within = of_attempt
+                .iter()
+                .filter(|&&pause| (from..from + nominal / 4).contains(&pause))
+                .count();
+            assert!(
+                (25..=75).contains(&within),
+                "{within} of 200 from {from} on"
+            );
+        }
+    }
+}
+
+/// By an independent writing of FNV-1a and SplitMix64: equal seeds give equal pauses on every machine, and in every
+/// version.
+#[test]
+fn the_pauses_are_those_of_the_turn_the_hop_the_attempt_and_the_seed() {
+    assert_eq!(pauses(0, 1), [138, 218, 357]);
+    assert_eq!(pauses(0, 2), [109, 276, 464]);
+    assert_eq!(pauses(1, 1), [123, 296, 562]);
+    assert_eq!(pauses(1, 2), [148, 246, 265]);
+}
+
+#[test]
+fn a_pause_doubles_up_to_the_longest() {
+    let mut world = World::with(Dialect::OpenAiChat, |config| {
+        config.retry.attempts = 6;
+        config.retry.max_delay = Duration::from_millis(500);
+    });
+    world.otherwise = Some(Answer::Unreachable);
+    let world = world.turn();
+    let pauses = world.seen.events().filter_map(|event| match event {
+        RunEvent::Retrying { delay_ms, .. } => Some(*delay_ms),
+        _ => None,
+    });
+    assert_eq!(pauses.collect::<Vec<_>>(), [100, 200, 400, 500, 500]);
 }
 
 #[test]

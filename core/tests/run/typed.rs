@@ -54,6 +54,13 @@ fn key(index: u32) -> CallKey {
 }
 
 #[test]
+fn a_typed_run_shows_its_conversation() {
+    let run = executing(&["work", "work"]);
+    let asked = run.conversation().tool_calls().map(|call| call.id.as_str());
+    assert_eq!(asked.collect::<Vec<_>>(), ["c0", "c1"]);
+}
+
+#[test]
 fn a_second_result_changes_nothing() {
     let run = executing(&["work", "work"]);
     let Settled::ExecutingTools(run) = run.tool_finished(key(0), Ok("first".into()), NOW) else {

@@ -1,6 +1,7 @@
 //! The long proofs, step by step; a failing one does not stop the next.
 
 mod accepted;
+mod fuzz;
 mod model;
 mod mutants;
 mod proptests;
@@ -14,9 +15,11 @@ use std::{process::ExitCode, time::Instant};
 pub(crate) struct Options {
     /// Cases for each property.
     pub(crate) cases: u32,
+    /// How long each fuzz target runs.
+    pub(crate) seconds: u32,
     /// Only this part of the mutants.
     pub(crate) shard: Option<mutants::Shard>,
-    /// Only the mutants whose names, as cargo-mutants gives them, match this regular expression.
+    /// Only the mutants whose names, as cargo-mutants gives them, match this regular expression; only this fuzz target.
     pub(crate) only: Option<String>,
 }
 
@@ -27,7 +30,13 @@ struct Step {
     run: fn(&Context, &mut Log, &Options) -> anyhow::Result<String>,
 }
 
-const STEPS: &[Step] = &[proptests::STEP, model::STEP, threads::STEP, mutants::STEP];
+const STEPS: &[Step] = &[
+    proptests::STEP,
+    model::STEP,
+    threads::STEP,
+    fuzz::STEP,
+    mutants::STEP,
+];
 
 /// `cargo xtask prove [STEP…]`: all steps if none is named. `list` names them, and `2/8` is the shard for `mutants`.
 pub(crate) fn run(

@@ -1,6 +1,7 @@
 //! What the suites need that is not Rust, and how it is had.
 
 pub(crate) mod apt;
+pub(crate) mod cargo_tools;
 pub(crate) mod mock_llm;
 pub(crate) mod rustup;
 pub(crate) mod venv;

@@ -10,6 +10,7 @@ mod schema;
 mod stream;
 mod token;
 mod walk;
+mod words;
 
 use super::digest::json;
 use super::format::{Gives, Journal, Origin, Step};
@@ -84,7 +85,7 @@ impl Journal {
         }
         let mut bodies = bodies(&journal);
         for (_, mut stream) in resumed(&mut bodies, &self.config) {
-            stream::redact(&mut stream, &mut aliases);
+            stream::redact(self.config.endpoint.dialect, &mut stream, &mut aliases);
         }
         let mut taken: BTreeMap<Stream, usize> = BTreeMap::new();
         let mut streams = Streams::default();
@@ -262,6 +263,7 @@ fn redacted_input(
                 data: &mut body,
                 aliases,
                 pieces: &mut (),
+                own: &[],
             }
             .run(Area::Protocol);
         } else {

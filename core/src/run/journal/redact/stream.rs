@@ -3,6 +3,8 @@
 use super::alias::{Aliases, hide_bytes};
 use super::token::Token;
 use super::walk::{Area, Pieces, Walk, arguments};
+use crate::dialect::Dialect;
+use crate::wire::{FrameLimits, Framer};
 use serde_json::Value;
 
 /// The payload of one event, and where each of its bytes stands in the body.
@@ -43,14 +45,21 @@ struct Fragments {
     is_lost: bool,
     /// The payload in hand: whose pieces these are.
     calls: Vec<(Option<u64>, Option<String>)>,
-    is_delta_of: Option<Option<String>>,
+    piece_of: Option<PieceOf>,
+}
+
+/// The one piece of a payload: the key that it stands under, and its call.
+struct PieceOf {
+    key: &'static str,
+    index: Option<u64>,
+    id: Option<String>,
 }
 
 impl Fragments {
     fn begin(&mut self, payload: usize, data: &[u8]) {
         self.payload = payload;
         self.calls.clear();
-        self.is_delta_of = None;
+        self.piece_of = None;
         let Ok(value) = serde_json::from_slice::<Value>(data) else {
             return;
         };
@@ -60,9 +69,22 @@ impl Fragments {
                 .filter(|text| !text.is_empty())
                 .map(str::to_owned)
         };
-        if let Some("TOOL_CALL_ARGS" | "TOOL_CALL_CHUNK") = value["type"].as_str() {
-            self.is_delta_of = Some(text(&value["toolCallId"]));
-        }
+        let piece_of = |key, index: &str, id: &str| {
+            Some(PieceOf {
+                key,
+                index: value[index].as_u64(),
+                id: text(&value[id]),
+            })
+        };
+        self.piece_of = match value["type"].as_str() {
+            Some("TOOL_CALL_ARGS" | "TOOL_CALL_CHUNK") => piece_of("delta", "", "toolCallId"),
+            Some("response.function_call_arguments.delta") => piece_of("delta", "output_index", ""),
+            Some("content_block_delta") if value["delta"]["type"] == "input_json_delta" => {
+                piece_of("partial_json", "index", "")
+            }
+            Some("tool-call-start" | "tool-call-delta") => piece_of("arguments", "index", ""),
+            _ => None,
+        };
         let calls = value["choices"]
             .as_array()
             .into_iter()
@@ -102,12 +124,12 @@ impl Fragments {
 
 impl Pieces for Fragments {
     fn take(&mut self, key: &str, call: Option<usize>, token: &Token) -> bool {
-        let (index, id) = match (key, call, &self.is_delta_of) {
+        let (index, id) = match (key, call, &self.piece_of) {
             ("arguments", Some(call), _) => match self.calls.get(call) {
                 Some(call) => call.clone(),
                 None => return false,
             },
-            ("delta", _, Some(id)) => (None, id.clone()),
+            (_, _, Some(piece)) if piece.key == key => (piece.index, piece.id.clone()),
             _ => return false,
         };
         let channel = self.channel(index, id);
@@ -126,10 +148,13 @@ impl Pieces for Fragments {
 
 /// Replaces the texts of a stream, which may have come in several bodies, each resumed where the one before broke off;
 /// each is as long as before.
-pub(super) fn redact(bodies: &mut [&mut [u8]], aliases: &mut Aliases) {
+pub(super) fn redact(dialect: Dialect, bodies: &mut [&mut [u8]], aliases: &mut Aliases) {
     let mut payloads: Vec<Payload> = Vec::new();
     for (at, body) in bodies.iter_mut().enumerate() {
-        payloads.extend(self::payloads(at, body, aliases));
+        payloads.extend(match dialect.framer(FrameLimits::default()) {
+            Framer::Sse(_) => events(at, body, aliases),
+            Framer::JsonLines(_) => lines(at, body),
+        });
     }
     let last = bodies.len().saturating_sub(1);
     let mut fragments = Fragments::default();
@@ -143,6 +168,7 @@ pub(super) fn redact(bodies: &mut [&mut [u8]], aliases: &mut Aliases) {
             data: &mut payload.data,
             aliases,
             pieces: &mut fragments,
+            own: own(dialect),
         }
         .run(Area::Protocol);
     }
@@ -165,8 +191,34 @@ pub(super) fn redact(bodies: &mut [&mut [u8]], aliases: &mut Aliases) {
     }
 }
 
-/// Finds the payloads, and hides what is neither payload nor framing.
-fn payloads(at_body: usize, body: &mut [u8], aliases: &mut Aliases) -> Vec<Payload> {
+/// The keys under which a dialect has a call's arguments as they are, not as a text.
+fn own(dialect: Dialect) -> &'static [&'static str] {
+    match dialect {
+        Dialect::Anthropic => &["input"],
+        Dialect::Gemini => &["args"],
+        Dialect::Ollama => &["arguments"],
+        _ => &[],
+    }
+}
+
+/// The payloads of a body that has one a line.
+fn lines(at_body: usize, body: &[u8]) -> Vec<Payload> {
+    let mut at = 0;
+    let mut payloads = Vec::new();
+    for line in body.split_inclusive(|byte| *byte == b'\n') {
+        payloads.push(Payload {
+            body: at_body,
+            data: line.to_vec(),
+            positions: (at..at + line.len()).collect(),
+            is_cut: !line.ends_with(b"\n"),
+        });
+        at += line.len();
+    }
+    payloads
+}
+
+/// The payloads of a body of events. Hides what is neither payload nor framing.
+fn events(at_body: usize, body: &mut [u8], aliases: &mut Aliases) -> Vec<Payload> {
     let mut payloads = Vec::new();
     let mut data: Vec<u8> = Vec::new();
     let mut positions: Vec<usize> = Vec::new();

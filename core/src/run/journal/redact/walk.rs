@@ -2,6 +2,7 @@
 
 use super::alias::{Aliases, Kind, hidden, hide_bytes};
 use super::token::Token;
+use super::words;
 use crate::conversation::ToolCallStatus;
 use crate::event::Event;
 use crate::run::Decision;
@@ -33,6 +34,8 @@ pub(super) struct Walk<'a, P> {
     pub(super) data: &'a mut [u8],
     pub(super) aliases: &'a mut Aliases,
     pub(super) pieces: &'a mut P,
+    /// Further keys under which stands what is the app's or the model's own.
+    pub(super) own: &'static [&'static str],
 }
 
 /// The value is not JSON from here on.
@@ -107,7 +110,11 @@ impl<P: Pieces> Walk<'_, P> {
                 return Err(Broken(at));
             }
             let inner = Place {
-                area: if is_own(&key) { Area::Own } else { place.area },
+                area: if is_own(&key) || self.own.contains(&key.as_str()) {
+                    Area::Own
+                } else {
+                    place.area
+                },
                 key: &key,
                 call: place.call,
                 depth: place.depth + 1,
@@ -170,22 +177,23 @@ impl<P: Pieces> Walk<'_, P> {
             return self.aliases.of(Kind::Value, text);
         }
         match place.key {
-            "type" | "role" | "object" | "finish_reason" | "status" | "op" | "subtype"
+            "type" | "role" | "object" | "finish_reason" | "finishReason" | "stop_reason"
+            | "done_reason" | "blockReason" | "reason" | "status" | "op" | "subtype"
             | "entityType" | "kind" | "outcome" | "decision" | "input" | "activityType"
+            | "dialect"
                 if is_protocol_word(text) =>
             {
                 text.to_owned()
             }
-            "id" | "message_id" | "messageId" | "tool_call_id" | "toolCallId" | "run_id"
-            | "runId" | "thread_id" | "threadId" | "parent_run_id" | "parentRunId"
-            | "parentMessageId" | "interrupt_id" | "interruptId" | "subagentRunId"
-            | "subagent_run_id" | "entityId" | "pendingToolCallIds" | "interruptIds" => {
-                self.aliases.id(text)
-            }
-            "name" | "toolCallName" => self.aliases.tool(text),
+            "id" | "call_id" | "item_id" | "tool_use_id" | "responseId" | "response_id"
+            | "message_id" | "messageId" | "tool_call_id" | "toolCallId" | "run_id" | "runId"
+            | "thread_id" | "threadId" | "parent_run_id" | "parentRunId" | "parentMessageId"
+            | "interrupt_id" | "interruptId" | "subagentRunId" | "subagent_run_id" | "entityId"
+            | "pendingToolCallIds" | "interruptIds" => self.aliases.id(text),
+            "name" | "toolCallName" | "tool_name" => self.aliases.tool(text),
             "arguments" => arguments(text, self.aliases),
             "path" | "from" => self.aliases.pointer(text),
-            "model" | "protocolVersion" => text.to_owned(),
+            "model" | "modelVersion" | "protocolVersion" => text.to_owned(),
             "content_type" => media_type(text),
             "mimeType" | "mime_type" => media_type(text),
             // What tools give back: whether two of them are equal may matter.
@@ -211,6 +219,7 @@ pub(super) fn arguments(text: &str, aliases: &mut Aliases) -> String {
         data: &mut data,
         aliases,
         pieces: &mut (),
+        own: &[],
     }
     .run(Area::Own);
     String::from_utf8(data).unwrap_or_else(|_| hidden(text))
@@ -223,6 +232,7 @@ pub(super) fn value(value: &Value, area: Area, aliases: &mut Aliases) -> Value {
         data: &mut data,
         aliases,
         pieces: &mut (),
+        own: &[],
     }
     .run(area);
     serde_json::from_slice(&data).unwrap_or_default()
@@ -247,57 +257,6 @@ fn is_own(key: &str) -> bool {
     )
 }
 
-/// Words that a protocol gives a meaning.
-const WORDS: &[&str] = &[
-    "activity",
-    "add",
-    "assistant",
-    "audio",
-    "binary",
-    "chat.completion.chunk",
-    "cancel",
-    "cancelled",
-    "content_filter",
-    "copy",
-    "data",
-    "developer",
-    "document",
-    "error",
-    "file",
-    "function",
-    "function_call",
-    "image",
-    "image_url",
-    "input_audio",
-    "interrupt",
-    "length",
-    "max_tool_rounds",
-    "message",
-    "move",
-    "reasoning",
-    "reasoning.encrypted",
-    "reasoning.summary",
-    "reasoning.text",
-    "remove",
-    "replace",
-    "resolved",
-    "source",
-    "stop",
-    "success",
-    "suspended",
-    "system",
-    "test",
-    "text",
-    "timeout",
-    "tool",
-    "tool-call",
-    "tool_calls",
-    "truncated",
-    "url",
-    "user",
-    "video",
-];
-
 fn is_protocol_word(word: &str) -> bool {
     let is = |value: &Value| {
         serde_json::from_value::<ToolCallStatus>(value.clone()).is_ok()
@@ -309,7 +268,7 @@ fn is_protocol_word(word: &str) -> bool {
         Value::Object(map) => !matches!(Event::from_object(map), Ok(Event::Unknown(_))),
         _ => false,
     };
-    WORDS.contains(&word) || (!word.is_empty() && is_event()) || is(&word.into())
+    words::is_one(word) || (!word.is_empty() && is_event()) || is(&word.into())
 }
 
 /// A media type, and of its parameters only the character set.

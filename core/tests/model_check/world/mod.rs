@@ -1,6 +1,11 @@
 //! The world: the real machine, and what the others know of it: the host, the store, the tools, the person. It answers
 //! only what came out of `poll_output`.
 
+mod held;
+mod print;
+
+pub use held::{Ghost, Hand, Part, Shown, Snapshot, Store, Write, part};
+
 use crate::bounds::Bounds;
 use crate::moves::Move;
 use crate::peer::{Kind, Said, Token};
@@ -17,91 +22,6 @@ use stepwell_core::run::{
 };
 use stepwell_core::tool::ToolFailure;
 use stepwell_core::{CallKey, Timestamp};
-
-/// What the host is busy with under an effect's id.
-#[derive(Clone, Debug)]
-pub enum Hand {
-    Create,
-    Request,
-    Stream(Said),
-    Approval,
-    Tool,
-    /// A tool whose result comes later, whatever becomes of the host.
-    Deferred,
-    Write(Arc<Write>),
-    /// The store has it; the run has not heard of it.
-    Committed,
-}
-
-#[derive(Debug)]
-pub struct Write {
-    pub status: TurnStatus,
-    /// The number, what it is, and a digest of it.
-    pub blocks: Vec<(u64, Part, u64)>,
-    pub snapshot: Arc<Snapshot>,
-}
-
-/// What a block says of a call.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Part {
-    Text,
-    Asked(CallKey),
-    Decided(CallKey),
-    Result(CallKey),
-}
-
-#[derive(Debug)]
-pub struct Snapshot {
-    pub text: String,
-    /// The canonical form of the run in it.
-    pub print: u64,
-    pub hop: u32,
-    pub is_over: bool,
-    /// The tools whose results were to come later.
-    pub deferred: Vec<EffectId>,
-    pub ghost: Ghost,
-}
-
-#[derive(Clone, Debug, Default)]
-pub struct Store {
-    /// How many blocks it has.
-    pub blocks: u64,
-    pub is_closed: bool,
-    /// What it knows of each call: 1 that it was asked for, 2 that the person decided, 4 its result.
-    pub calls: Vec<(CallKey, u8)>,
-    pub snapshot: Option<Arc<Snapshot>>,
-}
-
-impl Store {
-    pub fn knows(&self, call: CallKey) -> u8 {
-        let known = self.calls.iter().find(|entry| entry.0 == call);
-        known.map_or(0, |entry| entry.1)
-    }
-}
-
-/// What the person has seen of the turn.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Shown {
-    #[default]
-    Nothing,
-    Running,
-    Question,
-    End,
-}
-
-/// What the world knows of the run beside what is stored; a crash takes it back to the snapshot's.
-#[derive(Clone, Debug, Default)]
-pub struct Ghost {
-    pub shown: Shown,
-    /// What the history must say of the calls that came to their end.
-    pub results: Vec<(CallKey, &'static str)>,
-    /// The calls that the person allowed.
-    pub granted: Vec<CallKey>,
-    /// The calls that the person stopped.
-    pub stopped: Vec<CallKey>,
-    /// What the person typed during the turn, and has heard nothing of.
-    pub typed: Vec<String>,
-}
 
 pub struct World {
     pub machine: RunMachine,
@@ -472,151 +392,9 @@ impl World {
         }
     }
 
-    /// What another path to the same place would have to agree on.
-    pub fn print(&self) -> u64 {
-        let mut out = DefaultHasher::new();
-        let abstraction = &self.bounds.abstraction;
-        self.machine.canon(abstraction, &mut out);
-        let durable = self.machine.durable();
-        for (id, hand) in &self.hands {
-            abstraction.effect(*id, durable).hash(&mut out);
-            match hand {
-                Hand::Create => 0u8.hash(&mut out),
-                Hand::Request => 1u8.hash(&mut out),
-                Hand::Stream(said) => (2u8, said).hash(&mut out),
-                Hand::Approval => 3u8.hash(&mut out),
-                Hand::Tool => 4u8.hash(&mut out),
-                Hand::Write(write) => {
-                    5u8.hash(&mut out);
-                    if self.crashes > 0 {
-                        write.snapshot.print.hash(&mut out);
-                    }
-                }
-                Hand::Committed => 6u8.hash(&mut out),
-                Hand::Deferred => 7u8.hash(&mut out),
-            }
-        }
-        (self.device, self.steers).hash(&mut out);
-        (self.is_offline, self.is_background).hash(&mut out);
-        (u8::MAX, self.ghost.shown, self.crashes, self.questions).hash(&mut out);
-        if !self.is_over() {
-            abstraction
-                .number(self.store.blocks, durable)
-                .hash(&mut out);
-        }
-        self.store.is_closed.hash(&mut out);
-        if !abstraction.time {
-            self.now.hash(&mut out);
-        }
-        // What is stored, and which tools were begun, matters to a host that comes back to a run that goes on.
-        if self.crashes > 0
-            && let Some(snapshot) = &self.store.snapshot
-        {
-            snapshot.print.hash(&mut out);
-        }
-        let snapshot = self.store.snapshot.as_ref();
-        if self.crashes > 0 && !snapshot.is_some_and(|snapshot| snapshot.is_over) {
-            let hop = snapshot.map_or(0, |snapshot| snapshot.hop);
-            for calls in [&self.store.calls, &self.begun] {
-                for entry in calls.iter().filter(|entry| entry.0.hop >= hop) {
-                    entry.hash(&mut out);
-                }
-                u8::MAX.hash(&mut out);
-            }
-        } else if !self.is_over() {
-            // A host that came back may begin again what was begun before.
-            let hop = self.machine.hop();
-            for entry in self.begun.iter().filter(|entry| entry.0.hop >= hop) {
-                entry.hash(&mut out);
-            }
-        }
-        out.finish()
-    }
-
-    /// Takes in the snapshot that a write carries.
-    pub fn snapshot(&mut self, text: String) -> Arc<Snapshot> {
-        let mut seen = Seen {
-            print: 0,
-            hop: self.machine.hop(),
-            is_over: self.is_over(),
-        };
-        if self.crashes > 0 {
-            match seen_before(&self.bounds, &text) {
-                Ok(found) => seen = found,
-                Err(error) => self.wrong(format!("I4: a snapshot cannot be read: {error}")),
-            }
-        }
-        Arc::new(Snapshot {
-            text,
-            print: seen.print,
-            hop: seen.hop,
-            is_over: seen.is_over,
-            deferred: self
-                .hands
-                .iter()
-                .filter(|(_, hand)| matches!(hand, Hand::Deferred))
-                .map(|(id, _)| *id)
-                .collect(),
-            ghost: self.ghost.clone(),
-        })
-    }
-
     pub fn is_over(&self) -> bool {
         self.machine.state() == StateKind::Completed
     }
-}
-
-#[derive(Clone, Copy)]
-struct Seen {
-    print: u64,
-    hop: u32,
-    is_over: bool,
-}
-
-thread_local! {
-    /// The canonical forms of snapshots: the same ones come again and again, and reading one is dear.
-    static SNAPSHOTS: RefCell<HashMap<u64, Seen>> = RefCell::default();
-}
-
-/// What is in a snapshot.
-fn seen_before(bounds: &Bounds, text: &str) -> Result<Seen, SnapshotError> {
-    let mut out = DefaultHasher::new();
-    (bounds.name, text).hash(&mut out);
-    format!("{:?}", bounds.abstraction).hash(&mut out);
-    let key = out.finish();
-    if let Some(seen) = SNAPSHOTS.with_borrow(|seen| seen.get(&key).copied()) {
-        return Ok(seen);
-    }
-    let machine = RunMachine::restore(text, Arc::clone(&bounds.config))?;
-    let mut out = DefaultHasher::new();
-    machine.canon(&bounds.abstraction, &mut out);
-    let seen = Seen {
-        print: out.finish(),
-        hop: machine.hop(),
-        is_over: machine.state() == StateKind::Completed,
-    };
-    SNAPSHOTS.with_borrow_mut(|known| {
-        if known.len() > 500_000 {
-            known.clear();
-        }
-        known.insert(key, seen);
-    });
-    Ok(seen)
-}
-
-/// Digest and meaning of a block.
-pub fn part(block: &Block) -> (u64, Part, u64) {
-    let part = match &block.content {
-        BlockContent::ToolUse { call, .. } => Part::Asked(*call),
-        BlockContent::Approval { call, .. } => Part::Decided(*call),
-        BlockContent::ToolResult { call, .. } => Part::Result(*call),
-        _ => Part::Text,
-    };
-    let mut out = DefaultHasher::new();
-    serde_json::to_vec(&block.content)
-        .expect("a block is plain data")
-        .hash(&mut out);
-    (block.sequence, part, out.finish())
 }
 
 /// The person's answer to a question.

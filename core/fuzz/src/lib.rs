@@ -1,0 +1,119 @@
+//! What must hold of any bytes at all: no panic, the same for every way of cutting them (I3), the same over a snapshot
+//! (I4), and no more memory than the bytes account for.
+
+use stepwell_core::conversation::Conversation;
+use stepwell_core::dialect::{Dialect, HopIds};
+use stepwell_core::pipeline::{Pipeline, StreamEnd, StreamError};
+use stepwell_core::wire::{Frame, FrameLimits, Framer, JsonLinesFramer, SseFramer, WireError};
+
+/// Small, so that the caps are met.
+const LIMITS: FrameLimits = FrameLimits {
+    line: 4 << 10,
+    event: 8 << 10,
+};
+
+/// A body as one dialect's stream.
+pub fn stream(dialect: Dialect, body: &[u8]) {
+    let whole = read(dialect, &[body], false);
+    let at = places(body);
+    let parts = [&body[..at[0]], &body[at[0]..at[1]], &body[at[1]..]];
+    assert_eq!(whole, read(dialect, &parts, false), "cut at {at:?}");
+    assert_eq!(
+        whole,
+        read(dialect, &parts, true),
+        "with snapshots at {at:?}"
+    );
+    if body.len() <= 512 {
+        let bytes: Vec<_> = body.chunks(1).collect();
+        assert_eq!(whole, read(dialect, &bytes, false), "byte by byte");
+    }
+    let held = serde_json::to_vec(&whole.conversation).map_or(0, |held| held.len());
+    // An id that is made, and what stands around an item, come once for each frame at most.
+    assert!(
+        held <= 4096 + 400 * body.len(),
+        "{held} bytes held of {}",
+        body.len()
+    );
+}
+
+#[derive(Debug, PartialEq)]
+struct Seen {
+    conversation: Conversation,
+    ended: Result<StreamEnd, StreamError>,
+}
+
+fn read(dialect: Dialect, parts: &[&[u8]], snapshots: bool) -> Seen {
+    let ids = HopIds {
+        thread_id: "thread".into(),
+        run_id: "run".into(),
+        provider: "provider".to_owned(),
+    };
+    let mut pipeline = Pipeline::new(dialect, ids, LIMITS);
+    let mut conversation = Conversation::default();
+    let mut received = Ok(());
+    for part in parts {
+        if received.is_ok() {
+            received = pipeline.receive(part, &mut conversation, &mut ());
+        }
+        if snapshots {
+            pipeline = again(&pipeline);
+            conversation = again(&conversation);
+        }
+    }
+    let ended = received.and_then(|()| pipeline.end(&mut conversation, &mut ()));
+    Seen {
+        conversation,
+        ended,
+    }
+}
+
+/// What comes back from a snapshot.
+fn again<T: serde::Serialize + serde::de::DeserializeOwned>(value: &T) -> T {
+    let text = serde_json::to_string(value).expect("a snapshot can be written");
+    serde_json::from_str(&text).expect("a snapshot can be read")
+}
+
+/// A body as frames.
+pub fn frames(body: &[u8]) {
+    for framer in [
+        Framer::Sse(SseFramer::new(LIMITS)),
+        Framer::JsonLines(JsonLinesFramer::new(LIMITS)),
+    ] {
+        let whole = framed(framer.clone(), &[body]);
+        let at = places(body);
+        let parts = [&body[..at[0]], &body[at[0]..at[1]], &body[at[1]..]];
+        assert_eq!(whole, framed(framer.clone(), &parts), "cut at {at:?}");
+        let bytes: Vec<_> = body.chunks(1).collect();
+        assert_eq!(whole, framed(framer, &bytes), "byte by byte");
+    }
+}
+
+type Framed = (Vec<[Vec<u8>; 3]>, Result<(), WireError>);
+
+fn framed(mut framer: Framer, parts: &[&[u8]]) -> Framed {
+    let mut seen = Vec::new();
+    let mut take = |frame: Frame<'_>| {
+        seen.push([frame.event.to_vec(), frame.data.to_vec(), frame.id.to_vec()]);
+        Ok(())
+    };
+    let mut result = Ok(());
+    for part in parts {
+        if result.is_ok() {
+            result = framer.receive(part, &mut take);
+        }
+    }
+    if result.is_ok() {
+        result = framer.finish(&mut take);
+    }
+    (seen, result)
+}
+
+/// Two places to cut at, in order, which any change of the body moves.
+fn places(body: &[u8]) -> [usize; 2] {
+    let hash = body.iter().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
+    });
+    let of = |bits: u64| (bits % (body.len() as u64 + 1)) as usize;
+    let (one, other) = (of(hash >> 32), of(hash & 0xffff_ffff));
+    [one.min(other), one.max(other)]
+}
