@@ -20,7 +20,7 @@ const SHARE: u64 = 16;
 fn seeds(pair: usize) -> impl Iterator<Item = u64> {
     let all = std::env::var_os("STEPWELL_ALL_HISTORIES").is_some();
     let share = if all { 1 } else { SHARE };
-    (0..COUNT).filter(move |seed| (seed + pair as u64) % share == 0)
+    (0..COUNT).filter(move |seed| (seed + pair as u64).is_multiple_of(share))
 }
 
 /// What was found, by rule and target: how often, and the first case.

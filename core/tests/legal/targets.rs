@@ -87,7 +87,6 @@ pub(crate) fn encode(
         thread_id: "t".into(),
         run_id: "r".into(),
         provider: endpoint.provider.clone(),
-        ..HopIds::default()
     };
     ModelRequest {
         endpoint,

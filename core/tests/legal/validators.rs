@@ -44,7 +44,7 @@ fn refuses(dialect: Dialect, provider: &str, good: &Value, changes: &[(&str, Val
         match parent {
             Value::Array(items) if name == "-" => items.push(value.clone()),
             Value::Array(items) if value.is_null() => {
-                drop(items.remove(name.parse().expect("an index")))
+                drop(items.remove(name.parse().expect("an index")));
             }
             Value::Array(items) => items[name.parse::<usize>().expect("an index")] = value.clone(),
             Value::Object(fields) if value.is_null() => drop(fields.remove(name)),
