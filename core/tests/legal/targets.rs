@@ -101,3 +101,9 @@ pub(crate) fn encode(
     }
     .to_http()
 }
+
+/// Whether the API's encoder writes requests yet: one that does not has an empty body.
+pub(crate) fn is_ready(endpoint: &Endpoint) -> bool {
+    let request = encode(endpoint, &[], &[], &GenerationSettings::default());
+    request.body != b"null"
+}
