@@ -41,6 +41,8 @@ pub enum Failure {
         message: String,
         /// The provider's own code or type for it.
         code: Option<String>,
+        /// The wait that the answer's body asks for before the next try, in milliseconds.
+        retry_after_ms: Option<u64>,
     },
     /// The request could not be sent, or the connection broke.
     Connection {
@@ -65,6 +67,8 @@ pub enum Failure {
         message: String,
         /// The peer's code for it.
         code: Option<String>,
+        /// What kind of error it is, where its code or its words say.
+        kind: Option<ApiErrorKind>,
     },
     /// It took too long.
     TimedOut {
@@ -111,8 +115,14 @@ pub enum ApiErrorKind {
     BadRequest,
     /// The model or the address does not exist.
     NotFound,
-    /// The provider is at fault or overloaded: try again later.
+    /// The provider is at fault: try again later.
     Unavailable,
+    /// The provider or the model has too much to do: try again later, or another model.
+    Overloaded,
+    /// The conversation is longer than the model can read: shorten it.
+    ContextTooLong,
+    /// The provider's filter stopped the request or the answer.
+    ContentFiltered,
 }
 
 /// The things that may take too long.
@@ -189,6 +199,9 @@ impl From<run::Failure> for Failure {
                     status: error.status,
                     message: error.message,
                     code: error.code,
+                    retry_after_ms: error
+                        .retry_after
+                        .map(|wait| u64::try_from(wait.as_millis()).unwrap_or(u64::MAX)),
                 },
                 None => Self::Other {
                     message: format!("{}: {error}", name(&error.kind)),
@@ -203,9 +216,10 @@ impl From<run::Failure> for Failure {
                 excerpt,
             },
             run::Failure::Stream { message } => Self::Stream { message },
-            run::Failure::Reported { error } => Self::Reported {
+            run::Failure::Reported { error, kind } => Self::Reported {
                 message: error.message,
                 code: error.code,
+                kind: kind.and_then(ApiErrorKind::known),
             },
             run::Failure::TimedOut { deadline } => Self::TimedOut {
                 deadline: match deadline {
@@ -237,6 +251,9 @@ impl ApiErrorKind {
             dialect::ApiErrorKind::BadRequest => Self::BadRequest,
             dialect::ApiErrorKind::NotFound => Self::NotFound,
             dialect::ApiErrorKind::Unavailable => Self::Unavailable,
+            dialect::ApiErrorKind::Overloaded => Self::Overloaded,
+            dialect::ApiErrorKind::ContextTooLong => Self::ContextTooLong,
+            dialect::ApiErrorKind::ContentFiltered => Self::ContentFiltered,
             _ => return None,
         })
     }

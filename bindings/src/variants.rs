@@ -66,6 +66,7 @@ fn failures() -> Vec<run::Failure> {
                 message: message.clone(),
                 code: None,
             },
+            kind: None,
         },
         run::Failure::TimedOut {
             deadline: run::Deadline::Turn,
@@ -236,8 +237,12 @@ fn every_outcome_and_failure_has_its_own() {
         ApiErrorKind::BadRequest,
         ApiErrorKind::NotFound,
         ApiErrorKind::Unavailable,
+        ApiErrorKind::Overloaded,
+        ApiErrorKind::ContextTooLong,
+        ApiErrorKind::ContentFiltered,
     ];
-    assert_eq!(names(&kinds), declared("dialect/error.rs", "ApiErrorKind"));
+    let declared = declared("dialect/error/mod.rs", "ApiErrorKind");
+    assert_eq!(names(&kinds), declared);
     for kind in kinds {
         let error = ApiError {
             kind,

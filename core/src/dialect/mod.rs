@@ -13,6 +13,7 @@ mod decoder;
 mod encoding;
 mod error;
 mod gemini;
+pub mod legal;
 mod lenient;
 mod mistral;
 mod ollama;
@@ -22,10 +23,11 @@ mod raw;
 mod request;
 mod sealed;
 mod shown;
+pub mod validate;
 
 pub use decoder::{Decode, DecodeError, Decoder, HopIds, Sink};
-pub(crate) use error::excerpt;
 pub use error::{ApiError, ApiErrorKind};
+pub(crate) use error::{excerpt, is_transient_in_stream};
 pub use request::{
     EffortField, Encode, Endpoint, GenerationSettings, HttpRequest, ModelRequest, Quirks,
     ReasoningEffort, ReasoningReturn, ResponseFormat, Secret, ToolChoice,

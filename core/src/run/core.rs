@@ -437,12 +437,14 @@ impl Core {
     /// The request of the hop.
     pub(super) fn request(&self) -> HttpRequest {
         let config = &self.config;
-        let mut request = config.endpoint.dialect.encoder().encode(&ModelRequest {
+        let instructions = self.instructions();
+        let messages = self.asked_messages();
+        let request = ModelRequest {
             endpoint: &config.endpoint,
             ids: &self.ids,
             parent_run_id: self.parent_run_id.as_ref(),
-            instructions: self.instructions().as_deref(),
-            messages: &self.asked_messages(),
+            instructions: instructions.as_deref(),
+            messages: &messages,
             tools: if self.reached.is_some() {
                 &[]
             } else {
@@ -451,7 +453,8 @@ impl Core {
             state: self.conversation.state(),
             settings: &config.settings,
             resume: &self.resume,
-        });
+        };
+        let mut request = request.to_http();
         let broken_off = self.resumption.as_deref();
         if let Some(id) = broken_off.and_then(Pipeline::last_event_id) {
             let header = ("last-event-id".to_owned(), id.to_owned());

@@ -34,7 +34,7 @@ impl Active for Opening {}
 pub struct Refusal {
     /// The HTTP status.
     pub status: u16,
-    /// The wait that the answer's `Retry-After` asks for.
+    /// The wait that the answer's `Retry-After` asks for. Without one, the wait that the body asks for counts.
     pub retry_after: Option<Duration>,
     /// The body, or as much of it as the host cares to keep; 64 KiB are plenty.
     #[serde(with = "crate::wire::as_text")]
@@ -101,7 +101,8 @@ impl Run<Opening> {
         self.core.tick(now);
         self.core.answered(self.open_effect());
         let error = ApiError::from_body(refusal.status, &refusal.body);
-        self.try_again(Failure::Api { error }, refusal.retry_after)
+        let wait = refusal.retry_after.or(error.retry_after);
+        self.try_again(Failure::Api { error }, wait)
     }
 
     /// No answer came at all.

@@ -1,6 +1,6 @@
 use super::limits::TurnLimit;
 use crate::conversation::RunFailure;
-use crate::dialect::ApiError;
+use crate::dialect::{ApiError, ApiErrorKind, is_transient_in_stream};
 use serde::{Deserialize, Serialize};
 
 /// How a turn ended.
@@ -64,6 +64,9 @@ pub enum Failure {
         /// The failure.
         #[source]
         error: RunFailure,
+        /// What kind of error it is, where its code or its words say.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        kind: Option<ApiErrorKind>,
     },
     /// It took too long.
     #[error("timed out: {deadline}")]
@@ -116,11 +119,30 @@ pub enum Deadline {
 }
 
 impl Failure {
+    /// The failure that a stream reported.
+    pub(super) fn reported(error: RunFailure) -> Self {
+        let kind = ApiErrorKind::of_stream(error.code.as_deref(), &error.message);
+        Self::Reported { error, kind }
+    }
+
+    /// What kind of error the provider answered with or reported, if it was the provider and its words say.
+    #[must_use]
+    pub fn kind(&self) -> Option<ApiErrorKind> {
+        match self {
+            Self::Api { error } => Some(error.kind),
+            Self::Reported { kind, .. } => *kind,
+            _ => None,
+        }
+    }
+
     /// Whether trying again, from the start, may help.
     #[must_use]
     pub fn is_transient(&self) -> bool {
         match self {
             Self::Api { error } => error.is_transient(),
+            Self::Reported { error, kind } => {
+                is_transient_in_stream(*kind, error.code.as_deref(), &error.message)
+            }
             Self::Connection { .. }
             | Self::TimedOut {
                 deadline: Deadline::Silence,

@@ -234,7 +234,7 @@ impl Run<Streaming> {
                     message: "the stream reported a failure".to_owned(),
                     code: None,
                 });
-                self.fail(Failure::Reported { error }).into()
+                self.fail(Failure::reported(error)).into()
             }
             Ok(StreamEnd::Finished) => self.finished(),
         }

@@ -373,8 +373,9 @@ fn an_error_in_the_stream_fails_with_its_words_and_keeps_the_text() {
             .says([text("Half"), Say::Error("overloaded".into())])
             .turn();
         assert!(
-            matches!(failure(&world), Failure::Reported { error } if error.message == "overloaded")
+            matches!(failure(&world), Failure::Reported { error, .. } if error.message == "overloaded")
         );
+        assert_eq!(failure(&world).kind(), Some(ApiErrorKind::Overloaded));
         assert_eq!(world.machine.conversation().text(), "Half");
     }
 }
@@ -438,4 +439,33 @@ fn nothing_is_left_running_after_a_failure() {
     let world = world.turn();
     assert!(world.hands.is_empty());
     assert_eq!(world.machine.poll_timeout(), None);
+}
+
+#[test]
+fn a_wait_that_only_the_body_asks_for_is_kept_too() {
+    let body = r#"{"error":{"message":"Rate limit reached. Please try again in 7.66s.","code":"rate_limit_exceeded"}}"#;
+    let mut world = World::chat()
+        .answers(refusal(429, body))
+        .says([text("Yes.")]);
+    world.send("Hello");
+    let begin = world.now;
+    world.drive();
+    assert_eq!(*world.outcome(), Outcome::Success);
+    assert!(world.now - begin >= 7_660);
+}
+
+#[test]
+fn a_quota_that_is_used_up_is_not_tried_again_and_an_overload_is() {
+    let used_up = r#"{"error":{"message":"You exceeded your current quota.","type":"insufficient_quota","code":"insufficient_quota"}}"#;
+    let world = World::chat().answers(refusal(429, used_up)).turn();
+    assert_eq!(failure(&world).kind(), Some(ApiErrorKind::RateLimit));
+    assert_eq!(world.seen.requests().len(), 1);
+    let overloaded =
+        r#"{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}"#;
+    let world = World::chat()
+        .answers(refusal(529, overloaded))
+        .says([text("Yes.")])
+        .turn();
+    assert_eq!(*world.outcome(), Outcome::Success);
+    assert_eq!(world.seen.requests().len(), 2);
 }

@@ -157,7 +157,7 @@ async fn an_error_in_the_stream_fails_and_keeps_the_text() {
     let server =
         serve(Script::new().hop(Hop::new().text("Well, ").error_event("overloaded"))).await;
     let (_, finished) = ask(&server).await;
-    let Failure::Reported { error } = failure(&finished.outcome) else {
+    let Failure::Reported { error, .. } = failure(&finished.outcome) else {
         panic!("{:?}", finished.outcome)
     };
     assert!(error.message.contains("overloaded"));

@@ -104,7 +104,13 @@ class ApiErrorKind(str, enum.Enum):
     NOT_FOUND = "not_found"
     """The model or the address does not exist."""
     UNAVAILABLE = "unavailable"
-    """The provider is at fault or overloaded: try again later."""
+    """The provider is at fault: try again later."""
+    OVERLOADED = "overloaded"
+    """The provider or the model has too much to do: try again later, or another model."""
+    CONTEXT_TOO_LONG = "context_too_long"
+    """The conversation is longer than the model can read: shorten it."""
+    CONTENT_FILTERED = "content_filtered"
+    """The provider's filter stopped the request or the answer."""
 
 
 class Deadline(str, enum.Enum):
@@ -131,6 +137,8 @@ class ApiFailure(Failure):
     """The provider's own words."""
     code: str | None
     """The provider's own code or type for it."""
+    retry_after_ms: int | None
+    """The wait that the answer's body asks for before the next try, in milliseconds."""
 
 
 @record
@@ -161,6 +169,8 @@ class ReportedFailure(Failure):
 
     message: str
     code: str | None
+    kind: ApiErrorKind | None
+    """What kind of error it is, where its code or its words say."""
 
 
 @record

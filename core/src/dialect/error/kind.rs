@@ -1,0 +1,238 @@
+//! Which kind an error is of: first by the provider's codes, then by its words, last by the HTTP status.
+//!
+//! Sources: the providers' error pages:
+//! <https://platform.openai.com/docs/guides/error-codes>, <https://docs.anthropic.com/en/api/errors>,
+//! <https://ai.google.dev/gemini-api/docs/troubleshooting>, <https://openrouter.ai/docs/api-reference/errors>,
+//! <https://docs.mistral.ai/api>, <https://docs.cohere.com/reference/errors>, <https://console.groq.com/docs/errors>,
+//! <https://docs.together.ai/docs/error-codes>, <https://docs.fireworks.ai/guides/inference-error-codes>,
+//! <https://docs.x.ai/docs/key-information/debugging>, <https://docs.ollama.com/api/errors>.
+
+use super::ApiErrorKind::{self as Kind, *};
+use super::body::Report;
+
+pub(super) fn of(status: u16, report: &Report) -> Kind {
+    let by_words = of_words(report);
+    let by_status = of_status(status).or_else(|| {
+        // An answer that looked well to HTTP says its status in the body.
+        let codes = report.terms.iter().filter_map(|term| term.parse().ok());
+        codes.filter(|code| *code != status).find_map(of_status)
+    });
+    match (by_words, by_status) {
+        // A server that fails may talk of anything, but these words are plain.
+        (Some(kind @ (Overloaded | ContextTooLong)), _) => kind,
+        (_, Some(Unavailable)) => Unavailable,
+        // "Not found" and "invalid" are too weak to stand against a status.
+        (Some(BadRequest | NotFound), Some(kind)) | (None, Some(kind)) => kind,
+        (Some(kind), _) => kind,
+        (None, None) => BadRequest,
+    }
+}
+
+/// Nothing for a status that only says that something is wrong with the request, or that nothing is.
+fn of_status(status: u16) -> Option<Kind> {
+    Some(match status {
+        401 | 403 => Authentication,
+        402 | 429 => RateLimit,
+        404 => NotFound,
+        413 => ContextTooLong,
+        // A long job at NVIDIA, to be asked for again.
+        202 | 408 | 409 => Unavailable,
+        529 => Overloaded,
+        500..=599 => Unavailable,
+        _ => return None,
+    })
+}
+
+/// By the provider's codes and words alone; `None` if they say nothing.
+pub(super) fn of_words(report: &Report) -> Option<Kind> {
+    let by_number = || {
+        let mut codes = report.terms.iter().filter_map(|term| term.parse().ok());
+        codes.find_map(of_status)
+    };
+    let message = report.message.to_lowercase();
+    let said = |phrases: &[&str]| phrases.iter().any(|phrase| message.contains(phrase));
+    // A strong code wins over words, words over codes that say little (`invalid_request_error`, 400, 403).
+    let codes = || report.terms.iter().filter_map(|term| of_code(term));
+    let by_code = codes()
+        .find(|kind| !matches!(kind, BadRequest | NotFound))
+        .or_else(|| codes().next());
+    if let Some(kind @ (ContextTooLong | ContentFiltered | Overloaded)) = by_code {
+        return Some(kind);
+    }
+    if is_used_up(report.code.as_deref(), &message) {
+        return Some(RateLimit);
+    }
+    if said(TOO_LONG) {
+        return Some(ContextTooLong);
+    }
+    if said(FILTERED) {
+        return Some(ContentFiltered);
+    }
+    if said(OVERLOADED) {
+        return Some(Overloaded);
+    }
+    if said(NO_KEY) {
+        return Some(Authentication);
+    }
+    if said(TOO_MANY) {
+        return Some(RateLimit);
+    }
+    by_code.or_else(by_number)
+}
+
+const TOO_LONG: &[&str] = &[
+    "prompt is too long",
+    "prompt too long",
+    "maximum context length",
+    "context length",
+    "context limit",
+    "context window",
+    "context size",
+    "too many tokens",
+    "maximum prompt length",
+    "exceeds the maximum number of tokens",
+    "input is too long",
+    "input token count",
+    "input tokens exceed",
+    "tokens + `max_new_tokens` must be",
+    "reduce the length of the messages",
+    "request too large for",
+];
+
+const FILTERED: &[&str] = &[
+    "content filter",
+    "content_filter",
+    "content management policy",
+    "content policy",
+    "usage guidelines",
+    "usage policies",
+    "safety system",
+    "flagged by moderation",
+    "requires moderation",
+    "flagged for",
+    "blocked output",
+    "blocked input",
+    "blocked by safety",
+];
+
+const OVERLOADED: &[&str] = &[
+    "overloaded",
+    "over capacity",
+    "capacity exceeded",
+    "at capacity",
+    "server busy",
+    "high demand",
+    "maximum pending requests",
+];
+
+const NO_KEY: &[&str] = &[
+    "api key not valid",
+    "incorrect api key",
+    "invalid api key",
+    "invalid x-api-key",
+    "invalid api token",
+    "no api key",
+    "api key you provided is invalid",
+    "no auth credentials",
+    "unauthorized",
+];
+
+const TOO_MANY: &[&str] = &["rate limit", "rate-limit", "too many requests"];
+
+fn of_code(code: &str) -> Option<Kind> {
+    Some(match code {
+        "context_length_exceeded"
+        | "context_window_exceeded"
+        | "model_context_window_exceeded"
+        | "exceed_context_size_error"
+        | "request_too_large"
+        | "tokens_limit_reached"
+        | "3051" => ContextTooLong,
+        "content_filter"
+        | "content_filtered"
+        | "content_policy_violation"
+        | "responsibleaipolicyviolation"
+        | "moderation"
+        | "moderation_blocked"
+        | "prohibited_content"
+        | "data_inspection_failed"
+        | "invalid_prompt" => ContentFiltered,
+        "overloaded_error"
+        | "overloaded"
+        | "model_overloaded"
+        | "engine_overloaded"
+        | "engine_overloaded_error"
+        | "server_overloaded"
+        | "slow_down"
+        | "capacity_exceeded"
+        | "service_tier_capacity_exceeded"
+        | "3505" => Overloaded,
+        "rate_limit_error"
+        | "rate_limit_exceeded"
+        | "rate_limited"
+        | "too_many_requests"
+        | "insufficient_quota"
+        | "billing_error"
+        | "billing_not_active"
+        | "billing_hard_limit_reached"
+        | "resource_exhausted"
+        | "tokens"
+        | "requests"
+        | "1300" => RateLimit,
+        "authentication_error"
+        | "permission_error"
+        | "permission_denied"
+        | "unauthenticated"
+        | "unauthorized"
+        | "invalid_api_key"
+        | "api_key_invalid"
+        | "invalid_authentication_error" => Authentication,
+        "not_found_error" | "not_found" | "model_not_found" => NotFound,
+        "api_error"
+        | "server_error"
+        | "internal_error"
+        | "internal_server_error"
+        | "internal"
+        | "timeout_error"
+        | "deadline_exceeded"
+        | "service_unavailable"
+        | "service_unavailable_error"
+        | "unavailable"
+        | "bad_gateway" => Unavailable,
+        "invalid_request_error"
+        | "invalid_request"
+        | "invalid_argument"
+        | "failed_precondition"
+        | "tool_use_failed"
+        | "bad_request" => BadRequest,
+        _ => return None,
+    })
+}
+
+/// Whether the account has nothing left: waiting does not help, paying does.
+pub(super) fn is_used_up(code: Option<&str>, message: &str) -> bool {
+    let message = message.to_lowercase();
+    matches!(
+        code,
+        Some(
+            "insufficient_quota"
+                | "billing_error"
+                | "billing_not_active"
+                | "billing_hard_limit_reached"
+        )
+    ) || [
+        "credit balance is too low",
+        "insufficient balance",
+        "insufficient credit",
+        "insufficient funds",
+        "requires more credits",
+        "never purchased credits",
+        "out of credits",
+        "credits expired",
+        "used all available credits",
+        "spending limit",
+        "payment required",
+    ]
+    .iter()
+    .any(|phrase| message.contains(phrase))
+}

@@ -1,0 +1,189 @@
+use super::ids::Ids;
+use super::{History, Rules};
+use crate::event::{Message, MessageContent, ToolMessage};
+use crate::{MessageId, ToolCallId};
+use std::borrow::Cow;
+use std::collections::{HashMap, HashSet};
+
+/// What the model is told of a call that has no result.
+const NO_RESULT: &str = "There is no result: the call was not carried out to its end.";
+
+/// What the model says until someone else speaks: what the formats have as one answer.
+#[derive(Default)]
+struct Answer {
+    /// Where its last message is that says something or asks for a tool.
+    last: Option<usize>,
+    /// Its calls, in order.
+    calls: Vec<Call>,
+}
+
+struct Call {
+    /// Its id in the history.
+    id: ToolCallId,
+    /// Where its result is.
+    result: Option<usize>,
+}
+
+/// Gives every call its one result, right behind the answer that asked for it, and its own id; drops the other results,
+/// and reasoning that nothing came of.
+pub(super) fn pair(history: &mut History<'_>, rules: &Rules<'_>) {
+    let (answers, places) = answers(history);
+    let mut ids = Ids::new(rules.call_ids);
+    let mut old: Vec<_> = std::mem::take(history).into_iter().map(Some).collect();
+    for at in 0..old.len() {
+        let Some(mut message) = old[at].take_if(|message| !matches!(**message, Message::Tool(_)))
+        else {
+            continue;
+        };
+        let Some(answer) = places[at].map(|place| &answers[place]) else {
+            history.push(message);
+            continue;
+        };
+        if answer.last.is_none_or(|last| last < at) {
+            // Reasoning that nothing came of.
+            continue;
+        }
+        rename(&mut message, &mut ids);
+        let is_last = answer.last == Some(at);
+        history.push(message);
+        if is_last {
+            let asked = asked_before(history, answer.calls.len());
+            for (call, id) in answer.calls.iter().zip(asked) {
+                let result = call.result.and_then(|at| old[at].take());
+                history.push(result.map_or_else(
+                    || Cow::Owned(no_result(&id)),
+                    |result| answering(result, &id),
+                ));
+            }
+        }
+    }
+}
+
+/// The ids, as they are now, of the last `count` calls.
+fn asked_before(history: &History<'_>, count: usize) -> Vec<ToolCallId> {
+    let mut ids: Vec<_> = history
+        .iter()
+        .rev()
+        .filter_map(|message| match &**message {
+            Message::Assistant(message) => Some(message.tool_calls.iter().rev()),
+            _ => None,
+        })
+        .flatten()
+        .take(count)
+        .map(|call| call.id.clone())
+        .collect();
+    ids.reverse();
+    ids
+}
+
+/// The answers of a history with the places of their calls' results, and for each message the answer it is part of.
+fn answers(history: &History<'_>) -> (Vec<Answer>, Vec<Option<usize>>) {
+    let mut answers: Vec<Answer> = Vec::new();
+    let mut places = vec![None; history.len()];
+    let mut latest: HashMap<ToolCallId, usize> = HashMap::new();
+    let mut goes_on = false;
+    for (at, message) in history.iter().enumerate() {
+        let is_answer = matches!(**message, Message::Assistant(_) | Message::Reasoning(_));
+        if is_answer {
+            if !goes_on {
+                answers.push(Answer::default());
+            }
+            places[at] = answers.len().checked_sub(1);
+        }
+        goes_on = is_answer;
+        match &**message {
+            Message::Assistant(message) => {
+                let place = answers.len().saturating_sub(1);
+                if let Some(answer) = answers.last_mut() {
+                    answer.last = Some(at);
+                    for call in &message.tool_calls {
+                        latest.insert(call.id.clone(), place);
+                        answer.calls.push(Call {
+                            id: call.id.clone(),
+                            result: None,
+                        });
+                    }
+                }
+            }
+            Message::Tool(result) => {
+                // A provider may use an id again in each answer: the last one that asked under it is meant.
+                let open = latest.get(&result.tool_call_id).and_then(|&place| {
+                    let mut calls = answers[place].calls.iter_mut();
+                    calls.find(|call| call.id == result.tool_call_id && call.result.is_none())
+                });
+                if let Some(call) = open {
+                    call.result = Some(at);
+                }
+            }
+            _ => {}
+        }
+    }
+    (answers, places)
+}
+
+/// Gives the message's calls ids that are legal and their own.
+fn rename(message: &mut Cow<'_, Message>, ids: &mut Ids) {
+    let new: Vec<_> = match &**message {
+        Message::Assistant(said) => said
+            .tool_calls
+            .iter()
+            .map(|call| ids.take(&call.id))
+            .collect(),
+        _ => return,
+    };
+    if new.iter().all(Option::is_none) {
+        return;
+    }
+    if let Message::Assistant(said) = message.to_mut() {
+        for (call, new) in said.tool_calls.iter_mut().zip(new) {
+            if let Some(new) = new {
+                call.id = new;
+            }
+        }
+    }
+}
+
+/// The result with the id that its call has now.
+fn answering<'a>(mut result: Cow<'a, Message>, id: &ToolCallId) -> Cow<'a, Message> {
+    let differs = matches!(&*result, Message::Tool(result) if result.tool_call_id != *id);
+    if differs && let Message::Tool(result) = result.to_mut() {
+        result.tool_call_id = id.clone();
+    }
+    result
+}
+
+fn no_result(call: &ToolCallId) -> Message {
+    Message::Tool(ToolMessage {
+        id: MessageId::from(format!("{call}-no-result")),
+        tool_call_id: call.clone(),
+        content: MessageContent::Text(NO_RESULT.to_owned()),
+        error: Some(NO_RESULT.to_owned()),
+        ..ToolMessage::default()
+    })
+}
+
+/// Gives every call without a result one, behind the message that asked and the results that follow it. All else stays.
+pub(super) fn answer_all(history: &mut History<'_>) {
+    let mut answered: HashSet<ToolCallId> = HashSet::new();
+    for at in (0..history.len()).rev() {
+        let mut open = Vec::new();
+        match &*history[at] {
+            Message::Tool(result) => drop(answered.insert(result.tool_call_id.clone())),
+            Message::Assistant(said) => {
+                let calls = said.tool_calls.iter().map(|call| &call.id);
+                open.extend(
+                    calls
+                        .filter(|id| answered.insert((*id).clone()))
+                        .map(no_result),
+                );
+            }
+            _ => {}
+        }
+        if !open.is_empty() {
+            let results = history[at + 1..].iter();
+            let results = results.take_while(|message| matches!(***message, Message::Tool(_)));
+            let end = at + 1 + results.count();
+            history.splice(end..end, open.into_iter().map(Cow::Owned));
+        }
+    }
+}

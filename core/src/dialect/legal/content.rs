@@ -1,0 +1,172 @@
+use super::super::encoding::as_text;
+use super::super::{Dialect, sealed};
+use super::ids::tool_name;
+use super::{History, Rules};
+use crate::event::{AssistantMessage, ContentPart, Message, MessageContent, Source, TextPart};
+use serde::de::IgnoredAny;
+use serde_json::json;
+use std::borrow::Cow;
+
+/// What a person's message says that has nothing in it.
+const EMPTY: &str = "(an empty message)";
+
+/// Brings every message by itself into form, and drops those that say nothing.
+pub(super) fn clean(history: &mut History<'_>, rules: &Rules<'_>) {
+    history.retain_mut(|message| {
+        match &**message {
+            Message::Activity(_) => return false,
+            Message::Developer(said) | Message::System(said) => {
+                return !(rules.refuses_blank_text && is_blank(&said.content));
+            }
+            Message::Reasoning(_) => {}
+            Message::User(said) => {
+                if let Some(content) = cleaned(&said.content, rules, EMPTY)
+                    && let Message::User(said) = message.to_mut()
+                {
+                    said.content = content;
+                }
+            }
+            Message::Tool(result) => {
+                if let Some(content) = cleaned(&result.content, rules, "")
+                    && let Message::Tool(result) = message.to_mut()
+                {
+                    result.content = content;
+                }
+            }
+            Message::Assistant(_) => return answer(message, rules),
+        }
+        true
+    });
+}
+
+/// Whether the message says anything.
+fn answer(message: &mut Cow<'_, Message>, rules: &Rules<'_>) -> bool {
+    let Message::Assistant(said) = &**message else {
+        return true;
+    };
+    let is_silent = |text: &str| text.is_empty() || (rules.refuses_blank_text && is_blank(text));
+    let text = said.content.as_deref();
+    let calls = said.tool_calls.len();
+    if text.is_none_or(is_silent) {
+        let refusal = refusal(said).filter(|text| !is_blank(text));
+        if refusal.is_none() && calls == 0 {
+            // A signature may have come without text, and may be wanted back.
+            return is_signed(said, rules);
+        }
+        // Only this format has a place for a refusal.
+        let words = refusal.filter(|_| rules.dialect != Dialect::OpenAiResponses);
+        if words != text {
+            let words = words.map(str::to_owned);
+            if let Message::Assistant(said) = message.to_mut() {
+                said.content = words;
+            }
+        }
+    }
+    for index in 0..calls {
+        call(message, index, rules);
+    }
+    true
+}
+
+/// What the model said when it would not answer, where the stream told it apart from text.
+fn refusal(said: &AssistantMessage) -> Option<&str> {
+    said.metadata.as_ref()?.get("refusal")?.as_str()
+}
+
+fn is_signed(said: &AssistantMessage, rules: &Rules<'_>) -> bool {
+    let sealed = said.encrypted_value.as_deref();
+    sealed::open::<IgnoredAny>(sealed, rules.provider, rules.dialect).is_some()
+}
+
+/// Brings a call's name and arguments into form.
+fn call(message: &mut Cow<'_, Message>, index: usize, rules: &Rules<'_>) {
+    let Message::Assistant(said) = &**message else {
+        return;
+    };
+    let function = &said.tool_calls[index].function;
+    let name = match tool_name(&function.name, rules.tool_names) {
+        Cow::Borrowed(_) => None,
+        Cow::Owned(name) => Some(name),
+    };
+    let arguments = (rules.arguments_are_objects && !is_object(&function.arguments))
+        .then(|| json!({"raw": function.arguments}).to_string());
+    if name.is_none() && arguments.is_none() {
+        return;
+    }
+    if let Message::Assistant(said) = message.to_mut() {
+        let function = &mut said.tool_calls[index].function;
+        if let Some(name) = name {
+            function.name = name;
+        }
+        if let Some(arguments) = arguments {
+            function.arguments = arguments;
+        }
+    }
+}
+
+/// Whether arguments are a JSON object, or say in one of the usual ways that there are none.
+fn is_object(arguments: &str) -> bool {
+    let arguments = arguments.trim();
+    matches!(arguments, "" | "null")
+        || (arguments.starts_with('{') && serde_json::from_str::<IgnoredAny>(arguments).is_ok())
+}
+
+/// The content without blank parts and other providers' files; `None` if it is as it should be.
+fn cleaned(content: &MessageContent, rules: &Rules<'_>, empty: &str) -> Option<MessageContent> {
+    let nothing = || {
+        let empty = if rules.refuses_blank_text { empty } else { "" };
+        MessageContent::Text(empty.to_owned())
+    };
+    let parts = match content {
+        MessageContent::Text(text) => {
+            let is_wrong = rules.refuses_blank_text && is_blank(text) && text != empty;
+            return is_wrong.then(nothing);
+        }
+        MessageContent::Parts(parts) => parts,
+    };
+    let is_kept = |part: &ContentPart| match part {
+        ContentPart::Text(part) => {
+            !(part.text.is_empty() || (rules.refuses_blank_text && is_blank(&part.text)))
+        }
+        _ => true,
+    };
+    let is_legal = |part: &ContentPart| is_kept(part) && !is_foreign(part, rules.provider);
+    if !parts.is_empty() && parts.iter().all(is_legal) {
+        return None;
+    }
+    let kept: Vec<_> = parts
+        .iter()
+        .filter(|part| is_kept(part))
+        .filter_map(|part| {
+            if !is_foreign(part, rules.provider) {
+                return Some(part.clone());
+            }
+            let text = as_text(part)?.into_owned();
+            Some(ContentPart::Text(TextPart {
+                text,
+                ..TextPart::default()
+            }))
+        })
+        .collect();
+    Some(if kept.is_empty() {
+        nothing()
+    } else {
+        MessageContent::Parts(kept)
+    })
+}
+
+/// Whether the part is a file in the store of another provider.
+fn is_foreign(part: &ContentPart, own: &str) -> bool {
+    let source = match part {
+        ContentPart::Text(_) => return false,
+        ContentPart::Image(part)
+        | ContentPart::Audio(part)
+        | ContentPart::Video(part)
+        | ContentPart::Document(part) => &part.source,
+    };
+    matches!(source, Source::File { provider: Some(provider), .. } if provider != own)
+}
+
+pub(super) fn is_blank(text: &str) -> bool {
+    text.chars().all(char::is_whitespace)
+}

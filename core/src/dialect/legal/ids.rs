@@ -1,0 +1,178 @@
+use super::rules::{CallIds, Charset, ToolNames};
+use crate::ToolCallId;
+use std::borrow::Cow;
+use std::collections::HashSet;
+
+/// The ids that the calls of one request have.
+pub(super) struct Ids {
+    rules: CallIds,
+    taken: HashSet<String>,
+}
+
+impl Ids {
+    pub(super) fn new(rules: CallIds) -> Self {
+        Self {
+            rules,
+            taken: HashSet::new(),
+        }
+    }
+
+    /// The id for the next call: its own, if it is legal and free; else one made from it. It depends on nothing but
+    /// this call and those before, so that what was sent once is sent the same again.
+    pub(super) fn take(&mut self, id: &ToolCallId) -> Option<ToolCallId> {
+        if self.is_legal(id) && self.taken.insert(id.to_string()) {
+            return None;
+        }
+        let mut salt = 0;
+        loop {
+            let made = self.make(id, salt);
+            if self.taken.insert(made.clone()) {
+                return Some(made.into());
+            }
+            salt += 1;
+        }
+    }
+
+    fn is_legal(&self, id: &str) -> bool {
+        let CallIds {
+            least,
+            most,
+            charset,
+        } = self.rules;
+        (least.max(1)..=most).contains(&id.chars().count()) && id.chars().all(|c| charset.has(c))
+    }
+
+    fn make(&self, id: &str, salt: u64) -> String {
+        const DIGITS: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+        let prefix = match self.rules.charset {
+            Charset::Alphanumeric => "",
+            _ => "call_",
+        };
+        let length = self.rules.most.min(24).max(self.rules.least);
+        let mut made = String::with_capacity(length);
+        if prefix.len() + 9 <= length {
+            made.push_str(prefix);
+        }
+        let mut hash = fnv(salt, id.as_bytes());
+        while made.len() < length {
+            if hash < 62 {
+                hash = fnv(hash ^ made.len() as u64, id.as_bytes());
+            }
+            let digit = usize::try_from(hash % 62).unwrap_or(0);
+            made.push(char::from(DIGITS[digit]));
+            hash /= 62;
+        }
+        made
+    }
+}
+
+/// FNV-1a of 64 bits: the same everywhere and for ever.
+fn fnv(salt: u64, bytes: &[u8]) -> u64 {
+    let mut hash = 0xcbf2_9ce4_8422_2325_u64;
+    for byte in salt.to_le_bytes().iter().chain(bytes) {
+        hash = (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
+    }
+    // The last byte must reach the high bits too.
+    hash ^= hash >> 29;
+    hash = hash.wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    hash ^ (hash >> 32)
+}
+
+/// A tool's name in the provider's charset: each other character is a `_`.
+pub(super) fn tool_name(name: &str, rules: ToolNames) -> Cow<'_, str> {
+    let ToolNames { most, charset } = rules;
+    let is_legal = name.chars().count() <= most
+        && name.chars().all(|c| charset.has(c))
+        && name
+            .chars()
+            .next()
+            .is_some_and(|c| charset.may_begin_with(c));
+    if is_legal {
+        return name.into();
+    }
+    let mut made: String = name
+        .chars()
+        .map(|c| if charset.has(c) { c } else { '_' })
+        .collect();
+    if !made
+        .chars()
+        .next()
+        .is_some_and(|c| charset.may_begin_with(c))
+    {
+        made.insert_str(0, if made.is_empty() { "unnamed" } else { "_" });
+    }
+    if let Some((end, _)) = made.char_indices().nth(most) {
+        made.truncate(end);
+    }
+    made.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_id_is_kept_while_it_is_legal_and_new() {
+        let mut ids = Ids::new(CallIds {
+            least: 9,
+            most: 9,
+            charset: Charset::Alphanumeric,
+        });
+        assert_eq!(ids.take(&"abcDEF123".into()), None);
+        let again = ids.take(&"abcDEF123".into()).expect("a new one");
+        let long = ids.take(&"call_abcdefgh".into()).expect("a new one");
+        let empty = ids.take(&"".into()).expect("a new one");
+        for made in [&again, &long, &empty] {
+            assert_eq!(made.len(), 9, "{made}");
+            assert!(made.chars().all(|c| c.is_ascii_alphanumeric()), "{made}");
+        }
+        assert!(again != long && long != empty);
+        // Pinned: a request that was sent once must be the same in every later version.
+        assert_eq!(
+            long,
+            Ids::new(ids.rules)
+                .take(&"call_abcdefgh".into())
+                .expect("a new one")
+        );
+    }
+
+    #[test]
+    fn many_repeats_of_one_id_all_differ() {
+        let mut ids = Ids::new(CallIds {
+            least: 1,
+            most: 40,
+            charset: Charset::Any,
+        });
+        let id = ToolCallId::from("call_0");
+        let all: HashSet<_> = (0..1000)
+            .map(|_| ids.take(&id).unwrap_or_else(|| id.clone()))
+            .collect();
+        assert_eq!(all.len(), 1000);
+    }
+
+    #[test]
+    fn names_come_into_the_charset_and_stay_there() {
+        let words = ToolNames {
+            most: 64,
+            charset: Charset::Word,
+        };
+        let dotted = ToolNames {
+            charset: Charset::Dotted,
+            ..words
+        };
+        for (name, rules, made) in [
+            ("get_weather", words, "get_weather"),
+            ("functions.get weather", words, "functions_get_weather"),
+            ("functions.get", dotted, "functions.get"),
+            ("2nd", words, "2nd"),
+            ("2nd", dotted, "_2nd"),
+            ("", words, "unnamed"),
+            ("", dotted, "unnamed"),
+            ("wetter_für", words, "wetter_f_r"),
+        ] {
+            assert_eq!(tool_name(name, rules), made);
+            assert!(matches!(tool_name(made, rules), Cow::Borrowed(_)));
+        }
+        assert_eq!(tool_name(&"1".repeat(99), dotted).len(), 64);
+    }
+}

@@ -1,0 +1,79 @@
+//! Makes any history legal for any provider: after a cancel, a crash, or a switch of provider in the middle of a
+//! conversation.
+//!
+//! The work is shared with the encoders. The encoders bring a history into their format's form: they make one message
+//! of neighbours of one role, put system messages where the format has them, send signatures only to whose they are and
+//! what the format has for those that are missing (Gemini), and leave activities out. The legaliser sees to what must hold of the history itself, for which [`Rules`] has each
+//! provider's word:
+//!
+//! - every call is answered once, behind the answer that asked for it, in the order of the calls. A result that comes
+//!   late moves there; one that is missing is made, as an error that says so; of two the first counts; one without a
+//!   call is dropped;
+//! - the ids of calls are unique, and of the provider's charset and length. What is not is rewritten on both sides, from
+//!   the id alone, so that the same history gives the same request; so are the names of tools;
+//! - blank text is dropped where the provider refuses it, and with it a message that says nothing else. A person's
+//!   message is not dropped: it says that it was empty;
+//! - reasoning that nothing came of is dropped: it stands for an answer that was cut off;
+//! - where it must, the history begins with the person, ends with the person or a result, and has an answer between a
+//!   result and the person's next words. What is added says that it is a gap;
+//! - where system messages must come first, they are moved there, in their order, as Anthropic's own compatible API
+//!   does;
+//! - a file in another provider's store becomes words, and so does a refusal where the format has no place for it.
+//!
+//! An AG-UI agent gets the history as it is, with the results that are missing.
+
+mod calls;
+mod content;
+mod ids;
+mod rules;
+mod turns;
+
+pub use rules::{CallIds, Charset, Rules, ToolNames};
+
+use super::{HttpRequest, ModelRequest};
+use crate::event::Message;
+use std::borrow::Cow;
+
+/// The history as the provider accepts it: as it is, if it is legal already.
+///
+/// It is its own result: what is legal stays as it is.
+#[must_use]
+pub fn legalise<'a>(messages: &'a [Message], rules: &Rules<'_>) -> Cow<'a, [Message]> {
+    let mut history: History<'a> = messages.iter().map(Cow::Borrowed).collect();
+    if rules.is_agent {
+        if !rules.may_leave_calls_open {
+            calls::answer_all(&mut history);
+        }
+    } else {
+        content::clean(&mut history, rules);
+        turns::system_first(&mut history, rules);
+        calls::pair(&mut history, rules);
+        turns::complete(&mut history, rules);
+    }
+    let is_untouched = history.len() == messages.len()
+        && history.iter().zip(messages).all(
+            |(kept, message)| matches!(kept, Cow::Borrowed(kept) if std::ptr::eq(*kept, message)),
+        );
+    if is_untouched {
+        Cow::Borrowed(messages)
+    } else {
+        Cow::Owned(history.into_iter().map(Cow::into_owned).collect())
+    }
+}
+
+/// A history that is being made legal. What is not touched is not copied.
+type History<'a> = Vec<Cow<'a, Message>>;
+
+impl ModelRequest<'_> {
+    /// The HTTP request for it, with the history made legal for the endpoint.
+    #[must_use]
+    pub fn to_http(&self) -> HttpRequest {
+        let mut rules = Rules::of(self.endpoint);
+        rules.may_leave_calls_open &= !self.resume.is_empty();
+        let messages = legalise(self.messages, &rules);
+        self.endpoint.dialect.encoder().encode(&ModelRequest {
+            messages: &messages,
+            ..*self
+        })
+    }
+}

@@ -1,0 +1,189 @@
+use super::super::{Dialect, Endpoint};
+
+/// What one provider's API accepts of a history.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Rules<'a> {
+    /// Whose signatures and files may be sent.
+    pub provider: &'a str,
+    /// The wire format.
+    pub dialect: Dialect,
+    /// The model.
+    pub model: &'a str,
+    /// It is an agent, which has rules of its own: the history goes as it is, with a result for every call.
+    pub is_agent: bool,
+    /// Calls may stay open: the request answers an agent's interrupt.
+    pub may_leave_calls_open: bool,
+    /// What the ids of calls look like.
+    pub call_ids: CallIds,
+    /// What the names of tools look like.
+    pub tool_names: ToolNames,
+    /// A call's arguments must be a JSON object.
+    pub arguments_are_objects: bool,
+    /// Text may not be blank.
+    pub refuses_blank_text: bool,
+    /// System messages may stand only at the beginning.
+    pub system_first: bool,
+    /// The first message must be the person's.
+    pub begins_with_person: bool,
+    /// The last message must be the person's or a result.
+    pub ends_with_input: bool,
+    /// Between a result and the person's next words there must be an answer.
+    pub answers_results: bool,
+}
+
+/// What the ids of calls look like. None may be empty, and none may come twice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct CallIds {
+    /// The fewest characters; at least 1.
+    pub least: usize,
+    /// The most characters.
+    pub most: usize,
+    /// What they are made of.
+    pub charset: Charset,
+}
+
+/// What ids and names are made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Charset {
+    /// Anything.
+    Any,
+    /// Letters and digits of ASCII.
+    Alphanumeric,
+    /// The same, `_` and `-`.
+    Word,
+    /// The same, `.` and `:`, beginning with a letter or `_`.
+    Dotted,
+}
+
+/// What the names of tools look like. None may be empty.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ToolNames {
+    /// The most characters.
+    pub most: usize,
+    /// What they are made of.
+    pub charset: Charset,
+}
+
+impl Charset {
+    pub(super) fn has(self, c: char) -> bool {
+        match self {
+            Self::Any => true,
+            Self::Alphanumeric => c.is_ascii_alphanumeric(),
+            Self::Word => c.is_ascii_alphanumeric() || matches!(c, '_' | '-'),
+            Self::Dotted => c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.' | ':'),
+        }
+    }
+
+    pub(super) fn may_begin_with(self, c: char) -> bool {
+        match self {
+            Self::Dotted => c.is_ascii_alphabetic() || c == '_',
+            _ => self.has(c),
+        }
+    }
+}
+
+/// Where no limit is known: a bound all the same.
+const FREE: CallIds = CallIds {
+    least: 1,
+    most: 256,
+    charset: Charset::Any,
+};
+
+const WORDS: ToolNames = ToolNames {
+    most: 64,
+    charset: Charset::Word,
+};
+
+impl<'a> Rules<'a> {
+    /// The rules of an endpoint.
+    ///
+    /// Sources: the providers' API references; for Mistral also the validator in its published `mistral-common`; see
+    /// each dialect's module for the addresses.
+    #[must_use]
+    pub fn of(endpoint: &'a Endpoint) -> Self {
+        let free = Self {
+            provider: &endpoint.provider,
+            dialect: endpoint.dialect,
+            model: &endpoint.model,
+            is_agent: false,
+            may_leave_calls_open: false,
+            call_ids: FREE,
+            tool_names: WORDS,
+            arguments_are_objects: true,
+            refuses_blank_text: false,
+            system_first: false,
+            begins_with_person: false,
+            ends_with_input: false,
+            answers_results: false,
+        };
+        match endpoint.dialect {
+            Dialect::AgUi => Self {
+                is_agent: true,
+                may_leave_calls_open: true,
+                ..free
+            },
+            Dialect::OpenAiChat => Self {
+                call_ids: CallIds {
+                    // The servers of open models have ids of their own, such as `functions.NAME:0`.
+                    most: match endpoint.provider.as_str() {
+                        "groq" | "together" | "fireworks" | "nvidia" | "ollama" => FREE.most,
+                        _ => 40,
+                    },
+                    ..FREE
+                },
+                // Its own models wrote them, and are shown what they wrote.
+                arguments_are_objects: endpoint.provider != "openai",
+                ..free
+            },
+            Dialect::OpenAiResponses => Self {
+                call_ids: CallIds { most: 64, ..FREE },
+                arguments_are_objects: endpoint.provider != "openai",
+                ..free
+            },
+            Dialect::Anthropic => Self {
+                call_ids: CallIds {
+                    most: 64,
+                    charset: Charset::Word,
+                    ..FREE
+                },
+                refuses_blank_text: true,
+                system_first: true,
+                begins_with_person: true,
+                ends_with_input: true,
+                ..free
+            },
+            Dialect::Gemini => Self {
+                tool_names: ToolNames {
+                    charset: Charset::Dotted,
+                    ..WORDS
+                },
+                refuses_blank_text: true,
+                system_first: true,
+                begins_with_person: true,
+                ends_with_input: true,
+                ..free
+            },
+            Dialect::Mistral => Self {
+                call_ids: CallIds {
+                    least: 9,
+                    most: 9,
+                    charset: Charset::Alphanumeric,
+                },
+                refuses_blank_text: true,
+                system_first: true,
+                ends_with_input: true,
+                answers_results: true,
+                ..free
+            },
+            Dialect::Cohere => Self {
+                refuses_blank_text: true,
+                ..free
+            },
+            Dialect::Ollama => free,
+        }
+    }
+}

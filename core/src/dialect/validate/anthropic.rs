@@ -1,0 +1,277 @@
+//! Source: <https://docs.anthropic.com/en/api/messages>, and its pages on tool use, extended thinking and caching.
+
+use super::at::{At, Breaches, is_word};
+use serde_json::Value;
+use std::collections::HashSet;
+
+pub(super) fn check(body: &At<'_>, breaches: &mut Breaches) {
+    let limit = body.get("max_tokens");
+    let most = limit.value.as_u64().unwrap_or(0);
+    breaches.unless(most > 0, &limit, "is a number of at least 1");
+    system(&body.get("system"), breaches);
+    let messages = body.get("messages");
+    breaches.filled(&messages);
+    let messages = messages.items();
+    let mut before = "";
+    let mut ids = HashSet::new();
+    let mut open: Vec<&str> = Vec::new();
+    for message in &messages {
+        let role = message.get("role");
+        breaches.one_of(&role, &["user", "assistant"]);
+        breaches.unless(role.text() != before, &role, "alternates");
+        before = role.text();
+        let content = message.get("content");
+        if content.is_text() {
+            breaches.unless(content.says_something(), &content, "says something");
+            breaches.unless(
+                open.is_empty(),
+                message,
+                format!("has the results of {open:?}"),
+            );
+            open.clear();
+            continue;
+        }
+        breaches.filled(&content);
+        let blocks = content.items();
+        results(message, &blocks, &mut open, breaches);
+        for block in &blocks {
+            self::block(block, role.text(), breaches);
+            if block.get("type").text() == "tool_use" {
+                let id = block.get("id");
+                breaches.unless(ids.insert(id.text()), &id, "is an id of its own");
+                open.push(id.text());
+            }
+        }
+        if let Some(last) = blocks.last() {
+            let is_thought = matches!(last.get("type").text(), "thinking" | "redacted_thinking");
+            breaches.unless(!is_thought, last, "the last block is no thinking");
+        }
+    }
+    if let (Some(first), Some(last)) = (messages.first(), messages.last()) {
+        breaches.unless(
+            first.get("role").text() == "user",
+            first,
+            "the first is the user's",
+        );
+        breaches.unless(
+            last.get("role").text() == "user",
+            last,
+            "the last is the user's",
+        );
+    }
+    let names = tools(body, breaches);
+    choice(body, &names, breaches);
+    thinking(body, &messages, most, breaches);
+    let marks = body.value.to_string().matches("\"cache_control\"").count();
+    breaches.unless(
+        marks <= 4,
+        body,
+        "at most 4 blocks are marked for the cache",
+    );
+    let temperature = body.get("temperature").value.as_f64().unwrap_or(1.0);
+    let is_known = (0.0..=1.0).contains(&temperature);
+    breaches.unless(is_known, &body.get("temperature"), "is from 0 to 1");
+}
+
+fn system(at: &At<'_>, breaches: &mut Breaches) {
+    if at.is_absent() {
+        return;
+    }
+    if at.is_text() {
+        return breaches.unless(at.says_something(), at, "says something");
+    }
+    breaches.filled(at);
+    for block in at.items() {
+        breaches.one_of(&block.get("type"), &["text"]);
+        let text = block.get("text");
+        breaches.unless(text.says_something(), &text, "says something");
+    }
+}
+
+/// The results of the calls before come first, each once, and no others.
+fn results<'a>(
+    message: &At<'a>,
+    blocks: &[At<'a>],
+    open: &mut Vec<&'a str>,
+    breaches: &mut Breaches,
+) {
+    let mut is_past = false;
+    for block in blocks {
+        if block.get("type").text() != "tool_result" {
+            is_past = true;
+            continue;
+        }
+        breaches.unless(!is_past, block, "results come first");
+        let id = block.get("tool_use_id");
+        match open.iter().position(|call| *call == id.text()) {
+            Some(at) => drop(open.remove(at)),
+            None => breaches.add(&id, "answers a call of the message before"),
+        }
+    }
+    breaches.unless(
+        open.is_empty(),
+        message,
+        format!("has the results of {open:?}"),
+    );
+    open.clear();
+}
+
+fn block(at: &At<'_>, role: &str, breaches: &mut Breaches) {
+    let kinds: &[&str] = if role == "user" {
+        &[
+            "text",
+            "image",
+            "document",
+            "tool_result",
+            "container_upload",
+        ]
+    } else {
+        &["text", "thinking", "redacted_thinking", "tool_use"]
+    };
+    let kind = at.get("type");
+    // What the provider ran itself goes back as it came.
+    if kind.text().starts_with("server_") || kind.text().ends_with("_tool_result") {
+        return;
+    }
+    breaches.one_of(&kind, kinds);
+    match kind.text() {
+        "text" => {
+            let text = at.get("text");
+            breaches.unless(text.says_something(), &text, "says something");
+        }
+        "image" | "document" => {
+            let source = at.get("source");
+            let kinds = ["base64", "url", "file", "text", "content"];
+            breaches.one_of(&source.get("type"), &kinds);
+        }
+        "thinking" => {
+            let thought = at.get("thinking");
+            breaches.unless(thought.is_text(), &thought, "is a string");
+            let signature = at.get("signature");
+            breaches.unless(!signature.text().is_empty(), &signature, "is there");
+        }
+        "redacted_thinking" => {
+            let data = at.get("data");
+            breaches.unless(!data.text().is_empty(), &data, "is there");
+        }
+        "tool_use" => {
+            let id = at.get("id");
+            breaches.unless(is_word(id.text(), 64), &id, "matches ^[a-zA-Z0-9_-]+$");
+            let name = at.get("name");
+            breaches.unless(
+                is_word(name.text(), 128),
+                &name,
+                "matches ^[a-zA-Z0-9_-]{1,128}$",
+            );
+            let input = at.get("input");
+            breaches.unless(input.value.is_object(), &input, "is an object");
+        }
+        "tool_result" => {
+            let error = at.get("is_error");
+            let is_flag = matches!(error.value, Value::Null | Value::Bool(_));
+            breaches.unless(is_flag, &error, "is a flag");
+            let content = at.get("content");
+            for part in content.items() {
+                let kinds = ["text", "image", "document"];
+                if breaches.one_of(&part.get("type"), &kinds) && part.has("text") {
+                    let text = part.get("text");
+                    breaches.unless(text.says_something(), &text, "says something");
+                }
+            }
+            let is_known = matches!(
+                content.value,
+                Value::Null | Value::String(_) | Value::Array(_)
+            );
+            breaches.unless(is_known, &content, "is text or blocks");
+        }
+        _ => {}
+    }
+}
+
+fn tools(body: &At<'_>, breaches: &mut Breaches) -> HashSet<String> {
+    let mut names = HashSet::new();
+    let list = body.get("tools");
+    if list.is_absent() {
+        return names;
+    }
+    breaches.filled(&list);
+    for tool in list.items() {
+        let name = tool.get("name");
+        breaches.unless(
+            is_word(name.text(), 128),
+            &name,
+            "matches ^[a-zA-Z0-9_-]{1,128}$",
+        );
+        let is_new = names.insert(name.text().to_owned());
+        breaches.unless(is_new, &name, "is a name of its own");
+        let schema = tool.get("input_schema");
+        let is_object = schema.get("type").text() == "object";
+        // A tool of the provider's own has a type instead.
+        breaches.unless(
+            is_object || tool.has("type"),
+            &schema,
+            "is a schema of type object",
+        );
+    }
+    names
+}
+
+fn choice(body: &At<'_>, names: &HashSet<String>, breaches: &mut Breaches) {
+    let choice = body.get("tool_choice");
+    if choice.is_absent() {
+        return;
+    }
+    let kind = choice.get("type");
+    breaches.one_of(&kind, &["auto", "any", "tool", "none"]);
+    breaches.unless(!names.is_empty(), &choice, "stands beside tools");
+    if kind.text() == "tool" {
+        let name = choice.get("name");
+        breaches.unless(names.contains(name.text()), &name, "is the name of a tool");
+    }
+}
+
+fn thinking(body: &At<'_>, messages: &[At<'_>], most: u64, breaches: &mut Breaches) {
+    let thinking = body.get("thinking");
+    let kind = thinking.get("type");
+    if thinking.is_absent() || kind.text() == "disabled" {
+        return;
+    }
+    breaches.one_of(&kind, &["enabled", "adaptive"]);
+    if kind.text() == "enabled" {
+        let budget = thinking.get("budget_tokens");
+        let tokens = budget.value.as_u64().unwrap_or(0);
+        breaches.unless(
+            (1024..most).contains(&tokens),
+            &budget,
+            "is from 1024 to max_tokens",
+        );
+    }
+    let choice = body.get("tool_choice").get("type");
+    let is_free = matches!(choice.text(), "" | "auto" | "none");
+    breaches.unless(is_free, &choice, "no tool is forced while the model thinks");
+    let temperature = body.get("temperature").value.as_f64().unwrap_or(1.0);
+    let is_one = (temperature - 1.0).abs() < f64::EPSILON;
+    breaches.unless(
+        is_one,
+        &body.get("temperature"),
+        "is 1 while the model thinks",
+    );
+    // The answer that asked for tools in the turn that goes on begins with its thinking.
+    let is_results = |message: &At<'_>| {
+        let mut blocks = message.get("content").items().into_iter();
+        blocks.any(|block| block.get("type").text() == "tool_result")
+    };
+    if kind.text() == "enabled"
+        && let [.., asked, results] = messages
+        && is_results(results)
+    {
+        let first = asked
+            .get("content")
+            .items()
+            .first()
+            .map(|block| block.get("type"));
+        let first = first.map_or("", |kind| kind.text());
+        let thought = matches!(first, "thinking" | "redacted_thinking");
+        breaches.unless(thought, asked, "begins with its thinking");
+    }
+}

@@ -1,0 +1,57 @@
+//! The tools of a request, and the choice of them.
+
+use super::at::{At, Breaches, is_word};
+use std::collections::HashSet;
+
+/// Tools in OpenAI's shape: `{"type":"function","function":{"name","description","parameters"}}`.
+pub(super) fn nested(body: &At<'_>, breaches: &mut Breaches) -> HashSet<String> {
+    let tools = body.get("tools");
+    let mut names = HashSet::new();
+    if tools.is_absent() || !breaches.filled(&tools) {
+        return names;
+    }
+    for tool in tools.items() {
+        breaches.one_of(&tool.get("type"), &["function"]);
+        let function = tool.get("function");
+        name(&function.get("name"), &mut names, breaches);
+        schema(&function.get("parameters"), breaches);
+    }
+    names
+}
+
+/// A tool's name: well-formed, and its own.
+pub(super) fn name(at: &At<'_>, names: &mut HashSet<String>, breaches: &mut Breaches) {
+    breaches.unless(is_word(at.text(), 64), at, "matches ^[a-zA-Z0-9_-]{1,64}$");
+    breaches.unless(
+        names.insert(at.text().to_owned()),
+        at,
+        "is a name of its own",
+    );
+}
+
+/// A schema of an object, or none.
+pub(super) fn schema(at: &At<'_>, breaches: &mut Breaches) {
+    let is_object = at.is_absent() || at.get("type").text() == "object";
+    breaches.unless(is_object, at, "is a schema of type object");
+}
+
+/// A choice in OpenAI's shape: a word, or the name of a tool that is on offer.
+pub(super) fn choice(
+    body: &At<'_>,
+    words: &[&str],
+    names: &HashSet<String>,
+    breaches: &mut Breaches,
+) {
+    let choice = body.get("tool_choice");
+    if choice.is_absent() {
+        return;
+    }
+    breaches.unless(!names.is_empty(), &choice, "stands beside tools");
+    if choice.is_text() {
+        breaches.one_of(&choice, words);
+        return;
+    }
+    breaches.one_of(&choice.get("type"), &["function"]);
+    let name = choice.get("function").get("name");
+    breaches.unless(names.contains(name.text()), &name, "is the name of a tool");
+}

@@ -1,0 +1,10 @@
+//! Any history, legal for any provider: the legaliser, the validators, and the two together over every pair of providers.
+
+mod histories;
+mod matrix;
+mod pieces;
+mod properties;
+mod random;
+mod rules;
+mod targets;
+mod validators;

@@ -1,0 +1,109 @@
+//! The providers that requests are for.
+
+use serde_json::{Value, json};
+use stepwell_core::dialect::{
+    Endpoint, GenerationSettings, HopIds, HttpRequest, ModelRequest, ReasoningEffort,
+    ResponseFormat, Secret, ToolChoice,
+};
+use stepwell_core::event::{Message, ToolDefinition};
+use stepwell_core::provider;
+
+/// The eleven, by the names in the table.
+pub(crate) const ELEVEN: [&str; 11] = [
+    "openai",
+    "openrouter",
+    "anthropic",
+    "gemini",
+    "ollama",
+    "mistral",
+    "cohere",
+    "groq",
+    "together",
+    "fireworks",
+    "nvidia",
+];
+
+/// All of a provider's APIs.
+pub(crate) fn endpoints(provider: &str) -> Vec<Endpoint> {
+    let model = match provider {
+        "gemini" => "gemini-3-pro-preview",
+        "anthropic" => "claude-sonnet-4-5",
+        "openai" => "gpt-5",
+        _ => "a-model",
+    };
+    let provider = provider::find(provider).expect("a known provider");
+    let apis = provider.apis.iter();
+    apis.map(|api| {
+        let base_url = api.base_url.or(Some("http://localhost/run"));
+        provider
+            .endpoint(Some(api.name), model, base_url, Some(Secret::from("k")))
+            .expect("complete")
+    })
+    .collect()
+}
+
+/// The tools on offer.
+pub(crate) fn tools() -> Vec<ToolDefinition> {
+    let schema = json!({"type": "object", "properties": {"city": {"type": "string"}}});
+    serde_json::from_value(json!([
+        {"name": "weather", "description": "The weather.", "parameters": schema},
+        {"name": "clock", "description": "The time."},
+    ]))
+    .expect("AG-UI tools")
+}
+
+/// Settings of some kind or other.
+pub(crate) fn settings(kind: usize) -> GenerationSettings {
+    let mut settings = GenerationSettings::default();
+    match kind % 8 {
+        1 => settings.reasoning = Some(ReasoningEffort::High),
+        2 => settings.cache_prompt = true,
+        3 => settings.tool_choice = ToolChoice::Required,
+        4 => settings.tool_choice = ToolChoice::Named("clock".to_owned()),
+        5 => {
+            settings.reasoning = Some(ReasoningEffort::Low);
+            settings.parallel_tool_calls = Some(false);
+        }
+        6 => {
+            settings.response_format = ResponseFormat::Schema {
+                name: "answer".to_owned(),
+                schema: json!({"type": "object", "properties": {}}),
+                strict: true,
+            };
+        }
+        _ => {}
+    }
+    settings
+}
+
+/// The request for this history, legalised.
+pub(crate) fn encode(
+    endpoint: &Endpoint,
+    messages: &[Message],
+    tools: &[ToolDefinition],
+    settings: &GenerationSettings,
+) -> HttpRequest {
+    let ids = HopIds {
+        thread_id: "t".into(),
+        run_id: "r".into(),
+        provider: endpoint.provider.clone(),
+    };
+    ModelRequest {
+        endpoint,
+        ids: &ids,
+        parent_run_id: None,
+        instructions: Some("Be brief."),
+        messages,
+        tools,
+        state: &Value::Null,
+        settings,
+        resume: &[],
+    }
+    .to_http()
+}
+
+/// Whether the API's encoder writes requests yet: one that does not has an empty body.
+pub(crate) fn is_ready(endpoint: &Endpoint) -> bool {
+    let request = encode(endpoint, &[], &[], &GenerationSettings::default());
+    request.body != b"null"
+}
