@@ -10,7 +10,7 @@ use std::hint::black_box;
 use std::time::{Duration, Instant};
 use support::turns::{Table, Way, in_turns};
 use support::workload::{self, Workload};
-use support::{Decoded, floor, peer, stepwell};
+use support::{Decoded, cohere, floor, gemini, mistral, ollama, peer, stepwell};
 
 /// As a network hands them out.
 const CHUNK: usize = 16 << 10;
@@ -32,6 +32,7 @@ fn main() {
     println!("medians of {rounds} rounds in turns; the ratios are medians of each round's own");
     framing(rounds, scale);
     full_path(rounds, scale);
+    other_formats(rounds, scale);
     growth(rounds, scale);
     history(rounds, scale);
 }
@@ -103,6 +104,37 @@ fn full_path(rounds: usize, scale: f64) {
         "the bar: faster than eventsource-stream with serde, and at most {FLOOR_BAR} of the floor; the goal: \
          {FLOOR_GOAL} of it"
     );
+}
+
+/// A stream, and its floor.
+type Format = (Workload, fn(&Workload, usize) -> Decoded);
+
+/// The formats that have no peer: beside their own floors.
+fn other_formats(rounds: usize, scale: f64) {
+    println!("\nthe full path in other formats, beside a floor of their own");
+    let deltas = scaled(20_000, scale);
+    let formats: [Format; 4] = [
+        (cohere::stream(deltas, deltas / 2), cohere::floor),
+        (mistral::stream(deltas), mistral::floor),
+        (gemini::text(deltas), gemini::floor),
+        (ollama::text(deltas), ollama::floor),
+    ];
+    for (work, floor) in formats {
+        let table = in_turns(
+            rounds,
+            &[
+                Box::new(|| checked(&work, stepwell::decode(&work, CHUNK))),
+                Box::new(|| checked(&work, floor(&work, CHUNK))),
+            ],
+        );
+        let (time, floor) = (table.median(0), table.median(1));
+        let ratio = table.ratio(0, 1);
+        let speed = work.bytes.len() as f64 / time / 1e3;
+        println!(
+            "  {:<18} {time:>9.3} ms, floor {floor:.3} ms, ratio {ratio:.2}, {speed:.0} MB/s",
+            work.name
+        );
+    }
 }
 
 fn growth(rounds: usize, scale: f64) {

@@ -138,6 +138,9 @@ pub(crate) fn decode(work: &Workload, chunk: usize) -> Decoded {
     let mut gathered = Gathered::default();
     frames(&work.bytes, chunk, |data| match work.format {
         Format::OpenAiChat => gathered.chat(data),
+        Format::Cohere | Format::Mistral | Format::Gemini | Format::Ollama => {
+            unreachable!("it has a floor of its own")
+        }
         Format::Anthropic => gathered.anthropic(data),
         Format::AgUi => gathered.ag_ui(data),
     });

@@ -1,7 +1,11 @@
 //! The streams that the benchmarks decode, and three ways of doing it.
 #![allow(dead_code, reason = "each benchmark uses its part")]
 
+pub(crate) mod cohere;
 pub(crate) mod floor;
+pub(crate) mod gemini;
+pub(crate) mod mistral;
+pub(crate) mod ollama;
 pub(crate) mod peer;
 pub(crate) mod stepwell;
 pub(crate) mod turns;
@@ -24,4 +28,8 @@ pub(crate) enum Format {
     OpenAiChat,
     Anthropic,
     AgUi,
+    Cohere,
+    Mistral,
+    Gemini,
+    Ollama,
 }

@@ -124,6 +124,9 @@ pub(crate) fn decode(work: &Workload, chunk: usize) -> Decoded {
     let mut gathered = Gathered::default();
     frames(&work.bytes, chunk, |event| match work.format {
         Format::OpenAiChat => gathered.chat(&event.data),
+        Format::Cohere | Format::Mistral | Format::Gemini | Format::Ollama => {
+            unreachable!("it has a floor of its own")
+        }
         Format::Anthropic => gathered.anthropic(&event.data),
         Format::AgUi => gathered.ag_ui(&event.data),
     });

@@ -20,7 +20,7 @@ pub(crate) struct Workload {
 }
 
 /// Words, punctuation, escapes and several scripts, in the lengths that models stream.
-const PIECES: [&str; 16] = [
+pub(super) const PIECES: [&str; 16] = [
     "The",
     " answer",
     " is",
@@ -57,7 +57,7 @@ impl Random {
 }
 
 impl Workload {
-    fn new(name: &str, format: Format) -> Self {
+    pub(super) fn new(name: &str, format: Format) -> Self {
         Self {
             name: name.to_owned(),
             format,
