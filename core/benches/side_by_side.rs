@@ -9,7 +9,7 @@ use std::hint::black_box;
 use std::time::{Duration, Instant};
 use support::turns::{Table, Way, in_turns};
 use support::workload::{self, Workload};
-use support::{Decoded, floor, gemini, ollama, peer, stepwell};
+use support::{Decoded, cohere, floor, gemini, mistral, ollama, peer, stepwell};
 
 /// As a network hands them out.
 const CHUNK: usize = 16 << 10;
@@ -100,7 +100,9 @@ type Format = (Workload, fn(&Workload, usize) -> Decoded);
 fn other_formats(rounds: usize, scale: f64) {
     println!("\nthe full path in other formats, beside a floor of their own");
     let deltas = scaled(20_000, scale);
-    let formats: [Format; 2] = [
+    let formats: [Format; 4] = [
+        (cohere::stream(deltas, deltas / 2), cohere::floor),
+        (mistral::stream(deltas), mistral::floor),
         (gemini::text(deltas), gemini::floor),
         (ollama::text(deltas), ollama::floor),
     ];

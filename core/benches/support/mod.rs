@@ -1,8 +1,10 @@
 //! The streams that the benchmarks decode, and three ways of doing it.
 #![allow(dead_code, reason = "each benchmark uses its part")]
 
+pub(crate) mod cohere;
 pub(crate) mod floor;
 pub(crate) mod gemini;
+pub(crate) mod mistral;
 pub(crate) mod ollama;
 pub(crate) mod peer;
 pub(crate) mod stepwell;
@@ -24,6 +26,8 @@ pub(crate) struct Decoded {
 pub(crate) enum Format {
     OpenAiChat,
     AgUi,
+    Cohere,
+    Mistral,
     Gemini,
     Ollama,
 }

@@ -90,7 +90,9 @@ pub(crate) fn decode(work: &Workload, chunk: usize) -> Decoded {
     let mut gathered = Gathered::default();
     frames(&work.bytes, chunk, |event| match work.format {
         Format::OpenAiChat => gathered.chat(&event.data),
-        Format::Gemini | Format::Ollama => unreachable!("it has a floor of its own"),
+        Format::Cohere | Format::Gemini | Format::Mistral | Format::Ollama => {
+            unreachable!("it has a floor of its own")
+        }
         Format::AgUi => gathered.ag_ui(&event.data),
     });
     Decoded {

@@ -23,6 +23,8 @@ impl Streaming {
     pub(crate) fn new(work: &Workload, partial_arguments: bool) -> Self {
         let provider = match work.format {
             Format::OpenAiChat => "openai-compatible",
+            Format::Cohere => "cohere",
+            Format::Mistral => "mistral",
             Format::Gemini => "gemini",
             Format::Ollama => "ollama",
             Format::AgUi => "ag-ui",

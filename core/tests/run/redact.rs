@@ -271,6 +271,15 @@ fn another_seed_gives_other_aliases() {
 }
 
 #[test]
+fn every_bit_of_the_seed_counts() {
+    let mut world = World::chat().journaled().says([text("Hello.")]).turn();
+    let journal = parsed(&written(&mut world));
+    let of = |seed| journal.redact(seed).expect("it can be redacted").to_text();
+    let all: std::collections::BTreeSet<_> = (0..64).map(|bit| of(1 << bit)).collect();
+    assert_eq!(all.len(), 64);
+}
+
+#[test]
 fn a_page_that_is_no_stream_is_hidden_too() {
     let page = format!("<html><p>{SECRET}</p></html>").into_bytes();
     let mut world = World::chat()

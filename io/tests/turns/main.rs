@@ -2,6 +2,7 @@
 
 mod ag_ui;
 mod cancel;
+mod cohere_and_mistral;
 mod failures;
 mod journal;
 mod tools;

@@ -61,7 +61,11 @@ async fn serve(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     }
     let server = MockLlm::start_on(arguments.port, script).await?;
     let addresses = json!({
-        "base_url": server.base_url(), "ag_ui_url": server.ag_ui_url(), "gemini_url": server.gemini_url(),
+        "base_url": server.base_url(),
+        "mistral_url": server.mistral_url(),
+        "cohere_url": server.cohere_url(),
+        "ag_ui_url": server.ag_ui_url(),
+        "gemini_url": server.gemini_url(),
         "ollama_url": server.ollama_url(),
     });
     let mut stdout = io::stdout().lock();

@@ -99,6 +99,18 @@ impl MockLlm {
         format!("http://{}/v1", self.address)
     }
 
+    /// The root of Mistral's interface: `http://127.0.0.1:PORT/mistral/v1`.
+    #[must_use]
+    pub fn mistral_url(&self) -> String {
+        format!("http://{}/mistral/v1", self.address)
+    }
+
+    /// The root of Cohere's interface: `http://127.0.0.1:PORT/v2`.
+    #[must_use]
+    pub fn cohere_url(&self) -> String {
+        format!("http://{}/v2", self.address)
+    }
+
     /// The root of Gemini's interface: `http://127.0.0.1:PORT/v1beta`.
     #[must_use]
     pub fn gemini_url(&self) -> String {

@@ -4,7 +4,9 @@
 //! ([`Encoder`]). It knows nothing of scripts, time or connections.
 
 mod ag_ui;
+mod cohere;
 mod gemini;
+mod mistral;
 mod ollama;
 mod open_ai_chat;
 
@@ -18,6 +20,10 @@ use crate::hop::Usage;
 pub enum Dialect {
     /// OpenAI's chat completions: `POST {base_url}/chat/completions`.
     OpenAiChat,
+    /// Mistral's chat: `POST {mistral_url}/chat/completions`.
+    Mistral,
+    /// Cohere's chat, version 2: `POST {cohere_url}/chat`.
+    Cohere,
     /// Google's Gemini: `POST {gemini_url}/models/{model}:streamGenerateContent?alt=sse`.
     Gemini,
     /// Ollama's own chat: `POST {ollama_url}/api/chat`.
@@ -27,13 +33,22 @@ pub enum Dialect {
 }
 
 impl Dialect {
-    const ALL: [Self; 4] = [Self::OpenAiChat, Self::Gemini, Self::Ollama, Self::AgUi];
+    const ALL: [Self; 6] = [
+        Self::OpenAiChat,
+        Self::Mistral,
+        Self::Cohere,
+        Self::Gemini,
+        Self::Ollama,
+        Self::AgUi,
+    ];
 
-    /// The name in JSON: `openai-chat`, `gemini`, `ollama`, `ag-ui`.
+    /// The name in JSON: `openai-chat`, `mistral`, `cohere`, `gemini`, `ollama`, `ag-ui`.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Self::OpenAiChat => "openai-chat",
+            Self::Mistral => "mistral",
+            Self::Cohere => "cohere",
             Self::Gemini => "gemini",
             Self::Ollama => "ollama",
             Self::AgUi => "ag-ui",
@@ -55,6 +70,8 @@ impl Dialect {
     pub(crate) const fn wire(self) -> &'static dyn Wire {
         match self {
             Self::OpenAiChat => &open_ai_chat::OpenAiChat,
+            Self::Mistral => &mistral::Mistral,
+            Self::Cohere => &cohere::Cohere,
             Self::Gemini => &gemini::Gemini,
             Self::Ollama => &ollama::Ollama,
             Self::AgUi => &ag_ui::AgUi,

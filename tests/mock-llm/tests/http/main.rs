@@ -9,6 +9,7 @@ mod failures;
 mod gemini;
 mod ollama;
 mod open_ai_chat;
+mod others;
 mod program;
 mod requests;
 mod scripts;
