@@ -27,8 +27,8 @@ pub(super) fn list<'a>(raw: Raw<'a>) -> Result<Vec<&'a RawValue>, Error> {
         .map_or_else(|| Ok(Vec::new()), |raw| serde_json::from_str(raw.get()))
 }
 
-/// A string that is not empty.
-pub(super) fn text<'a>(raw: Raw<'a>) -> Result<Option<Cow<'a, str>>, Error> {
+/// A string, empty or not.
+pub(super) fn string<'a>(raw: Raw<'a>) -> Result<Option<Cow<'a, str>>, Error> {
     // The derive borrows only for a field that is literally a `Cow`.
     #[derive(Deserialize)]
     struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
@@ -37,7 +37,17 @@ pub(super) fn text<'a>(raw: Raw<'a>) -> Result<Option<Cow<'a, str>>, Error> {
         .filter(|_| starts_with(raw, '"'))
         .map(|raw| serde_json::from_str::<Text<'a>>(raw.get()))
         .transpose()?;
-    Ok(text.map(|text| text.0).filter(|text| !text.is_empty()))
+    Ok(text.map(|text| text.0))
+}
+
+/// A string that is not empty.
+pub(super) fn text<'a>(raw: Raw<'a>) -> Result<Option<Cow<'a, str>>, Error> {
+    Ok(string(raw)?.filter(|text| !text.is_empty()))
+}
+
+/// Whether it is `true`.
+pub(super) fn is_true(raw: Raw<'_>) -> bool {
+    raw.is_some_and(|raw| raw.get() == "true")
 }
 
 /// A call's arguments: JSON as a string; a server may send the JSON itself.
@@ -53,15 +63,22 @@ pub(super) fn number(raw: Raw<'_>) -> Option<u64> {
     raw?.get().parse().ok()
 }
 
+/// Numbers from here on cannot be held exactly by every peer.
+pub(super) const COUNT_LIMIT: u64 = 1 << 53;
+
+/// A count of tokens as it stands in the frame.
+pub(super) fn token_count(raw: Raw<'_>) -> Option<u64> {
+    count(&serde_json::from_str(raw?.get()).ok()?)
+}
+
 /// A count of tokens, also where it is written as `12.0`. What an AG-UI event cannot hold, 2^53 and more, is no count.
 pub(super) fn count(value: &Value) -> Option<u64> {
-    const LIMIT: u64 = 1 << 53;
     let count = value.as_u64().or_else(|| {
         let float = value.as_f64()?;
         // Within the range checked here the cast is exact.
-        (float.fract() == 0.0 && (0.0..LIMIT as f64).contains(&float)).then_some(float as u64)
+        (float.fract() == 0.0 && (0.0..COUNT_LIMIT as f64).contains(&float)).then_some(float as u64)
     })?;
-    (count < LIMIT).then_some(count)
+    (count < COUNT_LIMIT).then_some(count)
 }
 
 #[cfg(test)]

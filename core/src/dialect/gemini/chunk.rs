@@ -1,7 +1,7 @@
 //! Any frame, read with serde: the view that decides.
 
 use super::super::error::{describe, excerpt};
-use super::super::raw::{Raw, count, is_true, list, object, starts_with, string, text};
+use super::super::lenient::{Raw, is_true, list, object, starts_with, string, text, token_count};
 use super::partial::{PartialArg, PartialValue};
 use crate::event::TokenUsage;
 use serde::Deserialize;
@@ -326,11 +326,11 @@ fn usage(raw: Raw<'_>) -> Result<Option<TokenUsage>, Error> {
         return Ok(None);
     };
     let usage = TokenUsage {
-        input_tokens: count(wire.prompt_token_count),
-        output_tokens: count(wire.candidates_token_count),
-        total_tokens: count(wire.total_token_count),
-        reasoning_tokens: count(wire.thoughts_token_count),
-        cached_input_tokens: count(wire.cached_content_token_count),
+        input_tokens: token_count(wire.prompt_token_count),
+        output_tokens: token_count(wire.candidates_token_count),
+        total_tokens: token_count(wire.total_token_count),
+        reasoning_tokens: token_count(wire.thoughts_token_count),
+        cached_input_tokens: token_count(wire.cached_content_token_count),
         ..TokenUsage::default()
     };
     Ok((usage != TokenUsage::default()).then_some(usage))

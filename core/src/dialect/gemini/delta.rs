@@ -2,7 +2,7 @@
 //! What is read here must be what [`chunk`](super::chunk) reads.
 
 use super::super::cursor::{Cursor, Miss, RawText, Seen};
-use super::super::raw::COUNT_LIMIT;
+use super::super::lenient::COUNT_LIMIT;
 use crate::event::TokenUsage;
 
 /// What a plain frame says.

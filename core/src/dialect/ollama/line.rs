@@ -1,7 +1,7 @@
 //! Any line, read with serde: the view that decides.
 
 use super::super::error::{describe, excerpt};
-use super::super::raw::{Raw, count, is_true, list, object, starts_with, text};
+use super::super::lenient::{Raw, is_true, list, object, starts_with, text, token_count};
 use crate::event::TokenUsage;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
@@ -106,8 +106,8 @@ impl<'a> Line<'a> {
         }
         if is_true(wire.done) {
             let usage = TokenUsage {
-                input_tokens: count(wire.prompt_eval_count),
-                output_tokens: count(wire.eval_count),
+                input_tokens: token_count(wire.prompt_eval_count),
+                output_tokens: token_count(wire.eval_count),
                 ..TokenUsage::default()
             };
             line.done = Some(Done {
