@@ -3,7 +3,9 @@
 
 pub(crate) mod cohere;
 pub(crate) mod floor;
+pub(crate) mod gemini;
 pub(crate) mod mistral;
+pub(crate) mod ollama;
 pub(crate) mod peer;
 pub(crate) mod stepwell;
 pub(crate) mod turns;
@@ -11,7 +13,8 @@ pub(crate) mod workload;
 
 use std::time::Duration;
 
-/// What a decoding ends with: how long it took, and the bytes of text and of tool arguments that it gathered.
+/// What a decoding ends with: how long it took, and the bytes of text, thinking included, and of tool arguments that it
+/// gathered.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Decoded {
     pub(crate) time: Duration,
@@ -23,7 +26,10 @@ pub(crate) struct Decoded {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Format {
     OpenAiChat,
+    Anthropic,
     AgUi,
     Cohere,
     Mistral,
+    Gemini,
+    Ollama,
 }

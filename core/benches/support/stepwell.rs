@@ -25,11 +25,14 @@ impl Streaming {
             Format::OpenAiChat => "openai-compatible",
             Format::Cohere => "cohere",
             Format::Mistral => "mistral",
+            Format::Gemini => "gemini",
+            Format::Ollama => "ollama",
+            Format::Anthropic => "anthropic",
             Format::AgUi => "ag-ui",
         };
         let endpoint = provider::find(provider)
             .expect("a provider of the table")
-            .endpoint(None, "model", Some("http://localhost"), None)
+            .endpoint(None, "model", Some("http://localhost"), Some("key".into()))
             .expect("a whole endpoint");
         let mut config = RunConfig::new(endpoint);
         config.partial_arguments = partial_arguments;
@@ -95,7 +98,7 @@ pub(crate) fn decode_with<'b>(
     let conversation = streaming.machine.conversation();
     Decoded {
         time,
-        text: conversation.text().len(),
+        text: conversation.text().len() + conversation.reasoning().len(),
         args: conversation
             .tool_calls()
             .map(|call| call.function.arguments.len())

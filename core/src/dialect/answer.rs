@@ -98,6 +98,11 @@ impl Answer {
         self.phase == Phase::Running
     }
 
+    /// Whether a stretch of reasoning is open.
+    pub(super) fn is_reasoning(&self) -> bool {
+        self.open == Open::Reasoning
+    }
+
     /// The run starts, if it has not yet.
     pub(super) fn start(&mut self, sink: &mut dyn Sink) -> Result<(), Violation> {
         if self.phase != Phase::Fresh {
@@ -267,6 +272,17 @@ impl Answer {
         )
     }
 
+    /// Whether so many more calls may begin: for frames with several, which must give all their events or none.
+    pub(super) fn room_for_calls(&self, more: usize) -> Result<(), DecodeError> {
+        if self.calls.len().saturating_add(more) <= MOST_CALLS {
+            return Ok(());
+        }
+        Err(DecodeError::TooMany {
+            what: "tool calls",
+            limit: MOST_CALLS,
+        })
+    }
+
     /// A call begins: its slot. Its id is the provider's, or a made one where there is none or where another call of
     /// this answer has it.
     pub(super) fn begin_call(
@@ -275,13 +291,8 @@ impl Answer {
         name: &str,
         sink: &mut dyn Sink,
     ) -> Result<usize, DecodeError> {
+        self.room_for_calls(1)?;
         let slot = self.calls.len();
-        if slot == MOST_CALLS {
-            return Err(DecodeError::TooMany {
-                what: "tool calls",
-                limit: MOST_CALLS,
-            });
-        }
         self.start(sink)?;
         self.close(sink)?;
         self.begin_message();

@@ -18,6 +18,7 @@ mod mistral;
 mod ollama;
 mod openai_chat;
 mod openai_responses;
+mod raw;
 mod request;
 mod sealed;
 mod shown;

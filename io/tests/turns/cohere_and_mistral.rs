@@ -73,7 +73,12 @@ fn results(body: &Value) -> Vec<(Value, Value)> {
 #[tokio::test]
 async fn cohere_runs_its_tools_and_goes_on() {
     let server = serve(script()).await;
-    let body = converse("cohere", &server, &server.cohere_url()).await;
+    let body = converse(
+        "cohere",
+        &server,
+        &server.url(stepwell_mock_llm::Dialect::Cohere),
+    )
+    .await;
     assert_eq!(
         results(&body),
         [
@@ -96,7 +101,12 @@ async fn cohere_runs_its_tools_and_goes_on() {
 #[tokio::test]
 async fn mistral_runs_its_tools_and_goes_on() {
     let server = serve(script()).await;
-    let body = converse("mistral", &server, &server.mistral_url()).await;
+    let body = converse(
+        "mistral",
+        &server,
+        &server.url(stepwell_mock_llm::Dialect::Mistral),
+    )
+    .await;
     assert_eq!(
         results(&body),
         [

@@ -5,38 +5,72 @@
 
 mod ag_ui;
 mod cohere;
+mod gemini;
 mod mistral;
+mod ollama;
+mod anthropic;
 mod open_ai_chat;
 
 use serde_json::Value;
 
 use crate::hop::Usage;
 
-/// A wire format between an app and a model.
+/// A wire format between an app and a model. `{url}` is what [`MockLlm::url`](crate::MockLlm::url) gives for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Dialect {
-    /// OpenAI's chat completions: `POST {base_url}/chat/completions`.
+    /// OpenAI's chat completions: `POST {url}/chat/completions`.
     OpenAiChat,
-    /// Mistral's chat: `POST {mistral_url}/chat/completions`.
+    /// Mistral's chat: `POST {url}/chat/completions`.
     Mistral,
-    /// Cohere's chat, version 2: `POST {cohere_url}/chat`.
+    /// Cohere's chat, version 2: `POST {url}/chat`.
     Cohere,
-    /// AG-UI over server-sent events: `POST {ag_ui_url}`.
+    /// Google's Gemini: `POST {url}/models/{model}:streamGenerateContent?alt=sse`.
+    Gemini,
+    /// Ollama's own chat: `POST {url}/api/chat`.
+    Ollama,
+    /// Anthropic's Messages: `POST {url}/messages`.
+    Anthropic,
+    /// AG-UI over server-sent events: `POST {url}`.
     AgUi,
 }
 
 impl Dialect {
-    const ALL: [Self; 4] = [Self::OpenAiChat, Self::Mistral, Self::Cohere, Self::AgUi];
+    /// All of them.
+    pub const ALL: [Self; 7] = [
+        Self::OpenAiChat,
+        Self::Mistral,
+        Self::Cohere,
+        Self::Gemini,
+        Self::Ollama,
+        Self::Anthropic,
+        Self::AgUi,
+    ];
 
-    /// The name in JSON: `openai-chat`, `mistral`, `cohere`, `ag-ui`.
+    /// The name in JSON, as `stepwell_core::dialect::Dialect::name` has it: `openai-chat`, `ag-ui` and so on.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Self::OpenAiChat => "openai-chat",
             Self::Mistral => "mistral",
             Self::Cohere => "cohere",
+            Self::Gemini => "gemini",
+            Self::Ollama => "ollama",
+            Self::Anthropic => "anthropic",
             Self::AgUi => "ag-ui",
+        }
+    }
+
+    /// The path that an app's address ends in.
+    pub(crate) const fn root(self) -> &'static str {
+        match self {
+            Self::OpenAiChat => "/v1",
+            Self::Mistral => "/mistral/v1",
+            Self::Cohere => "/v2",
+            Self::Gemini => "/v1beta",
+            Self::Ollama => "",
+            Self::Anthropic => "/v1",
+            Self::AgUi => "/ag-ui",
         }
     }
 
@@ -57,6 +91,9 @@ impl Dialect {
             Self::OpenAiChat => &open_ai_chat::OpenAiChat,
             Self::Mistral => &mistral::Mistral,
             Self::Cohere => &cohere::Cohere,
+            Self::Gemini => &gemini::Gemini,
+            Self::Ollama => &ollama::Ollama,
+            Self::Anthropic => &anthropic::Anthropic,
             Self::AgUi => &ag_ui::AgUi,
         }
     }
@@ -66,6 +103,11 @@ impl Dialect {
 pub(crate) trait Wire: Sync {
     /// Whether requests on this path are its own.
     fn serves(&self, path: &str) -> bool;
+
+    /// Checks what stands behind the path's question mark.
+    fn check_query(&self, _query: &str) -> Result<(), Refusal> {
+        Ok(())
+    }
 
     /// Reads a request. `lenient` takes any object.
     fn read(&self, body: &Value, lenient: bool) -> Result<Asked, Refusal>;

@@ -4,8 +4,11 @@
 #![allow(clippy::unwrap_used)]
 
 mod ag_ui;
+mod anthropic;
 mod client;
 mod failures;
+mod gemini;
+mod ollama;
 mod open_ai_chat;
 mod others;
 mod program;

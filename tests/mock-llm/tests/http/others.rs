@@ -6,12 +6,15 @@ use stepwell_mock_llm::{Hop, MockLlm, Script};
 use crate::client::{json_of, post, question, serve, start};
 
 async fn mistral(server: &MockLlm, body: &Value) -> reqwest::Response {
-    let url = format!("{}/chat/completions", server.mistral_url());
+    let url = format!(
+        "{}/chat/completions",
+        server.url(stepwell_mock_llm::Dialect::Mistral)
+    );
     post(&url, body.to_string()).await
 }
 
 async fn cohere(server: &MockLlm, body: &Value) -> reqwest::Response {
-    let url = format!("{}/chat", server.cohere_url());
+    let url = format!("{}/chat", server.url(stepwell_mock_llm::Dialect::Cohere));
     post(&url, body.to_string()).await
 }
 
