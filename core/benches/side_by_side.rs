@@ -57,6 +57,10 @@ fn w4(scale: f64) -> Workload {
     workload::ag_ui(scaled(20_000, scale), scaled(10_000, scale), 0)
 }
 
+fn w6(scale: f64) -> Workload {
+    support::responses::workload(scaled(20_000, scale), scaled(1 << 18, scale))
+}
+
 fn w5(history: usize, scale: f64) -> Workload {
     let mut work = workload::ag_ui(scaled(2_000, scale), 0, history);
     work.name = format!("W5 after {history}");
@@ -82,7 +86,15 @@ fn framing(rounds: usize, scale: f64) {
 fn full_path(rounds: usize, scale: f64) {
     println!("\nthe full path, bytes to conversation, every event taken: chunks of 16 KiB");
     head("es + serde", "floor");
-    for work in [w1(scale), w2(scale), w3(scale), w4(scale), w5(0, scale)] {
+    let works = [
+        w1(scale),
+        w2(scale),
+        w3(scale),
+        w4(scale),
+        w5(0, scale),
+        w6(scale),
+    ];
+    for work in works {
         let table = in_turns(
             rounds,
             &[

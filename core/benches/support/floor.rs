@@ -134,11 +134,18 @@ impl Gathered {
 }
 
 pub(crate) fn decode(work: &Workload, chunk: usize) -> Decoded {
+    if work.format == Format::OpenAiResponses {
+        return super::responses::floor(work, chunk);
+    }
     let start = Instant::now();
     let mut gathered = Gathered::default();
     frames(&work.bytes, chunk, |data| match work.format {
         Format::OpenAiChat => gathered.chat(data),
-        Format::Cohere | Format::Mistral | Format::Gemini | Format::Ollama => {
+        Format::OpenAiResponses
+        | Format::Cohere
+        | Format::Mistral
+        | Format::Gemini
+        | Format::Ollama => {
             unreachable!("it has a floor of its own")
         }
         Format::Anthropic => gathered.anthropic(data),

@@ -7,6 +7,7 @@ pub(crate) mod gemini;
 pub(crate) mod mistral;
 pub(crate) mod ollama;
 pub(crate) mod peer;
+pub(crate) mod responses;
 pub(crate) mod stepwell;
 pub(crate) mod turns;
 pub(crate) mod workload;
@@ -27,6 +28,7 @@ pub(crate) struct Decoded {
 pub(crate) enum Format {
     OpenAiChat,
     Anthropic,
+    OpenAiResponses,
     AgUi,
     Cohere,
     Mistral,

@@ -120,11 +120,18 @@ impl Gathered {
 }
 
 pub(crate) fn decode(work: &Workload, chunk: usize) -> Decoded {
+    if work.format == Format::OpenAiResponses {
+        return super::responses::peer(work, chunk);
+    }
     let start = Instant::now();
     let mut gathered = Gathered::default();
     frames(&work.bytes, chunk, |event| match work.format {
         Format::OpenAiChat => gathered.chat(&event.data),
-        Format::Cohere | Format::Mistral | Format::Gemini | Format::Ollama => {
+        Format::OpenAiResponses
+        | Format::Cohere
+        | Format::Mistral
+        | Format::Gemini
+        | Format::Ollama => {
             unreachable!("it has a floor of its own")
         }
         Format::Anthropic => gathered.anthropic(&event.data),

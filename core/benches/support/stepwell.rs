@@ -22,7 +22,7 @@ pub(crate) struct Streaming {
 impl Streaming {
     pub(crate) fn new(work: &Workload, partial_arguments: bool) -> Self {
         let provider = match work.format {
-            Format::OpenAiChat => "openai-compatible",
+            Format::OpenAiChat | Format::OpenAiResponses => "openai-compatible",
             Format::Cohere => "cohere",
             Format::Mistral => "mistral",
             Format::Gemini => "gemini",
@@ -30,9 +30,10 @@ impl Streaming {
             Format::Anthropic => "anthropic",
             Format::AgUi => "ag-ui",
         };
+        let api = (work.format == Format::OpenAiResponses).then_some("responses");
         let endpoint = provider::find(provider)
             .expect("a provider of the table")
-            .endpoint(None, "model", Some("http://localhost"), Some("key".into()))
+            .endpoint(api, "model", Some("http://localhost"), None)
             .expect("a whole endpoint");
         let mut config = RunConfig::new(endpoint);
         config.partial_arguments = partial_arguments;

@@ -40,7 +40,7 @@ pub(super) const PIECES: [&str; 16] = [
 ];
 
 /// Numbers that look random: SplitMix64.
-struct Random(u64);
+pub(crate) struct Random(pub(crate) u64);
 
 impl Random {
     fn below(&mut self, bound: usize) -> usize {
@@ -51,7 +51,7 @@ impl Random {
         usize::try_from((mixed ^ (mixed >> 31)) % bound as u64).unwrap_or(0)
     }
 
-    fn piece(&mut self) -> &'static str {
+    pub(crate) fn piece(&mut self) -> &'static str {
         PIECES[self.below(PIECES.len())]
     }
 }
@@ -277,7 +277,7 @@ fn past(index: usize, random: &mut Random) -> Message {
 }
 
 /// An object of `size` bytes of JSON: records, as a tool that edits files gets them.
-fn arguments(size: usize, random: &mut Random) -> String {
+pub(crate) fn arguments(size: usize, random: &mut Random) -> String {
     let mut text = String::from("{\"edits\":[");
     loop {
         let record = json!({

@@ -126,7 +126,7 @@ impl Answer {
             return Ok(());
         }
         if self.open != Open::Text {
-            self.begin_text(sink)?;
+            self.begin_text(None, sink)?;
         }
         sink.event(EventRef::TextMessageContent {
             message_id: &self.message_id,
@@ -134,7 +134,12 @@ impl Answer {
         })
     }
 
-    fn begin_text(&mut self, sink: &mut dyn Sink) -> Result<(), Violation> {
+    /// A stretch of text begins; `metadata` is for its message.
+    pub(super) fn begin_text(
+        &mut self,
+        metadata: Option<Metadata>,
+        sink: &mut dyn Sink,
+    ) -> Result<(), Violation> {
         self.start(sink)?;
         self.close(sink)?;
         // A message of this answer that has calls is over.
@@ -146,6 +151,7 @@ impl Answer {
             TextMessageStart {
                 message_id: self.message_id.clone(),
                 role: Some(TextMessageRole::Assistant),
+                common: metadata.map(with_metadata),
                 ..TextMessageStart::default()
             },
         )
@@ -224,6 +230,23 @@ impl Answer {
         self.seal(EncryptedValueSubtype::Message, id, dialect, value, sink)
     }
 
+    /// The last stretch of reasoning, for [`seal_reasoning_at`](Self::seal_reasoning_at).
+    pub(super) fn last_reasoning(&self) -> Option<usize> {
+        self.reasonings.checked_sub(1)
+    }
+
+    /// What the provider wants back with a stretch of reasoning that need not be the last.
+    pub(super) fn seal_reasoning_at<T: Serialize + ?Sized>(
+        &self,
+        index: usize,
+        dialect: Dialect,
+        value: &T,
+        sink: &mut dyn Sink,
+    ) -> Result<(), Violation> {
+        let id = self.ids.reasoning(index).to_string();
+        self.seal(EncryptedValueSubtype::Message, id, dialect, value, sink)
+    }
+
     /// What the provider wants back with the message that text goes on in. A message without text begins if none has.
     pub(super) fn seal_message<T: Serialize + ?Sized>(
         &mut self,
@@ -232,7 +255,7 @@ impl Answer {
         sink: &mut dyn Sink,
     ) -> Result<(), Violation> {
         if self.parted {
-            self.begin_text(sink)?;
+            self.begin_text(None, sink)?;
         }
         let id = self.message_id.to_string();
         self.seal(EncryptedValueSubtype::Message, id, dialect, value, sink)
@@ -381,7 +404,7 @@ impl Answer {
         sink: &mut dyn Sink,
     ) -> Result<(), Violation> {
         if self.open != Open::Text {
-            self.begin_text(sink)?;
+            self.begin_text(None, sink)?;
         }
         self.open = Open::Nothing;
         whole(

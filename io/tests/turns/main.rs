@@ -3,8 +3,10 @@
 mod ag_ui;
 mod cancel;
 mod cohere_and_mistral;
+mod context;
 mod failures;
 mod journal;
+mod responses;
 mod tools;
 
 use futures::StreamExt;

@@ -4,12 +4,13 @@
 //! ([`Encoder`]). It knows nothing of scripts, time or connections.
 
 mod ag_ui;
+mod anthropic;
 mod cohere;
 mod gemini;
 mod mistral;
 mod ollama;
-mod anthropic;
 mod open_ai_chat;
+mod open_ai_responses;
 
 use serde_json::Value;
 
@@ -22,6 +23,9 @@ pub enum Dialect {
     /// OpenAI's chat completions: `POST {url}/chat/completions`.
     OpenAiChat,
     /// Mistral's chat: `POST {url}/chat/completions`.
+    /// OpenAI's responses: `POST {url}/responses`.
+    OpenAiResponses,
+    /// Mistral's chat: `POST {mistral_url}/chat/completions`.
     Mistral,
     /// Cohere's chat, version 2: `POST {url}/chat`.
     Cohere,
@@ -31,14 +35,15 @@ pub enum Dialect {
     Ollama,
     /// Anthropic's Messages: `POST {url}/messages`.
     Anthropic,
-    /// AG-UI over server-sent events: `POST {url}`.
     AgUi,
 }
 
 impl Dialect {
+    /// The name in JSON, as `stepwell_core::dialect::Dialect::name` has it: `openai-chat`, `ag-ui` and so on.
     /// All of them.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::OpenAiChat,
+        Self::OpenAiResponses,
         Self::Mistral,
         Self::Cohere,
         Self::Gemini,
@@ -52,6 +57,7 @@ impl Dialect {
     pub const fn name(self) -> &'static str {
         match self {
             Self::OpenAiChat => "openai-chat",
+            Self::OpenAiResponses => "openai-responses",
             Self::Mistral => "mistral",
             Self::Cohere => "cohere",
             Self::Gemini => "gemini",
@@ -65,6 +71,7 @@ impl Dialect {
     pub(crate) const fn root(self) -> &'static str {
         match self {
             Self::OpenAiChat => "/v1",
+            Self::OpenAiResponses => "/v1",
             Self::Mistral => "/mistral/v1",
             Self::Cohere => "/v2",
             Self::Gemini => "/v1beta",
@@ -89,6 +96,7 @@ impl Dialect {
     pub(crate) const fn wire(self) -> &'static dyn Wire {
         match self {
             Self::OpenAiChat => &open_ai_chat::OpenAiChat,
+            Self::OpenAiResponses => &open_ai_responses::OpenAiResponses,
             Self::Mistral => &mistral::Mistral,
             Self::Cohere => &cohere::Cohere,
             Self::Gemini => &gemini::Gemini,

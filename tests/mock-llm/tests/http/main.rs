@@ -10,6 +10,7 @@ mod failures;
 mod gemini;
 mod ollama;
 mod open_ai_chat;
+mod open_ai_responses;
 mod others;
 mod program;
 mod requests;
