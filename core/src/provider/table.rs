@@ -1,5 +1,5 @@
 use super::{Api, Capabilities, KeyHeader, Provider};
-use crate::dialect::{Dialect, Quirks, ReasoningReturn};
+use crate::dialect::{Dialect, EffortField, Quirks, ReasoningReturn};
 use std::borrow::Cow;
 
 /// What most servers want that are compatible with Chat Completions.
@@ -8,6 +8,9 @@ pub(super) const COMPATIBLE: Quirks = Quirks {
     no_developer_role: true,
     max_completion_tokens: false,
     reasoning: ReasoningReturn::Never,
+    effort: EffortField::ReasoningEffort,
+    cache_marks: false,
+    refusals: false,
     resumes_by_event_id: false,
 };
 
@@ -115,6 +118,7 @@ pub(super) static PROVIDERS: &[Provider] = &[
                     Quirks {
                         no_developer_role: false,
                         max_completion_tokens: true,
+                        refusals: true,
                         ..COMPATIBLE
                     },
                     Capabilities {
@@ -146,6 +150,9 @@ pub(super) static PROVIDERS: &[Provider] = &[
                     Quirks {
                         no_developer_role: false,
                         reasoning: ReasoningReturn::Details,
+                        effort: EffortField::Reasoning,
+                        cache_marks: true,
+                        refusals: true,
                         ..COMPATIBLE
                     },
                     Capabilities {
