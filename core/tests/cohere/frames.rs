@@ -10,7 +10,9 @@ pub(crate) fn start() -> Value {
 }
 
 pub(crate) fn content(kind: &str, index: u64, content: Value) -> Value {
-    json!({"type": kind, "index": index, "delta": {"message": {"content": content}}})
+    let mut event = json!({"type": kind, "index": index});
+    event["delta"]["message"]["content"] = content;
+    event
 }
 
 pub(crate) fn text(piece: &str) -> Value {
@@ -31,8 +33,9 @@ pub(crate) fn call_start(index: u64, id: &str, name: &str) -> Value {
 }
 
 pub(crate) fn arguments(index: u64, piece: Value) -> Value {
-    json!({"type": "tool-call-delta", "index": index, "delta": {"message": {"tool_calls": {
-        "function": {"arguments": piece}}}}})
+    let mut event = json!({"type": "tool-call-delta", "index": index});
+    event["delta"]["message"]["tool_calls"]["function"]["arguments"] = piece;
+    event
 }
 
 pub(crate) fn call_end(index: u64) -> Value {

@@ -167,10 +167,8 @@ fn outcome(decoded: &Decoded) -> Value {
     for event in &decoded.heard.events {
         match event {
             Event::TextMessageContent(event) => text.push_str(&event.delta),
-            Event::ReasoningMessageStart(event) => {
-                if metadata(&event.common, "toolPlan") == true {
-                    plans.push(event.message_id.clone());
-                }
+            Event::ReasoningMessageStart(event) if metadata(&event.common, "toolPlan") == true => {
+                plans.push(event.message_id.clone());
             }
             Event::ReasoningMessageContent(event) => {
                 let is_plan = plans.contains(&event.message_id);

@@ -2,7 +2,7 @@
 
 use super::{lookup, secret_number, serve, watch};
 use serde_json::{Value, json};
-use stepwell_io::{Agent, Event, Outcome, RunEvent, provider};
+use stepwell_io::{Agent, Outcome, provider};
 use stepwell_mock_llm::{Hop, MockLlm, Script};
 
 fn script() -> Script {
@@ -31,7 +31,7 @@ async fn converse(name: &str, server: &MockLlm, address: &str) -> Value {
         .build()
         .expect("the agent is set up");
 
-    let (events, finished) = watch(agent.send("What are the secret numbers?")).await;
+    let (_, finished) = watch(agent.send("What are the secret numbers?")).await;
     assert_eq!(finished.outcome, Outcome::Success);
     assert_eq!(finished.hops, 2);
     assert_eq!(finished.conversation.text(), "Let me look. 42 and 7");
@@ -39,11 +39,7 @@ async fn converse(name: &str, server: &MockLlm, address: &str) -> Value {
         finished.conversation.reasoning(),
         "Two people, two numbers."
     );
-    let results = events.iter().filter_map(|event| match event {
-        RunEvent::AgUi(Event::RunFinished(finished)) => finished.usage.clone(),
-        _ => None,
-    });
-    let last = results.last().and_then(|usage| usage[0].input_tokens);
+    let last = finished.conversation.summary().usage[0].input_tokens;
     assert_eq!(last, Some(120));
 
     let (_, finished) = watch(agent.send("Thank you")).await;

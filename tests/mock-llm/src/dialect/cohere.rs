@@ -368,7 +368,9 @@ mod tests {
     }
 
     fn with(messages: Value) -> Value {
-        json!({"model": "m", "stream": true, "messages": messages})
+        let mut body = json!({"model": "m", "stream": true});
+        body["messages"] = messages;
+        body
     }
 
     fn calls(ids: &[&str]) -> Value {

@@ -292,7 +292,8 @@ mod tests {
     use super::*;
 
     fn refused(messages: Value) -> Option<String> {
-        let body = json!({"model": "m", "stream": true, "messages": messages});
+        let mut body = json!({"model": "m", "stream": true});
+        body["messages"] = messages;
         Mistral
             .read(&body, false)
             .err()
