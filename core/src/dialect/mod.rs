@@ -13,10 +13,12 @@ mod decoder;
 mod encoding;
 mod error;
 mod gemini;
+mod lenient;
 mod mistral;
 mod ollama;
 mod openai_chat;
 mod openai_responses;
+mod raw;
 mod request;
 mod sealed;
 mod shown;
@@ -25,8 +27,8 @@ pub use decoder::{Decode, DecodeError, Decoder, HopIds, Sink};
 pub(crate) use error::excerpt;
 pub use error::{ApiError, ApiErrorKind};
 pub use request::{
-    Encode, Endpoint, GenerationSettings, HttpRequest, ModelRequest, Quirks, ReasoningEffort,
-    ReasoningReturn, ResponseFormat, Secret, ToolChoice,
+    EffortField, Encode, Endpoint, GenerationSettings, HttpRequest, ModelRequest, Quirks,
+    ReasoningEffort, ReasoningReturn, ResponseFormat, Secret, ToolChoice,
 };
 
 use crate::wire::{FrameLimits, Framer, JsonLinesFramer, SseFramer};

@@ -2,9 +2,11 @@
 
 mod ag_ui;
 mod cancel;
+mod cohere_and_mistral;
 mod context;
 mod failures;
 mod journal;
+mod responses;
 mod tools;
 
 use futures::StreamExt;
