@@ -118,10 +118,11 @@ impl AgentBuilder {
     ///
     /// ```
     /// # use stepwell_io::{Agent, provider};
+    /// use stepwell_io::{ContextOverflow, Message};
     /// # let endpoint = provider::find("openai-compatible")?.endpoint(None, "m", Some("http://localhost/v1"), None)?;
     /// let agent = Agent::builder(endpoint)
     ///     .configure(|config| config.context.window = Some(32_000))
-    ///     .trim_context(|overflow, _messages| async move { Some(overflow.newest(0.5)) });
+    ///     .trim_context(|overflow: ContextOverflow, _: Vec<Message>| async move { Some(overflow.newest(0.5)) });
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[must_use]

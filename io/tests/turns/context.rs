@@ -1,7 +1,7 @@
 //! Conversations that do not fit the model's context window.
 
 use crate::{agent, serve, watch};
-use stepwell_io::{Conversation, Failure, Message, Outcome, RunEvent, Trimmed};
+use stepwell_io::{ContextOverflow, Conversation, Failure, Message, Outcome, RunEvent, Trimmed};
 use stepwell_mock_llm::{Hop, Script};
 
 fn history() -> Conversation {
@@ -14,14 +14,16 @@ async fn the_apps_code_leaves_out_what_does_not_fit() {
     let server = serve(Script::new().hop(Hop::new().text("Yes."))).await;
     let agent = agent(&server)
         .configure(|config| config.context.window = Some(1_500))
-        .trim_context(|overflow, messages| async move {
-            // What it is given are the messages of the overflow.
-            assert_eq!(overflow.messages.len(), messages.len());
-            Some(Trimmed {
-                keep: overflow.newest(0.5),
-                summary: Some("There were many x.".to_owned()),
-            })
-        })
+        .trim_context(
+            |overflow: ContextOverflow, messages: Vec<Message>| async move {
+                // What it is given are the messages of the overflow.
+                assert_eq!(overflow.messages.len(), messages.len());
+                Some(Trimmed {
+                    keep: overflow.newest(0.5),
+                    summary: Some("There were many x.".to_owned()),
+                })
+            },
+        )
         .history(history())
         .build()
         .expect("complete");
