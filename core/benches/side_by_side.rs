@@ -5,18 +5,20 @@
 
 mod support;
 
+use std::fmt;
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 use support::turns::{Table, Way, in_turns};
 use support::workload::{self, Workload};
-use support::{Decoded, floor, peer, stepwell};
+use support::{Decoded, cohere, floor, gemini, mistral, ollama, peer, stepwell};
 
 /// As a network hands them out.
 const CHUNK: usize = 16 << 10;
 const SMALL_CHUNK: usize = 1 << 10;
 
-/// The most that the full path may take, as a multiple of the floor.
-const FLOOR_BAR: f64 = 1.25;
+/// The most that the full path may take, as a multiple of the floor, and what it is meant to take.
+const FLOOR_BAR: f64 = 1.0;
+const FLOOR_GOAL: f64 = 0.75;
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -30,6 +32,7 @@ fn main() {
     println!("medians of {rounds} rounds in turns; the ratios are medians of each round's own");
     framing(rounds, scale);
     full_path(rounds, scale);
+    other_formats(rounds, scale);
     growth(rounds, scale);
     history(rounds, scale);
 }
@@ -46,8 +49,16 @@ fn w2(scale: f64) -> Workload {
     workload::calls(scaled(1 << 20, scale))
 }
 
+fn w3(scale: f64) -> Workload {
+    workload::blocks(scaled(20_000, scale))
+}
+
 fn w4(scale: f64) -> Workload {
     workload::ag_ui(scaled(20_000, scale), scaled(10_000, scale), 0)
+}
+
+fn w6(scale: f64) -> Workload {
+    support::responses::workload(scaled(20_000, scale), scaled(1 << 18, scale))
 }
 
 fn w5(history: usize, scale: f64) -> Workload {
@@ -75,7 +86,15 @@ fn framing(rounds: usize, scale: f64) {
 fn full_path(rounds: usize, scale: f64) {
     println!("\nthe full path, bytes to conversation, every event taken: chunks of 16 KiB");
     head("es + serde", "floor");
-    for work in [w1(scale), w2(scale), w4(scale), w5(0, scale)] {
+    let works = [
+        w1(scale),
+        w2(scale),
+        w3(scale),
+        w4(scale),
+        w5(0, scale),
+        w6(scale),
+    ];
+    for work in works {
         let table = in_turns(
             rounds,
             &[
@@ -84,12 +103,50 @@ fn full_path(rounds: usize, scale: f64) {
                 Box::new(|| checked(&work, floor::decode(&work, CHUNK))),
             ],
         );
-        let met = table.ratio(0, 1) < 1.0 && table.ratio(0, 2) <= FLOOR_BAR;
-        row(&work.name, &table, if met { "met" } else { "MISSED" });
+        let verdict = match table.ratio(0, 2) {
+            _ if table.ratio(0, 1) >= 1.0 => "MISSED",
+            ratio if ratio <= FLOOR_GOAL => "goal",
+            ratio if ratio <= FLOOR_BAR => "met",
+            _ => "MISSED",
+        };
+        let speed = Speed(&work, table.median(0));
+        row(&work.name, &table, &format!("{verdict:<6}  {speed}"));
     }
     println!(
-        "the bar: faster than eventsource-stream with serde, and at most {FLOOR_BAR} of the floor"
+        "the bar: faster than eventsource-stream with serde, and at most {FLOOR_BAR} of the floor; the goal: \
+         {FLOOR_GOAL} of it"
     );
+}
+
+/// A stream, and its floor.
+type Format = (Workload, fn(&Workload, usize) -> Decoded);
+
+/// The formats that have no peer: beside their own floors.
+fn other_formats(rounds: usize, scale: f64) {
+    println!("\nthe full path in other formats, beside a floor of their own");
+    let deltas = scaled(20_000, scale);
+    let formats: [Format; 4] = [
+        (cohere::stream(deltas, deltas / 2), cohere::floor),
+        (mistral::stream(deltas), mistral::floor),
+        (gemini::text(deltas), gemini::floor),
+        (ollama::text(deltas), ollama::floor),
+    ];
+    for (work, floor) in formats {
+        let table = in_turns(
+            rounds,
+            &[
+                Box::new(|| checked(&work, stepwell::decode(&work, CHUNK))),
+                Box::new(|| checked(&work, floor(&work, CHUNK))),
+            ],
+        );
+        let (time, floor) = (table.median(0), table.median(1));
+        let ratio = table.ratio(0, 1);
+        let speed = work.bytes.len() as f64 / time / 1e3;
+        println!(
+            "  {:<18} {time:>9.3} ms, floor {floor:.3} ms, ratio {ratio:.2}, {speed:.0} MB/s",
+            work.name
+        );
+    }
 }
 
 fn growth(rounds: usize, scale: f64) {
@@ -97,6 +154,7 @@ fn growth(rounds: usize, scale: f64) {
     for (small, large) in [
         (w1(scale), w1(4.0 * scale)),
         (w2(scale), w2(4.0 * scale)),
+        (w3(scale), w3(4.0 * scale)),
         (w4(scale), w4(4.0 * scale)),
     ] {
         let table = in_turns(
@@ -132,6 +190,22 @@ fn history(rounds: usize, scale: f64) {
             table.median(index),
             table.ratio(index, 0)
         );
+    }
+}
+
+/// How much of a workload is decoded in a second, by the milliseconds that the whole takes.
+struct Speed<'a>(&'a Workload, f64);
+
+impl fmt::Display for Speed<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self(work, milliseconds) = self;
+        let in_a_second = |number: usize| number as f64 / milliseconds * 1e3;
+        write!(
+            f,
+            "{:>6.0} MB/s {:>5.2} million events/s",
+            in_a_second(work.bytes.len()) / 1e6,
+            in_a_second(work.frames) / 1e6
+        )
     }
 }
 

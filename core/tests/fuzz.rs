@@ -1,6 +1,8 @@
 //! The small share of fuzzing: what the fuzz targets hold of any bytes, over their seeds, over what they once found, and
 //! over seeds changed at random. `cargo xtask prove fuzz` lets the engine search on.
 
+#![allow(unreachable_pub)] // the targets, which share it, need it so
+
 #[path = "../fuzz/src/lib.rs"]
 mod targets;
 

@@ -114,6 +114,18 @@ fn plain_deltas_allocate_nothing() {
             2 * DELTAS,
         ),
     );
+    assert_few(
+        "thinking in parts",
+        allocations(
+            opening(),
+            |_| {
+                delta(
+                    json!({"content": [{"type": "thinking", "thinking": [{"type": "text", "text": "hm"}]}]}),
+                )
+            },
+            2 * DELTAS,
+        ),
+    );
     let four = (0..4).map(|n| json!({"index": n, "id": format!("call_{n}"), "function": {"name": "f", "arguments": ""}}));
     assert_few(
         "arguments",

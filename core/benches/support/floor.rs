@@ -46,6 +46,24 @@ struct Function<'a> {
 }
 
 #[derive(Deserialize)]
+struct BlockEvent<'a> {
+    r#type: &'a str,
+    index: Option<usize>,
+    #[serde(borrow)]
+    delta: Option<BlockDelta<'a>>,
+}
+
+#[derive(Deserialize)]
+struct BlockDelta<'a> {
+    #[serde(borrow)]
+    text: Option<Text<'a>>,
+    #[serde(borrow)]
+    thinking: Option<Text<'a>>,
+    #[serde(borrow)]
+    partial_json: Option<Text<'a>>,
+}
+
+#[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct AgUi<'a> {
     r#type: &'a str,
@@ -57,6 +75,7 @@ struct AgUi<'a> {
 #[derive(Default)]
 struct Gathered {
     text: String,
+    thinking: String,
     args: Vec<String>,
     ids: Vec<String>,
 }
@@ -74,6 +93,26 @@ impl Gathered {
                 }
                 self.args[call.index].push_str(&call.function.arguments.0);
             }
+        }
+    }
+
+    fn anthropic(&mut self, data: &[u8]) {
+        let event: BlockEvent<'_> = serde_json::from_slice(data).expect("an event of the workload");
+        let (Some(index), Some(delta)) = (event.index, event.delta) else {
+            return;
+        };
+        if event.r#type != "content_block_delta" {
+            return;
+        }
+        if let Some(Text(text)) = delta.text {
+            self.text.push_str(&text);
+        } else if let Some(Text(thinking)) = delta.thinking {
+            self.thinking.push_str(&thinking);
+        } else if let Some(Text(piece)) = delta.partial_json {
+            if self.args.len() <= index {
+                self.args.resize_with(index + 1, String::new);
+            }
+            self.args[index].push_str(&piece);
         }
     }
 
@@ -95,15 +134,26 @@ impl Gathered {
 }
 
 pub(crate) fn decode(work: &Workload, chunk: usize) -> Decoded {
+    if work.format == Format::OpenAiResponses {
+        return super::responses::floor(work, chunk);
+    }
     let start = Instant::now();
     let mut gathered = Gathered::default();
     frames(&work.bytes, chunk, |data| match work.format {
         Format::OpenAiChat => gathered.chat(data),
+        Format::OpenAiResponses
+        | Format::Cohere
+        | Format::Mistral
+        | Format::Gemini
+        | Format::Ollama => {
+            unreachable!("it has a floor of its own")
+        }
+        Format::Anthropic => gathered.anthropic(data),
         Format::AgUi => gathered.ag_ui(data),
     });
     Decoded {
         time: start.elapsed(),
-        text: gathered.text.len(),
+        text: gathered.text.len() + gathered.thinking.len(),
         args: gathered.args.iter().map(String::len).sum(),
     }
 }

@@ -1,15 +1,21 @@
 //! The streams that the benchmarks decode, and three ways of doing it.
 #![allow(dead_code, reason = "each benchmark uses its part")]
 
+pub(crate) mod cohere;
 pub(crate) mod floor;
+pub(crate) mod gemini;
+pub(crate) mod mistral;
+pub(crate) mod ollama;
 pub(crate) mod peer;
+pub(crate) mod responses;
 pub(crate) mod stepwell;
 pub(crate) mod turns;
 pub(crate) mod workload;
 
 use std::time::Duration;
 
-/// What a decoding ends with: how long it took, and the bytes of text and of tool arguments that it gathered.
+/// What a decoding ends with: how long it took, and the bytes of text, thinking included, and of tool arguments that it
+/// gathered.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Decoded {
     pub(crate) time: Duration,
@@ -21,5 +27,11 @@ pub(crate) struct Decoded {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Format {
     OpenAiChat,
+    Anthropic,
+    OpenAiResponses,
     AgUi,
+    Cohere,
+    Mistral,
+    Gemini,
+    Ollama,
 }

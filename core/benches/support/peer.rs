@@ -38,6 +38,20 @@ struct Function {
 }
 
 #[derive(Deserialize)]
+struct BlockEvent {
+    r#type: String,
+    index: Option<usize>,
+    delta: Option<BlockDelta>,
+}
+
+#[derive(Deserialize)]
+struct BlockDelta {
+    text: Option<String>,
+    thinking: Option<String>,
+    partial_json: Option<String>,
+}
+
+#[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct AgUi {
     r#type: String,
@@ -48,6 +62,7 @@ struct AgUi {
 #[derive(Default)]
 struct Gathered {
     text: String,
+    thinking: String,
     args: Vec<String>,
     args_by_id: HashMap<String, String>,
 }
@@ -73,6 +88,25 @@ impl Gathered {
         }
     }
 
+    fn anthropic(&mut self, data: &str) {
+        let event: BlockEvent = serde_json::from_str(data).expect("an event of the workload");
+        let ("content_block_delta", Some(index), Some(delta)) =
+            (event.r#type.as_str(), event.index, event.delta)
+        else {
+            return;
+        };
+        if let Some(text) = delta.text {
+            self.text.push_str(&text);
+        } else if let Some(thinking) = delta.thinking {
+            self.thinking.push_str(&thinking);
+        } else if let Some(piece) = delta.partial_json {
+            if self.args.len() <= index {
+                self.args.resize_with(index + 1, String::new);
+            }
+            self.args[index].push_str(&piece);
+        }
+    }
+
     fn ag_ui(&mut self, data: &str) {
         let event: AgUi = serde_json::from_str(data).expect("an event of the workload");
         match (event.r#type.as_str(), event.delta, event.tool_call_id) {
@@ -86,15 +120,26 @@ impl Gathered {
 }
 
 pub(crate) fn decode(work: &Workload, chunk: usize) -> Decoded {
+    if work.format == Format::OpenAiResponses {
+        return super::responses::peer(work, chunk);
+    }
     let start = Instant::now();
     let mut gathered = Gathered::default();
     frames(&work.bytes, chunk, |event| match work.format {
         Format::OpenAiChat => gathered.chat(&event.data),
+        Format::OpenAiResponses
+        | Format::Cohere
+        | Format::Mistral
+        | Format::Gemini
+        | Format::Ollama => {
+            unreachable!("it has a floor of its own")
+        }
+        Format::Anthropic => gathered.anthropic(&event.data),
         Format::AgUi => gathered.ag_ui(&event.data),
     });
     Decoded {
         time: start.elapsed(),
-        text: gathered.text.len(),
+        text: gathered.text.len() + gathered.thinking.len(),
         args: gathered
             .args
             .iter()

@@ -22,12 +22,18 @@ pub(crate) struct Streaming {
 impl Streaming {
     pub(crate) fn new(work: &Workload, partial_arguments: bool) -> Self {
         let provider = match work.format {
-            Format::OpenAiChat => "openai-compatible",
+            Format::OpenAiChat | Format::OpenAiResponses => "openai-compatible",
+            Format::Cohere => "cohere",
+            Format::Mistral => "mistral",
+            Format::Gemini => "gemini",
+            Format::Ollama => "ollama",
+            Format::Anthropic => "anthropic",
             Format::AgUi => "ag-ui",
         };
+        let api = (work.format == Format::OpenAiResponses).then_some("responses");
         let endpoint = provider::find(provider)
             .expect("a provider of the table")
-            .endpoint(None, "model", Some("http://localhost"), None)
+            .endpoint(api, "model", Some("http://localhost"), None)
             .expect("a whole endpoint");
         let mut config = RunConfig::new(endpoint);
         config.partial_arguments = partial_arguments;
@@ -93,7 +99,7 @@ pub(crate) fn decode_with<'b>(
     let conversation = streaming.machine.conversation();
     Decoded {
         time,
-        text: conversation.text().len(),
+        text: conversation.text().len() + conversation.reasoning().len(),
         args: conversation
             .tool_calls()
             .map(|call| call.function.arguments.len())

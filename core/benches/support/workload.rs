@@ -9,7 +9,9 @@ pub(crate) struct Workload {
     pub(crate) name: String,
     pub(crate) format: Format,
     pub(crate) bytes: Vec<u8>,
-    /// Bytes of text in it.
+    /// Frames in it.
+    pub(crate) frames: usize,
+    /// Bytes of text in it, thinking included.
     pub(crate) text: usize,
     /// Bytes of tool arguments in it.
     pub(crate) args: usize,
@@ -18,7 +20,7 @@ pub(crate) struct Workload {
 }
 
 /// Words, punctuation, escapes and several scripts, in the lengths that models stream.
-const PIECES: [&str; 16] = [
+pub(super) const PIECES: [&str; 16] = [
     "The",
     " answer",
     " is",
@@ -38,7 +40,7 @@ const PIECES: [&str; 16] = [
 ];
 
 /// Numbers that look random: SplitMix64.
-struct Random(u64);
+pub(crate) struct Random(pub(crate) u64);
 
 impl Random {
     fn below(&mut self, bound: usize) -> usize {
@@ -49,17 +51,18 @@ impl Random {
         usize::try_from((mixed ^ (mixed >> 31)) % bound as u64).unwrap_or(0)
     }
 
-    fn piece(&mut self) -> &'static str {
+    pub(crate) fn piece(&mut self) -> &'static str {
         PIECES[self.below(PIECES.len())]
     }
 }
 
 impl Workload {
-    fn new(name: &str, format: Format) -> Self {
+    pub(super) fn new(name: &str, format: Format) -> Self {
         Self {
             name: name.to_owned(),
             format,
             bytes: Vec::new(),
+            frames: 0,
             text: 0,
             args: 0,
             history: Vec::new(),
@@ -67,8 +70,29 @@ impl Workload {
     }
 
     fn frame(&mut self, data: &Value) {
+        self.frames += 1;
         self.bytes
             .extend_from_slice(format!("data: {data}\n\n").as_bytes());
+    }
+
+    fn named_frame(&mut self, data: &Value) {
+        let name = data["type"].as_str().unwrap_or_default();
+        self.bytes
+            .extend_from_slice(format!("event: {name}\n").as_bytes());
+        self.frame(data);
+    }
+
+    /// A content block with these deltas.
+    fn block(&mut self, index: usize, block: &Value, deltas: impl Iterator<Item = Value>) {
+        self.named_frame(
+            &json!({ "type": "content_block_start", "index": index, "content_block": block }),
+        );
+        for delta in deltas {
+            self.named_frame(
+                &json!({ "type": "content_block_delta", "index": index, "delta": delta }),
+            );
+        }
+        self.named_frame(&json!({ "type": "content_block_stop", "index": index }));
     }
 
     fn chat(&mut self, delta: &Value, finish_reason: Option<&str>) {
@@ -146,6 +170,56 @@ pub(crate) fn calls(bytes: usize) -> Workload {
     work
 }
 
+/// W3: Messages, `deltas` pieces: a quarter of thinking, a quarter of text, and two calls.
+pub(crate) fn blocks(deltas: usize) -> Workload {
+    const PIECE: usize = 12;
+    let mut work = Workload::new("W3 Messages", Format::Anthropic);
+    let mut random = Random(3);
+    let quarter = deltas / 4;
+    let usage = json!({
+        "input_tokens": 10, "cache_creation_input_tokens": 0, "cache_read_input_tokens": 0, "output_tokens": 1,
+    });
+    work.named_frame(&json!({ "type": "message_start", "message": {
+        "id": "msg_0123456789", "type": "message", "role": "assistant", "model": "a-model-2025-01-01", "content": [],
+        "stop_reason": null, "stop_sequence": null, "usage": usage,
+    } }));
+    let thoughts: Vec<_> = (1..quarter).map(|_| random.piece()).collect();
+    let said: Vec<_> = (0..quarter).map(|_| random.piece()).collect();
+    let pieces = thoughts.iter().chain(&said);
+    work.text = pieces.map(|piece| piece.len()).sum();
+    let signature = json!({ "type": "signature_delta", "signature": "c2ln".repeat(40) });
+    let thoughts = thoughts
+        .iter()
+        .map(|piece| json!({ "type": "thinking_delta", "thinking": piece }))
+        .chain([signature]);
+    let block = json!({ "type": "thinking", "thinking": "", "signature": "" });
+    work.block(0, &block, thoughts);
+    work.named_frame(&json!({ "type": "ping" }));
+    let said = said
+        .iter()
+        .map(|piece| json!({ "type": "text_delta", "text": piece }));
+    work.block(1, &json!({ "type": "text", "text": "" }), said);
+    for call in 0..2 {
+        let block = json!({
+            "type": "tool_use", "id": format!("toolu_{call}"), "name": format!("tool_{call}"), "input": {},
+        });
+        let arguments = arguments(quarter * PIECE, &mut random);
+        work.args += arguments.len();
+        let pieces = (0..arguments.len()).step_by(PIECE).map(|start| {
+            let piece = &arguments[start..arguments.len().min(start + PIECE)];
+            json!({ "type": "input_json_delta", "partial_json": piece })
+        });
+        work.block(2 + call, &block, pieces);
+    }
+    work.named_frame(&json!({
+        "type": "message_delta",
+        "delta": { "stop_reason": "tool_use", "stop_sequence": null },
+        "usage": { "output_tokens": 20 },
+    }));
+    work.named_frame(&json!({ "type": "message_stop" }));
+    work
+}
+
 /// W4 and W5: AG-UI, `text` pieces of text and `args` pieces of arguments for two calls, after `history` messages.
 pub(crate) fn ag_ui(text: usize, args: usize, history: usize) -> Workload {
     let mut work = Workload::new("W4 AG-UI", Format::AgUi);
@@ -203,7 +277,7 @@ fn past(index: usize, random: &mut Random) -> Message {
 }
 
 /// An object of `size` bytes of JSON: records, as a tool that edits files gets them.
-fn arguments(size: usize, random: &mut Random) -> String {
+pub(crate) fn arguments(size: usize, random: &mut Random) -> String {
     let mut text = String::from("{\"edits\":[");
     loop {
         let record = json!({

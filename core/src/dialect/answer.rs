@@ -98,6 +98,11 @@ impl Answer {
         self.phase == Phase::Running
     }
 
+    /// Whether a stretch of reasoning is open.
+    pub(super) fn is_reasoning(&self) -> bool {
+        self.open == Open::Reasoning
+    }
+
     /// The run starts, if it has not yet.
     pub(super) fn start(&mut self, sink: &mut dyn Sink) -> Result<(), Violation> {
         if self.phase != Phase::Fresh {
@@ -121,7 +126,7 @@ impl Answer {
             return Ok(());
         }
         if self.open != Open::Text {
-            self.begin_text(sink)?;
+            self.begin_text(None, sink)?;
         }
         sink.event(EventRef::TextMessageContent {
             message_id: &self.message_id,
@@ -129,7 +134,12 @@ impl Answer {
         })
     }
 
-    fn begin_text(&mut self, sink: &mut dyn Sink) -> Result<(), Violation> {
+    /// A stretch of text begins; `metadata` is for its message.
+    pub(super) fn begin_text(
+        &mut self,
+        metadata: Option<Metadata>,
+        sink: &mut dyn Sink,
+    ) -> Result<(), Violation> {
         self.start(sink)?;
         self.close(sink)?;
         // A message of this answer that has calls is over.
@@ -141,6 +151,7 @@ impl Answer {
             TextMessageStart {
                 message_id: self.message_id.clone(),
                 role: Some(TextMessageRole::Assistant),
+                common: metadata.map(with_metadata),
                 ..TextMessageStart::default()
             },
         )
@@ -219,6 +230,23 @@ impl Answer {
         self.seal(EncryptedValueSubtype::Message, id, dialect, value, sink)
     }
 
+    /// The last stretch of reasoning, for [`seal_reasoning_at`](Self::seal_reasoning_at).
+    pub(super) fn last_reasoning(&self) -> Option<usize> {
+        self.reasonings.checked_sub(1)
+    }
+
+    /// What the provider wants back with a stretch of reasoning that need not be the last.
+    pub(super) fn seal_reasoning_at<T: Serialize + ?Sized>(
+        &self,
+        index: usize,
+        dialect: Dialect,
+        value: &T,
+        sink: &mut dyn Sink,
+    ) -> Result<(), Violation> {
+        let id = self.ids.reasoning(index).to_string();
+        self.seal(EncryptedValueSubtype::Message, id, dialect, value, sink)
+    }
+
     /// What the provider wants back with the message that text goes on in. A message without text begins if none has.
     pub(super) fn seal_message<T: Serialize + ?Sized>(
         &mut self,
@@ -227,7 +255,7 @@ impl Answer {
         sink: &mut dyn Sink,
     ) -> Result<(), Violation> {
         if self.parted {
-            self.begin_text(sink)?;
+            self.begin_text(None, sink)?;
         }
         let id = self.message_id.to_string();
         self.seal(EncryptedValueSubtype::Message, id, dialect, value, sink)
@@ -267,6 +295,17 @@ impl Answer {
         )
     }
 
+    /// Whether so many more calls may begin: for frames with several, which must give all their events or none.
+    pub(super) fn room_for_calls(&self, more: usize) -> Result<(), DecodeError> {
+        if self.calls.len().saturating_add(more) <= MOST_CALLS {
+            return Ok(());
+        }
+        Err(DecodeError::TooMany {
+            what: "tool calls",
+            limit: MOST_CALLS,
+        })
+    }
+
     /// A call begins: its slot. Its id is the provider's, or a made one where there is none or where another call of
     /// this answer has it.
     pub(super) fn begin_call(
@@ -275,13 +314,8 @@ impl Answer {
         name: &str,
         sink: &mut dyn Sink,
     ) -> Result<usize, DecodeError> {
+        self.room_for_calls(1)?;
         let slot = self.calls.len();
-        if slot == MOST_CALLS {
-            return Err(DecodeError::TooMany {
-                what: "tool calls",
-                limit: MOST_CALLS,
-            });
-        }
         self.start(sink)?;
         self.close(sink)?;
         self.begin_message();
@@ -370,7 +404,7 @@ impl Answer {
         sink: &mut dyn Sink,
     ) -> Result<(), Violation> {
         if self.open != Open::Text {
-            self.begin_text(sink)?;
+            self.begin_text(None, sink)?;
         }
         self.open = Open::Nothing;
         whole(

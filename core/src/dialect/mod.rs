@@ -14,10 +14,12 @@ mod encoding;
 mod error;
 mod gemini;
 pub mod legal;
+mod lenient;
 mod mistral;
 mod ollama;
 mod openai_chat;
 mod openai_responses;
+mod raw;
 mod request;
 mod sealed;
 mod shown;
@@ -27,8 +29,8 @@ pub use decoder::{Decode, DecodeError, Decoder, HopIds, Sink};
 pub use error::{ApiError, ApiErrorKind};
 pub(crate) use error::{excerpt, is_transient_in_stream};
 pub use request::{
-    Encode, Endpoint, GenerationSettings, HttpRequest, ModelRequest, Quirks, ReasoningEffort,
-    ReasoningReturn, ResponseFormat, Secret, ToolChoice,
+    EffortField, Encode, Endpoint, GenerationSettings, HttpRequest, ModelRequest, Quirks,
+    ReasoningEffort, ReasoningReturn, ResponseFormat, Secret, ToolChoice,
 };
 
 use crate::wire::{FrameLimits, Framer, JsonLinesFramer, SseFramer};

@@ -149,6 +149,12 @@ pub struct Quirks {
     pub max_completion_tokens: bool,
     /// How it wants the model's reasoning back.
     pub reasoning: ReasoningReturn,
+    /// How it is told how much the model may think.
+    pub effort: EffortField,
+    /// It takes marks for its prompt cache, `cache_control`, on the parts of a message.
+    pub cache_marks: bool,
+    /// It takes a refusal back as the message's `refusal`. Elsewhere it goes as text.
+    pub refusals: bool,
     /// It gives each event of a stream an id, and goes on after the one that a request names in `Last-Event-ID`. A
     /// stream that breaks off is then resumed, not failed.
     pub resumes_by_event_id: bool,
@@ -166,6 +172,20 @@ pub enum ReasoningReturn {
     Content,
     /// The `reasoning_details` that it sent, unchanged (OpenRouter).
     Details,
+}
+
+/// How a provider that is compatible with Chat Completions is told how much the model may think.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum EffortField {
+    /// `reasoning_effort`: `none`, `low`, `medium` or `high` (OpenAI, Groq, Fireworks and most others).
+    #[default]
+    ReasoningEffort,
+    /// `reasoning`: an object with the `effort` (OpenRouter).
+    Reasoning,
+    /// Not at all: it refuses both.
+    Never,
 }
 
 /// How the model is to answer.

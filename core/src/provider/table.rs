@@ -1,5 +1,5 @@
 use super::{Api, Capabilities, Provider};
-use crate::dialect::{Dialect, Quirks, ReasoningReturn};
+use crate::dialect::{Dialect, EffortField, Quirks, ReasoningReturn};
 
 /// What most servers want that are compatible with Chat Completions.
 const COMPATIBLE: Quirks = Quirks {
@@ -7,6 +7,9 @@ const COMPATIBLE: Quirks = Quirks {
     no_developer_role: true,
     max_completion_tokens: false,
     reasoning: ReasoningReturn::Never,
+    effort: EffortField::ReasoningEffort,
+    cache_marks: false,
+    refusals: false,
     resumes_by_event_id: false,
 };
 
@@ -45,6 +48,7 @@ pub(super) static PROVIDERS: &[Provider] = &[
                 Quirks {
                     no_developer_role: false,
                     max_completion_tokens: true,
+                    refusals: true,
                     ..COMPATIBLE
                 },
             ),
@@ -71,6 +75,9 @@ pub(super) static PROVIDERS: &[Provider] = &[
                 Quirks {
                     no_developer_role: false,
                     reasoning: ReasoningReturn::Details,
+                    effort: EffortField::Reasoning,
+                    cache_marks: true,
+                    refusals: true,
                     ..COMPATIBLE
                 },
             ),

@@ -41,7 +41,17 @@ fn frames() -> Vec<Value> {
         ),
         delta(json!({"reasoning": "both", "content": "at once"})),
         delta(json!({"refusal": "no"})),
+        delta(json!({"content": "cited", "annotations": [{"type": "url_citation"}]})),
+        delta(json!({"content": "not cited", "annotations": []})),
         delta(json!({"content": [{"type": "text", "text": "part"}]})),
+        delta(
+            json!({"content": [{"type": "thinking", "thinking": [{"type": "text", "text": "hm"}], "closed": true}]}),
+        ),
+        delta(
+            json!({"content": [{"type": "thinking", "thinking": "bare"}, {"type": "text", "text": "two"}]}),
+        ),
+        delta(json!({"content": [{"type": "reference", "reference_ids": [1]}]})),
+        delta(json!({"content": []})),
         calls(
             json!([{"index": 0, "id": "a", "type": "function", "function": {"name": "f", "arguments": ""}}]),
         ),
@@ -88,6 +98,9 @@ const PIECES: &[&str] = &[
     "\"object\":\"error\",",
     "\"usage\":{},",
     "\"id\":7,",
+    "\"annotations\":[],",
+    "\"type\":\"text\",",
+    "\"text\":\"more\",",
 ];
 
 fn stream() -> impl Strategy<Value = Vec<u8>> {

@@ -6,6 +6,12 @@ fn inner(frames: &[Value]) -> Vec<String> {
     all[1..all.len() - 1].to_vec()
 }
 
+/// What is kept for the provider, with whose it is.
+fn encrypted(details: Value) -> String {
+    let sealed = json!({"provider": "", "dialect": "openai-chat", "value": details});
+    format!("encrypted r-reasoning-0: {sealed}")
+}
+
 #[test]
 fn reasoning_ends_where_something_else_begins() {
     for field in ["reasoning", "reasoning_content"] {
@@ -94,8 +100,10 @@ fn details_are_joined_and_kept_with_the_message() {
         [
             "reasoning r-reasoning-0: Let ",
             "reasoning r-reasoning-0: me",
-            "encrypted r-reasoning-0: [{\"type\":\"reasoning.text\",\"text\":\"Let me\",\"format\":\"f\",\"index\":0,\
-             \"signature\":\"sig\"},{\"type\":\"reasoning.encrypted\",\"data\":\"zzz\",\"index\":1}]",
+            &encrypted(json!([
+                {"type": "reasoning.text", "text": "Let me", "format": "f", "index": 0, "signature": "sig"},
+                {"type": "reasoning.encrypted", "data": "zzz", "index": 1}
+            ])),
             "reasoning end r-reasoning-0",
             "span end r-reasoning-0",
         ]
@@ -116,7 +124,7 @@ fn encrypted_reasoning_without_text_gets_an_empty_message() {
         [
             "span r-reasoning-0",
             "reasoning start r-reasoning-0",
-            "encrypted r-reasoning-0: [{\"type\":\"reasoning.encrypted\",\"data\":\"z\"}]",
+            &encrypted(json!([{"type": "reasoning.encrypted", "data": "z"}])),
             "reasoning end r-reasoning-0",
             "span end r-reasoning-0",
             "call x f",
@@ -140,9 +148,8 @@ fn details_that_come_late_belong_to_the_last_reasoning() {
     assert_eq!(
         said,
         [
-            "encrypted r-reasoning-0: [{\"type\":\"reasoning.encrypted\",\"data\":\"1\"}]",
-            "encrypted r-reasoning-0: [{\"type\":\"reasoning.encrypted\",\"data\":\"1\"},{\"type\":\"reasoning.encrypted\",\
-             \"data\":\"2\"}]",
+            encrypted(detail("1")),
+            encrypted(json!([detail("1")[0], detail("2")[0]])),
         ]
     );
 }

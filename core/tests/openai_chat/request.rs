@@ -1,7 +1,7 @@
 use serde_json::{Map, Value, json};
 use stepwell_core::dialect::{
-    Dialect, Endpoint, GenerationSettings, HttpRequest, ModelRequest, ReasoningReturn, Secret,
-    ToolChoice,
+    Dialect, EffortField, Endpoint, GenerationSettings, HttpRequest, ModelRequest, ReasoningEffort,
+    ReasoningReturn, ResponseFormat, Secret, ToolChoice,
 };
 use stepwell_core::event::{Message, ToolDefinition};
 use stepwell_core::provider;
@@ -238,12 +238,17 @@ fn developers_speak_as_the_system_where_there_is_no_such_role() {
     assert_eq!(messages(&endpoint("groq"), said)[0]["role"], "system");
 }
 
+/// Reasoning details as the decoder keeps them.
+fn sealed(provider: &str, details: &Value) -> String {
+    json!({"provider": provider, "dialect": "openai-chat", "value": details}).to_string()
+}
+
 #[test]
 fn reasoning_goes_back_as_the_provider_wants_it() {
-    let details = r#"[{"type":"reasoning.text","text":"Hm","signature":"s"},{"type":"reasoning.encrypted","data":"z"}]"#;
+    let details = json!([{"type": "reasoning.text", "text": "Hm", "signature": "s"}, {"type": "reasoning.encrypted", "data": "z"}]);
     let said = json!([
-        {"id": "1", "role": "reasoning", "content": "Hm", "encryptedValue": details},
-        {"id": "2", "role": "reasoning", "content": "Ha", "encryptedValue": "another dialect's"},
+        {"id": "1", "role": "reasoning", "content": "Hm", "encryptedValue": sealed("openrouter", &details)},
+        {"id": "2", "role": "reasoning", "content": "Ha", "encryptedValue": sealed("another", &details)},
         {"id": "3", "role": "assistant", "content": "A"},
         {"id": "4", "role": "reasoning", "content": "alone"},
         {"id": "5", "role": "user", "content": "U"},
@@ -266,7 +271,7 @@ fn reasoning_goes_back_as_the_provider_wants_it() {
     assert_eq!(
         with(ReasoningReturn::Details),
         json!([
-            {"role": "assistant", "content": "A", "reasoning_details": serde_json::from_str::<Value>(details).expect("JSON")},
+            {"role": "assistant", "content": "A", "reasoning_details": details},
             user
         ])
     );
@@ -322,4 +327,122 @@ fn attachments_are_parts_as_far_as_the_format_has_them() {
         json!([{"role": "tool", "tool_call_id": "a",
             "content": "Here\n[image: https://x/y]\n[image, which cannot be shown here]"}])
     );
+}
+
+#[test]
+fn the_form_of_the_answer_is_asked_for() {
+    let format = |response_format| {
+        let settings = GenerationSettings {
+            response_format,
+            ..GenerationSettings::default()
+        };
+        encoded("openai", None, json!([]), &settings)["response_format"].take()
+    };
+    let schema = json!({"type": "object", "properties": {"a": {"type": "number"}}});
+    assert_eq!(format(ResponseFormat::Text), Value::Null);
+    assert_eq!(format(ResponseFormat::Json), json!({"type": "json_object"}));
+    assert_eq!(
+        format(ResponseFormat::Schema {
+            name: "n".to_owned(),
+            schema: schema.clone(),
+            strict: true
+        }),
+        json!({"type": "json_schema", "json_schema": {"name": "n", "schema": schema, "strict": true}})
+    );
+}
+
+#[test]
+fn effort_is_said_in_each_providers_field() {
+    let effort = |provider, effort| {
+        let settings = GenerationSettings {
+            reasoning: Some(effort),
+            ..GenerationSettings::default()
+        };
+        let body = encoded(provider, None, json!([]), &settings);
+        (body["reasoning_effort"].clone(), body["reasoning"].clone())
+    };
+    use ReasoningEffort::{High, Low, Medium, Off};
+    for provider in ["openai", "groq", "together", "fireworks", "nvidia"] {
+        assert_eq!(effort(provider, Off), (json!("none"), Value::Null));
+        assert_eq!(effort(provider, Medium), (json!("medium"), Value::Null));
+    }
+    assert_eq!(
+        effort("openrouter", Low),
+        (Value::Null, json!({"effort": "low"}))
+    );
+    let mut never = endpoint("openai");
+    never.quirks.effort = EffortField::Never;
+    let settings = GenerationSettings {
+        reasoning: Some(High),
+        ..GenerationSettings::default()
+    };
+    let request = encode(&never, None, json!([]), json!([]), &settings);
+    assert!(!body(&request).contains("reasoning"));
+}
+
+#[test]
+fn refusals_go_back_where_there_is_a_field_for_them() {
+    let said = json!([
+        {"id": "1", "role": "assistant", "content": "", "metadata": {"refusal": "No."}},
+        {"id": "2", "role": "user", "content": "Why?"},
+    ]);
+    assert_eq!(
+        messages(&endpoint("openai"), said.clone())[0],
+        json!({"role": "assistant", "content": null, "refusal": "No."})
+    );
+    assert_eq!(
+        messages(&endpoint("groq"), said)[0],
+        json!({"role": "assistant", "content": "No."})
+    );
+}
+
+#[test]
+fn marks_for_the_cache_go_where_the_provider_takes_them() {
+    let said = json!([
+        {"id": "1", "role": "user", "metadata": {"cacheControl": true}, "content": "A"},
+        {"id": "2", "role": "user", "content": [
+            {"type": "text", "text": "B", "metadata": {"cacheControl": {"type": "ephemeral", "ttl": "1h"}}},
+            {"type": "text", "text": "C", "metadata": {"cacheControl": null}},
+        ]},
+        {"id": "3", "role": "assistant", "content": "D", "metadata": {"cacheControl": true}},
+        {"id": "4", "role": "user", "content": "E"},
+    ]);
+    let plain = json!({"type": "ephemeral"});
+    let mut settings = GenerationSettings::default();
+    let mut marked = json!([
+        {"role": "system", "content": "S"},
+        {"role": "user", "content": [{"type": "text", "text": "A", "cache_control": plain}]},
+        {"role": "user", "content": [
+            {"type": "text", "text": "B", "cache_control": {"type": "ephemeral", "ttl": "1h"}}, {"type": "text", "text": "C"},
+        ]},
+        {"role": "assistant", "content": "D"},
+        {"role": "user", "content": "E"},
+    ]);
+    let body = encoded("openrouter", Some("S"), said.clone(), &settings);
+    assert_eq!(body["messages"], marked);
+
+    settings.cache_prompt = true;
+    for (place, text) in [(0, "S"), (4, "E")] {
+        marked[place]["content"] = json!([{"type": "text", "text": text, "cache_control": plain}]);
+    }
+    let body = encoded("openrouter", Some("S"), said.clone(), &settings);
+    assert_eq!(body["messages"], marked);
+    let body = encoded("openai", Some("S"), said, &settings);
+    assert!(!body.to_string().contains("cache_control"));
+}
+
+fn encoded(
+    provider: &str,
+    instructions: Option<&str>,
+    messages: Value,
+    settings: &GenerationSettings,
+) -> Value {
+    let request = encode(
+        &endpoint(provider),
+        instructions,
+        messages,
+        json!([]),
+        settings,
+    );
+    serde_json::from_slice(&request.body).expect("JSON")
 }

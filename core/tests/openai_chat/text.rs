@@ -1,5 +1,6 @@
-use crate::chat::{body, delta, events, finish, outline, text};
+use crate::chat::{Stream, body, delta, events, finish, outline, text};
 use serde_json::{Value, json};
+use stepwell_core::dialect::DecodeError;
 use stepwell_core::event::{Event, TokenUsage};
 
 #[test]
@@ -210,9 +211,7 @@ fn content_may_be_a_list_of_parts() {
         parts(
             json!([{"type": "thinking", "thinking": ".", "closed": true}, {"type": "text", "text": "A"}]),
         ),
-        parts(
-            json!(["B", {"type": "reference", "reference_ids": [1]}, {"type": "text", "text": ""}]),
-        ),
+        parts(json!(["B", {"type": "something", "text": "no"}, {"type": "text", "text": ""}])),
         text("C"),
         finish("stop"),
     ];
@@ -237,7 +236,7 @@ fn content_may_be_a_list_of_parts() {
 }
 
 #[test]
-fn a_refusal_is_a_custom_event() {
+fn a_refusal_is_a_custom_event_and_stays_with_the_message() {
     let frames = [
         delta(json!({"role": "assistant", "content": null, "refusal": ""})),
         delta(json!({"refusal": "I'm "})),
@@ -250,7 +249,60 @@ fn a_refusal_is_a_custom_event() {
             "start",
             "custom refusal: \"I'm \"",
             "custom refusal: \"sorry\"",
+            "text start r-message-0",
+            "text end r-message-0 {\"refusal\":\"I'm sorry\"}",
             "finish stop"
+        ]
+    );
+}
+
+#[test]
+fn a_refusal_ends_the_text_before_it() {
+    let frames = [
+        text("Well"),
+        delta(json!({"refusal": "no"})),
+        finish("content_filter"),
+    ];
+    assert_eq!(
+        outline(&frames)[3..],
+        [
+            "custom refusal: \"no\"",
+            "text end r-message-0 {\"refusal\":\"no\"}",
+            "finish content_filter"
+        ]
+    );
+}
+
+#[test]
+fn there_is_an_end_to_a_refusal() {
+    let long = "x".repeat(10_000);
+    let frames = vec![delta(json!({ "refusal": long })); 10];
+    let (recorder, result) = Stream::new().run(body(&frames).as_bytes(), usize::MAX);
+    assert!(
+        matches!(result, Err(DecodeError::TooMany { .. })),
+        "{result:?}"
+    );
+    assert_eq!(recorder.events.len(), 7);
+}
+
+#[test]
+fn citations_are_custom_events() {
+    let url = json!({"type": "url_citation", "url_citation": {"url": "https://x", "title": "X"}});
+    let reference = json!({"type": "reference", "reference_ids": [1]});
+    let frames = [
+        text("a"),
+        delta(json!({"content": "b", "annotations": [url, 7]})),
+        delta(json!({"content": [reference]})),
+        delta(json!({"content": "c", "annotations": []})),
+        finish("stop"),
+    ];
+    assert_eq!(
+        outline(&frames)[3..7],
+        [
+            "text r-message-0: b".to_owned(),
+            format!("custom citation: {url}"),
+            format!("custom citation: {reference}"),
+            "text r-message-0: c".to_owned(),
         ]
     );
 }

@@ -53,9 +53,13 @@ pub(crate) struct Stream {
 
 impl Stream {
     pub(crate) fn new() -> Self {
+        Self::of(Dialect::OpenAiChat)
+    }
+
+    pub(crate) fn of(dialect: Dialect) -> Self {
         Self {
-            framer: framer(),
-            decoder: decoder(),
+            framer: dialect.framer(FrameLimits::default()),
+            decoder: Decoder::new(dialect, ids()),
             recorder: Recorder::default(),
             snapshots: false,
             without_cursor: false,
@@ -187,11 +191,11 @@ pub(crate) fn short(event: &Event) -> String {
         ),
         other => other.kind().to_owned(),
     };
-    if let Some(reason) = event.common().and_then(|common| common.metadata.as_ref()) {
-        text.push_str(&format!(
-            " {}",
-            reason["stopReason"].as_str().unwrap_or("?")
-        ));
+    if let Some(metadata) = event.common().and_then(|common| common.metadata.as_ref()) {
+        match metadata.get("stopReason").and_then(Value::as_str) {
+            Some(reason) => text.push_str(&format!(" {reason}")),
+            None => text.push_str(&format!(" {}", json!(metadata))),
+        }
     }
     text
 }

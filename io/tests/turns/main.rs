@@ -2,8 +2,10 @@
 
 mod ag_ui;
 mod cancel;
+mod cohere_and_mistral;
 mod failures;
 mod journal;
+mod responses;
 mod tools;
 
 use futures::StreamExt;

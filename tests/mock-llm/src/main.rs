@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use clap::Parser;
 use serde_json::json;
-use stepwell_mock_llm::{MockLlm, Script};
+use stepwell_mock_llm::{Dialect, MockLlm, Script};
 
 /// A scripted language model behind a real HTTP port, for testing an app that calls one.
 ///
@@ -60,7 +60,15 @@ async fn serve(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
         script = script.piece_delay(Duration::from_millis(milliseconds));
     }
     let server = MockLlm::start_on(arguments.port, script).await?;
-    let addresses = json!({"base_url": server.base_url(), "ag_ui_url": server.ag_ui_url()});
+    let urls: serde_json::Map<_, _> = Dialect::ALL
+        .into_iter()
+        .map(|dialect| (dialect.name().to_owned(), server.url(dialect).into()))
+        .collect();
+    let addresses = json!({
+        "base_url": server.base_url(),
+        "ag_ui_url": server.ag_ui_url(),
+        "urls": urls,
+    });
     let mut stdout = io::stdout().lock();
     writeln!(stdout, "{addresses}")?;
     stdout.flush()?;

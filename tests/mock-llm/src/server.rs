@@ -93,16 +93,23 @@ impl MockLlm {
         self.address
     }
 
-    /// The root of the OpenAI-compatible interface, what an SDK calls `base_url`: `http://127.0.0.1:PORT/v1`.
+    /// The root of the interfaces of OpenAI and Anthropic: `http://127.0.0.1:PORT/v1`. OpenAI's SDKs call it `base_url`;
+    /// Anthropic's append the `/v1` themselves.
     #[must_use]
     pub fn base_url(&self) -> String {
-        format!("http://{}/v1", self.address)
+        self.url(Dialect::OpenAiChat)
+    }
+
+    /// The address to give an app that speaks this dialect.
+    #[must_use]
+    pub fn url(&self, dialect: Dialect) -> String {
+        format!("http://{}{}", self.address, dialect.root())
     }
 
     /// Where AG-UI runs are posted: `http://127.0.0.1:PORT/ag-ui`.
     #[must_use]
     pub fn ag_ui_url(&self) -> String {
-        format!("http://{}/ag-ui", self.address)
+        self.url(Dialect::AgUi)
     }
 
     /// The requests so far, in the order they came; of very many, the newest 10,000.
@@ -229,7 +236,10 @@ impl Server {
             return turn.refuse(&Refusal::new(405, text));
         }
         let wire = dialect.wire();
-        let asked = match wire.read(&request.body, self.script.lenient) {
+        let read = wire
+            .check_query(&request.query)
+            .and_then(|()| wire.read(&request.body, self.script.lenient));
+        let asked = match read {
             Ok(asked) => asked,
             Err(refusal) => return turn.refuse(&refusal),
         };

@@ -72,7 +72,9 @@ impl Turn {
         if let Some(size) = hop.chunks_of {
             segments = body::chunks_of(segments, size);
         }
-        let streamed = content_type.starts_with("text/event-stream");
+        let streamed = ["text/event-stream", "application/x-ndjson"]
+            .iter()
+            .any(|kind| content_type.starts_with(kind));
         let response = match <[Segment; 1]>::try_from(segments) {
             // A whole body with its length, as providers send what they do not stream.
             Ok([Segment::Bytes(bytes)]) if !streamed && hop.chunks_of.is_none() => {

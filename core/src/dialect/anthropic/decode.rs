@@ -1,28 +1,371 @@
-use super::super::answer::Answer;
-use super::super::{Decode, DecodeError, HopIds, Sink};
+use super::super::answer::{Answer, Scratch};
+use super::super::cursor::Miss;
+use super::super::encoding::arguments;
+use super::super::{Decode, DecodeError, Dialect, HopIds, Sink};
+use super::blocks::{Block, Blocks};
+use super::delta::Delta;
+use super::event::{Opening, Piece, StreamError, StreamEvent};
+use super::layout::Layout;
+use super::{SealedCall, SealedThinking, usage};
 use crate::wire::Frame;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
-/// Decodes its streams.
+const DIALECT: Dialect = Dialect::Anthropic;
+
+/// Decodes Messages streams.
+///
+/// It holds no text: what was said is in the events.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Decoder {
     answer: Answer,
+    blocks: Blocks,
+    layout: Layout,
+    /// Whether the message that text goes on in has calls, so that nothing may be added to it.
+    called: bool,
+    #[serde(skip)]
+    scratch: Scratch,
 }
 
 impl Decoder {
     pub(in super::super) fn new(ids: HopIds) -> Self {
         Self {
             answer: Answer::new(ids),
+            blocks: Blocks::default(),
+            layout: Layout::default(),
+            called: false,
+            scratch: Scratch::default(),
         }
+    }
+
+    /// A frame that the cursor knows; `false` where it does not.
+    #[inline]
+    fn delta(&mut self, data: &[u8], sink: &mut dyn Sink) -> Result<bool, DecodeError> {
+        let Ok(delta) = Delta::read(data) else {
+            return Ok(false);
+        };
+        let mut scratch = std::mem::take(&mut self.scratch.0);
+        let said = self.say(delta, &mut scratch, sink);
+        self.scratch.0 = scratch;
+        match said {
+            Ok(result) => result.map(|()| true),
+            Err(Miss) => Ok(false),
+        }
+    }
+
+    /// Says what the cursor read; nothing is said of a text that is not one after all.
+    #[inline]
+    fn say(
+        &mut self,
+        delta: Delta<'_>,
+        scratch: &mut String,
+        sink: &mut dyn Sink,
+    ) -> Result<Result<(), DecodeError>, Miss> {
+        Ok(match delta {
+            Delta::Text(text) => self.text(text.unescape(scratch)?, sink),
+            Delta::Thinking(text) => self.thinking(text.unescape(scratch)?, sink),
+            Delta::Input(index, text) => self.input(index, text.unescape(scratch)?, sink),
+        })
+    }
+
+    /// Any frame.
+    fn event(&mut self, data: &[u8], sink: &mut dyn Sink) -> Result<(), DecodeError> {
+        let json = |reason: String| DecodeError::Json {
+            dialect: "anthropic",
+            reason,
+        };
+        let text = std::str::from_utf8(data).map_err(|error| json(error.to_string()))?;
+        match StreamEvent::read(text).map_err(|error| json(error.to_string()))? {
+            StreamEvent::Passed => {}
+            StreamEvent::MessageStart { model, usage } => {
+                self.answer.start(sink)?;
+                if self.answer.model.is_none() {
+                    self.answer.model = model.map(Into::into);
+                }
+                usage::update(&mut self.answer.usage, &usage);
+            }
+            StreamEvent::BlockStart { index, opening } => {
+                self.begin(index, opening, data.len(), sink)?;
+            }
+            StreamEvent::Delta { index, piece } => self.piece(index, piece, data.len(), sink)?,
+            StreamEvent::BlockStop { index } => {
+                if let Some(block) = self.blocks.close(index) {
+                    self.end_block(block, sink)?;
+                }
+            }
+            StreamEvent::MessageDelta {
+                stop_reason,
+                refusal,
+                usage,
+            } => {
+                if let Some(reason) = stop_reason {
+                    self.answer.stop_reason = Some(reason.into());
+                }
+                usage::update(&mut self.answer.usage, &usage);
+                if let Some(refusal) = refusal {
+                    self.answer
+                        .custom("refusal", Value::from(refusal.as_ref()), sink)?;
+                }
+            }
+            StreamEvent::MessageStop => self.finish(sink)?,
+            StreamEvent::Error(error) => self.fail(error, sink)?,
+        }
+        Ok(())
+    }
+
+    fn begin(
+        &mut self,
+        index: u64,
+        opening: Opening<'_>,
+        size: usize,
+        sink: &mut dyn Sink,
+    ) -> Result<(), DecodeError> {
+        // An index that comes again begins anew.
+        if let Some(block) = self.blocks.close(index) {
+            self.end_block(block, sink)?;
+        }
+        // Only a tool's input is held.
+        let held = match &opening {
+            Opening::Call { input: Some(_), .. } | Opening::ServerTool(_) => size,
+            _ => 0,
+        };
+        self.blocks.check_room(held)?;
+        let block = match opening {
+            Opening::Text { text, citations } => {
+                if !citations.is_empty() {
+                    self.layout.reserve(size)?;
+                }
+                self.text(&text, sink)?;
+                for citation in citations {
+                    self.cite(citation, sink)?;
+                }
+                Block::Text
+            }
+            Opening::Thinking { text, signature } => {
+                self.end_thinking(sink)?;
+                self.thinking(&text, sink)?;
+                self.sign(&signature, sink)?;
+                Block::Thinking
+            }
+            Opening::Redacted(data) => {
+                self.seal_message(sink)?;
+                self.answer.begin_reasoning(None, sink)?;
+                let sealed = SealedThinking::Redacted(data.into());
+                self.answer.seal_reasoning(DIALECT, &sealed, sink)?;
+                self.answer.close(sink)?;
+                Block::Passed
+            }
+            Opening::Call {
+                id,
+                name,
+                input,
+                caller,
+            } => {
+                self.seal_message(sink)?;
+                let slot = self.answer.begin_call(id.as_deref(), &name, sink)?;
+                self.called = true;
+                if let Some(caller) = caller {
+                    self.answer
+                        .seal_call(slot, DIALECT, &SealedCall { caller }, sink)?;
+                }
+                Block::Call {
+                    slot,
+                    input: input.map(str::to_owned),
+                }
+            }
+            Opening::ServerTool(block) => {
+                self.layout.reserve(size)?;
+                self.answer.start(sink)?;
+                Block::ServerTool {
+                    block,
+                    input: String::new(),
+                }
+            }
+            Opening::ServerResult(block) => {
+                self.layout.reserve(size)?;
+                self.keep("server_tool_result", block, sink)?;
+                Block::Passed
+            }
+            Opening::Passed => Block::Passed,
+        };
+        self.blocks.open(index, block, held);
+        Ok(())
+    }
+
+    fn piece(
+        &mut self,
+        index: u64,
+        piece: Piece<'_>,
+        size: usize,
+        sink: &mut dyn Sink,
+    ) -> Result<(), DecodeError> {
+        match piece {
+            Piece::Text(text) => self.text(&text, sink),
+            Piece::Thinking(text) => self.thinking(&text, sink),
+            Piece::Input(text) => self.input(index, &text, sink),
+            Piece::Signature(signature) => self.sign(&signature, sink),
+            Piece::Citation(citation) => {
+                self.layout.reserve(size)?;
+                self.cite(citation, sink)
+            }
+            Piece::Passed => Ok(()),
+        }
+    }
+
+    #[inline]
+    fn text(&mut self, delta: &str, sink: &mut dyn Sink) -> Result<(), DecodeError> {
+        if delta.is_empty() {
+            return Ok(());
+        }
+        if self.layout.is_full() {
+            self.part(sink)?;
+        }
+        self.called = false;
+        self.layout.add_text(delta.len());
+        Ok(self.answer.text(delta, sink)?)
+    }
+
+    #[inline]
+    fn thinking(&mut self, delta: &str, sink: &mut dyn Sink) -> Result<(), DecodeError> {
+        if !self.layout.is_empty() && !delta.is_empty() {
+            self.seal_message(sink)?;
+        }
+        Ok(self.answer.reasoning(delta, sink)?)
+    }
+
+    #[inline]
+    fn input(&mut self, index: u64, delta: &str, sink: &mut dyn Sink) -> Result<(), DecodeError> {
+        if delta.is_empty() {
+            return Ok(());
+        }
+        match self.blocks.find(index) {
+            Some(Block::Call { slot, input }) => {
+                *input = None;
+                Ok(self.answer.arguments(*slot, delta, sink)?)
+            }
+            Some(Block::ServerTool { .. }) => self.blocks.add_input(index, delta),
+            _ => Ok(()),
+        }
+    }
+
+    fn sign(&mut self, signature: &str, sink: &mut dyn Sink) -> Result<(), DecodeError> {
+        if signature.is_empty() {
+            return Ok(());
+        }
+        if !self.answer.is_reasoning() {
+            self.seal_message(sink)?;
+            self.answer.begin_reasoning(None, sink)?;
+        }
+        let sealed = SealedThinking::Signature(signature.to_owned());
+        Ok(self.answer.seal_reasoning(DIALECT, &sealed, sink)?)
+    }
+
+    fn end_thinking(&mut self, sink: &mut dyn Sink) -> Result<(), DecodeError> {
+        if self.answer.is_reasoning() {
+            self.answer.close(sink)?;
+        }
+        Ok(())
+    }
+
+    fn cite(&mut self, citation: Value, sink: &mut dyn Sink) -> Result<(), DecodeError> {
+        // It may come in front of its text.
+        if self.layout.is_full() {
+            self.part(sink)?;
+        }
+        self.answer.custom("citation", citation.clone(), sink)?;
+        self.layout.add_citation(citation);
+        Ok(())
+    }
+
+    /// A block of the provider's own tools: told to the app, and kept with its message.
+    fn keep(&mut self, name: &str, block: Value, sink: &mut dyn Sink) -> Result<(), DecodeError> {
+        self.answer.close(sink)?;
+        if self.called {
+            self.part(sink)?;
+        }
+        self.answer.custom(name, block.clone(), sink)?;
+        self.layout.add_block(block);
+        Ok(())
+    }
+
+    fn end_block(&mut self, block: Block, sink: &mut dyn Sink) -> Result<(), DecodeError> {
+        match block {
+            Block::Text => self.layout.end_text(),
+            Block::Thinking => self.end_thinking(sink)?,
+            Block::Call { slot, input } => {
+                if let Some(input) = input {
+                    self.answer.arguments(slot, &input, sink)?;
+                }
+                self.answer.end_call(slot, sink)?;
+            }
+            Block::ServerTool { mut block, input } => {
+                self.layout.reserve(input.len())?;
+                if !input.is_empty() {
+                    block["input"] = serde_json::from_str(&arguments(&input)).unwrap_or_default();
+                }
+                self.keep("server_tool_use", block, sink)?;
+            }
+            Block::Passed => {}
+        }
+        Ok(())
+    }
+
+    /// What comes next belongs to a new message.
+    fn part(&mut self, sink: &mut dyn Sink) -> Result<(), DecodeError> {
+        self.seal_message(sink)?;
+        self.answer.part(sink)?;
+        self.called = false;
+        Ok(())
+    }
+
+    /// The message that text went on in is whole: what it has beside its text goes with it.
+    fn seal_message(&mut self, sink: &mut dyn Sink) -> Result<(), DecodeError> {
+        if let Some(segments) = self.layout.take() {
+            self.answer.seal_message(DIALECT, &segments, sink)?;
+        }
+        Ok(())
+    }
+
+    fn finish(&mut self, sink: &mut dyn Sink) -> Result<(), DecodeError> {
+        for block in self.blocks.close_all() {
+            self.end_block(block, sink)?;
+        }
+        self.seal_message(sink)?;
+        Ok(self.answer.finish(sink)?)
+    }
+
+    fn fail(&mut self, error: StreamError, sink: &mut dyn Sink) -> Result<(), DecodeError> {
+        Ok(self.answer.fail(error.message, error.code, sink)?)
+    }
+
+    fn is_done(&self) -> bool {
+        self.answer.is_running() && self.answer.stop_reason.is_some()
     }
 }
 
 impl Decode for Decoder {
-    fn frame(&mut self, _frame: Frame<'_>, _sink: &mut dyn Sink) -> Result<(), DecodeError> {
-        Ok(())
+    fn frame(&mut self, frame: Frame<'_>, sink: &mut dyn Sink) -> Result<(), DecodeError> {
+        if self.answer.is_over() {
+            return Ok(());
+        }
+        let data = frame.data.trim_ascii();
+        if frame.event == b"error" {
+            return self.fail(StreamError::read(data), sink);
+        }
+        match data {
+            b"" => Ok(()),
+            // A gateway's, which is no JSON.
+            b"[DONE]" if self.is_done() => self.finish(sink),
+            b"[DONE]" => Ok(()),
+            _ if self.answer.is_running() && self.delta(data, sink)? => Ok(()),
+            _ => self.event(data, sink),
+        }
     }
 
     fn end(&mut self, sink: &mut dyn Sink) -> Result<(), DecodeError> {
-        Ok(self.answer.finish(sink)?)
+        if self.is_done() {
+            return self.finish(sink);
+        }
+        Ok(())
     }
 }

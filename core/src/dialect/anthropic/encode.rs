@@ -1,11 +1,181 @@
-use super::super::encoding::json_request;
-use super::super::{Encode, HttpRequest, ModelRequest};
+use super::super::encoding::{Fields, json_request};
+use super::super::{Encode, HttpRequest, ModelRequest, ResponseFormat, ToolChoice};
+use super::cache;
+use super::content;
+use super::messages::{Block, Prompt};
+use super::thinking::Thinking;
+use super::tools::{self, Tool};
+use serde::{Serialize, Serializer};
+use serde_json::{Map, Value};
 
-/// Encodes its requests.
+/// The version of the API. Source: <https://platform.claude.com/docs/en/api/versioning>.
+const VERSION: &str = "2023-06-01";
+
+/// What a request has to name that uses the provider's file store.
+const FILES: &str = "files-api-2025-04-14";
+
+/// The most tokens of an answer where the app does not say: the API wants to be told.
+const DEFAULT_MAX_TOKENS: u32 = 8192;
+
+/// Encodes Messages requests.
 pub(in super::super) struct Encoder;
 
 impl Encode for Encoder {
     fn encode(&self, request: &ModelRequest<'_>) -> HttpRequest {
-        json_request(request, "", ("authorization", "Bearer "), "*/*", &())
+        let body = Body::new(request);
+        let mut encoded = json_request(
+            request,
+            "/messages",
+            ("x-api-key", ""),
+            "text/event-stream",
+            &body,
+        );
+        let headers = &mut encoded.headers;
+        if !headers
+            .iter()
+            .any(|(name, _)| is(name, "anthropic-version"))
+        {
+            headers.push(("anthropic-version".to_owned(), VERSION.to_owned()));
+        }
+        if body.has_files() {
+            match headers
+                .iter_mut()
+                .find(|(name, _)| is(name, "anthropic-beta"))
+            {
+                Some((_, features)) if features.contains(FILES) => {}
+                Some((_, features)) => *features = format!("{features},{FILES}"),
+                None => headers.push(("anthropic-beta".to_owned(), FILES.to_owned())),
+            }
+        }
+        encoded
+    }
+}
+
+fn is(name: &str, other: &str) -> bool {
+    name.eq_ignore_ascii_case(other)
+}
+
+struct Body<'a> {
+    request: &'a ModelRequest<'a>,
+    prompt: Prompt<'a>,
+    tools: Vec<Tool<'a>>,
+    thinking: Thinking,
+}
+
+impl<'a> Body<'a> {
+    fn new(request: &'a ModelRequest<'a>) -> Self {
+        let settings = request.settings;
+        let mut prompt = Prompt::new(request);
+        if settings.response_format == ResponseFormat::Json {
+            // There is no setting for it.
+            let wish = "Answer with one JSON object and nothing else.";
+            prompt.system.extend(Block::text(wish, None));
+        }
+        let mut tools: Vec<_> = request.tools.iter().map(Tool::new).collect();
+        if tools.is_empty() {
+            tools = prompt.called().into_iter().map(Tool::former).collect();
+        }
+        let may_think = !prompt.goes_on_without_thinking();
+        let mut body = Self {
+            request,
+            prompt,
+            tools,
+            thinking: Thinking::new(&request.endpoint.model, settings, may_think),
+        };
+        body.mark();
+        body
+    }
+
+    /// Puts the marks for the cache where they belong: the app's own, and with `cache_prompt` at the end of what there
+    /// is so far, of the instructions, and of the tools.
+    fn mark(&mut self) {
+        let mut places: Vec<_> = self
+            .tools
+            .iter_mut()
+            .map(|tool| &mut tool.cache_control)
+            .collect();
+        let tools = places.len();
+        places.extend(self.prompt.system.iter_mut().filter_map(Block::mark));
+        let system = places.len();
+        let turns = self.prompt.turns.iter_mut();
+        places.extend(
+            turns
+                .flat_map(|turn| &mut turn.content)
+                .filter_map(Block::mark),
+        );
+        let mut wanted = Vec::new();
+        if self.request.settings.cache_prompt {
+            let ends = [(system, places.len()), (tools, system), (0, tools)];
+            wanted.extend(
+                ends.into_iter()
+                    .filter(|(start, end)| start < end)
+                    .map(|(_, end)| end - 1),
+            );
+        }
+        cache::settle(&mut places, &wanted);
+    }
+
+    fn has_files(&self) -> bool {
+        let turns = self.prompt.turns.iter();
+        turns.flat_map(|turn| &turn.content).any(content::is_file)
+    }
+
+    /// The most tokens of the answer, thinking and all.
+    fn max_tokens(&self) -> u32 {
+        let budget = self.thinking.budget;
+        match self.request.settings.max_output_tokens {
+            Some(limit) if limit > budget => limit,
+            Some(limit) => limit.saturating_add(budget),
+            None => DEFAULT_MAX_TOKENS + budget,
+        }
+    }
+
+    fn tool_choice(&self) -> Option<Value> {
+        let settings = self.request.settings;
+        if self.tools.is_empty() {
+            return None;
+        }
+        if self.request.tools.is_empty() {
+            return tools::choice(&ToolChoice::None, None);
+        }
+        tools::choice(&settings.tool_choice, settings.parallel_tool_calls)
+    }
+
+    fn output_config(&self) -> Map<String, Value> {
+        let mut config = Map::new();
+        if let Some(effort) = self.thinking.effort {
+            config.insert("effort".to_owned(), effort.into());
+        }
+        if let Some(format) = tools::format(&self.request.settings.response_format) {
+            config.insert("format".to_owned(), format);
+        }
+        config
+    }
+}
+
+impl Serialize for Body<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let settings = self.request.settings;
+        let mut fields = Fields::new(serializer.serialize_map(None)?, settings);
+        fields.put("model", &self.request.endpoint.model)?;
+        fields.put("max_tokens", &self.max_tokens())?;
+        fields.put("stream", &true)?;
+        if !self.prompt.system.is_empty() {
+            fields.put("system", &self.prompt.system)?;
+        }
+        fields.put("messages", &self.prompt.turns)?;
+        if !self.tools.is_empty() {
+            fields.put("tools", &self.tools)?;
+        }
+        fields.put_some("tool_choice", self.tool_choice())?;
+        fields.put_some("thinking", self.thinking.thinking.as_ref())?;
+        if !self.thinking.no_temperature {
+            fields.put_some("temperature", settings.temperature)?;
+        }
+        let output_config = self.output_config();
+        if !output_config.is_empty() {
+            fields.put("output_config", &output_config)?;
+        }
+        fields.end()
     }
 }

@@ -1,5 +1,56 @@
+//! Anthropic's Messages.
+//!
+//! Source: <https://platform.claude.com/docs/en/api/messages>, and for the stream
+//! <https://platform.claude.com/docs/en/build-with-claude/streaming>.
+//!
+//! What becomes of a stream:
+//! - text blocks are the text of one assistant message, until reasoning or a call comes between;
+//! - a thinking block is a reasoning message, its signature that message's encrypted value. A redacted one has no text;
+//! - a `tool_use` block is a call. Who called, where that was not the model itself, is the call's encrypted value;
+//! - a tool that the provider runs itself (`server_tool_use`, `mcp_tool_use`, and what they give back) is no call. The
+//!   app hears of it by a `CUSTOM` event named `server_tool_use` (the block, its input whole) or `server_tool_result`
+//!   (the block). So that the turn can be sent back unchanged, the blocks are in the encrypted value of the message
+//!   they came with; text behind them begins a new message if there was text before them;
+//! - a citation is a `CUSTOM` event named `citation`, and is sent back with its text;
+//! - a refusal's explanation is a `CUSTOM` event named `refusal`;
+//! - `RUN_FINISHED` carries the token usage, and the stop reason as `stopReason` in its metadata. Input tokens are as
+//!   the provider counts them, without those read from or written to its cache;
+//! - an error is a `RUN_ERROR`, and what comes after it is not read;
+//! - a stream that is cut off before the stop reason has no `RUN_FINISHED`.
+//!
+//! What this version does not know (compaction, fallbacks, new blocks and events) is skipped.
+
+mod blocks;
+mod cache;
+mod content;
 mod decode;
+mod delta;
 mod encode;
+mod event;
+mod layout;
+mod messages;
+mod thinking;
+mod tools;
+mod usage;
 
 pub(super) use decode::Decoder;
 pub(super) use encode::Encoder;
+
+use serde::{Deserialize, Serialize};
+
+/// What a thinking block has beside its text.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum SealedThinking {
+    /// The thinking's signature.
+    Signature(String),
+    /// The thinking itself, which only the provider can read.
+    Redacted(String),
+}
+
+/// What a `tool_use` block has beside the call.
+#[derive(Debug, Serialize, Deserialize)]
+struct SealedCall {
+    /// Who called: code that the provider runs.
+    caller: serde_json::Value,
+}

@@ -1,6 +1,7 @@
 use super::super::{GenerationSettings, HttpRequest, ModelRequest};
 use serde::Serialize;
 use serde::ser::SerializeMap;
+use serde_json::{Map, Value};
 
 /// A `POST` of JSON to the endpoint's address with `path` appended. `key` is the header that carries the key, and what
 /// stands before the key in it; `accept` is the media type of the stream.
@@ -34,11 +35,17 @@ pub(in super::super) fn json_request<T: Serialize>(
 pub(in super::super) struct Fields<'a, M> {
     map: M,
     settings: &'a GenerationSettings,
+    /// The app's fields that were put already, with Stepwell's.
+    merged: Vec<&'static str>,
 }
 
 impl<'a, M: SerializeMap> Fields<'a, M> {
     pub(in super::super) fn new(map: M, settings: &'a GenerationSettings) -> Self {
-        Self { map, settings }
+        Self {
+            map,
+            settings,
+            merged: Vec::new(),
+        }
     }
 
     /// Puts a field, unless the app has its own.
@@ -62,10 +69,30 @@ impl<'a, M: SerializeMap> Fields<'a, M> {
         value.map_or(Ok(()), |value| self.put(name, &value))
     }
 
+    /// Puts an object of settings, if it is not empty. The app's own object of that name adds to it, field by field,
+    /// and wins.
+    pub(in super::super) fn put_settings(
+        &mut self,
+        name: &'static str,
+        mut value: Map<String, Value>,
+    ) -> Result<(), M::Error> {
+        if let Some(Value::Object(own)) = self.settings.extra.get(name) {
+            value.extend(own.clone());
+            self.merged.push(name);
+            return self.map.serialize_entry(name, &value);
+        }
+        if value.is_empty() {
+            return Ok(());
+        }
+        self.put(name, &value)
+    }
+
     /// Puts the app's own fields, and ends the body.
     pub(in super::super) fn end(mut self) -> Result<M::Ok, M::Error> {
         for (name, value) in &self.settings.extra {
-            self.map.serialize_entry(name, value)?;
+            if !self.merged.contains(&name.as_str()) {
+                self.map.serialize_entry(name, value)?;
+            }
         }
         self.map.end()
     }

@@ -2,10 +2,12 @@
 
 mod body;
 mod content;
+mod functions;
 mod history;
 
 pub(super) use body::{Fields, json_request};
 pub(super) use content::{as_text, audio_format, data_url, file_name, is_marked, result_text};
+pub(super) use functions::{Call, function_tool};
 pub(super) use history::{Exchange, exchanges};
 
 use super::ModelRequest;

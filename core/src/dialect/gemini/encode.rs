@@ -1,11 +1,90 @@
-use super::super::encoding::json_request;
-use super::super::{Encode, HttpRequest, ModelRequest};
+use super::super::encoding::{Fields, json_request, tools};
+use super::super::{Encode, HttpRequest, ModelRequest, ResponseFormat, ToolChoice};
+use super::contents::{contents, system};
+use super::model;
+use crate::event::ToolDefinition;
+use serde::{Serialize, Serializer};
+use serde_json::{Map, Value, json};
 
-/// Encodes its requests.
+/// Encodes Gemini's requests.
 pub(in super::super) struct Encoder;
 
 impl Encode for Encoder {
     fn encode(&self, request: &ModelRequest<'_>) -> HttpRequest {
-        json_request(request, "", ("authorization", "Bearer "), "*/*", &())
+        let path = model::path(&request.endpoint.model);
+        json_request(
+            request,
+            &format!("/{path}:streamGenerateContent?alt=sse"),
+            ("x-goog-api-key", ""),
+            "text/event-stream",
+            &Body(request),
+        )
     }
+}
+
+/// The request's body: Stepwell's fields in a fixed order, then the app's own, which win over them.
+struct Body<'a>(&'a ModelRequest<'a>);
+
+impl Serialize for Body<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let request = self.0;
+        let settings = request.settings;
+        let mut fields = Fields::new(serializer.serialize_map(None)?, settings);
+        let system = system(request);
+        if !system.is_empty() {
+            fields.put("systemInstruction", &json!({ "parts": system }))?;
+        }
+        fields.put("contents", &contents(request))?;
+        if let Some(tools) = tools(request) {
+            let declarations: Vec<_> = tools.iter().map(declaration).collect();
+            fields.put("tools", &json!([{ "functionDeclarations": declarations }]))?;
+            let calling = match &settings.tool_choice {
+                ToolChoice::Auto => None,
+                ToolChoice::None => Some(json!({"mode": "NONE"})),
+                ToolChoice::Required => Some(json!({"mode": "ANY"})),
+                ToolChoice::Named(name) => {
+                    Some(json!({"mode": "ANY", "allowedFunctionNames": [name]}))
+                }
+            };
+            let config = calling.map(|calling| json!({ "functionCallingConfig": calling }));
+            fields.put_some("toolConfig", config)?;
+        }
+        fields.put_settings("generationConfig", generation(request))?;
+        fields.end()
+    }
+}
+
+/// A tool. Its arguments are described by `parametersJsonSchema`, not by `parameters`: that takes a JSON Schema as it is,
+/// with references, unions and bounds, of which the older field refuses all that OpenAPI's subset lacks.
+fn declaration(tool: &ToolDefinition) -> Value {
+    let mut declaration = json!({"name": tool.name});
+    if !tool.description.is_empty() {
+        declaration["description"] = json!(tool.description);
+    }
+    if let Some(parameters) = tool.parameters.as_ref().filter(|schema| !schema.is_null()) {
+        declaration["parametersJsonSchema"] = parameters.clone();
+    }
+    declaration
+}
+
+fn generation(request: &ModelRequest<'_>) -> Map<String, Value> {
+    let settings = request.settings;
+    let mut config = Map::new();
+    if let Some(temperature) = settings.temperature {
+        config.insert("temperature".to_owned(), json!(temperature));
+    }
+    if let Some(limit) = settings.max_output_tokens {
+        config.insert("maxOutputTokens".to_owned(), json!(limit));
+    }
+    if settings.response_format != ResponseFormat::Text {
+        config.insert("responseMimeType".to_owned(), json!("application/json"));
+    }
+    if let ResponseFormat::Schema { schema, .. } = &settings.response_format {
+        config.insert("responseJsonSchema".to_owned(), schema.clone());
+    }
+    if let Some(effort) = settings.reasoning {
+        let thinking = model::thinking(&request.endpoint.model, effort);
+        config.insert("thinkingConfig".to_owned(), thinking);
+    }
+    config
 }

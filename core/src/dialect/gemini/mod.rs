@@ -1,5 +1,36 @@
+//! Google's Gemini: `streamGenerateContent` with `alt=sse`, as the Gemini API and Vertex AI have it.
+//!
+//! Source: <https://ai.google.dev/api/generate-content>; for signatures
+//! <https://ai.google.dev/gemini-api/docs/thought-signatures>; for arguments in pieces
+//! <https://cloud.google.com/vertex-ai/generative-ai/docs/multimodal/function-calling>, "Streaming function call
+//! arguments".
+//!
+//! What becomes of a stream:
+//! - of several candidates the first is read;
+//! - text is messages, thought text is reasoning, and a call is a call of the message before it. A call without an id
+//!   gets a made one. Arguments that come in pieces (`partialArgs`) may come in any order, so they are put together and
+//!   given out when the call is whole;
+//! - a thought signature, and the id of a call, are kept as the encrypted value of what they came with, so that the
+//!   next request has them in the same place;
+//! - the other kinds of parts are `CUSTOM` events of the part's name (`executableCode`, `codeExecutionResult`,
+//!   `inlineData`, `fileData`), with the part's content; a kind that is not known is one named `part`. Metadata about
+//!   sources is one named `citation`;
+//! - the answer is over when the body ends, if a finish reason has come, or the reason for which the prompt was blocked:
+//!   either is the stop reason. `STOP` comes with calls too;
+//! - an error inside the stream is a `RUN_ERROR`, and what comes after it is not read.
+//!
+//! What has no place in a request: cache markers (Gemini caches by itself; an explicit cache is `cachedContent` in the
+//! app's own fields), whether calls may be parallel, and the name and the strictness of a schema.
+
+mod chunk;
+mod contents;
 mod decode;
+mod delta;
 mod encode;
+mod model;
+mod partial;
+mod parts;
+mod seal;
 
 pub(super) use decode::Decoder;
 pub(super) use encode::Encoder;

@@ -1,9 +1,7 @@
 //! Any frame, read with serde: the view that decides.
-//!
-//! It is strict about JSON and lenient about shapes: a field that is not of the kind it should be counts as absent, so
-//! that a server's odd extra costs nothing that was said beside it.
 
 use super::super::error::{describe, excerpt};
+use super::super::lenient::{Raw, arguments, list, number, object, starts_with, text};
 use super::calls::Fragment;
 use super::reasoning::Field;
 use super::usage;
@@ -21,6 +19,8 @@ pub(super) struct Chunk<'a> {
     /// Text, reasoning and refusal, in order.
     pub(super) pieces: Vec<Piece<'a>>,
     pub(super) reasoning_details: Vec<Metadata>,
+    /// Where pieces of the text come from, in the provider's form.
+    pub(super) citations: Vec<Value>,
     pub(super) fragments: Vec<Fragment<'a>>,
     pub(super) finish_reason: Option<Cow<'a, str>>,
     pub(super) usage: Option<TokenUsage>,
@@ -55,8 +55,6 @@ impl StreamError {
         Self { message, code }
     }
 }
-
-type Raw<'a> = Option<&'a RawValue>;
 
 #[derive(Deserialize)]
 struct WireChunk<'a> {
@@ -102,6 +100,8 @@ struct WireDelta<'a> {
     reasoning: Raw<'a>,
     #[serde(borrow)]
     reasoning_details: Raw<'a>,
+    #[serde(borrow)]
+    annotations: Raw<'a>,
     #[serde(borrow)]
     tool_calls: Raw<'a>,
 }
@@ -194,6 +194,10 @@ impl<'a> Chunk<'a> {
         for item in list(delta.reasoning_details)? {
             self.reasoning_details.extend(object(Some(item))?);
         }
+        for item in list(delta.annotations)? {
+            let citation = object::<Metadata>(Some(item))?;
+            self.citations.extend(citation.map(Value::Object));
+        }
         for fragment in list(delta.tool_calls)? {
             let Some(fragment) = object::<WireFragment<'a>>(Some(fragment))? else {
                 continue;
@@ -238,48 +242,10 @@ impl<'a> Chunk<'a> {
                     }
                 }
             }
+            // Mistral's way of citing.
+            Some("reference") => self.citations.push(serde_json::from_str(raw.get())?),
             _ => {}
         }
         Ok(())
     }
-}
-
-fn starts_with(raw: Raw<'_>, first: char) -> bool {
-    raw.is_some_and(|raw| raw.get().starts_with(first))
-}
-
-fn object<'a, T: Deserialize<'a>>(raw: Raw<'a>) -> Result<Option<T>, Error> {
-    raw.filter(|_| starts_with(raw, '{'))
-        .map(|raw| serde_json::from_str(raw.get()))
-        .transpose()
-}
-
-fn list<'a>(raw: Raw<'a>) -> Result<Vec<&'a RawValue>, Error> {
-    raw.filter(|_| starts_with(raw, '['))
-        .map_or_else(|| Ok(Vec::new()), |raw| serde_json::from_str(raw.get()))
-}
-
-/// A string that is not empty.
-fn text<'a>(raw: Raw<'a>) -> Result<Option<Cow<'a, str>>, Error> {
-    // The derive borrows only for a field that is literally a `Cow`.
-    #[derive(Deserialize)]
-    struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
-
-    let text = raw
-        .filter(|_| starts_with(raw, '"'))
-        .map(|raw| serde_json::from_str::<Text<'a>>(raw.get()))
-        .transpose()?;
-    Ok(text.map(|text| text.0).filter(|text| !text.is_empty()))
-}
-
-/// Arguments are JSON as a string; a server may send the JSON itself.
-fn arguments<'a>(raw: Raw<'a>) -> Result<Option<Cow<'a, str>>, Error> {
-    match raw {
-        Some(raw) if !raw.get().starts_with('"') => Ok(Some(Cow::Borrowed(raw.get()))),
-        raw => text(raw),
-    }
-}
-
-fn number(raw: Raw<'_>) -> Option<u64> {
-    raw?.get().parse().ok()
 }

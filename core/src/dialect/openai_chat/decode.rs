@@ -13,9 +13,12 @@ use crate::wire::Frame;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+/// The longest refusal, in bytes.
+const LONGEST_REFUSAL: usize = 64 * 1024;
+
 /// Decodes Chat Completions streams.
 ///
-/// It holds no text but the reasoning that a provider wants back: what was said is in the events.
+/// It holds no text but the reasoning that a provider wants back, and a refusal: what was said is in the events.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Decoder {
     ids: HopIds,
@@ -28,6 +31,9 @@ pub struct Decoder {
     model: Option<String>,
     stop_reason: Option<String>,
     usage: Option<TokenUsage>,
+    /// What the model said in place of an answer, so far.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    refusal: String,
     /// Where text that holds escapes is unescaped; only its room is kept.
     #[serde(skip)]
     scratch: Scratch,
@@ -71,6 +77,7 @@ impl Decoder {
             model: None,
             stop_reason: None,
             usage: None,
+            refusal: String::new(),
             scratch: Scratch::default(),
         }
     }
@@ -119,6 +126,16 @@ impl Decoder {
         let Some(chunk) = Chunk::read(text).map_err(|error| json(error.to_string()))? else {
             return Ok(());
         };
+        let refusals = chunk.pieces.iter().map(|piece| match piece {
+            Piece::Refusal(text) => text.len(),
+            _ => 0,
+        });
+        if self.refusal.len() + refusals.sum::<usize>() > LONGEST_REFUSAL {
+            return Err(DecodeError::TooMany {
+                what: "bytes of a refusal",
+                limit: LONGEST_REFUSAL,
+            });
+        }
         let slots = self.calls.place(&chunk.fragments)?;
         if let (None, Some(model)) = (&self.model, chunk.model) {
             self.model = Some(model.into_owned());
@@ -127,18 +144,23 @@ impl Decoder {
             self.usage = chunk.usage;
         }
         // An error that is the first thing to come needs no run.
-        if chunk.error.is_none() || !chunk.pieces.is_empty() || !chunk.fragments.is_empty() {
+        let says_nothing =
+            chunk.pieces.is_empty() && chunk.citations.is_empty() && chunk.fragments.is_empty();
+        if chunk.error.is_none() || !says_nothing {
             self.start(sink)?;
         }
         for piece in &chunk.pieces {
             self.piece(piece, sink)?;
+        }
+        for citation in chunk.citations {
+            custom("citation", citation, sink)?;
         }
         // Behind the reasoning's text, which may begin the message that they belong to.
         self.reasoning.keep(chunk.reasoning_details);
         for (fragment, slot) in chunk.fragments.iter().zip(slots) {
             if self.calls.begins(slot, fragment) {
                 self.reasoning.close(&self.ids, sink)?;
-                self.end_text(sink)?;
+                self.end_text(None, sink)?;
             }
             self.calls
                 .add_fragment(slot, fragment, &self.ids, &self.message_id, sink)?;
@@ -156,14 +178,10 @@ impl Decoder {
         match piece {
             Piece::Content(text) => self.content(text, sink),
             Piece::Reasoning(field, text) => self.reasoning.delta(&self.ids, *field, text, sink),
-            Piece::Refusal(text) => whole(
-                sink,
-                Custom {
-                    name: "refusal".to_owned(),
-                    value: Value::from(text.as_ref()),
-                    common: None,
-                },
-            ),
+            Piece::Refusal(text) => {
+                self.refusal.push_str(text);
+                custom("refusal", text.as_ref().into(), sink)
+            }
         }
     }
 
@@ -174,15 +192,7 @@ impl Decoder {
             self.reasoning.close(&self.ids, sink)?;
         }
         if !self.text_open {
-            self.text_open = true;
-            whole(
-                sink,
-                TextMessageStart {
-                    message_id: self.message_id.clone(),
-                    role: Some(TextMessageRole::Assistant),
-                    ..TextMessageStart::default()
-                },
-            )?;
+            self.begin_text(sink)?;
         }
         sink.event(EventRef::TextMessageContent {
             message_id: &self.message_id,
@@ -190,7 +200,23 @@ impl Decoder {
         })
     }
 
-    fn end_text(&mut self, sink: &mut dyn Sink) -> Result<(), Violation> {
+    fn begin_text(&mut self, sink: &mut dyn Sink) -> Result<(), Violation> {
+        self.text_open = true;
+        whole(
+            sink,
+            TextMessageStart {
+                message_id: self.message_id.clone(),
+                role: Some(TextMessageRole::Assistant),
+                ..TextMessageStart::default()
+            },
+        )
+    }
+
+    fn end_text(
+        &mut self,
+        common: Option<Box<Common>>,
+        sink: &mut dyn Sink,
+    ) -> Result<(), Violation> {
         if !std::mem::take(&mut self.text_open) {
             return Ok(());
         }
@@ -198,9 +224,21 @@ impl Decoder {
             sink,
             TextMessageEnd {
                 message_id: self.message_id.clone(),
-                common: None,
+                common,
             },
         )
+    }
+
+    /// Ends the text, with the whole refusal on its message if there was one: that is what goes back.
+    fn end_answer(&mut self, sink: &mut dyn Sink) -> Result<(), Violation> {
+        if self.refusal.is_empty() {
+            return self.end_text(None, sink);
+        }
+        if !self.text_open {
+            self.begin_text(sink)?;
+        }
+        let refusal = std::mem::take(&mut self.refusal);
+        self.end_text(Some(metadata("refusal", refusal)), sink)
     }
 
     fn start(&mut self, sink: &mut dyn Sink) -> Result<(), Violation> {
@@ -221,7 +259,7 @@ impl Decoder {
     fn finish(&mut self, sink: &mut dyn Sink) -> Result<(), DecodeError> {
         self.start(sink)?;
         self.reasoning.close(&self.ids, sink)?;
-        self.end_text(sink)?;
+        self.end_answer(sink)?;
         self.calls.end(sink)?;
         self.phase = Phase::Over;
         let finished = RunFinished {
@@ -256,13 +294,29 @@ impl Decoder {
 
     fn stop_metadata(&self) -> Option<Box<Common>> {
         let reason = self.stop_reason.as_deref()?;
-        let mut metadata = Metadata::new();
-        metadata.insert("stopReason".to_owned(), reason.into());
-        Some(Box::new(Common {
-            metadata: Some(metadata),
-            ..Common::default()
-        }))
+        Some(metadata("stopReason", reason.to_owned()))
     }
+}
+
+fn metadata(key: &str, value: String) -> Box<Common> {
+    let mut metadata = Metadata::new();
+    metadata.insert(key.to_owned(), value.into());
+    Box::new(Common {
+        metadata: Some(metadata),
+        ..Common::default()
+    })
+}
+
+/// Something for the app that changes nothing in the conversation.
+fn custom(name: &str, value: Value, sink: &mut dyn Sink) -> Result<(), Violation> {
+    whole(
+        sink,
+        Custom {
+            name: name.to_owned(),
+            value,
+            common: None,
+        },
+    )
 }
 
 impl Decode for Decoder {

@@ -101,6 +101,13 @@ impl<'a> Delta<'a> {
         cursor.object(|cursor, key| match key {
             b"content" => {
                 seen.once(0)?;
+                if cursor.peek()? == b'[' {
+                    let mut parts = Seen::default();
+                    return cursor.array(|cursor| {
+                        parts.once(0)?;
+                        self.part(cursor)
+                    });
+                }
                 let text = cursor.text_or_null()?;
                 self.put(text, Self::Content)
             }
@@ -131,13 +138,50 @@ impl<'a> Delta<'a> {
             }
             b"reasoning_details" => {
                 seen.once(5)?;
-                if cursor.peek()? == b'n' {
-                    return cursor.null();
-                }
-                cursor.array(|_| Err(Miss))
+                empty_list(cursor)
+            }
+            b"annotations" => {
+                seen.once(6)?;
+                empty_list(cursor)
             }
             _ => cursor.skip(),
         })
+    }
+
+    /// A part of a content array, as Mistral's reasoning models send them.
+    fn part(&mut self, cursor: &mut Cursor<'a>) -> Result<(), Miss> {
+        let mut kind = None;
+        let mut text = None;
+        let mut thinking = None;
+        let mut seen = Seen::default();
+        cursor.object(|cursor, key| match key {
+            b"type" => {
+                seen.once(0)?;
+                kind = Some(cursor.text()?);
+                Ok(())
+            }
+            b"text" => {
+                seen.once(1)?;
+                text = cursor.text_or_null()?;
+                Ok(())
+            }
+            b"thinking" => {
+                seen.once(2)?;
+                let mut thoughts = Seen::default();
+                cursor.array(|cursor| {
+                    thoughts.once(0)?;
+                    thinking = thought(cursor)?;
+                    Ok(())
+                })
+            }
+            _ => cursor.skip(),
+        })?;
+        let kind = kind.ok_or(Miss)?;
+        if kind.is("text") == Some(true) {
+            return self.put(text, Self::Content);
+        }
+        must(kind.is("thinking") == Some(true))?;
+        self.put(thinking, |text| Self::Reasoning(Field::Content, text))
     }
 
     fn fragment(&mut self, cursor: &mut Cursor<'a>, calls: &Calls) -> Result<(), Miss> {
@@ -201,8 +245,35 @@ impl<'a> Delta<'a> {
     }
 }
 
+/// The text of a piece of thinking.
+fn thought<'a>(cursor: &mut Cursor<'a>) -> Result<Option<RawText<'a>>, Miss> {
+    let mut text = None;
+    let mut seen = Seen::default();
+    cursor.object(|cursor, key| match key {
+        b"text" => {
+            seen.once(0)?;
+            text = cursor.text_or_null()?;
+            Ok(())
+        }
+        b"type" => {
+            seen.once(1)?;
+            cursor.skip()
+        }
+        b"thinking" => Err(Miss),
+        _ => cursor.skip(),
+    })?;
+    Ok(text)
+}
+
 fn must(fits: bool) -> Result<(), Miss> {
     if fits { Ok(()) } else { Err(Miss) }
+}
+
+fn empty_list(cursor: &mut Cursor<'_>) -> Result<(), Miss> {
+    if cursor.peek()? == b'n' {
+        return cursor.null();
+    }
+    cursor.array(|_| Err(Miss))
 }
 
 fn empty(text: Option<RawText<'_>>) -> Result<(), Miss> {

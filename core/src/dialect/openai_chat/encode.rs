@@ -1,8 +1,10 @@
-use super::super::encoding::{Fields, json_request};
-use super::super::{Encode, HttpRequest, ModelRequest, ToolChoice};
+use super::super::encoding::{Fields, function_tool, json_request, tools};
+use super::super::{
+    EffortField, Encode, HttpRequest, ModelRequest, ReasoningEffort, ResponseFormat, ToolChoice,
+};
 use super::messages;
 use serde::{Serialize, Serializer};
-use serde_json::json;
+use serde_json::{Value, json};
 
 /// Encodes Chat Completions requests.
 pub(in super::super) struct Encoder;
@@ -33,10 +35,11 @@ impl Serialize for Body<'_> {
         if !quirks.no_stream_options {
             fields.put("stream_options", &json!({"include_usage": true}))?;
         }
-        let messages = messages::encode(request.instructions, request.messages, quirks);
+        let messages = messages::encode(request);
         fields.put("messages", &messages)?;
-        if !request.tools.is_empty() {
-            fields.put("tools", &messages::tools(request.tools))?;
+        if let Some(tools) = tools(request) {
+            let tools: Vec<_> = tools.iter().map(function_tool).collect();
+            fields.put("tools", &tools)?;
             match &settings.tool_choice {
                 ToolChoice::Auto => {}
                 ToolChoice::None => fields.put("tool_choice", "none")?,
@@ -46,13 +49,20 @@ impl Serialize for Body<'_> {
                     &json!({"type": "function", "function": {"name": name}}),
                 )?,
             }
-            if let Some(parallel) = settings.parallel_tool_calls {
-                fields.put("parallel_tool_calls", &parallel)?;
+            fields.put_some("parallel_tool_calls", settings.parallel_tool_calls)?;
+        }
+        fields.put_some(
+            "response_format",
+            response_format(&settings.response_format),
+        )?;
+        if let Some(effort) = settings.reasoning.map(effort) {
+            match quirks.effort {
+                EffortField::ReasoningEffort => fields.put("reasoning_effort", effort)?,
+                EffortField::Reasoning => fields.put("reasoning", &json!({"effort": effort}))?,
+                EffortField::Never => {}
             }
         }
-        if let Some(temperature) = settings.temperature {
-            fields.put("temperature", &temperature)?;
-        }
+        fields.put_some("temperature", settings.temperature)?;
         if let Some(limit) = settings.max_output_tokens {
             let name = if quirks.max_completion_tokens {
                 "max_completion_tokens"
@@ -62,5 +72,32 @@ impl Serialize for Body<'_> {
             fields.put(name, &limit)?;
         }
         fields.end()
+    }
+}
+
+/// The form of the answer, as Chat Completions has it.
+///
+/// Source: <https://platform.openai.com/docs/guides/structured-outputs>.
+pub(in super::super) fn response_format(format: &ResponseFormat) -> Option<Value> {
+    match format {
+        ResponseFormat::Text => None,
+        ResponseFormat::Json => Some(json!({"type": "json_object"})),
+        ResponseFormat::Schema {
+            name,
+            schema,
+            strict,
+        } => Some(json!({
+            "type": "json_schema",
+            "json_schema": {"name": name, "schema": schema, "strict": strict},
+        })),
+    }
+}
+
+fn effort(effort: ReasoningEffort) -> &'static str {
+    match effort {
+        ReasoningEffort::Off => "none",
+        ReasoningEffort::Low => "low",
+        ReasoningEffort::Medium => "medium",
+        ReasoningEffort::High => "high",
     }
 }

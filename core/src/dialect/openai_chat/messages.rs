@@ -1,14 +1,12 @@
 //! The conversation as Chat Completions has it.
 
-use super::super::encoding::result_text;
-use super::super::{Quirks, ReasoningReturn};
-use super::parts;
-use crate::event::{
-    AssistantMessage, Message, MessageContent, ReasoningMessage, ToolCall, ToolDefinition,
-};
+use super::super::encoding::{Call, result_text};
+use super::super::{Dialect, Endpoint, ModelRequest, ReasoningReturn, sealed};
+use super::parts::{MarkedPart, Part, message_mark, plain_mark};
+use crate::event::{AssistantMessage, Message, MessageContent, ReasoningMessage, ToolCall};
 use serde::Serialize;
+use serde_json::Value;
 use serde_json::value::RawValue;
-use serde_json::{Value, json};
 use std::borrow::Cow;
 
 /// One message of the request. Everything is borrowed where it can be: attachments are large.
@@ -21,7 +19,7 @@ pub(super) enum ChatMessage<'a> {
     Assistant(Assistant<'a>),
     Tool {
         tool_call_id: &'a str,
-        content: Cow<'a, str>,
+        content: Content<'a>,
     },
 }
 
@@ -36,7 +34,7 @@ pub(super) struct Said<'a> {
 #[serde(untagged)]
 pub(super) enum Content<'a> {
     Text(Cow<'a, str>),
-    Parts(Vec<parts::Part<'a>>),
+    Parts(Vec<MarkedPart<'a>>),
 }
 
 /// What the model said in one hop, in one message: a second assistant message may not stand between a call and its
@@ -45,6 +43,8 @@ pub(super) enum Content<'a> {
 pub(super) struct Assistant<'a> {
     /// Null where the model only asked for tools.
     content: Option<Cow<'a, str>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    refusal: Option<Cow<'a, str>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     name: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -55,72 +55,86 @@ pub(super) struct Assistant<'a> {
     tool_calls: Vec<Call<'a>>,
 }
 
-#[derive(Debug, Serialize)]
-struct Call<'a> {
-    id: &'a str,
-    #[serde(rename = "type")]
-    kind: &'static str,
-    function: Function<'a>,
-}
-
-#[derive(Debug, Serialize)]
-struct Function<'a> {
-    name: &'a str,
-    arguments: &'a str,
-}
-
 /// The messages of a request, in order. Activities are never sent; reasoning is as the provider wants it.
-pub(super) fn encode<'a>(
-    instructions: Option<&'a str>,
-    messages: &'a [Message],
-    quirks: Quirks,
-) -> Vec<ChatMessage<'a>> {
-    let mut encoded = Vec::with_capacity(messages.len() + 1);
-    encoded.extend(
-        instructions
-            .filter(|text| !text.is_empty())
-            .map(|text| ChatMessage::System(Said::text(text, None))),
-    );
+pub(super) fn encode<'a>(request: &ModelRequest<'a>) -> Vec<ChatMessage<'a>> {
+    let endpoint = request.endpoint;
+    let quirks = endpoint.quirks;
+    let marks_prompt = quirks.cache_marks && request.settings.cache_prompt;
+    let mut encoded = Vec::with_capacity(request.messages.len() + 1);
+    if let Some(text) = request.instructions.filter(|text| !text.is_empty()) {
+        let mut said = Said::text(text, None);
+        if marks_prompt {
+            said.content.mark(plain_mark());
+        }
+        encoded.push(ChatMessage::System(said));
+    }
     let mut assistant = Assistant::default();
-    for message in messages {
-        match message {
+    for message in request.messages {
+        let (mut next, metadata) = match message {
             Message::Assistant(message) => {
-                assistant.add(message);
+                assistant.add(message, endpoint);
                 continue;
             }
             Message::Reasoning(message) => {
-                assistant.add_reasoning(message, quirks.reasoning);
+                assistant.add_reasoning(message, endpoint);
                 continue;
             }
-            Message::Activity(_) => continue,
-            _ => std::mem::take(&mut assistant).put(&mut encoded),
-        }
-        encoded.extend(match message {
             Message::Developer(message) => {
                 let said = Said::text(&message.content, message.name.as_deref());
-                Some(if quirks.no_developer_role {
+                let next = if quirks.no_developer_role {
                     ChatMessage::System(said)
                 } else {
                     ChatMessage::Developer(said)
-                })
+                };
+                (next, &message.metadata)
             }
-            Message::System(message) => Some(ChatMessage::System(Said::text(
-                &message.content,
-                message.name.as_deref(),
-            ))),
-            Message::User(message) => Some(ChatMessage::User(Said {
-                content: content(&message.content),
-                name: message.name.as_deref(),
-            })),
-            Message::Tool(message) => Some(ChatMessage::Tool {
-                tool_call_id: &message.tool_call_id,
-                content: result_text(message),
-            }),
-            _ => None,
-        });
+            Message::System(message) => {
+                let said = Said::text(&message.content, message.name.as_deref());
+                (ChatMessage::System(said), &message.metadata)
+            }
+            Message::User(message) => {
+                let said = Said {
+                    content: Content::new(&message.content, quirks.cache_marks),
+                    name: message.name.as_deref(),
+                };
+                (ChatMessage::User(said), &message.metadata)
+            }
+            Message::Tool(message) => {
+                let next = ChatMessage::Tool {
+                    tool_call_id: &message.tool_call_id,
+                    content: Content::Text(result_text(message)),
+                };
+                (next, &message.metadata)
+            }
+            Message::Activity(_) => continue,
+        };
+        std::mem::take(&mut assistant).put(&mut encoded);
+        if quirks.cache_marks
+            && let Some(mark) = message_mark(metadata.as_ref())
+        {
+            next.mark(mark);
+        }
+        encoded.push(next);
     }
     assistant.put(&mut encoded);
+    if marks_prompt && let Some(last) = encoded.last_mut() {
+        last.mark(plain_mark());
+    }
     encoded
+}
+
+impl ChatMessage<'_> {
+    /// Marks the message's end for the provider's cache. What the model said is never marked: a result or the person's
+    /// next words come behind it.
+    fn mark(&mut self, mark: Value) {
+        match self {
+            Self::Developer(said) | Self::System(said) | Self::User(said) => {
+                said.content.mark(mark);
+            }
+            Self::Tool { content, .. } => content.mark(mark),
+            Self::Assistant(_) => {}
+        }
+    }
 }
 
 impl<'a> Said<'a> {
@@ -132,26 +146,72 @@ impl<'a> Said<'a> {
     }
 }
 
+impl<'a> Content<'a> {
+    fn new(content: &'a MessageContent, marks: bool) -> Self {
+        match content {
+            MessageContent::Text(text) => Self::Text(text.into()),
+            MessageContent::Parts(parts) => {
+                let parts = parts.iter();
+                Self::Parts(
+                    parts
+                        .filter_map(|part| MarkedPart::new(part, marks))
+                        .collect(),
+                )
+            }
+        }
+    }
+
+    /// Marks the last part, if it is not marked yet. Only a part can be.
+    fn mark(&mut self, mark: Value) {
+        match self {
+            Self::Text(text) if !text.is_empty() => {
+                let text = std::mem::take(text);
+                *self = Self::Parts(vec![MarkedPart {
+                    part: Part::Text { text },
+                    cache_control: Some(mark),
+                }]);
+            }
+            Self::Parts(parts) => {
+                if let Some(part) = parts.last_mut() {
+                    part.cache_control.get_or_insert(mark);
+                }
+            }
+            Self::Text(_) => {}
+        }
+    }
+}
+
 impl<'a> Assistant<'a> {
-    fn add(&mut self, message: &'a AssistantMessage) {
+    fn add(&mut self, message: &'a AssistantMessage, endpoint: &Endpoint) {
         if let Some(text) = message.content.as_deref() {
             append(&mut self.content, text);
         }
+        let metadata = message.metadata.as_ref();
+        let refusal = metadata.and_then(|metadata| metadata.get("refusal"));
+        if let Some(refusal) = refusal.and_then(Value::as_str) {
+            let field = if endpoint.quirks.refusals {
+                &mut self.refusal
+            } else {
+                &mut self.content
+            };
+            append(field, refusal);
+        }
         self.name = self.name.or(message.name.as_deref());
+        let calls = message.tool_calls.iter();
         self.tool_calls
-            .extend(message.tool_calls.iter().map(Call::new));
+            .extend(calls.map(|call| Call::new(call, arguments(call))));
     }
 
-    fn add_reasoning(&mut self, message: &'a ReasoningMessage, wanted: ReasoningReturn) {
-        match wanted {
+    fn add_reasoning(&mut self, message: &'a ReasoningMessage, endpoint: &Endpoint) {
+        match endpoint.quirks.reasoning {
             ReasoningReturn::Never => {}
             ReasoningReturn::Content => append(&mut self.reasoning_content, &message.content),
             ReasoningReturn::Details => {
-                // Another dialect's encrypted value is no such array, and means nothing here.
-                let details = message
-                    .encrypted_value
-                    .as_deref()
-                    .and_then(|details| serde_json::from_str::<Vec<&RawValue>>(details).ok());
+                let details: Option<Vec<&RawValue>> = sealed::open(
+                    message.encrypted_value.as_deref(),
+                    &endpoint.provider,
+                    Dialect::OpenAiChat,
+                );
                 self.reasoning_details.extend(details.unwrap_or_default());
             }
         }
@@ -159,7 +219,7 @@ impl<'a> Assistant<'a> {
 
     /// The message is whole. One that says nothing and asks for nothing is refused everywhere, and is left out.
     fn put(self, messages: &mut Vec<ChatMessage<'a>>) {
-        if self.content.is_some() || !self.tool_calls.is_empty() {
+        if self.content.is_some() || self.refusal.is_some() || !self.tool_calls.is_empty() {
             messages.push(ChatMessage::Assistant(self));
         }
     }
@@ -179,48 +239,12 @@ fn append<'a>(text: &mut Option<Cow<'a, str>>, more: &'a str) {
     }
 }
 
-impl<'a> Call<'a> {
-    fn new(call: &'a ToolCall) -> Self {
-        let arguments = call.function.arguments.as_str();
-        Self {
-            id: &call.id,
-            kind: "function",
-            function: Function {
-                name: &call.function.name,
-                // The ways of saying that there are none.
-                arguments: match arguments.trim() {
-                    "" | "null" => "{}",
-                    _ => arguments,
-                },
-            },
-        }
+/// Arguments as the model wrote them, but for the ways of saying that there are none.
+fn arguments(call: &ToolCall) -> Cow<'_, str> {
+    let arguments = call.function.arguments.as_str();
+    match arguments.trim() {
+        "" | "null" => "{}",
+        _ => arguments,
     }
-}
-
-fn content(content: &MessageContent) -> Content<'_> {
-    match content {
-        MessageContent::Text(text) => Content::Text(text.into()),
-        MessageContent::Parts(parts) => {
-            Content::Parts(parts.iter().filter_map(parts::Part::new).collect())
-        }
-    }
-}
-
-/// The tools of a request.
-pub(super) fn tools(tools: &[ToolDefinition]) -> Vec<Value> {
-    tools
-        .iter()
-        .map(|tool| {
-            let mut function = json!({"name": tool.name});
-            if !tool.description.is_empty() {
-                function["description"] = json!(tool.description);
-            }
-            function["parameters"] = tool
-                .parameters
-                .clone()
-                .filter(|parameters| !parameters.is_null())
-                .unwrap_or_else(|| json!({"type": "object", "properties": {}}));
-            json!({"type": "function", "function": function})
-        })
-        .collect()
+    .into()
 }

@@ -6,8 +6,11 @@
 //! - all text of choice 0 is one assistant message, and the hop's calls belong to it. Text after a call goes on in the
 //!   same message;
 //! - reasoning is a reasoning message for each stretch of it. OpenRouter's `reasoning_details` are kept as that
-//!   message's encrypted value: the JSON array that goes back with the next request, pieces of one text joined;
-//! - a refusal is a `CUSTOM` event named `refusal` for each piece;
+//!   message's encrypted value: the list that goes back with the next request, pieces of one text joined;
+//! - a refusal is a `CUSTOM` event named `refusal` for each piece, and whole in the metadata of the message, as
+//!   `refusal`: so it goes back with the next request;
+//! - a citation (an annotation, or a reference of Mistral's) is a `CUSTOM` event named `citation` with the provider's
+//!   object;
 //! - `RUN_FINISHED` carries the token usage, and the provider's finish reason as `stopReason` in its metadata;
 //! - an error inside the stream is a `RUN_ERROR`, and what comes after it is not read.
 
@@ -22,4 +25,4 @@ mod reasoning;
 mod usage;
 
 pub(super) use decode::Decoder;
-pub(super) use encode::Encoder;
+pub(super) use encode::{Encoder, response_format};

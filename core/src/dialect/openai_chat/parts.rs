@@ -1,9 +1,59 @@
 //! What a person attaches, as Chat Completions has it.
 
-use super::super::encoding::{as_text, audio_format, data_url, file_name};
-use crate::event::{ContentPart, MediaPart, Source};
+use super::super::encoding::{as_text, audio_format, data_url, file_name, is_marked};
+use crate::event::{ContentPart, MediaPart, Metadata, Source};
 use serde::Serialize;
+use serde_json::{Value, json};
 use std::borrow::Cow;
+
+/// A part, perhaps with a mark: the prompt up to here goes into the provider's cache.
+///
+/// Source: <https://openrouter.ai/docs/features/prompt-caching>.
+#[derive(Debug, Serialize)]
+pub(super) struct MarkedPart<'a> {
+    #[serde(flatten)]
+    pub(super) part: Part<'a>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) cache_control: Option<Value>,
+}
+
+/// A mark in the provider's form: an object as it is, anything else as the plain one.
+fn mark(mark: &Value) -> Option<Value> {
+    match mark {
+        Value::Null | Value::Bool(false) => None,
+        Value::Object(mark) => Some(Value::Object(mark.clone())),
+        _ => Some(plain_mark()),
+    }
+}
+
+/// The mark that the sender put on a message.
+pub(super) fn message_mark(metadata: Option<&Metadata>) -> Option<Value> {
+    mark(metadata?.get("cacheControl")?)
+}
+
+/// The mark that makes the provider keep the prompt for as long as it does by itself.
+pub(super) fn plain_mark() -> Value {
+    json!({"type": "ephemeral"})
+}
+
+impl<'a> MarkedPart<'a> {
+    /// `None` for kinds of parts that this version does not know.
+    pub(super) fn new(part: &'a ContentPart, marks: bool) -> Option<Self> {
+        let metadata = match part {
+            ContentPart::Text(part) => &part.metadata,
+            ContentPart::Image(part)
+            | ContentPart::Audio(part)
+            | ContentPart::Video(part)
+            | ContentPart::Document(part) => &part.metadata,
+        };
+        Some(Self {
+            part: Part::new(part)?,
+            cache_control: is_marked(metadata.as_ref())
+                .filter(|_| marks)
+                .and_then(mark),
+        })
+    }
+}
 
 /// One part of a user's message.
 ///

@@ -1,4 +1,4 @@
-use super::super::{HopIds, Sink};
+use super::super::{Dialect, HopIds, Sink, sealed};
 use crate::MessageId;
 use crate::event::{
     EncryptedValueSubtype, Event, EventRef, Metadata, ReasoningEncryptedValue, ReasoningEnd,
@@ -93,7 +93,7 @@ impl Reasoning {
             // Encrypted reasoning comes without text, and needs a message to belong to.
             self.begin(ids, sink)?;
         }
-        self.say_details(sink)?;
+        self.say_details(ids, sink)?;
         if self.open {
             self.open = false;
             let message_id = self.id.clone();
@@ -117,7 +117,7 @@ impl Reasoning {
 
     fn begin(&mut self, ids: &HopIds, sink: &mut dyn Sink) -> Result<(), Violation> {
         if self.count > 0 {
-            self.say_details(sink)?;
+            self.say_details(ids, sink)?;
             self.details.clear();
         }
         self.id = ids.reasoning(self.count);
@@ -141,17 +141,16 @@ impl Reasoning {
         )
     }
 
-    fn say_details(&mut self, sink: &mut dyn Sink) -> Result<(), Violation> {
+    fn say_details(&mut self, ids: &HopIds, sink: &mut dyn Sink) -> Result<(), Violation> {
         if !std::mem::take(&mut self.unsaid) {
             return Ok(());
         }
-        let details = self.details.iter().cloned().map(Value::Object).collect();
         whole(
             sink,
             ReasoningEncryptedValue {
                 subtype: EncryptedValueSubtype::Message,
                 entity_id: self.id.to_string(),
-                encrypted_value: Value::Array(details).to_string(),
+                encrypted_value: sealed::seal(&ids.provider, Dialect::OpenAiChat, &self.details),
                 common: None,
             },
         )

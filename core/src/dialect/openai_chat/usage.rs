@@ -1,32 +1,45 @@
+use super::super::lenient::count;
 use crate::event::TokenUsage;
 use serde_json::Value;
 
 /// Reads a `usage` object; `None` where it counts nothing.
 pub(super) fn read(usage: &Value) -> Option<TokenUsage> {
     let prompt = &usage["prompt_tokens_details"];
-    let read = TokenUsage {
+    let mut read = TokenUsage {
         input_tokens: count(&usage["prompt_tokens"]),
         output_tokens: count(&usage["completion_tokens"]),
         total_tokens: count(&usage["total_tokens"]),
         reasoning_tokens: count(&usage["completion_tokens_details"]["reasoning_tokens"]),
-        // The second is DeepSeek's.
+        // The second is DeepSeek's, the third Moonshot's.
         cached_input_tokens: count(&prompt["cached_tokens"])
-            .or_else(|| count(&usage["prompt_cache_hit_tokens"])),
+            .or_else(|| count(&usage["prompt_cache_hit_tokens"]))
+            .or_else(|| count(&usage["cached_tokens"])),
         cache_write_input_tokens: count(&prompt["cache_write_tokens"]),
         ..TokenUsage::default()
     };
+    let completion = &usage["completion_tokens_details"];
+    for (name, value) in [
+        ("audioInputTokens", &prompt["audio_tokens"]),
+        ("audioOutputTokens", &completion["audio_tokens"]),
+        (
+            "acceptedPredictionTokens",
+            &completion["accepted_prediction_tokens"],
+        ),
+        (
+            "rejectedPredictionTokens",
+            &completion["rejected_prediction_tokens"],
+        ),
+    ] {
+        // Zero is what everyone says who has no such thing.
+        if let Some(count) = count(value).filter(|count| *count > 0) {
+            read.extra.insert(name.to_owned(), count.into());
+        }
+    }
+    // OpenRouter's, in US dollars.
+    if usage["cost"].is_number() {
+        read.extra.insert("cost".to_owned(), usage["cost"].clone());
+    }
     (read != TokenUsage::default()).then_some(read)
-}
-
-/// A count, also where it is written as `12.0`. What an AG-UI event cannot hold, 2^53 and more, is no count.
-fn count(value: &Value) -> Option<u64> {
-    const LIMIT: u64 = 1 << 53;
-    let count = value.as_u64().or_else(|| {
-        let float = value.as_f64()?;
-        // Within the range checked here the cast is exact.
-        (float.fract() == 0.0 && (0.0..LIMIT as f64).contains(&float)).then_some(float as u64)
-    })?;
-    (count < LIMIT).then_some(count)
 }
 
 #[cfg(test)]
@@ -35,19 +48,17 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn counts_are_whole_and_within_what_json_holds() {
-        assert_eq!(count(&json!(12)), Some(12));
-        assert_eq!(count(&json!(12.0)), Some(12));
-        for odd in [
-            json!(12.5),
-            json!(-1),
-            json!("12"),
-            json!(1_u64 << 53),
-            json!(1e300),
-            Value::Null,
-        ] {
-            assert_eq!(count(&odd), None, "{odd}");
-        }
+    fn what_only_some_count_is_kept_beside_the_rest() {
+        let read = read(&json!({
+            "prompt_tokens": 1, "cached_tokens": 2, "cost": 0.5, "prompt_tokens_details": {"audio_tokens": 3},
+            "completion_tokens_details": {"audio_tokens": 0, "accepted_prediction_tokens": 4}
+        }));
+        let read = read.expect("it counts");
+        assert_eq!(read.cached_input_tokens, Some(2));
+        assert_eq!(
+            Value::Object(read.extra),
+            json!({"audioInputTokens": 3, "acceptedPredictionTokens": 4, "cost": 0.5})
+        );
     }
 
     #[test]

@@ -1,11 +1,177 @@
-use super::super::encoding::json_request;
-use super::super::{Encode, HttpRequest, ModelRequest};
+use super::super::encoding::{Fields, json_request, parameters, tools};
+use super::super::{
+    Encode, HttpRequest, ModelRequest, ReasoningEffort, ResponseFormat, ToolChoice,
+};
+use super::input;
+use crate::event::ToolDefinition;
+use serde::ser::SerializeMap;
+use serde::{Serialize, Serializer};
+use serde_json::{Value, json};
+use std::borrow::Cow;
 
-/// Encodes its requests.
+/// Encodes Responses requests.
 pub(in super::super) struct Encoder;
 
 impl Encode for Encoder {
     fn encode(&self, request: &ModelRequest<'_>) -> HttpRequest {
-        json_request(request, "", ("authorization", "Bearer "), "*/*", &())
+        json_request(
+            request,
+            "/responses",
+            ("authorization", "Bearer "),
+            "text/event-stream",
+            &Body(request),
+        )
     }
+}
+
+/// The request's body: Stepwell's fields in a fixed order, then the app's own, which win over them.
+struct Body<'a>(&'a ModelRequest<'a>);
+
+impl Serialize for Body<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let request = self.0;
+        let settings = request.settings;
+        let model = &request.endpoint.model;
+        let mut fields = Fields::new(serializer.serialize_map(None)?, settings);
+        fields.put("model", model)?;
+        fields.put("stream", &true)?;
+        // The conversation is the app's: nothing is kept by the provider, and reasoning goes to and fro.
+        fields.put("store", &false)?;
+        if settings.reasoning.is_some() || may_reason(model) {
+            fields.put("include", &["reasoning.encrypted_content"])?;
+        }
+        let instructions = request.instructions.filter(|text| !text.is_empty());
+        fields.put_some("instructions", instructions)?;
+        fields.put("input", &input::encode(request))?;
+        if let Some(tools) = tools(request) {
+            let all: Vec<_> = tools.iter().map(Tool::new).collect();
+            fields.put("tools", &all)?;
+            fields.put_some("tool_choice", tool_choice(&settings.tool_choice, tools))?;
+            fields.put_some("parallel_tool_calls", settings.parallel_tool_calls)?;
+        }
+        let reasoning = settings.reasoning.map(|effort| reasoning(effort, model));
+        fields.put_some("reasoning", reasoning)?;
+        fields.put_some("text", format(&settings.response_format))?;
+        fields.put_some("temperature", settings.temperature)?;
+        fields.put_some("max_output_tokens", settings.max_output_tokens)?;
+        fields.end()
+    }
+}
+
+/// A tool on offer. One whose metadata has `customTool` takes free text: `true`, or the `format` that the text has.
+struct Tool<'a> {
+    tool: &'a ToolDefinition,
+    custom: Option<&'a Value>,
+    parameters: Cow<'a, Value>,
+}
+
+impl<'a> Tool<'a> {
+    fn new(tool: &'a ToolDefinition) -> Self {
+        Self {
+            tool,
+            custom: custom(tool),
+            parameters: parameters(tool),
+        }
+    }
+}
+
+impl Serialize for Tool<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let metadata = self.tool.metadata.as_ref();
+        let mut map = serializer.serialize_map(None)?;
+        let kind = if self.custom.is_some() {
+            "custom"
+        } else {
+            "function"
+        };
+        map.serialize_entry("type", kind)?;
+        map.serialize_entry("name", &self.tool.name)?;
+        if !self.tool.description.is_empty() {
+            map.serialize_entry("description", &self.tool.description)?;
+        }
+        match self.custom {
+            Some(format @ Value::Object(_)) => map.serialize_entry("format", format)?,
+            Some(_) => {}
+            None => {
+                map.serialize_entry("parameters", &self.parameters)?;
+                // Without a word the service rewrites the schema, and makes all fields required.
+                let strict = metadata.and_then(|metadata| metadata.get("strict"));
+                map.serialize_entry("strict", &(strict == Some(&Value::Bool(true))))?;
+            }
+        }
+        map.end()
+    }
+}
+
+fn custom(tool: &ToolDefinition) -> Option<&Value> {
+    let custom = tool.metadata.as_ref()?.get("customTool")?;
+    (*custom == Value::Bool(true) || custom.is_object()).then_some(custom)
+}
+
+fn tool_choice(choice: &ToolChoice, tools: &[ToolDefinition]) -> Option<Value> {
+    Some(match choice {
+        ToolChoice::Auto => return None,
+        ToolChoice::None => json!("none"),
+        ToolChoice::Required => json!("required"),
+        ToolChoice::Named(name) => {
+            let is_custom = tools
+                .iter()
+                .any(|tool| tool.name == *name && custom(tool).is_some());
+            let kind = if is_custom { "custom" } else { "function" };
+            json!({"type": kind, "name": name})
+        }
+    })
+}
+
+/// The model's name without what a gateway or a fine-tuning puts in front.
+fn short_name(model: &str) -> &str {
+    model
+        .rsplit_once('/')
+        .map_or(model, |(_, name)| name)
+        .trim_start_matches("ft:")
+}
+
+/// Whether the model may reason, for all that its name says. Those that never do refuse to be asked for it.
+fn may_reason(model: &str) -> bool {
+    let name = short_name(model);
+    let never = ["gpt-3", "gpt-4", "chatgpt", "gpt-5-chat"];
+    !never.iter().any(|start| name.starts_with(start))
+}
+
+fn reasoning(effort: ReasoningEffort, model: &str) -> Value {
+    let effort = match effort {
+        ReasoningEffort::Low => "low",
+        ReasoningEffort::Medium => "medium",
+        ReasoningEffort::High => "high",
+        ReasoningEffort::Off => return json!({"effort": least_effort(model)}),
+    };
+    json!({"effort": effort, "summary": "auto"})
+}
+
+/// The least that a model can think. Only newer ones can do without.
+fn least_effort(model: &str) -> &'static str {
+    let name = short_name(model);
+    if ["o1", "o3", "o4", "gpt-oss"]
+        .iter()
+        .any(|start| name.starts_with(start))
+    {
+        "low"
+    } else if name == "gpt-5" || name.starts_with("gpt-5-") {
+        "minimal"
+    } else {
+        "none"
+    }
+}
+
+fn format(format: &ResponseFormat) -> Option<Value> {
+    let format = match format {
+        ResponseFormat::Text => return None,
+        ResponseFormat::Json => json!({"type": "json_object"}),
+        ResponseFormat::Schema {
+            name,
+            schema,
+            strict,
+        } => json!({"type": "json_schema", "name": name, "schema": schema, "strict": strict}),
+    };
+    Some(json!({ "format": format }))
 }

@@ -1,5 +1,38 @@
+//! OpenAI's Responses, and the gateways that speak it too.
+//!
+//! Sources: <https://platform.openai.com/docs/api-reference/responses> and
+//! <https://platform.openai.com/docs/api-reference/responses-streaming>.
+//!
+//! An answer is a list of output items. What becomes of a stream:
+//! - a `message` item is an assistant message of its own, with the item's `phase` in its metadata. A refusal is a
+//!   `CUSTOM` event named `refusal` for each piece, and the whole of it is the message's metadata `refusal`, so that it
+//!   goes back with the next request. An annotation is a `CUSTOM` event named `citation`;
+//! - a `reasoning` item is a reasoning message. Its summary's parts are parted by a blank line. The item is sealed whole
+//!   as the message's encrypted value, for the next request;
+//! - a `function_call` item is a call, named outward by its `call_id`;
+//! - a `custom_tool_call` item, whose input is free text, is a call with the arguments `{"input": "the text"}`. It is
+//!   sealed as what it is, and goes back with the raw text;
+//! - any other item is one that the provider runs or made itself (`web_search_call`, `file_search_call`,
+//!   `code_interpreter_call`, `image_generation_call`, `mcp_call`, `mcp_list_tools`, `compaction` and the like) or that
+//!   is for the app to answer (`mcp_approval_request`, `computer_call`): a `CUSTOM` event named `provider_item` when it
+//!   is added and when it is done, with the item as its value. Those that go back with the next request are sealed in a
+//!   reasoning message without text, at their place. The events of their progress are not read;
+//! - `RUN_FINISHED` carries the token usage, and as `stopReason` in its metadata the reason why the answer is
+//!   incomplete, else its status;
+//! - an `error` event, `response.failed` and `response.cancelled` are a `RUN_ERROR`, and what comes after is not read.
+//!
+//! Items are told apart by `output_index`: gateways change their ids between events. What no delta said is taken from the
+//! event that ends the part or the item, or from the last event of the stream, and never twice.
+
 mod decode;
+mod delta;
 mod encode;
+mod event;
+mod input;
+mod item;
+mod items;
+mod parts;
+mod usage;
 
 pub(super) use decode::Decoder;
 pub(super) use encode::Encoder;

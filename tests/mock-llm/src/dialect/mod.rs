@@ -4,31 +4,80 @@
 //! ([`Encoder`]). It knows nothing of scripts, time or connections.
 
 mod ag_ui;
+mod anthropic;
+mod cohere;
+mod gemini;
+mod mistral;
+mod ollama;
 mod open_ai_chat;
+mod open_ai_responses;
 
 use serde_json::Value;
 
 use crate::hop::Usage;
 
-/// A wire format between an app and a model.
+/// A wire format between an app and a model. `{url}` is what [`MockLlm::url`](crate::MockLlm::url) gives for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Dialect {
-    /// OpenAI's chat completions: `POST {base_url}/chat/completions`.
+    /// OpenAI's chat completions: `POST {url}/chat/completions`.
     OpenAiChat,
-    /// AG-UI over server-sent events: `POST {ag_ui_url}`.
+    /// Mistral's chat: `POST {url}/chat/completions`.
+    /// OpenAI's responses: `POST {url}/responses`.
+    OpenAiResponses,
+    /// Mistral's chat: `POST {mistral_url}/chat/completions`.
+    Mistral,
+    /// Cohere's chat, version 2: `POST {url}/chat`.
+    Cohere,
+    /// Google's Gemini: `POST {url}/models/{model}:streamGenerateContent?alt=sse`.
+    Gemini,
+    /// Ollama's own chat: `POST {url}/api/chat`.
+    Ollama,
+    /// Anthropic's Messages: `POST {url}/messages`.
+    Anthropic,
     AgUi,
 }
 
 impl Dialect {
-    const ALL: [Self; 2] = [Self::OpenAiChat, Self::AgUi];
+    /// The name in JSON, as `stepwell_core::dialect::Dialect::name` has it: `openai-chat`, `ag-ui` and so on.
+    /// All of them.
+    pub const ALL: [Self; 8] = [
+        Self::OpenAiChat,
+        Self::OpenAiResponses,
+        Self::Mistral,
+        Self::Cohere,
+        Self::Gemini,
+        Self::Ollama,
+        Self::Anthropic,
+        Self::AgUi,
+    ];
 
-    /// The name in JSON: `openai-chat`, `ag-ui`.
+    /// The name in JSON, as `stepwell_core::dialect::Dialect::name` has it: `openai-chat`, `ag-ui` and so on.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Self::OpenAiChat => "openai-chat",
+            Self::OpenAiResponses => "openai-responses",
+            Self::Mistral => "mistral",
+            Self::Cohere => "cohere",
+            Self::Gemini => "gemini",
+            Self::Ollama => "ollama",
+            Self::Anthropic => "anthropic",
             Self::AgUi => "ag-ui",
+        }
+    }
+
+    /// The path that an app's address ends in.
+    pub(crate) const fn root(self) -> &'static str {
+        match self {
+            Self::OpenAiChat => "/v1",
+            Self::OpenAiResponses => "/v1",
+            Self::Mistral => "/mistral/v1",
+            Self::Cohere => "/v2",
+            Self::Gemini => "/v1beta",
+            Self::Ollama => "",
+            Self::Anthropic => "/v1",
+            Self::AgUi => "/ag-ui",
         }
     }
 
@@ -47,6 +96,12 @@ impl Dialect {
     pub(crate) const fn wire(self) -> &'static dyn Wire {
         match self {
             Self::OpenAiChat => &open_ai_chat::OpenAiChat,
+            Self::OpenAiResponses => &open_ai_responses::OpenAiResponses,
+            Self::Mistral => &mistral::Mistral,
+            Self::Cohere => &cohere::Cohere,
+            Self::Gemini => &gemini::Gemini,
+            Self::Ollama => &ollama::Ollama,
+            Self::Anthropic => &anthropic::Anthropic,
             Self::AgUi => &ag_ui::AgUi,
         }
     }
@@ -56,6 +111,11 @@ impl Dialect {
 pub(crate) trait Wire: Sync {
     /// Whether requests on this path are its own.
     fn serves(&self, path: &str) -> bool;
+
+    /// Checks what stands behind the path's question mark.
+    fn check_query(&self, _query: &str) -> Result<(), Refusal> {
+        Ok(())
+    }
 
     /// Reads a request. `lenient` takes any object.
     fn read(&self, body: &Value, lenient: bool) -> Result<Asked, Refusal>;

@@ -4,7 +4,7 @@
 //! events, <https://platform.openai.com/docs/api-reference/chat-streaming>. The wording of the refusals
 //! is that of the service.
 
-mod check;
+pub(super) mod check;
 mod pairing;
 
 use serde_json::{Value, json};

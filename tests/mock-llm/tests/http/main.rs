@@ -4,9 +4,14 @@
 #![allow(clippy::unwrap_used)]
 
 mod ag_ui;
+mod anthropic;
 mod client;
 mod failures;
+mod gemini;
+mod ollama;
 mod open_ai_chat;
+mod open_ai_responses;
+mod others;
 mod program;
 mod requests;
 mod scripts;

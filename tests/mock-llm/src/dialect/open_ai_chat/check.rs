@@ -159,7 +159,11 @@ fn tools(body: &Value) -> Result<(), Refusal> {
     Ok(())
 }
 
-fn text<'a>(object: &'a Map<String, Value>, path: &str, name: &str) -> Result<&'a str, Refusal> {
+pub(in super::super) fn text<'a>(
+    object: &'a Map<String, Value>,
+    path: &str,
+    name: &str,
+) -> Result<&'a str, Refusal> {
     match object.get(name) {
         Some(Value::String(text)) => Ok(text),
         Some(other) => Err(wrong_type(&format!("{path}.{name}"), "a string", other)),
@@ -167,13 +171,13 @@ fn text<'a>(object: &'a Map<String, Value>, path: &str, name: &str) -> Result<&'
     }
 }
 
-fn missing(path: &str) -> Refusal {
+pub(in super::super) fn missing(path: &str) -> Refusal {
     Refusal::new(400, format!("Missing required parameter: '{path}'."))
         .at(path)
         .code("missing_required_parameter")
 }
 
-fn wrong_type(path: &str, expected: &str, got: &Value) -> Refusal {
+pub(in super::super) fn wrong_type(path: &str, expected: &str, got: &Value) -> Refusal {
     let got = match got {
         Value::Null => "null",
         Value::Bool(_) => "a boolean",

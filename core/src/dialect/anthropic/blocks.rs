@@ -1,0 +1,112 @@
+use super::super::DecodeError;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// The most blocks that may be open at once.
+const MOST_OPEN: usize = 1024;
+
+/// The most that is held of tools' input that is not whole yet, in bytes of JSON.
+const MOST_HELD: usize = 32 * 1024 * 1024;
+
+/// A block that has begun.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Block {
+    Text,
+    Thinking,
+    /// A call, by its slot in the answer. `input` is what its start had, which counts if no delta comes.
+    Call {
+        slot: usize,
+        input: Option<String>,
+    },
+    /// A tool that the provider runs, with the input's text so far.
+    ServerTool {
+        block: Value,
+        input: String,
+    },
+    /// Nothing more is read of it.
+    Passed,
+}
+
+/// The open blocks by the peer's index: a key, never a place.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(super) struct Blocks {
+    open: Vec<Open>,
+    /// How much they hold.
+    held: usize,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+struct Open {
+    index: u64,
+    block: Block,
+    /// How much it holds.
+    held: usize,
+}
+
+impl Blocks {
+    /// Makes sure that one more may open that holds `size` bytes.
+    pub(super) fn check_room(&self, size: usize) -> Result<(), DecodeError> {
+        if self.open.len() >= MOST_OPEN {
+            return Err(DecodeError::TooMany {
+                what: "open blocks",
+                limit: MOST_OPEN,
+            });
+        }
+        self.check_size(size)
+    }
+
+    fn check_size(&self, size: usize) -> Result<(), DecodeError> {
+        if self.held.saturating_add(size) > MOST_HELD {
+            return Err(DecodeError::TooMany {
+                what: "bytes of tools' input that is not whole",
+                limit: MOST_HELD,
+            });
+        }
+        Ok(())
+    }
+
+    /// Opens a block that holds `size` bytes.
+    pub(super) fn open(&mut self, index: u64, block: Block, size: usize) {
+        self.held += size;
+        self.open.push(Open {
+            index,
+            block,
+            held: size,
+        });
+    }
+
+    #[inline]
+    pub(super) fn find(&mut self, index: u64) -> Option<&mut Block> {
+        let mut newest_first = self.open.iter_mut().rev();
+        let open = newest_first.find(|open| open.index == index)?;
+        Some(&mut open.block)
+    }
+
+    /// Adds to the input of the provider's own tool with this index.
+    pub(super) fn add_input(&mut self, index: u64, piece: &str) -> Result<(), DecodeError> {
+        self.check_size(piece.len())?;
+        let mut newest_first = self.open.iter_mut().rev();
+        if let Some(open) = newest_first.find(|open| open.index == index)
+            && let Block::ServerTool { input, .. } = &mut open.block
+        {
+            input.push_str(piece);
+            open.held += piece.len();
+            self.held += piece.len();
+        }
+        Ok(())
+    }
+
+    pub(super) fn close(&mut self, index: u64) -> Option<Block> {
+        let at = self.open.iter().rposition(|open| open.index == index)?;
+        let open = self.open.remove(at);
+        self.held = self.held.saturating_sub(open.held);
+        Some(open.block)
+    }
+
+    /// All that are open, in the order of their beginning.
+    pub(super) fn close_all(&mut self) -> Vec<Block> {
+        let Self { open, .. } = std::mem::take(self);
+        open.into_iter().map(|open| open.block).collect()
+    }
+}

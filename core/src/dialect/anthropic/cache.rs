@@ -1,0 +1,112 @@
+use super::super::encoding::is_marked;
+use crate::event::Metadata;
+use serde::{Serialize, Serializer};
+use serde_json::{Value, json};
+
+/// The most marks that a request may have.
+const MOST_MARKS: usize = 4;
+
+/// Marks the end of what is to be cached, with how long.
+///
+/// Source: <https://platform.claude.com/docs/en/build-with-claude/prompt-caching>.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Mark {
+    FiveMinutes,
+    OneHour,
+}
+
+impl Serialize for Mark {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::FiveMinutes => json!({"type": "ephemeral"}),
+            Self::OneHour => json!({"type": "ephemeral", "ttl": "1h"}),
+        }
+        .serialize(serializer)
+    }
+}
+
+impl Mark {
+    /// The mark that the sender attached to a part.
+    pub(super) fn of_part(metadata: Option<&Value>) -> Option<Self> {
+        is_marked(metadata).and_then(Self::read)
+    }
+
+    /// The mark that the sender attached to a message.
+    pub(super) fn of_message(metadata: Option<&Metadata>) -> Option<Self> {
+        metadata?.get("cacheControl").and_then(Self::read)
+    }
+
+    fn read(mark: &Value) -> Option<Self> {
+        match mark {
+            Value::Null | Value::Bool(false) => None,
+            mark if mark["ttl"] == "1h" => Some(Self::OneHour),
+            _ => Some(Self::FiveMinutes),
+        }
+    }
+}
+
+/// Makes the marks of a request legal. `places` are where marks may be, in the order of the request; `wanted` are the
+/// places that get one if there is room for it, the most wanted first.
+pub(super) fn settle(places: &mut [&mut Option<Mark>], wanted: &[usize]) {
+    let mut count = places.iter().filter(|place| place.is_some()).count();
+    // A later mark covers more.
+    for place in places.iter_mut().filter(|place| place.is_some()) {
+        if count <= MOST_MARKS {
+            break;
+        }
+        **place = None;
+        count -= 1;
+    }
+    for &index in wanted {
+        if let Some(place) = places.get_mut(index)
+            && place.is_none()
+            && count < MOST_MARKS
+        {
+            **place = Some(Mark::FiveMinutes);
+            count += 1;
+        }
+    }
+    // What is kept longer has to come first.
+    let mut hour = false;
+    for mark in places.iter_mut().rev().filter_map(|place| place.as_mut()) {
+        hour |= *mark == Mark::OneHour;
+        if hour {
+            *mark = Mark::OneHour;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn settled(marks: &[Option<Mark>], wanted: &[usize]) -> Vec<Option<Mark>> {
+        let mut marks = marks.to_vec();
+        let mut places: Vec<_> = marks.iter_mut().collect();
+        settle(&mut places, wanted);
+        marks
+    }
+
+    #[test]
+    fn there_are_at_most_four_marks_and_the_later_ones_stay() {
+        let some = Some(Mark::FiveMinutes);
+        assert_eq!(
+            settled(&[some; 6], &[0, 1]),
+            [None, None, some, some, some, some]
+        );
+        assert_eq!(
+            settled(&[some, None, some, some, None], &[4, 1]),
+            [some, None, some, some, some]
+        );
+        assert_eq!(settled(&[], &[3]), []);
+    }
+
+    #[test]
+    fn what_is_kept_for_an_hour_comes_first() {
+        let (minutes, hour) = (Some(Mark::FiveMinutes), Some(Mark::OneHour));
+        assert_eq!(
+            settled(&[None, hour, None, minutes], &[0]),
+            [hour, hour, None, minutes]
+        );
+    }
+}

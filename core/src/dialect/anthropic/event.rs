@@ -1,0 +1,319 @@
+//! Any frame, read with serde: the view that decides.
+//!
+//! It is strict about JSON and lenient about shapes: a field that is not of the kind it should be counts as absent.
+
+use super::super::error::{describe, excerpt};
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+use serde_json::value::RawValue;
+use serde_json::{Error, Value};
+use std::borrow::Cow;
+
+/// What a frame says, as far as the decoder reads it.
+#[derive(Debug)]
+pub(super) enum StreamEvent<'a> {
+    /// Nothing that is read.
+    Passed,
+    MessageStart {
+        model: Option<Cow<'a, str>>,
+        usage: Value,
+    },
+    BlockStart {
+        index: u64,
+        opening: Opening<'a>,
+    },
+    Delta {
+        index: u64,
+        piece: Piece<'a>,
+    },
+    BlockStop {
+        index: u64,
+    },
+    MessageDelta {
+        stop_reason: Option<Cow<'a, str>>,
+        refusal: Option<Cow<'a, str>>,
+        usage: Value,
+    },
+    MessageStop,
+    Error(StreamError),
+}
+
+/// How a block begins.
+#[derive(Debug)]
+pub(super) enum Opening<'a> {
+    Text {
+        text: Cow<'a, str>,
+        citations: Vec<Value>,
+    },
+    Thinking {
+        text: Cow<'a, str>,
+        signature: Cow<'a, str>,
+    },
+    Redacted(Cow<'a, str>),
+    Call {
+        id: Option<Cow<'a, str>>,
+        name: Cow<'a, str>,
+        /// The input, where the block has it whole.
+        input: Option<&'a str>,
+        caller: Option<Value>,
+    },
+    ServerTool(Value),
+    ServerResult(Value),
+    Passed,
+}
+
+/// What a delta adds to its block.
+#[derive(Debug)]
+pub(super) enum Piece<'a> {
+    Text(Cow<'a, str>),
+    Thinking(Cow<'a, str>),
+    Input(Cow<'a, str>),
+    Signature(Cow<'a, str>),
+    Citation(Value),
+    Passed,
+}
+
+/// An error inside the stream, in the provider's words.
+#[derive(Debug)]
+pub(super) struct StreamError {
+    pub(super) message: String,
+    pub(super) code: Option<String>,
+}
+
+impl StreamError {
+    pub(super) fn read(data: &[u8]) -> Self {
+        let (message, code) = serde_json::from_slice(data)
+            .ok()
+            .and_then(|body: Value| describe(&body))
+            .unwrap_or_else(|| (excerpt(data), None));
+        Self { message, code }
+    }
+}
+
+type Raw<'a> = Option<&'a RawValue>;
+
+#[derive(Deserialize)]
+struct WireEvent<'a> {
+    #[serde(borrow, rename = "type")]
+    kind: Raw<'a>,
+    #[serde(borrow)]
+    index: Raw<'a>,
+    #[serde(borrow)]
+    delta: Raw<'a>,
+    #[serde(borrow)]
+    message: Raw<'a>,
+    #[serde(borrow)]
+    content_block: Raw<'a>,
+    #[serde(borrow)]
+    usage: Raw<'a>,
+    #[serde(borrow)]
+    error: Raw<'a>,
+}
+
+#[derive(Deserialize)]
+struct WireMessage<'a> {
+    #[serde(borrow)]
+    model: Raw<'a>,
+    #[serde(borrow)]
+    usage: Raw<'a>,
+}
+
+#[derive(Deserialize)]
+struct WireBlock<'a> {
+    #[serde(borrow, rename = "type")]
+    kind: Raw<'a>,
+    #[serde(borrow)]
+    text: Raw<'a>,
+    #[serde(borrow)]
+    citations: Raw<'a>,
+    #[serde(borrow)]
+    thinking: Raw<'a>,
+    #[serde(borrow)]
+    signature: Raw<'a>,
+    #[serde(borrow)]
+    data: Raw<'a>,
+    #[serde(borrow)]
+    id: Raw<'a>,
+    #[serde(borrow)]
+    name: Raw<'a>,
+    #[serde(borrow)]
+    input: Raw<'a>,
+    #[serde(borrow)]
+    caller: Raw<'a>,
+}
+
+#[derive(Deserialize)]
+struct WireDelta<'a> {
+    #[serde(borrow, rename = "type")]
+    kind: Raw<'a>,
+    #[serde(borrow)]
+    text: Raw<'a>,
+    #[serde(borrow)]
+    thinking: Raw<'a>,
+    #[serde(borrow)]
+    partial_json: Raw<'a>,
+    #[serde(borrow)]
+    signature: Raw<'a>,
+    #[serde(borrow)]
+    citation: Raw<'a>,
+    #[serde(borrow)]
+    stop_reason: Raw<'a>,
+    #[serde(borrow)]
+    stop_details: Raw<'a>,
+}
+
+#[derive(Deserialize)]
+struct WireStopDetails<'a> {
+    #[serde(borrow)]
+    explanation: Raw<'a>,
+}
+
+impl<'a> StreamEvent<'a> {
+    /// Reads a frame. What is JSON but no event is passed over.
+    pub(super) fn read(data: &'a str) -> Result<Self, Error> {
+        if !data.starts_with('{') {
+            return serde_json::from_str::<IgnoredAny>(data).map(|_| Self::Passed);
+        }
+        let wire: WireEvent<'a> = serde_json::from_str(data)?;
+        let index = wire.index.and_then(|raw| raw.get().parse().ok());
+        Ok(match text(wire.kind)?.as_ref() {
+            "message_start" => match object::<WireMessage<'a>>(wire.message)? {
+                Some(message) => Self::MessageStart {
+                    model: Some(text(message.model)?).filter(|model| !model.is_empty()),
+                    usage: value(message.usage)?,
+                },
+                None => Self::MessageStart {
+                    model: None,
+                    usage: Value::Null,
+                },
+            },
+            "content_block_start" => match (index, object(wire.content_block)?) {
+                (Some(index), Some(block)) => Self::BlockStart {
+                    index,
+                    opening: Opening::read(&block, wire.content_block)?,
+                },
+                _ => Self::Passed,
+            },
+            "content_block_delta" => match (index, object(wire.delta)?) {
+                (Some(index), Some(delta)) => Self::Delta {
+                    index,
+                    piece: Piece::read(&delta)?,
+                },
+                _ => Self::Passed,
+            },
+            "content_block_stop" => index.map_or(Self::Passed, |index| Self::BlockStop { index }),
+            "message_delta" => Self::message_delta(&wire)?,
+            "message_stop" => Self::MessageStop,
+            "error" => Self::Error(StreamError::read(data.as_bytes())),
+            // As gateways have it.
+            "" if wire.error.is_some_and(|error| error.get() != "null") => {
+                Self::Error(StreamError::read(data.as_bytes()))
+            }
+            _ => Self::Passed,
+        })
+    }
+
+    fn message_delta(wire: &WireEvent<'a>) -> Result<Self, Error> {
+        let usage = value(wire.usage)?;
+        let Some(delta) = object::<WireDelta<'a>>(wire.delta)? else {
+            return Ok(Self::MessageDelta {
+                stop_reason: None,
+                refusal: None,
+                usage,
+            });
+        };
+        let stop_reason = text(delta.stop_reason)?;
+        let refusal = match object::<WireStopDetails<'a>>(delta.stop_details)? {
+            Some(details) if stop_reason == "refusal" => text(details.explanation)?,
+            _ => Cow::default(),
+        };
+        Ok(Self::MessageDelta {
+            stop_reason: Some(stop_reason).filter(|reason| !reason.is_empty()),
+            refusal: Some(refusal).filter(|refusal| !refusal.is_empty()),
+            usage,
+        })
+    }
+}
+
+impl<'a> Opening<'a> {
+    fn read(block: &WireBlock<'a>, whole: Raw<'a>) -> Result<Self, Error> {
+        let kind = text(block.kind)?;
+        Ok(match kind.as_ref() {
+            "text" => Self::Text {
+                text: text(block.text)?,
+                citations: match value(block.citations)? {
+                    Value::Array(citations) => citations,
+                    _ => Vec::new(),
+                },
+            },
+            "thinking" => Self::Thinking {
+                text: text(block.thinking)?,
+                signature: text(block.signature)?,
+            },
+            "redacted_thinking" => Self::Redacted(text(block.data)?),
+            "tool_use" => Self::Call {
+                id: Some(text(block.id)?),
+                name: text(block.name)?,
+                input: match object::<serde_json::Map<String, Value>>(block.input)? {
+                    Some(input) if !input.is_empty() => block.input.map(RawValue::get),
+                    _ => None,
+                },
+                caller: match value(block.caller)? {
+                    Value::Object(caller)
+                        if caller.get("type").is_some_and(|kind| kind != "direct") =>
+                    {
+                        Some(Value::Object(caller))
+                    }
+                    _ => None,
+                },
+            },
+            kind if kind.ends_with("_tool_use") => Self::ServerTool(value(whole)?),
+            kind if kind.ends_with("_tool_result") => Self::ServerResult(value(whole)?),
+            _ => Self::Passed,
+        })
+    }
+}
+
+impl<'a> Piece<'a> {
+    fn read(delta: &WireDelta<'a>) -> Result<Self, Error> {
+        Ok(match text(delta.kind)?.as_ref() {
+            "text_delta" => Self::Text(text(delta.text)?),
+            "thinking_delta" => Self::Thinking(text(delta.thinking)?),
+            "input_json_delta" => Self::Input(text(delta.partial_json)?),
+            "signature_delta" => Self::Signature(text(delta.signature)?),
+            "citations_delta" => match value(delta.citation)? {
+                Value::Null => Self::Passed,
+                citation => Self::Citation(citation),
+            },
+            _ => Self::Passed,
+        })
+    }
+}
+
+fn starts_with(raw: Raw<'_>, first: char) -> bool {
+    raw.is_some_and(|raw| raw.get().starts_with(first))
+}
+
+fn object<'a, T: Deserialize<'a>>(raw: Raw<'a>) -> Result<Option<T>, Error> {
+    raw.filter(|_| starts_with(raw, '{'))
+        .map(|raw| serde_json::from_str(raw.get()))
+        .transpose()
+}
+
+/// A string, or an empty one.
+fn text<'a>(raw: Raw<'a>) -> Result<Cow<'a, str>, Error> {
+    // The derive borrows only for a field that is literally a `Cow`.
+    #[derive(Default, Deserialize)]
+    struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
+
+    let text = raw
+        .filter(|_| starts_with(raw, '"'))
+        .map(|raw| serde_json::from_str::<Text<'a>>(raw.get()))
+        .transpose()?;
+    Ok(text.unwrap_or_default().0)
+}
+
+/// Any value, or null.
+fn value(raw: Raw<'_>) -> Result<Value, Error> {
+    raw.map_or(Ok(Value::Null), |raw| serde_json::from_str(raw.get()))
+}

@@ -1,0 +1,104 @@
+use super::super::DecodeError;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// The most that is held of citations and of the provider's own tools, in bytes of JSON.
+const MOST_HELD: usize = 32 * 1024 * 1024;
+
+/// A stretch of a message, as the provider has it. A message that has more than plain text is sealed with a list of
+/// these.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Segment {
+    /// Text: the next `length` bytes of the message's own.
+    Text {
+        length: usize,
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        citations: Vec<Value>,
+    },
+    /// A block of the provider's own tools.
+    Block(Value),
+}
+
+/// How the message that text goes on in is made up.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(super) struct Layout {
+    segments: Vec<Segment>,
+    /// The bytes of text behind the last segment.
+    length: usize,
+    /// Their citations.
+    citations: Vec<Value>,
+    /// Whether text has a block behind it.
+    full: bool,
+    /// How much is held.
+    held: usize,
+}
+
+impl Layout {
+    /// Makes sure that `size` bytes more may be held.
+    pub(super) fn reserve(&mut self, size: usize) -> Result<(), DecodeError> {
+        self.held = self.held.saturating_add(size);
+        if self.held > MOST_HELD {
+            return Err(DecodeError::TooMany {
+                what: "bytes of citations and of the provider's own tools in one message",
+                limit: MOST_HELD,
+            });
+        }
+        Ok(())
+    }
+
+    /// Whether text that comes now belongs to a new message.
+    #[inline]
+    pub(super) fn is_full(&self) -> bool {
+        self.full
+    }
+
+    #[inline]
+    pub(super) fn is_empty(&self) -> bool {
+        self.length == 0 && self.segments.is_empty() && self.citations.is_empty()
+    }
+
+    #[inline]
+    pub(super) fn add_text(&mut self, length: usize) {
+        self.length += length;
+    }
+
+    pub(super) fn add_citation(&mut self, citation: Value) {
+        self.citations.push(citation);
+    }
+
+    /// A text block has ended.
+    pub(super) fn end_text(&mut self) {
+        let length = std::mem::take(&mut self.length);
+        let citations = std::mem::take(&mut self.citations);
+        if length == 0 && citations.is_empty() {
+            return;
+        }
+        match self.segments.last_mut() {
+            Some(Segment::Text {
+                length: before,
+                citations: cited,
+            }) if cited.is_empty() && citations.is_empty() => *before += length,
+            _ => self.segments.push(Segment::Text { length, citations }),
+        }
+    }
+
+    pub(super) fn add_block(&mut self, block: Value) {
+        self.end_text();
+        self.full |= self
+            .segments
+            .iter()
+            .any(|segment| matches!(segment, Segment::Text { .. }));
+        self.segments.push(Segment::Block(block));
+    }
+
+    /// The message is whole: its stretches, unless it is plain text.
+    pub(super) fn take(&mut self) -> Option<Vec<Segment>> {
+        self.end_text();
+        let Self { segments, .. } = std::mem::take(self);
+        let is_plain = segments.iter().all(
+            |segment| matches!(segment, Segment::Text { citations, .. } if citations.is_empty()),
+        );
+        (!is_plain).then_some(segments)
+    }
+}

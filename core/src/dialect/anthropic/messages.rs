@@ -1,0 +1,373 @@
+//! The conversation as Messages has it: system blocks, and turns of two roles.
+
+use super::super::encoding::{Exchange, arguments, exchanges, result_text};
+use super::super::{Dialect, ModelRequest, sealed};
+use super::cache::Mark;
+use super::content::{self, MediaSource};
+use super::layout::Segment;
+use super::{SealedCall, SealedThinking};
+use crate::event::{
+    AssistantMessage, Message, MessageContent, ReasoningMessage, ToolCall, ToolMessage, UserMessage,
+};
+use serde::ser::SerializeMap;
+use serde::{Serialize, Serializer};
+use serde_json::Value;
+use serde_json::value::RawValue;
+use std::borrow::Cow;
+use std::collections::HashSet;
+
+/// What the model reads, but for the tools. Everything is borrowed where it can be: attachments are large.
+#[derive(Debug, Default)]
+pub(super) struct Prompt<'a> {
+    pub(super) system: Vec<Block<'a>>,
+    pub(super) turns: Vec<Turn<'a>>,
+}
+
+/// All that one side says until the other does.
+#[derive(Debug, Serialize)]
+pub(super) struct Turn<'a> {
+    pub(super) role: Role,
+    pub(super) content: Vec<Block<'a>>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Role {
+    User,
+    Assistant,
+}
+
+/// A content block.
+#[derive(Debug, Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub(super) enum Block<'a> {
+    Text {
+        text: Cow<'a, str>,
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        citations: Vec<Value>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        cache_control: Option<Mark>,
+    },
+    Image {
+        source: MediaSource<'a>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        cache_control: Option<Mark>,
+    },
+    Document {
+        source: MediaSource<'a>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        title: Option<&'a str>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        cache_control: Option<Mark>,
+    },
+    Thinking {
+        thinking: &'a str,
+        signature: String,
+    },
+    RedactedThinking {
+        data: String,
+    },
+    ToolUse {
+        id: &'a str,
+        name: &'a str,
+        input: Input<'a>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        caller: Option<Value>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        cache_control: Option<Mark>,
+    },
+    ToolResult {
+        tool_use_id: &'a str,
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        content: Vec<Block<'a>>,
+        #[serde(skip_serializing_if = "std::ops::Not::not")]
+        is_error: bool,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        cache_control: Option<Mark>,
+    },
+    /// A block of the provider's own tools, as it came.
+    #[serde(untagged)]
+    Kept(Value),
+}
+
+/// The arguments of a call: the model's own text where it is an object.
+#[derive(Debug)]
+pub(super) struct Input<'a>(Cow<'a, str>);
+
+impl Serialize for Input<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match serde_json::from_str::<&RawValue>(self.0.trim()) {
+            Ok(raw) => raw.serialize(serializer),
+            Err(_) => serializer.serialize_map(Some(0))?.end(),
+        }
+    }
+}
+
+impl<'a> Block<'a> {
+    /// Text, unless there is nothing to read: such a block is refused.
+    pub(super) fn text(text: impl Into<Cow<'a, str>>, cache_control: Option<Mark>) -> Option<Self> {
+        let text = text.into();
+        (!text.trim().is_empty()).then_some(Self::Text {
+            text,
+            citations: Vec::new(),
+            cache_control,
+        })
+    }
+
+    /// Where a mark may be: not on thinking, nor on what is sent as it came.
+    pub(super) fn mark(&mut self) -> Option<&mut Option<Mark>> {
+        match self {
+            Self::Text { cache_control, .. }
+            | Self::Image { cache_control, .. }
+            | Self::Document { cache_control, .. }
+            | Self::ToolUse { cache_control, .. }
+            | Self::ToolResult { cache_control, .. } => Some(cache_control),
+            Self::Thinking { .. } | Self::RedactedThinking { .. } | Self::Kept(_) => None,
+        }
+    }
+
+    fn is_result(&self) -> bool {
+        matches!(self, Self::ToolResult { .. })
+    }
+}
+
+impl<'a> Prompt<'a> {
+    pub(super) fn new(request: &ModelRequest<'a>) -> Self {
+        let provider = request.endpoint.provider.as_str();
+        let mut prompt = Self::default();
+        prompt.system.extend(
+            request
+                .instructions
+                .and_then(|text| Block::text(text, None)),
+        );
+        for exchange in exchanges(request.messages) {
+            match exchange {
+                // There is one place for instructions, wherever they come.
+                Exchange::Developer(message) | Exchange::System(message) => {
+                    let mark = Mark::of_message(message.metadata.as_ref());
+                    let block = Block::text(message.content.as_str(), mark);
+                    prompt.system.extend(block);
+                }
+                Exchange::User(message) => prompt.say(Role::User, user(message, provider)),
+                Exchange::Results(results) => {
+                    let results = results.into_iter().map(|message| result(message, provider));
+                    prompt.answer(results.collect());
+                }
+                Exchange::Answer(messages) => {
+                    for message in messages {
+                        prompt.say(Role::Assistant, assistant(message, provider));
+                    }
+                }
+            }
+        }
+        prompt.drop_unanswered();
+        prompt.trim_end();
+        prompt
+    }
+
+    /// Adds blocks to the role's turn, which begins if it is the other's.
+    fn say(&mut self, role: Role, blocks: Vec<Block<'a>>) {
+        if blocks.is_empty() {
+            return;
+        }
+        match self.turns.last_mut() {
+            Some(turn) if turn.role == role => turn.content.extend(blocks),
+            _ => self.turns.push(Turn {
+                role,
+                content: blocks,
+            }),
+        }
+    }
+
+    /// Adds results: in front of anything else that the user's turn says.
+    fn answer(&mut self, results: Vec<Block<'a>>) {
+        match self.turns.last_mut() {
+            Some(turn) if turn.role == Role::User => {
+                let said = turn.content.iter().position(|block| !block.is_result());
+                let at = said.unwrap_or(turn.content.len());
+                turn.content.splice(at..at, results);
+            }
+            _ => self.say(Role::User, results),
+        }
+    }
+
+    /// Leaves out what the provider's own tools were asked and never answered, as in an answer that was cut off. In the
+    /// last turn the provider goes on with it.
+    fn drop_unanswered(&mut self) {
+        let mut answered = HashSet::new();
+        for block in self.turns.iter().flat_map(|turn| &turn.content) {
+            match block {
+                Block::Kept(block) => answered.extend(block["tool_use_id"].as_str()),
+                Block::ToolUse {
+                    caller: Some(caller),
+                    ..
+                } => answered.extend(caller["tool_id"].as_str()),
+                _ => {}
+            }
+        }
+        let answered: HashSet<String> = answered.into_iter().map(str::to_owned).collect();
+        let last = self.turns.len().saturating_sub(1);
+        for (index, turn) in self.turns.iter_mut().enumerate() {
+            if index == last && turn.role == Role::Assistant {
+                continue;
+            }
+            turn.content.retain(|block| match block {
+                Block::Kept(block) => match block["id"].as_str() {
+                    Some(id) => answered.contains(id),
+                    None => true,
+                },
+                _ => true,
+            });
+        }
+        self.turns.retain(|turn| !turn.content.is_empty());
+    }
+
+    /// An answer to be gone on with may not end in white space.
+    fn trim_end(&mut self) {
+        if let Some(turn) = self.turns.last_mut()
+            && turn.role == Role::Assistant
+            && let Some(Block::Text { text, .. }) = turn.content.last_mut()
+        {
+            let length = text.trim_end().len();
+            match text {
+                Cow::Borrowed(text) => *text = &text[..length],
+                Cow::Owned(text) => text.truncate(length),
+            }
+        }
+    }
+
+    /// The names of the tools that were called, each once.
+    pub(super) fn called(&self) -> Vec<&'a str> {
+        let mut names = Vec::new();
+        for block in self.turns.iter().flat_map(|turn| &turn.content) {
+            if let Block::ToolUse { name, .. } = block
+                && !names.contains(name)
+            {
+                names.push(*name);
+            }
+        }
+        names
+    }
+
+    /// Whether a round of tools is going on whose first answer has no thinking: then this one can have none either.
+    pub(super) fn goes_on_without_thinking(&self) -> bool {
+        let is_said =
+            |turn: &Turn<'_>| turn.role == Role::User && !turn.content.iter().any(Block::is_result);
+        let since = self.turns.iter().rposition(is_said).map_or(0, |at| at + 1);
+        let first = self.turns.get(since).and_then(|turn| turn.content.first());
+        first.is_some_and(|block| {
+            !matches!(
+                block,
+                Block::Thinking { .. } | Block::RedactedThinking { .. }
+            )
+        })
+    }
+}
+
+fn user<'a>(message: &'a UserMessage, provider: &str) -> Vec<Block<'a>> {
+    let mut blocks: Vec<_> = match &message.content {
+        MessageContent::Text(text) => Block::text(text.as_str(), None).into_iter().collect(),
+        MessageContent::Parts(parts) => parts
+            .iter()
+            .filter_map(|part| content::block(part, provider))
+            .collect(),
+    };
+    mark_last(&mut blocks, Mark::of_message(message.metadata.as_ref()));
+    blocks
+}
+
+fn result<'a>(message: &'a ToolMessage, provider: &str) -> Block<'a> {
+    let is_error = message
+        .error
+        .as_deref()
+        .is_some_and(|error| !error.is_empty());
+    let content = match &message.content {
+        // With an error only text is taken.
+        MessageContent::Parts(parts) if !is_error => parts
+            .iter()
+            .filter_map(|part| content::block(part, provider))
+            .collect(),
+        _ => Block::text(result_text(message), None)
+            .into_iter()
+            .collect(),
+    };
+    Block::ToolResult {
+        tool_use_id: &message.tool_call_id,
+        content,
+        is_error,
+        cache_control: Mark::of_message(message.metadata.as_ref()),
+    }
+}
+
+fn assistant<'a>(message: &'a Message, provider: &str) -> Vec<Block<'a>> {
+    match message {
+        Message::Reasoning(message) => reasoning(message, provider).into_iter().collect(),
+        Message::Assistant(message) => {
+            let mut blocks = said(message, provider);
+            blocks.extend(
+                message
+                    .tool_calls
+                    .iter()
+                    .map(|call| tool_use(call, provider)),
+            );
+            mark_last(&mut blocks, Mark::of_message(message.metadata.as_ref()));
+            blocks
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// Thinking without its signature is refused.
+fn reasoning<'a>(message: &'a ReasoningMessage, provider: &str) -> Option<Block<'a>> {
+    let value = message.encrypted_value.as_deref();
+    Some(match sealed::open(value, provider, Dialect::Anthropic)? {
+        SealedThinking::Signature(signature) => Block::Thinking {
+            thinking: &message.content,
+            signature,
+        },
+        SealedThinking::Redacted(data) => Block::RedactedThinking { data },
+    })
+}
+
+/// The message's text, with the blocks that came with it in their places.
+fn said<'a>(message: &'a AssistantMessage, provider: &str) -> Vec<Block<'a>> {
+    let mut rest = message.content.as_deref().unwrap_or_default();
+    let value = message.encrypted_value.as_deref();
+    let segments: Vec<Segment> =
+        sealed::open(value, provider, Dialect::Anthropic).unwrap_or_default();
+    let mut blocks = Vec::with_capacity(segments.len() + 1);
+    for segment in segments {
+        match segment {
+            Segment::Block(block) => blocks.push(Block::Kept(block)),
+            Segment::Text { length, citations } => {
+                // A text that someone has changed is no longer what was cited.
+                if let Some((text, behind)) = rest.split_at_checked(length) {
+                    blocks.extend(content::cited(text.into(), citations));
+                    rest = behind;
+                }
+            }
+        }
+    }
+    blocks.extend(Block::text(rest, None));
+    blocks
+}
+
+fn tool_use<'a>(call: &'a ToolCall, provider: &str) -> Block<'a> {
+    let value = call.encrypted_value.as_deref();
+    let sealed: Option<SealedCall> = sealed::open(value, provider, Dialect::Anthropic);
+    Block::ToolUse {
+        id: &call.id,
+        name: &call.function.name,
+        input: Input(arguments(&call.function.arguments)),
+        caller: sealed.map(|sealed| sealed.caller),
+        cache_control: None,
+    }
+}
+
+fn mark_last(blocks: &mut [Block<'_>], mark: Option<Mark>) {
+    if let Some(mark) = mark
+        && let Some(place) = blocks.iter_mut().rev().find_map(Block::mark)
+    {
+        *place = Some(mark);
+    }
+}

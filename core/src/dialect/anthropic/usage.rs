@@ -1,0 +1,32 @@
+use crate::event::TokenUsage;
+use serde_json::Value;
+
+/// Takes over what a `usage` object counts: the last value of each count holds.
+pub(super) fn update(usage: &mut Option<TokenUsage>, wire: &Value) {
+    let counts = [
+        count(&wire["input_tokens"]),
+        count(&wire["output_tokens"]),
+        count(&wire["output_tokens_details"]["thinking_tokens"]),
+        count(&wire["cache_read_input_tokens"]),
+        count(&wire["cache_creation_input_tokens"]),
+    ];
+    if counts.iter().all(Option::is_none) {
+        return;
+    }
+    let usage = usage.get_or_insert_default();
+    let known = [
+        &mut usage.input_tokens,
+        &mut usage.output_tokens,
+        &mut usage.reasoning_tokens,
+        &mut usage.cached_input_tokens,
+        &mut usage.cache_write_input_tokens,
+    ];
+    for (known, count) in known.into_iter().zip(counts) {
+        *known = count.or(*known);
+    }
+}
+
+/// A count that an AG-UI event can hold: under 2^53.
+fn count(value: &Value) -> Option<u64> {
+    value.as_u64().filter(|count| *count < 1 << 53)
+}

@@ -1,0 +1,289 @@
+//! Any frame, read with serde: the view that decides.
+
+use super::super::error::{describe, excerpt};
+use super::super::lenient::{Raw, arguments, count, list, number, object, starts_with, text};
+use crate::event::TokenUsage;
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+use serde_json::{Error, Value};
+use std::borrow::Cow;
+
+/// What a frame says, as far as the decoder reads it.
+#[derive(Debug)]
+pub(super) enum Said<'a> {
+    /// Nothing that is read.
+    Nothing,
+    /// The answer begins.
+    Start,
+    /// Pieces of what the model says, in order.
+    Pieces(Vec<Piece<'a>>),
+    /// A content block is whole.
+    ContentEnd,
+    /// A call begins, perhaps with the first of its arguments.
+    CallStart {
+        index: Option<u64>,
+        id: Option<Cow<'a, str>>,
+        name: Option<Cow<'a, str>>,
+        arguments: Option<Cow<'a, str>>,
+    },
+    /// A piece of a call's arguments.
+    CallDelta {
+        index: Option<u64>,
+        arguments: Option<Cow<'a, str>>,
+    },
+    /// A call is whole.
+    CallEnd { index: Option<u64> },
+    /// Where pieces of the text come from.
+    Citations(Vec<Value>),
+    /// The answer is over.
+    End(End),
+    /// The provider says that it failed.
+    Error(Failure),
+}
+
+#[derive(Debug)]
+pub(super) enum Piece<'a> {
+    Text(Cow<'a, str>),
+    Thinking(Cow<'a, str>),
+    ToolPlan(Cow<'a, str>),
+}
+
+/// How an answer ends.
+#[derive(Debug, Default)]
+pub(super) struct End {
+    pub(super) finish_reason: Option<String>,
+    pub(super) usage: Option<TokenUsage>,
+    pub(super) failure: Option<Failure>,
+}
+
+/// An error inside the stream, in the provider's words.
+#[derive(Debug)]
+pub(super) struct Failure {
+    pub(super) message: String,
+    pub(super) code: Option<String>,
+}
+
+impl Failure {
+    pub(super) fn read(data: &[u8]) -> Self {
+        let (message, code) = serde_json::from_slice(data)
+            .ok()
+            .and_then(|body| describe(&body))
+            .unwrap_or_else(|| (excerpt(data), None));
+        Self { message, code }
+    }
+}
+
+#[derive(Deserialize)]
+struct WireFrame<'a> {
+    #[serde(borrow, rename = "type")]
+    kind: Raw<'a>,
+    #[serde(borrow)]
+    index: Raw<'a>,
+    #[serde(borrow)]
+    delta: Raw<'a>,
+    #[serde(borrow)]
+    message: Raw<'a>,
+}
+
+#[derive(Deserialize)]
+struct WireDelta<'a> {
+    #[serde(borrow)]
+    message: Raw<'a>,
+    #[serde(borrow)]
+    finish_reason: Raw<'a>,
+    #[serde(borrow)]
+    usage: Raw<'a>,
+    #[serde(borrow)]
+    error: Raw<'a>,
+    #[serde(borrow)]
+    error_type: Raw<'a>,
+}
+
+#[derive(Deserialize)]
+struct WireMessage<'a> {
+    #[serde(borrow)]
+    content: Raw<'a>,
+    #[serde(borrow)]
+    tool_plan: Raw<'a>,
+    #[serde(borrow)]
+    tool_calls: Raw<'a>,
+    #[serde(borrow)]
+    citations: Raw<'a>,
+}
+
+#[derive(Deserialize)]
+struct WireContent<'a> {
+    #[serde(borrow)]
+    text: Raw<'a>,
+    #[serde(borrow)]
+    thinking: Raw<'a>,
+}
+
+#[derive(Deserialize)]
+struct WireCall<'a> {
+    #[serde(borrow)]
+    id: Raw<'a>,
+    #[serde(borrow)]
+    function: Raw<'a>,
+}
+
+#[derive(Deserialize)]
+struct WireFunction<'a> {
+    #[serde(borrow)]
+    name: Raw<'a>,
+    #[serde(borrow)]
+    arguments: Raw<'a>,
+}
+
+impl<'a> Said<'a> {
+    /// Reads a frame. `event` is its name, for a frame that has no type of its own.
+    pub(super) fn read(event: &str, data: &'a str) -> Result<Self, Error> {
+        if !data.trim_start().starts_with('{') {
+            return serde_json::from_str::<IgnoredAny>(data).map(|_| Self::Nothing);
+        }
+        let wire: WireFrame<'a> = serde_json::from_str(data)?;
+        let index = number(wire.index);
+        let kind = text(wire.kind)?;
+        let kind = match kind.as_deref() {
+            Some(kind) => kind,
+            None if !event.is_empty() => event,
+            // An error body where a stream should be.
+            None if starts_with(wire.message, '"') => {
+                return Ok(Self::Error(Failure::read(data.as_bytes())));
+            }
+            None => return Ok(Self::Nothing),
+        };
+        let delta: Option<WireDelta<'a>> = object(wire.delta)?;
+        let message = match &delta {
+            Some(delta) => object::<WireMessage<'a>>(delta.message)?,
+            None => None,
+        };
+        let tool_calls = message.as_ref().and_then(|message| message.tool_calls);
+        Ok(match kind {
+            "message-start" => Self::Start,
+            "content-start" | "content-delta" => {
+                let content = message.and_then(|message| message.content);
+                Self::Pieces(content_pieces(content)?)
+            }
+            "tool-plan-delta" => {
+                let piece = text(message.and_then(|message| message.tool_plan))?;
+                Self::Pieces(piece.map(Piece::ToolPlan).into_iter().collect())
+            }
+            "content-end" => Self::ContentEnd,
+            "tool-call-start" => {
+                let call = one::<WireCall<'a>>(tool_calls)?;
+                let (id, function) = call.map_or((None, None), |call| (call.id, call.function));
+                let function = object::<WireFunction<'a>>(function)?;
+                let (name, raw) =
+                    function.map_or((None, None), |function| (function.name, function.arguments));
+                Self::CallStart {
+                    index,
+                    id: text(id)?,
+                    name: text(name)?,
+                    arguments: arguments(raw)?,
+                }
+            }
+            "tool-call-delta" => {
+                let function = one::<WireCall<'a>>(tool_calls)?.and_then(|call| call.function);
+                let function = object::<WireFunction<'a>>(function)?;
+                Self::CallDelta {
+                    index,
+                    arguments: arguments(function.and_then(|function| function.arguments))?,
+                }
+            }
+            "tool-call-end" => Self::CallEnd { index },
+            "citation-start" => {
+                let raw = message.and_then(|message| message.citations);
+                let all = if starts_with(raw, '{') {
+                    raw.into_iter().collect()
+                } else {
+                    list(raw)?
+                };
+                let all = all.into_iter().map(|raw| serde_json::from_str(raw.get()));
+                Self::Citations(all.collect::<Result<_, _>>()?)
+            }
+            "message-end" => Self::End(match &delta {
+                Some(delta) => delta.end()?,
+                None => End::default(),
+            }),
+            "error" => Self::Error(Failure::read(data.as_bytes())),
+            _ => Self::Nothing,
+        })
+    }
+}
+
+impl WireDelta<'_> {
+    fn end(&self) -> Result<End, Error> {
+        let finish_reason = text(self.finish_reason)?;
+        let error = text(self.error)?;
+        let failed = error.is_some()
+            || finish_reason
+                .as_deref()
+                .is_some_and(|reason| reason.starts_with("ERROR") || reason == "TIMEOUT");
+        let code = text(self.error_type)?;
+        let failure = failed.then(|| Failure {
+            message: error.map_or_else(
+                || {
+                    let reason = finish_reason.as_deref().unwrap_or_default();
+                    format!("the answer ended with {reason}")
+                },
+                Cow::into_owned,
+            ),
+            code: code.map(Cow::into_owned),
+        });
+        Ok(End {
+            finish_reason: finish_reason.map(Cow::into_owned),
+            usage: match self.usage {
+                Some(usage) => read_usage(&serde_json::from_str(usage.get())?),
+                None => None,
+            },
+            failure,
+        })
+    }
+}
+
+/// The pieces in a content block, or in several; a bare string is text.
+fn content_pieces<'a>(raw: Raw<'a>) -> Result<Vec<Piece<'a>>, Error> {
+    let mut pieces: Vec<_> = text(raw)?.map(Piece::Text).into_iter().collect();
+    let blocks = if starts_with(raw, '{') {
+        raw.into_iter().collect()
+    } else {
+        list(raw)?
+    };
+    for block in blocks {
+        if let Some(block) = object::<WireContent<'a>>(Some(block))? {
+            pieces.extend(text(block.thinking)?.map(Piece::Thinking));
+            pieces.extend(text(block.text)?.map(Piece::Text));
+        }
+    }
+    Ok(pieces)
+}
+
+/// An object, also where it is the first of a list.
+fn one<'a, T: Deserialize<'a>>(raw: Raw<'a>) -> Result<Option<T>, Error> {
+    if starts_with(raw, '[') {
+        return object(list(raw)?.first().copied());
+    }
+    object(raw)
+}
+
+/// Reads a `usage` object; `None` where it counts nothing.
+fn read_usage(usage: &Value) -> Option<TokenUsage> {
+    let tokens = &usage["tokens"];
+    let mut read = TokenUsage {
+        input_tokens: count(&tokens["input_tokens"]),
+        output_tokens: count(&tokens["output_tokens"]),
+        reasoning_tokens: count(&tokens["reasoning_tokens"]),
+        cached_input_tokens: count(&usage["cached_tokens"]),
+        ..TokenUsage::default()
+    };
+    for (name, field) in [
+        ("billedInputTokens", "input_tokens"),
+        ("billedOutputTokens", "output_tokens"),
+    ] {
+        if let Some(count) = count(&usage["billed_units"][field]) {
+            read.extra.insert(name.to_owned(), count.into());
+        }
+    }
+    (read != TokenUsage::default()).then_some(read)
+}

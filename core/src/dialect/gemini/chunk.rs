@@ -1,0 +1,337 @@
+//! Any frame, read with serde: the view that decides.
+
+use super::super::error::{describe, excerpt};
+use super::super::raw::{Raw, count, is_true, list, object, starts_with, string, text};
+use super::partial::{PartialArg, PartialValue};
+use crate::event::TokenUsage;
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+use serde_json::value::RawValue;
+use serde_json::{Error, Value, json};
+use std::borrow::Cow;
+
+/// What a chunk says, as far as the decoder reads it.
+#[derive(Debug, Default)]
+pub(super) struct Chunk<'a> {
+    pub(super) model: Option<Cow<'a, str>>,
+    pub(super) pieces: Vec<Piece<'a>>,
+    pub(super) stop_reason: Option<Cow<'a, str>>,
+    pub(super) usage: Option<TokenUsage>,
+    pub(super) error: Option<StreamError>,
+}
+
+/// A part of what the model says.
+#[derive(Debug)]
+pub(super) enum Piece<'a> {
+    Text(Signed<'a>),
+    Thought(Signed<'a>),
+    Call(Call<'a>),
+    Custom(&'static str, Value),
+}
+
+/// Text, which may be empty where it has a signature.
+#[derive(Debug)]
+pub(super) struct Signed<'a> {
+    pub(super) text: Cow<'a, str>,
+    pub(super) signature: Option<Cow<'a, str>>,
+}
+
+/// A call, or a piece of one.
+#[derive(Debug)]
+pub(super) struct Call<'a> {
+    pub(super) id: Option<Cow<'a, str>>,
+    /// Absent where the piece goes on with the call before it.
+    pub(super) name: Option<Cow<'a, str>>,
+    /// JSON as it stands in the frame.
+    pub(super) arguments: Option<&'a str>,
+    pub(super) partial: Vec<PartialArg<'a>>,
+    pub(super) will_continue: bool,
+    pub(super) signature: Option<Cow<'a, str>>,
+}
+
+/// An error inside the stream, in the provider's words.
+#[derive(Debug)]
+pub(super) struct StreamError {
+    pub(super) message: String,
+    pub(super) code: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct WireChunk<'a> {
+    #[serde(borrow)]
+    candidates: Raw<'a>,
+    #[serde(borrow)]
+    usage_metadata: Raw<'a>,
+    #[serde(borrow)]
+    model_version: Raw<'a>,
+    #[serde(borrow)]
+    prompt_feedback: Raw<'a>,
+    #[serde(borrow)]
+    error: Raw<'a>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct WireFeedback<'a> {
+    #[serde(borrow)]
+    block_reason: Raw<'a>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct WireCandidate<'a> {
+    #[serde(borrow)]
+    index: Raw<'a>,
+    #[serde(borrow)]
+    content: Raw<'a>,
+    #[serde(borrow)]
+    finish_reason: Raw<'a>,
+    #[serde(borrow)]
+    citation_metadata: Raw<'a>,
+    #[serde(borrow)]
+    grounding_metadata: Raw<'a>,
+    #[serde(borrow)]
+    url_context_metadata: Raw<'a>,
+}
+
+#[derive(Deserialize)]
+struct WireContent<'a> {
+    #[serde(borrow)]
+    parts: Raw<'a>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct WirePart<'a> {
+    #[serde(borrow)]
+    text: Raw<'a>,
+    #[serde(borrow)]
+    thought: Raw<'a>,
+    #[serde(borrow)]
+    thought_signature: Raw<'a>,
+    #[serde(borrow)]
+    function_call: Raw<'a>,
+    #[serde(borrow)]
+    executable_code: Raw<'a>,
+    #[serde(borrow)]
+    code_execution_result: Raw<'a>,
+    #[serde(borrow)]
+    inline_data: Raw<'a>,
+    #[serde(borrow)]
+    file_data: Raw<'a>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct WireCall<'a> {
+    #[serde(borrow)]
+    id: Raw<'a>,
+    #[serde(borrow)]
+    name: Raw<'a>,
+    #[serde(borrow)]
+    args: Raw<'a>,
+    #[serde(borrow)]
+    partial_args: Raw<'a>,
+    #[serde(borrow)]
+    will_continue: Raw<'a>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct WirePartialArg<'a> {
+    #[serde(borrow)]
+    json_path: Raw<'a>,
+    #[serde(borrow)]
+    string_value: Raw<'a>,
+    #[serde(borrow)]
+    number_value: Raw<'a>,
+    #[serde(borrow)]
+    bool_value: Raw<'a>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct WireUsage<'a> {
+    #[serde(borrow)]
+    prompt_token_count: Raw<'a>,
+    #[serde(borrow)]
+    candidates_token_count: Raw<'a>,
+    #[serde(borrow)]
+    total_token_count: Raw<'a>,
+    #[serde(borrow)]
+    thoughts_token_count: Raw<'a>,
+    #[serde(borrow)]
+    cached_content_token_count: Raw<'a>,
+}
+
+impl<'a> Chunk<'a> {
+    /// Reads a frame; `None` where it is JSON, but no chunk.
+    pub(super) fn read(data: &'a str) -> Result<Option<Self>, Error> {
+        if !data.trim_start().starts_with('{') {
+            return serde_json::from_str::<IgnoredAny>(data).map(|_| None);
+        }
+        let wire: WireChunk<'a> = serde_json::from_str(data)?;
+        let mut chunk = Self {
+            model: text(wire.model_version).unwrap_or_default(),
+            usage: usage(wire.usage_metadata)?,
+            ..Self::default()
+        };
+        if let Some(feedback) = object::<WireFeedback<'a>>(wire.prompt_feedback)? {
+            chunk.stop_reason = text(feedback.block_reason)?;
+        }
+        for (position, raw) in list(wire.candidates)?.into_iter().enumerate() {
+            if let Some(candidate) = object::<WireCandidate<'a>>(Some(raw))?
+                && is_first(candidate.index, position)
+            {
+                chunk.candidate(&candidate)?;
+            }
+        }
+        chunk.error = wire.error.map(|_| StreamError::read(data.as_bytes()));
+        let is_chunk = starts_with(wire.candidates, '[')
+            || chunk.usage.is_some()
+            || chunk.stop_reason.is_some()
+            || chunk.error.is_some();
+        Ok(is_chunk.then_some(chunk))
+    }
+
+    fn candidate(&mut self, candidate: &WireCandidate<'a>) -> Result<(), Error> {
+        let content = object::<WireContent<'a>>(candidate.content)?;
+        for part in list(content.and_then(|content| content.parts))? {
+            self.part(part)?;
+        }
+        for (name, raw) in [
+            ("citationMetadata", candidate.citation_metadata),
+            ("groundingMetadata", candidate.grounding_metadata),
+            ("urlContextMetadata", candidate.url_context_metadata),
+        ] {
+            if let Some(metadata) = value(raw) {
+                self.pieces
+                    .push(Piece::Custom("citation", json!({ name: metadata })));
+            }
+        }
+        if let Some(reason) = text(candidate.finish_reason)? {
+            self.stop_reason = Some(reason);
+        }
+        Ok(())
+    }
+
+    fn part(&mut self, raw: &'a RawValue) -> Result<(), Error> {
+        let Some(part) = object::<WirePart<'a>>(Some(raw))? else {
+            return Ok(());
+        };
+        let signature = text(part.thought_signature)?;
+        if let Some(call) = object::<WireCall<'a>>(part.function_call)? {
+            self.pieces.push(Piece::Call(Call::new(&call, signature)?));
+            return Ok(());
+        }
+        for (name, raw) in [
+            ("executableCode", part.executable_code),
+            ("codeExecutionResult", part.code_execution_result),
+            ("inlineData", part.inline_data),
+            ("fileData", part.file_data),
+        ] {
+            if let Some(content) = value(raw) {
+                self.pieces.push(Piece::Custom(name, content));
+                return Ok(());
+            }
+        }
+        let said = string(part.text)?;
+        if said.is_none() && signature.is_none() {
+            self.pieces
+                .extend(value(Some(raw)).map(|part| Piece::Custom("part", part)));
+            return Ok(());
+        }
+        let signed = Signed {
+            text: said.unwrap_or_default(),
+            signature,
+        };
+        if !signed.text.is_empty() || signed.signature.is_some() {
+            self.pieces.push(if is_true(part.thought) {
+                Piece::Thought(signed)
+            } else {
+                Piece::Text(signed)
+            });
+        }
+        Ok(())
+    }
+}
+
+impl<'a> Call<'a> {
+    fn new(call: &WireCall<'a>, signature: Option<Cow<'a, str>>) -> Result<Self, Error> {
+        let mut partial = Vec::new();
+        for raw in list(call.partial_args)? {
+            if let Some(argument) = object::<WirePartialArg<'a>>(Some(raw))? {
+                partial.extend(argument.read()?);
+            }
+        }
+        Ok(Self {
+            id: text(call.id)?,
+            name: text(call.name)?,
+            arguments: call.args.map(RawValue::get),
+            partial,
+            will_continue: is_true(call.will_continue),
+            signature,
+        })
+    }
+}
+
+impl<'a> WirePartialArg<'a> {
+    fn read(&self) -> Result<Option<PartialArg<'a>>, Error> {
+        let Some(path) = text(self.json_path)? else {
+            return Ok(None);
+        };
+        let plain = [self.number_value, self.bool_value];
+        let value = if let Some(piece) = string(self.string_value)? {
+            PartialValue::Text(piece)
+        } else if let Some(value) = plain.into_iter().flatten().next() {
+            match serde_json::from_str::<Value>(value.get()) {
+                Ok(value @ (Value::Number(_) | Value::Bool(_))) => PartialValue::Plain(value),
+                _ => return Ok(None),
+            }
+        } else {
+            // As JSON has it, `nullValue` is null, which is as good as absent.
+            PartialValue::Plain(Value::Null)
+        };
+        Ok(Some(PartialArg { path, value }))
+    }
+}
+
+impl StreamError {
+    fn read(data: &[u8]) -> Self {
+        let (message, code) = serde_json::from_slice::<Value>(data)
+            .ok()
+            .and_then(|body| describe(&body))
+            .unwrap_or_else(|| (excerpt(data), None));
+        Self { message, code }
+    }
+}
+
+/// Whether a candidate is the first: by its index, or by its place where it has none.
+fn is_first(index: Raw<'_>, position: usize) -> bool {
+    index
+        .and_then(|index| index.get().parse::<u64>().ok())
+        .map_or(position == 0, |index| index == 0)
+}
+
+/// An object with something in it.
+fn value(raw: Raw<'_>) -> Option<Value> {
+    let value: Value = serde_json::from_str(raw?.get()).ok()?;
+    let is_filled = value.as_object().is_some_and(|fields| !fields.is_empty());
+    is_filled.then_some(value)
+}
+
+fn usage(raw: Raw<'_>) -> Result<Option<TokenUsage>, Error> {
+    let Some(wire) = object::<WireUsage<'_>>(raw)? else {
+        return Ok(None);
+    };
+    let usage = TokenUsage {
+        input_tokens: count(wire.prompt_token_count),
+        output_tokens: count(wire.candidates_token_count),
+        total_tokens: count(wire.total_token_count),
+        reasoning_tokens: count(wire.thoughts_token_count),
+        cached_input_tokens: count(wire.cached_content_token_count),
+        ..TokenUsage::default()
+    };
+    Ok((usage != TokenUsage::default()).then_some(usage))
+}

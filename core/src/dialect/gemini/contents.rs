@@ -1,0 +1,249 @@
+//! The conversation as Gemini has it.
+
+use super::super::encoding::{Exchange, arguments, exchanges, result_text};
+use super::super::{Dialect, Endpoint, ModelRequest, sealed};
+use super::model::is_third_generation;
+use super::parts::{Content, FunctionCall, FunctionResponse, Part, said};
+use super::seal::Seal;
+use crate::event::{
+    AssistantMessage, ContentPart, Message, MessageContent, ReasoningMessage, ToolCall, ToolMessage,
+};
+use serde::de::IgnoredAny;
+use serde_json::json;
+use serde_json::value::{RawValue, to_raw_value};
+use std::borrow::Cow;
+use std::collections::{BTreeMap, HashMap};
+
+/// What Gemini takes for a signature where there is none: in calls of another model, or put in by the app.
+///
+/// Source: <https://ai.google.dev/gemini-api/docs/thought-signatures>, "FAQs".
+const NO_SIGNATURE: &str = "skip_thought_signature_validator";
+
+/// What stands in front of the conversation: the app's instructions wherever they are, since a content is either the
+/// person's or the model's.
+pub(super) fn system<'a>(request: &ModelRequest<'a>) -> Vec<Part<'a>> {
+    let own = request.messages.iter().filter_map(|message| match message {
+        Message::Developer(message) | Message::System(message) => Some(message.content.as_str()),
+        _ => None,
+    });
+    request
+        .instructions
+        .into_iter()
+        .chain(own)
+        .filter(|text| !text.is_empty())
+        .map(Part::text)
+        .collect()
+}
+
+/// The contents of a request, in order.
+pub(super) fn contents<'a>(request: &ModelRequest<'a>) -> Vec<Content<'a>> {
+    let exchanges = exchanges(request.messages);
+    let turn = exchanges
+        .iter()
+        .rposition(|exchange| matches!(exchange, Exchange::User(_)));
+    let is_strict = is_third_generation(&request.endpoint.model);
+    let mut calls = HashMap::new();
+    let mut contents = Vec::with_capacity(exchanges.len());
+    for (place, exchange) in exchanges.iter().enumerate() {
+        let (role, parts) = match exchange {
+            Exchange::Developer(_) | Exchange::System(_) => continue,
+            Exchange::User(message) => ("user", said(&message.content, request.endpoint)),
+            Exchange::Answer(messages) => {
+                let mut parts = Vec::new();
+                for message in messages {
+                    match message {
+                        Message::Reasoning(message) => {
+                            thought(message, request.endpoint, &mut parts);
+                        }
+                        Message::Assistant(message) => {
+                            answer(message, request.endpoint, place, &mut calls, &mut parts);
+                        }
+                        _ => {}
+                    }
+                }
+                if is_strict && turn.is_none_or(|turn| place > turn) {
+                    sign(&mut parts);
+                }
+                ("model", parts)
+            }
+            Exchange::Results(results) => ("user", responses(results, &calls, is_strict)),
+        };
+        if !parts.is_empty() {
+            contents.push(Content { role, parts });
+        }
+    }
+    contents
+}
+
+/// A call that was made: its place in the conversation, and what a response names it by.
+struct Made<'a> {
+    place: (usize, usize),
+    id: Option<Cow<'a, str>>,
+    name: &'a str,
+}
+
+fn open<'a>(sealed: Option<&'a str>, endpoint: &Endpoint) -> Option<Seal<'a>> {
+    sealed::open(sealed, &endpoint.provider, Dialect::Gemini)
+}
+
+/// Thoughts are for reading: only what is signed goes back.
+fn thought<'a>(message: &'a ReasoningMessage, endpoint: &Endpoint, parts: &mut Vec<Part<'a>>) {
+    if let Some(seal) = open(message.encrypted_value.as_deref(), endpoint) {
+        text(&message.content, Some(true), seal, parts);
+    }
+}
+
+fn answer<'a>(
+    message: &'a AssistantMessage,
+    endpoint: &Endpoint,
+    place: usize,
+    calls: &mut HashMap<&'a str, Made<'a>>,
+    parts: &mut Vec<Part<'a>>,
+) {
+    let seal = open(message.encrypted_value.as_deref(), endpoint).unwrap_or_default();
+    text(
+        message.content.as_deref().unwrap_or_default(),
+        None,
+        seal,
+        parts,
+    );
+    for call in &message.tool_calls {
+        let seal = open(call.encrypted_value.as_deref(), endpoint).unwrap_or_default();
+        let made = Made {
+            place: (place, parts.len()),
+            id: seal.id.clone(),
+            name: &call.function.name,
+        };
+        calls.insert(call.id.as_str(), made);
+        parts.push(Part {
+            function_call: Some(FunctionCall {
+                id: seal.id,
+                name: &call.function.name,
+                args: args(call),
+            }),
+            thought_signature: seal.thought_signature,
+            ..Part::default()
+        });
+        trailing(seal.trailing, parts);
+    }
+}
+
+/// Text in the parts it came in, as far as these are signed.
+fn text<'a>(text: &'a str, thought: Option<bool>, seal: Seal<'a>, parts: &mut Vec<Part<'a>>) {
+    let length = seal.length.unwrap_or(text.len());
+    let split = text.len().checked_sub(length);
+    let (before, signed) = split
+        .filter(|_| seal.thought_signature.is_some())
+        .and_then(|at| text.split_at_checked(at))
+        .unwrap_or(("", text));
+    if !before.is_empty() {
+        parts.push(Part {
+            thought,
+            ..Part::text(before)
+        });
+    }
+    if !signed.is_empty() || seal.thought_signature.is_some() {
+        parts.push(Part {
+            thought,
+            thought_signature: seal.thought_signature,
+            ..Part::text(signed)
+        });
+    }
+    trailing(seal.trailing, parts);
+}
+
+fn trailing<'a>(signature: Option<Cow<'a, str>>, parts: &mut Vec<Part<'a>>) {
+    parts.extend(signature.map(|signature| Part {
+        thought_signature: Some(signature),
+        ..Part::text("")
+    }));
+}
+
+/// The first call of each step of the running turn must be signed: one that is not its own says so.
+fn sign(parts: &mut [Part<'_>]) {
+    if let Some(first) = parts.iter_mut().find(|part| part.function_call.is_some()) {
+        first
+            .thought_signature
+            .get_or_insert(Cow::Borrowed(NO_SIGNATURE));
+    }
+}
+
+fn args(call: &ToolCall) -> Box<RawValue> {
+    let text = arguments(&call.function.arguments).into_owned();
+    RawValue::from_string(text).unwrap_or_else(|_| RawValue::NULL.to_owned())
+}
+
+/// What tools gave back, in the order of the calls. A result of no call is left out.
+fn responses<'a>(
+    results: &[&'a ToolMessage],
+    calls: &HashMap<&'a str, Made<'a>>,
+    takes_media: bool,
+) -> Vec<Part<'a>> {
+    let mut ordered = BTreeMap::new();
+    for result in results {
+        let Some(made) = calls.get(result.tool_call_id.as_str()) else {
+            continue;
+        };
+        let media = match &result.content {
+            MessageContent::Parts(parts) if takes_media => {
+                parts.iter().filter_map(Part::inline).collect()
+            }
+            _ => Vec::new(),
+        };
+        let response = FunctionResponse {
+            id: made.id.clone(),
+            name: made.name,
+            response: response(result, !media.is_empty()),
+            parts: media,
+        };
+        ordered.insert(
+            made.place,
+            Part {
+                function_response: Some(response),
+                ..Part::default()
+            },
+        );
+    }
+    ordered.into_values().collect()
+}
+
+/// A response is an object: the tool's own if it gave one, else its words under `result`, or under `error`.
+///
+/// Source: <https://ai.google.dev/api/caching#FunctionResponse>.
+fn response(result: &ToolMessage, media_apart: bool) -> Box<RawValue> {
+    let shown = if media_apart {
+        Cow::Owned(without_media(result))
+    } else {
+        Cow::Borrowed(result)
+    };
+    let failed = result.error.is_some();
+    let text = result_text(&shown);
+    if !failed
+        && text.trim_start().starts_with('{')
+        && serde_json::from_str::<HashMap<Cow<'_, str>, IgnoredAny>>(&text).is_ok()
+        && let Ok(object) = RawValue::from_string(text.clone().into_owned())
+    {
+        return object;
+    }
+    let named = if failed {
+        json!({"error": text.strip_prefix("Error: ").unwrap_or(&text)})
+    } else {
+        json!({"result": text})
+    };
+    to_raw_value(&named).unwrap_or_else(|_| RawValue::NULL.to_owned())
+}
+
+/// The result without what goes beside it.
+fn without_media(result: &ToolMessage) -> ToolMessage {
+    let content = match &result.content {
+        MessageContent::Parts(parts) => {
+            let words = parts.iter().filter(|part| Part::inline(part).is_none());
+            MessageContent::Parts(words.cloned().collect::<Vec<ContentPart>>())
+        }
+        MessageContent::Text(text) => MessageContent::Text(text.clone()),
+    };
+    ToolMessage {
+        content,
+        ..result.clone()
+    }
+}

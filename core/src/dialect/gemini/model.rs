@@ -1,0 +1,100 @@
+//! What a request has to know of its model: its name says it.
+
+use super::super::ReasoningEffort;
+use serde_json::{Value, json};
+
+/// The model's resource name as a path: `models/NAME`, or `tunedModels/NAME`.
+pub(super) fn path(model: &str) -> String {
+    let (collection, name) = match model.split_once('/') {
+        Some((collection @ ("models" | "tunedModels"), name)) => (collection, name),
+        _ => ("models", model),
+    };
+    let mut path = format!("{collection}/");
+    for byte in name.bytes() {
+        match byte {
+            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => {
+                path.push(char::from(byte));
+            }
+            _ => path.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    path
+}
+
+/// Whether the model is of the third generation or a later one: these check signatures, take levels of thinking, and
+/// take media in tools' results. A name that follows the newest model (`gemini-flash-latest`) counts.
+pub(super) fn is_third_generation(model: &str) -> bool {
+    let name = model.rsplit('/').next().unwrap_or(model);
+    let Some(version) = name.strip_prefix("gemini-") else {
+        return false;
+    };
+    let digits = version.split(|c: char| !c.is_ascii_digit()).next();
+    match digits.and_then(|digits| digits.parse::<u32>().ok()) {
+        Some(generation) => generation >= 3,
+        None => version.ends_with("-latest"),
+    }
+}
+
+/// How much the model is to think. Its thoughts are asked for, unless it should have none.
+///
+/// Source: <https://ai.google.dev/gemini-api/docs/thinking>, "Thinking levels" and "Thinking budgets".
+pub(super) fn thinking(model: &str, effort: ReasoningEffort) -> Value {
+    let is_pro = model.contains("-pro");
+    let mut config = json!({"includeThoughts": effort != ReasoningEffort::Off});
+    if is_third_generation(model) {
+        config["thinkingLevel"] = match effort {
+            // Pro models cannot do with less.
+            ReasoningEffort::Off if is_pro => "low",
+            ReasoningEffort::Off => "minimal",
+            ReasoningEffort::Low => "low",
+            // The first of them knows two levels.
+            ReasoningEffort::Medium if model.contains("gemini-3-pro") => "high",
+            ReasoningEffort::Medium => "medium",
+            ReasoningEffort::High => "high",
+        }
+        .into();
+    } else {
+        config["thinkingBudget"] = match effort {
+            ReasoningEffort::Off if is_pro => 128,
+            ReasoningEffort::Off => 0,
+            ReasoningEffort::Low => 1_024,
+            ReasoningEffort::Medium => 8_192,
+            ReasoningEffort::High => 24_576,
+        }
+        .into();
+    }
+    config
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_model_cannot_leave_its_place_in_the_path() {
+        for (model, expected) in [
+            ("gemini-2.5-flash", "models/gemini-2.5-flash"),
+            ("models/gemini-2.5-flash", "models/gemini-2.5-flash"),
+            ("tunedModels/mine", "tunedModels/mine"),
+            ("a b/c?d#e:f%", "models/a%20b%2Fc%3Fd%23e%3Af%25"),
+            ("é", "models/%C3%A9"),
+        ] {
+            assert_eq!(path(model), expected);
+        }
+    }
+
+    #[test]
+    fn the_name_tells_the_generation() {
+        for (model, third) in [
+            ("gemini-2.5-pro", false),
+            ("gemini-3-pro-preview", true),
+            ("models/gemini-3.1-flash", true),
+            ("gemini-10", true),
+            ("gemini-flash-latest", true),
+            ("gemini-flash", false),
+            ("gemma-3-27b", false),
+        ] {
+            assert_eq!(is_third_generation(model), third, "{model}");
+        }
+    }
+}

@@ -1,0 +1,246 @@
+//! Arguments that come in pieces, each with the place it belongs to: Vertex AI's `partialArgs`.
+
+use super::super::DecodeError;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use std::borrow::Cow;
+
+/// The most bytes that the arguments of one call may take, about.
+const LIMIT: usize = 10 * 1024 * 1024;
+
+/// What a value costs beside its own bytes.
+const VALUE: usize = 64;
+
+/// The deepest place.
+const DEPTH: usize = 64;
+
+/// A piece of the arguments.
+#[derive(Debug)]
+pub(super) struct PartialArg<'a> {
+    /// Where it belongs: a JSON path such as `$.list[0].name`.
+    pub(super) path: Cow<'a, str>,
+    pub(super) value: PartialValue<'a>,
+}
+
+#[derive(Debug)]
+pub(super) enum PartialValue<'a> {
+    /// More of a string.
+    Text(Cow<'a, str>),
+    /// A number, a boolean or null.
+    Plain(Value),
+}
+
+/// The arguments of one call as far as they have come.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct Assembly {
+    value: Value,
+    weight: usize,
+}
+
+enum Step<'a> {
+    Key(Cow<'a, str>),
+    Index(usize),
+}
+
+impl Assembly {
+    /// Begins with the arguments that came whole, if any did.
+    pub(super) fn new(arguments: Option<&str>) -> Self {
+        let whole: Option<Map<String, Value>> =
+            arguments.and_then(|text| serde_json::from_str(text).ok());
+        Self {
+            value: Value::Object(whole.unwrap_or_default()),
+            weight: arguments.map_or(0, str::len),
+        }
+    }
+
+    /// Puts a piece in its place. `false` where there is no such place.
+    ///
+    /// # Errors
+    /// There is too much of it.
+    pub(super) fn put(&mut self, piece: &PartialArg<'_>) -> Result<bool, DecodeError> {
+        let Some(steps) = steps(&piece.path) else {
+            return Ok(false);
+        };
+        let Self { value, weight } = self;
+        let mut place = value;
+        for step in steps {
+            let Some(next) = enter(place, step, weight)? else {
+                return Ok(false);
+            };
+            place = next;
+        }
+        match (&piece.value, place) {
+            (PartialValue::Text(more), Value::String(text)) => {
+                grow(weight, more.len())?;
+                text.push_str(more);
+            }
+            (PartialValue::Text(text), place) => {
+                grow(weight, text.len())?;
+                *place = Value::String(text.to_string());
+            }
+            // It says only that there is something.
+            (PartialValue::Plain(Value::Null), _) => {}
+            (PartialValue::Plain(value), place) => *place = value.clone(),
+        }
+        Ok(true)
+    }
+
+    /// The arguments as JSON text.
+    pub(super) fn into_text(self) -> String {
+        self.value.to_string()
+    }
+}
+
+fn grow(weight: &mut usize, more: usize) -> Result<(), DecodeError> {
+    *weight = weight.saturating_add(more);
+    if *weight > LIMIT {
+        return Err(DecodeError::TooMany {
+            what: "bytes of arguments in pieces",
+            limit: LIMIT,
+        });
+    }
+    Ok(())
+}
+
+/// The value at one more step, made if it is not there yet. `None` where something else is there.
+fn enter<'v>(
+    place: &'v mut Value,
+    step: Step<'_>,
+    weight: &mut usize,
+) -> Result<Option<&'v mut Value>, DecodeError> {
+    if place.is_null() {
+        *place = match step {
+            Step::Key(_) => Value::Object(Map::new()),
+            Step::Index(_) => Value::Array(Vec::new()),
+        };
+    }
+    Ok(match (place, step) {
+        (Value::Object(fields), Step::Key(key)) => {
+            if !fields.contains_key(key.as_ref()) {
+                grow(weight, key.len() + VALUE)?;
+            }
+            Some(fields.entry(key).or_insert(Value::Null))
+        }
+        (Value::Array(items), Step::Index(index)) => {
+            if index >= items.len() {
+                let more = (index - items.len()).saturating_add(1);
+                grow(weight, more.saturating_mul(VALUE))?;
+                items.resize(index + 1, Value::Null);
+            }
+            items.get_mut(index)
+        }
+        _ => None,
+    })
+}
+
+/// The steps of a path behind its `$`: at least one. `None` where it is no such path.
+fn steps(path: &str) -> Option<Vec<Step<'_>>> {
+    let mut rest = path.strip_prefix('$')?;
+    let mut steps = Vec::new();
+    while !rest.is_empty() {
+        let (step, after) = if let Some(name) = rest.strip_prefix('.') {
+            let end = name.find(['.', '[']).unwrap_or(name.len());
+            let (name, after) = name.split_at(end);
+            (Step::Key(name.into()), after)
+        } else {
+            let inner = rest.strip_prefix('[')?;
+            let quote = inner.chars().next()?;
+            if matches!(quote, '\'' | '"') {
+                let (key, after) = quoted(&inner[1..], quote)?;
+                (Step::Key(key), after.strip_prefix(']')?)
+            } else {
+                let (digits, after) = inner.split_once(']')?;
+                (Step::Index(digits.parse().ok()?), after)
+            }
+        };
+        steps.push(step);
+        rest = after;
+        if steps.len() > DEPTH {
+            return None;
+        }
+    }
+    (!steps.is_empty()).then_some(steps)
+}
+
+/// A key up to its closing quote, and what stands behind it. A backslash makes the next character plain.
+fn quoted(text: &str, quote: char) -> Option<(Cow<'_, str>, &str)> {
+    let mut key = String::new();
+    let mut chars = text.char_indices();
+    while let Some((at, char)) = chars.next() {
+        match char {
+            '\\' => key.push(chars.next()?.1),
+            _ if char == quote => return Some((key.into(), &text[at + quote.len_utf8()..])),
+            _ => key.push(char),
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn text<'a>(path: &'a str, piece: &'a str) -> PartialArg<'a> {
+        PartialArg {
+            path: path.into(),
+            value: PartialValue::Text(piece.into()),
+        }
+    }
+
+    fn plain(path: &str, value: Value) -> PartialArg<'_> {
+        PartialArg {
+            path: path.into(),
+            value: PartialValue::Plain(value),
+        }
+    }
+
+    #[test]
+    fn pieces_make_the_arguments() {
+        let mut assembly = Assembly::new(None);
+        for piece in [
+            text("$.city", "New "),
+            plain("$.days", json!(3)),
+            text("$.city", "Delhi"),
+            plain("$.where[1].exact", json!(true)),
+            text("$.where[0].name", "a"),
+            text("$['odd.key']", "x"),
+            text("$[\"q\\\"\"]", "y"),
+            plain("$.nothing", Value::Null),
+        ] {
+            assert!(assembly.put(&piece).unwrap(), "{piece:?}");
+        }
+        let value: Value = serde_json::from_str(&assembly.into_text()).unwrap();
+        assert_eq!(
+            value,
+            json!({
+                "city": "New Delhi", "days": 3, "where": [{"name": "a"}, {"exact": true}],
+                "odd.key": "x", "q\"": "y", "nothing": null
+            })
+        );
+    }
+
+    #[test]
+    fn a_piece_without_a_place_changes_nothing() {
+        let mut assembly = Assembly::new(Some(r#"{"a":{"b":"c"}}"#));
+        let deep = format!("${}", ".x".repeat(DEPTH + 1));
+        for path in [
+            "", "$", "a", "$a", "$[", "$[x]", "$[-1]", "$['a", "$['a'", "$[0]", "$.a.b.c", &deep,
+        ] {
+            assert!(!assembly.put(&text(path, "x")).unwrap(), "{path}");
+        }
+        assert_eq!(assembly.into_text(), r#"{"a":{"b":"c"}}"#);
+    }
+
+    #[test]
+    fn there_is_a_bound() {
+        let mut assembly = Assembly::new(None);
+        assert!(assembly.put(&text("$.a[99999999999]", "x")).is_err());
+        let mut assembly = Assembly::new(None);
+        let long = "x".repeat(LIMIT / 4);
+        let put: Vec<_> = (0..5)
+            .map(|_| assembly.put(&text("$.a", &long)).is_ok())
+            .collect();
+        assert_eq!(put, [true, true, true, false, false]);
+    }
+}

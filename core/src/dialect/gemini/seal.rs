@@ -1,0 +1,27 @@
+use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
+
+/// What goes back with a call, a message or a stretch of reasoning.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(super) struct Seal<'a> {
+    /// The call's own id: made ids are not sent back.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) id: Option<Cow<'a, str>>,
+    /// The signature of the call, or of the last part of the text.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) thought_signature: Option<Cow<'a, str>>,
+    /// How many bytes the signed part has, at the end of the text.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) length: Option<usize>,
+    /// The signature of a part without text that came right behind.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) trailing: Option<Cow<'a, str>>,
+}
+
+impl Seal<'_> {
+    /// Whether nothing goes back.
+    pub(super) fn is_empty(&self) -> bool {
+        self.id.is_none() && self.thought_signature.is_none() && self.trailing.is_none()
+    }
+}

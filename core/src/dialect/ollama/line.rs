@@ -1,0 +1,155 @@
+//! Any line, read with serde: the view that decides.
+
+use super::super::error::{describe, excerpt};
+use super::super::raw::{Raw, count, is_true, list, object, starts_with, text};
+use crate::event::TokenUsage;
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+use serde_json::value::RawValue;
+use serde_json::{Error, Value};
+use std::borrow::Cow;
+
+/// What a line says, as far as the decoder reads it.
+#[derive(Debug, Default)]
+pub(super) struct Line<'a> {
+    pub(super) model: Option<Cow<'a, str>>,
+    pub(super) thinking: Option<Cow<'a, str>>,
+    pub(super) content: Option<Cow<'a, str>>,
+    pub(super) calls: Vec<Call<'a>>,
+    pub(super) done: Option<Done>,
+    pub(super) error: Option<StreamError>,
+}
+
+/// A call, which is whole.
+#[derive(Debug)]
+pub(super) struct Call<'a> {
+    pub(super) id: Option<Cow<'a, str>>,
+    pub(super) name: Cow<'a, str>,
+    pub(super) arguments: Cow<'a, str>,
+}
+
+/// How the answer ended.
+#[derive(Debug)]
+pub(super) struct Done {
+    pub(super) reason: Option<String>,
+    pub(super) usage: Option<TokenUsage>,
+}
+
+/// An error inside the stream, in the server's words.
+#[derive(Debug)]
+pub(super) struct StreamError {
+    pub(super) message: String,
+    pub(super) code: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct WireLine<'a> {
+    #[serde(borrow)]
+    model: Raw<'a>,
+    #[serde(borrow)]
+    message: Raw<'a>,
+    #[serde(borrow)]
+    done: Raw<'a>,
+    #[serde(borrow)]
+    done_reason: Raw<'a>,
+    #[serde(borrow)]
+    prompt_eval_count: Raw<'a>,
+    #[serde(borrow)]
+    eval_count: Raw<'a>,
+    #[serde(borrow)]
+    error: Raw<'a>,
+}
+
+#[derive(Deserialize)]
+struct WireMessage<'a> {
+    #[serde(borrow)]
+    content: Raw<'a>,
+    #[serde(borrow)]
+    thinking: Raw<'a>,
+    #[serde(borrow)]
+    tool_calls: Raw<'a>,
+}
+
+#[derive(Deserialize)]
+struct WireCall<'a> {
+    #[serde(borrow)]
+    id: Raw<'a>,
+    #[serde(borrow)]
+    function: Raw<'a>,
+}
+
+#[derive(Deserialize)]
+struct WireFunction<'a> {
+    #[serde(borrow)]
+    name: Raw<'a>,
+    #[serde(borrow)]
+    arguments: Raw<'a>,
+}
+
+impl<'a> Line<'a> {
+    /// Reads a line; `None` where it is JSON, but no part of an answer.
+    pub(super) fn read(data: &'a str) -> Result<Option<Self>, Error> {
+        if !data.starts_with('{') {
+            return serde_json::from_str::<IgnoredAny>(data).map(|_| None);
+        }
+        let wire: WireLine<'a> = serde_json::from_str(data)?;
+        let mut line = Self {
+            model: text(wire.model).unwrap_or_default(),
+            ..Self::default()
+        };
+        if let Some(message) = object::<WireMessage<'a>>(wire.message)? {
+            line.thinking = text(message.thinking)?;
+            line.content = text(message.content)?;
+            for raw in list(message.tool_calls)? {
+                line.calls.extend(Call::read(raw)?);
+            }
+        }
+        if is_true(wire.done) {
+            let usage = TokenUsage {
+                input_tokens: count(wire.prompt_eval_count),
+                output_tokens: count(wire.eval_count),
+                ..TokenUsage::default()
+            };
+            line.done = Some(Done {
+                reason: text(wire.done_reason)?.map(Cow::into_owned),
+                usage: (usage != TokenUsage::default()).then_some(usage),
+            });
+        }
+        line.error = wire.error.map(|_| StreamError::read(data.as_bytes()));
+        let is_part = starts_with(wire.message, '{') || line.done.is_some() || line.error.is_some();
+        Ok(is_part.then_some(line))
+    }
+}
+
+impl<'a> Call<'a> {
+    /// A call; `None` where nothing is called.
+    fn read(raw: &'a RawValue) -> Result<Option<Self>, Error> {
+        let Some(call) = object::<WireCall<'a>>(Some(raw))? else {
+            return Ok(None);
+        };
+        let Some(function) = object::<WireFunction<'a>>(call.function)? else {
+            return Ok(None);
+        };
+        let arguments = match function.arguments {
+            // An object as the API has it, or its text as other APIs do.
+            Some(raw) if !raw.get().starts_with('"') => raw.get().into(),
+            raw => text(raw)?.unwrap_or_default(),
+        };
+        let id = text(call.id)?;
+        Ok(text(function.name)?.map(|name| Self {
+            id,
+            name,
+            arguments,
+        }))
+    }
+}
+
+impl StreamError {
+    fn read(data: &[u8]) -> Self {
+        let (message, code) = serde_json::from_slice::<Value>(data)
+            .ok()
+            .and_then(|body| describe(&body))
+            .unwrap_or_else(|| (excerpt(data), None));
+        Self { message, code }
+    }
+}

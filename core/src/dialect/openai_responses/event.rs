@@ -1,0 +1,369 @@
+//! Any frame, read with serde: the view that decides.
+//!
+//! It is strict about JSON and lenient about shapes: a field that is not of the kind it should be counts as absent, and
+//! an event of an unknown type says nothing. All is read before anything is said of it.
+
+use super::super::error::{describe, excerpt};
+use super::item::{self, WireItem};
+use super::usage;
+use crate::event::TokenUsage;
+use serde::de::IgnoredAny;
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+use serde_json::{Error, Value};
+use std::borrow::Cow;
+
+/// What a frame says.
+#[derive(Debug)]
+pub(super) enum StreamEvent<'a> {
+    /// Nothing that the decoder reads.
+    Nothing,
+    /// The answer begins.
+    Began { model: Option<Cow<'a, str>> },
+    /// A piece of an item.
+    Piece(Piece<'a>),
+    /// An annotation of a message's text.
+    Annotation(Place<'a>, Value),
+    /// An item begins.
+    Added(Place<'a>, WireItem<'a>),
+    /// An item is whole.
+    Done(Place<'a>, WireItem<'a>),
+    /// The answer is over.
+    Over(Box<Outcome<'a>>),
+    /// The provider failed.
+    Failed(Failure),
+}
+
+/// Which item an event is about.
+#[derive(Debug, Default)]
+pub(super) struct Place<'a> {
+    pub(super) output_index: Option<u64>,
+    pub(super) item_id: Option<Cow<'a, str>>,
+}
+
+/// A piece of an item, or all of it.
+#[derive(Debug)]
+pub(super) struct Piece<'a> {
+    pub(super) place: Place<'a>,
+    pub(super) kind: Kind,
+    pub(super) text: Cow<'a, str>,
+    /// Whether this is the whole of what the deltas said, if any did.
+    pub(super) is_whole: bool,
+}
+
+/// What a piece is of; the number is its part's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    Text(u64),
+    Refusal(u64),
+    Thought(Thought),
+    /// Of a function's call: JSON.
+    Arguments,
+    /// Of a custom tool's call: any text.
+    Input,
+}
+
+/// A part of a reasoning item.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Thought {
+    Summary(u64),
+    Content(u64),
+}
+
+/// The answer as the last event has it.
+#[derive(Debug, Default)]
+pub(super) struct Outcome<'a> {
+    pub(super) model: Option<Cow<'a, str>>,
+    pub(super) stop_reason: Option<Cow<'a, str>>,
+    pub(super) usage: Option<TokenUsage>,
+    pub(super) output: Vec<WireItem<'a>>,
+    /// Set if it failed after all.
+    pub(super) failure: Option<Failure>,
+}
+
+/// An error inside the stream, in the provider's words.
+#[derive(Debug)]
+pub(super) struct Failure {
+    pub(super) message: String,
+    pub(super) code: Option<String>,
+    pub(super) stop_reason: Option<String>,
+    pub(super) usage: Option<TokenUsage>,
+}
+
+impl Failure {
+    /// Reads an error in any of the providers' forms.
+    pub(super) fn read(data: &[u8]) -> Self {
+        let (message, code) = serde_json::from_slice::<Value>(data)
+            .ok()
+            .and_then(|body| match body {
+                Value::String(message) => Some((message, None)),
+                body => describe(&body),
+            })
+            .unwrap_or_else(|| (excerpt(data), None));
+        Self {
+            message,
+            // The type of the event, where the error has no word of its own.
+            code: code.filter(|code| code != "error"),
+            stop_reason: None,
+            usage: None,
+        }
+    }
+}
+
+pub(super) type Raw<'a> = Option<&'a RawValue>;
+
+/// The fields that the plain deltas have.
+#[derive(Deserialize)]
+struct Head<'a> {
+    #[serde(borrow, rename = "type")]
+    kind: Raw<'a>,
+    #[serde(borrow)]
+    output_index: Raw<'a>,
+    #[serde(borrow)]
+    item_id: Raw<'a>,
+    #[serde(borrow)]
+    content_index: Raw<'a>,
+    #[serde(borrow)]
+    summary_index: Raw<'a>,
+    #[serde(borrow)]
+    delta: Raw<'a>,
+}
+
+/// The fields that the other events have besides.
+#[derive(Deserialize)]
+struct Rest<'a> {
+    #[serde(borrow)]
+    text: Raw<'a>,
+    #[serde(borrow)]
+    refusal: Raw<'a>,
+    #[serde(borrow)]
+    arguments: Raw<'a>,
+    #[serde(borrow)]
+    input: Raw<'a>,
+    #[serde(borrow)]
+    annotation: Raw<'a>,
+    #[serde(borrow)]
+    item: Raw<'a>,
+    #[serde(borrow)]
+    response: Raw<'a>,
+    #[serde(borrow)]
+    error: Raw<'a>,
+}
+
+#[derive(Deserialize)]
+struct WireResponse<'a> {
+    #[serde(borrow)]
+    model: Raw<'a>,
+    #[serde(borrow)]
+    status: Raw<'a>,
+    #[serde(borrow)]
+    incomplete_details: Raw<'a>,
+    #[serde(borrow)]
+    error: Raw<'a>,
+    #[serde(borrow)]
+    usage: Raw<'a>,
+    #[serde(borrow)]
+    output: Raw<'a>,
+}
+
+#[derive(Deserialize)]
+struct WireDetails<'a> {
+    #[serde(borrow)]
+    reason: Raw<'a>,
+}
+
+impl<'a> StreamEvent<'a> {
+    /// Reads a frame; `name` is that of the server-sent event, for data without a type.
+    pub(super) fn read(data: &'a str, name: &str) -> Result<Self, Error> {
+        if !data.starts_with('{') {
+            return serde_json::from_str::<IgnoredAny>(data).map(|_| Self::Nothing);
+        }
+        let head: Head<'a> = serde_json::from_str(data)?;
+        let own_kind = text(head.kind)?;
+        let kind = own_kind.as_deref().unwrap_or(name);
+        if let Some(kind) = kind.strip_suffix(".delta") {
+            return match piece_kind(kind, &head) {
+                Some(kind) => piece(&head, kind, head.delta, false),
+                None => Ok(Self::Nothing),
+            };
+        }
+        if let Some(kind) = kind
+            .strip_suffix(".done")
+            .and_then(|kind| piece_kind(kind, &head))
+        {
+            let rest: Rest<'a> = serde_json::from_str(data)?;
+            let whole = match kind {
+                Kind::Text(_) | Kind::Thought(_) => rest.text,
+                Kind::Refusal(_) => rest.refusal,
+                Kind::Arguments => rest.arguments,
+                Kind::Input => rest.input,
+            };
+            return piece(&head, kind, whole, true);
+        }
+        let rest = || serde_json::from_str::<Rest<'a>>(data);
+        Ok(match kind {
+            "response.output_item.added" | "response.output_item.done" => {
+                let Some(item) = WireItem::read(rest()?.item)? else {
+                    return Ok(Self::Nothing);
+                };
+                let place = place(&head)?;
+                if kind.ends_with("added") {
+                    Self::Added(place, item)
+                } else {
+                    Self::Done(place, item)
+                }
+            }
+            // The second is an older name.
+            "response.output_text.annotation.added" | "response.output_text_annotation.added" => {
+                match rest()?.annotation {
+                    Some(annotation) => {
+                        Self::Annotation(place(&head)?, serde_json::from_str(annotation.get())?)
+                    }
+                    None => Self::Nothing,
+                }
+            }
+            "response.created" | "response.in_progress" | "response.queued" => {
+                let response = object::<WireResponse<'a>>(rest()?.response)?;
+                let model = response.map_or(Ok(None), |response| text(response.model))?;
+                Self::Began { model }
+            }
+            "response.completed" | "response.incomplete" => {
+                let otherwise = kind.strip_prefix("response.").unwrap_or(kind).to_owned();
+                Self::Over(Box::new(Outcome::read(rest()?.response, otherwise)?))
+            }
+            "response.failed" | "response.cancelled" => {
+                let otherwise = kind.strip_prefix("response.").unwrap_or(kind).to_owned();
+                let outcome = Outcome::read(rest()?.response, otherwise.clone())?;
+                let failure = outcome.failure.unwrap_or_else(|| Failure {
+                    message: format!("the response was {otherwise}"),
+                    code: None,
+                    stop_reason: outcome.stop_reason.map(Cow::into_owned),
+                    usage: outcome.usage,
+                });
+                Self::Failed(failure)
+            }
+            "error" => Self::Failed(Failure::read(data.as_bytes())),
+            _ if own_kind.is_none() && rest()?.error.is_some() => {
+                Self::Failed(Failure::read(data.as_bytes()))
+            }
+            _ => Self::Nothing,
+        })
+    }
+}
+
+impl<'a> Outcome<'a> {
+    /// Reads a response object; `status` stands in where it has none.
+    fn read(raw: Raw<'a>, status: String) -> Result<Self, Error> {
+        let Some(response) = object::<WireResponse<'a>>(raw)? else {
+            return Ok(Self {
+                stop_reason: Some(status.into()),
+                ..Self::default()
+            });
+        };
+        let details = object::<WireDetails<'a>>(response.incomplete_details)?;
+        let reason = details.map_or(Ok(None), |details| text(details.reason))?;
+        let stop_reason = match reason {
+            Some(reason) => reason,
+            None => text(response.status)?.unwrap_or(status.into()),
+        };
+        let usage = response.usage.and_then(|usage| read_usage(usage.get()));
+        let failure = response.error.map(|error| Failure {
+            stop_reason: Some(stop_reason.to_string()),
+            usage: usage.clone(),
+            ..Failure::read(error.get().as_bytes())
+        });
+        let mut output = Vec::new();
+        for raw in list(response.output)? {
+            output.extend(WireItem::read(Some(raw))?);
+        }
+        Ok(Self {
+            model: text(response.model)?,
+            stop_reason: Some(stop_reason),
+            usage,
+            output,
+            failure,
+        })
+    }
+}
+
+fn read_usage(usage: &str) -> Option<TokenUsage> {
+    usage::read(&serde_json::from_str::<Value>(usage).ok()?)
+}
+
+fn piece_kind(name: &str, head: &Head<'_>) -> Option<Kind> {
+    let content = number(head.content_index).unwrap_or(0);
+    Some(match name {
+        "response.output_text" => Kind::Text(content),
+        "response.refusal" => Kind::Refusal(content),
+        "response.reasoning_summary_text" => {
+            Kind::Thought(Thought::Summary(number(head.summary_index).unwrap_or(0)))
+        }
+        "response.reasoning_text" => Kind::Thought(Thought::Content(content)),
+        "response.function_call_arguments" => Kind::Arguments,
+        "response.custom_tool_call_input" => Kind::Input,
+        _ => return None,
+    })
+}
+
+fn piece<'a>(
+    head: &Head<'a>,
+    kind: Kind,
+    raw: Raw<'a>,
+    is_whole: bool,
+) -> Result<StreamEvent<'a>, Error> {
+    let text = match kind {
+        Kind::Arguments if is_whole => item::arguments(raw)?,
+        _ => text(raw)?,
+    };
+    let Some(text) = text else {
+        return Ok(StreamEvent::Nothing);
+    };
+    Ok(StreamEvent::Piece(Piece {
+        place: place(head)?,
+        kind,
+        text,
+        is_whole,
+    }))
+}
+
+/// The item's id is read only where there is no index: it is not to be relied on.
+fn place<'a>(head: &Head<'a>) -> Result<Place<'a>, Error> {
+    let output_index = number(head.output_index);
+    let item_id = match output_index {
+        Some(_) => None,
+        None => text(head.item_id)?,
+    };
+    Ok(Place {
+        output_index,
+        item_id,
+    })
+}
+
+pub(super) fn object<'a, T: Deserialize<'a>>(raw: Raw<'a>) -> Result<Option<T>, Error> {
+    raw.filter(|raw| raw.get().starts_with('{'))
+        .map(|raw| serde_json::from_str(raw.get()))
+        .transpose()
+}
+
+pub(super) fn list<'a>(raw: Raw<'a>) -> Result<Vec<&'a RawValue>, Error> {
+    raw.filter(|raw| raw.get().starts_with('['))
+        .map_or_else(|| Ok(Vec::new()), |raw| serde_json::from_str(raw.get()))
+}
+
+/// A string that is not empty.
+pub(super) fn text<'a>(raw: Raw<'a>) -> Result<Option<Cow<'a, str>>, Error> {
+    // The derive borrows only for a field that is literally a `Cow`.
+    #[derive(Deserialize)]
+    struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
+
+    let text = raw
+        .filter(|raw| raw.get().starts_with('"'))
+        .map(|raw| serde_json::from_str::<Text<'a>>(raw.get()))
+        .transpose()?;
+    Ok(text.map(|text| text.0).filter(|text| !text.is_empty()))
+}
+
+fn number(raw: Raw<'_>) -> Option<u64> {
+    raw?.get().parse().ok()
+}

@@ -1,0 +1,275 @@
+//! The conversation as the items of `input`.
+
+use super::super::encoding::{Exchange, arguments, as_text, exchanges, result_text};
+use super::super::{Dialect, ModelRequest, sealed};
+use super::parts::Part;
+use crate::event::{
+    AssistantMessage, ContentPart, Message, MessageContent, ReasoningMessage, ToolCall, ToolMessage,
+};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use serde_json::value::RawValue;
+use std::borrow::Cow;
+use std::collections::HashSet;
+
+/// One item of the request. Everything is borrowed where it can be: attachments are large.
+#[derive(Debug, Serialize)]
+#[serde(untagged)]
+pub(super) enum InputItem<'a> {
+    Known(Known<'a>),
+    /// An item that goes back as it came.
+    Sealed(&'a RawValue),
+}
+
+#[derive(Debug, Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub(super) enum Known<'a> {
+    Message {
+        role: &'static str,
+        content: Content<'a>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        phase: Option<&'a str>,
+    },
+    FunctionCall {
+        call_id: &'a str,
+        name: &'a str,
+        arguments: Cow<'a, str>,
+    },
+    FunctionCallOutput {
+        call_id: &'a str,
+        output: Content<'a>,
+    },
+    CustomToolCall {
+        call_id: &'a str,
+        name: &'a str,
+        input: Cow<'a, str>,
+    },
+    CustomToolCallOutput {
+        call_id: &'a str,
+        output: Content<'a>,
+    },
+}
+
+#[derive(Debug, Serialize)]
+#[serde(untagged)]
+pub(super) enum Content<'a> {
+    Text(Cow<'a, str>),
+    Parts(Vec<Part<'a>>),
+    Said(Vec<Said<'a>>),
+}
+
+/// A part of what the model said.
+#[derive(Debug, Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub(super) enum Said<'a> {
+    OutputText { text: &'a str, annotations: [(); 0] },
+    Refusal { refusal: &'a str },
+}
+
+/// What is read of a sealed item.
+#[derive(Deserialize)]
+struct Peek<'a> {
+    #[serde(borrow, rename = "type", default)]
+    kind: Cow<'a, str>,
+    #[serde(borrow, default)]
+    encrypted_content: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    content: Option<&'a RawValue>,
+}
+
+/// The items of a request, in order.
+pub(super) fn encode<'a>(request: &ModelRequest<'a>) -> Vec<InputItem<'a>> {
+    let mut input = Input {
+        provider: &request.endpoint.provider,
+        is_stored: request.settings.extra.get("store") == Some(&Value::Bool(true)),
+        items: Vec::with_capacity(request.messages.len()),
+        pending: Vec::new(),
+        custom: HashSet::new(),
+    };
+    let developer = if request.endpoint.quirks.no_developer_role {
+        "system"
+    } else {
+        "developer"
+    };
+    for exchange in exchanges(request.messages) {
+        match exchange {
+            Exchange::Developer(message) => input.say(developer, text(&message.content)),
+            Exchange::System(message) => input.say("system", text(&message.content)),
+            Exchange::User(message) => input.say("user", content(&message.content)),
+            Exchange::Answer(messages) => {
+                for message in messages {
+                    match message {
+                        Message::Assistant(message) => input.assistant(message),
+                        Message::Reasoning(message) => input.reasoning(message),
+                        _ => {}
+                    }
+                }
+                // The service refuses reasoning that nothing follows.
+                input.pending.clear();
+            }
+            Exchange::Results(results) => {
+                for result in results {
+                    input.result(result);
+                }
+            }
+        }
+    }
+    input.items
+}
+
+struct Input<'a> {
+    provider: &'a str,
+    /// Whether the provider keeps the answers: then an item's id is enough to find it.
+    is_stored: bool,
+    items: Vec<InputItem<'a>>,
+    /// Reasoning, and what the provider ran itself, until something follows.
+    pending: Vec<InputItem<'a>>,
+    /// The calls of custom tools.
+    custom: HashSet<&'a str>,
+}
+
+impl<'a> Input<'a> {
+    fn put(&mut self, item: Known<'a>) {
+        self.items.append(&mut self.pending);
+        self.items.push(InputItem::Known(item));
+    }
+
+    fn say(&mut self, role: &'static str, content: Content<'a>) {
+        self.put(Known::Message {
+            role,
+            content,
+            phase: None,
+        });
+    }
+
+    fn reasoning(&mut self, message: &'a ReasoningMessage) {
+        let sealed = message.encrypted_value.as_deref();
+        let item: Option<&'a RawValue> =
+            sealed::open(sealed, self.provider, Dialect::OpenAiResponses);
+        if let Some(item) = item.filter(|item| self.goes_back(item)) {
+            self.pending.push(InputItem::Sealed(item));
+        }
+    }
+
+    /// Reasoning goes back if the service can read it from the item, or finds it by its id.
+    fn goes_back(&self, item: &RawValue) -> bool {
+        let Ok(peek) = serde_json::from_str::<Peek<'_>>(item.get()) else {
+            return false;
+        };
+        let holds = |raw: Option<&RawValue>| raw.is_some_and(|raw| raw.get().len() > 2);
+        peek.kind != "reasoning"
+            || self.is_stored
+            || holds(peek.encrypted_content)
+            || holds(peek.content)
+    }
+
+    fn assistant(&mut self, message: &'a AssistantMessage) {
+        let of_metadata = |key| message.metadata.as_ref()?.get(key)?.as_str();
+        let said = message.content.as_deref().filter(|text| !text.is_empty());
+        let content = match (said, of_metadata("refusal")) {
+            (None, None) => None,
+            // The short form: some gateways take parts only with an id, which the service must know.
+            (Some(said), None) => Some(text(said)),
+            (said, Some(refusal)) => {
+                let said = said.map(|text| Said::OutputText {
+                    text,
+                    annotations: [],
+                });
+                let refusal = Said::Refusal { refusal };
+                Some(Content::Said(said.into_iter().chain([refusal]).collect()))
+            }
+        };
+        if let Some(content) = content {
+            self.put(Known::Message {
+                role: "assistant",
+                content,
+                phase: of_metadata("phase"),
+            });
+        }
+        for call in &message.tool_calls {
+            self.call(call);
+        }
+    }
+
+    fn call(&mut self, call: &'a ToolCall) {
+        #[derive(Deserialize)]
+        struct Custom<'a> {
+            #[serde(rename = "type")]
+            kind: Cow<'a, str>,
+        }
+
+        let sealed = call.encrypted_value.as_deref();
+        let sealed: Option<Custom<'_>> =
+            sealed::open(sealed, self.provider, Dialect::OpenAiResponses);
+        let (call_id, name) = (&*call.id, call.function.name.as_str());
+        let raw = call.function.arguments.as_str();
+        if sealed.is_some_and(|sealed| sealed.kind == "custom_tool_call") {
+            self.custom.insert(call_id);
+            let input = input_of(raw);
+            self.put(Known::CustomToolCall {
+                call_id,
+                name,
+                input,
+            });
+        } else {
+            self.put(Known::FunctionCall {
+                call_id,
+                name,
+                arguments: arguments(raw),
+            });
+        }
+    }
+
+    fn result(&mut self, message: &'a ToolMessage) {
+        let call_id = &*message.tool_call_id;
+        let output = output(message);
+        self.put(if self.custom.contains(call_id) {
+            Known::CustomToolCallOutput { call_id, output }
+        } else {
+            Known::FunctionCallOutput { call_id, output }
+        });
+    }
+}
+
+fn text(text: &str) -> Content<'_> {
+    Content::Text(text.into())
+}
+
+fn content(content: &MessageContent) -> Content<'_> {
+    match content {
+        MessageContent::Text(said) => text(said),
+        MessageContent::Parts(parts) => {
+            Content::Parts(parts.iter().filter_map(Part::new).collect())
+        }
+    }
+}
+
+/// The free text of a custom tool's call, which was made the field `input` of its arguments.
+fn input_of(arguments: &str) -> Cow<'_, str> {
+    match serde_json::from_str::<Value>(arguments) {
+        Ok(Value::Object(mut fields)) => match fields.remove("input") {
+            Some(Value::String(input)) => Cow::Owned(input),
+            _ => Cow::Borrowed(arguments),
+        },
+        _ => Cow::Borrowed(arguments),
+    }
+}
+
+/// A tool's result: text, or parts where there is something to see.
+fn output(message: &ToolMessage) -> Content<'_> {
+    let parts = match &message.content {
+        MessageContent::Parts(parts) if parts.iter().any(Part::is_media_of_output) => parts,
+        _ => return Content::Text(result_text(message)),
+    };
+    let error = message.error.as_deref().filter(|error| !error.is_empty());
+    let error = error.map(|error| Part::Text {
+        text: format!("Error: {error}").into(),
+    });
+    let parts = parts.iter().filter_map(|part| match part {
+        ContentPart::Audio(_) => Some(Part::Text {
+            text: as_text(part)?,
+        }),
+        part => Part::new(part),
+    });
+    Content::Parts(error.into_iter().chain(parts).collect())
+}

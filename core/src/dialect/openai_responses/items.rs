@@ -1,0 +1,346 @@
+//! The output items that have come, and what has been said of each.
+
+use super::super::DecodeError;
+use super::event::{Kind, Place, Thought};
+use super::item::{ItemContent, WireItem};
+use serde::{Deserialize, Serialize};
+
+/// The most items of one answer.
+const MOST_ITEMS: usize = 1024;
+
+/// The longest id that is kept to find an item by, in bytes.
+const LONGEST_ID: usize = 256;
+
+/// The items, in the order in which they came.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(super) struct Items(Vec<Item>);
+
+/// An output item.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct Item {
+    output_index: Option<u64>,
+    id: Option<String>,
+    /// Whether it is whole.
+    pub(super) is_done: bool,
+    pub(super) state: State,
+}
+
+/// What has been said of an item.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum State {
+    Message {
+        phase: Option<String>,
+        texts: Heard,
+        refusals: Heard,
+        citations: usize,
+    },
+    Reasoning {
+        summary: Heard,
+        content: Heard,
+        /// The part that was spoken of last.
+        last: Option<Thought>,
+        /// Its stretch of reasoning in the answer.
+        stretch: Option<usize>,
+    },
+    Call {
+        call_id: Option<String>,
+        is_custom: bool,
+        /// Its place in the answer, once it has begun: its name has come.
+        slot: Option<usize>,
+        /// Whether any of its arguments have come.
+        is_heard: bool,
+    },
+    Other,
+}
+
+/// The parts that have come, one bit each; those from 63 on share one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Heard(u64);
+
+impl Heard {
+    #[inline]
+    pub(super) fn has(self, part: u64) -> bool {
+        self.0 & (1 << part.min(63)) != 0
+    }
+
+    /// Takes note of a part. Whether it is new.
+    pub(super) fn add(&mut self, part: u64) -> bool {
+        let is_new = !self.has(part);
+        self.0 |= 1 << part.min(63);
+        is_new
+    }
+}
+
+impl State {
+    /// Nothing said yet of an item with this content.
+    fn new(content: &ItemContent<'_>) -> Self {
+        match content {
+            ItemContent::Message { phase, .. } => Self::Message {
+                phase: phase.as_deref().map(str::to_owned),
+                texts: Heard::default(),
+                refusals: Heard::default(),
+                citations: 0,
+            },
+            ItemContent::Reasoning { .. } => Self::reasoning(),
+            ItemContent::Call {
+                is_custom, call_id, ..
+            } => Self::Call {
+                call_id: short(call_id.as_deref()),
+                is_custom: *is_custom,
+                slot: None,
+                is_heard: false,
+            },
+            ItemContent::Other { .. } => Self::Other,
+        }
+    }
+
+    fn reasoning() -> Self {
+        Self::Reasoning {
+            summary: Heard::default(),
+            content: Heard::default(),
+            last: None,
+            stretch: None,
+        }
+    }
+
+    /// The item that a piece of it begins; a call needs a name first.
+    fn from_piece(kind: Kind) -> Option<Self> {
+        match kind {
+            Kind::Text(_) | Kind::Refusal(_) => Some(Self::Message {
+                phase: None,
+                texts: Heard::default(),
+                refusals: Heard::default(),
+                citations: 0,
+            }),
+            Kind::Thought(_) => Some(Self::reasoning()),
+            Kind::Arguments | Kind::Input => None,
+        }
+    }
+
+    fn takes(&self, kind: Kind) -> bool {
+        match (self, kind) {
+            (Self::Message { .. }, Kind::Text(_) | Kind::Refusal(_))
+            | (Self::Reasoning { .. }, Kind::Thought(_)) => true,
+            (Self::Call { is_custom, .. }, Kind::Arguments) => !is_custom,
+            (Self::Call { is_custom, .. }, Kind::Input) => *is_custom,
+            _ => false,
+        }
+    }
+
+    fn is_of(&self, content: &ItemContent<'_>) -> bool {
+        matches!(
+            (self, content),
+            (Self::Message { .. }, ItemContent::Message { .. })
+                | (Self::Reasoning { .. }, ItemContent::Reasoning { .. })
+                | (Self::Call { .. }, ItemContent::Call { .. })
+                | (Self::Other, ItemContent::Other { .. })
+        )
+    }
+}
+
+impl Item {
+    /// Whether both are surely the same: the same kind, with the same call id or id.
+    fn is_surely(&self, wire: &WireItem<'_>) -> bool {
+        if !self.state.is_of(&wire.content) {
+            return false;
+        }
+        if let (State::Call { call_id, .. }, ItemContent::Call { call_id: other, .. }) =
+            (&self.state, &wire.content)
+            && let (Some(call_id), Some(other)) = (call_id, other)
+        {
+            return call_id == other;
+        }
+        self.id.is_some() && self.id.as_deref() == wire.id.as_deref()
+    }
+
+    /// Whether both may be the same: ids may change, but not those of calls.
+    fn may_be(&self, wire: &WireItem<'_>) -> bool {
+        self.state.is_of(&wire.content)
+            && match (&self.state, &wire.content) {
+                (
+                    State::Call {
+                        call_id: Some(call_id),
+                        ..
+                    },
+                    ItemContent::Call {
+                        call_id: Some(other),
+                        ..
+                    },
+                ) => call_id == other,
+                _ => true,
+            }
+    }
+}
+
+impl Items {
+    pub(super) fn get(&self, at: usize) -> Option<&Item> {
+        self.0.get(at)
+    }
+
+    pub(super) fn get_mut(&mut self, at: usize) -> Option<&mut Item> {
+        self.0.get_mut(at)
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// The last item to come with this index.
+    #[inline]
+    pub(super) fn at_index(&self, output_index: u64) -> Option<(usize, &Item)> {
+        let is_it = |item: &Item| item.output_index == Some(output_index);
+        let at = self.0.iter().rposition(is_it)?;
+        Some((at, &self.0[at]))
+    }
+
+    fn find(&self, place: &Place<'_>) -> Option<usize> {
+        if let Some(output_index) = place.output_index {
+            return self.at_index(output_index).map(|(at, _)| at);
+        }
+        match place.item_id.as_deref() {
+            Some(id) => self
+                .0
+                .iter()
+                .rposition(|item| item.id.as_deref() == Some(id)),
+            None => self.0.len().checked_sub(1),
+        }
+    }
+
+    /// The item that a piece belongs to: an open one of its kind at its place, or a new one where the peer announced
+    /// none.
+    pub(super) fn of_piece(
+        &mut self,
+        place: &Place<'_>,
+        kind: Kind,
+    ) -> Result<Option<usize>, DecodeError> {
+        if let Some(at) = self.find(place) {
+            let item = &self.0[at];
+            if item.state.takes(kind) {
+                return Ok((!item.is_done).then_some(at));
+            }
+        }
+        match State::from_piece(kind) {
+            Some(state) => self.add(place, place.item_id.as_deref(), state).map(Some),
+            None => Ok(None),
+        }
+    }
+
+    /// The message that an annotation belongs to.
+    pub(super) fn of_annotation(&self, place: &Place<'_>) -> Option<usize> {
+        let at = self.find(place)?;
+        let is_open = !self.0[at].is_done && matches!(self.0[at].state, State::Message { .. });
+        is_open.then_some(at)
+    }
+
+    /// Makes room for an item that begins. `None` if it has begun before.
+    pub(super) fn begin(
+        &mut self,
+        place: &Place<'_>,
+        wire: &WireItem<'_>,
+    ) -> Result<Option<usize>, DecodeError> {
+        let is_it = |item: &Item| item.output_index == place.output_index && item.is_surely(wire);
+        if self.0.iter().any(is_it) {
+            return Ok(None);
+        }
+        let state = State::new(&wire.content);
+        self.add(place, wire.id.as_deref(), state).map(Some)
+    }
+
+    /// The item that is whole now, or room for it if it has not begun. `None` if it was whole before.
+    pub(super) fn of_whole(
+        &mut self,
+        place: &Place<'_>,
+        wire: &WireItem<'_>,
+    ) -> Result<Option<usize>, DecodeError> {
+        let same_index = |item: &&Item| item.output_index == place.output_index;
+        let surely = || (0..).zip(&self.0).filter(|(_, item)| item.is_surely(wire));
+        let known = surely()
+            .find(|(_, item)| same_index(item))
+            .or_else(|| surely().find(|(_, item)| !item.is_done))
+            .map(|(at, _)| at);
+        let known = known.or_else(|| {
+            let at = self.find(place)?;
+            let item = &self.0[at];
+            // Some gateways give all items one index.
+            let is_other = item.is_done && item.id.is_some() && wire.id.is_some();
+            (item.may_be(wire) && !is_other).then_some(at)
+        });
+        match known {
+            Some(at) => Ok((!self.0[at].is_done).then_some(at)),
+            None => {
+                let state = State::new(&wire.content);
+                self.add(place, wire.id.as_deref(), state).map(Some)
+            }
+        }
+    }
+
+    /// The items that the last event has, each with its own place here: by id, else the next one of its kind. Room is
+    /// made for those that have not come before.
+    pub(super) fn of_output(&mut self, output: &[WireItem<'_>]) -> Result<Vec<usize>, DecodeError> {
+        let mut is_taken = vec![false; self.0.len()];
+        if output.len() > MOST_ITEMS {
+            return Err(too_many());
+        }
+        let mut take = |fits: &dyn Fn(&Item) -> bool| {
+            let mut all = self.0.iter().zip(&mut is_taken);
+            all.position(|(item, is_taken)| {
+                let is_it = !*is_taken && fits(item);
+                *is_taken |= is_it;
+                is_it
+            })
+        };
+        let mut places: Vec<Option<usize>> = output
+            .iter()
+            .map(|wire| take(&|item| item.is_surely(wire)))
+            .collect();
+        for (wire, place) in output.iter().zip(&mut places) {
+            *place = place.or_else(|| take(&|item| item.may_be(wire)));
+        }
+        let new = places.iter().filter(|place| place.is_none()).count();
+        if self.0.len() + new > MOST_ITEMS {
+            return Err(too_many());
+        }
+        let mut all = Vec::with_capacity(places.len());
+        for (wire, place) in output.iter().zip(places) {
+            all.push(match place {
+                Some(at) => at,
+                None => {
+                    let state = State::new(&wire.content);
+                    self.add(&Place::default(), wire.id.as_deref(), state)?
+                }
+            });
+        }
+        Ok(all)
+    }
+
+    fn add(
+        &mut self,
+        place: &Place<'_>,
+        id: Option<&str>,
+        state: State,
+    ) -> Result<usize, DecodeError> {
+        let at = self.0.len();
+        if at == MOST_ITEMS {
+            return Err(too_many());
+        }
+        self.0.push(Item {
+            output_index: place.output_index,
+            id: short(id),
+            is_done: false,
+            state,
+        });
+        Ok(at)
+    }
+}
+
+fn too_many() -> DecodeError {
+    DecodeError::TooMany {
+        what: "output items",
+        limit: MOST_ITEMS,
+    }
+}
+
+fn short(id: Option<&str>) -> Option<String> {
+    id.filter(|id| id.len() <= LONGEST_ID).map(str::to_owned)
+}

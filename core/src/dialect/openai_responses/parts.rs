@@ -1,0 +1,101 @@
+//! What a person attaches or a tool gives back, as Responses has it.
+
+use super::super::encoding::{as_text, audio_format, data_url, file_name};
+use crate::event::{ContentPart, MediaPart, Source};
+use serde::Serialize;
+use std::borrow::Cow;
+
+/// One part of a message's content or of a tool's output.
+///
+/// Source: <https://platform.openai.com/docs/api-reference/responses/create>, "input".
+#[derive(Debug, Serialize)]
+#[serde(tag = "type")]
+pub(super) enum Part<'a> {
+    #[serde(rename = "input_text")]
+    Text { text: Cow<'a, str> },
+    #[serde(rename = "input_image")]
+    Image(Image<'a>),
+    #[serde(rename = "input_audio")]
+    Audio { input_audio: Audio<'a> },
+    #[serde(rename = "input_file")]
+    File(File<'a>),
+}
+
+#[derive(Debug, Serialize)]
+#[serde(untagged)]
+pub(super) enum Image<'a> {
+    Url { image_url: Cow<'a, str> },
+    Id { file_id: &'a str },
+}
+
+#[derive(Debug, Serialize)]
+pub(super) struct Audio<'a> {
+    data: &'a str,
+    format: &'a str,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(untagged)]
+pub(super) enum File<'a> {
+    Data {
+        filename: &'a str,
+        file_data: String,
+    },
+    Url {
+        file_url: &'a str,
+    },
+    Id {
+        file_id: &'a str,
+    },
+}
+
+impl<'a> Part<'a> {
+    /// The part, or in words what the format has no part for. `None` for kinds that this version does not know.
+    pub(super) fn new(part: &'a ContentPart) -> Option<Self> {
+        let media = match part {
+            ContentPart::Image(part) => Self::image(part),
+            ContentPart::Document(part) => Self::file(part),
+            ContentPart::Audio(MediaPart {
+                source: Source::Data { value, mime_type },
+                ..
+            }) => Self::Audio {
+                input_audio: Audio {
+                    data: value,
+                    format: audio_format(mime_type),
+                },
+            },
+            other => Self::Text {
+                text: as_text(other)?,
+            },
+        };
+        Some(media)
+    }
+
+    fn image(part: &'a MediaPart) -> Self {
+        Self::Image(match &part.source {
+            Source::Url { value, .. } => Image::Url {
+                image_url: value.into(),
+            },
+            Source::Data { value, mime_type } => Image::Url {
+                image_url: data_url(mime_type, value).into(),
+            },
+            Source::File { value, .. } => Image::Id { file_id: value },
+        })
+    }
+
+    fn file(part: &'a MediaPart) -> Self {
+        Self::File(match &part.source {
+            Source::Url { value, .. } => File::Url { file_url: value },
+            Source::Data { value, mime_type } => File::Data {
+                filename: file_name(part),
+                file_data: data_url(mime_type, value),
+            },
+            Source::File { value, .. } => File::Id { file_id: value },
+        })
+    }
+
+    /// Whether a tool's output can only hold it as a part: it is no text, and output takes no sound.
+    pub(super) fn is_media_of_output(part: &ContentPart) -> bool {
+        matches!(part, ContentPart::Image(_) | ContentPart::Document(_))
+    }
+}

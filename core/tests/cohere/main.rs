@@ -1,0 +1,10 @@
+//! Cohere's dialect, through its public face: quirks of the wire, cutting, snapshots, requests.
+
+#[path = "../support/chat.rs"]
+mod chat;
+
+mod agreement;
+mod frames;
+mod invariants;
+mod request;
+mod stream;

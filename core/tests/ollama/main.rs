@@ -1,0 +1,13 @@
+//! Ollama's own dialect, through its public face: text, calls, errors, cutting, snapshots, requests.
+
+// A test is read best where it takes its `json!` as it is written.
+#![allow(clippy::needless_pass_by_value)]
+
+#[path = "../support/decoding.rs"]
+mod decoding;
+
+mod agreement;
+mod invariants;
+mod request;
+mod stream;
+mod support;

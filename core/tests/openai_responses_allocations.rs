@@ -1,0 +1,132 @@
+//! A plain delta allocates nothing, from the bytes to the event.
+
+#[path = "support/responses.rs"]
+mod responses;
+
+use responses::chat::framer;
+use responses::{
+    added, arguments_delta, body, call, created, message, reasoning, summary_delta, text_delta,
+};
+use serde_json::Value;
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+use stepwell_core::dialect::{Decode, DecodeError, Sink};
+use stepwell_core::event::{EventRef, Violation};
+
+/// Counts the allocations of the thread that asks.
+struct Counting;
+
+thread_local! {
+    static COUNT: Cell<usize> = const { Cell::new(0) };
+}
+
+fn count_one() {
+    // A thread that is being torn down still allocates.
+    let _ = COUNT.try_with(|count| count.set(count.get() + 1));
+}
+
+// SAFETY: every call goes to the system's allocator unchanged; counting allocates nothing.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        count_one();
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        unsafe { System.dealloc(pointer, layout) }
+    }
+
+    unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        count_one();
+        unsafe { System.realloc(pointer, layout, size) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// Counts what comes, and keeps nothing.
+#[derive(Default)]
+struct Tally {
+    deltas: usize,
+    bytes: usize,
+}
+
+impl Sink for Tally {
+    fn event(&mut self, event: EventRef<'_>) -> Result<(), Violation> {
+        if let EventRef::TextMessageContent { delta, .. }
+        | EventRef::ReasoningMessageContent { delta, .. }
+        | EventRef::ToolCallArgs { delta, .. } = event
+        {
+            self.deltas += 1;
+            self.bytes += delta.len();
+        }
+        Ok(())
+    }
+
+    fn warning(&mut self, message: &str) {
+        panic!("{message}");
+    }
+}
+
+const DELTAS: usize = 2_000;
+
+/// Allocations for each delta, with `first` in front of many frames as `frame` makes them.
+fn allocations(first: &[Value], frame: impl Fn(u64) -> Value, bytes: usize) -> f64 {
+    let mut frames = first.to_vec();
+    frames.extend((0..DELTAS as u64).map(frame));
+    let body = body(&frames);
+    let mut decoder = responses::decoder();
+    let mut framer = framer();
+    let mut tally = Tally::default();
+    let before = COUNT.get();
+    for chunk in body.as_bytes().chunks(16 * 1024) {
+        let result: Result<(), DecodeError> =
+            framer.receive(chunk, |frame| decoder.frame(frame, &mut tally));
+        assert_eq!(result, Ok(()));
+    }
+    let count = COUNT.get() - before;
+    assert_eq!((tally.deltas, tally.bytes), (DELTAS, bytes));
+    count as f64 / DELTAS as f64
+}
+
+fn assert_few(name: &str, allocations: f64) {
+    println!("{name}: {allocations} allocations a delta");
+    assert!(
+        allocations < 0.05,
+        "{name}: {allocations} allocations a delta"
+    );
+}
+
+#[test]
+fn plain_deltas_allocate_nothing() {
+    let text = [created(), added(0, message(0, ""))];
+    assert_few(
+        "text",
+        allocations(&text, |_| text_delta(0, " hello"), 6 * DELTAS),
+    );
+    assert_few(
+        "escaped text",
+        allocations(&text, |_| text_delta(0, "\"\n\t"), 3 * DELTAS),
+    );
+    assert_few(
+        "reasoning",
+        allocations(
+            &[created(), added(0, reasoning(0, &[]))],
+            |_| summary_delta(0, 0, "hm"),
+            2 * DELTAS,
+        ),
+    );
+    let four: Vec<_> = [created()]
+        .into_iter()
+        .chain((0..4).map(|index| added(index, call(index, ""))))
+        .collect();
+    assert_few(
+        "arguments",
+        allocations(
+            &four,
+            |n| arguments_delta(n % 4, "{\"key\": \"val"),
+            12 * DELTAS,
+        ),
+    );
+}

@@ -1,0 +1,26 @@
+//! What real servers sent in Gemini's own format, against what the official SDK makes of it. No difference is known.
+
+#[path = "support/decoding.rs"]
+mod decoding;
+#[path = "support/recordings.rs"]
+mod recorded;
+
+use recorded::{assert_all_decode, assert_snapshots_change_nothing, recordings};
+use stepwell_core::dialect::Dialect;
+
+#[test]
+fn recorded_streams_decode_as_the_official_sdk_decodes_them() {
+    let Some(recordings) = recordings("generateContent") else {
+        return;
+    };
+    assert!(recordings.len() >= 10, "only {}", recordings.len());
+    assert_all_decode(Dialect::Gemini, &recordings);
+}
+
+#[test]
+fn i04_a_snapshot_at_every_byte_changes_nothing() {
+    let Some(recordings) = recordings("generateContent") else {
+        return;
+    };
+    assert_snapshots_change_nothing(Dialect::Gemini, recordings);
+}
