@@ -8,7 +8,7 @@ use crate::task::{Runner, TaskRunner};
 use crate::tool::{AgentTool, Approver, Asking, Handler};
 use crate::turn::{Finished, Turn, batch, finish};
 use std::sync::Arc;
-use stepwell_core::run::{Durability, RunIds};
+use stepwell_core::run::{ContextPolicy, Durability, RunIds};
 use stepwell_core::tool::Tool;
 use stepwell_io::AgentBuilder;
 use tokio::task::JoinHandle;
@@ -188,6 +188,12 @@ fn builder(
         return Err(StepwellError::configuration(
             &"an `Agent` has no store and no source of runs",
             "leave `durability` and `run_ids` out, or drive a `RunMachine`",
+        ));
+    }
+    if config.context.at_limit == ContextPolicy::Trim {
+        return Err(StepwellError::configuration(
+            &"an `Agent` cannot ask the app what to leave out",
+            "take another policy for a full context, or drive a `RunMachine`",
         ));
     }
     let mut builder = stepwell_io::Agent::builder(config.endpoint.clone())

@@ -71,6 +71,18 @@ pub enum Effect {
         /// The run's snapshot to store with them.
         snapshot: String,
     },
+    /// Say which messages the next request is to carry, since all do not fit the model's context; answer with
+    /// `context_trimmed` or `context_not_trimmed`. Only with `ContextPolicy.Trim`.
+    TrimContext {
+        /// The effect's id.
+        id: String,
+        /// How many tokens the request would take.
+        tokens: u64,
+        /// How many it may take: the model's window, without what is kept for the answer.
+        window: u64,
+        /// The messages of the request, oldest first.
+        messages: Vec<ContextMessage>,
+    },
     /// Something that this version of the bindings does not know. Leave it; the run will not wait for it for ever if
     /// its timeouts are set.
     Unknown {
@@ -79,6 +91,15 @@ pub enum Effect {
         /// What it is called in Stepwell's core.
         name: String,
     },
+}
+
+/// A message of a conversation that does not fit the model's context.
+#[derive(Clone, Debug, PartialEq, Eq, uniffi::Record)]
+pub struct ContextMessage {
+    /// The message.
+    pub message_id: String,
+    /// How many tokens it takes: an estimate, on the same scale as those of the other messages.
+    pub tokens: u64,
 }
 
 /// An HTTP request for the app to send.
@@ -291,6 +312,19 @@ impl Effect {
                     })
                     .collect(),
                 snapshot,
+            },
+            run::Effect::TrimContext { overflow } => Self::TrimContext {
+                id,
+                tokens: overflow.tokens,
+                window: overflow.window,
+                messages: overflow
+                    .messages
+                    .into_iter()
+                    .map(|message| ContextMessage {
+                        message_id: message.id.into_string(),
+                        tokens: message.tokens,
+                    })
+                    .collect(),
             },
             other => Self::Unknown {
                 id,

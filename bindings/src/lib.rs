@@ -31,12 +31,14 @@ mod variants;
 #[cfg(feature = "agent")]
 pub use agent::Agent;
 pub use config::{
-    BackgroundPolicy, DevicePolicy, Durability, GenerationSettings, KilledPolicy, LimitPolicy,
-    Limits, NetworkChangePolicy, OfflinePolicy, RepeatLimit, RetryPolicy, RunConfig, RunIds,
-    Timeouts, ToolChoice, ToolDefinition,
+    BackgroundPolicy, ContextGuard, ContextPolicy, DevicePolicy, Durability, GenerationSettings,
+    KilledPolicy, LimitPolicy, Limits, NetworkChangePolicy, OfflinePolicy, ReasoningEffort,
+    RepeatLimit, ResponseFormat, RetryPolicy, RunConfig, RunIds, TextOptions, Timeouts, ToolChoice,
+    ToolDefinition,
 };
 pub use effect::{
-    Block, CallKey, Effect, HttpHeader, HttpRequest, Outputs, ToolInvocation, TurnStatus,
+    Block, CallKey, ContextMessage, Effect, HttpHeader, HttpRequest, Outputs, ToolInvocation,
+    TurnStatus,
 };
 pub use error::{CallbackError, StepwellError, ToolError};
 pub use event::{

@@ -90,6 +90,13 @@ pub enum Failure {
         /// The limit.
         limit: TurnLimit,
     },
+    /// The conversation does not fit the model's context window: the request was not sent.
+    ContextTooLong {
+        /// How many tokens the request would have had, as far as can be told.
+        tokens: u64,
+        /// How many it may have: the model's window, without what is kept for the answer.
+        window: u64,
+    },
     /// A failure of a kind that this version of the bindings does not know.
     Other {
         /// What went wrong.
@@ -225,6 +232,9 @@ impl From<run::Failure> for Failure {
             run::Failure::LimitReached { limit } => Self::LimitReached {
                 limit: limit.into(),
             },
+            run::Failure::ContextTooLong { tokens, window } => {
+                Self::ContextTooLong { tokens, window }
+            }
             other => Self::Other {
                 message: other.to_string(),
             },

@@ -7,7 +7,7 @@ use crate::error::StepwellError;
 use crate::event::{ArgumentsChange, Event, SteeringRefusal, ToolFailureKind, ToolResult};
 use crate::machine::{RunMachine, Start, TimerKey};
 use crate::outcome::{Failure, Outcome, TurnLimit};
-use crate::{GenerationSettings, LimitPolicy, OfflinePolicy, Outputs, RunConfig};
+use crate::{GenerationSettings, LimitPolicy, OfflinePolicy, Outputs, RunConfig, TextOptions};
 use std::collections::{BTreeSet, HashMap};
 use std::fmt::Debug;
 use stepwell_core::conversation::{RunFailure, ToolCallStatus};
@@ -78,6 +78,10 @@ fn failures() -> Vec<run::Failure> {
         run::Failure::LimitReached {
             limit: run::TurnLimit::MaxToolCalls { max: 1 },
         },
+        run::Failure::ContextTooLong {
+            tokens: 11,
+            window: 10,
+        },
     ]
 }
 
@@ -135,6 +139,14 @@ fn every_event_has_its_own() {
         },
         RunEvent::WaitingForNetwork { up_to_ms: 1 },
         RunEvent::StreamResumed { hop: 1, attempt: 1 },
+        RunEvent::ContextNearlyFull {
+            tokens: 9,
+            window: 10,
+        },
+        RunEvent::ContextTrimmed {
+            left_out: vec!["message".into()],
+            tokens: 5,
+        },
     ];
     assert_eq!(names(&samples), declared("run/output.rs", "RunEvent"));
     for sample in samples {
@@ -178,6 +190,16 @@ fn every_effect_has_its_own() {
             status: run::TurnStatus::Streaming,
             blocks: Vec::new(),
             snapshot: String::new(),
+        },
+        run::Effect::TrimContext {
+            overflow: run::ContextOverflow {
+                tokens: 11,
+                window: 10,
+                messages: vec![run::ContextMessage {
+                    id: "message".into(),
+                    tokens: 11,
+                }],
+            },
         },
     ];
     assert_eq!(names(&samples), declared("run/effect.rs", "Effect"));
@@ -391,7 +413,53 @@ fn config() -> RunConfig {
         partial_arguments: false,
         device: DevicePolicy::default(),
         resumes_by_event_id: None,
+        providers_json: None,
+        text: TextOptions::default(),
+        context: crate::config::tests::context(),
     }
+}
+
+#[test]
+fn a_provider_of_the_apps_own_can_be_named() {
+    let config = |json: &str| RunConfig {
+        provider: "mine".to_owned(),
+        base_url: None,
+        headers: HashMap::from([("x-b".to_owned(), "2".to_owned())]),
+        providers_json: Some(json.to_owned()),
+        ..config()
+    };
+    let good = r#"{"providers": [{"name": "mine", "dialect": "openai-chat", "base_url": "http://x/v1",
+        "headers": {"x-a": "1"}}]}"#;
+    let core = config(good).into_core().unwrap();
+    assert_eq!(core.endpoint.base_url, "http://x/v1");
+    let names: Vec<_> = core
+        .endpoint
+        .headers
+        .iter()
+        .map(|header| &*header.0)
+        .collect();
+    assert_eq!(names, ["x-a", "x-b"]);
+    let error = config(r#"{"providers": 1}"#).into_core().unwrap_err();
+    assert!(error.to_string().contains("line 1"), "{error}");
+}
+
+#[test]
+fn every_policy_for_a_full_context_has_its_own() {
+    use crate::config::ContextPolicy;
+    let at_limit = [
+        ContextPolicy::Send,
+        ContextPolicy::Fail,
+        ContextPolicy::Trim,
+    ];
+    let mut config = config();
+    let chosen = at_limit.map(|policy| {
+        config.context.at_limit = Some(policy);
+        config.clone().into_core().unwrap().context.at_limit
+    });
+    assert_eq!(
+        names(&chosen),
+        declared("run/context_guard.rs", "ContextPolicy")
+    );
 }
 
 #[test]
@@ -448,6 +516,8 @@ fn every_input_has_its_method() {
         |run| run.entered_foreground(1),
         |run| run.network_lost(1),
         |run| run.network_available(1),
+        |run| run.context_trimmed("trim:0", Vec::new(), 1, None),
+        |run| run.context_not_trimmed("trim:0", "no".to_owned(), 1),
         |run| run.timeout(1),
     ];
     let run = RunMachine::new(config(), "thread".to_owned(), "[]", "{}").unwrap();

@@ -5,10 +5,10 @@ use serde_json::json;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 use stepwell_ffi::{
-    Agent, AgentTool, ApprovalTask, CallbackError, DevicePolicy, Durability, Event, Failure,
-    GenerationSettings, Limits, Listener, Outcome, RepeatLimit, RetryPolicy, RunConfig,
-    StepwellError, TaskRunner, Timeouts, ToolDefinition, ToolError, ToolFailureKind, ToolHandler,
-    ToolInvocation, ToolResult, ToolTask,
+    Agent, AgentTool, ApprovalTask, CallbackError, ContextGuard, DevicePolicy, Durability, Event,
+    Failure, GenerationSettings, Limits, Listener, Outcome, RepeatLimit, RetryPolicy, RunConfig,
+    StepwellError, TaskRunner, TextOptions, Timeouts, ToolDefinition, ToolError, ToolFailureKind,
+    ToolHandler, ToolInvocation, ToolResult, ToolTask,
 };
 use stepwell_mock_llm::{Delivery, Hop, MockLlm, Script};
 use tokio::sync::mpsc;
@@ -56,6 +56,13 @@ fn config(base_url: &str) -> RunConfig {
         partial_arguments: false,
         device: DevicePolicy::default(),
         resumes_by_event_id: None,
+        providers_json: None,
+        text: TextOptions::default(),
+        context: ContextGuard {
+            window: None,
+            warn_at: Some(0.8),
+            at_limit: None,
+        },
         run_ids: None,
         durability: None,
     }

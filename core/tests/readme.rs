@@ -12,6 +12,16 @@ fn the_readme_shows_the_current_statechart() {
     );
 }
 
+#[test]
+fn the_readme_shows_what_the_providers_can_do() {
+    let readme = include_str!("../../README.md");
+    let table = stepwell_core::provider::matrix_markdown(stepwell_core::provider::all());
+    assert!(
+        readme.contains(&table),
+        "put this into README.md, as the table of the providers:\n{table}"
+    );
+}
+
 /// The same chart as data: every edge, one beginning, one end.
 #[test]
 fn the_statechart_is_data_too() {

@@ -2,10 +2,12 @@
 
 use crate::failure::Failure;
 use clap::Args;
+use std::fmt::Display;
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
-use stepwell_core::provider::{self, Api, Provider};
+use std::sync::OnceLock;
+use stepwell_core::provider::{Api, Catalog, CustomProviders, Provider};
 
 /// Whose wire format a stream has.
 #[derive(Args, Debug)]
@@ -20,10 +22,33 @@ pub(crate) struct Format {
 
 impl Format {
     pub(crate) fn find(&self) -> Result<(&'static Provider, &'static Api), Failure> {
-        let provider = provider::find(&self.provider).map_err(Failure::usage)?;
+        let provider = catalog().find(&self.provider).map_err(Failure::usage)?;
         let api = provider.api(self.api.as_deref()).map_err(Failure::usage)?;
         Ok((provider, api))
     }
+}
+
+static CATALOG: OnceLock<Catalog> = OnceLock::new();
+
+/// The providers that there are.
+pub(crate) fn catalog() -> &'static Catalog {
+    CATALOG.get_or_init(Catalog::default)
+}
+
+/// Adds the providers of a file, TOML by its ending or else JSON.
+pub(crate) fn add_providers(path: &Path) -> Result<(), Failure> {
+    let unusable = |reason: &dyn Display| Failure::usage(format!("{}: {reason}", path.display()));
+    let text = std::fs::read_to_string(path).map_err(|error| unusable(&error))?;
+    let is_toml = path.extension().is_some_and(|ending| ending == "toml");
+    let added = if is_toml {
+        let custom: CustomProviders = toml::from_str(&text).map_err(|error| unusable(&error))?;
+        Catalog::new(custom)
+    } else {
+        Catalog::from_json(&text)
+    };
+    // It is read once, before any command looks.
+    let _ = CATALOG.set(added.map_err(|error| unusable(&error))?);
+    Ok(())
 }
 
 /// A recorded stream.

@@ -13,6 +13,7 @@ use clap::error::ErrorKind;
 use commands::Command;
 use failure::Failure;
 use logging::LogFormat;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 /// Runs the loop between a person, a language model and tools.
@@ -26,6 +27,9 @@ struct Cli {
     /// How the log is written; STEPWELL_LOG says what of it.
     #[arg(long, global = true, value_enum, default_value_t)]
     log_format: LogFormat,
+    /// A file with providers of your own: JSON, or TOML if it ends so.
+    #[arg(long, global = true, value_name = "FILE", env = "STEPWELL_PROVIDERS")]
+    providers: Option<PathBuf>,
     #[command(subcommand)]
     command: Option<Command>,
 }
@@ -53,5 +57,8 @@ fn run() -> Result<(), Failure> {
         }
     };
     logging::start(cli.log_format)?;
+    if let Some(file) = &cli.providers {
+        input::add_providers(file)?;
+    }
     cli.command.unwrap_or_default().run()
 }

@@ -3,6 +3,7 @@ use crate::journal::JournalSink;
 use crate::setup::Setup;
 use crate::threads::Shared;
 use crate::tools::{Approver, Blocking, Cancellation, Handlers, ToolAnswer, ToolHandler};
+use crate::trim::Trimmer;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,7 +11,7 @@ use stepwell_core::ThreadId;
 use stepwell_core::conversation::Conversation;
 use stepwell_core::dialect::Endpoint;
 use stepwell_core::registry::{SharedRegistry, ThreadKey};
-use stepwell_core::run::{RunConfig, ToolInvocation};
+use stepwell_core::run::{ContextPolicy, RunConfig, ToolInvocation};
 use stepwell_core::tool::{Tool, ToolError};
 use uuid::Uuid;
 
@@ -19,6 +20,7 @@ pub struct AgentBuilder {
     config: RunConfig,
     handlers: Handlers,
     approver: Option<Arc<dyn Approver>>,
+    trimmer: Option<Arc<dyn Trimmer>>,
     journal: Option<Arc<dyn JournalSink>>,
     client: Option<reqwest::Client>,
     thread: Option<ThreadKey>,
@@ -53,6 +55,7 @@ impl AgentBuilder {
             config: RunConfig::new(endpoint),
             handlers: Handlers::new(),
             approver: None,
+            trimmer: None,
             journal: None,
             client: None,
             thread: None,
@@ -106,6 +109,25 @@ impl AgentBuilder {
     #[must_use]
     pub fn approver(mut self, approver: impl Approver) -> Self {
         self.approver = Some(Arc::new(approver));
+        self
+    }
+
+    /// Sets who shortens a conversation that does not fit the model's context any more: an async closure from what does
+    /// not fit, and the messages of it, to what is kept, or to `None` if it cannot. Without one such a turn ends with
+    /// [`Failure::ContextTooLong`](stepwell_core::run::Failure::ContextTooLong).
+    ///
+    /// ```
+    /// # use stepwell_io::{Agent, provider};
+    /// # let endpoint = provider::find("openai-compatible")?.endpoint(None, "m", Some("http://localhost/v1"), None)?;
+    /// let agent = Agent::builder(endpoint)
+    ///     .configure(|config| config.context.window = Some(32_000))
+    ///     .trim_context(|overflow, _messages| async move { Some(overflow.newest(0.5)) });
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn trim_context(mut self, trimmer: impl Trimmer) -> Self {
+        self.config.context.at_limit = ContextPolicy::Trim;
+        self.trimmer = Some(Arc::new(trimmer));
         self
     }
 
@@ -206,6 +228,7 @@ impl AgentBuilder {
             config: Arc::new(self.config),
             handlers: self.handlers,
             approver: self.approver,
+            trimmer: self.trimmer,
             journal: self.journal,
             client,
         };

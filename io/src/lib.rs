@@ -48,6 +48,7 @@ mod setup;
 mod spans;
 mod threads;
 mod tools;
+mod trim;
 mod turn;
 mod work;
 
@@ -56,6 +57,7 @@ pub use builder::{AgentBuilder, BuildError};
 pub use handle::{TurnError, TurnHandle};
 pub use journal::JournalSink;
 pub use tools::{Approver, Cancellation, ToolAnswer, ToolHandler};
+pub use trim::{Trimmed, Trimmer};
 pub use turn::{Finished, Turn};
 
 pub use stepwell_core::RunId;
@@ -65,10 +67,11 @@ pub use stepwell_core::event::{Event, Interrupt, Message, ResumeEntry, ResumeSta
 pub use stepwell_core::provider;
 pub use stepwell_core::registry::{RegistryEvent, RunHandle, SharedRegistry, ThreadKey};
 pub use stepwell_core::run::{
-    BackgroundPolicy, Deadline, Decision, DevicePolicy, Failure, LimitPolicy, Limits, Misuse,
-    NetworkChangePolicy, OfflinePolicy, Outcome, PartialArgumentsUpdate, RepeatLimit, RetryPolicy,
-    RunConfig, RunEvent, SnapshotError, Start, SteeringRefusal, Timeouts, ToolCallUpdate,
-    ToolInvocation, TurnLimit,
+    BackgroundPolicy, ContextGuard, ContextMessage, ContextOverflow, ContextPolicy, Deadline,
+    Decision, DevicePolicy, Failure, LimitPolicy, Limits, Misuse, NetworkChangePolicy,
+    OfflinePolicy, Outcome, PartialArgumentsUpdate, RepeatLimit, RetryPolicy, RunConfig, RunEvent,
+    SnapshotError, Start, SteeringRefusal, TextOptions, Timeouts, ToolCallUpdate, ToolInvocation,
+    TurnLimit,
 };
 pub use stepwell_core::tool::{
     OwnedChange, Rejection, Tool, ToolError, ToolFailure, ToolFailureKind, ToolOutput,

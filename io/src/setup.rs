@@ -1,5 +1,6 @@
 use crate::journal::JournalSink;
 use crate::tools::{Approver, Handlers};
+use crate::trim::Trimmer;
 use std::fmt;
 use std::sync::Arc;
 use stepwell_core::run::RunConfig;
@@ -9,6 +10,7 @@ pub(crate) struct Setup {
     pub(crate) config: Arc<RunConfig>,
     pub(crate) handlers: Handlers,
     pub(crate) approver: Option<Arc<dyn Approver>>,
+    pub(crate) trimmer: Option<Arc<dyn Trimmer>>,
     pub(crate) journal: Option<Arc<dyn JournalSink>>,
     pub(crate) client: reqwest::Client,
 }

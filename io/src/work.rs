@@ -2,11 +2,11 @@
 
 use crate::setup::Setup;
 use crate::spans::HopSpan;
-use crate::{http, spans, tools};
+use crate::{http, spans, tools, trim};
 use std::collections::HashMap;
 use std::sync::Arc;
 use stepwell_core::dialect::HttpRequest;
-use stepwell_core::run::{Effect, EffectId, Input, RunMachine, ToolInvocation};
+use stepwell_core::run::{ContextOverflow, Effect, EffectId, Input, RunMachine, ToolInvocation};
 use tokio::sync::mpsc;
 use tokio::task::AbortHandle;
 use tracing::Instrument;
@@ -72,6 +72,7 @@ impl Work {
                 effect: id,
                 message: "this app has no store".to_owned(),
             }),
+            Effect::TrimContext { overflow } => self.trim(id, overflow, machine),
             other => {
                 tracing::error!(target: "stepwell", effect = ?id, "no way to carry out {other:?}");
                 return;
@@ -143,6 +144,19 @@ impl Work {
                 effect: id,
                 decision,
             };
+            let _ = answers.send(answer).await;
+        };
+        tokio::spawn(work).abort_handle()
+    }
+
+    fn trim(&self, id: EffectId, overflow: ContextOverflow, machine: &RunMachine) -> AbortHandle {
+        let messages = overflow.messages.iter();
+        let messages = messages.filter_map(|sized| machine.conversation().message(&sized.id));
+        let messages = messages.cloned().collect();
+        let trimmer = self.setup.trimmer.clone();
+        let answers = self.answers.clone();
+        let work = async move {
+            let answer = trim::trim(trimmer, id, overflow, messages).await;
             let _ = answers.send(answer).await;
         };
         tokio::spawn(work).abort_handle()

@@ -8,7 +8,16 @@ from typing import Any
 import pytest
 
 from stepwell import RunConfig, RunMachine, Tool, Turn, _ffi, _record
-from stepwell.config import DevicePolicy, Limits, RetryPolicy, Timeouts
+from stepwell.config import (
+    ContextGuard,
+    DevicePolicy,
+    GenerationSettings,
+    JsonSchema,
+    Limits,
+    RetryPolicy,
+    TextOptions,
+    Timeouts,
+)
 from stepwell.tools import as_tool
 
 UNIONS = ["ArgumentsChange", "Effect", "Event", "Failure", "Outcome", "TimerKey", "ToolResult", "TurnLimit"]
@@ -73,13 +82,20 @@ def test_every_method_of_the_machine_has_its_own() -> None:
     assert theirs == public(RunMachine)
 
 
-@pytest.mark.parametrize("ours", [Limits, RetryPolicy, Timeouts, DevicePolicy])
+@pytest.mark.parametrize("ours", [Limits, RetryPolicy, Timeouts, DevicePolicy, ContextGuard, TextOptions])
 def test_what_is_left_out_is_as_in_the_library(ours: type) -> None:
     lowered = RunConfig(provider="openai", key="k").lower()
-    given = {Limits: lowered.limits, RetryPolicy: lowered.retry, Timeouts: lowered.timeouts, DevicePolicy: lowered.device}
+    given = {
+        Limits: lowered.limits,
+        RetryPolicy: lowered.retry,
+        Timeouts: lowered.timeouts,
+        DevicePolicy: lowered.device,
+        ContextGuard: lowered.context,
+        TextOptions: lowered.text,
+    }
     default: Any = getattr(_ffi, ours.__name__)()
     said: dict[str, Any] = {
-        "at_limit": _ffi.LimitPolicy.COMPLETE,
+        "at_limit": _ffi.ContextPolicy.FAIL if ours is ContextGuard else _ffi.LimitPolicy.COMPLETE,
         "background": _ffi.BackgroundPolicy.PAUSE_CLOCKS,
         "network_change": _ffi.NetworkChangePolicy.KEEP,
         "killed": _ffi.KilledPolicy.CONTINUE,
@@ -110,6 +126,12 @@ def test_every_field_of_a_configuration_is_set() -> None:
         timeouts=Timeouts(turn=1.0, approval=0.002, deferred=0.003),
         device=DevicePolicy(background="cancel", offline=None, network_change="reopen", killed="cancel"),
         resumes_by_event_id=True,
+        settings=GenerationSettings(
+            response_format=JsonSchema(name="city", schema={"type": "object"}), reasoning="high", cache_prompt=True
+        ),
+        providers=[{"name": "mine", "dialect": "ollama"}],
+        text=TextOptions(break_after_tools=True, drop_blank=True),
+        context=ContextGuard(window=9, warn_at=None, at_limit="trim"),
     ).lower()
     (tool,) = config.tools
     assert (tool.requires_approval, tool.idempotent, tool.repeatable, tool.timeout_ms) == (True, True, True, 1000)
@@ -123,3 +145,12 @@ def test_every_field_of_a_configuration_is_set() -> None:
     assert device.killed is _ffi.KilledPolicy.CANCEL
     assert isinstance(device.offline, _ffi.OfflinePolicy.FAIL)
     assert config.resumes_by_event_id is True
+    settings = config.settings
+    assert isinstance(settings.response_format, _ffi.ResponseFormat.SCHEMA)
+    form = settings.response_format
+    assert (form.name, form.schema_json, form.strict) == ("city", '{"type": "object"}', True)
+    assert (settings.reasoning, settings.cache_prompt) == (_ffi.ReasoningEffort.HIGH, True)
+    assert config.providers_json == '{"providers": [{"name": "mine", "dialect": "ollama"}]}'
+    assert (config.text.break_after_tools, config.text.drop_blank) == (True, True)
+    context = config.context
+    assert (context.window, context.warn_at, context.at_limit) == (9, None, _ffi.ContextPolicy.TRIM)

@@ -1,9 +1,11 @@
 //! How a run is set up.
 
+mod context;
 mod device;
 mod limits;
 mod tool_definition;
 
+pub use context::{ContextGuard, ContextPolicy, TextOptions};
 pub use device::{
     BackgroundPolicy, DevicePolicy, KilledPolicy, NetworkChangePolicy, OfflinePolicy,
 };
@@ -76,6 +78,16 @@ pub struct RunConfig {
     /// `Last-Event-ID`: a stream that breaks off is then resumed, not failed. As Stepwell knows the provider if absent.
     #[uniffi(default = None)]
     pub resumes_by_event_id: Option<bool>,
+    /// Providers of the app's own, for `provider` to name: a JSON object whose `providers` is a list, as
+    /// `stepwell --providers` takes it.
+    #[uniffi(default = None)]
+    pub providers_json: Option<String>,
+    /// How the model's text is shown.
+    #[uniffi(default)]
+    pub text: TextOptions,
+    /// What happens when the conversation fills the model's context window.
+    #[uniffi(default)]
+    pub context: ContextGuard,
 }
 
 impl fmt::Debug for RunConfig {
@@ -112,6 +124,16 @@ pub struct GenerationSettings {
     /// Whether it may ask for several tools at once.
     #[uniffi(default = None)]
     pub parallel_tool_calls: Option<bool>,
+    /// What form the answer has; text if absent.
+    #[uniffi(default = None)]
+    pub response_format: Option<ResponseFormat>,
+    /// How much the model thinks before it answers.
+    #[uniffi(default = None)]
+    pub reasoning: Option<ReasoningEffort>,
+    /// Whether the instructions, the tools and the conversation so far are marked for the provider's prompt cache, for
+    /// the providers that want marks.
+    #[uniffi(default = false)]
+    pub cache_prompt: bool,
     /// Fields for the request's body in the provider's own words, a JSON object; they win over Stepwell's.
     #[uniffi(default = None)]
     pub extra_json: Option<String>,
@@ -131,6 +153,37 @@ pub enum ToolChoice {
         /// The tool.
         name: String,
     },
+}
+
+/// What form the answer has.
+#[derive(Clone, Debug, PartialEq, Eq, uniffi::Enum)]
+pub enum ResponseFormat {
+    /// Text.
+    Text,
+    /// Some JSON object.
+    Json,
+    /// JSON of a schema.
+    Schema {
+        /// What the form is called: letters, digits, `_` and `-`.
+        name: String,
+        /// The JSON Schema.
+        schema_json: String,
+        /// Whether the provider must hold the model to it, where it can be asked to.
+        strict: bool,
+    },
+}
+
+/// How much the model thinks before it answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, uniffi::Enum)]
+pub enum ReasoningEffort {
+    /// Not at all, or as little as it can.
+    Off,
+    /// A little.
+    Low,
+    /// Some.
+    Medium,
+    /// Much.
+    High,
 }
 
 /// Who makes the ids of the continuations' runs.
@@ -156,13 +209,20 @@ impl RunConfig {
     /// The core's configuration, with all tools registered.
     pub(crate) fn into_core(self) -> Result<run::RunConfig, StepwellError> {
         let key = self.key.map(Secret::from);
-        let mut endpoint = provider::find(&self.provider)?.endpoint(
+        let catalog = match &self.providers_json {
+            None => provider::Catalog::default(),
+            Some(json) => provider::Catalog::from_json(json).map_err(|error| {
+                let advice = "give an object whose `providers` is a list, as `stepwell --providers` takes it";
+                StepwellError::configuration(&error, advice)
+            })?,
+        };
+        let mut endpoint = catalog.find(&self.provider)?.endpoint(
             self.api.as_deref(),
             &self.model,
             self.base_url.as_deref(),
             key,
         )?;
-        endpoint.headers = self.headers.into_iter().collect();
+        endpoint.headers.extend(self.headers);
         // A map has no order; equal configurations are to give equal requests.
         endpoint.headers.sort();
         if let Some(resumes) = self.resumes_by_event_id {
@@ -189,6 +249,8 @@ impl RunConfig {
         };
         config.partial_arguments = self.partial_arguments;
         config.device = self.device.into();
+        config.text = self.text.into();
+        config.context = self.context.into();
         Ok(config)
     }
 }
@@ -212,8 +274,30 @@ impl GenerationSettings {
                 Some(ToolChoice::Named { name }) => dialect::ToolChoice::Named(name),
             },
             parallel_tool_calls: self.parallel_tool_calls,
+            response_format: match self.response_format {
+                None | Some(ResponseFormat::Text) => dialect::ResponseFormat::Text,
+                Some(ResponseFormat::Json) => dialect::ResponseFormat::Json,
+                Some(ResponseFormat::Schema {
+                    name,
+                    schema_json,
+                    strict,
+                }) => dialect::ResponseFormat::Schema {
+                    name,
+                    schema: serde_json::from_str(&schema_json).map_err(|error| {
+                        let reason = format!("`schema_json` is no JSON: {error}");
+                        StepwellError::configuration(&reason, "give the JSON Schema as a JSON text")
+                    })?,
+                    strict,
+                },
+            },
+            reasoning: self.reasoning.map(|effort| match effort {
+                ReasoningEffort::Off => dialect::ReasoningEffort::Off,
+                ReasoningEffort::Low => dialect::ReasoningEffort::Low,
+                ReasoningEffort::Medium => dialect::ReasoningEffort::Medium,
+                ReasoningEffort::High => dialect::ReasoningEffort::High,
+            }),
+            cache_prompt: self.cache_prompt,
             extra,
-            ..dialect::GenerationSettings::default()
         })
     }
 }
@@ -261,6 +345,48 @@ pub(crate) mod tests {
             approval_ms: None,
             deferred_ms: None,
         }
+    }
+
+    /// As every language writes it out.
+    pub(crate) fn context() -> ContextGuard {
+        ContextGuard {
+            window: None,
+            warn_at: Some(0.8),
+            at_limit: None,
+        }
+    }
+
+    #[test]
+    fn the_context_is_guarded_as_in_the_core() {
+        let guard = stepwell_core::run::ContextGuard::from(context());
+        assert_eq!(guard, stepwell_core::run::ContextGuard::default());
+    }
+
+    #[test]
+    fn the_form_of_an_answer_is_mapped() {
+        let with = |schema_json: &str| GenerationSettings {
+            response_format: Some(ResponseFormat::Schema {
+                name: "city".to_owned(),
+                schema_json: schema_json.to_owned(),
+                strict: true,
+            }),
+            reasoning: Some(ReasoningEffort::High),
+            cache_prompt: true,
+            ..GenerationSettings::default()
+        };
+        let core = with(r#"{"type":"object"}"#).into_core().unwrap();
+        assert_eq!(
+            core.response_format,
+            dialect::ResponseFormat::Schema {
+                name: "city".to_owned(),
+                schema: serde_json::json!({"type": "object"}),
+                strict: true,
+            }
+        );
+        assert_eq!(core.reasoning, Some(dialect::ReasoningEffort::High));
+        assert!(core.cache_prompt);
+        let error = with("{").into_core().unwrap_err();
+        assert!(error.to_string().contains("`schema_json`"), "{error}");
     }
 
     #[test]

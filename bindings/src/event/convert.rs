@@ -61,6 +61,13 @@ impl From<RunEvent> for Event {
             },
             RunEvent::WaitingForNetwork { up_to_ms } => Self::WaitingForNetwork { up_to_ms },
             RunEvent::StreamResumed { hop, attempt } => Self::StreamResumed { hop, attempt },
+            RunEvent::ContextNearlyFull { tokens, window } => {
+                Self::ContextNearlyFull { tokens, window }
+            }
+            RunEvent::ContextTrimmed { left_out, tokens } => Self::ContextTrimmed {
+                left_out: left_out.into_iter().map(|id| id.into_string()).collect(),
+                tokens,
+            },
             other => Self::Unknown {
                 kind: name(&other),
                 event_json: json(&other),

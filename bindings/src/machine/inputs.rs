@@ -181,6 +181,36 @@ impl RunMachine {
         self.handle(Input::Decided { effect, decision }, now_ms)
     }
 
+    /// The conversation is to go on with these of its messages. The history stays whole; the others are left out of this
+    /// turn's requests. What belongs together stays together: a call with its results, and the reasoning before them;
+    /// the last question and the last message stay too. The model is told `summary` in the place of the others.
+    #[uniffi::method(default(summary = None))]
+    pub fn context_trimmed(
+        &self,
+        effect: &str,
+        keep: Vec<String>,
+        now_ms: u64,
+        summary: Option<String>,
+    ) -> Result<Outputs, StepwellError> {
+        let input = Input::ContextTrimmed {
+            effect: id(effect)?,
+            keep: keep.into_iter().map(Into::into).collect(),
+            summary,
+        };
+        self.handle(input, now_ms)
+    }
+
+    /// The app has no way to shorten the conversation: the turn fails.
+    pub fn context_not_trimmed(
+        &self,
+        effect: &str,
+        message: String,
+        now_ms: u64,
+    ) -> Result<Outputs, StepwellError> {
+        let effect = id(effect)?;
+        self.handle(Input::ContextNotTrimmed { effect, message }, now_ms)
+    }
+
     /// Blocks are stored.
     pub fn persisted(&self, effect: &str, now_ms: u64) -> Result<Outputs, StepwellError> {
         let effect = id(effect)?;

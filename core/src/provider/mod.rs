@@ -1,4 +1,5 @@
-//! The providers: who speaks which dialect, where, and what each wants differently. A table, no code.
+//! The providers: who speaks which dialect, where, and what each wants differently. A table, no code; an app adds its
+//! own with a [`Catalog`].
 //!
 //! ```
 //! use stepwell_core::dialect::{Dialect, Secret};
@@ -11,77 +12,142 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod catalog;
+mod context_windows;
+mod matrix;
 mod table;
 
+pub use catalog::{Catalog, CatalogError, Custom, CustomProviders};
+pub use context_windows::{ContextWindow, context_window, context_windows};
+pub use matrix::matrix_markdown;
+
 use crate::dialect::{Dialect, Endpoint, Quirks, Secret};
-use std::fmt;
+use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 
 /// Someone who answers requests.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Provider {
     /// Its name, as the app and the command line have it.
-    pub name: &'static str,
+    pub name: Cow<'static, str>,
     /// Its APIs; never empty.
-    pub apis: &'static [Api],
+    pub apis: Cow<'static, [Api]>,
     /// The name of the API that is used where none is asked for.
-    pub default_api: &'static str,
+    pub default_api: Cow<'static, str>,
     /// The environment variable that holds its key by custom. The core reads no environment: this is for the host.
-    pub key_variable: &'static str,
+    pub key_variable: Cow<'static, str>,
     /// Whether it refuses requests without a key.
     pub needs_key: bool,
+    /// Headers that each request carries besides the dialect's own, names in lower case.
+    pub headers: Cow<'static, [(String, String)]>,
+}
+
+/// One of a provider's APIs.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct Api {
+    /// Its name, such as `chat`.
+    pub name: Cow<'static, str>,
+    /// The wire format it speaks.
+    pub dialect: Dialect,
+    /// The address that the dialect's path is appended to; `None` where everyone runs their own.
+    pub base_url: Option<Cow<'static, str>>,
+    /// How the key is sent.
+    pub key_header: KeyHeader,
+    /// Where it differs from its dialect.
+    pub quirks: Quirks,
     /// What it can do.
     pub capabilities: Capabilities,
 }
 
-/// One of a provider's APIs.
-#[derive(Clone, Copy, Debug, PartialEq)]
-#[non_exhaustive]
-pub struct Api {
-    /// Its name, such as `chat`.
-    pub name: &'static str,
-    /// The wire format it speaks.
-    pub dialect: Dialect,
-    /// The address that the dialect's path is appended to; `None` where everyone runs their own.
-    pub base_url: Option<&'static str>,
-    /// Where it differs from its dialect.
-    pub quirks: Quirks,
+/// The header that carries the key.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct KeyHeader {
+    /// Its name, in lower case.
+    pub name: Cow<'static, str>,
+    /// What stands before the key in it: `Bearer `, with the blank, or nothing.
+    #[serde(default)]
+    pub prefix: Cow<'static, str>,
 }
 
-/// What a provider can do as far as its API goes; a model of it may do less.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+impl KeyHeader {
+    /// How requests of this dialect carry the key.
+    #[must_use]
+    pub const fn of(dialect: Dialect) -> Self {
+        let (name, prefix) = match dialect {
+            Dialect::Anthropic => ("x-api-key", ""),
+            Dialect::Gemini => ("x-goog-api-key", ""),
+            _ => ("authorization", "Bearer "),
+        };
+        Self {
+            name: Cow::Borrowed(name),
+            prefix: Cow::Borrowed(prefix),
+        }
+    }
+}
+
+/// What an API can do as far as it goes; a model behind it may do less.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 #[non_exhaustive]
 pub struct Capabilities {
+    /// It streams its answers.
+    pub streaming: bool,
     /// It takes tools.
     pub tools: bool,
-    /// It takes pictures.
-    pub images: bool,
+    /// The model may ask for several tools at once.
+    pub parallel_tools: bool,
+    /// It gives each call an id. Where it does not, the core makes one.
+    pub call_ids: bool,
     /// It shows what the model thinks.
     pub reasoning: bool,
+    /// It takes that back with the next request, so that the model can go on with its thought.
+    pub reasoning_return: bool,
+    /// It takes pictures.
+    pub images: bool,
+    /// It takes sound.
+    pub audio: bool,
+    /// It takes documents, such as PDF files.
+    pub documents: bool,
+    /// It holds the answer to a JSON Schema.
+    pub structured_output: bool,
+    /// It takes marks for its prompt cache.
+    pub cache_marks: bool,
     /// It counts tokens in the stream.
     pub usage: bool,
     /// Requests name a model.
     pub model: bool,
 }
 
+impl Default for Capabilities {
+    /// What most servers can do that are compatible with Chat Completions.
+    fn default() -> Self {
+        table::COMPATIBLE_SERVER
+    }
+}
+
 /// There is no provider of this name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("there is no provider `{name}`; there are: {}", Names(all().iter().map(|provider| provider.name)))]
+#[error("there is no provider `{name}`; there are: {}", known.join(", "))]
 pub struct UnknownProvider {
     /// The name that was asked for.
     pub name: String,
+    /// The names that there are.
+    pub known: Vec<String>,
 }
 
 /// The provider has no API of this name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{provider} has no API `{name}`; it has: {}", Names(known.iter().copied()))]
+#[error("{provider} has no API `{name}`; it has: {}", known.join(", "))]
 pub struct UnknownApi {
     /// The provider.
-    pub provider: &'static str,
+    pub provider: String,
     /// The name that was asked for.
     pub name: String,
     /// The names that there are.
-    pub known: Vec<&'static str>,
+    pub known: Vec<String>,
 }
 
 /// Why no request can be sent to a provider.
@@ -95,7 +161,7 @@ pub enum EndpointError {
     #[error("{provider} has no address of its own: give a base URL, such as {example}")]
     NoBaseUrl {
         /// The provider.
-        provider: &'static str,
+        provider: String,
         /// What such an address looks like.
         example: &'static str,
     },
@@ -109,15 +175,15 @@ pub enum EndpointError {
     #[error("name a model for {provider}")]
     NoModel {
         /// The provider.
-        provider: &'static str,
+        provider: String,
     },
     /// No key was given.
     #[error("{provider} needs an API key; by custom it is in {variable}")]
     NoKey {
         /// The provider.
-        provider: &'static str,
+        provider: String,
         /// The environment variable that holds the key by custom.
-        variable: &'static str,
+        variable: String,
     },
 }
 
@@ -132,11 +198,20 @@ pub fn all() -> &'static [Provider] {
 /// # Errors
 /// There is none.
 pub fn find(name: &str) -> Result<&'static Provider, UnknownProvider> {
-    all()
-        .iter()
+    find_in(all().iter(), name)
+}
+
+fn find_in<'a>(
+    providers: impl Iterator<Item = &'a Provider> + Clone,
+    name: &str,
+) -> Result<&'a Provider, UnknownProvider> {
+    let known = providers.clone();
+    let mut providers = providers;
+    providers
         .find(|provider| provider.name == name)
         .ok_or_else(|| UnknownProvider {
             name: name.to_owned(),
+            known: known.map(|provider| provider.name.to_string()).collect(),
         })
 }
 
@@ -145,15 +220,15 @@ impl Provider {
     ///
     /// # Errors
     /// There is none of this name.
-    pub fn api(&self, name: Option<&str>) -> Result<&'static Api, UnknownApi> {
-        let name = name.unwrap_or(self.default_api);
+    pub fn api(&self, name: Option<&str>) -> Result<&Api, UnknownApi> {
+        let name = name.unwrap_or(&self.default_api);
         self.apis
             .iter()
             .find(|api| api.name == name)
             .ok_or_else(|| UnknownApi {
-                provider: self.name,
+                provider: self.name.to_string(),
                 name: name.to_owned(),
-                known: self.apis.iter().map(|api| api.name).collect(),
+                known: self.apis.iter().map(|api| api.name.to_string()).collect(),
             })
     }
 
@@ -170,59 +245,57 @@ impl Provider {
         key: Option<Secret>,
     ) -> Result<Endpoint, EndpointError> {
         let api = self.api(api)?;
-        let address = base_url.or(api.base_url).ok_or(EndpointError::NoBaseUrl {
-            provider: self.name,
+        let provider = || self.name.to_string();
+        let own = api.base_url.as_deref();
+        let address = base_url.or(own).ok_or_else(|| EndpointError::NoBaseUrl {
+            provider: provider(),
             example: match api.dialect {
                 Dialect::AgUi => "http://localhost:8000/agent",
                 _ => "http://localhost:8000/v1",
             },
         })?;
-        if !["http://", "https://"].iter().any(|scheme| {
-            address
-                .get(..scheme.len())
-                .is_some_and(|start| start.eq_ignore_ascii_case(scheme))
-        }) {
+        if !is_base_url(address) {
             return Err(EndpointError::BadBaseUrl {
                 base_url: address.to_owned(),
             });
         }
-        if self.capabilities.model && model.is_empty() {
+        if api.capabilities.model && model.is_empty() {
             return Err(EndpointError::NoModel {
-                provider: self.name,
+                provider: provider(),
             });
         }
-        let key = key.filter(|key| !key.expose().is_empty());
+        let mut key = key.filter(|key| !key.expose().is_empty());
         if self.needs_key && base_url.is_none() && key.is_none() {
             return Err(EndpointError::NoKey {
-                provider: self.name,
-                variable: self.key_variable,
+                provider: provider(),
+                variable: self.key_variable.to_string(),
             });
         }
+        let mut headers = self.headers.to_vec();
+        // The dialect sends the key its own way.
+        if api.key_header != KeyHeader::of(api.dialect)
+            && let Some(key) = key.take()
+        {
+            let KeyHeader { name, prefix } = &api.key_header;
+            headers.push((name.to_string(), format!("{prefix}{}", key.expose())));
+        }
         Ok(Endpoint {
-            provider: self.name.to_owned(),
+            provider: provider(),
             dialect: api.dialect,
             base_url: address.to_owned(),
             model: model.to_owned(),
             key,
-            headers: Vec::new(),
+            headers,
             quirks: api.quirks,
         })
     }
 }
 
-/// Names in a sentence.
-struct Names<I>(I);
-
-impl<I: Iterator<Item = &'static str> + Clone> fmt::Display for Names<I> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (index, name) in self.0.clone().enumerate() {
-            if index > 0 {
-                f.write_str(", ")?;
-            }
-            f.write_str(name)?;
-        }
-        Ok(())
-    }
+fn is_base_url(address: &str) -> bool {
+    ["http://", "https://"].iter().any(|scheme| {
+        let start = address.get(..scheme.len());
+        start.is_some_and(|start| start.eq_ignore_ascii_case(scheme))
+    })
 }
 
 #[cfg(test)]

@@ -1,230 +1,364 @@
-use super::{Api, Capabilities, Provider};
-use crate::dialect::{Dialect, EffortField, Quirks, ReasoningReturn};
+use super::{Api, Capabilities, KeyHeader, Provider};
+use crate::dialect::{Dialect, Quirks, ReasoningReturn};
+use std::borrow::Cow;
 
 /// What most servers want that are compatible with Chat Completions.
-const COMPATIBLE: Quirks = Quirks {
+pub(super) const COMPATIBLE: Quirks = Quirks {
     no_stream_options: false,
     no_developer_role: true,
     max_completion_tokens: false,
     reasoning: ReasoningReturn::Never,
-    effort: EffortField::ReasoningEffort,
-    cache_marks: false,
-    refusals: false,
     resumes_by_event_id: false,
 };
 
-const FULL: Capabilities = Capabilities {
+/// What a server can do that is compatible with Chat Completions.
+pub(super) const COMPATIBLE_SERVER: Capabilities = Capabilities {
+    streaming: true,
     tools: true,
-    images: true,
+    parallel_tools: true,
+    call_ids: true,
     reasoning: true,
+    reasoning_return: false,
+    images: true,
+    audio: false,
+    documents: false,
+    structured_output: true,
+    cache_marks: false,
     usage: true,
     model: true,
 };
 
-const fn api(name: &'static str, dialect: Dialect, base_url: Option<&'static str>) -> Api {
+const RESPONSES: Capabilities = Capabilities {
+    reasoning_return: true,
+    documents: true,
+    ..COMPATIBLE_SERVER
+};
+
+const MESSAGES: Capabilities = Capabilities {
+    reasoning_return: true,
+    documents: true,
+    cache_marks: true,
+    ..COMPATIBLE_SERVER
+};
+
+const fn of(
+    name: &'static str,
+    dialect: Dialect,
+    base_url: Option<&'static str>,
+    key_header: KeyHeader,
+    quirks: Quirks,
+    capabilities: Capabilities,
+) -> Api {
     Api {
-        name,
+        name: Cow::Borrowed(name),
         dialect,
-        base_url,
-        quirks: COMPATIBLE,
+        base_url: match base_url {
+            Some(url) => Some(Cow::Borrowed(url)),
+            None => None,
+        },
+        key_header,
+        quirks,
+        capabilities,
     }
 }
 
-const fn chat(base_url: Option<&'static str>, quirks: Quirks) -> Api {
-    Api {
-        name: "chat",
-        dialect: Dialect::OpenAiChat,
+const fn api(
+    name: &'static str,
+    dialect: Dialect,
+    base_url: Option<&'static str>,
+    capabilities: Capabilities,
+) -> Api {
+    let key_header = KeyHeader::of(dialect);
+    of(
+        name,
+        dialect,
         base_url,
-        quirks,
+        key_header,
+        COMPATIBLE,
+        capabilities,
+    )
+}
+
+const fn chat(base_url: Option<&'static str>, quirks: Quirks, capabilities: Capabilities) -> Api {
+    let dialect = Dialect::OpenAiChat;
+    let key_header = KeyHeader::of(dialect);
+    of("chat", dialect, base_url, key_header, quirks, capabilities)
+}
+
+const fn provider(
+    name: &'static str,
+    key_variable: &'static str,
+    needs_key: bool,
+    default_api: &'static str,
+    apis: &'static [Api],
+) -> Provider {
+    Provider {
+        name: Cow::Borrowed(name),
+        apis: Cow::Borrowed(apis),
+        default_api: Cow::Borrowed(default_api),
+        key_variable: Cow::Borrowed(key_variable),
+        needs_key,
+        headers: Cow::Borrowed(&[]),
     }
 }
 
 pub(super) static PROVIDERS: &[Provider] = &[
-    Provider {
-        name: "openai",
-        apis: &[
-            chat(
-                Some("https://api.openai.com/v1"),
-                Quirks {
-                    no_developer_role: false,
-                    max_completion_tokens: true,
-                    refusals: true,
-                    ..COMPATIBLE
-                },
-            ),
-            api(
-                "responses",
-                Dialect::OpenAiResponses,
-                Some("https://api.openai.com/v1"),
-            ),
-        ],
-        default_api: "chat",
-        key_variable: "OPENAI_API_KEY",
-        needs_key: true,
-        // Its models do think, but not aloud in this API.
-        capabilities: Capabilities {
-            reasoning: false,
-            ..FULL
+    provider(
+        "openai",
+        "OPENAI_API_KEY",
+        true,
+        "chat",
+        const {
+            &[
+                chat(
+                    Some("https://api.openai.com/v1"),
+                    Quirks {
+                        no_developer_role: false,
+                        max_completion_tokens: true,
+                        ..COMPATIBLE
+                    },
+                    Capabilities {
+                        // Its models do think, but not aloud in this API.
+                        reasoning: false,
+                        audio: true,
+                        documents: true,
+                        ..COMPATIBLE_SERVER
+                    },
+                ),
+                api(
+                    "responses",
+                    Dialect::OpenAiResponses,
+                    Some("https://api.openai.com/v1"),
+                    RESPONSES,
+                ),
+            ]
         },
-    },
-    Provider {
-        name: "openrouter",
-        apis: &[
-            chat(
-                Some("https://openrouter.ai/api/v1"),
-                Quirks {
-                    no_developer_role: false,
-                    reasoning: ReasoningReturn::Details,
-                    effort: EffortField::Reasoning,
-                    cache_marks: true,
-                    refusals: true,
-                    ..COMPATIBLE
-                },
-            ),
-            api(
-                "responses",
-                Dialect::OpenAiResponses,
-                Some("https://openrouter.ai/api/v1"),
-            ),
-            api(
+    ),
+    provider(
+        "openrouter",
+        "OPENROUTER_API_KEY",
+        true,
+        "chat",
+        const {
+            &[
+                chat(
+                    Some("https://openrouter.ai/api/v1"),
+                    Quirks {
+                        no_developer_role: false,
+                        reasoning: ReasoningReturn::Details,
+                        ..COMPATIBLE
+                    },
+                    Capabilities {
+                        reasoning_return: true,
+                        audio: true,
+                        documents: true,
+                        cache_marks: true,
+                        ..COMPATIBLE_SERVER
+                    },
+                ),
+                api(
+                    "responses",
+                    Dialect::OpenAiResponses,
+                    Some("https://openrouter.ai/api/v1"),
+                    RESPONSES,
+                ),
+                of(
+                    "messages",
+                    Dialect::Anthropic,
+                    Some("https://openrouter.ai/api/v1"),
+                    // As in its other APIs.
+                    KeyHeader::of(Dialect::OpenAiChat),
+                    COMPATIBLE,
+                    MESSAGES,
+                ),
+            ]
+        },
+    ),
+    provider(
+        "anthropic",
+        "ANTHROPIC_API_KEY",
+        true,
+        "messages",
+        const {
+            &[api(
                 "messages",
                 Dialect::Anthropic,
-                Some("https://openrouter.ai/api/v1"),
-            ),
-        ],
-        default_api: "chat",
-        key_variable: "OPENROUTER_API_KEY",
-        needs_key: true,
-        capabilities: FULL,
-    },
-    Provider {
-        name: "anthropic",
-        apis: &[api(
-            "messages",
-            Dialect::Anthropic,
-            Some("https://api.anthropic.com/v1"),
-        )],
-        default_api: "messages",
-        key_variable: "ANTHROPIC_API_KEY",
-        needs_key: true,
-        capabilities: FULL,
-    },
-    Provider {
-        name: "gemini",
-        apis: &[api(
-            "generateContent",
-            Dialect::Gemini,
-            Some("https://generativelanguage.googleapis.com/v1beta"),
-        )],
-        default_api: "generateContent",
-        key_variable: "GEMINI_API_KEY",
-        needs_key: true,
-        capabilities: FULL,
-    },
-    Provider {
-        name: "mistral",
-        apis: &[api(
-            "chat",
-            Dialect::Mistral,
-            Some("https://api.mistral.ai/v1"),
-        )],
-        default_api: "chat",
-        key_variable: "MISTRAL_API_KEY",
-        needs_key: true,
-        capabilities: FULL,
-    },
-    Provider {
-        name: "cohere",
-        apis: &[api(
-            "v2chat",
-            Dialect::Cohere,
-            Some("https://api.cohere.com/v2"),
-        )],
-        default_api: "v2chat",
-        key_variable: "COHERE_API_KEY",
-        needs_key: true,
-        capabilities: FULL,
-    },
-    Provider {
-        name: "groq",
-        apis: &[chat(Some("https://api.groq.com/openai/v1"), COMPATIBLE)],
-        default_api: "chat",
-        key_variable: "GROQ_API_KEY",
-        needs_key: true,
-        capabilities: FULL,
-    },
-    Provider {
-        name: "together",
-        apis: &[chat(Some("https://api.together.xyz/v1"), COMPATIBLE)],
-        default_api: "chat",
-        key_variable: "TOGETHER_API_KEY",
-        needs_key: true,
-        capabilities: FULL,
-    },
-    Provider {
-        name: "fireworks",
-        apis: &[chat(
-            Some("https://api.fireworks.ai/inference/v1"),
-            COMPATIBLE,
-        )],
-        default_api: "chat",
-        key_variable: "FIREWORKS_API_KEY",
-        needs_key: true,
-        capabilities: FULL,
-    },
-    Provider {
-        name: "nvidia",
-        apis: &[chat(
-            Some("https://integrate.api.nvidia.com/v1"),
-            COMPATIBLE,
-        )],
-        default_api: "chat",
-        key_variable: "NVIDIA_API_KEY",
-        needs_key: true,
-        capabilities: FULL,
-    },
-    Provider {
-        name: "ollama",
-        apis: &[
-            api(
-                "ollama-chat",
-                Dialect::Ollama,
-                Some("http://localhost:11434"),
-            ),
-            chat(Some("http://localhost:11434/v1"), COMPATIBLE),
-        ],
-        default_api: "ollama-chat",
-        // For its cloud; a local server asks for none.
-        key_variable: "OLLAMA_API_KEY",
-        needs_key: false,
-        capabilities: FULL,
-    },
-    Provider {
-        name: "openai-compatible",
-        apis: &[
-            chat(None, COMPATIBLE),
-            api("responses", Dialect::OpenAiResponses, None),
-        ],
-        default_api: "chat",
-        key_variable: "OPENAI_COMPATIBLE_API_KEY",
-        needs_key: false,
-        capabilities: FULL,
-    },
-    Provider {
-        name: "ag-ui",
-        apis: &[Api {
-            name: "ag-ui",
-            dialect: Dialect::AgUi,
-            base_url: None,
-            quirks: COMPATIBLE,
-        }],
-        default_api: "ag-ui",
-        key_variable: "AG_UI_API_KEY",
-        needs_key: false,
-        // The agent has its own model.
-        capabilities: Capabilities {
-            model: false,
-            ..FULL
+                Some("https://api.anthropic.com/v1"),
+                MESSAGES,
+            )]
         },
-    },
+    ),
+    provider(
+        "gemini",
+        "GEMINI_API_KEY",
+        true,
+        "generateContent",
+        const {
+            &[api(
+                "generateContent",
+                Dialect::Gemini,
+                Some("https://generativelanguage.googleapis.com/v1beta"),
+                Capabilities {
+                    // Some models give them, some do not.
+                    call_ids: false,
+                    reasoning_return: true,
+                    audio: true,
+                    documents: true,
+                    ..COMPATIBLE_SERVER
+                },
+            )]
+        },
+    ),
+    provider(
+        "mistral",
+        "MISTRAL_API_KEY",
+        true,
+        "chat",
+        const {
+            &[api(
+                "chat",
+                Dialect::Mistral,
+                Some("https://api.mistral.ai/v1"),
+                Capabilities {
+                    reasoning_return: true,
+                    audio: true,
+                    documents: true,
+                    ..COMPATIBLE_SERVER
+                },
+            )]
+        },
+    ),
+    provider(
+        "cohere",
+        "COHERE_API_KEY",
+        true,
+        "v2chat",
+        const {
+            &[api(
+                "v2chat",
+                Dialect::Cohere,
+                Some("https://api.cohere.com/v2"),
+                Capabilities {
+                    reasoning_return: true,
+                    ..COMPATIBLE_SERVER
+                },
+            )]
+        },
+    ),
+    provider(
+        "groq",
+        "GROQ_API_KEY",
+        true,
+        "chat",
+        const {
+            &[chat(
+                Some("https://api.groq.com/openai/v1"),
+                Quirks {
+                    max_completion_tokens: true,
+                    ..COMPATIBLE
+                },
+                COMPATIBLE_SERVER,
+            )]
+        },
+    ),
+    provider(
+        "together",
+        "TOGETHER_API_KEY",
+        true,
+        "chat",
+        const {
+            &[chat(
+                Some("https://api.together.xyz/v1"),
+                COMPATIBLE,
+                COMPATIBLE_SERVER,
+            )]
+        },
+    ),
+    provider(
+        "fireworks",
+        "FIREWORKS_API_KEY",
+        true,
+        "chat",
+        const {
+            &[chat(
+                Some("https://api.fireworks.ai/inference/v1"),
+                COMPATIBLE,
+                COMPATIBLE_SERVER,
+            )]
+        },
+    ),
+    provider(
+        "nvidia",
+        "NVIDIA_API_KEY",
+        true,
+        "chat",
+        const {
+            &[chat(
+                Some("https://integrate.api.nvidia.com/v1"),
+                COMPATIBLE,
+                COMPATIBLE_SERVER,
+            )]
+        },
+    ),
+    provider(
+        "ollama",
+        // For its cloud; a local server asks for none.
+        "OLLAMA_API_KEY",
+        false,
+        "ollama-chat",
+        const {
+            &[
+                api(
+                    "ollama-chat",
+                    Dialect::Ollama,
+                    Some("http://localhost:11434"),
+                    Capabilities {
+                        // Newer servers give them, older ones do not.
+                        call_ids: false,
+                        reasoning_return: true,
+                        ..COMPATIBLE_SERVER
+                    },
+                ),
+                chat(
+                    Some("http://localhost:11434/v1"),
+                    COMPATIBLE,
+                    COMPATIBLE_SERVER,
+                ),
+            ]
+        },
+    ),
+    provider(
+        "openai-compatible",
+        "OPENAI_COMPATIBLE_API_KEY",
+        false,
+        "chat",
+        const {
+            &[
+                chat(None, COMPATIBLE, COMPATIBLE_SERVER),
+                api("responses", Dialect::OpenAiResponses, None, RESPONSES),
+            ]
+        },
+    ),
+    provider(
+        "ag-ui",
+        "AG_UI_API_KEY",
+        false,
+        "ag-ui",
+        const {
+            &[api(
+                "ag-ui",
+                Dialect::AgUi,
+                None,
+                Capabilities {
+                    reasoning_return: true,
+                    audio: true,
+                    documents: true,
+                    structured_output: false,
+                    // The agent has its own model.
+                    model: false,
+                    ..COMPATIBLE_SERVER
+                },
+            )]
+        },
+    ),
 ];

@@ -5,15 +5,23 @@ use std::collections::BTreeSet;
 fn every_provider_can_be_found_and_has_its_default_api() {
     let mut names = BTreeSet::new();
     for provider in all() {
-        assert!(names.insert(provider.name), "{} comes twice", provider.name);
-        assert_eq!(find(provider.name), Ok(provider));
-        let api = provider.api(None).expect("the default API exists");
-        assert_eq!(provider.api(Some(api.name)), Ok(api));
         assert!(
-            api.base_url.is_none_or(|url| !url.ends_with('/')),
-            "{}",
+            names.insert(&provider.name),
+            "{} comes twice",
             provider.name
         );
+        assert_eq!(find(&provider.name), Ok(provider));
+        let api = provider.api(None).expect("the default API exists");
+        for api in provider.apis.iter() {
+            assert_eq!(provider.api(Some(&api.name)), Ok(api));
+            let url = api.base_url.as_deref();
+            assert!(
+                url.is_none_or(|url| !url.ends_with('/')),
+                "{}",
+                provider.name
+            );
+        }
+        assert!(api.capabilities.streaming && api.capabilities.tools);
     }
 }
 
@@ -21,8 +29,8 @@ fn every_provider_can_be_found_and_has_its_default_api() {
 fn errors_name_what_there_is() {
     assert_eq!(
         find("opanai").expect_err("unknown").to_string(),
-        "there is no provider `opanai`; there are: openai, openrouter, groq, together, fireworks, nvidia, ollama, \
-         openai-compatible, ag-ui"
+        "there is no provider `opanai`; there are: openai, openrouter, anthropic, gemini, mistral, cohere, groq, \
+         together, fireworks, nvidia, ollama, openai-compatible, ag-ui"
     );
     let openai = find("openai").expect("known");
     assert_eq!(
@@ -30,7 +38,7 @@ fn errors_name_what_there_is() {
             .api(Some("messages"))
             .expect_err("unknown")
             .to_string(),
-        "openai has no API `messages`; it has: chat"
+        "openai has no API `messages`; it has: chat, responses"
     );
 }
 
@@ -91,4 +99,154 @@ fn a_local_server_or_a_proxy_needs_no_key_and_an_agent_no_model() {
     let agent = endpoint("ag-ui", "", Some("https://x/agent/"), None).expect("complete");
     assert_eq!(agent.base_url, "https://x/agent/");
     assert_eq!(agent.dialect, Dialect::AgUi);
+}
+
+/// The table says how the key is sent; the encoders do it.
+#[test]
+fn the_key_goes_as_the_table_says() {
+    use crate::dialect::{GenerationSettings, HopIds, ModelRequest};
+    for provider in all() {
+        for api in provider.apis.iter() {
+            let url = Some("http://localhost/x");
+            let key = Some(Secret::from("the-key"));
+            let endpoint = provider
+                .endpoint(Some(&api.name), "m", url, key)
+                .expect("complete");
+            let request = api.dialect.encoder().encode(&ModelRequest {
+                endpoint: &endpoint,
+                ids: &HopIds::default(),
+                parent_run_id: None,
+                instructions: None,
+                messages: &[crate::event::Message::user("u", "Hello")],
+                tools: &[],
+                state: &serde_json::Value::Null,
+                settings: &GenerationSettings::default(),
+                resume: &[],
+            });
+            if request.body == b"null" {
+                // A dialect whose encoder is still to come.
+                continue;
+            }
+            let KeyHeader { name, prefix } = &api.key_header;
+            let wanted = (name.to_string(), format!("{prefix}the-key"));
+            assert!(
+                request.headers.contains(&wanted),
+                "{} {}",
+                provider.name,
+                api.name
+            );
+        }
+    }
+}
+
+fn catalog(entry: &str) -> Result<Catalog, String> {
+    let text = format!(r#"{{"providers": [{entry}]}}"#);
+    Catalog::from_json(&text).map_err(|error| error.to_string())
+}
+
+#[test]
+fn an_app_adds_a_provider_without_code() {
+    let catalog = catalog(
+        r#"{"name": "azure", "dialect": "openai-chat", "base_url": "https://x.example/v1/",
+            "key_variable": "AZURE_KEY", "key_header": {"name": "api-key"}, "headers": {"X-Team": "a"},
+            "quirks": {"max_completion_tokens": true}, "capabilities": {"audio": true}},
+           {"name": "local", "dialect": "ollama"}"#,
+    )
+    .expect("two good providers");
+    assert_eq!(catalog.all().count(), all().len() + 2);
+    let azure = catalog.find("azure").expect("it was added");
+    let made = azure
+        .endpoint(None, "m", None, Some("k".into()))
+        .expect("complete");
+    assert_eq!(made.base_url, "https://x.example/v1");
+    assert!(made.quirks.max_completion_tokens && made.quirks.no_developer_role);
+    let header = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+    assert_eq!(
+        made.headers,
+        [header("x-team", "a"), header("api-key", "k")]
+    );
+    assert_eq!(
+        made.key, None,
+        "the dialect's own header does not carry it too"
+    );
+    let can = azure.apis[0].capabilities;
+    assert!(can.audio && can.tools && !can.documents);
+    assert_eq!(
+        azure
+            .endpoint(None, "m", None, None)
+            .expect_err("no key")
+            .to_string(),
+        "azure needs an API key; by custom it is in AZURE_KEY"
+    );
+    let local = catalog.find("local").expect("it was added");
+    assert!(
+        local
+            .endpoint(None, "m", Some("http://localhost:1"), None)
+            .is_ok()
+    );
+    assert!(local.endpoint(None, "m", None, None).is_err());
+    assert!(
+        catalog
+            .find("elsewhere")
+            .expect_err("unknown")
+            .to_string()
+            .ends_with("azure, local")
+    );
+}
+
+#[test]
+fn a_mistake_in_an_apps_own_provider_is_found_where_it_is() {
+    for (entry, wanted) in [
+        (
+            r#"{"name": "x"}"#,
+            "missing field `dialect` at line 1 column",
+        ),
+        (
+            r#"{"name": "x", "dialect": "openai"}"#,
+            "unknown variant `openai`, expected one of `ag-ui`, `openai-chat`",
+        ),
+        (
+            r#"{"name": "x", "dialect": "ollama", "baseurl": ""}"#,
+            "unknown field `baseurl`, expected one of `name`",
+        ),
+        (
+            r#"{"name": "groq", "dialect": "ollama"}"#,
+            "providers[0] (`groq`): there is a provider of this name already",
+        ),
+        (
+            r#"{"name": "a", "dialect": "ollama"}, {"name": "a", "dialect": "ollama"}"#,
+            "providers[1] (`a`): there is",
+        ),
+        (
+            r#"{"name": "a b", "dialect": "ollama"}"#,
+            "a name is made of letters",
+        ),
+        (
+            r#"{"name": "x", "dialect": "ollama", "base_url": "localhost:1"}"#,
+            "`base_url`: `localhost:1` must begin with",
+        ),
+        (
+            r#"{"name": "x", "dialect": "ollama", "quirks": {"reasons": 1}}"#,
+            "no quirk `reasons`; there are: no_stream_options",
+        ),
+        (
+            r#"{"name": "x", "dialect": "ollama", "quirks": {"reasoning": "twice"}}"#,
+            "`quirks`: unknown variant `twice`",
+        ),
+        (
+            r#"{"name": "x", "dialect": "ollama", "capabilities": {"tool": true}}"#,
+            "unknown field `tool`",
+        ),
+        (
+            r#"{"name": "x", "dialect": "ollama", "headers": {"a b": "c"}}"#,
+            "`a b` is no name of a header",
+        ),
+        (
+            r#"{"name": "x", "dialect": "ollama", "needs_key": true}"#,
+            "`needs_key` without a `key_variable`",
+        ),
+    ] {
+        let error = catalog(entry).expect_err(entry);
+        assert!(error.contains(wanted), "{error}");
+    }
 }

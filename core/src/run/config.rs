@@ -1,4 +1,6 @@
+use super::context_guard::ContextGuard;
 use super::device::DevicePolicy;
+use super::text_options::TextOptions;
 use crate::dialect::{Dialect, Endpoint, GenerationSettings, Quirks};
 use crate::tool::ToolRegistry;
 use crate::wire::FrameLimits;
@@ -38,6 +40,12 @@ pub struct RunConfig {
     /// memory in proportion to the arguments.
     #[serde(default)]
     pub partial_arguments: bool,
+    /// How the model's text is shown.
+    #[serde(default)]
+    pub text: TextOptions,
+    /// What happens when the conversation fills the model's context window.
+    #[serde(default)]
+    pub context: ContextGuard,
 }
 
 impl RunConfig {
@@ -56,6 +64,8 @@ impl RunConfig {
             durability: Durability::default(),
             device: DevicePolicy::default(),
             partial_arguments: false,
+            text: TextOptions::default(),
+            context: ContextGuard::default(),
         }
     }
 

@@ -1,4 +1,5 @@
-use super::config::{RunConfig, RunIds};
+use super::config::RunConfig;
+use super::context_guard::Context;
 use super::device::Device;
 use super::effect::{Effect, EffectId};
 use super::fault::fault;
@@ -16,6 +17,7 @@ use crate::pipeline::Pipeline;
 use crate::tool::ToolFailureKind;
 use crate::{CallKey, MessageId, RunId, ThreadId, Timestamp};
 use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -68,12 +70,16 @@ pub(super) struct Core {
     /// What reads the hop's stream, while a stream that broke off is opened again.
     #[serde(default)]
     pub(super) resumption: Option<Box<Pipeline>>,
+    /// How the conversation stands with the model's context window.
+    #[serde(default, skip_serializing_if = "Context::is_untouched")]
+    pub(super) context: Context,
 }
 
 impl Core {
     pub(super) fn new(config: Arc<RunConfig>, thread_id: ThreadId, history: Conversation) -> Self {
         let mut outbox = Outbox::default();
         outbox.read_arguments(config.partial_arguments, &history);
+        outbox.show_text(config.text);
         Self {
             config,
             conversation: history,
@@ -103,6 +109,7 @@ impl Core {
             steering: Vec::new(),
             device: Device::default(),
             resumption: None,
+            context: Context::default(),
         }
     }
 
@@ -181,7 +188,7 @@ impl Core {
                         .set(TimerKey::Approval(call), self.clock.after(timeout));
                 }
             }
-            EffectId::CreateRun { .. } | EffectId::Persist { .. } => {}
+            EffectId::CreateRun { .. } | EffectId::Persist { .. } | EffectId::Trim { .. } => {}
         }
     }
 
@@ -200,7 +207,10 @@ impl Core {
             EffectId::Tool(_) if fault!(ToolTimerLeftBehind) => {}
             EffectId::Tool(call) => self.timers.stop(TimerKey::Tool(call)),
             EffectId::Approve(call) => self.timers.stop(TimerKey::Approval(call)),
-            EffectId::CreateRun { .. } | EffectId::Open { .. } | EffectId::Persist { .. } => {}
+            EffectId::CreateRun { .. }
+            | EffectId::Open { .. }
+            | EffectId::Persist { .. }
+            | EffectId::Trim { .. } => {}
         }
     }
 
@@ -266,25 +276,19 @@ impl Core {
         self.outbox.event(event);
     }
 
-    /// A new hop begins: the request for its stream goes out, or the host is asked to create its run.
+    /// A new hop begins: if the conversation fits the model's context, the request for its stream goes out, or the host
+    /// is asked to create its run.
     pub(super) fn begin_hop(&mut self, hop: u32) {
+        let counted = self.counted_tokens();
         self.hop = hop;
         self.stopped_calls.clear();
         self.device.uncounted = 0;
         self.conversation.begin_hop(hop);
         self.take_steering_in();
         self.outbox.forget_arguments();
+        self.outbox.forget_held_text();
         self.hop_anchor = self.last_message_id();
-        if hop > 0 {
-            self.parent_run_id = Some(self.ids.run_id.clone());
-            self.ids.run_id = format!("{}.{hop}", self.turn).into();
-            if self.config.run_ids == RunIds::Host {
-                return self.emit(EffectId::CreateRun { hop });
-            }
-            let run_id = self.ids.run_id.clone();
-            self.event(RunEvent::HopStarted { hop, run_id });
-        }
-        self.emit(EffectId::Open { hop, attempt: 0 });
+        self.guard_context(counted);
     }
 
     /// Everything that a turn's end ends, whatever the end is.
@@ -398,6 +402,9 @@ impl Core {
             EffectId::Tool(call) => Effect::RunTool {
                 invocation: self.invocation(call)?,
             },
+            EffectId::Trim { .. } => Effect::TrimContext {
+                overflow: self.context_overflow(),
+            },
             EffectId::Persist { .. } => return None,
         })
     }
@@ -407,8 +414,13 @@ impl Core {
         last.map(|message| message.id().clone())
     }
 
-    /// The messages that the hop's request carries: without what a stream that is to be resumed has brought already.
-    fn asked_messages(&self) -> &[Message] {
+    /// The messages that the hop's request carries.
+    fn asked_messages(&self) -> Cow<'_, [Message]> {
+        self.in_context(self.whole_history())
+    }
+
+    /// All messages, without what a stream that is to be resumed has brought already.
+    fn whole_history(&self) -> &[Message] {
         let messages = self.conversation.messages();
         let Some(anchor) = self
             .hop_anchor
@@ -429,8 +441,8 @@ impl Core {
             endpoint: &config.endpoint,
             ids: &self.ids,
             parent_run_id: self.parent_run_id.as_ref(),
-            instructions: config.instructions.as_deref(),
-            messages: self.asked_messages(),
+            instructions: self.instructions().as_deref(),
+            messages: &self.asked_messages(),
             tools: if self.reached.is_some() {
                 &[]
             } else {

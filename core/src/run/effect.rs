@@ -1,3 +1,4 @@
+use super::context_guard::ContextOverflow;
 use super::recorder::{Block, TurnStatus};
 use crate::dialect::HttpRequest;
 use crate::tool::Arguments;
@@ -31,6 +32,11 @@ pub enum EffectId {
         /// The sequence number of the first block.
         sequence: u64,
     },
+    /// Makes the conversation fit the model's context, before a hop.
+    Trim {
+        /// The hop.
+        hop: u32,
+    },
 }
 
 impl fmt::Display for EffectId {
@@ -42,6 +48,7 @@ impl fmt::Display for EffectId {
             Self::Approve(call) => write!(f, "approve:{}:{}", call.hop, call.index),
             Self::Tool(call) => write!(f, "tool:{}:{}", call.hop, call.index),
             Self::Persist { sequence } => write!(f, "persist:{sequence}"),
+            Self::Trim { hop } => write!(f, "trim:{hop}"),
         }
     }
 }
@@ -78,6 +85,9 @@ impl FromStr for EffectId {
                 }),
                 "persist" => Self::Persist {
                     sequence: number()?,
+                },
+                "trim" => Self::Trim {
+                    hop: small(number())?,
                 },
                 _ => return None,
             };
@@ -133,6 +143,13 @@ pub enum Effect {
         /// The run's snapshot to store with them. Not part of the effect's serde form: its own form may change.
         #[serde(skip_serializing)]
         snapshot: String,
+    },
+    /// Say which messages the next request is to carry, since all do not fit the model's context; answer with
+    /// [`ContextTrimmed`](super::Input::ContextTrimmed) or [`ContextNotTrimmed`](super::Input::ContextNotTrimmed). Only
+    /// with [`ContextPolicy::Trim`](super::ContextPolicy::Trim).
+    TrimContext {
+        /// What does not fit.
+        overflow: ContextOverflow,
     },
 }
 

@@ -228,6 +228,15 @@ impl Node for Run<Opening> {
                 self.into()
             }
             Input::RunNotCreated { message, .. } => self.run_not_created(message, now).into(),
+            Input::ContextTrimmed { keep, summary, .. } => {
+                match self.context_trimmed(&keep, summary, now) {
+                    Ok(run) => run.into(),
+                    Err(run) => run.into(),
+                }
+            }
+            Input::ContextNotTrimmed { message, .. } => {
+                self.context_not_trimmed(message, now).into()
+            }
             Input::Opened { content_type, .. } => self.opened(content_type.as_deref(), now).into(),
             Input::Refused { refusal, .. } => self.refused(&refusal, now).into(),
             Input::ConnectionFailed { message, .. } => self.connection_failed(message, now).into(),

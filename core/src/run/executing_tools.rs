@@ -27,6 +27,8 @@ next! {
         ExecutingTools,
         /// All are done: the next hop is on its way.
         Opening,
+        /// All are done, and the conversation does not fit the model's context any more.
+        Completed,
     }
 }
 
@@ -112,7 +114,7 @@ impl Run<ExecutingTools> {
         self.core.begin_waiting_calls();
         self.core.set_turn_clock();
         match self.core.go_on() {
-            Next::Open => self.goto(on::Continue, Opening::new(0)).into(),
+            Next::Open => self.goto(on::Continue, Opening::new(0)).opening_or_over(),
             Next::Execute | Next::Over(_) => self.into(),
         }
     }

@@ -4,7 +4,7 @@ use super::core::Core;
 use super::edges::on;
 use super::opening::Opening;
 use super::output::RunEvent;
-use super::typed::Run;
+use super::typed::{Run, next};
 use crate::conversation::Conversation;
 use crate::event::{Message, ResumeEntry};
 use crate::{RunId, ThreadId, Timestamp};
@@ -43,6 +43,16 @@ impl Start {
 
 impl Active for Idle {}
 
+next! {
+    /// What the start of a turn leads to.
+    Started {
+        /// The first request is on its way.
+        Opening,
+        /// The conversation does not fit the model's context.
+        Completed,
+    }
+}
+
 impl Run<Idle> {
     /// A run that is ready to start, on a conversation as it stands.
     pub fn new(config: Arc<RunConfig>, thread_id: ThreadId, history: Conversation) -> Self {
@@ -52,8 +62,8 @@ impl Run<Idle> {
         }
     }
 
-    /// Starts the turn: the first request goes out.
-    pub fn start(mut self, start: Start, now: Timestamp) -> Run<Opening> {
+    /// Starts the turn: the first request goes out, if the conversation fits the model's context.
+    pub fn start(mut self, start: Start, now: Timestamp) -> Started {
         let core = &mut self.core;
         core.tick(now);
         core.turn.clone_from(&start.run_id);
@@ -74,6 +84,6 @@ impl Run<Idle> {
             core.event(RunEvent::Warning { message });
         }
         core.begin_hop(0);
-        self.goto(on::Start, Opening::new(0))
+        self.goto(on::Start, Opening::new(0)).opening_or_over()
     }
 }

@@ -8,7 +8,7 @@ use crate::event::{Message, ResumeEntry};
 use crate::tool::Rejection;
 use crate::tool::ToolResult;
 use crate::wire::as_text;
-use crate::{CallKey, RunId};
+use crate::{CallKey, MessageId, RunId};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 
@@ -134,6 +134,24 @@ pub enum Input<'a> {
     /// There is a network, or another one took the place of the one before; see
     /// [`NetworkChangePolicy`](super::NetworkChangePolicy).
     NetworkAvailable,
+    /// The conversation is to go on without some of its messages. The history stays whole; they are left out of this
+    /// turn's requests. What belongs together stays together: a call with its results, both ways, and the reasoning
+    /// before them; the last question and the last message stay too.
+    ContextTrimmed {
+        /// The effect answered.
+        effect: EffectId,
+        /// The messages that are kept. Ids that are not there are passed over.
+        keep: Vec<MessageId>,
+        /// What the model is told in the place of the others; it follows the app's instructions.
+        summary: Option<String>,
+    },
+    /// The host has no way to shorten the conversation: the turn fails.
+    ContextNotTrimmed {
+        /// The effect answered.
+        effect: EffectId,
+        /// Why.
+        message: String,
+    },
 }
 
 impl Input<'_> {
@@ -165,6 +183,8 @@ impl Input<'_> {
             Self::EnteredForeground => "EnteredForeground",
             Self::NetworkLost => "NetworkLost",
             Self::NetworkAvailable => "NetworkAvailable",
+            Self::ContextTrimmed { .. } => "ContextTrimmed",
+            Self::ContextNotTrimmed { .. } => "ContextNotTrimmed",
         }
     }
 
@@ -184,7 +204,9 @@ impl Input<'_> {
             | Self::Decided { effect, .. }
             | Self::Persisted { effect }
             | Self::PersistFailed { effect, .. }
-            | Self::ToolDeferred { effect } => Some(*effect),
+            | Self::ToolDeferred { effect }
+            | Self::ContextTrimmed { effect, .. }
+            | Self::ContextNotTrimmed { effect, .. } => Some(*effect),
             Self::Start(_)
             | Self::Resume(_)
             | Self::Cancel
@@ -217,6 +239,9 @@ impl Input<'_> {
             Self::Decided { .. } => matches!(effect, EffectId::Approve(_)),
             Self::Persisted { .. } | Self::PersistFailed { .. } => {
                 matches!(effect, EffectId::Persist { .. })
+            }
+            Self::ContextTrimmed { .. } | Self::ContextNotTrimmed { .. } => {
+                matches!(effect, EffectId::Trim { .. })
             }
             Self::Start(_)
             | Self::Resume(_)

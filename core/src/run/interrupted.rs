@@ -33,7 +33,7 @@ next! {
         Opening,
         /// The agent also asked for tools: they run first.
         ExecutingTools,
-        /// It asked for more rounds of tools than it may.
+        /// It asked for more rounds of tools than it may, or the conversation does not fit the model's context.
         Completed,
     }
 }
@@ -85,11 +85,11 @@ impl Run<Interrupted> {
         core.leave_asked_calls(&self.state.interrupts);
         if !core.has_open_calls() {
             core.begin_hop(core.hop + 1);
-            return Ok(self.goto(on::Resume, Opening::new(0)).into());
+            return Ok(self.goto(on::Resume, Opening::new(0)).opening_or_over());
         }
         Ok(match core.begin_round() {
             Next::Execute => self.goto(on::Call, ExecutingTools {}).into(),
-            Next::Open => self.goto(on::Resume, Opening::new(0)).into(),
+            Next::Open => self.goto(on::Resume, Opening::new(0)).opening_or_over(),
             Next::Over(outcome) => {
                 core.close(&outcome);
                 self.goto(on::Finish, Completed::new(outcome)).into()

@@ -320,6 +320,16 @@ impl RunMachine {
         self.run.core().map_or(&*NONE, |core| &core.conversation)
     }
 
+    /// The text since the last user message as the person is shown it: see [`TextOptions`](super::TextOptions). Empty if
+    /// an earlier call panicked.
+    #[must_use]
+    pub fn shown_text(&self) -> String {
+        let core = self.run.core();
+        core.map_or_else(String::new, |core| {
+            core.config.text.shown(&core.conversation)
+        })
+    }
+
     /// The arguments of a call of the hop in progress as far as they have come, by the provider's id for it: what is
     /// certain of them so far, and whether they are complete. None without
     /// [`RunConfig::partial_arguments`], before the call began and once its result is in the history.

@@ -19,6 +19,9 @@
 mod active;
 mod completed;
 mod config;
+mod context_guard;
+mod context_size;
+mod context_trim;
 mod core;
 mod device;
 mod dispose;
@@ -47,6 +50,7 @@ mod recording;
 mod snapshot;
 mod steering;
 mod streaming;
+mod text_options;
 mod timer;
 mod tools;
 mod typed;
@@ -57,6 +61,7 @@ pub use completed::Completed;
 pub use config::{
     Durability, LimitPolicy, Limits, RepeatLimit, RetryPolicy, RunConfig, RunIds, Timeouts,
 };
+pub use context_guard::{ContextGuard, ContextMessage, ContextOverflow, ContextPolicy};
 pub use device::{
     BackgroundPolicy, DevicePolicy, KilledPolicy, NetworkChangePolicy, OfflinePolicy, Reconnected,
 };
@@ -64,7 +69,7 @@ pub use dispose::Disposed;
 pub use edges::{EDGES, EdgeRow, StateKind, Statechart, statechart, statechart_mermaid};
 pub use effect::{Decision, Effect, EffectId, ParseEffectIdError, ToolInvocation};
 pub use executing_tools::{ExecutingTools, Settled};
-pub use idle::{Idle, Start};
+pub use idle::{Idle, Start, Started};
 pub use input::{Input, Misuse};
 pub use interrupted::{Interrupted, ResumeError, Resumed};
 pub use limits::TurnLimit;
@@ -76,6 +81,7 @@ pub use recorder::{Block, BlockContent, TurnStatus};
 pub use snapshot::SnapshotError;
 pub use steering::SteeringRefusal;
 pub use streaming::{Ended, Flow, Lost, Streaming};
+pub use text_options::TextOptions;
 pub use timer::TimerKey;
 pub use typed::{Run, State};
 pub use waiting::Waiting;

@@ -1,6 +1,7 @@
 use super::effect::EffectId;
 use super::output::RunEvent;
 use super::partial_calls::{Batch, PartialCalls};
+use super::text_options::{Piece, TextLayer, TextOptions};
 use crate::MessageId;
 use crate::conversation::{Applied, Conversation, Item};
 use crate::event::{Event, EventRef};
@@ -25,6 +26,9 @@ pub(super) struct Outbox {
     /// The calls' arguments as they are parsed while they stream, if they are.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     partial: Option<PartialCalls>,
+    /// How text is shown, if not just as it comes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    text: Option<Box<TextLayer>>,
     /// Counts up whenever nothing that waits may be merged with any more.
     #[serde(skip)]
     batch: u64,
@@ -80,6 +84,27 @@ impl Outbox {
             .read_again(conversation);
     }
 
+    /// How text is shown from here on.
+    pub(super) fn show_text(&mut self, options: TextOptions) {
+        let mut before = self.text.take().map(|layer| *layer);
+        if !options.drop_blank
+            && let Some(before) = before.take()
+        {
+            // The options have changed since the run was stored.
+            for start in before.into_held() {
+                self.event(RunEvent::AgUi(start));
+            }
+        }
+        self.text = TextLayer::new(options, before).map(Box::new);
+    }
+
+    /// A stream begins: what the one before held back is not shown any more.
+    pub(super) fn forget_held_text(&mut self) {
+        if let Some(text) = &mut self.text {
+            text.forget();
+        }
+    }
+
     pub(super) fn partial_arguments(&self, tool_call_id: &str) -> Option<&PartialArguments> {
         self.partial.as_ref()?.get(tool_call_id)
     }
@@ -110,6 +135,55 @@ impl Outbox {
                 number: self.batch,
             };
             read(partial, &mut batch);
+        }
+    }
+
+    /// A piece of text is to be shown, from `from` to the end of what its item has; it came as `whole` if it has
+    /// attachments.
+    fn piece(
+        &mut self,
+        item: Item,
+        from: usize,
+        whole: Option<&Event>,
+        conversation: &Conversation,
+    ) {
+        let (Item::Text(at), Some(text)) = (item, &mut self.text) else {
+            return self.plain(item, from, whole, conversation);
+        };
+        match text.piece(at, from, conversation) {
+            Piece::Held => {}
+            Piece::Plain => self.plain(item, from, whole, conversation),
+            Piece::First { start, breaks } => {
+                let was_held = start.is_some();
+                if let Some(start) = start {
+                    self.event(RunEvent::AgUi(*start));
+                }
+                if breaks && let Some((id, _)) = conversation.item(item) {
+                    let line_break = EventRef::TextMessageContent {
+                        message_id: id,
+                        delta: "\n",
+                    };
+                    self.event(RunEvent::AgUi(line_break.to_event()));
+                }
+                if was_held && from > 0 {
+                    self.delta(item, 0, from);
+                }
+                self.plain(item, from, whole, conversation);
+            }
+        }
+    }
+
+    fn plain(
+        &mut self,
+        item: Item,
+        from: usize,
+        whole: Option<&Event>,
+        conversation: &Conversation,
+    ) {
+        match (whole, conversation.item(item)) {
+            (Some(event), _) => self.event(RunEvent::AgUi(event.clone())),
+            (None, Some((_, content))) => self.delta(item, from, content.len()),
+            (None, None) => {}
         }
     }
 
@@ -172,12 +246,20 @@ impl Listener for Outbox {
                 if let Event::ToolCallEnd(end) = event {
                     self.partial(|partial, batch| partial.end(&end.tool_call_id, batch));
                 }
-                // A turn's hops are not the turn: their beginnings and ends are the machine's business.
-                if !matches!(
-                    event,
-                    Event::RunStarted(_) | Event::RunFinished(_) | Event::RunError(_)
-                ) {
-                    self.event(RunEvent::AgUi(event.clone()));
+                let is_shown = match &mut self.text {
+                    Some(text) => text.shows(event, conversation),
+                    None => true,
+                };
+                match (event, applied) {
+                    // A turn's hops are not the turn: their beginnings and ends are the machine's business.
+                    (Event::RunStarted(_) | Event::RunFinished(_) | Event::RunError(_), _) => {}
+                    (Event::TextMessageContent(_), Applied::Delta { item, from })
+                        if self.text.is_some() =>
+                    {
+                        self.piece(*item, *from, Some(event), conversation);
+                    }
+                    _ if is_shown => self.event(RunEvent::AgUi(event.clone())),
+                    _ => {}
                 }
                 self.partial(|partial, batch| match (event, applied) {
                     (Event::ToolCallArgs(args), Applied::Delta { from, .. }) => {
@@ -188,7 +270,9 @@ impl Listener for Outbox {
                 });
             }
             (_, Applied::Delta { item, from }) => {
-                if let Some((_, content)) = conversation.item(*item) {
+                if self.text.is_some() {
+                    self.piece(*item, *from, None, conversation);
+                } else if let Some((_, content)) = conversation.item(*item) {
                     self.delta(*item, *from, content.len());
                 }
                 if let EventRef::ToolCallArgs {

@@ -92,6 +92,18 @@ pub enum Failure {
         /// The limit.
         limit: TurnLimit,
     },
+    /// The conversation does not fit the model's context window: the request was not sent. See
+    /// [`ContextGuard`](super::ContextGuard).
+    #[error(
+        "the conversation is too long for the model: some {tokens} tokens, and a request may have {window}; begin a new \
+         conversation, or leave out a part of this one"
+    )]
+    ContextTooLong {
+        /// How many tokens the request would have had, as far as can be told.
+        tokens: u64,
+        /// How many it may have: the model's window without what is kept for the answer.
+        window: u64,
+    },
 }
 
 /// The things that may take too long.

@@ -107,6 +107,20 @@ pub enum RunEvent {
         /// The try, from 1.
         attempt: u32,
     },
+    /// The conversation nearly fills the model's context window; said once a turn. The model is told too.
+    ContextNearlyFull {
+        /// How many tokens the request has, as far as can be told.
+        tokens: u64,
+        /// How many it may have: the model's window, without what is kept for the answer.
+        window: u64,
+    },
+    /// The turn goes on without some messages, which did not fit the model's context window. The history has them.
+    ContextTrimmed {
+        /// The messages that the requests do not carry any more.
+        left_out: Vec<MessageId>,
+        /// How many tokens the request has now, as far as can be told.
+        tokens: u64,
+    },
 }
 
 /// Where a tool call of this turn stands now.

@@ -123,6 +123,7 @@ pub(super) fn read(snapshot: &str, config: Arc<RunConfig>) -> Result<AnyRun, Sna
             ..
         } = &mut *core;
         outbox.read_arguments(config.partial_arguments, conversation);
+        outbox.show_text(config.text);
         if tools_changed {
             let message = "the tools have changed since the run was stored".to_owned();
             core.event(RunEvent::Warning { message });

@@ -344,14 +344,14 @@ impl Run<Streaming> {
         self.core.leave_foreign_calls();
         if !self.core.has_open_calls() {
             if self.core.go_on_steered() {
-                return self.goto(on::Continue, Opening::new(0)).into();
+                return self.goto(on::Continue, Opening::new(0)).opening_or_over();
             }
             return self.finish(Outcome::Success).into();
         }
         self.core.leave_stream();
         match self.core.begin_round() {
             Next::Execute => self.goto(on::Call, ExecutingTools {}).into(),
-            Next::Open => self.goto(on::Continue, Opening::new(0)).into(),
+            Next::Open => self.goto(on::Continue, Opening::new(0)).opening_or_over(),
             Next::Over(outcome) => {
                 self.core.close(&outcome);
                 self.goto(on::Finish, Completed::new(outcome)).into()

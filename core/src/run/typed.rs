@@ -19,13 +19,14 @@ use std::sync::Arc;
 /// use std::sync::Arc;
 /// use stepwell_core::conversation::Conversation;
 /// use stepwell_core::event::Message;
-/// use stepwell_core::run::{Effect, Flow, Ended, Output, Run, RunConfig, Start};
+/// use stepwell_core::run::{Effect, Flow, Ended, Output, Run, RunConfig, Start, Started};
 /// use stepwell_core::{Timestamp, provider};
 ///
 /// let endpoint = provider::find("openai-compatible")?.endpoint(None, "a-model", Some("http://localhost/v1"), None)?;
 /// let now = Timestamp(0);
 /// let run = Run::new(Arc::new(RunConfig::new(endpoint)), "thread-1".into(), Conversation::default());
-/// let mut run = run.start(Start::new("run-1", Message::user("message-1", "Hello")), now);
+/// let started = run.start(Start::new("run-1", Message::user("message-1", "Hello")), now);
+/// let Started::Opening(mut run) = started else { panic!("it fits the model's context") };
 /// let requests = std::iter::from_fn(|| run.poll_output())
 ///     .filter(|output| matches!(output, Output::Effect(_, Effect::OpenStream { .. })));
 /// assert_eq!(requests.count(), 1);
@@ -116,6 +117,12 @@ impl<S: State> Run<S> {
     #[must_use]
     pub fn conversation(&self) -> &Conversation {
         &self.core.conversation
+    }
+
+    /// The text since the last user message as the person is shown it: see [`TextOptions`](super::TextOptions).
+    #[must_use]
+    pub fn shown_text(&self) -> String {
+        self.core.config.text.shown(&self.core.conversation)
     }
 
     /// The arguments of a call of the hop in progress as far as they have come, by the provider's id for it: see

@@ -11,7 +11,8 @@ use stepwell_core::conversation::Conversation;
 use stepwell_core::dialect::Dialect;
 use stepwell_core::event::Message;
 use stepwell_core::run::{
-    Effect, EffectId, Ended, Input, Misuse, Outcome, Output, Run, RunMachine, Start, StateKind,
+    Effect, EffectId, Ended, Input, Misuse, Outcome, Output, Run, RunMachine, Start, Started,
+    StateKind,
 };
 use stepwell_core::tool::Tool;
 
@@ -190,7 +191,10 @@ fn the_typed_face_takes_the_run_and_leaves_a_snapshot() {
     let mut config = config(Dialect::OpenAiChat);
     offer(&mut config, Tool::new("work", "Works."));
     let run = Run::new(Arc::new(config), "thread".into(), Conversation::default());
-    let mut run = run.start(Start::new("run-1", Message::user("user-1", "Hello")), now);
+    let started = run.start(Start::new("run-1", Message::user("user-1", "Hello")), now);
+    let Started::Opening(mut run) = started else {
+        panic!("it fits the context")
+    };
     while run.poll_output().is_some() {}
     let mut run = run.opened(Some("text/event-stream"), now);
     let says = [Say::Calls(vec![

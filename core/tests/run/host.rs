@@ -56,6 +56,23 @@ impl World {
                 };
                 self.enter(self.store.takes, answer);
             }
+            Effect::TrimContext { overflow } => {
+                let answer = match self.trims.pop_front() {
+                    Some(trim) => {
+                        let (keep, summary) = trim(&overflow);
+                        Input::ContextTrimmed {
+                            effect: id,
+                            keep,
+                            summary,
+                        }
+                    }
+                    None => Input::ContextNotTrimmed {
+                        effect: id,
+                        message: "there is nothing to leave out".to_owned(),
+                    },
+                };
+                self.enter(2, answer);
+            }
             other => panic!("the world does not know {other:?}"),
         }
     }

@@ -112,6 +112,7 @@ fn an_effects_id_survives_being_written_and_read() {
         EffectId::Approve(call),
         EffectId::Tool(call),
         EffectId::Persist { sequence: u64::MAX },
+        EffectId::Trim { hop: 5 },
     ];
     for id in ids {
         assert_eq!(id.to_string().parse(), Ok(id));
@@ -124,6 +125,7 @@ fn an_effects_id_survives_being_written_and_read() {
         "open:x:1",
         "tool:1:99999999999",
         "persist:-1",
+        "trim:",
         "close:1:1",
     ] {
         assert!(text.parse::<EffectId>().is_err(), "{text}");

@@ -31,6 +31,7 @@ impl Seen {
             Effect::RunTool { .. } => "run",
             Effect::CancelTool => "cancel",
             Effect::Persist { .. } => "persist",
+            Effect::TrimContext { .. } => "trim",
             _ => "?",
         };
         self.effects()

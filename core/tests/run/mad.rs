@@ -14,9 +14,9 @@ use stepwell_core::dialect::Dialect;
 use stepwell_core::event::Message;
 use stepwell_core::run::journal::JournalWriter;
 use stepwell_core::run::{
-    BackgroundPolicy, Block, Decision, DevicePolicy, Durability, Effect, EffectId, Input,
-    KilledPolicy, LimitPolicy, Misuse, NetworkChangePolicy, OfflinePolicy, Outcome, Output,
-    Refusal, RunConfig, RunIds, RunMachine, Start, StateKind,
+    BackgroundPolicy, Block, ContextGuard, ContextPolicy, Decision, DevicePolicy, Durability,
+    Effect, EffectId, Input, KilledPolicy, LimitPolicy, Misuse, NetworkChangePolicy, OfflinePolicy,
+    Outcome, Output, Refusal, RunConfig, RunIds, RunMachine, Start, StateKind, TextOptions,
 };
 use stepwell_core::tool::{Tool, ToolFailure};
 use stepwell_core::{CallKey, Timestamp};
@@ -49,6 +49,8 @@ pub struct Setting {
     /// What the device's policies are, and whether the backend can resume.
     device: u8,
     partial: bool,
+    /// How large the model's context window is, what happens at its end, and how text is shown.
+    context: u8,
 }
 
 pub fn settings() -> impl Strategy<Value = Setting> {
@@ -60,9 +62,10 @@ pub fn settings() -> impl Strategy<Value = Setting> {
         any::<bool>(),
         any::<u8>(),
         any::<bool>(),
+        any::<u8>(),
     )
         .prop_map(
-            |(ag_ui, stores, creates_runs, policy, turn, device, partial)| Setting {
+            |(ag_ui, stores, creates_runs, policy, turn, device, partial, context)| Setting {
                 dialect: if ag_ui {
                     Dialect::AgUi
                 } else {
@@ -74,6 +77,7 @@ pub fn settings() -> impl Strategy<Value = Setting> {
                 turn,
                 device,
                 partial,
+                context,
             },
         )
 }
@@ -132,6 +136,23 @@ impl Setting {
         };
         config.endpoint.quirks.resumes_by_event_id = self.device / 128 == 1;
         config.partial_arguments = self.partial;
+        config.context = ContextGuard {
+            window: match self.context % 4 {
+                0 | 1 => None,
+                2 => Some(70),
+                _ => Some(120),
+            },
+            at_limit: match self.context / 4 % 4 {
+                0 => ContextPolicy::Fail,
+                1 => ContextPolicy::Send,
+                _ => ContextPolicy::Trim,
+            },
+            ..ContextGuard::default()
+        };
+        config.text = TextOptions {
+            break_after_tools: self.context / 16 % 4 == 3,
+            drop_blank: self.context / 64 == 3,
+        };
         config.timeouts.turn = self.turn.then_some(Duration::from_secs(600));
         Arc::new(config)
     }
@@ -295,6 +316,19 @@ impl Mad {
             }
             EffectId::Persist { .. } if !detail.is_multiple_of(8) => Input::Persisted { effect },
             EffectId::Persist { .. } => Input::PersistFailed { effect, message },
+            EffectId::Trim { .. } if detail.is_multiple_of(8) => {
+                Input::ContextNotTrimmed { effect, message }
+            }
+            EffectId::Trim { .. } => {
+                let messages = self.machine.conversation().messages().iter();
+                let wanted = |at: &usize| detail >> (at % 16) & 1 == 0;
+                let keep = messages.enumerate().filter(|(at, _)| wanted(at));
+                Input::ContextTrimmed {
+                    effect,
+                    keep: keep.map(|(_, message)| message.id().clone()).collect(),
+                    summary: detail.is_multiple_of(3).then(|| "They talked.".to_owned()),
+                }
+            }
             EffectId::Open { hop, .. } => self.network(effect, hop, detail),
             other => panic!("unknown: {other}"),
         }
@@ -475,8 +509,10 @@ impl Mad {
         let is_deferred = |id: &EffectId| pending.contains(&(*id, "deferred".into()));
         for id in self.hands.keys() {
             assert!(
-                matches!(id, EffectId::Persist { .. } | EffectId::CreateRun { .. })
-                    || is_deferred(id),
+                matches!(
+                    id,
+                    EffectId::Persist { .. } | EffectId::CreateRun { .. } | EffectId::Trim { .. }
+                ) || is_deferred(id),
                 "{id} was not stopped"
             );
         }

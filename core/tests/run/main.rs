@@ -6,6 +6,7 @@ mod arguments;
 
 mod approval;
 mod cancel;
+mod context;
 mod corpus;
 mod corpus_scenes;
 mod crashes;
@@ -39,6 +40,7 @@ mod resume_stream;
 mod rules;
 mod steering;
 mod store;
+mod text_options;
 mod threads;
 mod timeouts;
 mod tools;

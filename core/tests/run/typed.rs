@@ -8,7 +8,7 @@ use stepwell_core::dialect::Dialect;
 use stepwell_core::event::Message;
 use stepwell_core::run::{
     Decision, Durability, Effect, EffectId, Ended, ExecutingTools, Opening, Outcome, Output, Run,
-    RunEvent, Settled, Start, Streaming,
+    RunEvent, Settled, Start, Started, Streaming,
 };
 use stepwell_core::tool::Tool;
 use stepwell_core::{CallKey, Timestamp};
@@ -21,7 +21,10 @@ fn opening(durability: Durability) -> Run<Opening> {
     offer(&mut config, Tool::new("ask", "Asks.").requires_approval());
     config.durability = durability;
     let run = Run::new(Arc::new(config), "thread".into(), Conversation::default());
-    run.start(Start::new("run-1", Message::user("user-1", "Hello")), NOW)
+    match run.start(Start::new("run-1", Message::user("user-1", "Hello")), NOW) {
+        Started::Opening(run) => run,
+        Started::Completed(run) => panic!("{:?}", run.outcome()),
+    }
 }
 
 fn outputs<S: stepwell_core::run::State>(run: &mut Run<S>) -> Vec<Output> {
@@ -119,7 +122,10 @@ fn results_that_go_in_between_messages_do_not_shift_deltas_that_wait() {
     let mut config = config(Dialect::AgUi);
     offer(&mut config, Tool::new("work", "Works."));
     let run = Run::new(Arc::new(config), "thread".into(), Conversation::default());
-    let mut run = run.start(Start::new("run-1", Message::user("user-1", "Hello")), NOW);
+    let started = run.start(Start::new("run-1", Message::user("user-1", "Hello")), NOW);
+    let Started::Opening(mut run) = started else {
+        panic!("it fits the context")
+    };
     outputs(&mut run);
     let mut run = run.opened(None, NOW);
     let says = [

@@ -14,11 +14,11 @@ use stepwell_core::dialect::Dialect;
 use stepwell_core::event::Message;
 use stepwell_core::run::journal::JournalWriter;
 use stepwell_core::run::{
-    Decision, EffectId, Input, Misuse, Outcome, Output, Refusal, RunConfig, RunMachine, Start,
-    StateKind, TimerKey, ToolInvocation,
+    ContextOverflow, Decision, EffectId, Input, Misuse, Outcome, Output, Refusal, RunConfig,
+    RunMachine, Start, StateKind, TimerKey, ToolInvocation,
 };
 use stepwell_core::tool::{Tool, ToolFailure, ToolResult};
-use stepwell_core::{RunId, Timestamp, provider};
+use stepwell_core::{MessageId, RunId, Timestamp, provider};
 
 use crate::store::Store;
 
@@ -94,6 +94,9 @@ pub enum Cut {
     Seeded,
 }
 
+/// From what does not fit to what is kept, and what stands for the rest.
+pub type Trim = fn(&ContextOverflow) -> (Vec<MessageId>, Option<String>);
+
 type ToolCode = Box<dyn FnMut(&ToolInvocation) -> Work>;
 
 pub struct World {
@@ -109,6 +112,8 @@ pub struct World {
     pub decisions: VecDeque<Decision>,
     /// The runs that the backend creates, if it is asked to; it fails once it is empty.
     pub runs: VecDeque<RunId>,
+    /// What the host leaves out of a conversation that is too long; it cannot once it is empty.
+    pub trims: VecDeque<Trim>,
     pub cut: Cut,
     /// Whether tools that were told to stop give their results all the same.
     pub deaf_tools: bool,
@@ -168,6 +173,7 @@ impl World {
             store: Store::default(),
             decisions: VecDeque::new(),
             runs: VecDeque::new(),
+            trims: VecDeque::new(),
             cut: Cut::Seeded,
             deaf_tools: false,
             journal: None,

@@ -63,7 +63,7 @@ impl Bench {
     pub(crate) fn run(&self) -> Result<(), Failure> {
         let (provider, api) = self.format.find()?;
         let endpoint = provider
-            .endpoint(Some(api.name), "model", Some("http://localhost"), None)
+            .endpoint(Some(&api.name), "model", Some("http://localhost"), None)
             .map_err(Failure::usage)?;
         let mut config = RunConfig::new(endpoint);
         // The calls that the stream asks for are counted, not answered.

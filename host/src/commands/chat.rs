@@ -80,9 +80,9 @@ pub(super) fn endpoint(
     base_url: Option<&str>,
 ) -> Result<Endpoint, Failure> {
     let (provider, api) = format.find()?;
-    let key = std::env::var(provider.key_variable).ok().map(Secret::from);
+    let key = std::env::var(&*provider.key_variable);
     provider
-        .endpoint(Some(api.name), model, base_url, key)
+        .endpoint(Some(&api.name), model, base_url, key.ok().map(Secret::from))
         .map_err(|error| match error {
             EndpointError::NoKey { provider, variable } => Failure::Usage(format!(
                 "{provider} needs an API key: set the environment variable {variable} to yours"

@@ -5,16 +5,17 @@ use serde::Serialize;
 use serde_json::Value;
 use std::io::{self, Write};
 use std::num::NonZeroUsize;
-use stepwell_core::conversation::{Conversation, HopSummary};
+use stepwell_core::conversation::{Applied, Conversation, HopSummary};
 use stepwell_core::dialect::{Dialect, HopIds};
-use stepwell_core::event::ToolCall;
-use stepwell_core::pipeline::{Pipeline, StreamEnd, StreamError};
+use stepwell_core::event::{Event, EventRef, Message, ToolCall};
+use stepwell_core::pipeline::{Listener, Pipeline, StreamEnd, StreamError};
 use stepwell_core::tool::parse_arguments;
 use stepwell_core::wire::FrameLimits;
 
 /// Decodes a recorded stream.
 ///
-/// Prints one JSON object: `text`, `reasoning`, `tool_calls`, `stop_reason`, `usage` and `error`. A stream that holds an
+/// Prints one JSON object: `text`, `reasoning`, `tool_calls`, `stop_reason`, `usage` and `error`; where there are any,
+/// also `refusal`, `tool_plan`, `server_tools` and `thought_signatures`. A stream that holds an
 /// error, breaks its format or stops too soon is printed as far as it came, and ends the program with code 1.
 #[derive(Args, Debug)]
 pub(crate) struct Decode {
@@ -36,6 +37,53 @@ struct Decoded {
     stop_reason: Option<String>,
     usage: Option<Usage>,
     error: Option<Problem>,
+    /// What the model says in the place of an answer that it will not give.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    refusal: Option<String>,
+    /// What it says about the tools that it is going to call (Cohere).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tool_plan: Option<String>,
+    /// The calls of tools that the provider ran itself (Anthropic).
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    server_tools: Vec<Value>,
+    /// How many calls came with something that the provider wants back with them.
+    #[serde(skip_serializing_if = "is_none")]
+    thought_signatures: usize,
+}
+
+fn is_none(count: &usize) -> bool {
+    *count == 0
+}
+
+/// What no message of the conversation keeps.
+#[derive(Debug, Default)]
+struct Customs {
+    refusal: Option<String>,
+    server_tools: Vec<Value>,
+}
+
+impl Listener for Customs {
+    fn applied(&mut self, event: EventRef<'_>, _applied: &Applied, _conversation: &Conversation) {
+        let EventRef::Whole(Event::Custom(custom)) = event else {
+            return;
+        };
+        match (custom.name.as_str(), &custom.value) {
+            ("refusal", Value::String(piece)) => {
+                self.refusal.get_or_insert_default().push_str(piece);
+            }
+            ("server_tool" | "server_tool_use", value) => {
+                let fields = ["type", "id", "name", "input"].into_iter();
+                let known =
+                    fields.filter_map(|field| Some((field.to_owned(), value.get(field)?.clone())));
+                self.server_tools.push(Value::Object(known.collect()));
+            }
+            _ => {}
+        }
+    }
+
+    fn moving(&mut self, _conversation: &Conversation) {}
+    fn warning(&mut self, _message: &str) {}
+    fn unknown_call(&mut self, _id: &str, _message: &str) {}
 }
 
 #[derive(Debug, Serialize)]
@@ -65,7 +113,7 @@ impl Decode {
     pub(crate) fn run(&self) -> Result<(), Failure> {
         let (provider, api) = self.format.find()?;
         let bytes = self.recording.read()?;
-        let decoded = decode(provider.name, api.dialect, &bytes, self.chunk);
+        let decoded = decode(&provider.name, api.dialect, &bytes, self.chunk);
         let mut out = io::stdout().lock();
         serde_json::to_writer(&mut out, &decoded).map_err(io::Error::from)?;
         writeln!(out)?;
@@ -84,23 +132,47 @@ fn decode(provider: &str, dialect: Dialect, bytes: &[u8], chunk: Option<NonZeroU
     };
     let mut pipeline = Pipeline::new(dialect, ids, FrameLimits::default());
     let mut conversation = Conversation::default();
+    let mut customs = Customs::default();
     let chunk = chunk.map_or(bytes.len().max(1), NonZeroUsize::get);
     let ended = bytes
         .chunks(chunk)
-        .try_for_each(|chunk| pipeline.receive(chunk, &mut conversation, &mut ()))
-        .and_then(|()| pipeline.end(&mut conversation, &mut ()));
+        .try_for_each(|chunk| pipeline.receive(chunk, &mut conversation, &mut customs))
+        .and_then(|()| pipeline.end(&mut conversation, &mut customs));
     let error = problem(&ended, conversation.summary());
     let summary = conversation.summary();
     // As the official clients have it: an error ends the stream, and what it cost was not said before.
     let is_whole = !matches!(ended, Ok(StreamEnd::Errored));
     Decoded {
         text: conversation.text(),
-        reasoning: Some(conversation.reasoning()).filter(|reasoning| !reasoning.is_empty()),
+        reasoning: reasoning(&conversation, false),
         tool_calls: conversation.tool_calls().map(decoded_call).collect(),
         stop_reason: summary.stop_reason.clone(),
         usage: is_whole.then(|| usage(summary)).flatten(),
         error,
+        refusal: customs.refusal,
+        tool_plan: reasoning(&conversation, true),
+        server_tools: customs.server_tools,
+        thought_signatures: conversation
+            .tool_calls()
+            .filter(|call| call.encrypted_value.is_some())
+            .count(),
     }
+}
+
+/// What the model thought, or what it planned to do with its tools, which is marked so.
+fn reasoning(conversation: &Conversation, is_plan: bool) -> Option<String> {
+    let texts = conversation.messages().iter().filter_map(|message| {
+        let Message::Reasoning(message) = message else {
+            return None;
+        };
+        let mark = message
+            .metadata
+            .as_ref()
+            .and_then(|metadata| metadata.get("toolPlan"));
+        let is_marked = mark == Some(&Value::Bool(true));
+        (is_marked == is_plan).then_some(message.content.as_str())
+    });
+    Some(texts.collect::<String>()).filter(|text| !text.is_empty())
 }
 
 fn decoded_call(call: &ToolCall) -> DecodedCall {

@@ -1,12 +1,13 @@
 use super::turn::{follow, problem};
 use crate::failure::Failure;
+use crate::input::Format;
 use crate::terminal::{self, Shown, Summary};
 use clap::Args;
 use futures::StreamExt;
 use serde_json::json;
 use std::io::{self, Write};
 use std::time::{Duration, Instant};
-use stepwell_core::provider;
+use stepwell_core::dialect::Dialect;
 use stepwell_io::{Agent, AgentBuilder, Finished, Message, Start, Tool, ToolInvocation};
 use stepwell_mock_llm::{MockLlm, Script};
 
@@ -14,11 +15,27 @@ use stepwell_mock_llm::{MockLlm, Script};
 ///
 /// A whole turn over real HTTP: a scripted model on this machine streams its words, asks for two tools, and goes on
 /// with their results.
-#[derive(Args, Debug, Default)]
+#[derive(Args, Debug)]
 pub(crate) struct Demo {
     /// Prints the final conversation as JSON, and nothing else.
     #[arg(long)]
     json: bool,
+    /// The provider in whose format the model speaks; it still runs on this machine.
+    #[arg(long, default_value = "openai-compatible")]
+    provider: String,
+    /// Which of its APIs, if not its default one.
+    #[arg(long)]
+    api: Option<String>,
+}
+
+impl Default for Demo {
+    fn default() -> Self {
+        Self {
+            json: false,
+            provider: "openai-compatible".to_owned(),
+            api: None,
+        }
+    }
 }
 
 pub(super) const QUESTION: &str = "What are Alice's and Bob's secret numbers?";
@@ -30,9 +47,17 @@ const NUMBERS: [(&str, u32, Duration); 2] = [
 ];
 
 impl Demo {
+    /// In whose format the model speaks.
+    pub(super) fn format(&self) -> Format {
+        Format {
+            provider: self.provider.clone(),
+            api: self.api.clone(),
+        }
+    }
+
     pub(crate) async fn run(self) -> Result<(), Failure> {
         let is_live = !self.json;
-        let (_model, agent) = agent(is_live).await?;
+        let (_model, agent) = agent(&self.format(), is_live).await?;
         let agent = agent.build().map_err(Failure::failed)?;
 
         let begin = Instant::now();
@@ -57,20 +82,43 @@ impl Demo {
 }
 
 /// The scripted model, which answers as long as it is kept, and an agent that asks it.
-pub(super) async fn agent(is_live: bool) -> Result<(MockLlm, AgentBuilder), Failure> {
+pub(super) async fn agent(
+    format: &Format,
+    is_live: bool,
+) -> Result<(MockLlm, AgentBuilder), Failure> {
+    let (provider, api) = format.find()?;
     let mut script = Script::secret_numbers();
     if is_live {
         script = script.piece_delay(Duration::from_millis(40));
     }
     let model = MockLlm::start(script).await.map_err(Failure::failed)?;
-    let endpoint = provider::find("openai-compatible")
-        .map_err(Failure::failed)?
-        .endpoint(None, "secret-numbers", Some(&model.base_url()), None)
+    let key = Some("demo-key".into());
+    let endpoint = provider
+        .endpoint(
+            Some(&api.name),
+            "secret-numbers",
+            Some(&address(&model, api.dialect)),
+            key,
+        )
         .map_err(Failure::failed)?;
     let agent = Agent::builder(endpoint)
         .tool(tool(), move |call| secret_number(call, is_live))
         .thread_id("demo");
     Ok((model, agent))
+}
+
+/// What stands for the provider's own address: the scripted model answers each format on a path of its own.
+fn address(model: &MockLlm, dialect: Dialect) -> String {
+    let path = match dialect {
+        Dialect::AgUi => "/ag-ui",
+        Dialect::Gemini => "/v1beta",
+        Dialect::Ollama => "",
+        Dialect::Cohere => "/v2",
+        Dialect::Mistral => "/mistral/v1",
+        // OpenAI's formats, those that follow them, and Anthropic's.
+        _ => "/v1",
+    };
+    format!("http://{}{path}", model.address())
 }
 
 fn tool() -> Tool {

@@ -55,7 +55,7 @@ impl Record {
         let mut scripted = None;
         let agent = match &self.provider {
             None => {
-                let (model, agent) = demo::agent(false).await?;
+                let (model, agent) = demo::agent(&demo::Demo::default().format(), false).await?;
                 scripted = Some(model);
                 agent
             }

@@ -45,3 +45,43 @@ fn the_log_goes_to_standard_error_as_json_where_asked_for() {
         .collect();
     assert!(lines.iter().any(|line| line["target"] == "stepwell"));
 }
+
+/// In every format the same is said, called and answered; only the ids are others'.
+#[test]
+fn the_demo_runs_in_the_formats_of_the_providers() {
+    let said = |out: &str| {
+        let conversation: Value = serde_json::from_str(out).expect("JSON");
+        let messages = conversation["messages"]
+            .as_array()
+            .expect("messages")
+            .clone();
+        messages
+            .iter()
+            .map(|message| {
+                let calls = message["toolCalls"].as_array().into_iter().flatten();
+                let calls: Vec<_> = calls.map(|call| call["function"].clone()).collect();
+                (message["role"].clone(), message["content"].clone(), calls)
+            })
+            .collect::<Vec<_>>()
+    };
+    let wanted = said(include_str!("../demo.expected.json"));
+    for (provider, api) in FORMATS {
+        let mut arguments = vec!["demo", "--json", "--provider", provider];
+        arguments.extend(api.iter().flat_map(|api| ["--api", api]));
+        let ran = run(&arguments, b"").succeeded();
+        assert_eq!(said(&ran.out), wanted, "{provider} {api:?}");
+    }
+}
+
+/// One of each format, and the others that speak it.
+const FORMATS: &[(&str, Option<&str>)] = &[
+    ("openai", None),
+    ("openrouter", None),
+    ("groq", None),
+    ("together", None),
+    ("fireworks", None),
+    ("nvidia", None),
+    ("ollama", Some("chat")),
+    ("openai-compatible", None),
+    ("ag-ui", None),
+];

@@ -6,4 +6,5 @@ mod decode;
 mod demo;
 mod journal;
 mod mistakes;
+mod providers;
 mod run;

@@ -19,7 +19,7 @@ pub(crate) fn stepwell(arguments: &[&str]) -> Command {
         let name = name.to_string_lossy();
         let is_key = name.ends_with("_API_KEY");
         let is_proxy = name.to_ascii_lowercase().ends_with("_proxy");
-        if is_key || is_proxy || name == "STEPWELL_LOG" || name == "NO_COLOR" {
+        if is_key || is_proxy || name.starts_with("STEPWELL_") || name == "NO_COLOR" {
             command.env_remove(&*name);
         }
     }

@@ -13,6 +13,41 @@ from .tools import Tool, as_tool
 
 
 @dataclass(frozen=True, kw_only=True)
+class JsonSchema:
+    """The form of an answer that is JSON of a schema."""
+
+    name: str
+    """What the form is called: letters, digits, ``_`` and ``-``."""
+    schema: Mapping[str, Json]
+    strict: bool = True
+    """Whether the provider must hold the model to it, where it can be asked to."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TextOptions:
+    """How the model's text is shown. The history stays as the model wrote it."""
+
+    break_after_tools: bool = False
+    """A line break goes before the first text after tool calls, so that the texts of two hops do not run together."""
+    drop_blank: bool = False
+    """A message is shown from its first character on that is no blank: one of nothing but blanks is not shown."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ContextGuard:
+    """What happens when the conversation fills the model's context window. It rests for models whose window is not
+    known."""
+
+    window: int | None = None
+    """The most tokens that the model takes, question and answer together; what Stepwell knows of it if ``None``."""
+    warn_at: float | None = 0.8
+    """How full the context may be before the model is warned, as a part of it; never if ``None``."""
+    at_limit: Literal["send", "fail", "trim"] = "fail"
+    """What happens to a request that does not fit: it is sent all the same, the turn fails, or a ``RunMachine`` asks
+    what to leave out, with the effect ``TrimContext``."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class GenerationSettings:
     """How the model is to answer. What is ``None`` is as the provider has it."""
 
@@ -21,6 +56,13 @@ class GenerationSettings:
     tool_choice: Literal["auto", "never", "required"] | Tool[..., Any] = "auto"
     """Whether the model may, must or must not call tools; or the one tool that it must call."""
     parallel_tool_calls: bool | None = None
+    response_format: Literal["text", "json"] | JsonSchema = "text"
+    """What form the answer has."""
+    reasoning: Literal["off", "low", "medium", "high"] | None = None
+    """How much the model thinks before it answers."""
+    cache_prompt: bool = False
+    """Whether the instructions, the tools and the conversation so far are marked for the provider's prompt cache, for
+    the providers that want marks."""
     extra: Mapping[str, Json] = field(default_factory=dict)
     """Fields for the request's body in the provider's own words; they win over Stepwell's."""
 
@@ -146,6 +188,10 @@ class RunConfig:
     resumes_by_event_id: bool | None = None
     """Whether the server gives each event of a stream an id, and goes on after the one that a request names in
     ``Last-Event-ID``: a stream that breaks off is then resumed. As Stepwell knows the provider if ``None``."""
+    providers: Sequence[Mapping[str, Json]] = ()
+    """Providers of the app's own, for ``provider`` to name, each as in the file that ``stepwell --providers`` takes."""
+    text: TextOptions = TextOptions()
+    context: ContextGuard = ContextGuard()
 
     def lower(self) -> _ffi.RunConfig:
         """The library's form."""
@@ -180,6 +226,16 @@ class RunConfig:
             partial_arguments=self.partial_arguments,
             device=_device(self.device),
             resumes_by_event_id=self.resumes_by_event_id,
+            providers_json=json.dumps({"providers": [dict(each) for each in self.providers]}) if self.providers else None,
+            text=_ffi.TextOptions(
+                break_after_tools=self.text.break_after_tools,
+                drop_blank=self.text.drop_blank,
+            ),
+            context=_ffi.ContextGuard(
+                window=self.context.window,
+                warn_at=self.context.warn_at,
+                at_limit=_ffi.ContextPolicy[self.context.at_limit.upper()],
+            ),
         )
 
 
@@ -203,11 +259,20 @@ def _settings(settings: GenerationSettings) -> _ffi.GenerationSettings:
         choice = _ffi.ToolChoice.NEVER()
     elif settings.tool_choice == "required":
         choice = _ffi.ToolChoice.REQUIRED()
+    form: Any = None
+    if isinstance(settings.response_format, JsonSchema):
+        schema = settings.response_format
+        form = _ffi.ResponseFormat.SCHEMA(schema.name, json.dumps(dict(schema.schema)), schema.strict)
+    elif settings.response_format == "json":
+        form = _ffi.ResponseFormat.JSON()
     return _ffi.GenerationSettings(
         temperature=settings.temperature,
         max_output_tokens=settings.max_output_tokens,
         tool_choice=choice,
         parallel_tool_calls=settings.parallel_tool_calls,
+        response_format=form,
+        reasoning=None if settings.reasoning is None else _ffi.ReasoningEffort[settings.reasoning.upper()],
+        cache_prompt=settings.cache_prompt,
         extra_json=json.dumps(dict(settings.extra)) if settings.extra else None,
     )
 

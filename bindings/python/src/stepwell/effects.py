@@ -118,6 +118,28 @@ class Persist(Effect):
 
 
 @record
+class ContextMessage(Record):
+    """A message of a conversation that does not fit the model's context."""
+
+    message_id: str
+    tokens: int
+    """How many tokens it takes: an estimate, on the same scale as those of the other messages."""
+
+
+@record
+class TrimContext(Effect):
+    """Say which messages the next request is to carry, since all do not fit the model's context; answer with
+    ``context_trimmed`` or ``context_not_trimmed``."""
+
+    tokens: int
+    """How many tokens the request would take."""
+    window: int
+    """How many it may take: the model's window, without what is kept for the answer."""
+    messages: list[ContextMessage]
+    """The messages of the request, oldest first."""
+
+
+@record
 class UnknownEffect(Effect):
     """Something that this version does not know."""
 
@@ -145,6 +167,8 @@ for _generated, _ours in (
     (_ffi.Effect.RUN_TOOL, RunTool),
     (_ffi.Effect.CANCEL_TOOL, CancelTool),
     (_ffi.Effect.PERSIST, Persist),
+    (_ffi.Effect.TRIM_CONTEXT, TrimContext),
+    (_ffi.ContextMessage, ContextMessage),
     (_ffi.Effect.UNKNOWN, UnknownEffect),
     (_ffi.HttpRequest, HttpRequest),
     (_ffi.ToolInvocation, ToolInvocation),

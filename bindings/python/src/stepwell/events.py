@@ -340,6 +340,26 @@ class StreamResumed(Event):
 
 
 @record
+class ContextNearlyFull(Event):
+    """The conversation nearly fills the model's context window; said once a turn. The model is told too."""
+
+    tokens: int
+    """How many tokens the request has, as far as can be told."""
+    window: int
+    """How many it may have: the model's window, without what is kept for the answer."""
+
+
+@record
+class ContextTrimmed(Event):
+    """The turn goes on without some messages, which did not fit the model's context window. The history has them."""
+
+    left_out: list[str]
+    """The messages that the requests do not carry any more."""
+    tokens: int
+    """How many tokens the request has now, as far as can be told."""
+
+
+@record
 class Completed(Event):
     """The turn is over."""
 
@@ -654,6 +674,8 @@ for _generated, _ours in (
     (_ffi.Event.STEERING_REFUSED, SteeringRefused),
     (_ffi.Event.WAITING_FOR_NETWORK, WaitingForNetwork),
     (_ffi.Event.STREAM_RESUMED, StreamResumed),
+    (_ffi.Event.CONTEXT_NEARLY_FULL, ContextNearlyFull),
+    (_ffi.Event.CONTEXT_TRIMMED, ContextTrimmed),
     (_ffi.Event.COMPLETED, Completed),
     (_ffi.Event.TEXT_MESSAGE_CONTENT, TextMessageContent),
     (_ffi.Event.TOOL_CALL_ARGS, ToolCallArgs),

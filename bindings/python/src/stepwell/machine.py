@@ -246,6 +246,17 @@ class RunMachine:
         """The person does not allow the call. The reason is for the model to read."""
         return _call(self._machine.deny, effect, reason, _now(now_ms))
 
+    def context_trimmed(
+        self, effect: str, keep: Sequence[str], *, summary: str | None = None, now_ms: int | None = None
+    ) -> Outputs:
+        """The conversation is to go on with the messages of these ids; what belongs to them is kept with them. The model
+        is told ``summary`` in the place of the others. The history stays whole."""
+        return _call(self._machine.context_trimmed, effect, list(keep), _now(now_ms), summary)
+
+    def context_not_trimmed(self, effect: str, message: str, *, now_ms: int | None = None) -> Outputs:
+        """There is no way to shorten the conversation: the turn fails."""
+        return _call(self._machine.context_not_trimmed, effect, message, _now(now_ms))
+
     def persisted(self, effect: str, *, now_ms: int | None = None) -> Outputs:
         """Blocks are stored."""
         return _call(self._machine.persisted, effect, _now(now_ms))

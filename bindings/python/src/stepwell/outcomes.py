@@ -195,6 +195,16 @@ class NotStored(Failure):
 
 
 @record
+class ContextTooLong(Failure):
+    """The conversation does not fit the model's context window: the request was not sent."""
+
+    tokens: int
+    """How many tokens the request would have had, as far as can be told."""
+    window: int
+    """How many it may have: the model's window, without what is kept for the answer."""
+
+
+@record
 class LimitFailure(Failure):
     """The model asked for tools beyond a limit of the turn, and the policy is to fail."""
 
@@ -263,6 +273,7 @@ for _generated, _ours in (
     (_ffi.Failure.RUN_NOT_CREATED, RunNotCreated),
     (_ffi.Failure.NOT_STORED, NotStored),
     (_ffi.Failure.LIMIT_REACHED, LimitFailure),
+    (_ffi.Failure.CONTEXT_TOO_LONG, ContextTooLong),
     (_ffi.Failure.OTHER, OtherFailure),
     (_ffi.TurnLimit.MAX_TOOL_ROUNDS, MaxToolRounds),
     (_ffi.TurnLimit.MAX_TOOL_CALLS, MaxToolCalls),

@@ -10,7 +10,10 @@ extension Agent {
         key: String? = nil,
         instructions: String? = nil,
         tools: [AgentTool] = [],
+        settings: GenerationSettings = GenerationSettings(),
         limits: Limits = Limits(),
+        text: TextOptions = TextOptions(),
+        context: ContextGuard = ContextGuard(),
         approver: Approver? = nil,
         historyJson: String = "[]"
     ) throws {
@@ -20,7 +23,10 @@ extension Agent {
             baseUrl: baseUrl,
             key: key,
             instructions: instructions,
-            limits: limits
+            settings: settings,
+            limits: limits,
+            text: text,
+            context: context
         )
         try self.init(config: config, tools: tools, approver: approver, historyJson: historyJson)
     }

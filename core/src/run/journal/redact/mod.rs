@@ -289,7 +289,10 @@ fn redacted_config(config: &RunConfig, aliases: &mut Aliases) -> RunConfig {
         endpoint.provider = hidden(&endpoint.provider);
     }
     let is_public = known.is_some_and(|provider| {
-        let mut addresses = provider.apis.iter().filter_map(|api| api.base_url);
+        let mut addresses = provider
+            .apis
+            .iter()
+            .filter_map(|api| api.base_url.as_deref());
         addresses.any(|address| address == endpoint.base_url)
     });
     if !is_public {

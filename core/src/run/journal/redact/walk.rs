@@ -189,7 +189,7 @@ impl<P: Pieces> Walk<'_, P> {
             | "message_id" | "messageId" | "tool_call_id" | "toolCallId" | "run_id" | "runId"
             | "thread_id" | "threadId" | "parent_run_id" | "parentRunId" | "parentMessageId"
             | "interrupt_id" | "interruptId" | "subagentRunId" | "subagent_run_id" | "entityId"
-            | "pendingToolCallIds" | "interruptIds" => self.aliases.id(text),
+            | "pendingToolCallIds" | "interruptIds" | "keep" => self.aliases.id(text),
             "name" | "toolCallName" | "tool_name" => self.aliases.tool(text),
             "arguments" => arguments(text, self.aliases),
             "path" | "from" => self.aliases.pointer(text),

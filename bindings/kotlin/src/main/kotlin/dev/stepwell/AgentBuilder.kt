@@ -59,6 +59,15 @@ public class AgentBuilder internal constructor(
     /** What happens when the app is suspended, or the network goes or changes. */
     public var device: DevicePolicy = DevicePolicy()
 
+    /** How the model's text is shown. */
+    public var text: TextOptions = TextOptions()
+
+    /** What happens when the conversation fills the model's context window. */
+    public var context: ContextGuard = ContextGuard()
+
+    /** Providers of the app's own, as `stepwell --providers` takes them: JSON. */
+    public var providersJson: String? = null
+
     /** The conversation's id; random if absent. */
     public var threadId: String? = null
 
@@ -100,6 +109,9 @@ public class AgentBuilder internal constructor(
             retry = retry,
             timeouts = timeouts,
             device = device,
+            providersJson = providersJson,
+            text = this.text,
+            context = context,
         )
         return Agent(config, tools, approver, threadId, historyJson)
     }

@@ -18,6 +18,7 @@ public val Effect.id: String
         is Effect.RunTool -> id
         is Effect.CancelTool -> id
         is Effect.Persist -> id
+        is Effect.TrimContext -> id
         is Effect.Unknown -> id
     }
 
@@ -31,6 +32,18 @@ public fun RunMachine.runCreated(effect: String, runId: String, nowMs: Long = no
 /** The backend did not create a run. */
 public fun RunMachine.runNotCreated(effect: String, message: String, nowMs: Long = now()): Outputs =
     runNotCreated(effect, message, nowMs.toULong())
+
+/** The conversation is to go on with these of its messages, and with `summary` in the place of the others. */
+public fun RunMachine.contextTrimmed(
+    effect: String,
+    keep: List<String>,
+    summary: String? = null,
+    nowMs: Long = now(),
+): Outputs = contextTrimmed(effect, keep, nowMs.toULong(), summary)
+
+/** There is no way to shorten the conversation: the turn fails. */
+public fun RunMachine.contextNotTrimmed(effect: String, message: String, nowMs: Long = now()): Outputs =
+    contextNotTrimmed(effect, message, nowMs.toULong())
 
 /** The provider answered with a 2xx status: the body follows. */
 public fun RunMachine.opened(effect: String, contentType: String?, nowMs: Long = now()): Outputs =

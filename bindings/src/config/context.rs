@@ -1,0 +1,61 @@
+use stepwell_core::run;
+
+/// What happens when the conversation fills the model's context window. It rests for models whose window is not known.
+#[derive(Clone, Debug, PartialEq, uniffi::Record)]
+pub struct ContextGuard {
+    /// The most tokens that the model takes, question and answer together; what Stepwell knows of it if absent.
+    #[uniffi(default = None)]
+    pub window: Option<u64>,
+    /// How full the context may be before the model is warned, as a part of it; never if absent. The person is told by
+    /// the event `ContextNearlyFull`, once a turn.
+    #[uniffi(default = Some(0.8))]
+    pub warn_at: Option<f64>,
+    /// What happens to a request that does not fit; the turn fails if absent.
+    #[uniffi(default = None)]
+    pub at_limit: Option<ContextPolicy>,
+}
+
+/// What happens to a request that does not fit the model's context window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, uniffi::Enum)]
+pub enum ContextPolicy {
+    /// It goes out all the same: the provider is to decide.
+    Send,
+    /// The turn ends with the failure `ContextTooLong` before it goes out.
+    Fail,
+    /// The app is asked what to leave out, with the effect `TrimContext`. An `Agent` cannot ask.
+    Trim,
+}
+
+/// How the model's text is shown. The history stays as the model wrote it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, uniffi::Record)]
+pub struct TextOptions {
+    /// A line break goes before the first text after tool calls, so that the texts of two hops do not run together.
+    #[uniffi(default = false)]
+    pub break_after_tools: bool,
+    /// A message is shown from its first character on that is no blank: one of nothing but blanks is not shown.
+    #[uniffi(default = false)]
+    pub drop_blank: bool,
+}
+
+impl From<ContextGuard> for run::ContextGuard {
+    fn from(guard: ContextGuard) -> Self {
+        Self {
+            window: guard.window,
+            warn_at: guard.warn_at,
+            at_limit: match guard.at_limit {
+                Some(ContextPolicy::Send) => run::ContextPolicy::Send,
+                None | Some(ContextPolicy::Fail) => run::ContextPolicy::Fail,
+                Some(ContextPolicy::Trim) => run::ContextPolicy::Trim,
+            },
+        }
+    }
+}
+
+impl From<TextOptions> for run::TextOptions {
+    fn from(options: TextOptions) -> Self {
+        Self {
+            break_after_tools: options.break_after_tools,
+            drop_blank: options.drop_blank,
+        }
+    }
+}

@@ -1,0 +1,239 @@
+//! How the model's text is shown: line breaks after tools, and messages of nothing but blanks.
+
+use crate::wire::{Say, a_call, body, call, text};
+use crate::world::{Cut, Work, World, config, offer};
+use serde_json::json;
+use std::sync::Arc;
+use stepwell_core::Timestamp;
+use stepwell_core::conversation::Conversation;
+use stepwell_core::dialect::Dialect;
+use stepwell_core::event::{Event, Message};
+use stepwell_core::run::{
+    Effect, EffectId, Input, Output, RunEvent, RunMachine, Start, TextOptions,
+};
+use stepwell_core::tool::Tool;
+
+const BOTH_ON: TextOptions = TextOptions {
+    break_after_tools: true,
+    drop_blank: true,
+};
+
+fn showing(dialect: Dialect, text: TextOptions) -> World {
+    World::with(dialect, |config| {
+        offer(config, Tool::new("work", "Works."));
+        config.text = text;
+    })
+    .tool("work", |_| Work::gives("done"))
+}
+
+/// The texts of the history, and nothing that was made for showing.
+fn written(world: &World) -> Vec<&str> {
+    let said = world.messages().iter().filter_map(|message| match message {
+        Message::Assistant(message) => message.content.as_deref(),
+        _ => None,
+    });
+    said.collect()
+}
+
+fn starts_and_ends(world: &World) -> (usize, usize) {
+    let count = |is: fn(&Event) -> bool| world.seen.ag_ui().filter(|event| is(event)).count();
+    (
+        count(|event| matches!(event, Event::TextMessageStart(_))),
+        count(|event| matches!(event, Event::TextMessageEnd(_))),
+    )
+}
+
+fn two_hops(options: TextOptions, first: &str, second: &str) -> World {
+    showing(Dialect::OpenAiChat, options)
+        .says([text(first), call("c", "work", "{}")])
+        .says([text(second)])
+        .turn()
+}
+
+#[test]
+fn a_line_break_parts_the_texts_of_two_hops_where_it_is_shown_alone() {
+    let world = two_hops(BOTH_ON, "Let me see.", "It is done.");
+    assert_eq!(world.seen.streamed_text(), "Let me see.\nIt is done.");
+    assert_eq!(world.machine.shown_text(), "Let me see.\nIt is done.");
+    // The history and the next request have what the model wrote.
+    assert_eq!(written(&world), ["Let me see.", "It is done."]);
+    assert_eq!(
+        world.machine.conversation().text(),
+        "Let me see.It is done."
+    );
+    let said = &world.seen.requests()[1]["messages"][1];
+    assert_eq!(said["content"], "Let me see.");
+
+    let off = two_hops(TextOptions::default(), "Let me see.", "It is done.");
+    assert_eq!(off.seen.streamed_text(), "Let me see.It is done.");
+    assert_eq!(off.machine.shown_text(), "Let me see.It is done.");
+}
+
+#[test]
+fn there_is_no_break_where_one_stands_or_nothing_was_shown() {
+    for (first, second, shown) in [
+        ("Let me see.\n", "Done.", "Let me see.\nDone."),
+        ("Let me see.", "\nDone.", "Let me see.\nDone."),
+        (" \n", "Done.", "Done."),
+    ] {
+        let world = two_hops(BOTH_ON, first, second);
+        assert_eq!(world.seen.streamed_text(), shown);
+        assert_eq!(world.machine.shown_text(), shown);
+    }
+    let silent = showing(Dialect::OpenAiChat, BOTH_ON)
+        .says([call("c", "work", "{}")])
+        .says([text("Done.")])
+        .turn();
+    assert_eq!(silent.seen.streamed_text(), "Done.");
+}
+
+#[test]
+fn a_message_of_blanks_is_not_shown_and_leading_blanks_are_not_lost() {
+    let options = TextOptions {
+        drop_blank: true,
+        ..TextOptions::default()
+    };
+    let world = two_hops(options, "\n\n", "  \t Yes. ");
+    assert_eq!(world.seen.streamed_text(), "  \t Yes. ");
+    assert_eq!(world.machine.shown_text(), "  \t Yes. ");
+    assert_eq!(starts_and_ends(&world), (1, 1));
+    assert_eq!(written(&world), ["\n\n", "  \t Yes. "]);
+
+    let off = two_hops(TextOptions::default(), "\n\n", "Yes.");
+    assert_eq!(starts_and_ends(&off), (2, 2));
+    assert_eq!(off.seen.streamed_text(), "\n\nYes.");
+}
+
+/// AG-UI streams messages of others too, gives pieces attachments, and has several messages open.
+#[test]
+fn only_what_the_model_says_is_held_back() {
+    let event = |event| Say::Event(event);
+    let world = showing(Dialect::AgUi, BOTH_ON)
+        .says([
+            event(json!({"type": "TEXT_MESSAGE_START", "messageId": "d", "role": "developer"})),
+            event(json!({"type": "TEXT_MESSAGE_CONTENT", "messageId": "d", "delta": " "})),
+            event(json!({"type": "TEXT_MESSAGE_END", "messageId": "d"})),
+            event(json!({"type": "TEXT_MESSAGE_START", "messageId": "a"})),
+            event(json!({"type": "TEXT_MESSAGE_START", "messageId": "b"})),
+            event(
+                json!({"type": "TEXT_MESSAGE_CONTENT", "messageId": "a", "delta": " ",
+                "metadata": {"k": 1}}),
+            ),
+            event(json!({"type": "TEXT_MESSAGE_CONTENT", "messageId": "b", "delta": " "})),
+            event(
+                json!({"type": "TEXT_MESSAGE_CONTENT", "messageId": "a", "delta": "A",
+                "metadata": {"k": 2}}),
+            ),
+            event(json!({"type": "TEXT_MESSAGE_END", "messageId": "b"})),
+            event(json!({"type": "TEXT_MESSAGE_END", "messageId": "a"})),
+        ])
+        .turn();
+    let of = |id: &str| -> String {
+        world
+            .seen
+            .ag_ui()
+            .filter_map(|event| match event {
+                Event::TextMessageStart(event) if event.message_id == *id => Some("[".to_owned()),
+                Event::TextMessageContent(event) if event.message_id == *id => {
+                    Some(event.delta.clone())
+                }
+                Event::TextMessageEnd(event) if event.message_id == *id => Some("]".to_owned()),
+                _ => None,
+            })
+            .collect()
+    };
+    assert_eq!(
+        (of("d"), of("a"), of("b")),
+        ("[ ]".into(), "[ A]".into(), String::new())
+    );
+}
+
+#[test]
+fn every_cut_and_every_snapshot_shows_the_same() {
+    let hops = [
+        vec![
+            text("  "),
+            text("Let me "),
+            text("see."),
+            Say::Calls(vec![a_call("a", "work", "{}"), a_call("b", "work", "{}")]),
+        ],
+        vec![text("\n \n"), call("c", "work", "{}")],
+        vec![text(" "), text("Do"), text("ne.")],
+    ];
+    let world = |cut| {
+        let mut world = showing(Dialect::OpenAiChat, BOTH_ON);
+        world.cut = cut;
+        hops.iter()
+            .fold(world, |world, says| world.says(says.clone()))
+    };
+    let whole = world(Cut::Whole).turn();
+    assert_eq!(whole.seen.streamed_text(), "  Let me see.\n Done.");
+    assert_eq!(whole.machine.shown_text(), whole.seen.streamed_text());
+    for size in [1, 2, 3, 7, 64] {
+        for restores in [false, true] {
+            let mut world = world(Cut::Every(size));
+            world.restores = restores;
+            let world = world.turn();
+            assert_eq!(
+                world.seen.streamed_text(),
+                whole.seen.streamed_text(),
+                "{size}"
+            );
+            assert_eq!(starts_and_ends(&world), (2, 2), "{size}");
+            assert_eq!(world.messages(), whole.messages(), "{size}");
+        }
+    }
+}
+
+/// A snapshot that was made while a message was held back can be read by a host that shows all of it.
+#[test]
+fn what_was_held_back_is_shown_when_the_options_are_off_again() {
+    let mut config = config(Dialect::OpenAiChat);
+    config.text = BOTH_ON;
+    let now = Timestamp(1);
+    let mut machine = RunMachine::new(
+        Arc::new(config.clone()),
+        "t".into(),
+        Conversation::default(),
+    );
+    let start = Start::new("run-1", Message::user("user-1", "Hello"));
+    machine.start(start, now).expect("idle");
+    let outputs = |machine: &mut RunMachine| -> Vec<Output> {
+        std::iter::from_fn(|| machine.poll_output()).collect()
+    };
+    let is_open = |output: &Output| matches!(output, Output::Effect(_, Effect::OpenStream { .. }));
+    assert!(outputs(&mut machine).iter().any(is_open));
+    let effect = EffectId::Open { hop: 0, attempt: 0 };
+    let content_type = None;
+    machine
+        .handle(
+            Input::Opened {
+                effect,
+                content_type,
+            },
+            now,
+        )
+        .expect("opening");
+    let bytes = body(Dialect::OpenAiChat, 0, &[text(" "), Say::Cut]);
+    machine
+        .handle(
+            Input::Received {
+                effect,
+                bytes: bytes.into(),
+            },
+            now,
+        )
+        .expect("streaming");
+    assert!(outputs(&mut machine).is_empty());
+    config.text = TextOptions::default();
+    let snapshot = machine.snapshot();
+    let mut machine = RunMachine::restore(&snapshot, Arc::new(config)).expect("readable");
+    let shown = outputs(&mut machine);
+    assert!(
+        matches!(
+            &shown[..],
+            [Output::Event(RunEvent::AgUi(Event::TextMessageStart(_)))]
+        ),
+        "{shown:?}"
+    );
+}
