@@ -5,7 +5,7 @@
 
 use super::histories::{COUNT, cancelled, cut, history};
 use super::pieces::mark;
-use super::targets::{ELEVEN, encode, endpoints, is_ready, settings, tools};
+use super::targets::{ELEVEN, encode, endpoints, settings, tools};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Mutex;
@@ -116,9 +116,6 @@ fn i13_every_prefix_of_any_history_is_legal_for_every_provider() {
             scope.spawn(move || {
                 for (pair, (source, target)) in pairs.iter().enumerate().skip(half).step_by(2) {
                     for endpoint in endpoints(target) {
-                        if !is_ready(&endpoint) {
-                            continue;
-                        }
                         let mut requests = 0;
                         for seed in seeds(pair) {
                             requests += check(&endpoint, seed, source, found, signed);
@@ -143,7 +140,7 @@ fn i13_every_prefix_of_any_history_is_legal_for_every_provider() {
         own.contains(&name(endpoint).as_str())
     };
     let all = ELEVEN.iter().flat_map(|provider| endpoints(provider));
-    for endpoint in all.filter(is_ready).filter(signs) {
+    for endpoint in all.filter(signs) {
         assert!(
             signed.contains(&name(&endpoint)),
             "{endpoint:?}: {signed:?}"
@@ -155,7 +152,7 @@ fn i13_every_prefix_of_any_history_is_legal_for_every_provider() {
 fn without_the_legaliser_every_api_refuses_some() {
     let ids = HopIds::default();
     let all = ELEVEN.iter().flat_map(|provider| endpoints(provider));
-    for endpoint in all.filter(is_ready) {
+    for endpoint in all {
         let refused = (0..COUNT).filter(|seed| {
             let request = ModelRequest {
                 endpoint: &endpoint,

@@ -34,9 +34,9 @@ pub(crate) fn endpoints(provider: &str) -> Vec<Endpoint> {
     let provider = provider::find(provider).expect("a known provider");
     let apis = provider.apis.iter();
     apis.map(|api| {
-        let base_url = api.base_url.or(Some("http://localhost/run"));
+        let base_url = api.base_url.as_deref().or(Some("http://localhost/run"));
         provider
-            .endpoint(Some(api.name), model, base_url, Some(Secret::from("k")))
+            .endpoint(Some(&api.name), model, base_url, Some(Secret::from("k")))
             .expect("complete")
     })
     .collect()
@@ -100,10 +100,4 @@ pub(crate) fn encode(
         resume: &[],
     }
     .to_http()
-}
-
-/// Whether the API's encoder writes requests yet: one that does not has an empty body.
-pub(crate) fn is_ready(endpoint: &Endpoint) -> bool {
-    let request = encode(endpoint, &[], &[], &GenerationSettings::default());
-    request.body != b"null"
 }

@@ -68,10 +68,7 @@ fn calls_come_whole_without_an_index_or_with_an_object() {
 #[test]
 fn an_error_is_the_whole_object() {
     let error = json!({"object": "error", "message": {"detail": [{"msg": "No"}]}, "type": "invalid", "code": "1500"});
-    assert_eq!(
-        outline(&[text("a"), error])[3..],
-        ["error 1500: {\"detail\":[{\"msg\":\"No\"}]}"]
-    );
+    assert_eq!(outline(&[text("a"), error])[3..], ["error 1500: No"]);
 }
 
 proptest! {

@@ -120,7 +120,7 @@ fn everything_that_can_be_asked_for_in_full() {
             r#""max_completion_tokens":100,"seed":7,"stream_options":{}}"#
         )
     );
-    assert!(request("groq").contains(r#""max_tokens":100"#));
+    assert!(request("together").contains(r#""max_tokens":100"#));
     assert_eq!(request("groq"), request("groq"));
 }
 

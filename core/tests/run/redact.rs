@@ -13,7 +13,7 @@ use std::sync::Arc;
 use stepwell_core::conversation::Conversation;
 use stepwell_core::dialect::Dialect;
 use stepwell_core::event::{Message, ResumeEntry, ResumeStatus};
-use stepwell_core::run::journal::{Journal, RedactError};
+use stepwell_core::run::journal::{Journal, RedactError, Step};
 use stepwell_core::run::{Decision, Durability, Input, Outcome, Refusal, RunMachine, Start};
 use stepwell_core::tool::Tool;
 
@@ -268,6 +268,29 @@ fn another_seed_gives_other_aliases() {
     let of = |seed| journal.redact(seed).expect("it can be redacted").to_text();
     assert_eq!(of(1), of(1));
     assert_ne!(of(1), of(2));
+}
+
+#[test]
+fn characters_of_every_length_keep_their_length() {
+    let said = "aé€🦓 nñ₂🙂";
+    let mut world = World::chat().journaled().says([text(said)]).turn();
+    let journal = parsed(&written(&mut world));
+    let redacted = journal.redact(1).expect("it can be redacted");
+    replays_alike(&journal, &redacted);
+    let body = |journal: &Journal| {
+        let bytes = journal
+            .entries
+            .iter()
+            .filter_map(|entry| match &entry.step {
+                Step::Input(Input::Received { bytes, .. }) => Some(bytes.to_vec()),
+                _ => None,
+            });
+        String::from_utf8(bytes.flatten().collect()).expect("UTF-8")
+    };
+    let lengths = |text: &str| text.chars().map(char::len_utf8).collect::<Vec<_>>();
+    let text = body(&redacted);
+    assert_eq!(lengths(&text), lengths(&body(&journal)));
+    assert!(!text.contains('€'));
 }
 
 #[test]

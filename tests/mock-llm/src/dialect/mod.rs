@@ -35,6 +35,7 @@ pub enum Dialect {
     Ollama,
     /// Anthropic's Messages: `POST {url}/messages`.
     Anthropic,
+    /// AG-UI over server-sent events: `POST {url}`.
     AgUi,
 }
 
