@@ -129,10 +129,15 @@ pub(super) static PROVIDERS: &[Provider] = &[
                         ..COMPATIBLE_SERVER
                     },
                 ),
-                api(
+                of(
                     "responses",
                     Dialect::OpenAiResponses,
                     Some("https://api.openai.com/v1"),
+                    KeyHeader::of(Dialect::OpenAiResponses),
+                    Quirks {
+                        no_developer_role: false,
+                        ..COMPATIBLE
+                    },
                     RESPONSES,
                 ),
             ]

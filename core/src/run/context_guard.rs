@@ -11,7 +11,7 @@ use crate::event::Message;
 use crate::{MessageId, Timestamp, provider};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
-use std::collections::HashSet;
+use std::collections::BTreeSet;
 
 /// What happens when the conversation fills the model's context window.
 ///
@@ -332,7 +332,7 @@ impl Core {
         if self.context.left_out.is_empty() {
             return Cow::Borrowed(messages);
         }
-        let left_out: HashSet<&MessageId> = self.context.left_out.iter().collect();
+        let left_out: BTreeSet<&MessageId> = self.context.left_out.iter().collect();
         let kept = messages.iter();
         kept.filter(|message| !left_out.contains(message.id()))
             .cloned()
@@ -384,7 +384,7 @@ impl Run<Opening> {
     }
 
     /// The host cannot make the conversation fit: the turn is over.
-    pub fn context_not_trimmed(mut self, message: String, now: Timestamp) -> Run<Completed> {
+    pub fn context_not_trimmed(mut self, message: &str, now: Timestamp) -> Run<Completed> {
         self.core.tick(now);
         self.core.answered(self.trim_effect());
         let message = format!("the conversation could not be trimmed: {message}");

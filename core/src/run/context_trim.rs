@@ -2,7 +2,7 @@
 
 use crate::MessageId;
 use crate::event::Message;
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The messages that are left out if the host wants to keep these. What belongs together stays together: a call with
 /// its results, both ways, and the reasoning that led to an answer with it. The last question stays, and the last
@@ -13,11 +13,11 @@ pub(super) fn left_out<'a>(
 ) -> Vec<MessageId> {
     let messages: Vec<_> = messages.collect();
     let groups = groups(&messages);
-    let wanted: HashSet<&MessageId> = keep.iter().collect();
+    let wanted: BTreeSet<&MessageId> = keep.iter().collect();
     let question = messages
         .iter()
         .rposition(|message| matches!(message, Message::User(_)));
-    let mut kept = HashSet::new();
+    let mut kept = BTreeSet::new();
     for (at, message) in messages.iter().enumerate() {
         let is_last = at + 1 == messages.len();
         if is_last || Some(at) == question || wanted.contains(message.id()) {
@@ -35,7 +35,7 @@ pub(super) fn left_out<'a>(
 /// The group of each message, named by a place in it.
 fn groups(messages: &[&Message]) -> Vec<usize> {
     let mut groups: Vec<usize> = (0..messages.len()).collect();
-    let mut callers: HashMap<&str, usize> = HashMap::new();
+    let mut callers: BTreeMap<&str, usize> = BTreeMap::new();
     // From here on nothing but reasoning.
     let mut reasoning = 0;
     for (at, message) in messages.iter().enumerate() {

@@ -235,7 +235,7 @@ impl Node for Run<Opening> {
                 }
             }
             Input::ContextNotTrimmed { message, .. } => {
-                self.context_not_trimmed(message, now).into()
+                self.context_not_trimmed(&message, now).into()
             }
             Input::Opened { content_type, .. } => self.opened(content_type.as_deref(), now).into(),
             Input::Refused { refusal, .. } => self.refused(&refusal, now).into(),

@@ -48,8 +48,8 @@ impl TextOptions {
             return None;
         };
         let content = content.as_deref()?;
-        let is_shown = !content.is_empty() && !(self.drop_blank && is_blank(content));
-        is_shown.then_some(content)
+        let is_hidden = content.is_empty() || (self.drop_blank && is_blank(content));
+        (!is_hidden).then_some(content)
     }
 
     /// Whether a line break goes before the text that the message at `at` begins with.

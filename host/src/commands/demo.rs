@@ -97,7 +97,7 @@ pub(super) async fn agent(
         .endpoint(
             Some(&api.name),
             "secret-numbers",
-            Some(&address(&model, api.dialect)),
+            Some(&address(&model, api.dialect)?),
             key,
         )
         .map_err(Failure::failed)?;
@@ -108,17 +108,17 @@ pub(super) async fn agent(
 }
 
 /// What stands for the provider's own address: the scripted model answers each format on a path of its own.
-fn address(model: &MockLlm, dialect: Dialect) -> String {
-    let path = match dialect {
-        Dialect::AgUi => "/ag-ui",
-        Dialect::Gemini => "/v1beta",
-        Dialect::Ollama => "",
-        Dialect::Cohere => "/v2",
-        Dialect::Mistral => "/mistral/v1",
-        // OpenAI's formats, those that follow them, and Anthropic's.
-        _ => "/v1",
-    };
-    format!("http://{}{path}", model.address())
+fn address(model: &MockLlm, dialect: Dialect) -> Result<String, Failure> {
+    let spoken = stepwell_mock_llm::Dialect::ALL
+        .into_iter()
+        .find(|spoken| spoken.name() == dialect.name());
+    let spoken = spoken.ok_or_else(|| {
+        Failure::failed(format!(
+            "the scripted model does not speak {}",
+            dialect.name()
+        ))
+    })?;
+    Ok(model.url(spoken))
 }
 
 fn tool() -> Tool {

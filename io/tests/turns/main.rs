@@ -4,6 +4,7 @@ mod ag_ui;
 mod cancel;
 mod cohere_and_mistral;
 mod context;
+mod dialects;
 mod failures;
 mod journal;
 mod responses;

@@ -14,7 +14,7 @@ use serde::{Serialize, Serializer};
 use serde_json::Value;
 use serde_json::value::RawValue;
 use std::borrow::Cow;
-use std::collections::HashSet;
+use std::collections::BTreeSet;
 
 /// What the model reads, but for the tools. Everything is borrowed where it can be: attachments are large.
 #[derive(Debug, Default)]
@@ -194,7 +194,7 @@ impl<'a> Prompt<'a> {
     /// Leaves out what the provider's own tools were asked and never answered, as in an answer that was cut off. In the
     /// last turn the provider goes on with it.
     fn drop_unanswered(&mut self) {
-        let mut answered = HashSet::new();
+        let mut answered = BTreeSet::new();
         for block in self.turns.iter().flat_map(|turn| &turn.content) {
             match block {
                 Block::Kept(block) => answered.extend(block["tool_use_id"].as_str()),
@@ -205,7 +205,7 @@ impl<'a> Prompt<'a> {
                 _ => {}
             }
         }
-        let answered: HashSet<String> = answered.into_iter().map(str::to_owned).collect();
+        let answered: BTreeSet<String> = answered.into_iter().map(str::to_owned).collect();
         let last = self.turns.len().saturating_sub(1);
         for (index, turn) in self.turns.iter_mut().enumerate() {
             if index == last && turn.role == Role::Assistant {

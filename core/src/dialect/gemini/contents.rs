@@ -12,7 +12,7 @@ use serde::de::IgnoredAny;
 use serde_json::json;
 use serde_json::value::{RawValue, to_raw_value};
 use std::borrow::Cow;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
 /// What Gemini takes for a signature where there is none: in calls of another model, or put in by the app.
 ///
@@ -42,7 +42,7 @@ pub(super) fn contents<'a>(request: &ModelRequest<'a>) -> Vec<Content<'a>> {
         .iter()
         .rposition(|exchange| matches!(exchange, Exchange::User(_)));
     let is_strict = is_third_generation(&request.endpoint.model);
-    let mut calls = HashMap::new();
+    let mut calls = BTreeMap::new();
     let mut contents = Vec::with_capacity(exchanges.len());
     for (place, exchange) in exchanges.iter().enumerate() {
         let (role, parts) = match exchange {
@@ -97,7 +97,7 @@ fn answer<'a>(
     message: &'a AssistantMessage,
     endpoint: &Endpoint,
     place: usize,
-    calls: &mut HashMap<&'a str, Made<'a>>,
+    calls: &mut BTreeMap<&'a str, Made<'a>>,
     parts: &mut Vec<Part<'a>>,
 ) {
     let seal = open(message.encrypted_value.as_deref(), endpoint).unwrap_or_default();
@@ -176,7 +176,7 @@ fn args(call: &ToolCall) -> Box<RawValue> {
 /// What tools gave back, in the order of the calls. A result of no call is left out.
 fn responses<'a>(
     results: &[&'a ToolMessage],
-    calls: &HashMap<&'a str, Made<'a>>,
+    calls: &BTreeMap<&'a str, Made<'a>>,
     takes_media: bool,
 ) -> Vec<Part<'a>> {
     let mut ordered = BTreeMap::new();
@@ -220,7 +220,7 @@ fn response(result: &ToolMessage, media_apart: bool) -> Box<RawValue> {
     let text = result_text(&shown);
     if !failed
         && text.trim_start().starts_with('{')
-        && serde_json::from_str::<HashMap<Cow<'_, str>, IgnoredAny>>(&text).is_ok()
+        && serde_json::from_str::<BTreeMap<Cow<'_, str>, IgnoredAny>>(&text).is_ok()
         && let Ok(object) = RawValue::from_string(text.clone().into_owned())
     {
         return object;

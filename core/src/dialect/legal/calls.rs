@@ -3,7 +3,7 @@ use super::{History, Rules};
 use crate::event::{Message, MessageContent, ToolMessage};
 use crate::{MessageId, ToolCallId};
 use std::borrow::Cow;
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What the model is told of a call that has no result.
 const NO_RESULT: &str = "There is no result: the call was not carried out to its end.";
@@ -80,7 +80,7 @@ fn asked_before(history: &History<'_>, count: usize) -> Vec<ToolCallId> {
 fn answers(history: &History<'_>) -> (Vec<Answer>, Vec<Option<usize>>) {
     let mut answers: Vec<Answer> = Vec::new();
     let mut places = vec![None; history.len()];
-    let mut latest: HashMap<ToolCallId, usize> = HashMap::new();
+    let mut latest: BTreeMap<ToolCallId, usize> = BTreeMap::new();
     let mut goes_on = false;
     for (at, message) in history.iter().enumerate() {
         let is_answer = matches!(**message, Message::Assistant(_) | Message::Reasoning(_));
@@ -164,7 +164,7 @@ fn no_result(call: &ToolCallId) -> Message {
 
 /// Gives every call without a result one, behind the message that asked and the results that follow it. All else stays.
 pub(super) fn answer_all(history: &mut History<'_>) {
-    let mut answered: HashSet<ToolCallId> = HashSet::new();
+    let mut answered: BTreeSet<ToolCallId> = BTreeSet::new();
     for at in (0..history.len()).rev() {
         let mut open = Vec::new();
         match &*history[at] {

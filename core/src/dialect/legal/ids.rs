@@ -1,19 +1,19 @@
 use super::rules::{CallIds, Charset, ToolNames};
 use crate::ToolCallId;
 use std::borrow::Cow;
-use std::collections::HashSet;
+use std::collections::BTreeSet;
 
 /// The ids that the calls of one request have.
 pub(super) struct Ids {
     rules: CallIds,
-    taken: HashSet<String>,
+    taken: BTreeSet<String>,
 }
 
 impl Ids {
     pub(super) fn new(rules: CallIds) -> Self {
         Self {
             rules,
-            taken: HashSet::new(),
+            taken: BTreeSet::new(),
         }
     }
 
@@ -144,7 +144,7 @@ mod tests {
             charset: Charset::Any,
         });
         let id = ToolCallId::from("call_0");
-        let all: HashSet<_> = (0..1000)
+        let all: BTreeSet<_> = (0..1000)
             .map(|_| ids.take(&id).unwrap_or_else(|| id.clone()))
             .collect();
         assert_eq!(all.len(), 1000);

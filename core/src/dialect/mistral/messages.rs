@@ -6,7 +6,7 @@ use super::super::encoding::{
 use crate::event::{ContentPart, MediaPart, Message, MessageContent, Source};
 use serde::Serialize;
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 /// One message of the request.
 #[derive(Debug, Serialize)]
@@ -97,7 +97,7 @@ pub(super) fn encode<'a>(
             .map(|content| ChatMessage::System { content }),
     );
     // A result goes back with its tool's name, which only the call has.
-    let mut names: HashMap<&str, &str> = HashMap::new();
+    let mut names: BTreeMap<&str, &str> = BTreeMap::new();
     for exchange in exchanges(messages) {
         match exchange {
             Exchange::Developer(message) | Exchange::System(message) => {

@@ -10,7 +10,7 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 /// One message of the request. Everything is borrowed where it can be: attachments are large.
 ///
@@ -49,7 +49,7 @@ struct Function<'a> {
 pub(super) fn messages<'a>(request: &ModelRequest<'a>) -> Vec<ChatMessage<'a>> {
     let instructions = request.instructions.filter(|text| !text.is_empty());
     let mut messages: Vec<_> = instructions.map(system).into_iter().collect();
-    let mut names = HashMap::new();
+    let mut names = BTreeMap::new();
     for exchange in exchanges(request.messages) {
         match exchange {
             // There is no role between the system and the person.
@@ -143,7 +143,7 @@ fn append<'a>(text: &mut Cow<'a, str>, more: &'a str) {
     }
 }
 
-fn result<'a>(message: &'a ToolMessage, names: &HashMap<&'a str, &'a str>) -> ChatMessage<'a> {
+fn result<'a>(message: &'a ToolMessage, names: &BTreeMap<&'a str, &'a str>) -> ChatMessage<'a> {
     let id = message.tool_call_id.as_str();
     let (_, images) = said(&message.content);
     let content = match &message.content {

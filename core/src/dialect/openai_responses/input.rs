@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json::value::RawValue;
 use std::borrow::Cow;
-use std::collections::HashSet;
+use std::collections::BTreeSet;
 
 /// One item of the request. Everything is borrowed where it can be: attachments are large.
 #[derive(Debug, Serialize)]
@@ -84,7 +84,7 @@ pub(super) fn encode<'a>(request: &ModelRequest<'a>) -> Vec<InputItem<'a>> {
         is_stored: request.settings.extra.get("store") == Some(&Value::Bool(true)),
         items: Vec::with_capacity(request.messages.len()),
         pending: Vec::new(),
-        custom: HashSet::new(),
+        custom: BTreeSet::new(),
     };
     let developer = if request.endpoint.quirks.no_developer_role {
         "system"
@@ -125,7 +125,7 @@ struct Input<'a> {
     /// Reasoning, and what the provider ran itself, until something follows.
     pending: Vec<InputItem<'a>>,
     /// The calls of custom tools.
-    custom: HashSet<&'a str>,
+    custom: BTreeSet<&'a str>,
 }
 
 impl<'a> Input<'a> {

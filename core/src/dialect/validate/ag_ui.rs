@@ -1,7 +1,7 @@
 //! Source: AG-UI 1.0, <https://docs.ag-ui.com>, `RunAgentInput`.
 
 use super::at::{At, Breaches};
-use std::collections::HashSet;
+use std::collections::BTreeSet;
 
 pub(super) fn check(body: &At<'_>, breaches: &mut Breaches) {
     for name in ["threadId", "runId"] {
@@ -44,7 +44,7 @@ pub(super) fn check(body: &At<'_>, breaches: &mut Breaches) {
     if !body.get("resume").items().is_empty() {
         return;
     }
-    let mut answered = HashSet::new();
+    let mut answered = BTreeSet::new();
     for message in messages.iter().rev() {
         if message.get("role").text() == "tool" {
             answered.insert(message.get("toolCallId").text());

@@ -2,7 +2,7 @@
 
 use super::at::{At, Breaches, is_word};
 use serde_json::Value;
-use std::collections::HashSet;
+use std::collections::BTreeSet;
 
 pub(super) fn check(body: &At<'_>, breaches: &mut Breaches) {
     let limit = body.get("max_tokens");
@@ -13,7 +13,7 @@ pub(super) fn check(body: &At<'_>, breaches: &mut Breaches) {
     breaches.filled(&messages);
     let messages = messages.items();
     let mut before = "";
-    let mut ids = HashSet::new();
+    let mut ids = BTreeSet::new();
     let mut open: Vec<&str> = Vec::new();
     for message in &messages {
         let role = message.get("role");
@@ -188,8 +188,8 @@ fn block(at: &At<'_>, role: &str, breaches: &mut Breaches) {
     }
 }
 
-fn tools(body: &At<'_>, breaches: &mut Breaches) -> HashSet<String> {
-    let mut names = HashSet::new();
+fn tools(body: &At<'_>, breaches: &mut Breaches) -> BTreeSet<String> {
+    let mut names = BTreeSet::new();
     let list = body.get("tools");
     if list.is_absent() {
         return names;
@@ -216,7 +216,7 @@ fn tools(body: &At<'_>, breaches: &mut Breaches) -> HashSet<String> {
     names
 }
 
-fn choice(body: &At<'_>, names: &HashSet<String>, breaches: &mut Breaches) {
+fn choice(body: &At<'_>, names: &BTreeSet<String>, breaches: &mut Breaches) {
     let choice = body.get("tool_choice");
     if choice.is_absent() {
         return;

@@ -1,7 +1,7 @@
 //! Tool calls and their results in the formats that have a message for each result.
 
 use super::at::{At, Breaches, is_object_text, is_word};
-use std::collections::HashSet;
+use std::collections::BTreeSet;
 
 /// What a provider asks of the calls in assistant messages.
 pub(super) struct CallRules {
@@ -40,7 +40,7 @@ pub(super) fn calls(at: &At<'_>, rules: &CallRules, breaches: &mut Breaches) {
 
 /// Every call has one result, right behind the message with the calls; no result is without a call; no id comes twice.
 pub(super) fn pairing(messages: &[At<'_>], breaches: &mut Breaches) {
-    let mut seen = HashSet::new();
+    let mut seen = BTreeSet::new();
     let mut open: Vec<&str> = Vec::new();
     for message in messages {
         if message.get("role").text() == "tool" {

@@ -1,7 +1,7 @@
 //! Source: <https://ai.google.dev/api/generate-content>, and its pages on function calling and thought signatures.
 
 use super::at::{At, Breaches};
-use std::collections::HashSet;
+use std::collections::BTreeSet;
 
 pub(super) fn check(body: &At<'_>, url: &str, breaches: &mut Breaches) {
     let contents = body.get("contents");
@@ -163,7 +163,7 @@ fn signatures(contents: &[At<'_>], breaches: &mut Breaches) {
 }
 
 fn tools(body: &At<'_>, breaches: &mut Breaches) {
-    let mut names = HashSet::new();
+    let mut names = BTreeSet::new();
     for tool in body.get("tools").items() {
         for function in tool.get("functionDeclarations").items() {
             let name = function.get("name");

@@ -2,13 +2,13 @@
 
 use super::at::{At, Breaches, is_object_text, is_word};
 use super::tools;
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
 
 pub(super) fn check(body: &At<'_>, provider: &str, breaches: &mut Breaches) {
     let input = body.get("input");
     breaches.filled(&input);
     let items = input.items();
-    let mut ids = HashSet::new();
+    let mut ids = BTreeSet::new();
     for (index, item) in items.iter().enumerate() {
         let id = item.get("id");
         if !id.is_absent() {
@@ -119,7 +119,7 @@ fn reasoning(item: &At<'_>, body: &At<'_>, breaches: &mut Breaches) {
 
 /// Every call has one output behind it, and every output its call.
 fn pairing(items: &[At<'_>], breaches: &mut Breaches) {
-    let mut answered: HashMap<&str, bool> = HashMap::new();
+    let mut answered: BTreeMap<&str, bool> = BTreeMap::new();
     for item in items {
         let id = item.get("call_id");
         match kind(item) {
@@ -144,7 +144,7 @@ fn pairing(items: &[At<'_>], breaches: &mut Breaches) {
 }
 
 fn tools(body: &At<'_>, breaches: &mut Breaches) {
-    let mut names = HashSet::new();
+    let mut names = BTreeSet::new();
     let list = body.get("tools");
     if !list.is_absent() && breaches.filled(&list) {
         for tool in list.items() {

@@ -1,12 +1,12 @@
 //! The tools of a request, and the choice of them.
 
 use super::at::{At, Breaches, is_word};
-use std::collections::HashSet;
+use std::collections::BTreeSet;
 
 /// Tools in OpenAI's shape: `{"type":"function","function":{"name","description","parameters"}}`.
-pub(super) fn nested(body: &At<'_>, breaches: &mut Breaches) -> HashSet<String> {
+pub(super) fn nested(body: &At<'_>, breaches: &mut Breaches) -> BTreeSet<String> {
     let tools = body.get("tools");
-    let mut names = HashSet::new();
+    let mut names = BTreeSet::new();
     if tools.is_absent() || !breaches.filled(&tools) {
         return names;
     }
@@ -20,7 +20,7 @@ pub(super) fn nested(body: &At<'_>, breaches: &mut Breaches) -> HashSet<String> 
 }
 
 /// A tool's name: well-formed, and its own.
-pub(super) fn name(at: &At<'_>, names: &mut HashSet<String>, breaches: &mut Breaches) {
+pub(super) fn name(at: &At<'_>, names: &mut BTreeSet<String>, breaches: &mut Breaches) {
     breaches.unless(is_word(at.text(), 64), at, "matches ^[a-zA-Z0-9_-]{1,64}$");
     breaches.unless(
         names.insert(at.text().to_owned()),
@@ -39,7 +39,7 @@ pub(super) fn schema(at: &At<'_>, breaches: &mut Breaches) {
 pub(super) fn choice(
     body: &At<'_>,
     words: &[&str],
-    names: &HashSet<String>,
+    names: &BTreeSet<String>,
     breaches: &mut Breaches,
 ) {
     let choice = body.get("tool_choice");
