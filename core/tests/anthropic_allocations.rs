@@ -105,7 +105,7 @@ fn plain_deltas_allocate_nothing() {
     let say = |piece: &str| delta(0, json!({"type": "text_delta", "text": piece}));
     assert_few(
         "text",
-        allocations(&[text.clone()], |_| say(" hello"), 6 * DELTAS),
+        allocations(std::slice::from_ref(&text), |_| say(" hello"), 6 * DELTAS),
     );
     assert_few(
         "escaped text",

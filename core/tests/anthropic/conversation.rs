@@ -43,7 +43,7 @@ impl Said {
                     // Plain text blocks side by side are one.
                     Some(before) => {
                         before["text"] =
-                            format!("{}{text}", before["text"].as_str().unwrap()).into();
+                            format!("{}{text}", before["text"].as_str().unwrap_or_default()).into();
                     }
                     None => {
                         let mut block = json!({"type": "text", "text": text});

@@ -215,10 +215,12 @@ pub(crate) fn stop(reason: &str) -> Value {
     json!({"type": "message_delta", "delta": {"stop_reason": reason, "stop_sequence": null}, "usage": {"output_tokens": 9}})
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "the calls read better")]
 pub(crate) fn block(index: u64, content_block: Value) -> Value {
     json!({"type": "content_block_start", "index": index, "content_block": content_block})
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "the calls read better")]
 pub(crate) fn delta(index: u64, delta: Value) -> Value {
     json!({"type": "content_block_delta", "index": index, "delta": delta})
 }

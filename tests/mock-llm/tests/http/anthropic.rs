@@ -27,6 +27,7 @@ async fn events(response: reqwest::Response) -> Vec<Value> {
     frames.split("\n\n").map(event).collect()
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "the calls read better")]
 fn delta(index: u32, delta: Value) -> Value {
     json!({"type": "content_block_delta", "index": index, "delta": delta})
 }

@@ -355,6 +355,7 @@ mod tests {
         }
     }
 
+    #[expect(clippy::needless_pass_by_value, reason = "the calls read better")]
     fn blocks(role: &str, blocks: Value) -> String {
         refusal(|body| {
             let messages = body["messages"].as_array_mut().expect("a list");

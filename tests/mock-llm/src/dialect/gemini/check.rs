@@ -270,6 +270,7 @@ mod tests {
         json!({"role": "user", "parts": [{"text": "Hello"}]})
     }
 
+    #[expect(clippy::needless_pass_by_value, reason = "the calls read better")]
     fn calls(calls: Value) -> Value {
         json!({"role": "model", "parts": calls})
     }
@@ -282,6 +283,7 @@ mod tests {
         json!({"functionResponse": {"name": name, "response": {"result": "1"}}})
     }
 
+    #[expect(clippy::needless_pass_by_value, reason = "the calls read better")]
     fn results(results: Value) -> Value {
         json!({"role": "user", "parts": results})
     }

@@ -1,0 +1,127 @@
+//! One scenario in every API of every provider: whatever the wire says, the app sees the same turn, and its journal
+//! replays, also with its texts hidden.
+
+use super::{lookup, secret_number, serve, watch};
+use serde_json::json;
+use std::sync::{Arc, Mutex};
+use stepwell_core::run::journal::Journal;
+use stepwell_io::{Agent, Event, Outcome, RunEvent, RunId, provider};
+use stepwell_mock_llm::{Dialect, Hop, Script};
+
+fn script() -> Script {
+    Script::new()
+        .hop(
+            Hop::new()
+                .text("Let me look at both. ")
+                .tool_call("get_secret_number", json!({"name": "alice"}))
+                .tool_call("get_secret_number", json!({"name": "bob"})),
+        )
+        .hop(Hop::new().text("Alice has 42, Bob has 7."))
+}
+
+/// The events without ids, usage and the providers' own words. What belongs to one item stands together, its pieces
+/// joined: how the items of one answer interleave is the wire's affair.
+fn canonical(events: &[RunEvent]) -> Vec<String> {
+    let mut log: Vec<(String, String)> = Vec::new();
+    let mut say = |item: &str, what: String| match log
+        .iter_mut()
+        .rev()
+        .find(|(known, _)| !item.is_empty() && known == item)
+    {
+        Some((_, said)) => said.push_str(&what),
+        None => log.push((item.to_owned(), what)),
+    };
+    for event in events {
+        match event {
+            RunEvent::AgUi(Event::TextMessageStart(event)) => {
+                say(&event.message_id, "text[".into());
+            }
+            RunEvent::AgUi(Event::TextMessageContent(event)) => {
+                say(&event.message_id, event.delta.clone());
+            }
+            RunEvent::AgUi(Event::TextMessageEnd(event)) => say(&event.message_id, "]".into()),
+            RunEvent::AgUi(Event::ToolCallStart(event)) => {
+                say(&event.tool_call_id, format!("{}(", event.tool_call_name));
+            }
+            RunEvent::AgUi(Event::ToolCallArgs(event)) => {
+                say(&event.tool_call_id, event.delta.clone());
+            }
+            RunEvent::AgUi(Event::ToolCallEnd(event)) => say(&event.tool_call_id, ")".into()),
+            RunEvent::AgUi(event) => say("", event.kind().to_owned()),
+            RunEvent::ToolCall(update) => say(
+                &format!("run {}", update.tool_call_id),
+                format!("{:?} ", update.status),
+            ),
+            RunEvent::Started { .. } => say("", "started".into()),
+            RunEvent::HopStarted { hop, .. } => say("", format!("hop {hop}")),
+            other => say("", format!("{other:?}")),
+        }
+    }
+    log.into_iter().map(|(_, said)| said).collect()
+}
+
+#[tokio::test]
+async fn one_scenario_gives_one_log_in_every_api_of_every_provider() {
+    let mut logs: Vec<(String, Vec<String>)> = Vec::new();
+    for provider in provider::all() {
+        for api in provider.apis.iter() {
+            let name = format!("{} {}", provider.name, api.name);
+            let dialect = Dialect::ALL
+                .into_iter()
+                .find(|dialect| dialect.name() == api.dialect.name())
+                .expect("the mock speaks every dialect");
+            let server = serve(script()).await;
+            let endpoint = provider
+                .endpoint(
+                    Some(&api.name),
+                    "mock-model",
+                    Some(&server.url(dialect)),
+                    Some("key".into()),
+                )
+                .expect("complete");
+            let journal = Arc::new(Mutex::new(String::new()));
+            let lines = Arc::clone(&journal);
+            let agent = Agent::builder(endpoint)
+                .thread_id("thread-1")
+                .tool(secret_number(), lookup)
+                .journal(move |_: &RunId, text: &str| {
+                    lines.lock().expect("nobody panicked").push_str(text);
+                })
+                .build()
+                .expect("an agent");
+            let (events, finished) = watch(agent.send("What are the secret numbers?")).await;
+            assert_eq!(finished.outcome, Outcome::Success, "{name}");
+            assert_eq!(server.failures(), [] as [String; 0], "{name}");
+            assert_eq!(
+                finished.conversation.text(),
+                "Let me look at both. Alice has 42, Bob has 7.",
+                "{name}"
+            );
+            logs.push((name.clone(), canonical(&events)));
+
+            let text = journal.lock().expect("nobody panicked").clone();
+            let journal = Journal::parse(&text).expect("a journal");
+            let replayed = journal.replay().expect("the same");
+            let redacted = journal
+                .redact(7)
+                .unwrap_or_else(|error| panic!("{name}: {error}"));
+            let hidden = redacted
+                .replay()
+                .unwrap_or_else(|error| panic!("{name}: {error}"));
+            assert_eq!(hidden.effects, replayed.effects, "{name}");
+            let hidden = redacted.to_text().to_lowercase();
+            for word in ["alice", "bob", "look"] {
+                assert!(!hidden.contains(word), "{name}: {word}");
+            }
+        }
+    }
+    assert!(logs.len() >= 16, "{}", logs.len());
+    let (first, log) = &logs[0];
+    assert!(
+        log.contains(&r#"get_secret_number({"name":"alice"})"#.to_owned()),
+        "{log:#?}"
+    );
+    for (name, other) in &logs[1..] {
+        assert_eq!(other, log, "{name} and {first}");
+    }
+}
