@@ -46,7 +46,7 @@ struct Decoded {
     /// The calls of tools that the provider ran itself (Anthropic).
     #[serde(skip_serializing_if = "Vec::is_empty")]
     server_tools: Vec<Value>,
-    /// How many calls came with something that the provider wants back with them.
+    /// How many calls came with the signature of a thought.
     #[serde(skip_serializing_if = "is_none")]
     thought_signatures: usize,
 }
@@ -154,9 +154,16 @@ fn decode(provider: &str, dialect: Dialect, bytes: &[u8], chunk: Option<NonZeroU
         server_tools: customs.server_tools,
         thought_signatures: conversation
             .tool_calls()
-            .filter(|call| call.encrypted_value.is_some())
+            .filter(|call| is_signed(call))
             .count(),
     }
+}
+
+/// Whether a thought's signature came with a call: among what the provider wants back with it.
+fn is_signed(call: &ToolCall) -> bool {
+    let sealed = call.encrypted_value.as_deref().unwrap_or_default();
+    let sealed = serde_json::from_str::<Value>(sealed).unwrap_or_default();
+    sealed["value"]["thoughtSignature"].is_string()
 }
 
 /// What the model thought, or what it planned to do with its tools, which is marked so.

@@ -154,7 +154,7 @@ async fn ctrl_c_stops_the_answer_and_closes_its_connection() {
     let mut child = stepwell(&[
         "chat",
         "--provider",
-        "ollama",
+        "openai-compatible",
         "--model",
         "m",
         "--base-url",

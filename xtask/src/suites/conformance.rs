@@ -14,6 +14,26 @@ pub(super) const SUITE: Suite = Suite {
 /// Bytes in a chunk; `None` is the whole stream at once.
 const CHUNKS: &[Option<u32>] = &[Some(1), Some(7), Some(64), Some(1024), None];
 
+/// Where the library that the expectation comes from is believed wrong, or where the same is said in another way: the
+/// stream, the part of the outcome, and why.
+const DIFFERENT: &[(&str, &str, &str)] = &[
+    (
+        "anthropic/pyai-anthropic-mcp-servers-stream.sse",
+        "$.server_tools[0].input",
+        "the library loses the input of an mcp_tool_use that comes in pieces",
+    ),
+    (
+        "anthropic/vercel-refusal.sse",
+        "$.refusal",
+        "the library knows no explanation of a refusal; the stream has one",
+    ),
+    (
+        "openai/responses-vercel-custom-tool-1.sse",
+        "$.tool_calls[0].arguments",
+        "the free text of a custom tool is the field `input` of an object here, since arguments are objects",
+    ),
+];
+
 #[derive(Deserialize)]
 struct Entry {
     file: String,
@@ -56,7 +76,7 @@ fn run(context: &Context, log: &mut Log) -> anyhow::Result<()> {
         match check(
             &program,
             provider,
-            &entry.api,
+            entry,
             &fixtures.join("streams").join(&entry.file),
             log,
         ) {
@@ -82,7 +102,7 @@ fn run(context: &Context, log: &mut Log) -> anyhow::Result<()> {
 fn check(
     program: &Path,
     provider: &str,
-    api: &str,
+    entry: &Entry,
     stream: &Path,
     log: &mut Log,
 ) -> anyhow::Result<()> {
@@ -93,7 +113,7 @@ fn check(
     )?;
     for chunk in CHUNKS {
         let mut command = process::command(program);
-        command.args(["decode", "--provider", provider, "--api", api]);
+        command.args(["decode", "--provider", provider, "--api", &entry.api]);
         if let Some(bytes) = chunk {
             command.args(["--chunk", &bytes.to_string()]);
         }
@@ -102,10 +122,20 @@ fn check(
         // A stream that holds an error is printed too, and then the program fails.
         let actual: Value = serde_json::from_slice(&output.stdout)
             .with_context(|| format!("{name}: printed no JSON ({})", output.status))?;
-        let differences = compare(&expected, &actual);
+        let mut differences = compare(&expected, &actual);
+        for (file, part, why) in DIFFERENT.iter().filter(|(file, ..)| *file == entry.file) {
+            let before = differences.len();
+            differences.retain(|difference| !difference.starts_with(part));
+            if differences.len() == before {
+                bail!("{name}: {file} is listed for {part} ({why}), and is as expected there");
+            }
+        }
         if !differences.is_empty() {
             bail!("{name}: {}", differences.join("; "));
         }
+    }
+    for (_, part, why) in DIFFERENT.iter().filter(|(file, ..)| *file == entry.file) {
+        log.say(&format!("{}: {part} differs: {why}", entry.file))?;
     }
     Ok(())
 }
