@@ -9,12 +9,6 @@ use std::time::Instant;
 
 const CALLS: usize = 4;
 
-fn frame(work: &mut Workload, event: &Value) {
-    let name = event["type"].as_str().unwrap_or_default();
-    let frame = format!("event: {name}\ndata: {event}\n\n");
-    work.bytes.extend_from_slice(frame.as_bytes());
-}
-
 fn id(kind: &str, index: usize) -> String {
     format!("{kind}_0123456789abcdef0123456789abcdef0123456789abcdef{index:02}")
 }
@@ -27,7 +21,7 @@ pub(crate) fn workload(deltas: usize, bytes: usize) -> Workload {
     let mut put = |work: &mut Workload, mut event: Value| {
         event["sequence_number"] = number.into();
         number += 1;
-        frame(work, &event);
+        work.named_frame(&event);
     };
     let created = json!({"type": "response.created", "response": {"id": "resp_1", "model": "a-model", "status": "in_progress"}});
     put(&mut work, created);

@@ -75,7 +75,7 @@ impl Workload {
             .extend_from_slice(format!("data: {data}\n\n").as_bytes());
     }
 
-    fn named_frame(&mut self, data: &Value) {
+    pub(super) fn named_frame(&mut self, data: &Value) {
         let name = data["type"].as_str().unwrap_or_default();
         self.bytes
             .extend_from_slice(format!("event: {name}\n").as_bytes());

@@ -203,8 +203,8 @@ impl Hop {
         })
     }
 
-    /// One frame of the test's own making: `data` is put in the dialect's framing (an SSE event for
-    /// both dialects of today) and nothing more. It takes `json!` values and text alike.
+    /// One frame of the test's own making: `data` is put in the dialect's framing (an SSE event, or a
+    /// line for Ollama) and nothing more. It takes `json!` values and text alike.
     pub fn raw_frame(self, data: impl fmt::Display) -> Self {
         self.step(Step::RawFrame(data.to_string()))
     }
