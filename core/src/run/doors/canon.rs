@@ -109,6 +109,7 @@ fn canon_core(core: &Core, state: StateKind, abstraction: &Abstraction, out: &mu
         device,
         resumption,
         hop_anchor,
+        context,
     } = core;
     (
         device.is_offline,
@@ -119,7 +120,7 @@ fn canon_core(core: &Core, state: StateKind, abstraction: &Abstraction, out: &mu
     if !abstraction.time {
         device.paused_at.hash(out);
     }
-    json(&(steering, resumption), out);
+    json(&(steering, resumption, context), out);
     (hop, rounds, resume.len(), stopped_calls).hash(out);
     json(reached, out);
     (*status as u8).hash(out);
