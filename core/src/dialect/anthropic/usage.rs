@@ -1,3 +1,4 @@
+use super::super::lenient::count;
 use crate::event::TokenUsage;
 use serde_json::Value;
 
@@ -24,9 +25,4 @@ pub(super) fn update(usage: &mut Option<TokenUsage>, wire: &Value) {
     for (known, count) in known.into_iter().zip(counts) {
         *known = count.or(*known);
     }
-}
-
-/// A count that an AG-UI event can hold: under 2^53.
-fn count(value: &Value) -> Option<u64> {
-    value.as_u64().filter(|count| *count < 1 << 53)
 }
