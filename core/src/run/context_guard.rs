@@ -172,13 +172,13 @@ impl Core {
         let answer = count(usage.output_tokens).saturating_sub(reasoning);
         let tokens = usage.input_tokens?.saturating_add(cached);
         let messages = self.conversation.messages();
-        let anchor = self.hop_anchor.as_ref();
-        let since = anchor
-            .and_then(|anchor| self.conversation.position(anchor))
-            .or_else(|| messages.iter().rposition(is_of_the_model));
+        let since = self
+            .hop_anchor
+            .position(&self.conversation)
+            .or_else(|| Some(messages.iter().rposition(is_of_the_model)? + 1));
         Some(Counted {
             tokens: tokens.saturating_add(answer),
-            since: since.map_or(0, |at| at + 1),
+            since: since.unwrap_or(0),
         })
     }
 

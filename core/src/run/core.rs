@@ -1,3 +1,4 @@
+use super::anchor::Anchor;
 use super::config::RunConfig;
 use super::context_guard::Context;
 use super::device::Device;
@@ -15,7 +16,7 @@ use crate::dialect::{HopIds, HttpRequest, ModelRequest};
 use crate::event::{Message, ResumeEntry, TokenUsage};
 use crate::pipeline::Pipeline;
 use crate::tool::ToolFailureKind;
-use crate::{CallKey, MessageId, RunId, ThreadId, Timestamp};
+use crate::{CallKey, RunId, ThreadId, Timestamp};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -44,11 +45,12 @@ pub(super) struct Core {
     pub(super) timers: Timers,
     pub(super) recorder: Recorder,
     pub(super) outbox: Outbox,
-    /// The last message that the hop's first request carried.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) hop_anchor: Option<MessageId>,
-    /// The last message before the turn's own; none if the turn began with an empty conversation.
-    pub(super) anchor: Option<MessageId>,
+    /// After what the hop's first request carried.
+    #[serde(default, skip_serializing_if = "Anchor::is_at_start")]
+    pub(super) hop_anchor: Anchor,
+    /// Before the turn's own messages.
+    #[serde(default)]
+    pub(super) anchor: Anchor,
     /// What is left of the turn's time while the person is asked.
     pub(super) turn_left: Option<Duration>,
     pub(super) clock: Timestamp,
@@ -98,8 +100,8 @@ impl Core {
             timers: Timers::default(),
             recorder: Recorder::default(),
             outbox,
-            hop_anchor: None,
-            anchor: None,
+            hop_anchor: Anchor::default(),
+            anchor: Anchor::default(),
             turn_left: None,
             clock: Timestamp::default(),
             status: TurnStatus::Streaming,
@@ -116,7 +118,7 @@ impl Core {
     /// The turn begins: from here on it is recorded and timed.
     pub(super) fn begin_turn(&mut self) {
         self.recorder = Recorder::new(self.config.durability);
-        self.anchor = self.last_message_id();
+        self.anchor = Anchor::at_end(&self.conversation);
         if let Some(turn) = self.config.timeouts.turn {
             self.timers.set(TimerKey::Turn, self.clock().after(turn));
         }
@@ -287,7 +289,7 @@ impl Core {
         self.take_steering_in();
         self.outbox.forget_arguments();
         self.outbox.forget_held_text();
-        self.hop_anchor = self.last_message_id();
+        self.hop_anchor = Anchor::at_end(&self.conversation);
         self.guard_context(counted);
     }
 
@@ -409,11 +411,6 @@ impl Core {
         })
     }
 
-    fn last_message_id(&self) -> Option<MessageId> {
-        let last = self.conversation.messages().last();
-        last.map(|message| message.id().clone())
-    }
-
     /// The messages that the hop's request carries.
     fn asked_messages(&self) -> Cow<'_, [Message]> {
         self.in_context(self.whole_history())
@@ -422,15 +419,10 @@ impl Core {
     /// All messages, without what a stream that is to be resumed has brought already.
     fn whole_history(&self) -> &[Message] {
         let messages = self.conversation.messages();
-        let Some(anchor) = self
-            .hop_anchor
-            .as_ref()
-            .filter(|_| self.resumption.is_some())
-        else {
+        if self.resumption.is_none() {
             return messages;
-        };
-        // An agent may have put other messages in the place of all.
-        let end = self.conversation.position(anchor).map(|at| at + 1);
+        }
+        let end = self.hop_anchor.position(&self.conversation);
         &messages[..end.unwrap_or(messages.len())]
     }
 

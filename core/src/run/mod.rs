@@ -17,6 +17,7 @@
 //! loop.
 
 mod active;
+mod anchor;
 mod completed;
 mod config;
 mod context_guard;

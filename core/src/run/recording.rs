@@ -117,17 +117,16 @@ impl Core {
         }
     }
 
-    /// What the turn has brought so far. An agent may have replaced the messages, so the place is looked up.
+    /// What the turn has brought so far.
     pub(super) fn turn_messages(&self) -> &[Message] {
         let messages = self.conversation.messages();
-        let Some(anchor) = &self.anchor else {
+        if self.anchor.is_at_start() {
             return messages;
-        };
-        let before = self.conversation.position(anchor).or_else(|| {
-            messages
-                .iter()
-                .rposition(|message| matches!(message, Message::User(_)))
+        }
+        let before = self.anchor.position(&self.conversation).or_else(|| {
+            let is_of_the_person = |message: &Message| matches!(message, Message::User(_));
+            Some(messages.iter().rposition(is_of_the_person)? + 1)
         });
-        &messages[before.map_or(0, |at| at + 1)..]
+        &messages[before.unwrap_or(0)..]
     }
 }
