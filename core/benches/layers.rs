@@ -7,9 +7,9 @@ mod support;
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use std::hint::black_box;
 use std::time::Duration;
+use support::harness::CHUNK;
 use support::{stepwell, workload};
 
-const CHUNK: usize = 16 << 10;
 const SMALL_CHUNK: usize = 1 << 10;
 
 fn framing(criterion: &mut Criterion) {

@@ -2,16 +2,16 @@
 //!
 //! `cargo bench -p stepwell-core --bench partial [-- ROUNDS]`
 
+mod support;
+
 use serde_json::Value;
 use std::fmt::Write;
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 use stepwell_core::tool::{PartialArguments, PartialState, parse_arguments};
+use support::harness::{Asked, GROWTH_BAR, median};
 
 const FRAGMENT: usize = 16;
-
-/// The most that 4 times the size may take, as a multiple of the time.
-const GROWTH_BAR: f64 = 4.5;
 
 type Shape = (&'static str, fn(usize) -> String);
 type Way = (&'static str, fn(&[&str]) -> Duration);
@@ -127,24 +127,9 @@ fn whole(fragments: &[&str]) -> Duration {
     time
 }
 
-fn median(mut numbers: Vec<f64>) -> f64 {
-    numbers.sort_by(f64::total_cmp);
-    numbers[numbers.len() / 2]
-}
-
 fn main() {
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
-    // `cargo test --benches` only sees whether it works.
-    let is_bench = arguments.iter().any(|argument| argument == "--bench");
-    let rounds = arguments
-        .iter()
-        .find_map(|argument| argument.parse().ok())
-        .unwrap_or(9);
-    let (rounds, size) = if is_bench {
-        (rounds, 1 << 20)
-    } else {
-        (1, 1 << 12)
-    };
+    let Asked { rounds, is_bench } = Asked::with(9);
+    let size = if is_bench { 1 << 20 } else { 1 << 12 };
     let mib = size as f64 / f64::from(1 << 20);
     println!(
         "medians of {rounds} rounds; growth is the time of 4 times the size, at most {GROWTH_BAR}"

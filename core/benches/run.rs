@@ -8,41 +8,28 @@ mod support;
 use serde_json::json;
 use std::hint::black_box;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 use stepwell_core::run::{RunConfig, RunMachine};
+use support::Format;
+use support::harness::{
+    Asked, CHUNK, GROWTH_BAR, Way, checked, in_turns, introduce, median, verdict,
+};
 use support::stepwell::{Streaming, decode_with};
-use support::turns::{Way, in_turns, median};
 use support::workload::{self, Workload};
-use support::{Decoded, Format};
 
 /// The most that a delta may cost with more behind it, as a multiple of the cost with less.
 const DELTA_BAR: f64 = 1.2;
 
-/// The most that 4 times the size may take, as a multiple of the time.
-const GROWTH_BAR: f64 = 4.5;
-
 /// The most that a snapshot of 100 messages and its restore may take together, in milliseconds.
 const SNAPSHOT_BAR: f64 = 1.0;
 
-const CHUNK: usize = 16 << 10;
-
 fn main() {
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
-    // `cargo test --benches` only sees whether it works.
-    let is_bench = arguments.iter().any(|argument| argument == "--bench");
-    let rounds = arguments
-        .iter()
-        .find_map(|argument| argument.parse().ok())
-        .unwrap_or(15);
-    let rounds = if is_bench { rounds } else { 1 };
-    println!("medians of {rounds} rounds in turns; the ratios are medians of each round's own");
+    let asked = Asked::with(15);
+    introduce(&asked);
+    let Asked { rounds, is_bench } = asked;
     deltas(rounds, is_bench);
     snapshots(rounds, is_bench);
     partial_arguments(rounds, is_bench);
-}
-
-fn verdict(met: bool) -> &'static str {
-    if met { "met" } else { "MISSED" }
 }
 
 /// A stream of one message or call that goes on for ever, one delta a chunk.
@@ -327,15 +314,4 @@ fn frames(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
         rest = more;
         Some(frame)
     })
-}
-
-/// The time of a decoding that gathered what it should.
-fn checked(work: &Workload, decoded: Decoded) -> Duration {
-    assert_eq!(
-        (decoded.text, decoded.args),
-        (work.text, work.args),
-        "{}",
-        work.name
-    );
-    decoded.time
 }

@@ -8,12 +8,10 @@ mod support;
 use std::fmt;
 use std::hint::black_box;
 use std::time::{Duration, Instant};
-use support::turns::{Table, Way, in_turns};
+use support::harness::{Asked, CHUNK, Table, Way, checked, in_turns, introduce};
 use support::workload::{self, Workload};
 use support::{Decoded, cohere, floor, gemini, mistral, ollama, peer, stepwell};
 
-/// As a network hands them out.
-const CHUNK: usize = 16 << 10;
 const SMALL_CHUNK: usize = 1 << 10;
 
 /// The most that the full path may take, as a multiple of the floor, and what it is meant to take.
@@ -21,15 +19,10 @@ const FLOOR_BAR: f64 = 1.0;
 const FLOOR_GOAL: f64 = 0.75;
 
 fn main() {
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
-    // `cargo test --benches` only sees whether it works.
-    let is_bench = arguments.iter().any(|argument| argument == "--bench");
-    let rounds = arguments
-        .iter()
-        .find_map(|argument| argument.parse().ok())
-        .unwrap_or(15);
-    let (rounds, scale) = if is_bench { (rounds, 1.0) } else { (1, 0.01) };
-    println!("medians of {rounds} rounds in turns; the ratios are medians of each round's own");
+    let asked = Asked::with(15);
+    introduce(&asked);
+    let rounds = asked.rounds;
+    let scale = if asked.is_bench { 1.0 } else { 0.01 };
     framing(rounds, scale);
     full_path(rounds, scale);
     other_formats(rounds, scale);
@@ -207,17 +200,6 @@ impl fmt::Display for Speed<'_> {
             in_a_second(work.frames) / 1e6
         )
     }
-}
-
-/// The time of a decoding that gathered what it should.
-fn checked(work: &Workload, decoded: Decoded) -> Duration {
-    assert_eq!(
-        (decoded.text, decoded.args),
-        (work.text, work.args),
-        "{}",
-        work.name
-    );
-    decoded.time
 }
 
 fn timed(work: impl FnOnce(&mut usize)) -> Duration {

@@ -4,12 +4,12 @@
 pub(crate) mod cohere;
 pub(crate) mod floor;
 pub(crate) mod gemini;
+pub(crate) mod harness;
 pub(crate) mod mistral;
 pub(crate) mod ollama;
 pub(crate) mod peer;
 pub(crate) mod responses;
 pub(crate) mod stepwell;
-pub(crate) mod turns;
 pub(crate) mod workload;
 
 use std::time::Duration;
