@@ -26,7 +26,6 @@ mod journal;
 mod limits;
 mod look;
 mod mad;
-mod mad_checks;
 mod misuse;
 mod moves;
 mod one_call;

@@ -1,7 +1,8 @@
 //! What holds of a run in a mad world: after every input, and once all is quiet.
 
+use super::Mad;
+use super::setting::ROUNDS;
 use crate::look::legal;
-use crate::mad::{Mad, ROUNDS};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use stepwell_core::event::{Event, Message};

@@ -1,0 +1,69 @@
+//! The network is another one: what is under way is kept or opened again.
+
+use super::{device, world};
+use crate::wire::{Say, text};
+use crate::world::{Answer, World};
+use stepwell_core::run::{Input, NetworkChangePolicy, Outcome, StateKind};
+
+fn changing() -> World {
+    world(|config| config.device.network_change = NetworkChangePolicy::Reopen)
+}
+
+#[test]
+fn on_another_network_a_request_without_an_answer_is_sent_again_and_is_no_try() {
+    let mut world = changing();
+    for _ in 0..6 {
+        world = world.answers(Answer::Never);
+    }
+    let mut world = world.says([text("Yes.")]);
+    world.send("Hello");
+    for _ in 0..6 {
+        device(&mut world, Input::NetworkAvailable);
+    }
+    let names = world.seen.effect_names();
+    assert_eq!(
+        names[..3],
+        ["open open:0:0", "close open:0:0", "open open:0:1"]
+    );
+    world.drive();
+    assert_eq!(*world.outcome(), Outcome::Success);
+}
+
+#[test]
+fn on_another_network_a_stream_that_showed_nothing_is_opened_again() {
+    let mut world = changing()
+        .answers(Answer::Stalls(vec![Say::Heartbeat, Say::Cut]))
+        .says([text("Yes.")]);
+    world.send("Hello");
+    world.drive_to(StateKind::Streaming);
+    device(&mut world, Input::NetworkAvailable);
+    assert_eq!(
+        world.seen.effect_names(),
+        ["open open:0:0", "close open:0:0", "open open:0:1"]
+    );
+    world.drive();
+    assert_eq!(*world.outcome(), Outcome::Success);
+}
+
+#[test]
+fn on_another_network_a_stream_that_cannot_be_resumed_is_kept() {
+    let mut world = changing().says([text("All of it.")]);
+    world.send("Hello");
+    world.drive_until(|world| !world.machine.conversation().text().is_empty());
+    device(&mut world, Input::NetworkAvailable);
+    assert_eq!(world.machine.state(), StateKind::Streaming);
+    world.drive();
+    assert_eq!(*world.outcome(), Outcome::Success);
+    assert_eq!(world.seen.requests().len(), 1);
+}
+
+#[test]
+fn the_default_is_to_keep_what_is_under_way() {
+    let mut world = world(|_| {}).says([text("Yes.")]);
+    world.send("Hello");
+    device(&mut world, Input::NetworkAvailable);
+    world.drive_to(StateKind::Streaming);
+    device(&mut world, Input::NetworkAvailable);
+    world.drive();
+    assert_eq!(world.seen.requests().len(), 1);
+}

@@ -1,0 +1,187 @@
+//! What the mad host, network and person say: an answer that fits what was asked, one that comes too late, or none.
+
+use super::model::says;
+use super::{Mad, Press};
+use crate::interrupts::answer;
+use crate::wire::{body, numbered};
+use stepwell_core::CallKey;
+use stepwell_core::event::Message;
+use stepwell_core::run::{Decision, EffectId, Input, Refusal, Start};
+use stepwell_core::tool::ToolFailure;
+
+impl Mad {
+    pub(super) fn start(&self) -> Input<'static> {
+        Input::Start(Box::new(Start::new(
+            "run-1",
+            Message::user("user-1", "Hello"),
+        )))
+    }
+
+    pub(super) fn pick(&self, pick: u16) -> Option<EffectId> {
+        let ids: Vec<_> = self.hands.keys().copied().collect();
+        ids.get(usize::from(pick) % ids.len().max(1)).copied()
+    }
+
+    /// An answer that fits an effect in the host's hands.
+    pub(super) fn answer(&mut self, effect: EffectId, detail: u16) -> Input<'static> {
+        let message = "it did not work".to_owned();
+        match effect {
+            EffectId::CreateRun { hop } if !detail.is_multiple_of(8) => Input::RunCreated {
+                effect,
+                run_id: format!("backend-{hop}").into(),
+            },
+            EffectId::CreateRun { .. } => Input::RunNotCreated { effect, message },
+            EffectId::Approve(_) => {
+                let edited = |arguments: &str| Decision::Edited {
+                    arguments: arguments.to_owned(),
+                };
+                let decision = match detail % 9 {
+                    0 | 3 => Decision::Denied { reason: None },
+                    4 => edited("{}"),
+                    5 => edited("no JSON"),
+                    _ => Decision::Granted,
+                };
+                Input::Decided { effect, decision }
+            }
+            EffectId::Tool(_) if detail.is_multiple_of(7) => Input::ToolDeferred { effect },
+            EffectId::Tool(_) => {
+                let result = if !detail.is_multiple_of(3) {
+                    Ok("a result".into())
+                } else {
+                    Err(ToolFailure::error(message))
+                };
+                Input::ToolFinished { effect, result }
+            }
+            EffectId::Persist { .. } if !detail.is_multiple_of(8) => Input::Persisted { effect },
+            EffectId::Persist { .. } => Input::PersistFailed { effect, message },
+            EffectId::Trim { .. } if detail.is_multiple_of(8) => {
+                Input::ContextNotTrimmed { effect, message }
+            }
+            EffectId::Trim { .. } => {
+                let messages = self.machine.conversation().messages().iter();
+                let wanted = |at: &usize| detail >> (at % 16) & 1 == 0;
+                let keep = messages.enumerate().filter(|(at, _)| wanted(at));
+                Input::ContextTrimmed {
+                    effect,
+                    keep: keep.map(|(_, message)| message.id().clone()).collect(),
+                    summary: detail.is_multiple_of(3).then(|| "They talked.".to_owned()),
+                }
+            }
+            EffectId::Open { hop, .. } => self.network(effect, hop, detail),
+            other => panic!("unknown: {other}"),
+        }
+    }
+
+    pub(super) fn network(&mut self, effect: EffectId, hop: u32, detail: u16) -> Input<'static> {
+        let dialect = self.config.endpoint.dialect;
+        let message = "the network is gone".to_owned();
+        let can_resume = self.config.endpoint.quirks.resumes_by_event_id;
+        match self.hands.get_mut(&effect).expect("it is in the hands") {
+            stream @ None => match detail % 8 {
+                0 => Input::ConnectionFailed { effect, message },
+                1 => Input::Refused {
+                    effect,
+                    refusal: Refusal {
+                        status: 503,
+                        ..Refusal::default()
+                    },
+                },
+                2 if detail % 16 == 2 => Input::Refused {
+                    effect,
+                    refusal: Refusal {
+                        status: 400,
+                        ..Refusal::default()
+                    },
+                },
+                _ => {
+                    let says = says(dialect, detail / 8);
+                    *stream = Some(match self.resumes_after.get(&effect) {
+                        Some(after) => self.streams[&hop][*after..].concat().into_bytes(),
+                        None if can_resume => {
+                            let frames = numbered(dialect, hop as usize, &says);
+                            let body = frames.concat().into_bytes();
+                            self.streams.insert(hop, frames);
+                            body
+                        }
+                        None => body(dialect, hop as usize, &says),
+                    });
+                    Input::Opened {
+                        effect,
+                        content_type: None,
+                    }
+                }
+            },
+            Some(rest) if rest.is_empty() || detail.is_multiple_of(32) => {
+                if detail % 8 == 1 {
+                    Input::Lost { effect, message }
+                } else {
+                    Input::Ended { effect }
+                }
+            }
+            Some(rest) => {
+                let size = (usize::from(detail) % 400 + 1).min(rest.len());
+                let bytes: Vec<u8> = rest.drain(..size).collect();
+                Input::Received {
+                    effect,
+                    bytes: bytes.into(),
+                }
+            }
+        }
+    }
+
+    /// An answer to something that was asked once, or never.
+    pub(super) fn stale(&mut self, press: Press) -> Input<'static> {
+        let known = self
+            .known
+            .get(usize::from(press.pick) % self.known.len().max(1))
+            .copied();
+        let call = CallKey {
+            hop: u32::from(press.pick % 3),
+            index: u32::from(press.pick % 4),
+        };
+        let effect = known.unwrap_or(EffectId::Tool(call));
+        match (effect, press.detail % 3) {
+            _ if self.hands.contains_key(&effect) => Input::Timeout,
+            (EffectId::Open { .. }, 0) => Input::Opened {
+                effect,
+                content_type: None,
+            },
+            (EffectId::Open { .. }, 1) => Input::Received {
+                effect,
+                bytes: b"data: {}\n\n"[..].into(),
+            },
+            (EffectId::Open { .. }, _) => Input::Ended { effect },
+            (effect, _) => self.answer(effect, press.detail),
+        }
+    }
+
+    pub(super) fn resume(&self, detail: u16) -> Input<'static> {
+        let mut answers: Vec<_> = self
+            .machine
+            .interrupts()
+            .iter()
+            .map(|interrupt| answer(&interrupt.id))
+            .collect();
+        match detail % 8 {
+            0 => answers.push(answer("nobody")),
+            1 => drop(answers.pop()),
+            2 => answers.extend(answers.clone()),
+            _ => {}
+        }
+        Input::Resume(answers)
+    }
+
+    /// The person types; now and then with an id that is known, or as somebody else.
+    pub(super) fn steer(&self, detail: u16) -> Input<'static> {
+        let id = format!(
+            "steer-{}",
+            self.steers
+                .saturating_sub(usize::from(detail.is_multiple_of(8)))
+        );
+        Input::Steer(Box::new(match detail % 16 {
+            1 => Message::user("user-1", "Twice"),
+            2 => Message::Tool(Default::default()),
+            _ => Message::user(id, "And"),
+        }))
+    }
+}

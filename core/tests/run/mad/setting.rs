@@ -1,0 +1,132 @@
+//! What a mad run is configured to.
+
+use crate::world::{config, offer};
+use proptest::prelude::*;
+use std::sync::Arc;
+use std::time::Duration;
+use stepwell_core::dialect::Dialect;
+use stepwell_core::run::{
+    BackgroundPolicy, ContextGuard, ContextPolicy, DevicePolicy, Durability, KilledPolicy,
+    LimitPolicy, NetworkChangePolicy, OfflinePolicy, RunConfig, RunIds, TextOptions,
+};
+use stepwell_core::tool::Tool;
+
+/// What the run is configured to.
+#[derive(Clone, Copy, Debug)]
+pub struct Setting {
+    dialect: Dialect,
+    stores: bool,
+    creates_runs: bool,
+    policy: u8,
+    turn: bool,
+    /// What the device's policies are, and whether the backend can resume.
+    device: u8,
+    partial: bool,
+    /// How large the model's context window is, what happens at its end, and how text is shown.
+    context: u8,
+}
+
+pub fn settings() -> impl Strategy<Value = Setting> {
+    (
+        any::<bool>(),
+        any::<bool>(),
+        any::<bool>(),
+        0..3u8,
+        any::<bool>(),
+        any::<u8>(),
+        any::<bool>(),
+        any::<u8>(),
+    )
+        .prop_map(
+            |(ag_ui, stores, creates_runs, policy, turn, device, partial, context)| Setting {
+                dialect: if ag_ui {
+                    Dialect::AgUi
+                } else {
+                    Dialect::OpenAiChat
+                },
+                stores,
+                creates_runs,
+                policy,
+                turn,
+                device,
+                partial,
+                context,
+            },
+        )
+}
+
+pub const ROUNDS: u32 = 2;
+
+impl Setting {
+    /// The same with a store.
+    pub fn storing(mut self) -> Self {
+        self.stores = true;
+        self
+    }
+
+    /// The same in another wire format.
+    pub fn speaking(mut self, dialect: Dialect) -> Self {
+        self.dialect = dialect;
+        self
+    }
+
+    pub(super) fn config(self) -> Arc<RunConfig> {
+        let mut config = config(self.dialect);
+        offer(&mut config, Tool::new("work", "Works."));
+        offer(&mut config, Tool::new("look", "Looks.").idempotent());
+        offer(&mut config, Tool::new("ask", "Asks.").requires_approval());
+        config.limits.max_tool_rounds = ROUNDS;
+        config.limits.max_parallel_tools = [8, 1, 2][usize::from(self.policy)];
+        config.limits.at_limit = [LimitPolicy::Complete, LimitPolicy::Fail, LimitPolicy::SumUp]
+            [usize::from(self.policy)];
+        if self.stores {
+            config.durability = Durability::Blocks { attempts: 2 };
+        }
+        if self.creates_runs {
+            config.run_ids = RunIds::Host;
+        }
+        config.device = DevicePolicy {
+            background: match self.device % 8 {
+                0 => BackgroundPolicy::Cancel,
+                1 | 2 => BackgroundPolicy::Continue,
+                _ => BackgroundPolicy::PauseClocks,
+            },
+            offline: if (self.device / 8).is_multiple_of(8) {
+                OfflinePolicy::Fail
+            } else {
+                OfflinePolicy::default()
+            },
+            network_change: if self.device.is_multiple_of(2) {
+                NetworkChangePolicy::Keep
+            } else {
+                NetworkChangePolicy::Reopen
+            },
+            killed: if (self.device / 16).is_multiple_of(8) {
+                KilledPolicy::Cancel
+            } else {
+                KilledPolicy::Continue
+            },
+        };
+        config.endpoint.quirks.resumes_by_event_id = self.device / 128 == 1;
+        config.partial_arguments = self.partial;
+        config.context = ContextGuard {
+            window: match self.context % 4 {
+                0 | 1 => None,
+                2 => Some(70),
+                _ => Some(120),
+            },
+            at_limit: match self.context / 4 % 4 {
+                0 => ContextPolicy::Fail,
+                1 => ContextPolicy::Send,
+                _ => ContextPolicy::Trim,
+            },
+            ..ContextGuard::default()
+        };
+        config.text = TextOptions {
+            break_after_tools: self.context / 16 % 4 == 3,
+            drop_blank: self.context / 64 == 3,
+        };
+        config.timeouts.turn = self.turn.then_some(Duration::from_secs(600));
+        Arc::new(config)
+    }
+}
