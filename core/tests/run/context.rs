@@ -19,7 +19,7 @@ use stepwell_core::{MessageId, Timestamp};
 
 const LONG: usize = 4_000;
 
-fn guarded(window: u64, at_limit: ContextPolicy, change: impl FnOnce(&mut RunConfig)) -> World {
+pub fn guarded(window: u64, at_limit: ContextPolicy, change: impl FnOnce(&mut RunConfig)) -> World {
     World::with(Dialect::OpenAiChat, |config| {
         offer(config, Tool::new("work", "Works."));
         config.context = ContextGuard {

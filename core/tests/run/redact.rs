@@ -1,5 +1,6 @@
 //! A redacted journal says nothing of what was said, and replays through the same states and effects.
 
+use crate::context::guarded;
 use crate::interrupts::asks;
 use crate::invariants::cases;
 use crate::journal::{parsed, written};
@@ -14,7 +15,9 @@ use stepwell_core::conversation::Conversation;
 use stepwell_core::dialect::Dialect;
 use stepwell_core::event::{Message, ResumeEntry, ResumeStatus};
 use stepwell_core::run::journal::{Journal, RedactError, Step};
-use stepwell_core::run::{Decision, Durability, Input, Outcome, Refusal, RunMachine, Start};
+use stepwell_core::run::{
+    ContextPolicy, Decision, Durability, Input, Outcome, Refusal, RunMachine, Start,
+};
 use stepwell_core::tool::Tool;
 
 /// A word that stands nowhere in the protocol, however it is spelled.
@@ -246,6 +249,51 @@ proptest! {
         let redacted = journal.redact(seed).map_err(|error| TestCaseError::fail(error.to_string()))?;
         replays_alike(&journal, &redacted);
     }
+}
+
+/// A journal's run lives again by its own inputs alone, one by one.
+fn relived(journal: &Journal, mut before: impl FnMut(&RunMachine, &Input<'_>)) -> RunMachine {
+    let history = journal.history.clone().unwrap_or_default();
+    let config = Arc::new(journal.config.clone());
+    let mut machine = RunMachine::new(config, journal.thread_id.clone(), history);
+    for entry in &journal.entries {
+        let Step::Input(input) = &entry.step else {
+            panic!("{} is no input", entry.step.name());
+        };
+        before(&machine, input);
+        // The original may have been refused too.
+        let _ = machine.handle(input.clone(), entry.at);
+        while machine.poll_output().is_some() {}
+    }
+    machine
+}
+
+/// The machine makes the ids of its messages again, from the alias of the run's: what an input says of them must fit.
+#[test]
+fn an_id_that_the_machine_made_still_names_its_message() {
+    let mut world = guarded(1_700, ContextPolicy::Trim, |_| {})
+        .journaled()
+        .says([call("a", "work", "{}")])
+        .says([call("b", "work", "{\"n\":1}")])
+        .says([text("Yes.")]);
+    world.trims.push_back(|overflow| {
+        let made = overflow.messages.iter().skip(1);
+        (made.map(|message| message.id.clone()).collect(), None)
+    });
+    let mut world = world.turn();
+    let journal = parsed(&written(&mut world));
+    let redacted = journal.redact(7).expect("it goes the same way");
+    let mut named = Vec::new();
+    relived(&redacted, |machine, input| {
+        if let Input::ContextTrimmed { keep, .. } = input {
+            for id in keep {
+                let message = machine.conversation().message(id);
+                assert!(message.is_some(), "{id} names nothing");
+                named.push(id.clone());
+            }
+        }
+    });
+    assert!(named.len() > 1, "{named:?}");
 }
 
 #[test]
