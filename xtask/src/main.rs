@@ -59,6 +59,9 @@ enum Command {
         /// Only the mutants whose names match, such as `timer.rs` or `Recorder::`; only the fuzz target of this name.
         #[arg(long, value_name = "REGEX")]
         only: Option<String>,
+        /// Tries only the mutants that no test has found yet, if nothing but tests has changed since the last run.
+        #[arg(long)]
+        go_on: bool,
     },
 }
 
@@ -95,12 +98,14 @@ fn run(command: Command) -> anyhow::Result<ExitCode> {
             cases,
             seconds,
             only,
+            go_on,
         } => {
             let options = prove::Options {
                 cases,
                 seconds,
                 shard: None,
                 only,
+                go_on,
             };
             prove::run(&context(false)?, &steps, options)
         }

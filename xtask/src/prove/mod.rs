@@ -1,6 +1,5 @@
 //! The long proofs, step by step; a failing one does not stop the next.
 
-mod accepted;
 mod fuzz;
 mod model;
 mod mutants;
@@ -21,6 +20,8 @@ pub(crate) struct Options {
     pub(crate) shard: Option<mutants::Shard>,
     /// Only the mutants whose names, as cargo-mutants gives them, match this regular expression; only this fuzz target.
     pub(crate) only: Option<String>,
+    /// Mutants that an earlier run found are not tried again, if the core is the same.
+    pub(crate) go_on: bool,
 }
 
 /// One proof: what it gives is the line that says what was proved.

@@ -1,0 +1,70 @@
+//! What an earlier run found out.
+
+use super::trial::Verdict;
+use anyhow::Context as _;
+use std::{
+    collections::BTreeSet,
+    fs::{self, File},
+    io::Write,
+    path::Path,
+};
+
+/// A file that says which mutants do not compile and which were found, by their numbers. It holds as long as the core's
+/// code and the list of mutants are the same; the tests may have become more.
+pub(super) struct Notes {
+    file: File,
+    pub(super) unviable: BTreeSet<usize>,
+    pub(super) caught: BTreeSet<usize>,
+    pub(super) no_end: BTreeSet<usize>,
+}
+
+impl Notes {
+    /// Opens the notes, and begins new ones if they are of another state of the code. `fingerprint` stands for that.
+    pub(super) fn open(path: &Path, fingerprint: u64) -> anyhow::Result<Self> {
+        let heading = format!("of {fingerprint}");
+        let text = fs::read_to_string(path).unwrap_or_default();
+        let mut lines = text.lines();
+        let is_same = lines.next() == Some(&heading);
+        let of = |kind: &str| -> BTreeSet<usize> {
+            let own = lines.clone().filter(|_| is_same);
+            own.filter_map(|line| line.strip_prefix(kind)?.trim().parse().ok())
+                .collect()
+        };
+        let (unviable, caught, no_end) = (of("unviable"), of("caught"), of("no end"));
+        let mut options = File::options();
+        let options = if is_same {
+            options.append(true)
+        } else {
+            options.write(true).truncate(true).create(true)
+        };
+        let file = options.open(path);
+        let mut file = file.with_context(|| format!("cannot write {}", path.display()))?;
+        if !is_same {
+            writeln!(file, "{heading}")?;
+        }
+        Ok(Self {
+            file,
+            unviable,
+            caught,
+            no_end,
+        })
+    }
+
+    pub(super) fn add_unviable(&mut self, numbers: BTreeSet<usize>) -> anyhow::Result<()> {
+        for number in &numbers {
+            writeln!(self.file, "unviable {number}")?;
+        }
+        self.unviable.extend(numbers);
+        Ok(())
+    }
+
+    pub(super) fn add(&mut self, number: usize, verdict: Verdict) -> anyhow::Result<()> {
+        match verdict {
+            Verdict::Caught => writeln!(self.file, "caught {number}")?,
+            Verdict::NoEnd => writeln!(self.file, "no end {number}")?,
+            // More tests may find it.
+            Verdict::TooLate | Verdict::Lived => {}
+        }
+        Ok(())
+    }
+}
