@@ -4,9 +4,13 @@ use crate::turn::{BOTH, secret_number};
 use crate::wire::{Say, a_call, call, text};
 use crate::world::{Work, World, offer};
 use serde_json::json;
+use std::sync::Arc;
+use stepwell_core::conversation::Conversation;
 use stepwell_core::dialect::Dialect;
+use stepwell_core::event::{AssistantMessage, Message};
 use stepwell_core::run::{
-    BlockContent, Decision, Durability, Failure, Input, Outcome, RunConfig, StateKind, TurnStatus,
+    BlockContent, Decision, Durability, Failure, Input, Outcome, RunConfig, RunMachine, StateKind,
+    TurnStatus,
 };
 use stepwell_core::tool::Tool;
 
@@ -73,6 +77,44 @@ fn every_block_is_stored_once_and_in_sequence() {
         assert_eq!(hops, [(0, 0), (1, 0), (2, 0), (3, 1)]);
         assert_eq!(texts(&world), world.machine.conversation().text());
     }
+}
+
+#[test]
+fn of_a_thread_with_a_history_only_the_turn_is_stored() {
+    for dialect in BOTH {
+        let mut world = turn_with_a_tool(dialect);
+        let before = AssistantMessage {
+            id: "before".into(),
+            content: Some("Some time ago.".to_owned()),
+            ..AssistantMessage::default()
+        };
+        let history = vec![
+            Message::user("user-0", "Before"),
+            Message::Assistant(before),
+        ];
+        world.machine = RunMachine::new(
+            Arc::clone(&world.config),
+            "thread".into(),
+            Conversation::new(history),
+        );
+        assert_eq!(texts(&world.turn()), "Let me see.Done.", "{dialect:?}");
+    }
+}
+
+/// The person's words in the middle of a turn, as the backend tells them, end nothing.
+#[test]
+fn an_answer_before_the_last_words_of_the_person_is_stored_too() {
+    let messages = json!([
+        {"id": "user-1", "role": "user", "content": "Go on"},
+        {"id": "m", "role": "assistant", "content": "An answer."},
+        {"id": "user-2", "role": "user", "content": "And now?"},
+    ]);
+    let snapshot = json!({"type": "MESSAGES_SNAPSHOT", "messages": messages});
+    let world = stored(Dialect::AgUi, |_| {})
+        .says([Say::Event(snapshot)])
+        .turn();
+    assert_eq!(*world.outcome(), Outcome::Success);
+    assert_eq!(texts(&world), "An answer.");
 }
 
 #[test]

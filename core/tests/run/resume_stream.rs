@@ -99,6 +99,22 @@ fn a_resumed_request_asks_again_what_was_asked_and_not_with_half_an_answer() {
 }
 
 #[test]
+fn a_resumed_request_of_a_later_hop_asks_with_the_results_again() {
+    for dialect in BOTH {
+        let frames = numbered(dialect, 1, &[text("Done, all of it.")]);
+        let world = resuming(dialect, |_| {})
+            .says(says())
+            .answers(part(&frames, 0, 2, Then::Breaks))
+            .answers(part(&frames, 2, frames.len(), Then::Ends))
+            .turn();
+        assert_eq!(*world.outcome(), Outcome::Success);
+        let requests = world.seen.requests();
+        assert_eq!(requests.len(), 3);
+        assert_eq!(requests[2], requests[1], "{dialect:?}");
+    }
+}
+
+#[test]
 fn a_stream_that_breaks_anywhere_goes_on_as_if_it_had_not() {
     for dialect in BOTH {
         let whole = unbroken(dialect);

@@ -64,6 +64,14 @@ fn a_typed_run_shows_its_conversation() {
 }
 
 #[test]
+fn a_typed_run_that_is_over_gives_its_conversation_away() {
+    let run = opening(Durability::None).turn_timed_out(NOW);
+    let messages = run.conversation().messages().to_vec();
+    assert_eq!(messages[0].id(), "user-1");
+    assert_eq!(run.into_conversation().messages(), messages);
+}
+
+#[test]
 fn a_second_result_changes_nothing() {
     let run = executing(&["work", "work"]);
     let Settled::ExecutingTools(run) = run.tool_finished(key(0), Ok("first".into()), NOW) else {
