@@ -7,6 +7,7 @@ mod arguments;
 mod approval;
 mod cancel;
 mod context;
+mod context_tokens;
 mod corpus;
 mod corpus_scenes;
 mod crashes;

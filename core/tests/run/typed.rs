@@ -64,6 +64,30 @@ fn a_typed_run_shows_its_conversation() {
 }
 
 #[test]
+fn a_typed_run_shows_the_text_and_the_arguments_of_its_stream() {
+    let mut config = config(Dialect::OpenAiChat);
+    offer(&mut config, Tool::new("work", "Works."));
+    config.partial_arguments = true;
+    config.text.break_after_tools = true;
+    let run = Run::new(Arc::new(config), "thread".into(), Conversation::default());
+    let started = run.start(Start::new("run-1", Message::user("user-1", "Hello")), NOW);
+    let Started::Opening(run) = started else {
+        panic!("it fits the context")
+    };
+    let mut run = run.opened(None, NOW);
+    let says = [
+        Say::Text("Let me see.".into()),
+        Say::Call(a_call("c", "work", "{\"a\":1}")),
+        Say::Cut,
+    ];
+    let _ = run.receive(&body(Dialect::OpenAiChat, 0, &says), NOW);
+    assert_eq!(run.shown_text(), "Let me see.");
+    let arguments = run.partial_arguments("c").expect("it streams");
+    assert_eq!(arguments.value(), serde_json::json!({"a": 1}));
+    assert_eq!(run.partial_arguments("d"), None);
+}
+
+#[test]
 fn a_typed_run_that_is_over_gives_its_conversation_away() {
     let run = opening(Durability::None).turn_timed_out(NOW);
     let messages = run.conversation().messages().to_vec();
@@ -88,6 +112,25 @@ fn a_second_result_changes_nothing() {
         "only what the first result brought"
     );
     assert!(!run.snapshot().contains("second") && before.contains("first"));
+}
+
+#[test]
+fn a_call_is_stopped_once_while_the_answer_comes() {
+    let mut run = streaming(Durability::None);
+    let says = [
+        Say::Call(a_call("c0", "work", "{}")),
+        Say::Call(a_call("c1", "work", "{}")),
+        Say::Cut,
+    ];
+    let _ = run.receive(&body(Dialect::OpenAiChat, 0, &says), NOW);
+    let before = run.snapshot();
+    run.cancel_call(key(7), NOW);
+    assert_eq!(run.snapshot(), before, "there is no such call");
+    run.cancel_call(key(0), NOW);
+    let stopped = run.snapshot();
+    assert_ne!(stopped, before);
+    run.cancel_call(key(0), NOW);
+    assert_eq!(run.snapshot(), stopped);
 }
 
 #[test]

@@ -157,6 +157,25 @@ fn a_wait_that_the_provider_asked_for_is_kept_to_when_the_network_is_back() {
 }
 
 #[test]
+fn a_wait_that_the_provider_asked_for_may_be_over_when_the_network_is_back() {
+    for late in [0, 1_000] {
+        let mut world = world(|_| {})
+            .answers(Answer::Refuses(Refusal {
+                status: 429,
+                retry_after: Some(Duration::from_secs(60)),
+                body: Vec::new(),
+            }))
+            .says([text("Yes.")]);
+        world.send("Hello");
+        world.drive_to(StateKind::Waiting);
+        device(&mut world, Input::NetworkLost);
+        world.wait(60_000 + late);
+        device(&mut world, Input::NetworkAvailable);
+        assert_eq!(world.machine.state(), StateKind::Opening, "at once");
+    }
+}
+
+#[test]
 fn a_network_that_was_never_lost_does_not_cut_a_pause_short() {
     let mut world = world(|_| {}).answers(Answer::Unreachable);
     world.send("Hello");

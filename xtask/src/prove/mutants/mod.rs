@@ -215,8 +215,8 @@ fn try_all(
             left.len()
         ))?;
     }
-    // Not file by file, so that what was tried when somebody stops it is a fair sample.
-    left.sort_by_key(|number| (number % STRIDE, *number));
+    // Those that lived first. Not file by file, so that what was tried when somebody stops it is a fair sample.
+    left.sort_by_key(|number| (!notes.lived.contains(number), number % STRIDE, *number));
     let next = AtomicUsize::new(0);
     let shared = Mutex::new((log, found, &mut notes));
     let work = || -> anyhow::Result<()> {

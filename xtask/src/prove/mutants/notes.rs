@@ -9,13 +9,15 @@ use std::{
     path::Path,
 };
 
-/// A file that says which mutants do not compile and which were found, by their numbers. It holds as long as the core's
+/// A file that says which mutants do not compile and which were found or lived, by their numbers. It holds as long as the core's
 /// code and the list of mutants are the same; the tests may have become more.
 pub(super) struct Notes {
     file: File,
     pub(super) unviable: BTreeSet<usize>,
     pub(super) caught: BTreeSet<usize>,
     pub(super) no_end: BTreeSet<usize>,
+    /// Those that no test had found.
+    pub(super) lived: BTreeSet<usize>,
 }
 
 impl Notes {
@@ -30,7 +32,8 @@ impl Notes {
             own.filter_map(|line| line.strip_prefix(kind)?.trim().parse().ok())
                 .collect()
         };
-        let (unviable, caught, no_end) = (of("unviable"), of("caught"), of("no end"));
+        let (unviable, caught) = (of("unviable"), of("caught"));
+        let (no_end, lived) = (of("no end"), of("lived"));
         let mut options = File::options();
         let options = if is_same {
             options.append(true)
@@ -47,6 +50,7 @@ impl Notes {
             unviable,
             caught,
             no_end,
+            lived,
         })
     }
 
@@ -62,8 +66,8 @@ impl Notes {
         match verdict {
             Verdict::Caught => writeln!(self.file, "caught {number}")?,
             Verdict::NoEnd => writeln!(self.file, "no end {number}")?,
-            // More tests may find it.
-            Verdict::TooLate | Verdict::Lived => {}
+            Verdict::Lived => writeln!(self.file, "lived {number}")?,
+            Verdict::TooLate => {}
         }
         Ok(())
     }

@@ -1,5 +1,8 @@
 //! A redacted journal says nothing of what was said, and replays through the same states and effects.
 
+mod config;
+mod texts;
+
 use crate::context::guarded;
 use crate::interrupts::asks;
 use crate::invariants::cases;

@@ -1,0 +1,312 @@
+//! What stands in the place of a text, character by character, and how far a body is understood.
+
+use super::replays_alike;
+use crate::journal::{parsed, written};
+use crate::world::{Answer, Then, World};
+use serde_json::{Value, json};
+use stepwell_core::dialect::Dialect;
+use stepwell_core::run::Input;
+use stepwell_core::run::journal::{Journal, Step};
+
+/// All bytes that streams brought.
+pub(super) fn received(journal: &Journal) -> String {
+    let bytes = journal.entries.iter().flat_map(|entry| match &entry.step {
+        Step::Input(Input::Received { bytes, .. }) => bytes.to_vec(),
+        _ => Vec::new(),
+    });
+    String::from_utf8_lossy(&bytes.collect::<Vec<_>>()).into_owned()
+}
+
+/// The redacted body of a stream, in a turn that goes on as with the original.
+#[track_caller]
+fn redacted(dialect: Dialect, body: &str) -> String {
+    let answer = Answer::Stream(body.as_bytes().to_vec(), Then::Ends);
+    let mut world = World::of(dialect).journaled().answers(answer).turn();
+    let journal = parsed(&written(&mut world));
+    assert_eq!(received(&journal), body);
+    let redacted = journal.redact(5).expect("it goes the same way");
+    replays_alike(&journal, &redacted);
+    let text = received(&redacted);
+    assert_eq!(text.len(), body.len(), "{text}");
+    text
+}
+
+/// A frame of a chat stream with these words, which are JSON already.
+fn says(words: &str) -> String {
+    format!(
+        r#"data: {{"object":"chat.completion.chunk","model":"m-1","choices":[{{"index":0,"delta":{{"role":"assistant","content":"{words}"}},"finish_reason":null}}]}}"#
+    ) + "\n\ndata: [DONE]\n\n"
+}
+
+#[test]
+fn a_character_gives_way_to_one_of_its_kind_and_length_in_the_same_writing() {
+    for (words, hidden) in [
+        ("Aa1 é€🦓", "Xx0 ·•🔹"),
+        ("azAZ09", "xxXX00"),
+        (".,;-_ !?{}[]", ".,;-_ !?{}[]"),
+        (
+            r#"line\nline\ttab\"\\\/\b\f\r"#,
+            r#"xxxx\nxxxx\txxx\"\\\/\b\f\r"#,
+        ),
+        (r"\u00e9\u20ac\ud83e\udd93.", r"\u00b7\u2022\ud83d\udd39."),
+        (r"\u0041\u00E9b", r"\u0058\u00b7x"),
+        (r"\ud83e\udd93\ud83e\udd93z", r"\ud83d\udd39\ud83d\udd39x"),
+    ] {
+        assert_eq!(redacted(Dialect::OpenAiChat, &says(words)), says(hidden));
+    }
+}
+
+#[test]
+fn what_breaks_off_or_is_no_json_is_hidden_to_its_end() {
+    let deep = |depth: usize| format!("{}{{\"zebra\":1}}", "[".repeat(depth));
+    let hidden = |depth: usize, key: &str| format!("{}{{\"{key}\":0}}", "[".repeat(depth));
+    let (read, too_deep) = (deep(200), deep(201));
+    let (read_hidden, too_deep_hidden) = (hidden(200, "zebra"), hidden(201, "xxxxx"));
+    for (data, hidden) in [
+        (r#"{"a": "zebra", oops "b"}"#, r#"{"a": "xxxxx", xxxx "x"}"#),
+        (r#"{"a": "zebra" oops}"#, r#"{"a": "xxxxx" xxxx}"#),
+        (r#"["zebra" "b", 7]"#, r#"["xxxxx" "x", 0]"#),
+        (r#"["zebra", oops, 7]"#, r#"["xxxxx", xxxx, 0]"#),
+        (r#"{"a" oops}"#, r#"{"a" xxxx}"#),
+        (r#"{"a": oops}"#, r#"{"a": xxxx}"#),
+        (r#"{"a": 12x}"#, r#"{"a": 00x}"#),
+        (r#"{"a": - }"#, r#"{"a": - }"#),
+        (r#"{"a": "zebra"} oops"#, r#"{"a": "xxxxx"} xxxx"#),
+        ("12 oops", "12 xxxx"),
+        ("oops 12", "xxxx 00"),
+        (r#"{"a": "zebra"#, r#"{"a": "xxxxx"#),
+        (r#"{"a": "zebra\"#, r#"{"a": "xxxxx\"#),
+        (r#"{"a": "zebra\u00"#, r#"{"a": "xxxxx\u00"#),
+        (r#"{"a": "\zb"}"#, r#"{"a": "\zx"}"#),
+        (r#"{"a": "\ud83eb"}"#, r#"{"a": "\ud83ex"}"#),
+        (r#"{"a": "\ud83e\u0041b"}"#, r#"{"a": "\ud83e\u0058x"}"#),
+        (r#"{"a": "\ud83e\n1b"}"#, r#"{"a": "\ud83e\n0x"}"#),
+        (&read, &read_hidden),
+        (&too_deep, &too_deep_hidden),
+    ] {
+        for dialect in [Dialect::OpenAiChat, Dialect::AgUi] {
+            let frame = |data: &str| format!("data: {data}\n\n");
+            assert_eq!(redacted(dialect, &frame(data)), frame(hidden));
+            // Without an end of its own.
+            let frame = |data: &str| format!("data: {data}");
+            assert_eq!(redacted(dialect, &frame(data)), frame(hidden));
+        }
+    }
+}
+
+#[test]
+fn what_is_no_text_stays() {
+    let data = r#"{ "a" : 12 , "b":-1.5e+3,"c":true,"d":null, "e":false,"f":[ ] ,"g":{ },"h":[1 ,[2], {"i":0}] } "#;
+    let frame = format!("data: {data}\n\n");
+    assert_eq!(redacted(Dialect::OpenAiChat, &frame), frame);
+}
+
+#[test]
+fn of_the_framing_the_comments_and_what_is_unknown_is_hidden() {
+    for end in ["\n", "\r", "\r\n"] {
+        let lines = |lines: &[&str]| lines.join(end) + end;
+        let body = lines(&[
+            "\u{feff}: zebra 7",
+            "event: message",
+            "retry: 10",
+            "zebra: quagga",
+            "data",
+            "",
+            ":zebra",
+            r#"data: {"a":"#,
+            r#"data:"zebra"}"#,
+            "",
+        ]);
+        let hidden = lines(&[
+            "\u{feff}: xxxxx 0",
+            "event: message",
+            "retry: 10",
+            "xxxxx: xxxxxx",
+            "xxxx",
+            "",
+            ":xxxxx",
+            r#"data: {"a":"#,
+            r#"data:"xxxxx"}"#,
+            "",
+        ]);
+        assert_eq!(redacted(Dialect::OpenAiChat, &body), hidden, "{end:?}");
+    }
+}
+
+#[test]
+fn the_ids_of_events_are_hidden_and_stay_apart() {
+    let frame = |id: &str| format!("id: {id}\ndata: {{}}\n\n");
+    let ids = ["zebra-1", "zebra-2", "quagga-12345", "zebra-1"];
+    let body = ids.map(frame).concat();
+    let redacted = redacted(Dialect::OpenAiChat, &body);
+    let ids: Vec<_> = redacted
+        .lines()
+        .filter_map(|line| line.strip_prefix("id: "))
+        .collect();
+    let (zebra, _) = ids[0].split_once('-').expect("the sign stays");
+    assert_ne!(zebra, "zebra");
+    assert!(zebra.bytes().all(|byte| byte.is_ascii_lowercase()));
+    assert_eq!(ids[0], format!("{zebra}-1"), "a small number stays");
+    assert_eq!(ids[1], format!("{zebra}-2"));
+    assert_eq!(ids[3], ids[0]);
+    let (quagga, number) = ids[2].split_once('-').expect("the sign stays");
+    assert!(quagga.len() == 6 && quagga != "quagga");
+    assert!(
+        number.len() == 5 && number != "12345",
+        "a long one may tell"
+    );
+    assert!(number.bytes().all(|byte| byte.is_ascii_digit()));
+}
+
+#[test]
+fn an_id_that_is_no_text_is_hidden_like_any_bytes() {
+    let mut body = b"id: zebra\xff7\ndata: {}\n\n".to_vec();
+    let answer = Answer::Stream(body.clone(), Then::Ends);
+    let mut world = World::chat().journaled().answers(answer).turn();
+    let journal = parsed(&written(&mut world));
+    let redacted = journal.redact(5).expect("it goes the same way");
+    body.splice(4..11, *b"xxxxx?0");
+    assert_eq!(received(&redacted), String::from_utf8_lossy(&body));
+}
+
+/// The JSON of each frame of a redacted AG-UI stream.
+fn redacted_events(events: &[Value]) -> Vec<Value> {
+    let begin = json!({"type": "RUN_STARTED", "threadId": "t", "runId": "r"});
+    let frames = [&begin].into_iter().chain(events);
+    let frames = frames.map(|event| format!("data: {event}\n\n"));
+    let text = redacted(Dialect::AgUi, &frames.collect::<String>());
+    let data = text.lines().filter_map(|line| line.strip_prefix("data: "));
+    data.skip(1)
+        .map(|data| serde_json::from_str(data).expect("JSON as before"))
+        .collect()
+}
+
+/// An event that the agent passes on as it got it.
+fn raw(event: Value) -> Value {
+    json!({"type": "RAW", "event": event})
+}
+
+#[test]
+fn words_of_the_protocol_stay_and_other_words_in_their_place_do_not() {
+    let word = |key: &str, word: &str| raw(json!({ key: word }));
+    for (key, word_of_it) in [
+        ("role", "assistant"),
+        ("type", "STATE_DELTA"),
+        ("finish_reason", "tool_calls"),
+        ("finishReason", "STOP"),
+        ("stop_reason", "end_turn"),
+        ("done_reason", "stop"),
+        ("status", "completed"),
+        ("blockReason", "SAFETY"),
+        ("reason", "max_output_tokens"),
+        ("object", "response"),
+        ("op", "replace"),
+        ("subtype", "error"),
+        ("kind", "timeout"),
+        ("entityType", "tool-call"),
+        ("outcome", "interrupt"),
+        ("activityType", "ping"),
+        ("dialect", "anthropic"),
+    ] {
+        let kept = word(key, word_of_it);
+        let other = word(key, "zebra");
+        let seen = redacted_events(&[kept.clone(), other]);
+        assert_eq!(seen[0], kept, "{key}");
+        assert_eq!(seen[1], word(key, "xxxxx"), "{key}");
+    }
+    // Under another key it may be what somebody said.
+    let said = redacted_events(&[word("content", "stop")]);
+    assert_eq!(said, [word("content", "xxxx")]);
+}
+
+#[test]
+fn an_id_is_the_same_stand_in_wherever_it_stands() {
+    let keys = [
+        "id",
+        "call_id",
+        "item_id",
+        "tool_use_id",
+        "responseId",
+        "response_id",
+        "message_id",
+        "messageId",
+        "tool_call_id",
+        "toolCallId",
+        "run_id",
+        "runId",
+        "thread_id",
+        "threadId",
+        "parent_run_id",
+        "parentRunId",
+        "parentMessageId",
+        "interrupt_id",
+        "interruptId",
+        "subagentRunId",
+        "subagent_run_id",
+        "entityId",
+    ];
+    let events = keys.map(|key| raw(json!({key: "zebra_9"})));
+    let seen = redacted_events(&events);
+    let first = seen[0]["event"]["id"].as_str().expect("a text");
+    assert!(first.ends_with("_9") && first.len() == 7 && !first.starts_with("zebra"));
+    for (key, event) in keys.iter().zip(&seen) {
+        assert_eq!(event["event"][key], first, "{key}");
+    }
+}
+
+#[test]
+fn the_agents_own_data_keeps_its_shape_with_equal_keys_and_texts_equal() {
+    for own in [
+        "snapshot",
+        "state",
+        "value",
+        "metadata",
+        "payload",
+        "rawEvent",
+        "raw_event",
+        "forwardedProps",
+        "context",
+        "extra",
+        "responseSchema",
+        "parameters",
+    ] {
+        let data = json!({"zebra": ["Quagga", 1.5, null, {"zebra": "Quagga"}], "role": "zebra"});
+        let seen = redacted_events(&[raw(json!({ own: data }))]);
+        let data = seen[0]["event"][own].as_object().expect("an object");
+        let mut fields = data.iter();
+        let (zebra, list) = fields.next().expect("the first");
+        assert!(zebra.len() == 5 && zebra != "zebra", "{own}: {zebra}");
+        let quagga = list[0].as_str().expect("a text");
+        assert!(quagga.len() == 6 && quagga != "Quagga", "{own}: {quagga}");
+        assert_eq!(*list, json!([quagga, 1.5, null, {zebra: quagga}]));
+        let (role, value) = fields.next().expect("the second");
+        assert!(role.len() == 4 && role != "role", "no word of the protocol");
+        assert!(value != "zebra" && value != "xxxxx", "{own}: {value}");
+    }
+}
+
+#[test]
+fn a_pointer_keeps_its_indices_and_its_keys_are_those_of_the_state() {
+    let state = json!({"zebra": [{"a/b~c": 1, "x": 2}], "12": 0});
+    let delta = json!([
+        {"op": "replace", "path": "/zebra/0/a~1b~0c", "value": 2},
+        {"op": "add", "path": "/zebra/-", "value": 3},
+        {"op": "move", "from": "/zebra/0/x", "path": "/quagga"},
+        {"op": "remove", "path": "/12"},
+    ]);
+    let seen = redacted_events(&[
+        json!({"type": "STATE_SNAPSHOT", "snapshot": state}),
+        json!({"type": "STATE_DELTA", "delta": delta}),
+    ]);
+    let state = seen[0]["snapshot"].as_object().expect("an object");
+    let zebra = state.keys().next().expect("a key");
+    let inner: Vec<_> = state[zebra][0].as_object().expect("one").keys().collect();
+    let escaped = inner[0].replace('~', "~0").replace('/', "~1");
+    assert_ne!(escaped, "a~1b~0c");
+    let path = |at: usize, key: &str| seen[1]["delta"][at][key].as_str().map(str::to_owned);
+    assert_eq!(path(0, "path"), Some(format!("/{zebra}/0/{escaped}")));
+    assert_eq!(path(1, "path"), Some(format!("/{zebra}/-")));
+    assert_eq!(path(2, "from"), Some(format!("/{zebra}/0/{}", inner[1])));
+    assert_eq!(path(3, "path"), Some("/12".to_owned()));
+    assert_ne!(path(2, "path"), Some("/quagga".to_owned()));
+}
