@@ -103,18 +103,30 @@ fn of_a_thread_with_a_history_only_the_turn_is_stored() {
 
 /// The person's words in the middle of a turn, as the backend tells them, end nothing.
 #[test]
-fn an_answer_before_the_last_words_of_the_person_is_stored_too() {
+fn what_comes_before_the_last_words_of_the_person_is_stored_too() {
+    let function = json!({"name": "theirs", "arguments": "{}"});
     let messages = json!([
         {"id": "user-1", "role": "user", "content": "Go on"},
-        {"id": "m", "role": "assistant", "content": "An answer."},
+        {"id": "m", "role": "assistant", "content": "An answer.", "toolCalls": [
+            {"id": "c", "type": "function", "function": function},
+        ]},
+        {"id": "t", "role": "tool", "toolCallId": "c", "content": "A result."},
         {"id": "user-2", "role": "user", "content": "And now?"},
     ]);
-    let snapshot = json!({"type": "MESSAGES_SNAPSHOT", "messages": messages});
+    let said = [
+        json!({"type": "TEXT_MESSAGE_CHUNK", "messageId": "m", "delta": "An answer."}),
+        json!({"type": "TOOL_CALL_START", "toolCallId": "c", "toolCallName": "theirs", "parentMessageId": "m"}),
+        json!({"type": "TOOL_CALL_ARGS", "toolCallId": "c", "delta": "{}"}),
+        json!({"type": "TOOL_CALL_END", "toolCallId": "c"}),
+        json!({"type": "TOOL_CALL_RESULT", "messageId": "t", "toolCallId": "c", "content": "A result."}),
+        json!({"type": "MESSAGES_SNAPSHOT", "messages": messages}),
+    ];
     let world = stored(Dialect::AgUi, |_| {})
-        .says([Say::Event(snapshot)])
+        .says(said.map(Say::Event))
         .turn();
     assert_eq!(*world.outcome(), Outcome::Success);
     assert_eq!(texts(&world), "An answer.");
+    assert_eq!(kinds(&world), ["text", "tool_use", "tool_result"]);
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! A redacted journal says nothing of what was said, and replays through the same states and effects.
 
 mod config;
+mod dialects;
 mod texts;
 
 use crate::context::guarded;
