@@ -9,8 +9,8 @@ use stepwell_core::conversation::Conversation;
 use stepwell_core::dialect::Dialect;
 use stepwell_core::event::{AssistantMessage, Message};
 use stepwell_core::run::{
-    BlockContent, Decision, Durability, Failure, Input, Outcome, RunConfig, RunMachine, StateKind,
-    TurnStatus,
+    BlockContent, Decision, Durability, Failure, Input, Outcome, RunConfig, RunMachine, Start,
+    StateKind, TurnStatus,
 };
 use stepwell_core::tool::Tool;
 
@@ -121,12 +121,22 @@ fn what_comes_before_the_last_words_of_the_person_is_stored_too() {
         json!({"type": "TOOL_CALL_RESULT", "messageId": "t", "toolCallId": "c", "content": "A result."}),
         json!({"type": "MESSAGES_SNAPSHOT", "messages": messages}),
     ];
-    let world = stored(Dialect::AgUi, |_| {})
-        .says(said.map(Say::Event))
-        .turn();
-    assert_eq!(*world.outcome(), Outcome::Success);
-    assert_eq!(texts(&world), "An answer.");
-    assert_eq!(kinds(&world), ["text", "tool_use", "tool_result"]);
+    // The agent may begin on its own.
+    for message in [Some(Message::user("user-1", "Go on")), None] {
+        let mut world = stored(Dialect::AgUi, |_| {}).says(said.clone().map(Say::Event));
+        let start = Start {
+            run_id: "run-1".into(),
+            message,
+            resume: Vec::new(),
+        };
+        world
+            .input(Input::Start(Box::new(start)))
+            .expect("it is idle");
+        world.drive();
+        assert_eq!(*world.outcome(), Outcome::Success);
+        assert_eq!(texts(&world), "An answer.");
+        assert_eq!(kinds(&world), ["text", "tool_use", "tool_result"]);
+    }
 }
 
 #[test]

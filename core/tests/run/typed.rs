@@ -3,12 +3,13 @@
 use crate::wire::{Say, a_call, body};
 use crate::world::{config, offer};
 use std::sync::Arc;
+use std::time::Duration;
 use stepwell_core::conversation::Conversation;
 use stepwell_core::dialect::Dialect;
-use stepwell_core::event::Message;
+use stepwell_core::event::{Message, TokenUsage};
 use stepwell_core::run::{
     Decision, Durability, Effect, EffectId, Ended, ExecutingTools, Opening, Outcome, Output, Run,
-    RunEvent, Settled, Start, Started, Streaming,
+    RunEvent, RunMachine, Settled, Start, Started, Streaming, TimerKey,
 };
 use stepwell_core::tool::Tool;
 use stepwell_core::{CallKey, Timestamp};
@@ -85,6 +86,53 @@ fn a_typed_run_shows_the_text_and_the_arguments_of_its_stream() {
     let arguments = run.partial_arguments("c").expect("it streams");
     assert_eq!(arguments.value(), serde_json::json!({"a": 1}));
     assert_eq!(run.partial_arguments("d"), None);
+}
+
+#[test]
+fn a_typed_run_tells_whose_it_is_what_it_cost_and_what_it_waits_for() {
+    let mut config = config(Dialect::OpenAiChat);
+    offer(&mut config, Tool::new("work", "Works."));
+    config.timeouts.silence = Some(Duration::from_secs(20));
+    let config = Arc::new(config);
+    let run = Run::new(
+        Arc::clone(&config),
+        "thread".into(),
+        Conversation::default(),
+    );
+    let started = run.start(Start::new("run-1", Message::user("user-1", "Hello")), NOW);
+    let Started::Opening(mut run) = started else {
+        panic!("it fits the context")
+    };
+    assert_eq!(run.thread_id(), "thread");
+    assert_eq!(run.run_id(), "run-1");
+    assert_eq!(run.hop(), 0);
+    assert_eq!(*run.usage(), TokenUsage::default());
+    assert_eq!(run.poll_timeout(), Some(Timestamp(21_000)));
+    assert_eq!(run.timeout_reason(), Some(TimerKey::Silence));
+    assert_eq!(outputs(&mut run).len(), 2, "it has begun, and asks");
+    let snapshot = run.snapshot();
+    let restored = RunMachine::restore(&snapshot, config).expect("it was just written");
+    assert_eq!(restored.snapshot(), snapshot);
+
+    let mut run = run.opened(None, NOW);
+    let says = [
+        Say::Call(a_call("c", "work", "{}")),
+        Say::Usage {
+            input: 7,
+            output: 5,
+        },
+    ];
+    let _ = run.receive(&body(Dialect::OpenAiChat, 0, &says), NOW);
+    let Ended::ExecutingTools(run) = run.end(NOW) else {
+        panic!("the model asked for a tool")
+    };
+    assert_eq!(run.usage().input_tokens, Some(7));
+    assert_eq!(run.usage().output_tokens, Some(5));
+    let Settled::Opening(run) = run.tool_finished(key(0), Ok("done".into()), NOW) else {
+        panic!("that was the only one")
+    };
+    assert_eq!(run.hop(), 1);
+    assert_eq!(run.run_id(), "run-1.1");
 }
 
 #[test]

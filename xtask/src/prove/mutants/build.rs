@@ -35,7 +35,7 @@ pub(super) fn build(
 ) -> anyhow::Result<Built> {
     let place = context.scratch().join("mutants");
     let tree = Tree::copy(context, log, &place.join("tree"))?;
-    let mut notes = Notes::open(&place.join("notes"), tree.fingerprint(mutants)?)?;
+    let mut notes = Notes::open(&place.join("notes"), tree.fingerprint()?)?;
     // The compiler goes by stages, and tells of the errors of one at a time.
     loop {
         let woven = tree.write(mutants, &notes.unviable)?;
@@ -59,7 +59,12 @@ pub(super) fn build(
             });
         }
         log.write(&format!("{} do not compile", found.len()))?;
-        notes.add_unviable(found)?;
+        notes.add_unviable(
+            found
+                .iter()
+                .map(|number| mutants[*number].name.clone())
+                .collect(),
+        )?;
     }
 }
 
@@ -106,8 +111,8 @@ impl Tree {
         })
     }
 
-    /// A number that changes with the core's code and with the mutants.
-    fn fingerprint(&self, mutants: &[Mutant]) -> anyhow::Result<u64> {
+    /// A number that changes with the core's code.
+    fn fingerprint(&self) -> anyhow::Result<u64> {
         let mut hasher = DefaultHasher::new();
         for path in files_below(&self.root.join("core/src"))? {
             if !self.is_source(&path) {
@@ -115,9 +120,6 @@ impl Tree {
             }
         }
         self.sources.hash(&mut hasher);
-        for mutant in mutants {
-            mutant.name.hash(&mut hasher);
-        }
         Ok(hasher.finish())
     }
 
@@ -131,7 +133,7 @@ impl Tree {
     fn write(
         &self,
         mutants: &[Mutant],
-        without: &BTreeSet<usize>,
+        without: &BTreeSet<String>,
     ) -> anyhow::Result<BTreeMap<String, Woven>> {
         let mut all = BTreeMap::new();
         for (name, source) in &self.sources {
@@ -141,10 +143,10 @@ impl Tree {
                 .cloned()
                 .collect();
             let bodies = weave::bodies(source, &of_file);
-            let left = mutants.iter().enumerate().filter(|(number, mutant)| {
+            let left = mutants.iter().enumerate().filter(|(_, mutant)| {
                 let function = mutant.function();
                 mutant.file == *name
-                    && !without.contains(number)
+                    && !without.contains(&mutant.name)
                     && function.is_some_and(|function| bodies.contains_key(&function))
             });
             let mut woven = weave::weave(source, &bodies, &left.collect::<Vec<_>>())?;

@@ -200,23 +200,33 @@ fn try_all(
         }
     }
     let mut notes = built.notes;
-    found.unviable += notes.unviable.len();
-    let mut left: Vec<_> = (0..mutants.len())
-        .filter(|number| !notes.unviable.contains(number))
-        .collect();
+    let mut left = Vec::new();
+    for (number, mutant) in mutants.iter().enumerate() {
+        if notes.unviable.contains(&mutant.name) {
+            found.unviable += 1;
+        } else if go_on && notes.caught.contains(&mutant.name) {
+            found.caught += 1;
+        } else if go_on && notes.no_end.contains(&mutant.name) {
+            found.no_end += 1;
+        } else {
+            left.push(number);
+        }
+    }
     if go_on {
-        let done = |number: &usize| notes.caught.contains(number) || notes.no_end.contains(number);
-        left.retain(|number| !done(number));
-        found.caught += notes.caught.len();
-        found.no_end += notes.no_end.len();
-        let before = notes.caught.len() + notes.no_end.len();
+        let before = found.caught + found.no_end;
         log.say(&format!(
             "{before} were found before, {} are left",
             left.len()
         ))?;
     }
     // Those that lived first. Not file by file, so that what was tried when somebody stops it is a fair sample.
-    left.sort_by_key(|number| (!notes.lived.contains(number), number % STRIDE, *number));
+    left.sort_by_key(|number| {
+        (
+            !notes.lived.contains(&mutants[*number].name),
+            number % STRIDE,
+            *number,
+        )
+    });
     let next = AtomicUsize::new(0);
     let shared = Mutex::new((log, found, &mut notes));
     let work = || -> anyhow::Result<()> {
@@ -230,7 +240,7 @@ fn try_all(
             }
             let mut shared = shared.lock().unwrap_or_else(PoisonError::into_inner);
             let (log, found, notes) = &mut *shared;
-            notes.add(number, verdict)?;
+            notes.add(&mutant.name, verdict)?;
             log.write(&format!("{verdict:?}: {}", mutant.name))?;
             found.count(verdict, &mutant.name);
         }

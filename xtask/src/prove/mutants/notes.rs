@@ -9,15 +9,15 @@ use std::{
     path::Path,
 };
 
-/// A file that says which mutants do not compile and which were found or lived, by their numbers. It holds as long as the core's
-/// code and the list of mutants are the same; the tests may have become more.
+/// A file that says which mutants do not compile and which were found or lived. It holds as long as the core's code is
+/// the same; the tests may have become more.
 pub(super) struct Notes {
     file: File,
-    pub(super) unviable: BTreeSet<usize>,
-    pub(super) caught: BTreeSet<usize>,
-    pub(super) no_end: BTreeSet<usize>,
+    pub(super) unviable: BTreeSet<String>,
+    pub(super) caught: BTreeSet<String>,
+    pub(super) no_end: BTreeSet<String>,
     /// Those that no test had found.
-    pub(super) lived: BTreeSet<usize>,
+    pub(super) lived: BTreeSet<String>,
 }
 
 impl Notes {
@@ -27,9 +27,9 @@ impl Notes {
         let text = fs::read_to_string(path).unwrap_or_default();
         let mut lines = text.lines();
         let is_same = lines.next() == Some(&heading);
-        let of = |kind: &str| -> BTreeSet<usize> {
+        let of = |kind: &str| -> BTreeSet<String> {
             let own = lines.clone().filter(|_| is_same);
-            own.filter_map(|line| line.strip_prefix(kind)?.trim().parse().ok())
+            own.filter_map(|line| Some(line.strip_prefix(kind)?.strip_prefix(": ")?.to_owned()))
                 .collect()
         };
         let (unviable, caught) = (of("unviable"), of("caught"));
@@ -54,19 +54,19 @@ impl Notes {
         })
     }
 
-    pub(super) fn add_unviable(&mut self, numbers: BTreeSet<usize>) -> anyhow::Result<()> {
-        for number in &numbers {
-            writeln!(self.file, "unviable {number}")?;
+    pub(super) fn add_unviable(&mut self, names: BTreeSet<String>) -> anyhow::Result<()> {
+        for name in &names {
+            writeln!(self.file, "unviable: {name}")?;
         }
-        self.unviable.extend(numbers);
+        self.unviable.extend(names);
         Ok(())
     }
 
-    pub(super) fn add(&mut self, number: usize, verdict: Verdict) -> anyhow::Result<()> {
+    pub(super) fn add(&mut self, name: &str, verdict: Verdict) -> anyhow::Result<()> {
         match verdict {
-            Verdict::Caught => writeln!(self.file, "caught {number}")?,
-            Verdict::NoEnd => writeln!(self.file, "no end {number}")?,
-            Verdict::Lived => writeln!(self.file, "lived {number}")?,
+            Verdict::Caught => writeln!(self.file, "caught: {name}")?,
+            Verdict::NoEnd => writeln!(self.file, "no end: {name}")?,
+            Verdict::Lived => writeln!(self.file, "lived: {name}")?,
             Verdict::TooLate => {}
         }
         Ok(())
