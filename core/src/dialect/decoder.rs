@@ -1,4 +1,5 @@
 use super::{Dialect, ag_ui, anthropic, cohere, gemini, ollama, openai_chat, openai_responses};
+use crate::event::protobuf::ProtobufError;
 use crate::event::{EventError, EventRef, Violation};
 use crate::wire::{Frame, WireError};
 use crate::{MessageId, RunId, ThreadId, ToolCallId};
@@ -85,6 +86,9 @@ pub enum DecodeError {
     /// A frame is not an AG-UI event.
     #[error(transparent)]
     Event(#[from] EventError),
+    /// A frame is not an AG-UI event in protobuf.
+    #[error(transparent)]
+    Protobuf(#[from] ProtobufError),
     /// The events come in an order that the protocol does not allow.
     #[error(transparent)]
     Order(#[from] Violation),
@@ -138,6 +142,14 @@ impl Decoder {
             Dialect::Gemini => Self::Gemini(Box::new(gemini::Decoder::new(ids))),
             Dialect::Ollama => Self::Ollama(Box::new(ollama::Decoder::new(ids))),
             Dialect::Cohere => Self::Cohere(Box::new(cohere::Decoder::new(ids))),
+        }
+    }
+
+    /// The same for frames in AG-UI's binary encoding. Other dialects have none.
+    pub(crate) fn of_protobuf(self) -> Self {
+        match self {
+            Self::AgUi(decoder) => Self::AgUi(decoder.of_protobuf()),
+            other => other,
         }
     }
 

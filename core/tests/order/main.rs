@@ -4,6 +4,7 @@
 
 mod rows;
 mod table;
+mod verifier;
 mod walks;
 
 use serde_json::Value;

@@ -11,7 +11,9 @@ mod decode;
 mod delta;
 mod encode;
 mod enforcement;
+mod options;
 mod shapes;
 
 pub(super) use decode::Decoder;
 pub(super) use encode::Encoder;
+pub use options::{AgUiEncoding, AgUiOptions};
