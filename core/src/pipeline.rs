@@ -2,7 +2,6 @@
 
 use crate::conversation::{Applied, Conversation};
 use crate::dialect::{Decode, DecodeError, Decoder, Dialect, Endpoint, HopIds, Sink};
-use crate::event::protobuf;
 use crate::event::{
     End, Event, EventRef, ExtraRules, Finding, Phase, Rule, ToolCallArgs, ToolCallEnd, Verdict,
     Verification, Verifier, Violation,
@@ -133,16 +132,10 @@ impl Pipeline {
     ) -> Self {
         Self {
             framer: dialect.framer_of(media_type, limits),
-            ..Self::new(dialect, ids, limits)
+            decoder: Decoder::of_media_type(dialect, media_type, ids),
+            verifier: Verifier::new(Verification::default(), ExtraRules::Off),
+            frames: 0,
         }
-        .decoding(dialect, media_type)
-    }
-
-    fn decoding(mut self, dialect: Dialect, media_type: &str) -> Self {
-        if dialect == Dialect::AgUi && media_type == protobuf::MEDIA_TYPE {
-            self.decoder = self.decoder.of_protobuf();
-        }
-        self
     }
 
     /// The same with another judge of the order of events.

@@ -1,5 +1,5 @@
 use super::{Dialect, ag_ui, anthropic, cohere, gemini, ollama, openai_chat, openai_responses};
-use crate::event::protobuf::ProtobufError;
+use crate::event::protobuf::{self, ProtobufError};
 use crate::event::{EventError, EventRef, Violation};
 use crate::wire::{Frame, WireError};
 use crate::{MessageId, RunId, ThreadId, ToolCallId};
@@ -145,11 +145,15 @@ impl Decoder {
         }
     }
 
-    /// The same for frames in AG-UI's binary encoding. Other dialects have none.
-    pub(crate) fn of_protobuf(self) -> Self {
-        match self {
-            Self::AgUi(decoder) => Self::AgUi(decoder.of_protobuf()),
-            other => other,
+    /// The decoder for one body of this media type (`type/subtype` in lower case): an AG-UI agent may send its events in
+    /// more than one way. A media type that the dialect does not know is read as the dialect's own.
+    #[must_use]
+    pub fn of_media_type(dialect: Dialect, media_type: &str, ids: HopIds) -> Self {
+        match Self::new(dialect, ids) {
+            Self::AgUi(decoder) if media_type == protobuf::MEDIA_TYPE => {
+                Self::AgUi(decoder.of_protobuf())
+            }
+            decoder => decoder,
         }
     }
 
