@@ -24,6 +24,7 @@ mod sealed;
 mod shown;
 pub mod validate;
 
+pub(crate) use ag_ui::Boundary;
 pub use ag_ui::{AgUiEncoding, AgUiOptions};
 pub use decoder::{Decode, DecodeError, Decoder, HopIds, Sink};
 pub use error::{ApiError, ApiErrorKind};

@@ -7,6 +7,7 @@ mod chunks;
 mod compatibility;
 mod conformance;
 mod enforcement;
+mod middleware;
 mod properties;
 mod protobuf;
 mod request;
