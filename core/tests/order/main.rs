@@ -2,6 +2,9 @@
 
 #![allow(clippy::unwrap_used)] // the lint knows test functions, not their helpers
 
+#[path = "../ag_ui/any_event.rs"]
+mod any_event;
+mod oracle;
 mod rows;
 mod table;
 mod verifier;

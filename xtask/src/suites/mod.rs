@@ -1,5 +1,6 @@
 //! The suites, in the order in which they run: the quick ones first.
 
+mod ag_ui_oracle;
 mod clippy;
 mod conformance;
 mod core_dependencies;
@@ -42,6 +43,7 @@ pub(crate) const ALL: &[Suite] = &[
     threads::SUITE,
     demo::SUITE,
     conformance::SUITE,
+    ag_ui_oracle::SUITE,
     wasm::SUITE,
     targets::SUITE,
     python::SUITE,
