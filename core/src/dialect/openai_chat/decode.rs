@@ -1,10 +1,10 @@
-use super::super::answer::Scratch;
+use super::super::answer::{Scratch, whole};
 use super::super::cursor::{Miss, RawText, Templates};
 use super::super::{Decode, DecodeError, HopIds, Sink};
 use super::calls::Calls;
 use super::chunk::{Chunk, Piece, StreamError};
 use super::delta::{Delta, Kind};
-use super::reasoning::{Reasoning, whole};
+use super::reasoning::Reasoning;
 use crate::MessageId;
 use crate::event::{
     Common, Custom, EventRef, Metadata, RunError, RunFinished, RunStarted, TextMessageEnd,
