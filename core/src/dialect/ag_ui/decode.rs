@@ -1,6 +1,6 @@
 use super::chunks::Lanes;
 use super::compatibility::Compatibility;
-use super::delta::{self, Scratch};
+use super::delta::Deltas;
 use super::enforcement::{self, Warnings};
 use crate::dialect::{Decode, DecodeError, Dialect, HopIds, Sink};
 use crate::event::protobuf::{self, Envelope};
@@ -24,7 +24,7 @@ pub struct Decoder {
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     is_protobuf: bool,
     #[serde(skip)]
-    scratch: Scratch,
+    deltas: Deltas,
 }
 
 impl Decoder {
@@ -34,7 +34,7 @@ impl Decoder {
             compatibility: Compatibility::default(),
             lanes: Lanes::default(),
             is_protobuf: false,
-            scratch: Scratch::default(),
+            deltas: Deltas::default(),
         }
     }
 
@@ -119,7 +119,7 @@ impl Decode for Decoder {
             if let Some(event) = protobuf::read_delta(frame.data) {
                 return Ok(delta(&mut self.lanes, event, sink)?);
             }
-        } else if let Ok(event) = delta::read(frame.data, &mut self.scratch) {
+        } else if let Ok(event) = self.deltas.read(frame.data) {
             return Ok(delta(&mut self.lanes, event, sink)?);
         }
         let mut warnings = Warnings::default();
