@@ -5,7 +5,7 @@ use futures::StreamExt;
 use reqwest::header::{CONTENT_ENCODING, CONTENT_TYPE, HeaderMap, RETRY_AFTER};
 use std::borrow::Cow;
 use std::error::Error;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
 use stepwell_core::dialect::HttpRequest;
 use stepwell_core::middleware::Middleware;
@@ -49,14 +49,10 @@ pub(crate) async fn stream(
         value.to_str().ok().map(str::to_owned)
     };
     let content_type = header(CONTENT_TYPE);
-    // Only this task has it; a function that panicked in an earlier one has left it as it was.
     let middleware = middleware.as_deref();
-    let with_middleware = |work: &mut dyn FnMut(&mut Middleware)| {
-        if let Some(middleware) = middleware {
-            work(&mut middleware.lock().unwrap_or_else(PoisonError::into_inner));
-        }
-    };
-    with_middleware(&mut |middleware| middleware.open(content_type.as_deref()));
+    if let Some(mut middleware) = middleware.map(lock) {
+        middleware.open(content_type.as_deref());
+    }
     let mut encoding = header(CONTENT_ENCODING);
     if inputs
         .send(Input::Opened {
@@ -78,7 +74,7 @@ pub(crate) async fn stream(
                 },
                 None => Input::Received {
                     effect,
-                    bytes: Cow::Owned(changed(bytes, &with_middleware)),
+                    bytes: Cow::Owned(changed(bytes, middleware)),
                 },
             },
             Err(error) => Input::Lost {
@@ -92,7 +88,9 @@ pub(crate) async fn stream(
         }
     }
     let mut rest = Vec::new();
-    with_middleware(&mut |middleware| middleware.end(&mut rest));
+    if let Some(mut middleware) = middleware.map(lock) {
+        middleware.end(&mut rest);
+    }
     if !rest.is_empty() {
         let bytes = Cow::Owned(rest);
         if inputs
@@ -107,13 +105,18 @@ pub(crate) async fn stream(
 }
 
 /// What a middleware makes of a piece of the body; without one, the piece.
-fn changed(bytes: Bytes, with_middleware: &dyn Fn(&mut dyn FnMut(&mut Middleware))) -> Vec<u8> {
-    let mut changed = None;
-    with_middleware(&mut |middleware| {
-        let out = changed.insert(Vec::with_capacity(bytes.len()));
-        middleware.receive(&bytes, out);
-    });
-    changed.unwrap_or_else(|| bytes.into())
+fn changed(bytes: Bytes, middleware: Option<&Mutex<Middleware>>) -> Vec<u8> {
+    let Some(mut middleware) = middleware.map(lock) else {
+        return bytes.into();
+    };
+    let mut changed = Vec::with_capacity(bytes.len());
+    middleware.receive(&bytes, &mut changed);
+    changed
+}
+
+/// Only one stream has it at a time; one whose function panicked is gone.
+fn lock(middleware: &Mutex<Middleware>) -> MutexGuard<'_, Middleware> {
+    middleware.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Whether a body that is said to be compressed really is. Some servers only say so, and what can be read is read.

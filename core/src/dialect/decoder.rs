@@ -108,7 +108,7 @@ pub enum DecodeError {
 #[non_exhaustive]
 pub enum Decoder {
     /// For AG-UI.
-    AgUi(ag_ui::Decoder),
+    AgUi(Box<ag_ui::Decoder>),
     /// For OpenAI's Chat Completions.
     #[serde(rename = "openai-chat")]
     OpenAiChat(Box<openai_chat::Decoder>),
@@ -130,7 +130,7 @@ impl Decoder {
     #[must_use]
     pub fn new(dialect: Dialect, ids: HopIds) -> Self {
         match dialect {
-            Dialect::AgUi => Self::AgUi(ag_ui::Decoder::new(ids)),
+            Dialect::AgUi => Self::AgUi(Box::new(ag_ui::Decoder::new(ids))),
             // Mistral's streams are Chat Completions', with content in parts.
             Dialect::OpenAiChat | Dialect::Mistral => {
                 Self::OpenAiChat(Box::new(openai_chat::Decoder::new(ids)))
@@ -151,7 +151,7 @@ impl Decoder {
     pub fn of_media_type(dialect: Dialect, media_type: &str, ids: HopIds) -> Self {
         match Self::new(dialect, ids) {
             Self::AgUi(decoder) if media_type == protobuf::MEDIA_TYPE => {
-                Self::AgUi(decoder.of_protobuf())
+                Self::AgUi(Box::new(decoder.of_protobuf()))
             }
             decoder => decoder,
         }
@@ -159,7 +159,7 @@ impl Decoder {
 
     fn dialect(&mut self) -> &mut dyn Decode {
         match self {
-            Self::AgUi(decoder) => decoder,
+            Self::AgUi(decoder) => decoder.as_mut(),
             Self::OpenAiChat(decoder) => decoder.as_mut(),
             Self::OpenAiResponses(decoder) => decoder.as_mut(),
             Self::Anthropic(decoder) => decoder.as_mut(),

@@ -5,6 +5,7 @@ use proptest::strategy::Union;
 use serde_json::{Map, Value, json};
 
 type Any = BoxedStrategy<Value>;
+type Fields = Vec<(&'static str, Any)>;
 
 fn text() -> Any {
     prop_oneof![
@@ -63,7 +64,7 @@ fn list(item: Any) -> Any {
 }
 
 /// An object of required fields, and of some of the optional ones.
-fn object(required: Vec<(&'static str, Any)>, optional: Vec<(&'static str, Any)>) -> Any {
+fn object(required: Fields, optional: Fields) -> Any {
     let required = required
         .into_iter()
         .map(|(name, value)| value.prop_map(move |value| Some((name, value))).boxed());
@@ -136,12 +137,11 @@ fn content() -> Any {
 }
 
 fn message() -> Any {
-    let common = |own: Vec<(&'static str, Any)>| {
+    let common = |own: Fields| {
         let common = vec![("metadata", object_json()), ("subagentRunId", text())];
         [common, own].concat()
     };
-    let sealed =
-        |own: Vec<(&'static str, Any)>| common([own, vec![("encryptedValue", text())]].concat());
+    let sealed = |own: Fields| common([own, vec![("encryptedValue", text())]].concat());
     let call = object(
         vec![
             ("id", text()),
@@ -156,7 +156,7 @@ fn message() -> Any {
     let calls = prop::collection::vec(call, 1..3)
         .prop_map(Value::from)
         .boxed();
-    let of = |role, required: Vec<(&'static str, Any)>, optional| {
+    let of = |role, required: Fields, optional| {
         let required = [vec![("id", text())], required].concat();
         tagged("role", role, object(required, optional))
     };
@@ -320,11 +320,7 @@ pub(crate) fn any_event() -> impl Strategy<Value = Value> {
     let message_id = || ("messageId", text());
     let call = || ("toolCallId", text());
     let activity = |own| vec![message_id(), ("activityType", text()), own];
-    let events: Vec<(
-        &'static str,
-        Vec<(&'static str, Any)>,
-        Vec<(&'static str, Any)>,
-    )> = vec![
+    let events: Vec<(&'static str, Fields, Fields)> = vec![
         (
             "RUN_STARTED",
             run(),
