@@ -29,7 +29,7 @@ const WORDING: &[(&str, &str)] = &[
     ),
 ];
 
-fn ours<'a>(theirs: &'a str) -> &'a str {
+fn ours(theirs: &str) -> &str {
     let ours = WORDING.iter().find(|(known, _)| *known == theirs);
     ours.map_or(theirs, |(_, ours)| ours)
 }

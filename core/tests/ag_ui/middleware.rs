@@ -101,7 +101,7 @@ fn a_function_changes_drops_and_adds_events() {
             }
         })
         .then(inspect(move |event| {
-            log.lock().unwrap().push(event.kind().to_owned())
+            log.lock().unwrap().push(event.kind().to_owned());
         }));
     let events = [
         started(),
@@ -182,7 +182,7 @@ fn functions_see_old_words_in_those_of_today_and_what_is_newer_as_it_is() {
     let seen = Arc::new(Mutex::new(Vec::new()));
     let log = Arc::clone(&seen);
     let mut middleware = Middleware::new().then(inspect(move |event| {
-        log.lock().unwrap().push(event.clone())
+        log.lock().unwrap().push(event.clone());
     }));
     let body = sse(&[
         started(),
