@@ -6,6 +6,7 @@ use std::sync::Arc;
 use stepwell_core::run::RunConfig;
 
 /// What all turns of an agent share.
+#[derive(Clone)]
 pub(crate) struct Setup {
     pub(crate) config: Arc<RunConfig>,
     pub(crate) handlers: Handlers,
