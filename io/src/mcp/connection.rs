@@ -17,6 +17,7 @@ use rmcp::service::{
     ServiceError, serve_client_with_lifecycle_and_ct,
 };
 use rmcp::transport::IntoTransport;
+use rmcp::transport::streamable_http_client::StreamableHttpError;
 use std::error::Error;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -214,10 +215,18 @@ impl Refusal {
 /// The innermost error: those around it repeat the address, which may hold a key.
 pub(super) fn root_cause(error: &(dyn Error + 'static)) -> String {
     let mut cause = error;
-    while let Some(source) = cause.source() {
-        cause = source;
+    loop {
+        // The SDK does not give this one as a source.
+        let client = match cause.downcast_ref::<StreamableHttpError<reqwest::Error>>() {
+            Some(StreamableHttpError::Client(client)) => Some(client as &(dyn Error + 'static)),
+            _ => None,
+        };
+        match client.or_else(|| cause.source()) {
+            Some(inner) => cause = inner,
+            None if cause.is::<reqwest::Error>() => return "the request failed".to_owned(),
+            None => return shortened(&cause.to_string(), 300),
+        }
     }
-    shortened(&cause.to_string(), 300)
 }
 
 impl Connection {
