@@ -5,6 +5,7 @@ mod chat;
 mod decode;
 mod demo;
 mod journal;
+mod mcp;
 mod mistakes;
 mod providers;
 mod run;

@@ -75,6 +75,7 @@ pub(super) struct Program<'a> {
     pub(super) args: &'a [String],
     pub(super) env: &'a BTreeMap<String, String>,
     pub(super) cwd: Option<&'a Path>,
+    pub(super) hidden_variables: &'a [String],
     pub(super) message_bytes: usize,
 }
 
@@ -144,6 +145,9 @@ fn spawn(program: &Program<'_>) -> io::Result<Box<dyn ChildWrapper>> {
         // A server has no business with the keys of the app's providers.
         for provider in provider::all() {
             command.env_remove(&*provider.key_variable);
+        }
+        for variable in program.hidden_variables {
+            command.env_remove(variable);
         }
         command.envs(program.env);
         if let Some(folder) = program.cwd {

@@ -50,6 +50,7 @@ mod connection;
 mod content;
 mod event;
 mod handler;
+mod http_client;
 mod list;
 mod names;
 mod options;

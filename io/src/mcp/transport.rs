@@ -1,6 +1,7 @@
 //! How a server is reached.
 
 use super::child::Ending;
+use super::http_client::HttpClient;
 use rmcp::transport::StreamableHttpClientTransport;
 use rmcp::transport::common::client_side_sse::ExponentialBackoff;
 use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig;
@@ -66,7 +67,7 @@ pub(super) fn http(
     url: &str,
     headers: &BTreeMap<String, String>,
     message_bytes: usize,
-) -> Result<StreamableHttpClientTransport<reqwest::Client>, String> {
+) -> Result<StreamableHttpClientTransport<HttpClient>, String> {
     let address: http::Uri = url
         .parse()
         .map_err(|error| format!("its URL cannot be read: {error}"))?;
@@ -89,7 +90,8 @@ pub(super) fn http(
     retries.max_times = Some(RECONNECTS);
     retries.base_duration = Duration::from_millis(200);
     config.retry_config = Arc::new(retries);
-    // As for the agent's own client: ring for TLS, unless the app chose otherwise.
-    let _ = rustls::crypto::ring::default_provider().install_default();
-    Ok(StreamableHttpClientTransport::from_config(config))
+    Ok(StreamableHttpClientTransport::with_client(
+        HttpClient::new()?,
+        config,
+    ))
 }

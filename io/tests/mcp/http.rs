@@ -2,9 +2,11 @@
 
 use crate::server::Server;
 use crate::support::*;
-use axum::Router;
 use axum::extract::Request;
+use axum::http::{Method, StatusCode};
 use axum::middleware::{self, Next};
+use axum::response::IntoResponse;
+use axum::{Json, Router};
 use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
 use serde_json::json;
@@ -19,6 +21,8 @@ use tokio_util::sync::CancellationToken;
 struct Host {
     address: SocketAddr,
     authorizations: Arc<Mutex<Vec<String>>>,
+    /// Words with which the next messages are refused.
+    refusals: Arc<Mutex<Vec<&'static str>>>,
     stop: CancellationToken,
     task: JoinHandle<()>,
 }
@@ -38,13 +42,25 @@ impl Host {
         );
         let authorizations = Arc::new(Mutex::new(Vec::new()));
         let seen = Arc::clone(&authorizations);
+        let refusals = Arc::new(Mutex::new(Vec::new()));
+        let refused: Arc<Mutex<Vec<&'static str>>> = Arc::clone(&refusals);
         let note = middleware::from_fn(move |request: Request, next: Next| {
             let value = request.headers().get("authorization");
             let value = value
                 .and_then(|value| value.to_str().ok())
                 .unwrap_or("none");
             seen.lock().expect("no panic").push(value.to_owned());
-            next.run(request)
+            let is_message = request.method() == Method::POST;
+            let refusal = is_message.then(|| refused.lock().expect("no panic").pop());
+            async move {
+                let Some(words) = refusal.flatten() else {
+                    return next.run(request).await;
+                };
+                // Without the id of what it refuses, as servers do that have not read it.
+                let error = json!({ "code": -32000, "message": words });
+                let body = json!({ "jsonrpc": "2.0", "error": error });
+                (StatusCode::BAD_REQUEST, Json(body)).into_response()
+            }
         });
         let app = Router::new().nest_service("/mcp", service).layer(note);
         let stopped = stop.clone();
@@ -57,9 +73,14 @@ impl Host {
         Self {
             address,
             authorizations,
+            refusals,
             stop,
             task,
         }
+    }
+
+    fn refuse(&self, words: &'static str) {
+        self.refusals.lock().expect("no panic").push(words);
     }
 
     fn url(&self) -> String {
@@ -115,6 +136,20 @@ pub(crate) async fn a_server_that_was_started_again_is_called_again() {
     assert!(failed.starts_with("the MCP server `test` "), "{failed}");
     // The new one knows nothing of the session.
     let host = Host::start(&address.to_string()).await;
+    assert_eq!(text(&servers, "test__echo", arguments()).await, "hello");
+    servers.close().await;
+    host.stop().await;
+}
+
+pub(crate) async fn a_refusal_that_names_no_call_is_its_answer() {
+    let host = Host::start("127.0.0.1:0").await;
+    let servers = connect(McpServerConfig::http(host.url())).await;
+    let arguments = || json!({ "text": "hello" });
+    host.refuse("the quota is used up");
+    let failed = error(&servers, "test__echo", arguments()).await;
+    assert!(failed.contains("the quota is used up"), "{failed}");
+    // A session that is gone is made anew, and the call goes out again.
+    host.refuse("Bad Request: No valid session ID provided");
     assert_eq!(text(&servers, "test__echo", arguments()).await, "hello");
     servers.close().await;
     host.stop().await;

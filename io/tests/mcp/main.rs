@@ -3,6 +3,7 @@
 mod calls;
 mod hostile;
 mod http;
+mod reference;
 mod restarts;
 mod server;
 mod support;
@@ -52,6 +53,7 @@ fn main() -> ExitCode {
         http:
             calls_progress_and_cancel_go_over_http,
             a_server_that_was_started_again_is_called_again,
+            a_refusal_that_names_no_call_is_its_answer,
             headers_are_sent_and_never_shown,
             an_address_that_is_none_is_refused;
         turns:
@@ -59,6 +61,20 @@ fn main() -> ExitCode {
             a_turn_that_is_cancelled_cancels_its_call,
             a_call_out_of_time_is_cancelled_and_the_turn_goes_on;
     }
+    let own = std::mem::take(&mut tests);
+    tests! {
+        reference:
+            it_lists_calls_and_fails_over_stdio,
+            a_slow_call_is_cancelled_over_stdio,
+            it_is_killed_in_the_middle_over_stdio,
+            all_of_it_goes_over_http,
+            a_turn_calls_it;
+    }
+    let is_absent = std::env::var_os(reference::PROGRAM).is_none();
+    let others = tests
+        .into_iter()
+        .map(|test| test.with_ignored_flag(is_absent));
+    let tests = own.into_iter().chain(others).collect();
     libtest_mimic::run(&arguments, tests).exit_code()
 }
 

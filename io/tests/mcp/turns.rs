@@ -8,12 +8,12 @@ use stepwell_io::mcp::McpServers;
 use stepwell_io::{Agent, AgentBuilder, Outcome, RunEvent, ToolCallStatus, provider};
 use stepwell_mock_llm::{Hop, MockLlm, Script};
 
-async fn model(hops: impl IntoIterator<Item = Hop>) -> MockLlm {
+pub(crate) async fn model(hops: impl IntoIterator<Item = Hop>) -> MockLlm {
     let script = hops.into_iter().fold(Script::new(), Script::hop);
     MockLlm::start(script).await.expect("the model starts")
 }
 
-fn agent(model: &MockLlm, servers: &McpServers) -> AgentBuilder {
+pub(crate) fn agent(model: &MockLlm, servers: &McpServers) -> AgentBuilder {
     let provider = provider::find("anthropic").expect("it is in the table");
     let url = model.url(stepwell_mock_llm::Dialect::Anthropic);
     let endpoint = provider.endpoint(None, "m", Some(&url), Some("key".into()));
@@ -21,7 +21,7 @@ fn agent(model: &MockLlm, servers: &McpServers) -> AgentBuilder {
 }
 
 /// What the model is told of its calls.
-fn results(request: &Value) -> Vec<Value> {
+pub(crate) fn results(request: &Value) -> Vec<Value> {
     let messages = request["messages"].as_array().expect("messages");
     let last = messages.last().expect("a message");
     last["content"].as_array().expect("blocks").clone()

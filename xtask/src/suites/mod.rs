@@ -8,6 +8,7 @@ mod docs;
 mod format;
 mod kotlin;
 mod licences;
+mod mcp;
 pub(crate) mod model;
 mod python;
 mod rust;
@@ -41,6 +42,7 @@ pub(crate) const ALL: &[Suite] = &[
     model::SUITE,
     threads::SUITE,
     demo::SUITE,
+    mcp::SUITE,
     conformance::SUITE,
     wasm::SUITE,
     targets::SUITE,
