@@ -101,11 +101,15 @@ async fn call(
                 error.code.0
             )
         }
-        ServiceError::TransportClosed if connection.is_child() => format!(
-            "the MCP server `{name}` was lost during the call: {}; whether the call did its work is not known, and \
-             the server is started again",
-            connection.lost().await
-        ),
+        // A child that reads no more will not answer either.
+        ServiceError::TransportClosed | ServiceError::TransportSend(_) if connection.is_child() => {
+            connection.give_up();
+            let reason = connection.lost().await;
+            format!(
+                "the MCP server `{name}` was lost during the call: {reason}; whether the call did its work is not \
+                 known, and the server is started again"
+            )
+        }
         ServiceError::TransportClosed => format!(
             "the MCP server `{name}` was lost during the call: its connection ended; whether the call did its work is \
              not known"

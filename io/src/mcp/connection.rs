@@ -157,7 +157,9 @@ impl Target {
         };
         let end = CancellationToken::new();
         let service = serve_client_with_lifecycle_and_ct(handler, transport, mode, end.clone());
-        let service = service.await.map_err(Refusal::of)?;
+        let is_child = ending.is_some();
+        let service = service.await;
+        let service = service.map_err(|error| Refusal::of(error, is_child))?;
         let connection = Connection {
             peer: service.peer().clone(),
             calls,
@@ -185,7 +187,7 @@ enum Refusal {
 }
 
 impl Refusal {
-    fn of(error: ClientInitializeError) -> Self {
+    fn of(error: ClientInitializeError, is_child: bool) -> Self {
         match error {
             ClientInitializeError::JsonRpcError(error) => {
                 let message = shortened(&error.message, 300);
@@ -194,10 +196,11 @@ impl Refusal {
                     error.code.0
                 ))
             }
-            ClientInitializeError::TransportError { error, .. } => {
+            ClientInitializeError::TransportError { error, .. } if !is_child => {
                 Self::Other(format!("it cannot be reached: {}", root_cause(&error)))
             }
-            ClientInitializeError::ConnectionClosed(_) => {
+            ClientInitializeError::ConnectionClosed(_)
+            | ClientInitializeError::TransportError { .. } => {
                 Self::Other("it broke off the handshake".to_owned())
             }
             other => Self::Other(format!(
@@ -294,6 +297,11 @@ impl Connection {
             Some(ending) => ending.borrow().full_reason(),
             None => "its connection was lost".to_owned(),
         }
+    }
+
+    /// Ends the connection, as far as it has not ended.
+    pub(super) fn give_up(&self) {
+        self.end.cancel();
     }
 
     /// Ends the connection, and waits until nothing of it is left.

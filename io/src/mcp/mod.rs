@@ -42,6 +42,11 @@
 //! One that is lost gives an error result to each call under way, and is started again, at once and then after longer
 //! and longer pauses; the next call waits for it. When [`McpOptions::max_restarts`] were of no use, each further call
 //! tries once more. A server's words are never trusted: see [`McpLimits`].
+//!
+//! # In the trace
+//! Servers that are ready, lost, or had a tool left out; at `debug` the standard error of child processes and what is
+//! in progress. The SDK itself writes whole messages to the target `rmcp`, at `info` too: a subscriber that is not to
+//! have them keeps that at `warn`.
 
 mod call;
 mod child;

@@ -16,6 +16,19 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 /// The pause between two lists, for servers whose every list brings news of the next.
 const BETWEEN_LISTS: Duration = Duration::from_millis(200);
 
+/// The longest that an end may take: that of a child takes less, but an address may be silent.
+const LONGEST_END: Duration = Duration::from_secs(10);
+
+/// A server that is closed when this is dropped.
+#[derive(Debug)]
+pub(super) struct Running(pub(super) Arc<Server>);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.0.closing.cancel();
+    }
+}
+
 #[derive(Debug)]
 pub(super) struct Server {
     pub(super) target: Target,
@@ -39,7 +52,7 @@ impl Server {
     ///
     /// # Errors
     /// In words for the developer.
-    pub(super) async fn start(target: Target) -> Result<Arc<Self>, String> {
+    pub(super) async fn start(target: Target) -> Result<Running, String> {
         let (connection, tools) = target.open().await?;
         let connection = Arc::new(connection);
         let server = Arc::new(Self {
@@ -51,7 +64,7 @@ impl Server {
         });
         server.is_ready(Arc::clone(&connection), tools);
         tokio::spawn(Arc::clone(&server).attend(connection));
-        Ok(server)
+        Ok(Running(server))
     }
 
     /// The tools that it told last.
@@ -105,7 +118,7 @@ impl Server {
             let reason = tokio::select! {
                 biased;
                 () = self.closing.cancelled() => {
-                    connection.close().await;
+                    let _ = tokio::time::timeout(LONGEST_END, connection.close()).await;
                     break;
                 }
                 _ = connection.lost() => connection.full_reason(),

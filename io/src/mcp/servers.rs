@@ -5,7 +5,7 @@ use super::event::{McpEvents, WAITING};
 use super::list::Listed;
 use super::names::Names;
 use super::options::McpOptions;
-use super::server::Server;
+use super::server::{Running, Server};
 use crate::sources::{SourcedTool, ToolSource};
 use crate::threads::lock;
 use futures::future::join_all;
@@ -23,7 +23,7 @@ pub struct McpServers {
 }
 
 struct Inner {
-    servers: Vec<Arc<Server>>,
+    servers: Vec<Running>,
     events: broadcast::Sender<super::McpEvent>,
     made: Mutex<Made>,
 }
@@ -126,7 +126,10 @@ impl McpServers {
 
     /// The servers' names.
     pub fn names(&self) -> impl Iterator<Item = &str> {
-        self.inner.servers.iter().map(|server| &*server.target.name)
+        self.inner
+            .servers
+            .iter()
+            .map(|Running(server)| &*server.target.name)
     }
 
     /// What the servers tell from now on beside their results: progress, changes, losses.
@@ -138,45 +141,38 @@ impl McpServers {
     /// Ends the servers and waits until they have ended, a few seconds at most: first their input is closed, then they
     /// are asked to end, then killed. Calls under way get an error.
     pub async fn close(&self) {
-        self.inner.close();
-        join_all(self.inner.servers.iter().map(|server| server.closed())).await;
+        let servers = self.inner.servers.iter();
+        join_all(servers.map(|Running(server)| {
+            server.close();
+            server.closed()
+        }))
+        .await;
     }
 }
 
 impl ToolSource for McpServers {
     fn tools(&self) -> Arc<[SourcedTool]> {
         let servers = &self.inner.servers;
-        let of: Vec<_> = servers.iter().map(|server| server.tools()).collect();
+        let of: Vec<_> = servers.iter().map(|server| server.0.tools()).collect();
         let mut made = lock(&self.inner.made);
         let mut pairs = made.of.iter().zip(&of);
         let is_same = made.of.len() == of.len() && pairs.all(|(a, b)| Arc::ptr_eq(a, b));
         if !is_same {
-            let tools = servers.iter().zip(&of).flat_map(|(server, listed)| {
-                listed.iter().map(|listed| SourcedTool {
-                    tool: listed.tool.clone(),
-                    handler: Arc::new(McpTool {
-                        server: Arc::clone(server),
-                        own_name: listed.own_name.clone(),
-                    }),
-                })
-            });
+            let tools = servers
+                .iter()
+                .zip(&of)
+                .flat_map(|(Running(server), listed)| {
+                    listed.iter().map(|listed| SourcedTool {
+                        tool: listed.tool.clone(),
+                        handler: Arc::new(McpTool {
+                            server: Arc::clone(server),
+                            own_name: listed.own_name.clone(),
+                        }),
+                    })
+                });
             made.tools = tools.collect();
             made.of = of;
         }
         Arc::clone(&made.tools)
-    }
-}
-
-impl Inner {
-    fn close(&self) {
-        for server in &self.servers {
-            server.close();
-        }
-    }
-}
-
-impl Drop for Inner {
-    fn drop(&mut self) {
-        self.close();
     }
 }
