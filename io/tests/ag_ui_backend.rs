@@ -213,12 +213,13 @@ async fn the_shared_state_follows_its_deltas() {
     assert_eq!(finished.outcome, Outcome::Success);
     let state = json!({ "colour": "blue", "sizes": [1, 2] });
     assert_eq!(*finished.conversation.state(), state);
-    let (_, finished) = ask(&agent, "hello").await;
+    let (_, finished) = ask(&agent, "which").await;
     assert_eq!(
-        *finished.conversation.state(),
-        state,
-        "it goes out and stays"
+        last_text(&finished),
+        "The tools gave colour_now=blue.",
+        "it goes out"
     );
+    assert_eq!(*finished.conversation.state(), state, "it stays");
 }
 
 /// What the backend asks, and the turn that rests.

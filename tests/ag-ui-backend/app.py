@@ -8,9 +8,11 @@ import socket
 
 import uvicorn
 from ag_ui.core import EventType, StateDeltaEvent, StateSnapshotEvent
-from pydantic_ai import Agent, DeferredToolRequests, ToolReturn
+from pydantic import BaseModel
+from pydantic_ai import Agent, DeferredToolRequests, RunContext, ToolReturn
 from pydantic_ai.messages import ModelRequest, ToolReturnPart, UserPromptPart
 from pydantic_ai.models.function import DeltaThinkingPart, DeltaToolCall, FunctionModel
+from pydantic_ai.ui import StateDeps
 from pydantic_ai.ui.ag_ui import AGUIAdapter
 from starlette.applications import Starlette
 from starlette.requests import Request
@@ -60,6 +62,8 @@ async def answer(messages, info):
     elif "mixed" in text:
         yield {0: DeltaToolCall("secret_number", '{"name": "alice"}', tool_call_id="call-alice")}
         yield {1: DeltaToolCall("location", '{"exact": false}', tool_call_id="call-location")}
+    elif "which" in text:
+        yield {0: DeltaToolCall("colour_now", "{}", tool_call_id="call-colour-now")}
     elif "change" in text:
         yield {0: DeltaToolCall("set_colour", '{"colour": "blue"}', tool_call_id="call-colour")}
     elif "delete" in text:
@@ -69,8 +73,8 @@ async def answer(messages, info):
         yield "So far"
         raise RuntimeError("the model fell over")
     elif "wait" in text:
-        yield "One"
         try:
+            yield "One"
             await asyncio.Event().wait()
         finally:
             cancelled.set()
@@ -78,12 +82,28 @@ async def answer(messages, info):
         yield f"I heard `{text}`."
 
 
-agent = Agent(FunctionModel(stream_function=answer), output_type=[str, DeferredToolRequests])
+class Shared(BaseModel):
+    """The state that the client and the agent share."""
+
+    colour: str = ""
+    sizes: list[int] = []
+
+
+agent = Agent(
+    FunctionModel(stream_function=answer),
+    deps_type=StateDeps[Shared],
+    output_type=[str, DeferredToolRequests],
+)
 
 
 @agent.tool_plain
 def secret_number(name: str) -> int:
     return {"alice": 42, "bob": 7}[name]
+
+
+@agent.tool
+def colour_now(context: RunContext[StateDeps[Shared]]) -> str:
+    return context.deps.state.colour
 
 
 @agent.tool_plain
@@ -109,7 +129,7 @@ def delete_file(path: str) -> str:
 
 
 async def run(request: Request) -> Response:
-    return await AGUIAdapter.dispatch_request(request, agent=agent)
+    return await AGUIAdapter.dispatch_request(request, agent=agent, deps=StateDeps(Shared()))
 
 
 async def wait_for_cancel(_: Request) -> Response:

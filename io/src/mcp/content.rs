@@ -219,7 +219,7 @@ fn is_media_type(text: &str) -> bool {
 fn is_base64(data: &str) -> bool {
     let digits = data.trim_end_matches('=');
     !data.is_empty()
-        && data.len() % 4 == 0
+        && data.len().is_multiple_of(4)
         && data.len() - digits.len() <= 2
         && digits
             .bytes()

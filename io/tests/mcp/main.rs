@@ -78,10 +78,7 @@ fn main() -> ExitCode {
     libtest_mimic::run(&arguments, tests).exit_code()
 }
 
-fn test<F: Future<Output = ()>>(name: &str, code: fn() -> F) -> Trial
-where
-    F: 'static,
-{
+fn test<F: Future<Output = ()> + 'static>(name: &str, code: fn() -> F) -> Trial {
     Trial::test(name, move || {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()

@@ -36,7 +36,7 @@ pub(crate) fn run(manner: &str) -> ExitCode {
         }
         "chatty" => {
             println!("Welcome!\n{{\"this\": \"is no message\"}}\n[1, 2\n");
-            print!("\u{0}\u{1}\n");
+            println!("\u{0}\u{1}");
             std::io::stdout().flush().expect("written");
         }
         _ => {}
@@ -72,7 +72,8 @@ struct Shared {
     has_grown: AtomicBool,
 }
 
-fn tool(name: &str, properties: Value, required: &[&str]) -> Tool {
+fn tool(name: &str, properties: impl Into<Value>, required: &[&str]) -> Tool {
+    let properties = properties.into();
     let schema = json!({ "type": "object", "properties": properties, "required": required });
     let schema: Map<String, Value> = serde_json::from_value(schema).expect("an object");
     Tool::new(

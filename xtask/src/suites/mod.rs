@@ -1,5 +1,6 @@
 //! The suites, in the order in which they run: the quick ones first.
 
+mod ag_ui_backend;
 mod clippy;
 mod conformance;
 mod core_dependencies;
@@ -43,6 +44,7 @@ pub(crate) const ALL: &[Suite] = &[
     threads::SUITE,
     demo::SUITE,
     mcp::SUITE,
+    ag_ui_backend::SUITE,
     conformance::SUITE,
     wasm::SUITE,
     targets::SUITE,
