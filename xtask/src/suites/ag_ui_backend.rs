@@ -15,8 +15,9 @@ fn run(context: &Context, log: &mut Log) -> anyhow::Result<()> {
     let venv = Venv::ensure(context, log, "venv-ag-ui-backend", &requirements)?;
     log.run(
         process::cargo()
-            .args(["test", "-p", "stepwell-io", "--test", "ag_ui_backend"])
-            .args(["--", "--ignored"])
+            // The same build as that of the suite `mcp`.
+            .args(["test", "-p", "stepwell-io", "--features", "mcp"])
+            .args(["--test", "ag_ui_backend", "--", "--ignored"])
             .env(VARIABLE, venv.python().get_program())
             .current_dir(&context.root),
     )
