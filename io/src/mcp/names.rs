@@ -10,6 +10,8 @@ const MOST: usize = 64;
 /// where two would be the same, those before it: a stored turn finds its tools again.
 pub(super) struct Names {
     server: String,
+    /// The names as the server has them.
+    own: BTreeSet<String>,
     taken: BTreeSet<String>,
 }
 
@@ -23,12 +25,16 @@ impl Names {
         server.truncate(MOST / 2 - 2);
         Self {
             server,
+            own: BTreeSet::new(),
             taken: BTreeSet::new(),
         }
     }
 
     /// `SERVER__TOOL`, shortened if it must be. `None` if the server has named two tools the same.
     pub(super) fn take(&mut self, tool: &str) -> Option<String> {
+        if !self.own.insert(tool.to_owned()) {
+            return None;
+        }
         let plain = format!("{}__{}", self.server, words(tool));
         // Two different names may become the same: then the later has a mark made from what was lost.
         let is_free = plain.len() <= MOST && !self.taken.contains(&plain);
