@@ -104,7 +104,7 @@ pub enum DecodeError {
 #[non_exhaustive]
 pub enum Decoder {
     /// For AG-UI.
-    AgUi(ag_ui::Decoder),
+    AgUi(Box<ag_ui::Decoder>),
     /// For OpenAI's Chat Completions.
     #[serde(rename = "openai-chat")]
     OpenAiChat(Box<openai_chat::Decoder>),
@@ -126,7 +126,7 @@ impl Decoder {
     #[must_use]
     pub fn new(dialect: Dialect, ids: HopIds) -> Self {
         match dialect {
-            Dialect::AgUi => Self::AgUi(ag_ui::Decoder::new(ids)),
+            Dialect::AgUi => Self::AgUi(Box::new(ag_ui::Decoder::new(ids))),
             // Mistral's streams are Chat Completions', with content in parts.
             Dialect::OpenAiChat | Dialect::Mistral => {
                 Self::OpenAiChat(Box::new(openai_chat::Decoder::new(ids)))
@@ -143,7 +143,7 @@ impl Decoder {
 
     fn dialect(&mut self) -> &mut dyn Decode {
         match self {
-            Self::AgUi(decoder) => decoder,
+            Self::AgUi(decoder) => decoder.as_mut(),
             Self::OpenAiChat(decoder) => decoder.as_mut(),
             Self::OpenAiResponses(decoder) => decoder.as_mut(),
             Self::Anthropic(decoder) => decoder.as_mut(),
