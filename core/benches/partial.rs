@@ -128,7 +128,9 @@ fn whole(fragments: &[&str]) -> Duration {
 }
 
 fn main() {
-    let Asked { rounds, is_bench } = Asked::with(9);
+    let Asked {
+        rounds, is_bench, ..
+    } = Asked::with(9);
     let size = if is_bench { 1 << 20 } else { 1 << 12 };
     let mib = size as f64 / f64::from(1 << 20);
     println!(

@@ -26,7 +26,9 @@ const SNAPSHOT_BAR: f64 = 1.0;
 fn main() {
     let asked = Asked::with(15);
     introduce(&asked);
-    let Asked { rounds, is_bench } = asked;
+    let Asked {
+        rounds, is_bench, ..
+    } = asked;
     deltas(rounds, is_bench);
     snapshots(rounds, is_bench);
     partial_arguments(rounds, is_bench);

@@ -1,7 +1,8 @@
 //! Stepwell beside eventsource-stream with typed serde, and beside a floor: all in one process and in turns, as ratios,
 //! since only ratios carry over from one machine to another.
 //!
-//! `cargo bench -p stepwell-core --bench side_by_side [-- ROUNDS]`
+//! `cargo bench -p stepwell-core --bench side_by_side [-- ROUNDS [NAME]]`; with a name, only the full paths whose names
+//! hold it, as `W6`.
 
 mod support;
 
@@ -23,9 +24,14 @@ fn main() {
     introduce(&asked);
     let rounds = asked.rounds;
     let scale = if asked.is_bench { 1.0 } else { 0.01 };
+    if let Some(name) = &asked.name {
+        full_path(rounds, scale, name);
+        other_formats(rounds, scale, name);
+        return;
+    }
     framing(rounds, scale);
-    full_path(rounds, scale);
-    other_formats(rounds, scale);
+    full_path(rounds, scale, "");
+    other_formats(rounds, scale, "");
     growth(rounds, scale);
     history(rounds, scale);
 }
@@ -76,7 +82,7 @@ fn framing(rounds: usize, scale: f64) {
     row(&work.name, &table, "");
 }
 
-fn full_path(rounds: usize, scale: f64) {
+fn full_path(rounds: usize, scale: f64, name: &str) {
     println!("\nthe full path, bytes to conversation, every event taken: chunks of 16 KiB");
     head("es + serde", "floor");
     let works = [
@@ -87,7 +93,7 @@ fn full_path(rounds: usize, scale: f64) {
         w5(0, scale),
         w6(scale),
     ];
-    for work in works {
+    for work in works.into_iter().filter(|work| work.name.contains(name)) {
         let table = in_turns(
             rounds,
             &[
@@ -115,7 +121,7 @@ fn full_path(rounds: usize, scale: f64) {
 type Format = (Workload, fn(&Workload, usize) -> Decoded);
 
 /// The formats that have no peer: beside their own floors.
-fn other_formats(rounds: usize, scale: f64) {
+fn other_formats(rounds: usize, scale: f64, name: &str) {
     println!("\nthe full path in other formats, beside a floor of their own");
     let deltas = scaled(20_000, scale);
     let formats: [Format; 4] = [
@@ -125,6 +131,9 @@ fn other_formats(rounds: usize, scale: f64) {
         (ollama::text(deltas), ollama::floor),
     ];
     for (work, floor) in formats {
+        if !work.name.contains(name) {
+            continue;
+        }
         let table = in_turns(
             rounds,
             &[

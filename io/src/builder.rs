@@ -1,6 +1,7 @@
 use crate::agent::Agent;
 use crate::journal::JournalSink;
-use crate::setup::Setup;
+use crate::setup::{MakeMiddleware, Setup};
+use crate::sources::{Sources, ToolSource};
 use crate::threads::Shared;
 use crate::tools::{Approver, Blocking, Cancellation, Handlers, ToolAnswer, ToolHandler};
 use crate::trim::Trimmer;
@@ -9,7 +10,8 @@ use std::sync::Arc;
 use std::time::Duration;
 use stepwell_core::ThreadId;
 use stepwell_core::conversation::Conversation;
-use stepwell_core::dialect::Endpoint;
+use stepwell_core::dialect::{Dialect, Endpoint};
+use stepwell_core::middleware::Middleware;
 use stepwell_core::registry::{SharedRegistry, ThreadKey};
 use stepwell_core::run::{ContextPolicy, RunConfig, ToolInvocation};
 use stepwell_core::tool::{Tool, ToolError};
@@ -19,9 +21,11 @@ use uuid::Uuid;
 pub struct AgentBuilder {
     config: RunConfig,
     handlers: Handlers,
+    sources: Vec<Arc<dyn ToolSource>>,
     approver: Option<Arc<dyn Approver>>,
     trimmer: Option<Arc<dyn Trimmer>>,
     journal: Option<Arc<dyn JournalSink>>,
+    middleware: Option<MakeMiddleware>,
     client: Option<reqwest::Client>,
     thread: Option<ThreadKey>,
     registry: SharedRegistry,
@@ -44,6 +48,11 @@ pub enum BuildError {
     /// A tool cannot be registered.
     #[error(transparent)]
     Tool(#[from] ToolError),
+    /// The endpoint's streams are none of AG-UI's.
+    #[error(
+        "a middleware is for AG-UI agents: this endpoint speaks {0}, whose streams are no events"
+    )]
+    Middleware(&'static str),
     /// The HTTP client cannot be made.
     #[error("the HTTP client cannot be made: {0}")]
     Client(#[from] reqwest::Error),
@@ -54,9 +63,11 @@ impl AgentBuilder {
         Self {
             config: RunConfig::new(endpoint),
             handlers: Handlers::new(),
+            sources: Vec::new(),
             approver: None,
             trimmer: None,
             journal: None,
+            middleware: None,
             client: None,
             thread: None,
             registry: SharedRegistry::default(),
@@ -104,6 +115,19 @@ impl AgentBuilder {
         self
     }
 
+    /// Adds tools that may change from turn to turn, such as those of
+    #[cfg_attr(
+        feature = "mcp",
+        doc = "[Model Context Protocol servers](crate::mcp::McpServers)."
+    )]
+    #[cfg_attr(not(feature = "mcp"), doc = "Model Context Protocol servers.")]
+    /// One whose name is taken, or that no provider would accept, is left out with a warning in the trace.
+    #[must_use]
+    pub fn tool_source(mut self, source: impl ToolSource) -> Self {
+        self.sources.push(Arc::new(source));
+        self
+    }
+
     /// Sets who asks the person about tools that need an approval: an async closure from a call to a decision, or a
     /// type of the app's own. Without one they are denied.
     #[must_use]
@@ -139,6 +163,26 @@ impl AgentBuilder {
     #[must_use]
     pub fn journal(mut self, sink: impl JournalSink) -> Self {
         self.journal = Some(Arc::new(sink));
+        self
+    }
+
+    /// Sets the functions on the events of an AG-UI agent's streams: `make` makes them for each hop. What they make of a
+    /// stream is what the run sees and what its journal holds, so that it replays without them.
+    ///
+    /// ```
+    /// # use stepwell_io::{Agent, provider};
+    /// use stepwell_core::middleware::{Middleware, filter_tool_calls, inspect};
+    /// # let endpoint = provider::find("ag-ui")?.endpoint(None, "m", Some("http://localhost/agent"), None)?;
+    /// let agent = Agent::builder(endpoint).middleware(|| {
+    ///     Middleware::new()
+    ///         .then(filter_tool_calls(|name| name != "delete_everything"))
+    ///         .then(inspect(|event| println!("{}", event.kind())))
+    /// });
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn middleware(mut self, make: impl Fn() -> Middleware + Send + Sync + 'static) -> Self {
+        self.middleware = Some(Arc::new(make));
         self
     }
 
@@ -216,10 +260,15 @@ impl AgentBuilder {
     /// The agent.
     ///
     /// # Errors
-    /// A tool could not be registered, or the HTTP client not be made.
+    /// A tool could not be registered, the HTTP client not be made, or a middleware not be put before streams that are not
+    /// AG-UI's.
     pub fn build(self) -> Result<Agent, BuildError> {
         if let Some(error) = self.error {
             return Err(error.into());
+        }
+        let dialect = self.config.endpoint.dialect;
+        if self.middleware.is_some() && dialect != Dialect::AgUi {
+            return Err(BuildError::Middleware(dialect.name()));
         }
         let client = match self.client {
             Some(client) => client,
@@ -231,9 +280,14 @@ impl AgentBuilder {
             approver: self.approver,
             trimmer: self.trimmer,
             journal: self.journal,
+            middleware: self.middleware,
             client,
         };
-        let shared = Arc::new(Shared::new(setup, self.registry));
+        let shared = Arc::new(Shared::new(
+            setup,
+            Sources::new(self.sources),
+            self.registry,
+        ));
         let key = self.thread.unwrap_or_else(|| {
             let id = Uuid::new_v4().to_string();
             ThreadKey::from(ThreadId::from(id))

@@ -3,15 +3,21 @@ use crate::tools::{Approver, Handlers};
 use crate::trim::Trimmer;
 use std::fmt;
 use std::sync::Arc;
+use stepwell_core::middleware::Middleware;
 use stepwell_core::run::RunConfig;
 
+/// Makes the functions on the events of one hop's stream.
+pub(crate) type MakeMiddleware = Arc<dyn Fn() -> Middleware + Send + Sync>;
+
 /// What all turns of an agent share.
+#[derive(Clone)]
 pub(crate) struct Setup {
     pub(crate) config: Arc<RunConfig>,
     pub(crate) handlers: Handlers,
     pub(crate) approver: Option<Arc<dyn Approver>>,
     pub(crate) trimmer: Option<Arc<dyn Trimmer>>,
     pub(crate) journal: Option<Arc<dyn JournalSink>>,
+    pub(crate) middleware: Option<MakeMiddleware>,
     pub(crate) client: reqwest::Client,
 }
 

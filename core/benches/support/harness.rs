@@ -15,21 +15,31 @@ pub(crate) struct Asked {
     pub(crate) rounds: usize,
     /// `cargo test --benches` only sees whether it works: one round, and small.
     pub(crate) is_bench: bool,
+    /// A part of the name of the only workloads that are wanted.
+    pub(crate) name: Option<String>,
 }
 
 impl Asked {
-    /// By the arguments of the program: `--bench`, which cargo adds, and the rounds, which are else `usual`.
+    /// By the arguments of the program: `--bench`, which cargo adds, the rounds, which are else `usual`, and a name.
     pub(crate) fn with(usual: usize) -> Self {
-        let arguments: Vec<String> = std::env::args().skip(1).collect();
-        let is_bench = arguments.iter().any(|argument| argument == "--bench");
-        let mut numbers = arguments
-            .iter()
-            .filter_map(|argument| argument.parse().ok());
-        let rounds = numbers.next().unwrap_or(usual);
-        Self {
-            rounds: if is_bench { rounds } else { 1 },
-            is_bench,
+        let mut asked = Self {
+            rounds: usual,
+            is_bench: false,
+            name: None,
+        };
+        for argument in std::env::args().skip(1) {
+            if argument == "--bench" {
+                asked.is_bench = true;
+            } else if let Ok(rounds) = argument.parse() {
+                asked.rounds = rounds;
+            } else if !argument.starts_with("--") {
+                asked.name = Some(argument);
+            }
         }
+        if !asked.is_bench {
+            asked.rounds = 1;
+        }
+        asked
     }
 }
 

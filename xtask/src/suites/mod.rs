@@ -1,5 +1,7 @@
 //! The suites, in the order in which they run: the quick ones first.
 
+mod ag_ui_backend;
+mod ag_ui_oracle;
 mod clippy;
 mod conformance;
 mod core_dependencies;
@@ -8,6 +10,7 @@ mod docs;
 mod format;
 mod kotlin;
 mod licences;
+mod mcp;
 pub(crate) mod model;
 mod python;
 mod rust;
@@ -41,7 +44,10 @@ pub(crate) const ALL: &[Suite] = &[
     model::SUITE,
     threads::SUITE,
     demo::SUITE,
+    mcp::SUITE,
+    ag_ui_backend::SUITE,
     conformance::SUITE,
+    ag_ui_oracle::SUITE,
     wasm::SUITE,
     targets::SUITE,
     python::SUITE,
