@@ -24,6 +24,7 @@ mod sealed;
 mod shown;
 pub mod validate;
 
+pub use ag_ui::{RunInputError, read_run_input};
 pub use decoder::{Decode, DecodeError, Decoder, HopIds, Sink};
 pub use error::{ApiError, ApiErrorKind};
 pub(crate) use error::{excerpt, is_transient_in_stream};

@@ -8,5 +8,6 @@ mod conformance;
 mod enforcement;
 mod properties;
 mod request;
+mod run_input;
 mod stream;
 mod support;

@@ -11,7 +11,9 @@ mod decode;
 mod delta;
 mod encode;
 mod enforcement;
+mod run_input;
 mod shapes;
 
 pub(super) use decode::Decoder;
 pub(super) use encode::Encoder;
+pub use run_input::{RunInputError, read_run_input};
