@@ -1,10 +1,11 @@
-//! The Stepwell program: the demo, a chat, and tools for recorded streams and journals.
+//! The Stepwell program: the demo, a chat, an AG-UI server, and tools for recorded streams and journals.
 #![forbid(unsafe_code)]
 
 mod commands;
 mod failure;
 mod input;
 mod logging;
+mod serve;
 mod terminal;
 mod tools;
 
