@@ -1,5 +1,6 @@
 //! The suites, in the order in which they run: the quick ones first.
 
+mod ag_ui_server;
 mod clippy;
 mod conformance;
 mod core_dependencies;
@@ -41,6 +42,7 @@ pub(crate) const ALL: &[Suite] = &[
     model::SUITE,
     threads::SUITE,
     demo::SUITE,
+    ag_ui_server::SUITE,
     conformance::SUITE,
     wasm::SUITE,
     targets::SUITE,

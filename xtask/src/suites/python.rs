@@ -15,7 +15,7 @@ pub(super) const SUITE: Suite = Suite {
 
 fn run(context: &Context, log: &mut Log) -> anyhow::Result<()> {
     let package = context.root.join("bindings/python");
-    let venv = Venv::ensure(context, log, &package.join("requirements-dev.txt"))?;
+    let venv = Venv::ensure(context, log, "venv", &package.join("requirements-dev.txt"))?;
     let wheels = context.scratch().join("wheels");
     if wheels.exists() {
         fs::remove_dir_all(&wheels)?;

@@ -13,10 +13,11 @@ use std::{
 pub(crate) struct Venv(PathBuf);
 
 impl Venv {
-    /// Makes the environment, or takes the one at hand if it was made from the same requirements.
+    /// Makes the environment of this name, or takes the one at hand if it was made from the same requirements.
     pub(crate) fn ensure(
         context: &Context,
         log: &mut Log,
+        name: &str,
         requirements: &Path,
     ) -> anyhow::Result<Self> {
         apt::ensure_that(
@@ -25,7 +26,7 @@ impl Venv {
             "python3 with venv and pip",
             &["python3", "python3-venv"],
         )?;
-        let venv = Self(context.scratch().join("venv"));
+        let venv = Self(context.scratch().join(name));
         let pinned = fs::read_to_string(requirements)
             .with_context(|| format!("cannot read {}", requirements.display()))?;
         let stamp = venv.0.join("requirements.txt");
