@@ -142,7 +142,12 @@ fn without_key(message: String, endpoint: &Endpoint) -> String {
 }
 
 /// What the model calls of this run cost: all that the turn cost, without what its earlier runs have reported.
-pub(super) fn usage_since(all: TokenUsage, before: &TokenUsage) -> Option<TokenUsage> {
+pub(super) fn usage_since(
+    all: TokenUsage,
+    before: &TokenUsage,
+    endpoint: &Endpoint,
+) -> Option<TokenUsage> {
+    let named = |name: &str| Some(name.to_owned()).filter(|name| !name.is_empty());
     let less = |all: Option<u64>, before: Option<u64>| {
         all.map(|all| all.saturating_sub(before.unwrap_or(0)))
     };
@@ -156,8 +161,8 @@ pub(super) fn usage_since(all: TokenUsage, before: &TokenUsage) -> Option<TokenU
             all.cache_write_input_tokens,
             before.cache_write_input_tokens,
         ),
-        provider: all.provider,
-        model: all.model,
+        provider: all.provider.or_else(|| named(&endpoint.provider)),
+        model: all.model.or_else(|| named(&endpoint.model)),
         ..TokenUsage::default()
     };
     let is_known = usage.input_tokens.is_some()
@@ -209,12 +214,15 @@ mod tests {
     #[test]
     fn a_run_reports_only_its_own_tokens() {
         let usage = |input, output| TokenUsage {
+            provider: Some("openai".to_owned()),
+            model: Some("m".to_owned()),
             input_tokens: input,
             output_tokens: output,
             ..TokenUsage::default()
         };
-        let own = usage_since(usage(Some(10), Some(5)), &usage(Some(4), None));
+        let since = |all, before| usage_since(all, &before, &endpoint());
+        let own = since(usage(Some(10), Some(5)), usage(Some(4), None));
         assert_eq!(own, Some(usage(Some(6), Some(5))));
-        assert_eq!(usage_since(usage(None, None), &usage(None, None)), None);
+        assert_eq!(since(usage(None, None), usage(None, None)), None);
     }
 }

@@ -189,7 +189,7 @@ impl Run {
                             let ending = Ending::Finished(RunOutcome::Success {
                                 pending_tool_call_ids: Some(calls),
                             });
-                            return (ending, usage.and_then(|all| usage_since(all, &before)));
+                            return (ending, usage.and_then(|all| self.own_usage(all, &before)));
                         }
                         Rest::Person(questions) => {
                             return self.ask(turn, rounds, questions, expires, &before).await;
@@ -202,7 +202,7 @@ impl Run {
         let finished = turn.finish().await;
         let endpoint = &self.server.backend.endpoint;
         let ending = Ending::of(&finished.outcome, self.writer.stopped(), endpoint);
-        (ending, usage_since(finished.usage, &before))
+        (ending, self.own_usage(finished.usage, &before))
     }
 
     /// Tells the client. `true` if the run is to be stopped from now on.
@@ -252,6 +252,10 @@ impl Run {
         }
     }
 
+    fn own_usage(&self, all: TokenUsage, before: &TokenUsage) -> Option<TokenUsage> {
+        usage_since(all, before, &self.server.backend.endpoint)
+    }
+
     /// When a question that is asked now lapses.
     fn expires(&self) -> Option<OffsetDateTime> {
         let time = time::Duration::try_from(self.server.settings.limits.interrupt_time).ok()?;
@@ -270,7 +274,7 @@ impl Run {
     ) -> (Ending, Option<TokenUsage>) {
         self.tell_state().await;
         let usage = turn.handle().usage().await.unwrap_or_default();
-        let own = usage_since(usage.clone(), before);
+        let own = self.own_usage(usage.clone(), before);
         let Ok(snapshot) = turn.suspend().await else {
             return (Ending::internal(), own);
         };

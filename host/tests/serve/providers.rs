@@ -1,0 +1,139 @@
+//! Other providers behind the server, and what they are told.
+
+use crate::server::{Server, asks};
+use crate::stream::{all, events, text};
+use serde_json::{Value, json};
+use stepwell_mock_llm::{Dialect, Hop, MockLlm, Script};
+
+async fn model(hops: impl IntoIterator<Item = Hop>) -> MockLlm {
+    let script = hops.into_iter().fold(Script::new(), Script::hop);
+    MockLlm::start(script).await.expect("the mock starts")
+}
+
+fn before(model: &MockLlm, provider: &str, dialect: Dialect, key: (&str, &str)) -> Server {
+    let url = model.url(dialect);
+    let arguments = ["--provider", provider, "--model", "m", "--base-url", &url];
+    Server::start_with(&arguments, Some(key))
+}
+
+#[tokio::test]
+async fn another_provider_with_a_tool_of_the_servers_and_reasoning() {
+    let call = Hop::new()
+        .reasoning("I have to compute.")
+        .tool_call("calculator", json!({"expression": "6 * 7"}));
+    let model = model([call, Hop::new().text("It is 42.")]).await;
+    let key = ("ANTHROPIC_API_KEY", "test-key");
+    let server = before(&model, "anthropic", Dialect::Anthropic, key);
+    let events = events(server.run(&asks("r", "6 * 7?")).await).await;
+    assert_eq!(text(&events), "It is 42.");
+    assert_eq!(all(&events, "TOOL_CALL_RESULT")[0]["content"], "42");
+    assert!(!all(&events, "REASONING_MESSAGE_CONTENT").is_empty());
+    assert!(model.failures().is_empty(), "{:?}", model.failures());
+}
+
+#[tokio::test]
+async fn the_model_is_told_the_context_the_state_and_the_tools() {
+    let model = model([Hop::new().text("I see.")]).await;
+    let server = Server::before(&model, &["--instructions", "Be brief."]);
+    let mut input = asks("r", "Hello");
+    input["context"] = json!([{"description": "The page", "value": "Settings"}]);
+    input["state"] = json!({"theme": "dark"});
+    input["tools"] = json!([{"name": "set_theme", "description": "Sets it."}]);
+    let messages = input["messages"].as_array_mut().expect("messages");
+    messages.push(json!({"id": "a", "role": "activity", "activityType": "plan", "content": {}}));
+    assert_eq!(text(&events(server.run(&input).await).await), "I see.");
+    let requests = model.requests();
+    let body = &requests[0].body;
+    let system = body["messages"][0]["content"]
+        .as_str()
+        .expect("instructions");
+    for expected in ["Be brief.", "The page: Settings", r#"{"theme":"dark"}"#] {
+        assert!(system.contains(expected), "{expected}: {system}");
+    }
+    assert_eq!(body["messages"].as_array().map(Vec::len), Some(2));
+    let tools = body["tools"].as_array().expect("tools");
+    let names: Vec<_> = tools.iter().map(|tool| &tool["function"]["name"]).collect();
+    assert_eq!(names, ["clock", "calculator", "change_state", "set_theme"]);
+}
+
+#[tokio::test]
+async fn a_key_that_the_provider_repeats_is_not_handed_on() {
+    let key = "test-key-0123456789";
+    let words = format!("the header {key} is odd, and {key} is no key");
+    let model = model([
+        Hop::error(401, words.as_str()),
+        Hop::error(400, words.as_str()),
+    ])
+    .await;
+    let server = before(
+        &model,
+        "openai",
+        Dialect::OpenAiChat,
+        ("OPENAI_API_KEY", key),
+    );
+    for code in ["model_unauthorized", "model_refused"] {
+        let events = events(server.run(&asks(code, "?")).await).await;
+        let end = events.last().expect("an event");
+        assert_eq!(end["code"], code);
+        assert!(!end.to_string().contains(key), "{end}");
+    }
+}
+
+#[tokio::test]
+async fn a_model_that_cannot_be_reached_or_breaks_off_is_an_error_of_its_own() {
+    let code = async |server: &Server| {
+        let events = events(server.run(&asks("r", "?")).await).await;
+        events.last().expect("an event")["code"]
+            .as_str()
+            .expect("a code")
+            .to_owned()
+    };
+    let broken = model([Hop::new().text("I beg").end_early()]).await;
+    assert_eq!(code(&Server::before(&broken, &[])).await, "model_truncated");
+    let page = model([Hop::html(200)]).await;
+    assert_eq!(code(&Server::before(&page, &[])).await, "model_unreadable");
+}
+
+#[tokio::test]
+async fn an_agent_behind_the_server_asks_through_it() {
+    let finish = |run: &str, outcome: Value| {
+        json!({"type": "RUN_FINISHED", "threadId": "t", "runId": run, "outcome": outcome})
+            .to_string()
+    };
+    let start =
+        |run: &str| json!({"type": "RUN_STARTED", "threadId": "t", "runId": run}).to_string();
+    let question =
+        json!({"type": "interrupt", "interrupts": [{"id": "ask-1", "reason": "confirmation"}]});
+    let asks_first = Hop::new()
+        .bare()
+        .raw_frame(start("a"))
+        .raw_frame(json!({"type": "STATE_SNAPSHOT", "snapshot": {"seen": 1}}).to_string())
+        .raw_frame(json!({"type": "FROM_THE_FUTURE", "much": true}).to_string())
+        .raw_frame(finish("a", question));
+    let model = model([
+        asks_first,
+        Hop::new().text("Thank you.").expect(|request| {
+            let resume = &request.body["resume"];
+            let expected =
+                json!([{"interruptId": "ask-1", "status": "resolved", "payload": "yes"}]);
+            (*resume == expected)
+                .then_some(())
+                .ok_or_else(|| resume.to_string())
+        }),
+    ])
+    .await;
+    let url = model.ag_ui_url();
+    let server = Server::start(&["--provider", "ag-ui", "--base-url", &url]);
+    let first = events(server.run(&asks("first", "?")).await).await;
+    assert_eq!(all(&first, "STATE_SNAPSHOT").len(), 1);
+    assert_eq!(
+        first.last().expect("an event")["outcome"]["interrupts"][0]["id"],
+        "ask-1"
+    );
+    let mut input = asks("first", "?");
+    input["runId"] = json!("second");
+    input["resume"] = json!([{"interruptId": "ask-1", "status": "resolved", "payload": "yes"}]);
+    let second = events(server.run(&input).await).await;
+    assert_eq!(text(&second), "Thank you.", "{second:?}");
+    assert!(model.failures().is_empty(), "{:?}", model.failures());
+}
