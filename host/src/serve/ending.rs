@@ -177,13 +177,16 @@ mod tests {
     use stepwell_core::dialect::ApiError;
     use stepwell_io::provider;
 
-    fn ending(failure: Failure) -> (String, String) {
+    fn endpoint() -> Endpoint {
         let provider = provider::find("openai").expect("a provider");
         let key = Some("sk-secret".into());
-        let endpoint = provider
+        provider
             .endpoint(None, "m", None, key)
-            .expect("an endpoint");
-        match Ending::of(&Outcome::Failed { failure }, None, &endpoint) {
+            .expect("an endpoint")
+    }
+
+    fn ending(failure: Failure) -> (String, String) {
+        match Ending::of(&Outcome::Failed { failure }, None, &endpoint()) {
             Ending::Failed { code, message } => (code, message),
             finished => panic!("{finished:?}"),
         }

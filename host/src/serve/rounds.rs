@@ -1,7 +1,7 @@
 //! What becomes of a run's tool calls: which results the client is told, and what is left open when the turn rests.
 
 use super::interrupts;
-use super::open_turn::{OpenTurn, Question};
+use super::open_turn::{Answers, OpenTurn, Question};
 use std::collections::{HashMap, HashSet};
 use stepwell_core::conversation::{LiveCall, shown_result};
 use stepwell_core::event::{Interrupt, ToolCallResult, ToolRole};
@@ -24,6 +24,8 @@ pub(super) struct Rounds {
     decisions: HashMap<ToolCallId, Decision>,
     /// What the agent behind the server asks.
     asked: Vec<Interrupt>,
+    /// What it asked, and is answered with this run.
+    answered: HashSet<String>,
 }
 
 /// What a turn waits for that rests.
@@ -45,14 +47,17 @@ impl Rounds {
             reported: HashSet::new(),
             decisions: HashMap::new(),
             asked: Vec::new(),
+            answered: HashSet::new(),
         }
     }
 
     /// Goes on where a turn stood that waited for the person.
-    pub(super) fn go_on(&mut self, turn: &OpenTurn, decisions: HashMap<ToolCallId, Decision>) {
+    pub(super) fn go_on(&mut self, turn: &OpenTurn, answers: &Answers) {
         self.seen.clone_from(&turn.seen);
         self.reported.clone_from(&turn.reported);
-        self.decisions = decisions;
+        self.decisions.clone_from(&answers.decisions);
+        let forwarded = answers.forwarded.iter();
+        self.answered = forwarded.map(|entry| entry.interrupt_id.clone()).collect();
     }
 
     /// The client has the call's result: it is not told again.
@@ -60,9 +65,16 @@ impl Rounds {
         self.reported.insert(call.clone());
     }
 
-    /// The agent behind the server asks the person.
-    pub(super) fn ask(&mut self, interrupts: Vec<Interrupt>) {
+    /// The agent behind the server asks the person. A turn that is revived asks once more what it asked before.
+    pub(super) fn ask(&mut self, mut interrupts: Vec<Interrupt>) {
+        interrupts.retain(|interrupt| !self.answered.contains(&interrupt.id));
         self.asked = interrupts;
+    }
+
+    /// Another hop begins: what was asked before it is answered.
+    pub(super) fn begin_hop(&mut self) {
+        self.asked.clear();
+        self.answered.clear();
     }
 
     /// A call moved on: its result, if there is one to tell.

@@ -6,7 +6,7 @@ use super::{Server, authorization, capabilities, endpoint};
 use axum::Json;
 use axum::Router;
 use axum::extract::State;
-use axum::http::{HeaderName, HeaderValue, Method, Uri, header};
+use axum::http::{HeaderValue, Method, Uri, header};
 use axum::middleware::from_fn_with_state;
 use axum::routing::{get, post};
 use serde_json::{Value, json};
@@ -53,12 +53,7 @@ fn cors(origins: &[String]) -> CorsLayer {
     CorsLayer::new()
         .allow_origin(allowed)
         .allow_methods([Method::GET, Method::POST])
-        .allow_headers([
-            header::ACCEPT,
-            header::AUTHORIZATION,
-            header::CONTENT_TYPE,
-            HeaderName::from_static("last-event-id"),
-        ])
+        .allow_headers([header::ACCEPT, header::AUTHORIZATION, header::CONTENT_TYPE])
         .max_age(PREFLIGHT)
 }
 

@@ -119,7 +119,7 @@ impl Run {
         answers: Answers,
         rounds: &mut Rounds,
     ) -> Option<Turn> {
-        rounds.go_on(turn, answers.decisions.clone());
+        rounds.go_on(turn, &answers);
         // Nobody else sets it.
         let _ = self.decisions.set(answers.decisions);
         let revived = self.agent.revive(&turn.snapshot);
@@ -225,6 +225,10 @@ impl Run {
             }
             RunEvent::Interrupted { interrupts } => {
                 rounds.ask(interrupts);
+                false
+            }
+            RunEvent::HopStarted { .. } => {
+                rounds.begin_hop();
                 false
             }
             _ => false,

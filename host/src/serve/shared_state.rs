@@ -133,7 +133,7 @@ mod tests {
     use stepwell_core::CallKey;
     use stepwell_core::tool::Arguments;
 
-    fn call(changes: Value) -> ToolInvocation {
+    fn call(changes: &Value) -> ToolInvocation {
         let value = json!({ "changes": changes });
         ToolInvocation {
             call: CallKey { hop: 0, index: 0 },
@@ -153,7 +153,7 @@ mod tests {
             {"op": "add", "path": "/todos/-", "value": "milk"},
             {"op": "remove", "path": "/todos/0", "value": "ignored"},
         ]);
-        assert!(state.change(&call(changes)).is_ok());
+        assert!(state.change(&call(&changes)).is_ok());
         assert_eq!(state.value(), json!({"todos": ["milk"]}));
         let mut client = Conversation::default().with_state(json!({"todos": ["tea"]}));
         for event in state.untold() {
@@ -171,7 +171,7 @@ mod tests {
             json!([{"op": "add", "path": "/b", "value": 2}, {"op": "remove", "path": "/none"}]),
             json!([{"op": "replace", "path": "/a"}]),
         ] {
-            assert!(state.change(&call(changes)).is_err());
+            assert!(state.change(&call(&changes)).is_err());
             assert_eq!(state.value(), json!({"a": 1}));
             assert!(state.untold().is_empty());
         }
@@ -181,7 +181,7 @@ mod tests {
     fn a_state_that_is_no_object_is_replaced_as_a_whole() {
         let state = SharedState::new(json!([1]));
         let changes = json!([{"op": "add", "path": "/a", "value": 2}]);
-        assert!(state.change(&call(changes)).is_ok());
+        assert!(state.change(&call(&changes)).is_ok());
         let told = serde_json::to_value(state.untold()).expect("events are JSON");
         assert_eq!(
             told,

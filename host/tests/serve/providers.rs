@@ -3,7 +3,7 @@
 use crate::server::{Server, asks};
 use crate::stream::{all, events, text};
 use serde_json::{Value, json};
-use stepwell_mock_llm::{Dialect, Hop, MockLlm, Script};
+use stepwell_mock_llm::{Dialect, Hop, MockLlm, RecordedRequest, Script};
 
 async fn model(hops: impl IntoIterator<Item = Hop>) -> MockLlm {
     let script = hops.into_iter().fold(Script::new(), Script::hop);
@@ -94,46 +94,70 @@ async fn a_model_that_cannot_be_reached_or_breaks_off_is_an_error_of_its_own() {
     assert_eq!(code(&Server::before(&page, &[])).await, "model_unreadable");
 }
 
-#[tokio::test]
-async fn an_agent_behind_the_server_asks_through_it() {
-    let finish = |run: &str, outcome: Value| {
-        json!({"type": "RUN_FINISHED", "threadId": "t", "runId": run, "outcome": outcome})
-            .to_string()
-    };
-    let start =
-        |run: &str| json!({"type": "RUN_STARTED", "threadId": "t", "runId": run}).to_string();
+/// An agent that asks before it goes on.
+fn asks_first() -> Hop {
+    let frame = |value: Value| value.to_string();
     let question =
         json!({"type": "interrupt", "interrupts": [{"id": "ask-1", "reason": "confirmation"}]});
-    let asks_first = Hop::new()
+    Hop::new()
         .bare()
-        .raw_frame(start("a"))
-        .raw_frame(json!({"type": "STATE_SNAPSHOT", "snapshot": {"seen": 1}}).to_string())
-        .raw_frame(json!({"type": "FROM_THE_FUTURE", "much": true}).to_string())
-        .raw_frame(finish("a", question));
-    let model = model([
-        asks_first,
-        Hop::new().text("Thank you.").expect(|request| {
-            let resume = &request.body["resume"];
-            let expected =
-                json!([{"interruptId": "ask-1", "status": "resolved", "payload": "yes"}]);
-            (*resume == expected)
-                .then_some(())
-                .ok_or_else(|| resume.to_string())
-        }),
-    ])
-    .await;
-    let url = model.ag_ui_url();
-    let server = Server::start(&["--provider", "ag-ui", "--base-url", &url]);
-    let first = events(server.run(&asks("first", "?")).await).await;
-    assert_eq!(all(&first, "STATE_SNAPSHOT").len(), 1);
-    assert_eq!(
-        first.last().expect("an event")["outcome"]["interrupts"][0]["id"],
-        "ask-1"
-    );
+        .raw_frame(frame(
+            json!({"type": "RUN_STARTED", "threadId": "t", "runId": "a"}),
+        ))
+        .raw_frame(frame(
+            json!({"type": "STATE_SNAPSHOT", "snapshot": {"seen": 1}}),
+        ))
+        .raw_frame(frame(json!({"type": "FROM_THE_FUTURE", "much": true})))
+        .raw_frame(frame(json!({
+            "type": "RUN_FINISHED", "threadId": "t", "runId": "a", "outcome": question,
+        })))
+}
+
+fn is_answered(request: &RecordedRequest) -> Result<(), String> {
+    let resume = &request.body["resume"];
+    let expected = json!([{"interruptId": "ask-1", "status": "resolved", "payload": "yes"}]);
+    (*resume == expected)
+        .then_some(())
+        .ok_or_else(|| resume.to_string())
+}
+
+fn answers_it() -> Value {
     let mut input = asks("first", "?");
     input["runId"] = json!("second");
     input["resume"] = json!([{"interruptId": "ask-1", "status": "resolved", "payload": "yes"}]);
-    let second = events(server.run(&input).await).await;
+    input
+}
+
+#[tokio::test]
+async fn an_agent_behind_the_server_asks_through_it() {
+    let thanks = Hop::new().text("Thank you.").expect(is_answered);
+    let model = model([asks_first(), thanks]).await;
+    let server = Server::start(&["--provider", "ag-ui", "--base-url", &model.ag_ui_url()]);
+    let first = events(server.run(&asks("first", "?")).await).await;
+    assert_eq!(all(&first, "STATE_SNAPSHOT").len(), 1);
+    let outcome = &first.last().expect("an event")["outcome"];
+    assert_eq!(outcome["interrupts"][0]["id"], "ask-1");
+    let second = events(server.run(&answers_it()).await).await;
     assert_eq!(text(&second), "Thank you.", "{second:?}");
+    assert!(model.failures().is_empty(), "{:?}", model.failures());
+}
+
+#[tokio::test]
+async fn what_was_answered_is_not_asked_again() {
+    let calls = Hop::new()
+        .tool_call("get_location", json!({}))
+        .expect(is_answered);
+    let model = model([asks_first(), calls]).await;
+    let server = Server::start(&["--provider", "ag-ui", "--base-url", &model.ag_ui_url()]);
+    events(server.run(&asks("first", "?")).await).await;
+    let mut input = answers_it();
+    input["tools"] = json!([{"name": "get_location", "description": "Where."}]);
+    let second = events(server.run(&input).await).await;
+    let outcome = &second.last().expect("an event")["outcome"];
+    assert_eq!(outcome["type"], "success", "{outcome}");
+    assert_eq!(
+        outcome["pendingToolCallIds"].as_array().map(Vec::len),
+        Some(1)
+    );
     assert!(model.failures().is_empty(), "{:?}", model.failures());
 }
