@@ -24,8 +24,6 @@ pub(super) struct Rounds {
     decisions: HashMap<ToolCallId, Decision>,
     /// What the agent behind the server asks.
     asked: Vec<Interrupt>,
-    /// What it asked, and is answered with this run.
-    answered: HashSet<String>,
 }
 
 /// What a turn waits for that rests.
@@ -47,7 +45,6 @@ impl Rounds {
             reported: HashSet::new(),
             decisions: HashMap::new(),
             asked: Vec::new(),
-            answered: HashSet::new(),
         }
     }
 
@@ -56,8 +53,6 @@ impl Rounds {
         self.seen.clone_from(&turn.seen);
         self.reported.clone_from(&turn.reported);
         self.decisions.clone_from(&answers.decisions);
-        let forwarded = answers.forwarded.iter();
-        self.answered = forwarded.map(|entry| entry.interrupt_id.clone()).collect();
     }
 
     /// The client has the call's result: it is not told again.
@@ -65,16 +60,9 @@ impl Rounds {
         self.reported.insert(call.clone());
     }
 
-    /// The agent behind the server asks the person. A turn that is revived asks once more what it asked before.
-    pub(super) fn ask(&mut self, mut interrupts: Vec<Interrupt>) {
-        interrupts.retain(|interrupt| !self.answered.contains(&interrupt.id));
+    /// The agent behind the server asks the person.
+    pub(super) fn ask(&mut self, interrupts: Vec<Interrupt>) {
         self.asked = interrupts;
-    }
-
-    /// Another hop begins: what was asked before it is answered.
-    pub(super) fn begin_hop(&mut self) {
-        self.asked.clear();
-        self.answered.clear();
     }
 
     /// A call moved on: its result, if there is one to tell.

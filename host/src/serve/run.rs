@@ -227,10 +227,6 @@ impl Run {
                 rounds.ask(interrupts);
                 false
             }
-            RunEvent::HopStarted { .. } => {
-                rounds.begin_hop();
-                false
-            }
             _ => false,
         }
     }

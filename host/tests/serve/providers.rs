@@ -96,21 +96,21 @@ async fn a_model_that_cannot_be_reached_or_breaks_off_is_an_error_of_its_own() {
 
 /// An agent that asks before it goes on.
 fn asks_first() -> Hop {
-    let frame = |value: Value| value.to_string();
+    asks_after(&[
+        json!({"type": "STATE_SNAPSHOT", "snapshot": {"seen": 1}}),
+        json!({"type": "FROM_THE_FUTURE", "much": true}),
+    ])
+}
+
+fn asks_after(events: &[Value]) -> Hop {
     let question =
         json!({"type": "interrupt", "interrupts": [{"id": "ask-1", "reason": "confirmation"}]});
-    Hop::new()
-        .bare()
-        .raw_frame(frame(
-            json!({"type": "RUN_STARTED", "threadId": "t", "runId": "a"}),
-        ))
-        .raw_frame(frame(
-            json!({"type": "STATE_SNAPSHOT", "snapshot": {"seen": 1}}),
-        ))
-        .raw_frame(frame(json!({"type": "FROM_THE_FUTURE", "much": true})))
-        .raw_frame(frame(json!({
-            "type": "RUN_FINISHED", "threadId": "t", "runId": "a", "outcome": question,
-        })))
+    let start = json!({"type": "RUN_STARTED", "threadId": "t", "runId": "a"});
+    let end = json!({"type": "RUN_FINISHED", "threadId": "t", "runId": "a", "outcome": question});
+    let events = [&start].into_iter().chain(events).chain([&end]);
+    events.fold(Hop::new().bare(), |hop, event| {
+        hop.raw_frame(event.to_string())
+    })
 }
 
 fn is_answered(request: &RecordedRequest) -> Result<(), String> {
@@ -160,4 +160,26 @@ async fn what_was_answered_is_not_asked_again() {
         Some(1)
     );
     assert!(model.failures().is_empty(), "{:?}", model.failures());
+}
+
+#[tokio::test]
+async fn a_call_beside_a_question_waits_for_the_client_after_the_answer() {
+    let call = [
+        json!({"type": "TOOL_CALL_START", "toolCallId": "c", "toolCallName": "get_location"}),
+        json!({"type": "TOOL_CALL_END", "toolCallId": "c"}),
+    ];
+    let model = model([asks_after(&call)]).await;
+    let server = Server::start(&["--provider", "ag-ui", "--base-url", &model.ag_ui_url()]);
+    let tools = json!([{"name": "get_location", "description": "Where."}]);
+    let mut first = asks("first", "?");
+    first["tools"] = tools.clone();
+    let first = events(server.run(&first).await).await;
+    let outcome = &first.last().expect("an event")["outcome"];
+    assert_eq!(outcome["type"], "interrupt", "{outcome}");
+    let mut second = answers_it();
+    second["tools"] = tools;
+    let second = events(server.run(&second).await).await;
+    let outcome = &second.last().expect("an event")["outcome"];
+    let expected = json!({"type": "success", "pendingToolCallIds": ["c"]});
+    assert_eq!(*outcome, expected);
 }
