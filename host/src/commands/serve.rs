@@ -60,6 +60,9 @@ pub(crate) struct Serve {
     /// A web origin that may use the server, such as http://localhost:3000, or `*` for any; may be repeated.
     #[arg(long, value_name = "ORIGIN")]
     allow_origin: Vec<String>,
+    /// A name by which the server may be reached without a token, besides its addresses and localhost; may be repeated.
+    #[arg(long, value_name = "NAME")]
+    allow_host: Vec<String>,
     /// The longest request body, in bytes.
     #[arg(long, value_name = "BYTES", default_value_t = 16 << 20)]
     max_body: usize,
@@ -135,6 +138,7 @@ impl Serve {
             },
             token: self.token.clone(),
             origins: self.allow_origin.clone(),
+            hosts: self.allow_host.clone(),
             keep_alive: Duration::from_secs(self.keep_alive),
         })
     }

@@ -13,6 +13,7 @@ mod encoding;
 mod ending;
 mod endpoint;
 mod event_log;
+mod host_name;
 mod interrupts;
 mod open_turn;
 mod openapi;

@@ -55,6 +55,8 @@ codes! {
     BodyTooLarge = PAYLOAD_TOO_LARGE,
     /// The body is of another type.
     UnsupportedMediaType = UNSUPPORTED_MEDIA_TYPE,
+    /// The request goes by a name that may be a stranger's.
+    WrongHost = MISDIRECTED_REQUEST,
     /// The body is JSON, but no `RunAgentInput`.
     InvalidInput = UNPROCESSABLE_ENTITY,
     /// A tool of the client's cannot be offered to the model.

@@ -2,7 +2,7 @@
 
 use super::openapi::{AGENT_PATH, openapi};
 use super::refusal::{Code, Refusal};
-use super::{Server, authorization, capabilities, endpoint};
+use super::{Server, authorization, capabilities, endpoint, host_name};
 use axum::Json;
 use axum::Router;
 use axum::extract::State;
@@ -24,7 +24,8 @@ pub(super) fn router(server: Arc<Server>) -> Router {
         .route_layer(from_fn_with_state(
             Arc::clone(&server),
             authorization::check,
-        ));
+        ))
+        .route_layer(from_fn_with_state(Arc::clone(&server), host_name::check));
     let origins = &server.settings.origins;
     let cors = (!origins.is_empty()).then(|| cors(origins));
     let router = Router::new()

@@ -9,6 +9,8 @@ pub(crate) struct Settings {
     pub(crate) token: Option<String>,
     /// The web origins that may read the answers; `*` is any.
     pub(crate) origins: Vec<String>,
+    /// The names by which the server may be reached without a token, besides its addresses and localhost.
+    pub(crate) hosts: Vec<String>,
     /// How long a stream may be silent before a comment is sent.
     pub(crate) keep_alive: Duration,
 }

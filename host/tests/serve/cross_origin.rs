@@ -1,6 +1,6 @@
 //! Web pages of other origins.
 
-use crate::server::{Server, asks};
+use crate::server::{Server, asks, refusal};
 use reqwest::Response;
 
 async fn preflight(server: &Server, origin: &str) -> Response {
@@ -72,4 +72,23 @@ async fn a_page_of_another_origin_may_not() {
         allowed(&preflight(&open, "http://any.example").await),
         Some("*")
     );
+}
+
+#[tokio::test]
+async fn a_page_whose_own_name_points_here_may_not() {
+    let ask = async |server: &Server, token: Option<&str>| {
+        let mut request = server.post(&asks("r", "hello"));
+        request = request.header("host", "evil.example:8000");
+        if let Some(token) = token {
+            request = request.header("authorization", token);
+        }
+        request.send().await.expect("an answer")
+    };
+    let refused = refusal(ask(&Server::start(&[]), None).await).await;
+    assert_eq!(refused, (421, "wrong_host".to_owned()));
+    let named = Server::start(&["--allow-host", "evil.example"]);
+    assert_eq!(ask(&named, None).await.status(), 200);
+    let guarded = Server::start(&["--token", "secret"]);
+    assert_eq!(ask(&guarded, Some("Bearer secret")).await.status(), 200);
+    assert_eq!(ask(&guarded, None).await.status(), 401);
 }
