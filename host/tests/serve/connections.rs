@@ -43,7 +43,7 @@ const LONG: usize = 32 << 20;
 
 #[tokio::test]
 async fn a_slow_reader_holds_up_its_run_and_no_other() {
-    let long = || Hop::new().text("x".repeat(LONG)).pieces(64 << 10);
+    let long = || Hop::new().text("x".repeat(LONG)).pieces(16 << 10);
     let model = model([long(), long()]).await;
     let server = Server::before(&model, &[]);
     let mut slow = Run::new(server.run(&asks("slow", "?")).await);
