@@ -15,7 +15,9 @@ use stepwell_core::run::{ContextPolicy, RunConfig, ToolInvocation};
 use stepwell_core::tool::{Tool, ToolError};
 use uuid::Uuid;
 
-/// Sets up an [`Agent`].
+/// Sets up an [`Agent`]. A clone sets up another one like it, which is cheaper than to begin anew: what was made of the
+/// tools is shared. The registry is shared too, unless each is given [its own](Self::registry).
+#[derive(Clone)]
 pub struct AgentBuilder {
     config: RunConfig,
     handlers: Handlers,

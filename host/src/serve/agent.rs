@@ -1,5 +1,6 @@
 //! The agent of one run: the server's model and tools, the client's conversation, tools and context.
 
+use super::Server;
 use super::backend::Backend;
 use super::refusal::{Code, Refusal};
 use super::shared_state::{self, CHANGE_STATE, SharedState};
@@ -9,7 +10,10 @@ use std::fmt::Write;
 use std::sync::{Arc, OnceLock};
 use stepwell_core::event::{Context, RunAgentInput, ToolDefinition};
 use stepwell_core::{ToolCallId, event::Message};
-use stepwell_io::{Agent, BuildError, Conversation, Decision, Tool, ToolAnswer, ToolInvocation};
+use stepwell_io::{
+    Agent, AgentBuilder, BuildError, Conversation, Decision, SharedRegistry, Tool, ToolAnswer,
+    ToolInvocation,
+};
 
 /// The longest state that the model is shown with its instructions, in bytes of JSON.
 const SHOWN_STATE: usize = 32 << 10;
@@ -17,10 +21,20 @@ const SHOWN_STATE: usize = 32 << 10;
 /// What the person has decided, by the call that asked. Told once it is known that the run may go on with it.
 pub(super) type Decisions = Arc<OnceLock<HashMap<ToolCallId, Decision>>>;
 
+/// What the agents of all runs begin with.
+pub(super) fn base(backend: &Backend) -> AgentBuilder {
+    let agent = Agent::builder(backend.endpoint.clone())
+        .client(backend.client.clone())
+        .max_tool_rounds(backend.max_tool_rounds);
+    backend.tools.iter().fold(agent, |agent, server_tool| {
+        agent.tool_handler(server_tool.tool.clone(), server_tool.clone())
+    })
+}
+
 /// Sets up the agent of a run. Calls of the client's tools are left open, as are questions to the person that
 /// `decisions` does not answer: the run rests then.
 pub(super) fn agent(
-    backend: &Backend,
+    server: &Server,
     input: &RunAgentInput,
     state: &SharedState,
     decisions: Decisions,
@@ -30,11 +44,13 @@ pub(super) fn agent(
         !matches!(message, Message::Activity(_))
     });
     let history = Conversation::new(messages.cloned().collect()).with_state(state.value());
-    let mut agent = Agent::builder(backend.endpoint.clone())
-        .client(backend.client.clone())
+    let backend = &server.backend;
+    let mut agent = server.base.clone();
+    agent = agent
+        // Whoever has a thread is for the server to say.
+        .registry(SharedRegistry::default())
         .thread_id(input.thread_id.clone())
         .history(history)
-        .max_tool_rounds(backend.max_tool_rounds)
         .approver(move |call: ToolInvocation| {
             let decision = decisions
                 .get()
@@ -48,9 +64,6 @@ pub(super) fn agent(
         });
     if let Some(instructions) = instructions(backend, input, state) {
         agent = agent.instructions(instructions);
-    }
-    for server_tool in &backend.tools {
-        agent = agent.tool_handler(server_tool.tool.clone(), server_tool.clone());
     }
     let changed = state.clone();
     agent = agent.tool(shared_state::tool(), move |call: ToolInvocation| {

@@ -43,7 +43,7 @@ pub(super) async fn run_agent(
 
     let state = SharedState::new(input.state.clone().unwrap_or_else(|| json!({})));
     let decisions = Decisions::default();
-    let agent = agent(&server.backend, &input, &state, Arc::clone(&decisions))?;
+    let agent = agent(&server, &input, &state, Arc::clone(&decisions))?;
     let now = OffsetDateTime::now_utc();
     let (place, beginning) = server.threads.admit(&input, permit, &server.tools, now)?;
     let (log, reader) = event_log();

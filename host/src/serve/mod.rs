@@ -39,7 +39,7 @@ use std::future::Future;
 use std::io;
 use std::sync::Arc;
 use std::time::Duration;
-use stepwell_io::ToolRegistry;
+use stepwell_io::{AgentBuilder, ToolRegistry};
 use threads::Threads;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
@@ -51,6 +51,8 @@ const LAST_BYTES: Duration = Duration::from_secs(5);
 /// What all requests share.
 struct Server {
     backend: Backend,
+    /// What the agents of all runs begin with.
+    base: AgentBuilder,
     /// The definitions of the tools that run here.
     tools: ToolRegistry,
     settings: Settings,
@@ -69,6 +71,7 @@ pub(crate) async fn serve(
     let grace = settings.limits.grace;
     let tools = backend.registry().map_err(io::Error::other)?;
     let server = Arc::new(Server {
+        base: agent::base(&backend),
         tools,
         threads: Arc::new(Threads::new(settings.limits)),
         backend,

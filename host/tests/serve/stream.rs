@@ -1,6 +1,6 @@
 //! The events of a run as they come, each held to the protocol.
 
-use crate::valid::Validator;
+use crate::valid::check_event;
 use reqwest::Response;
 use serde_json::Value;
 use stepwell_core::event::{End, Event, Order};
@@ -10,7 +10,6 @@ pub(crate) struct Run {
     response: Response,
     unread: String,
     order: Order,
-    validator: Option<Validator>,
     run_id: Option<String>,
     index: u64,
     /// Comments so far.
@@ -25,7 +24,6 @@ impl Run {
             response,
             unread: String::new(),
             order: Order::default(),
-            validator: Validator::load(),
             run_id: None,
             index: 0,
             comments: 0,
@@ -64,9 +62,7 @@ impl Run {
         if let Err(violation) = self.order.check((&event).into()) {
             panic!("{violation}: {data}");
         }
-        if let Some(validator) = &self.validator {
-            validator.check_event(&json);
-        }
+        check_event(&json);
         if let Event::RunStarted(started) = &event {
             self.run_id = Some(started.run_id.to_string());
         }

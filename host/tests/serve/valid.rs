@@ -2,10 +2,17 @@
 
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 
-/// Holds events to the schema.
-pub(crate) struct Validator {
-    events: jsonschema::Validator,
+/// What holds events to the schema.
+static EVENTS: LazyLock<Option<jsonschema::Validator>> =
+    LazyLock::new(|| Some(jsonschema::draft202012::new(&schema()?).expect("a schema")));
+
+/// Holds an event to the schema.
+pub(crate) fn check_event(event: &Value) {
+    if let Some(validator) = &*EVENTS {
+        check(validator, event);
+    }
 }
 
 fn schema() -> Option<Value> {
@@ -28,17 +35,6 @@ fn schema() -> Option<Value> {
     };
     let text = std::fs::read_to_string(file).expect("the schema can be read");
     Some(serde_json::from_str(&text).expect("the schema is JSON"))
-}
-
-impl Validator {
-    pub(crate) fn load() -> Option<Self> {
-        let events = jsonschema::draft202012::new(&schema()?).expect("a schema");
-        Some(Self { events })
-    }
-
-    pub(crate) fn check_event(&self, event: &Value) {
-        check(&self.events, event);
-    }
 }
 
 /// Holds a value to one definition of the schema.
@@ -64,10 +60,10 @@ fn check(validator: &jsonschema::Validator, value: &Value) {
 /// The check itself can fail.
 #[test]
 fn what_the_schema_does_not_allow_is_found() {
-    let Some(validator) = Validator::load() else {
+    let Some(validator) = &*EVENTS else {
         return;
     };
-    let is_valid = |event: Value| validator.events.is_valid(&event);
+    let is_valid = |event: Value| validator.is_valid(&event);
     assert!(is_valid(json!({"type": "RUN_ERROR", "message": "m"})));
     assert!(!is_valid(
         json!({"type": "RUN_ERROR", "message": "m", "stack": "s"})
