@@ -1,7 +1,8 @@
 //! Stepwell beside eventsource-stream with typed serde, and beside a floor: all in one process and in turns, as ratios,
 //! since only ratios carry over from one machine to another.
 //!
-//! `cargo bench -p stepwell-core --bench side_by_side [-- ROUNDS]`
+//! `cargo bench -p stepwell-core --bench side_by_side [-- ROUNDS [NAME]]`; with a name, only the full paths whose names
+//! hold it, as `W6`.
 
 mod support;
 
@@ -28,11 +29,19 @@ fn main() {
         .iter()
         .find_map(|argument| argument.parse().ok())
         .unwrap_or(15);
+    let name = arguments
+        .iter()
+        .find(|argument| !argument.starts_with("--") && argument.parse::<usize>().is_err());
     let (rounds, scale) = if is_bench { (rounds, 1.0) } else { (1, 0.01) };
     println!("medians of {rounds} rounds in turns; the ratios are medians of each round's own");
+    if let Some(name) = name {
+        full_path(rounds, scale, name);
+        other_formats(rounds, scale, name);
+        return;
+    }
     framing(rounds, scale);
-    full_path(rounds, scale);
-    other_formats(rounds, scale);
+    full_path(rounds, scale, "");
+    other_formats(rounds, scale, "");
     growth(rounds, scale);
     history(rounds, scale);
 }
@@ -83,7 +92,7 @@ fn framing(rounds: usize, scale: f64) {
     row(&work.name, &table, "");
 }
 
-fn full_path(rounds: usize, scale: f64) {
+fn full_path(rounds: usize, scale: f64, name: &str) {
     println!("\nthe full path, bytes to conversation, every event taken: chunks of 16 KiB");
     head("es + serde", "floor");
     let works = [
@@ -94,7 +103,7 @@ fn full_path(rounds: usize, scale: f64) {
         w5(0, scale),
         w6(scale),
     ];
-    for work in works {
+    for work in works.into_iter().filter(|work| work.name.contains(name)) {
         let table = in_turns(
             rounds,
             &[
@@ -122,7 +131,7 @@ fn full_path(rounds: usize, scale: f64) {
 type Format = (Workload, fn(&Workload, usize) -> Decoded);
 
 /// The formats that have no peer: beside their own floors.
-fn other_formats(rounds: usize, scale: f64) {
+fn other_formats(rounds: usize, scale: f64, name: &str) {
     println!("\nthe full path in other formats, beside a floor of their own");
     let deltas = scaled(20_000, scale);
     let formats: [Format; 4] = [
@@ -132,6 +141,9 @@ fn other_formats(rounds: usize, scale: f64) {
         (ollama::text(deltas), ollama::floor),
     ];
     for (work, floor) in formats {
+        if !work.name.contains(name) {
+            continue;
+        }
         let table = in_turns(
             rounds,
             &[

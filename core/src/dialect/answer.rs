@@ -7,12 +7,14 @@
 //!
 //! So the conversation has everything in the order in which the model said it.
 
-use super::{DecodeError, Dialect, HopIds, Sink, sealed};
+mod sealing;
+
+use super::{DecodeError, HopIds, Sink};
 use crate::event::{
-    Common, Custom, EncryptedValueSubtype, Event, EventRef, Metadata, ReasoningEncryptedValue,
-    ReasoningEnd, ReasoningMessageEnd, ReasoningMessageStart, ReasoningRole, ReasoningStart,
-    RunError, RunFinished, RunStarted, TextMessageEnd, TextMessageRole, TextMessageStart,
-    TokenUsage, ToolCallEnd, ToolCallStart, Violation,
+    Common, Custom, Event, EventRef, Metadata, ReasoningEnd, ReasoningMessageEnd,
+    ReasoningMessageStart, ReasoningRole, ReasoningStart, RunError, RunFinished, RunStarted,
+    TextMessageEnd, TextMessageRole, TextMessageStart, TokenUsage, ToolCallEnd, ToolCallStart,
+    Violation,
 };
 use crate::{MessageId, ToolCallId};
 use serde::{Deserialize, Serialize};
@@ -211,86 +213,6 @@ impl Answer {
                 message_id: self.reasoning_id.clone(),
                 role: ReasoningRole::Reasoning,
                 common: metadata.map(with_metadata),
-            },
-        )
-    }
-
-    /// What the provider wants back with the open or last stretch of reasoning; one without text begins if there is
-    /// none.
-    pub(super) fn seal_reasoning<T: Serialize + ?Sized>(
-        &mut self,
-        dialect: Dialect,
-        value: &T,
-        sink: &mut dyn Sink,
-    ) -> Result<(), Violation> {
-        if self.reasonings == 0 {
-            self.begin_reasoning(None, sink)?;
-        }
-        let id = self.reasoning_id.to_string();
-        self.seal(EncryptedValueSubtype::Message, id, dialect, value, sink)
-    }
-
-    /// The last stretch of reasoning, for [`seal_reasoning_at`](Self::seal_reasoning_at).
-    pub(super) fn last_reasoning(&self) -> Option<usize> {
-        self.reasonings.checked_sub(1)
-    }
-
-    /// What the provider wants back with a stretch of reasoning that need not be the last.
-    pub(super) fn seal_reasoning_at<T: Serialize + ?Sized>(
-        &self,
-        index: usize,
-        dialect: Dialect,
-        value: &T,
-        sink: &mut dyn Sink,
-    ) -> Result<(), Violation> {
-        let id = self.ids.reasoning(index).to_string();
-        self.seal(EncryptedValueSubtype::Message, id, dialect, value, sink)
-    }
-
-    /// What the provider wants back with the message that text goes on in. A message without text begins if none has.
-    pub(super) fn seal_message<T: Serialize + ?Sized>(
-        &mut self,
-        dialect: Dialect,
-        value: &T,
-        sink: &mut dyn Sink,
-    ) -> Result<(), Violation> {
-        if self.parted {
-            self.begin_text(None, sink)?;
-        }
-        let id = self.message_id.to_string();
-        self.seal(EncryptedValueSubtype::Message, id, dialect, value, sink)
-    }
-
-    /// What the provider wants back with a call.
-    pub(super) fn seal_call<T: Serialize + ?Sized>(
-        &mut self,
-        slot: usize,
-        dialect: Dialect,
-        value: &T,
-        sink: &mut dyn Sink,
-    ) -> Result<(), Violation> {
-        let Some(call) = self.calls.get(slot) else {
-            return Ok(());
-        };
-        let id = call.id.to_string();
-        self.seal(EncryptedValueSubtype::ToolCall, id, dialect, value, sink)
-    }
-
-    fn seal<T: Serialize + ?Sized>(
-        &self,
-        subtype: EncryptedValueSubtype,
-        entity_id: String,
-        dialect: Dialect,
-        value: &T,
-        sink: &mut dyn Sink,
-    ) -> Result<(), Violation> {
-        whole(
-            sink,
-            ReasoningEncryptedValue {
-                subtype,
-                entity_id,
-                encrypted_value: sealed::seal(&self.ids.provider, dialect, value),
-                common: None,
             },
         )
     }
@@ -507,7 +429,7 @@ fn with_metadata(metadata: Metadata) -> Box<Common> {
 }
 
 /// Pushes an event that is not a delta.
-fn whole(sink: &mut dyn Sink, event: impl Into<Event>) -> Result<(), Violation> {
+pub(super) fn whole(sink: &mut dyn Sink, event: impl Into<Event>) -> Result<(), Violation> {
     sink.event(EventRef::Whole(&event.into()))
 }
 

@@ -14,8 +14,10 @@
 //! - an object's key that holds an escape is a `Miss`, so that keys compare as raw bytes. A key that comes twice is
 //!   for the caller to see: [`Seen`] does.
 
+mod template;
 mod text;
 
+pub(crate) use template::{Changing, Plain, Templates};
 pub(crate) use text::RawText;
 
 /// The deepest nesting that is read.

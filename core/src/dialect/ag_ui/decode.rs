@@ -1,6 +1,6 @@
 use super::chunks::Lanes;
 use super::compatibility::Compatibility;
-use super::delta::{self, Scratch};
+use super::delta::Deltas;
 use super::enforcement::{self, Warnings};
 use crate::dialect::{Decode, DecodeError, Dialect, HopIds, Sink};
 use crate::event::{DEEPEST, Event, EventError, is_within};
@@ -20,7 +20,7 @@ pub struct Decoder {
     compatibility: Compatibility,
     lanes: Lanes,
     #[serde(skip)]
-    scratch: Scratch,
+    deltas: Deltas,
 }
 
 impl Decoder {
@@ -29,7 +29,7 @@ impl Decoder {
             ids,
             compatibility: Compatibility::default(),
             lanes: Lanes::default(),
-            scratch: Scratch::default(),
+            deltas: Deltas::default(),
         }
     }
 
@@ -72,7 +72,7 @@ impl Decoder {
 
 impl Decode for Decoder {
     fn frame(&mut self, frame: Frame<'_>, sink: &mut dyn Sink) -> Result<(), DecodeError> {
-        if let Ok(event) = delta::read(frame.data, &mut self.scratch) {
+        if let Ok(event) = self.deltas.read(frame.data) {
             if !self.lanes.is_empty() {
                 let mut ended = Vec::new();
                 self.lanes.close(None, &mut ended);

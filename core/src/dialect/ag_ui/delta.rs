@@ -1,28 +1,85 @@
 //! The deltas, read without building anything.
 
-use crate::dialect::cursor::{Cursor, Miss, Seen};
+use crate::dialect::cursor::{Changing, Cursor, Miss, RawText, Seen, Templates};
 use crate::event::{EventRef, ReasoningMessageContent, TextMessageContent, ToolCallArgs};
 
-/// Room for the texts of one frame. Nothing that can be seen depends on what it holds.
+/// Reads the frames that are one delta and nothing besides. Nothing that can be seen depends on what it holds.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Scratch {
-    /// The id of the last delta: most deltas have it too, and are spared the check of its bytes.
+pub(super) struct Deltas {
+    templates: Templates<Delta>,
+    /// The id of the last delta that fitted no template: the next one that does not often has it too.
     id: String,
-    delta: String,
+    text: String,
 }
 
-impl PartialEq for Scratch {
+/// What a delta is of.
+#[derive(Debug)]
+struct Delta {
+    kind: Kind,
+    id: String,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Kind {
+    Text,
+    Reasoning,
+    Arguments,
+}
+
+impl PartialEq for Deltas {
     fn eq(&self, _other: &Self) -> bool {
         true
     }
 }
 
-/// Reads a frame that is one delta and nothing besides.
-///
-/// # Errors
-/// It is something else; the long way decides what.
-#[inline]
-pub(super) fn read<'a>(frame: &'a [u8], scratch: &'a mut Scratch) -> Result<EventRef<'a>, Miss> {
+impl Deltas {
+    /// Reads a frame that is one delta and nothing besides.
+    ///
+    /// # Errors
+    /// It is something else; the long way decides what.
+    #[inline]
+    pub(super) fn read<'a>(&'a mut self, frame: &'a [u8]) -> Result<EventRef<'a>, Miss> {
+        if let Some((at, text)) = self.templates.find(frame) {
+            let delta = self.templates.meaning(at).ok_or(Miss)?;
+            return Ok(delta.kind.event(&delta.id, text.unescape(&mut self.text)?));
+        }
+        let (kind, id, text) = read(frame)?;
+        if id.is(&self.id) != Some(true) {
+            // The text's room is free until then.
+            let id = id.unescape(&mut self.text)?;
+            self.id.clear();
+            self.id.push_str(id);
+        }
+        self.templates
+            .learn(frame, text, Changing::default(), || Delta {
+                kind,
+                id: self.id.clone(),
+            });
+        Ok(kind.event(&self.id, text.unescape(&mut self.text)?))
+    }
+}
+
+impl Kind {
+    fn event<'a>(self, id: &'a str, delta: &'a str) -> EventRef<'a> {
+        match self {
+            Self::Text => EventRef::TextMessageContent {
+                message_id: id,
+                delta,
+            },
+            Self::Reasoning => EventRef::ReasoningMessageContent {
+                message_id: id,
+                delta,
+            },
+            Self::Arguments => EventRef::ToolCallArgs {
+                tool_call_id: id,
+                delta,
+            },
+        }
+    }
+}
+
+/// What a delta is of, its id and its text.
+fn read(frame: &[u8]) -> Result<(Kind, RawText<'_>, RawText<'_>), Miss> {
     let (mut kind, mut message_id, mut tool_call_id, mut delta) = (None, None, None, None);
     let mut seen = Seen::default();
     let mut cursor = Cursor::new(frame);
@@ -39,40 +96,23 @@ pub(super) fn read<'a>(frame: &'a [u8], scratch: &'a mut Scratch) -> Result<Even
         Ok(())
     })?;
     cursor.end()?;
-    let kind = kind.ok_or(Miss)?;
-    let is = |name| kind.is(name) == Some(true);
-    let (id, other) = if is(ToolCallArgs::KIND) {
-        (tool_call_id, message_id)
+    let name = kind.ok_or(Miss)?;
+    let is = |kind| name.is(kind) == Some(true);
+    let kind = if is(TextMessageContent::KIND) {
+        Kind::Text
+    } else if is(ToolCallArgs::KIND) {
+        Kind::Arguments
+    } else if is(ReasoningMessageContent::KIND) {
+        Kind::Reasoning
     } else {
-        (message_id, tool_call_id)
-    };
-    let (Some(id), None, Some(delta)) = (id, other, delta) else {
         return Err(Miss);
     };
-    if id.is(&scratch.id) != Some(true) {
-        // The delta's room is free until then.
-        let text = id.unescape(&mut scratch.delta)?;
-        scratch.id.clear();
-        scratch.id.push_str(text);
-    }
-    let id = scratch.id.as_str();
-    let delta = delta.unescape(&mut scratch.delta)?;
-    if is(TextMessageContent::KIND) {
-        Ok(EventRef::TextMessageContent {
-            message_id: id,
-            delta,
-        })
-    } else if is(ToolCallArgs::KIND) {
-        Ok(EventRef::ToolCallArgs {
-            tool_call_id: id,
-            delta,
-        })
-    } else if is(ReasoningMessageContent::KIND) {
-        Ok(EventRef::ReasoningMessageContent {
-            message_id: id,
-            delta,
-        })
-    } else {
-        Err(Miss)
+    let (id, other) = match kind {
+        Kind::Arguments => (tool_call_id, message_id),
+        Kind::Text | Kind::Reasoning => (message_id, tool_call_id),
+    };
+    match (id, other, delta) {
+        (Some(id), None, Some(delta)) => Ok((kind, id, delta)),
+        _ => Err(Miss),
     }
 }

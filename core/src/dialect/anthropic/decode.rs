@@ -1,9 +1,9 @@
 use super::super::answer::{Answer, Scratch};
-use super::super::cursor::Miss;
+use super::super::cursor::{Miss, RawText, Templates};
 use super::super::encoding::arguments;
 use super::super::{Decode, DecodeError, Dialect, HopIds, Sink};
 use super::blocks::{Block, Blocks};
-use super::delta::Delta;
+use super::delta::{self, Kind};
 use super::event::{Opening, Piece, StreamError, StreamEvent};
 use super::layout::Layout;
 use super::{SealedCall, SealedThinking, usage};
@@ -25,6 +25,8 @@ pub struct Decoder {
     called: bool,
     #[serde(skip)]
     scratch: Scratch,
+    #[serde(skip)]
+    templates: Templates<Kind>,
 }
 
 impl Decoder {
@@ -35,17 +37,18 @@ impl Decoder {
             layout: Layout::default(),
             called: false,
             scratch: Scratch::default(),
+            templates: Templates::default(),
         }
     }
 
     /// A frame that the cursor knows; `false` where it does not.
     #[inline]
     fn delta(&mut self, data: &[u8], sink: &mut dyn Sink) -> Result<bool, DecodeError> {
-        let Ok(delta) = Delta::read(data) else {
+        let Ok(Some((kind, text))) = self.templates.read_or(data, delta::read) else {
             return Ok(false);
         };
         let mut scratch = std::mem::take(&mut self.scratch.0);
-        let said = self.say(delta, &mut scratch, sink);
+        let said = self.say(kind, text, &mut scratch, sink);
         self.scratch.0 = scratch;
         match said {
             Ok(result) => result.map(|()| true),
@@ -57,14 +60,16 @@ impl Decoder {
     #[inline]
     fn say(
         &mut self,
-        delta: Delta<'_>,
+        kind: Kind,
+        text: RawText<'_>,
         scratch: &mut String,
         sink: &mut dyn Sink,
     ) -> Result<Result<(), DecodeError>, Miss> {
-        Ok(match delta {
-            Delta::Text(text) => self.text(text.unescape(scratch)?, sink),
-            Delta::Thinking(text) => self.thinking(text.unescape(scratch)?, sink),
-            Delta::Input(index, text) => self.input(index, text.unescape(scratch)?, sink),
+        let text = text.unescape(scratch)?;
+        Ok(match kind {
+            Kind::Text => self.text(text, sink),
+            Kind::Thinking => self.thinking(text, sink),
+            Kind::Input(index) => self.input(index, text, sink),
         })
     }
 

@@ -1,56 +1,59 @@
 //! The frames that come by the thousand, read with the cursor: a piece of text, of thinking or of a tool's input. What
 //! is read here must be what [`event`](super::event) reads.
 
-use super::super::cursor::{Cursor, Miss, RawText, Seen};
+use super::super::cursor::{Changing, Cursor, Miss, Plain, RawText, Seen};
 
-/// What a plain frame says.
+/// What a plain frame brings a piece of.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Delta<'a> {
-    Text(RawText<'a>),
-    Thinking(RawText<'a>),
-    /// A piece of the input of the tool in the block with this index.
-    Input(u64, RawText<'a>),
+pub(super) enum Kind {
+    Text,
+    Thinking,
+    /// The input of the tool in the block with this index.
+    Input(u64),
 }
 
-impl<'a> Delta<'a> {
-    /// Reads a frame.
-    ///
-    /// # Errors
-    /// It is not one of the plain ones.
-    pub(super) fn read(data: &'a [u8]) -> Result<Self, Miss> {
-        let mut is_delta = false;
-        let mut index = None;
-        let mut piece = None;
-        let mut cursor = Cursor::new(data);
-        let mut seen = Seen::default();
-        cursor.object(|cursor, key| match key {
-            b"type" => {
-                seen.once(0)?;
-                is_delta = cursor.text()?.is("content_block_delta") == Some(true);
-                if is_delta { Ok(()) } else { Err(Miss) }
-            }
-            b"index" => {
-                seen.once(1)?;
-                index = Some(cursor.count()?);
-                Ok(())
-            }
-            b"delta" => {
-                seen.once(2)?;
-                piece = Some(Piece::read(cursor)?);
-                Ok(())
-            }
-            // What other events have; here it may come twice for all the cursor sees.
-            b"message" | b"content_block" | b"usage" | b"error" => Err(Miss),
-            _ => cursor.skip(),
-        })?;
-        cursor.end()?;
-        match (is_delta, index, piece) {
-            (true, Some(_), Some(Piece::Text(text))) => Ok(Self::Text(text)),
-            (true, Some(_), Some(Piece::Thinking(text))) => Ok(Self::Thinking(text)),
-            (true, Some(index), Some(Piece::Input(text))) => Ok(Self::Input(index, text)),
-            _ => Err(Miss),
+/// Reads a frame.
+///
+/// # Errors
+/// It is not one of the plain ones.
+pub(super) fn read(data: &[u8]) -> Result<Plain<'_, Kind>, Miss> {
+    let mut is_delta = false;
+    let mut index = None;
+    let mut piece = None;
+    let mut cursor = Cursor::new(data);
+    let mut seen = Seen::default();
+    cursor.object(|cursor, key| match key {
+        b"type" => {
+            seen.once(0)?;
+            is_delta = cursor.text()?.is("content_block_delta") == Some(true);
+            if is_delta { Ok(()) } else { Err(Miss) }
         }
-    }
+        b"index" => {
+            seen.once(1)?;
+            index = Some(cursor.count()?);
+            Ok(())
+        }
+        b"delta" => {
+            seen.once(2)?;
+            piece = Some(Piece::read(cursor)?);
+            Ok(())
+        }
+        // What other events have; here it may come twice for all the cursor sees.
+        b"message" | b"content_block" | b"usage" | b"error" => Err(Miss),
+        _ => cursor.skip(),
+    })?;
+    cursor.end()?;
+    let (true, Some(index), Some(piece)) = (is_delta, index, piece) else {
+        return Err(Miss);
+    };
+    Ok(Plain {
+        piece: Some(match piece {
+            Piece::Text(text) => (Kind::Text, text),
+            Piece::Thinking(text) => (Kind::Thinking, text),
+            Piece::Input(text) => (Kind::Input(index), text),
+        }),
+        changing: Changing::default(),
+    })
 }
 
 #[derive(Clone, Copy)]

@@ -1,8 +1,8 @@
 use super::super::answer::{Answer, Scratch};
-use super::super::cursor::Miss;
+use super::super::cursor::{Miss, RawText, Templates};
 use super::super::{Decode, DecodeError, HopIds, Sink};
 use super::TOOL_PLAN;
-use super::delta::Delta;
+use super::delta::{self, Kind};
 use super::frame::{End, Failure, Piece, Said};
 use crate::event::{Metadata, Violation};
 use crate::wire::Frame;
@@ -19,6 +19,8 @@ pub struct Decoder {
     calls: BTreeMap<u64, usize>,
     #[serde(skip)]
     scratch: Scratch,
+    #[serde(skip)]
+    templates: Templates<Kind>,
 }
 
 impl Decoder {
@@ -28,16 +30,22 @@ impl Decoder {
             planning: false,
             calls: BTreeMap::new(),
             scratch: Scratch::default(),
+            templates: Templates::default(),
         }
     }
 
     /// A frame that the cursor knows; `false` where it does not.
     fn delta(&mut self, data: &[u8], sink: &mut dyn Sink) -> Result<bool, DecodeError> {
-        let Ok(delta) = Delta::read(data) else {
-            return Ok(false);
+        let (kind, text) = match self.templates.read_or(data, delta::read) {
+            Ok(Some(piece)) => piece,
+            Ok(None) => {
+                self.answer.start(sink)?;
+                return Ok(true);
+            }
+            Err(Miss) => return Ok(false),
         };
         let mut scratch = std::mem::take(&mut self.scratch.0);
-        let said = self.say(delta, &mut scratch, sink);
+        let said = self.say(kind, text, &mut scratch, sink);
         self.scratch.0 = scratch;
         match said {
             Ok(result) => result.map(|()| true).map_err(DecodeError::from),
@@ -48,18 +56,19 @@ impl Decoder {
     /// Says what the cursor read; nothing is said of a text that is not one after all.
     fn say(
         &mut self,
-        delta: Delta<'_>,
+        kind: Kind,
+        text: RawText<'_>,
         scratch: &mut String,
         sink: &mut dyn Sink,
     ) -> Result<Result<(), Violation>, Miss> {
-        Ok(match delta {
-            Delta::Nothing => self.answer.start(sink),
-            Delta::Text(text) => self.text(text.unescape(scratch)?, sink),
-            Delta::Thinking(text) => self.thinking(text.unescape(scratch)?, sink),
-            Delta::ToolPlan(text) => self.tool_plan(text.unescape(scratch)?, sink),
-            Delta::Arguments(index, text) => {
+        let text = text.unescape(scratch)?;
+        Ok(match kind {
+            Kind::Text => self.text(text, sink),
+            Kind::Thinking => self.thinking(text, sink),
+            Kind::ToolPlan => self.tool_plan(text, sink),
+            Kind::Arguments(index) => {
                 let slot = *self.calls.get(&index).ok_or(Miss)?;
-                self.answer.arguments(slot, text.unescape(scratch)?, sink)
+                self.answer.arguments(slot, text, sink)
             }
         })
     }

@@ -1,21 +1,16 @@
 //! The frames that come by the thousand, read with the cursor: one piece of text, of thinking, of the tool plan or of
 //! a call's arguments. What is read here must be what [`frame`](super::frame) reads.
 
-use super::super::cursor::{Cursor, Miss, RawText, Seen};
+use super::super::cursor::{Changing, Cursor, Miss, Plain, RawText, Seen};
 
-/// What a plain frame says.
+/// What a plain frame brings a piece of.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Delta<'a> {
-    /// Nothing.
-    Nothing,
-    /// A piece of the text.
-    Text(RawText<'a>),
-    /// A piece of the thinking.
-    Thinking(RawText<'a>),
-    /// A piece of the tool plan.
-    ToolPlan(RawText<'a>),
-    /// A piece of the arguments of the call with this index.
-    Arguments(u64, RawText<'a>),
+pub(super) enum Kind {
+    Text,
+    Thinking,
+    ToolPlan,
+    /// The arguments of the call with this index.
+    Arguments(u64),
 }
 
 /// The fields that a delta may hold, whatever its type is: the type may come last.
@@ -29,49 +24,41 @@ struct Fields<'a> {
     arguments: Option<RawText<'a>>,
 }
 
-impl<'a> Delta<'a> {
-    /// Reads a frame.
-    ///
-    /// # Errors
-    /// It is not one of the plain ones.
-    pub(super) fn read(data: &'a [u8]) -> Result<Self, Miss> {
-        let fields = Fields::read(data)?;
-        let is = |kind: &str| fields.kind.and_then(|text| text.is(kind)) == Some(true);
-        let pieces = [
-            fields.text,
-            fields.thinking,
-            fields.tool_plan,
-            fields.arguments,
-        ];
+/// Reads a frame.
+///
+/// # Errors
+/// It is not one of the plain ones.
+pub(super) fn read(data: &[u8]) -> Result<Plain<'_, Kind>, Miss> {
+    let fields = Fields::read(data)?;
+    Ok(Plain {
+        piece: fields.piece()?,
+        changing: Changing::default(),
+    })
+}
+
+impl<'a> Fields<'a> {
+    fn piece(&self) -> Result<Option<(Kind, RawText<'a>)>, Miss> {
+        let is = |kind: &str| self.kind.and_then(|text| text.is(kind)) == Some(true);
+        let pieces = [self.text, self.thinking, self.tool_plan, self.arguments];
         // Two pieces of a frame have an order, which is the other reader's to know.
         if pieces.iter().flatten().count() > 1 {
             return Err(Miss);
         }
         if is("content-delta") {
-            return Ok(match fields {
-                Fields {
-                    text: Some(text), ..
-                } => Self::Text(text),
-                Fields {
-                    thinking: Some(text),
-                    ..
-                } => Self::Thinking(text),
-                _ => Self::Nothing,
-            });
+            let text = self.text.map(|text| (Kind::Text, text));
+            return Ok(text.or(self.thinking.map(|text| (Kind::Thinking, text))));
         }
         if is("tool-plan-delta") {
-            return Ok(fields.tool_plan.map_or(Self::Nothing, Self::ToolPlan));
+            return Ok(self.tool_plan.map(|text| (Kind::ToolPlan, text)));
         }
         if is("tool-call-delta") {
-            let index = fields.index.ok_or(Miss)?;
-            let arguments = fields.arguments.ok_or(Miss)?;
-            return Ok(Self::Arguments(index, arguments));
+            let index = self.index.ok_or(Miss)?;
+            let arguments = self.arguments.ok_or(Miss)?;
+            return Ok(Some((Kind::Arguments(index), arguments)));
         }
         Err(Miss)
     }
-}
 
-impl<'a> Fields<'a> {
     fn read(data: &'a [u8]) -> Result<Self, Miss> {
         let mut fields = Self::default();
         let mut cursor = Cursor::new(data);

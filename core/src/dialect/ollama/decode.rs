@@ -1,7 +1,7 @@
 use super::super::answer::{Answer, Scratch};
-use super::super::cursor::Miss;
+use super::super::cursor::{Miss, RawText, Templates};
 use super::super::{Decode, DecodeError, HopIds, Sink};
-use super::delta::Delta;
+use super::delta::{Delta, Kind};
 use super::line::Line;
 use crate::event::Violation;
 use crate::wire::Frame;
@@ -13,6 +13,8 @@ pub struct Decoder {
     answer: Answer,
     #[serde(skip)]
     scratch: Scratch,
+    #[serde(skip)]
+    templates: Templates<Kind>,
 }
 
 impl Decoder {
@@ -20,16 +22,21 @@ impl Decoder {
         Self {
             answer: Answer::new(ids),
             scratch: Scratch::default(),
+            templates: Templates::default(),
         }
     }
 
     /// A line that the cursor knows; `false` where it does not.
     fn delta(&mut self, data: &[u8], sink: &mut dyn Sink) -> Result<bool, DecodeError> {
-        let Ok(delta) = Delta::read(data, self.answer.model.is_some()) else {
-            return Ok(false);
+        let model_known = self.answer.model.is_some();
+        let read = |data| Delta::read(data, model_known);
+        let (kind, text) = match self.templates.read_or(data, read) {
+            Ok(Some(piece)) => piece,
+            Ok(None) => return Ok(true),
+            Err(Miss) => return Ok(false),
         };
         let mut scratch = std::mem::take(&mut self.scratch.0);
-        let said = self.say(delta, &mut scratch, sink);
+        let said = self.say(kind, text, &mut scratch, sink);
         self.scratch.0 = scratch;
         match said {
             Ok(result) => result.map(|()| true).map_err(DecodeError::from),
@@ -40,14 +47,15 @@ impl Decoder {
     /// Says what the cursor read; nothing is said of a text that is not one after all.
     fn say(
         &mut self,
-        delta: Delta<'_>,
+        kind: Kind,
+        text: RawText<'_>,
         scratch: &mut String,
         sink: &mut dyn Sink,
     ) -> Result<Result<(), Violation>, Miss> {
-        Ok(match delta {
-            Delta::Nothing => Ok(()),
-            Delta::Content(text) => self.answer.text(text.unescape(scratch)?, sink),
-            Delta::Thinking(text) => self.answer.reasoning(text.unescape(scratch)?, sink),
+        let text = text.unescape(scratch)?;
+        Ok(match kind {
+            Kind::Content => self.answer.text(text, sink),
+            Kind::Thinking => self.answer.reasoning(text, sink),
         })
     }
 

@@ -1,26 +1,27 @@
 //! The lines that come by the thousand, read with the cursor: one piece of text or of thinking. What is read here must
 //! be what [`line`](super::line) reads.
 
-use super::super::cursor::{Cursor, Miss, RawText, Seen};
+use super::super::cursor::{Changing, Cursor, Miss, Plain, RawText, Seen};
 
-/// What a plain line says.
+/// What a plain line brings a piece of.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Delta<'a> {
-    /// Nothing.
-    Nothing,
-    /// A piece of the text.
-    Content(RawText<'a>),
-    /// A piece of the thinking.
-    Thinking(RawText<'a>),
+pub(super) enum Kind {
+    Content,
+    Thinking,
 }
+
+/// The piece of a line, once it was found.
+#[derive(Default)]
+pub(super) struct Delta<'a>(Option<(Kind, RawText<'a>)>);
 
 impl<'a> Delta<'a> {
     /// Reads a line of a stream that has begun.
     ///
     /// # Errors
     /// It is not one of the plain ones.
-    pub(super) fn read(data: &'a [u8], model_known: bool) -> Result<Self, Miss> {
-        let mut delta = Self::Nothing;
+    pub(super) fn read(data: &'a [u8], model_known: bool) -> Result<Plain<'a, Kind>, Miss> {
+        let mut delta = Self::default();
+        let mut changing = Changing::default();
         let mut cursor = Cursor::new(data);
         let mut seen = Seen::default();
         cursor.object(|cursor, key| match key {
@@ -55,10 +56,14 @@ impl<'a> Delta<'a> {
                 seen.once(6)?;
                 cursor.skip()
             }
+            b"created_at" => cursor.skip_changing(&mut changing),
             _ => cursor.skip(),
         })?;
         cursor.end()?;
-        Ok(delta)
+        Ok(Plain {
+            piece: delta.0,
+            changing,
+        })
     }
 
     fn message(&mut self, cursor: &mut Cursor<'a>) -> Result<(), Miss> {
@@ -67,12 +72,12 @@ impl<'a> Delta<'a> {
             b"content" => {
                 seen.once(0)?;
                 let text = cursor.text_or_null()?;
-                self.put(text, Self::Content)
+                self.put(text, Kind::Content)
             }
             b"thinking" => {
                 seen.once(1)?;
                 let text = cursor.text_or_null()?;
-                self.put(text, Self::Thinking)
+                self.put(text, Kind::Thinking)
             }
             b"tool_calls" => {
                 seen.once(2)?;
@@ -83,16 +88,12 @@ impl<'a> Delta<'a> {
     }
 
     /// Takes a piece, the only one of its line: two of them have an order, which is the other reader's to know.
-    fn put(
-        &mut self,
-        text: Option<RawText<'a>>,
-        delta: impl FnOnce(RawText<'a>) -> Self,
-    ) -> Result<(), Miss> {
+    fn put(&mut self, text: Option<RawText<'a>>, kind: Kind) -> Result<(), Miss> {
         match text.filter(|text| !text.is_empty()) {
             None => Ok(()),
             Some(text) => {
-                must(matches!(self, Self::Nothing))?;
-                *self = delta(text);
+                must(self.0.is_none())?;
+                self.0 = Some((kind, text));
                 Ok(())
             }
         }

@@ -1,5 +1,5 @@
+use super::super::answer::whole;
 use super::super::{DecodeError, HopIds, Sink};
-use super::reasoning::whole;
 use crate::event::{EventRef, ToolCallEnd, ToolCallStart, Violation};
 use crate::{MessageId, ToolCallId};
 use serde::{Deserialize, Serialize};

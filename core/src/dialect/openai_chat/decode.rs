@@ -1,9 +1,10 @@
-use super::super::cursor::Miss;
+use super::super::answer::{Scratch, whole};
+use super::super::cursor::{Miss, RawText, Templates};
 use super::super::{Decode, DecodeError, HopIds, Sink};
 use super::calls::Calls;
 use super::chunk::{Chunk, Piece, StreamError};
-use super::delta::Delta;
-use super::reasoning::{Reasoning, whole};
+use super::delta::{Delta, Kind};
+use super::reasoning::Reasoning;
 use crate::MessageId;
 use crate::event::{
     Common, Custom, EventRef, Metadata, RunError, RunFinished, RunStarted, TextMessageEnd,
@@ -37,6 +38,8 @@ pub struct Decoder {
     /// Where text that holds escapes is unescaped; only its room is kept.
     #[serde(skip)]
     scratch: Scratch,
+    #[serde(skip)]
+    templates: Templates<Kind>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -48,21 +51,6 @@ enum Phase {
     Running,
     /// The run has finished or failed.
     Over,
-}
-
-#[derive(Debug, Default)]
-struct Scratch(String);
-
-impl Clone for Scratch {
-    fn clone(&self) -> Self {
-        Self::default()
-    }
-}
-
-impl PartialEq for Scratch {
-    fn eq(&self, _: &Self) -> bool {
-        true
-    }
 }
 
 impl Decoder {
@@ -79,16 +67,21 @@ impl Decoder {
             usage: None,
             refusal: String::new(),
             scratch: Scratch::default(),
+            templates: Templates::default(),
         }
     }
 
     /// A frame that the cursor knows; `false` where it does not.
     fn delta(&mut self, data: &[u8], sink: &mut dyn Sink) -> Result<bool, DecodeError> {
-        let Ok(delta) = Delta::read(data, &self.calls, self.model.is_some()) else {
-            return Ok(false);
+        let (calls, model_known) = (&self.calls, self.model.is_some());
+        let read = |data| Delta::read(data, calls, model_known);
+        let (kind, text) = match self.templates.read_or(data, read) {
+            Ok(Some(piece)) => piece,
+            Ok(None) => return Ok(true),
+            Err(Miss) => return Ok(false),
         };
         let mut scratch = std::mem::take(&mut self.scratch.0);
-        let said = self.say(delta, &mut scratch, sink);
+        let said = self.say(kind, text, &mut scratch, sink);
         self.scratch.0 = scratch;
         match said {
             Ok(result) => result.map(|()| true).map_err(DecodeError::from),
@@ -99,25 +92,23 @@ impl Decoder {
     /// Says what the cursor read; nothing is said of a text that is not one after all.
     fn say(
         &mut self,
-        delta: Delta<'_>,
+        kind: Kind,
+        text: RawText<'_>,
         scratch: &mut String,
         sink: &mut dyn Sink,
     ) -> Result<Result<(), Violation>, Miss> {
-        Ok(match delta {
-            Delta::Nothing => Ok(()),
-            Delta::Content(text) => self.content(text.unescape(scratch)?, sink),
-            Delta::Reasoning(field, text) => {
-                self.reasoning
-                    .delta(&self.ids, field, text.unescape(scratch)?, sink)
-            }
-            Delta::Arguments(slot, text) => {
-                self.calls.arguments(slot, text.unescape(scratch)?, sink)
-            }
+        let text = text.unescape(scratch)?;
+        Ok(match kind {
+            Kind::Content => self.content(text, sink),
+            Kind::Reasoning(field) => self.reasoning.delta(&self.ids, field, text, sink),
+            Kind::Arguments(slot) => self.calls.arguments(slot, text, sink),
         })
     }
 
     /// Any frame.
     fn chunk(&mut self, data: &[u8], sink: &mut dyn Sink) -> Result<(), DecodeError> {
+        // Which call an index stands for may change.
+        self.templates.forget();
         let json = |reason: String| DecodeError::Json {
             dialect: "openai-chat",
             reason,

@@ -1,30 +1,35 @@
 //! The frames that come by the thousand, read with the cursor: one piece of text, of reasoning or of a call's
 //! arguments. What is read here must be what [`chunk`](super::chunk) reads.
 
-use super::super::cursor::{Cursor, Miss, RawText, Seen};
+use super::super::cursor::{Changing, Cursor, Miss, Plain, RawText, Seen};
 use super::calls::Calls;
 use super::reasoning::Field;
 
-/// What a plain frame says.
+/// What a plain frame brings a piece of.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Delta<'a> {
-    /// Nothing.
-    Nothing,
-    /// A piece of the text.
-    Content(RawText<'a>),
-    /// A piece of the reasoning.
-    Reasoning(Field, RawText<'a>),
-    /// A piece of the arguments of the call in this slot.
-    Arguments(usize, RawText<'a>),
+pub(super) enum Kind {
+    Content,
+    Reasoning(Field),
+    /// The arguments of the call in this slot.
+    Arguments(usize),
 }
+
+/// The piece of a frame, once it was found.
+#[derive(Default)]
+pub(super) struct Delta<'a>(Option<(Kind, RawText<'a>)>);
 
 impl<'a> Delta<'a> {
     /// Reads a frame of a stream that has begun.
     ///
     /// # Errors
     /// It is not one of the plain ones.
-    pub(super) fn read(data: &'a [u8], calls: &Calls, model_known: bool) -> Result<Self, Miss> {
-        let mut delta = Self::Nothing;
+    pub(super) fn read(
+        data: &'a [u8],
+        calls: &Calls,
+        model_known: bool,
+    ) -> Result<Plain<'a, Kind>, Miss> {
+        let mut delta = Self::default();
+        let mut changing = Changing::default();
         let mut cursor = Cursor::new(data);
         let mut seen = Seen::default();
         cursor.object(|cursor, key| match key {
@@ -65,10 +70,14 @@ impl<'a> Delta<'a> {
                 seen.once(5)?;
                 cursor.null()
             }
+            b"obfuscation" | b"created" => cursor.skip_changing(&mut changing),
             _ => cursor.skip(),
         })?;
         cursor.end()?;
-        Ok(delta)
+        Ok(Plain {
+            piece: delta.0,
+            changing,
+        })
     }
 
     fn choice(&mut self, cursor: &mut Cursor<'a>, calls: &Calls) -> Result<(), Miss> {
@@ -109,7 +118,7 @@ impl<'a> Delta<'a> {
                     });
                 }
                 let text = cursor.text_or_null()?;
-                self.put(text, Self::Content)
+                self.put(text, Kind::Content)
             }
             b"tool_calls" => {
                 seen.once(1)?;
@@ -125,12 +134,12 @@ impl<'a> Delta<'a> {
             b"reasoning_content" => {
                 seen.once(2)?;
                 let text = cursor.text_or_null()?;
-                self.put(text, |text| Self::Reasoning(Field::ReasoningContent, text))
+                self.put(text, Kind::Reasoning(Field::ReasoningContent))
             }
             b"reasoning" => {
                 seen.once(3)?;
                 let text = cursor.text_or_null()?;
-                self.put(text, |text| Self::Reasoning(Field::Reasoning, text))
+                self.put(text, Kind::Reasoning(Field::Reasoning))
             }
             b"refusal" => {
                 seen.once(4)?;
@@ -178,10 +187,10 @@ impl<'a> Delta<'a> {
         })?;
         let kind = kind.ok_or(Miss)?;
         if kind.is("text") == Some(true) {
-            return self.put(text, Self::Content);
+            return self.put(text, Kind::Content);
         }
         must(kind.is("thinking") == Some(true))?;
-        self.put(thinking, |text| Self::Reasoning(Field::Content, text))
+        self.put(thinking, Kind::Reasoning(Field::Content))
     }
 
     fn fragment(&mut self, cursor: &mut Cursor<'a>, calls: &Calls) -> Result<(), Miss> {
@@ -225,20 +234,16 @@ impl<'a> Delta<'a> {
         if let Some(id) = id.filter(|id| !id.is_empty()) {
             must(known_id.and_then(|known| id.is(known)) == Some(true))?;
         }
-        self.put(arguments, |arguments| Self::Arguments(slot, arguments))
+        self.put(arguments, Kind::Arguments(slot))
     }
 
     /// Takes a piece, the only one of its frame: two of them have an order, which is the other reader's to know.
-    fn put(
-        &mut self,
-        text: Option<RawText<'a>>,
-        delta: impl FnOnce(RawText<'a>) -> Self,
-    ) -> Result<(), Miss> {
+    fn put(&mut self, text: Option<RawText<'a>>, kind: Kind) -> Result<(), Miss> {
         match text.filter(|text| !text.is_empty()) {
             None => Ok(()),
             Some(text) => {
-                must(matches!(self, Self::Nothing))?;
-                *self = delta(text);
+                must(self.0.is_none())?;
+                self.0 = Some((kind, text));
                 Ok(())
             }
         }

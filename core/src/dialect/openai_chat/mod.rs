@@ -13,6 +13,9 @@
 //!   object;
 //! - `RUN_FINISHED` carries the token usage, and the provider's finish reason as `stopReason` in its metadata;
 //! - an error inside the stream is a `RUN_ERROR`, and what comes after it is not read.
+//!
+//! It says its events itself, not through [`answer`](super::answer): a hop has one message, whatever comes between, and
+//! its calls can end only with the stream.
 
 mod calls;
 mod chunk;

@@ -1,7 +1,8 @@
+use super::super::answer::whole;
 use super::super::{Dialect, HopIds, Sink, sealed};
 use crate::MessageId;
 use crate::event::{
-    EncryptedValueSubtype, Event, EventRef, Metadata, ReasoningEncryptedValue, ReasoningEnd,
+    EncryptedValueSubtype, EventRef, Metadata, ReasoningEncryptedValue, ReasoningEnd,
     ReasoningMessageEnd, ReasoningMessageStart, ReasoningRole, ReasoningStart, Violation,
 };
 use serde::{Deserialize, Serialize};
@@ -164,9 +165,4 @@ fn goes_on(last: &Metadata, item: &Metadata) -> bool {
     ) && ["type", "index"]
         .iter()
         .all(|key| last.get(*key) == item.get(*key))
-}
-
-/// Pushes an event that is not a delta.
-pub(super) fn whole(sink: &mut dyn Sink, event: impl Into<Event>) -> Result<(), Violation> {
-    sink.event(EventRef::Whole(&event.into()))
 }

@@ -1,6 +1,7 @@
 use super::super::answer::{Answer, Scratch};
+use super::super::cursor::Templates;
 use super::super::{Decode, DecodeError, Dialect, HopIds, Sink};
-use super::delta::Delta;
+use super::delta::{self, Delta};
 use super::event::{Failure, Kind, Outcome, Piece, Place, StreamEvent, Thought};
 use super::item::{ItemContent, MessagePart, WireItem};
 use super::items::{Items, State};
@@ -23,6 +24,8 @@ pub struct Decoder {
     reasoning: Option<usize>,
     #[serde(skip)]
     scratch: Scratch,
+    #[serde(skip)]
+    templates: Templates<Delta>,
 }
 
 impl Decoder {
@@ -33,24 +36,26 @@ impl Decoder {
             message: None,
             reasoning: None,
             scratch: Scratch::default(),
+            templates: Templates::default(),
         }
     }
 
     /// A frame that the cursor knows, about a part that has begun; `false` where it is not.
     fn delta(&mut self, data: &[u8], sink: &mut dyn Sink) -> Result<bool, DecodeError> {
-        let Ok(delta) = Delta::read(data) else {
+        let Ok(Some(((kind, output_index), text))) = self.templates.read_or(data, delta::read)
+        else {
             return Ok(false);
         };
-        let Some((at, item)) = self.items.at_index(delta.output_index) else {
+        let Some((at, item)) = self.items.at_index(output_index) else {
             return Ok(false);
         };
         if item.is_done {
             return Ok(false);
         }
-        let Ok(text) = delta.text.unescape(&mut self.scratch.0) else {
+        let Ok(text) = text.unescape(&mut self.scratch.0) else {
             return Ok(false);
         };
-        match (&item.state, delta.kind) {
+        match (&item.state, kind) {
             (State::Message { texts, .. }, Kind::Text(part))
                 if self.message == Some(at) && texts.has(part) =>
             {
