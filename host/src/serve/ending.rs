@@ -50,7 +50,8 @@ impl Ending {
             ),
             Outcome::LimitReached { limit } => Self::failed(limit.name(), limit.to_string()),
             Outcome::Failed { failure } => {
-                tracing::warn!(target: "stepwell", %failure, "a run failed");
+                let reason = without_key(failure.to_string(), endpoint);
+                tracing::warn!(target: "stepwell", reason, "a run failed");
                 let (code, message) = told(failure);
                 Self::failed(code, without_key(message, endpoint))
             }

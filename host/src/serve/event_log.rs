@@ -12,7 +12,7 @@ use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
 /// So many bytes may be unread before the writer waits.
-const WINDOW: usize = 64 << 10;
+const WINDOW: usize = 16 << 10;
 
 /// One event of a run.
 #[derive(Clone, Debug, PartialEq)]

@@ -21,6 +21,8 @@ const OPEN_TURNS: usize = 256 << 20;
 pub(super) struct Threads {
     room: Arc<Semaphore>,
     most: usize,
+    /// The most bytes of turns that wait.
+    most_open: usize,
     /// Cancels all runs.
     cancel: CancellationToken,
     inner: Mutex<Inner>,
@@ -82,6 +84,7 @@ impl Threads {
         Self {
             room: Arc::new(Semaphore::new(most)),
             most,
+            most_open: OPEN_TURNS,
             cancel: CancellationToken::new(),
             inner: Mutex::default(),
         }
@@ -206,9 +209,9 @@ impl Thread {
 }
 
 impl Inner {
-    /// Drops the oldest turns that wait until they take no more than they may.
-    fn make_room(&mut self) {
-        while self.open_bytes > OPEN_TURNS {
+    /// Drops the oldest turns that wait until they take no more than `most` bytes.
+    fn make_room(&mut self, most: usize) {
+        while self.open_bytes > most {
             let open = |(id, thread): (&ThreadId, &Thread)| {
                 let (number, _) = thread.open.as_ref()?;
                 Some((*number, id.clone()))
@@ -254,7 +257,7 @@ impl Place {
         let earlier = thread.open.replace((self.number, turn));
         inner.open_bytes += size;
         inner.open_bytes -= earlier.map_or(0, |(_, earlier)| earlier.size());
-        inner.make_room();
+        inner.make_room(self.threads.most_open);
         true
     }
 }
@@ -274,6 +277,98 @@ impl Drop for Place {
         }
         if thread.current.is_none() && thread.open.is_none() {
             inner.threads.remove(&self.thread_id);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::open_turn::Question;
+    use super::*;
+    use std::collections::HashSet;
+    use std::time::Duration;
+    use stepwell_core::event::{Interrupt, TokenUsage};
+
+    fn threads() -> Arc<Threads> {
+        let time = Duration::from_secs(1);
+        let threads = Threads::new(Limits {
+            body: 1,
+            runs: 10,
+            run_time: time,
+            interrupt_time: time,
+            grace: time,
+        });
+        Arc::new(Threads {
+            most_open: 10_000,
+            ..threads
+        })
+    }
+
+    fn admitted(threads: &Arc<Threads>, thread: &str, run: &str) -> (Place, Beginning) {
+        let input = RunAgentInput {
+            thread_id: thread.into(),
+            run_id: run.into(),
+            ..RunAgentInput::default()
+        };
+        let permit = threads.permit().expect("there is room");
+        let now = OffsetDateTime::UNIX_EPOCH;
+        let admitted = threads.admit(&input, permit, &ToolRegistry::new(), now);
+        admitted.expect("it is admitted")
+    }
+
+    fn open_turn(size: usize) -> OpenTurn {
+        OpenTurn {
+            snapshot: "x".repeat(size),
+            questions: vec![Question {
+                interrupt: Interrupt {
+                    id: "i".to_owned(),
+                    ..Interrupt::default()
+                },
+                tool: None,
+            }],
+            expires: None,
+            usage: TokenUsage::default(),
+            seen: HashMap::new(),
+            reported: HashSet::new(),
+        }
+    }
+
+    #[test]
+    fn only_the_run_that_has_the_thread_leaves_questions() {
+        let threads = threads();
+        let (first, _) = admitted(&threads, "t", "first");
+        let (second, _) = admitted(&threads, "t", "second");
+        assert!(first.cancel.is_cancelled() && !second.cancel.is_cancelled());
+        assert!(!first.keep(open_turn(0)));
+        assert!(second.keep(open_turn(0)));
+        drop((first, second));
+        let (third, beginning) = admitted(&threads, "t", "third");
+        assert!(matches!(
+            beginning,
+            Beginning::Refused(Unresumable::Open(_))
+        ));
+        assert!(!third.keep(open_turn(0)), "it has no place to ask from");
+    }
+
+    #[test]
+    fn a_thread_with_nothing_under_way_takes_no_memory() {
+        let threads = threads();
+        drop(admitted(&threads, "t", "r"));
+        assert!(threads.lock().threads.is_empty());
+    }
+
+    #[test]
+    fn the_oldest_questions_make_room() {
+        let threads = threads();
+        for thread in ["a", "b", "c"] {
+            let (place, _) = admitted(&threads, thread, "r");
+            assert!(place.keep(open_turn(3_000)));
+        }
+        let (_, forgotten) = admitted(&threads, "a", "next");
+        assert!(matches!(forgotten, Beginning::Fresh));
+        for thread in ["b", "c"] {
+            let (_, kept) = admitted(&threads, thread, "next");
+            assert!(matches!(kept, Beginning::Refused(_)), "{thread}");
         }
     }
 }
