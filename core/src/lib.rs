@@ -6,6 +6,7 @@ pub mod conversation;
 pub mod dialect;
 pub mod event;
 mod id;
+pub mod middleware;
 pub mod pipeline;
 pub mod provider;
 pub mod registry;

@@ -1,8 +1,11 @@
 //! One stream, from bytes to the conversation: framer, decoder, order check and reducer behind one call.
 
 use crate::conversation::{Applied, Conversation};
-use crate::dialect::{Decode, DecodeError, Decoder, Dialect, HopIds, Sink};
-use crate::event::{Event, EventRef, Order, Phase, Rule, ToolCallArgs, ToolCallEnd, Violation};
+use crate::dialect::{Decode, DecodeError, Decoder, Dialect, Endpoint, HopIds, Sink};
+use crate::event::{
+    End, Event, EventRef, ExtraRules, Finding, Phase, Rule, ToolCallArgs, ToolCallEnd, Verdict,
+    Verification, Verifier, Violation,
+};
 use crate::wire::{FrameLimits, Framer};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
@@ -21,6 +24,12 @@ pub trait Listener {
 
     /// An event for a tool call that never began, or has ended: it was dropped.
     fn unknown_call(&mut self, id: &str, message: &str);
+
+    /// The order of events is broken, in the frame of this number, in a way that does not stop the stream. If this is
+    /// not implemented, it is a [`warning`](Self::warning).
+    fn finding(&mut self, finding: &Finding, frame: u64) {
+        self.warning(&finding.in_frame(frame));
+    }
 }
 
 /// For callers that want the conversation and nothing else.
@@ -54,7 +63,8 @@ impl Listener for () {
 pub struct Pipeline {
     framer: Framer,
     decoder: Decoder,
-    order: Order,
+    #[serde(rename = "order")]
+    verifier: Verifier,
     frames: u64,
 }
 
@@ -86,9 +96,53 @@ impl Pipeline {
         Self {
             framer: dialect.framer(limits),
             decoder: Decoder::new(dialect, ids),
-            order: Order::default(),
+            verifier: Verifier::new(Verification::default(), ExtraRules::Off),
             frames: 0,
         }
+    }
+
+    /// The layers for what an endpoint answers: with the framing and encoding of the body's media type (`type/subtype`
+    /// in lower case), and, for an AG-UI agent, with what its options say.
+    #[must_use]
+    pub fn for_answer(
+        endpoint: &Endpoint,
+        media_type: &str,
+        ids: HopIds,
+        limits: FrameLimits,
+    ) -> Self {
+        let dialect = endpoint.dialect;
+        let request = (ids.thread_id.clone(), ids.run_id.clone());
+        let pipeline = Self::of_media_type(dialect, media_type, ids, limits);
+        if dialect != Dialect::AgUi {
+            return pipeline;
+        }
+        let options = endpoint.quirks.ag_ui;
+        let verifier = Verifier::new(options.verification, options.extra_rules);
+        pipeline.verified_by(verifier.requested(request.0, request.1))
+    }
+
+    /// The layers for a body of this media type (`type/subtype` in lower case). One that the dialect does not know is
+    /// read as the dialect's own.
+    #[must_use]
+    pub fn of_media_type(
+        dialect: Dialect,
+        media_type: &str,
+        ids: HopIds,
+        limits: FrameLimits,
+    ) -> Self {
+        Self {
+            framer: dialect.framer_of(media_type, limits),
+            decoder: Decoder::of_media_type(dialect, media_type, ids),
+            verifier: Verifier::new(Verification::default(), ExtraRules::Off),
+            frames: 0,
+        }
+    }
+
+    /// The same with another judge of the order of events.
+    #[must_use]
+    pub fn verified_by(mut self, verifier: Verifier) -> Self {
+        self.verifier = verifier;
+        self
     }
 
     /// Takes a chunk of the body, of any size and cut anywhere.
@@ -104,17 +158,19 @@ impl Pipeline {
         let Self {
             framer,
             decoder,
-            order,
+            verifier,
             frames,
         } = self;
         let mut receiver = Receiver {
-            order,
+            verifier,
             conversation,
             listener,
+            frame: *frames,
         };
         framer
             .receive(bytes, |frame| {
                 *frames += 1;
+                receiver.frame = *frames;
                 decoder.frame(frame, &mut receiver)
             })
             .map_err(|source| StreamError {
@@ -135,16 +191,24 @@ impl Pipeline {
         let Self {
             framer,
             decoder,
-            order,
+            verifier,
             frames,
         } = self;
         let mut receiver = Receiver {
-            order,
+            verifier,
             conversation,
             listener,
+            frame: *frames,
         };
+        let is_cut = framer.is_cut();
+        if is_cut {
+            receiver
+                .listener
+                .warning("the body ended within a frame, whose rest is lost");
+        }
         let last = framer.finish(|frame| {
             *frames += 1;
+            receiver.frame = *frames;
             decoder.frame(frame, &mut receiver)
         });
         match last {
@@ -163,11 +227,23 @@ impl Pipeline {
             frame: *frames,
             source,
         })?;
-        Ok(match order.phase() {
-            Phase::Finished => StreamEnd::Finished,
-            Phase::Errored => StreamEnd::Errored,
-            Phase::Fresh | Phase::Active => StreamEnd::Truncated,
+        let end = receiver.end().map_err(|violation| StreamError {
+            frame: *frames,
+            source: violation.into(),
+        })?;
+        Ok(match end {
+            // What was cut off may have said that the run failed after all.
+            End::Finished if is_cut => StreamEnd::Truncated,
+            End::Finished => StreamEnd::Finished,
+            End::Errored => StreamEnd::Errored,
+            End::Truncated(_) => StreamEnd::Truncated,
         })
+    }
+
+    /// Where the stream stands with the order of events.
+    #[must_use]
+    pub fn verifier(&self) -> &Verifier {
+        &self.verifier
     }
 
     /// Whether anything of the stream has been decoded. From then on it cannot be tried again without a trace.
@@ -204,23 +280,25 @@ impl Pipeline {
     /// Where the stream stands.
     #[must_use]
     pub fn phase(&self) -> Phase {
-        self.order.phase()
+        self.verifier.order().phase()
     }
 }
 
 struct Receiver<'a> {
-    order: &'a mut Order,
+    verifier: &'a mut Verifier,
     conversation: &'a mut Conversation,
     listener: &'a mut dyn Listener,
+    frame: u64,
 }
 
 impl Sink for Receiver<'_> {
     #[inline]
     fn event(&mut self, event: EventRef<'_>) -> Result<(), Violation> {
-        if let Err(violation) = self.order.check(event) {
-            return self.forgive(event, violation);
+        let (frame, listener) = (self.frame, &mut *self.listener);
+        let found = &mut |finding| tell(&finding, frame, event, listener);
+        if self.verifier.check(event, found)? == Verdict::Take {
+            self.apply(event);
         }
-        self.apply(event);
         Ok(())
     }
 
@@ -245,31 +323,29 @@ impl Receiver<'_> {
         self.listener.applied(event, &applied, self.conversation);
     }
 
-    /// Two mistakes of a peer cost no more than what they are about. A piece of a call that is not open is dropped.
-    /// What a finished run left open is closed: its texts stand, and its calls fail, which the model is told.
-    #[cold]
-    fn forgive(&mut self, event: EventRef<'_>, violation: Violation) -> Result<(), Violation> {
-        let message = violation.to_string();
-        let call: Option<&str> = match event {
-            EventRef::ToolCallArgs { tool_call_id, .. } => Some(tool_call_id),
-            EventRef::Whole(
-                Event::ToolCallArgs(ToolCallArgs { tool_call_id, .. })
-                | Event::ToolCallEnd(ToolCallEnd { tool_call_id, .. }),
-            ) => Some(tool_call_id),
-            _ => None,
-        };
-        match (violation.rule, event, call) {
-            (Rule::O9, _, Some(call)) => self.listener.unknown_call(call, &message),
-            (Rule::O4, EventRef::Whole(Event::RunFinished(_)), _)
-                if self.order.phase() == Phase::Active =>
-            {
-                self.listener.warning(&message);
-                self.order.abandon_open_items();
-                self.order.check(event)?;
-                self.apply(event);
-            }
-            _ => return Err(violation),
+    fn end(&mut self) -> Result<End, Violation> {
+        let (frame, listener) = (self.frame, &mut *self.listener);
+        self.verifier
+            .end(&mut |finding| listener.finding(&finding, frame))
+    }
+}
+
+/// A piece of a call that is not open is said by the call's id, so that the host can tell which.
+#[cold]
+fn tell(finding: &Finding, frame: u64, event: EventRef<'_>, listener: &mut dyn Listener) {
+    let call: Option<&str> = match event {
+        EventRef::ToolCallArgs { tool_call_id, .. } => Some(tool_call_id),
+        EventRef::Whole(
+            Event::ToolCallArgs(ToolCallArgs { tool_call_id, .. })
+            | Event::ToolCallEnd(ToolCallEnd { tool_call_id, .. }),
+        ) => Some(tool_call_id),
+        _ => None,
+    };
+    match call {
+        Some(call) if finding.rule == Rule::O9 => {
+            let Finding { rule, message, .. } = finding;
+            listener.unknown_call(call, &format!("{rule}: {message}"));
         }
-        Ok(())
+        _ => listener.finding(finding, frame),
     }
 }

@@ -34,7 +34,8 @@ fn bodies(kind: &str, target: &str) -> Vec<Vec<u8>> {
 #[test]
 fn every_dialect_has_a_target_and_seeds() {
     let manifest = include_str!("../fuzz/Cargo.toml");
-    for name in Dialect::ALL.map(Dialect::name).into_iter().chain(["wire"]) {
+    let others = ["ag-ui-protobuf", "wire"];
+    for name in Dialect::ALL.map(Dialect::name).into_iter().chain(others) {
         assert!(manifest.contains(&format!("name = \"{name}\"")), "{name}");
         assert!(!files("seeds", name).is_empty(), "{name}");
     }
@@ -47,6 +48,9 @@ fn the_seeds_and_what_was_found_hold() {
             for body in bodies(kind, dialect.name()) {
                 targets::stream(dialect, &body);
             }
+        }
+        for body in bodies(kind, "ag-ui-protobuf") {
+            targets::protobuf(&body);
         }
         for body in bodies(kind, "wire") {
             targets::frames(&body);
@@ -126,6 +130,12 @@ proptest! {
         let seeds = bodies("seeds", dialect.name());
         let body = changed(seeds[seed.index(seeds.len())].clone(), changes);
         targets::stream(dialect, &body);
+    }
+
+    #[test]
+    fn changed_protobuf_holds(seed in any::<Index>(), changes in prop::collection::vec(change(), 1..6)) {
+        let seeds = bodies("seeds", "ag-ui-protobuf");
+        targets::protobuf(&changed(seeds[seed.index(seeds.len())].clone(), changes));
     }
 
     #[test]

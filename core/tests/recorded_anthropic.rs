@@ -152,7 +152,7 @@ fn recorded_streams_decode_as_the_official_sdk_decodes_them() {
     let Some(fixtures) = recordings() else { return };
     let mut wrong = Vec::new();
     for (name, body, expected) in streams(&fixtures) {
-        let (recorder, result) = Stream::new().run(&body, usize::MAX);
+        let (recorder, result) = Stream::new(Dialect::Anthropic).run(&body, usize::MAX);
         let (actual, expected) = (outcome(&recorder.events), expectation(&expected));
         if result.is_err() || actual != expected || !recorder.warnings.is_empty() {
             wrong.push(format!(
@@ -168,11 +168,15 @@ fn recorded_streams_decode_as_the_official_sdk_decodes_them() {
 fn i03_recorded_streams_may_be_cut_anywhere() {
     let Some(fixtures) = recordings() else { return };
     for (name, body, _) in streams(&fixtures) {
-        let whole = Stream::new().run(&body, usize::MAX);
+        let whole = Stream::new(Dialect::Anthropic).run(&body, usize::MAX);
         for size in [1, 7, 64, 1_024] {
-            assert_eq!(Stream::new().run(&body, size), whole, "{name}: {size}");
+            assert_eq!(
+                Stream::new(Dialect::Anthropic).run(&body, size),
+                whole,
+                "{name}: {size}"
+            );
         }
-        let mut stream = Stream::new();
+        let mut stream = Stream::new(Dialect::Anthropic);
         stream.without_cursor = true;
         assert_eq!(stream.run(&body, 1_000), whole, "{name}: the other way in");
     }
@@ -229,7 +233,7 @@ fn i04_recorded_streams_may_be_revived_anywhere() {
         let rough = [body.len() / 250 + 1, body.len() / 150 + 3, 1];
         let sizes: &[usize] = if place < 10 { &[1] } else { &rough };
         let (recorder, conversation) = revived(&body, sizes);
-        let (whole, _) = Stream::new().run(&body, usize::MAX);
+        let (whole, _) = Stream::new(Dialect::Anthropic).run(&body, usize::MAX);
         assert_eq!(recorder, whole, "{name}");
         assert_eq!(json!(conversation.text()), expected["text"], "{name}");
     }

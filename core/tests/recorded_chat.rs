@@ -7,6 +7,7 @@ mod oracle;
 
 use chat::Stream;
 use oracle::{Recording, Wrong};
+use stepwell_core::dialect::Dialect;
 
 /// Where the official SDK is believed to be wrong.
 const WRONG: &[Wrong] = &[];
@@ -41,8 +42,8 @@ fn i04_a_snapshot_anywhere_in_a_recorded_stream_changes_nothing() {
 #[test]
 fn both_ways_into_the_decoder_agree_on_recorded_frames() {
     for Recording { name, body, .. } in recordings().unwrap_or_default() {
-        let whole = Stream::new().run(&body, usize::MAX);
-        let mut stream = Stream::new();
+        let whole = Stream::new(Dialect::OpenAiChat).run(&body, usize::MAX);
+        let mut stream = Stream::new(Dialect::OpenAiChat);
         stream.without_cursor = true;
         assert_eq!(stream.run(&body, usize::MAX), whole, "{name}");
     }

@@ -201,7 +201,11 @@ fn i04_a_snapshot_after_every_recorded_frame_changes_nothing() {
 
 /// The conversation after a body with snapshots of the pipeline behind the bytes that `is_snapshot` names.
 fn conversation(body: &[u8], is_snapshot: impl Fn(usize) -> bool) -> Conversation {
-    let mut pipeline = Pipeline::new(Dialect::OpenAiResponses, ids(), Default::default());
+    let mut pipeline = Pipeline::new(
+        Dialect::OpenAiResponses,
+        ids(Dialect::OpenAiResponses),
+        Default::default(),
+    );
     let mut conversation = Conversation::default();
     let mut from = 0;
     for at in (0..=body.len()).filter(|&at| is_snapshot(at)) {

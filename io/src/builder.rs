@@ -1,6 +1,6 @@
 use crate::agent::Agent;
 use crate::journal::JournalSink;
-use crate::setup::Setup;
+use crate::setup::{MakeMiddleware, Setup};
 use crate::threads::Shared;
 use crate::tools::{Approver, Blocking, Cancellation, Handlers, ToolAnswer, ToolHandler};
 use crate::trim::Trimmer;
@@ -9,7 +9,8 @@ use std::sync::Arc;
 use std::time::Duration;
 use stepwell_core::ThreadId;
 use stepwell_core::conversation::Conversation;
-use stepwell_core::dialect::Endpoint;
+use stepwell_core::dialect::{Dialect, Endpoint};
+use stepwell_core::middleware::Middleware;
 use stepwell_core::registry::{SharedRegistry, ThreadKey};
 use stepwell_core::run::{ContextPolicy, RunConfig, ToolInvocation};
 use stepwell_core::tool::{Tool, ToolError};
@@ -24,6 +25,7 @@ pub struct AgentBuilder {
     approver: Option<Arc<dyn Approver>>,
     trimmer: Option<Arc<dyn Trimmer>>,
     journal: Option<Arc<dyn JournalSink>>,
+    middleware: Option<MakeMiddleware>,
     client: Option<HttpClient>,
     thread: Option<ThreadKey>,
     registry: SharedRegistry,
@@ -46,6 +48,11 @@ pub enum BuildError {
     /// A tool cannot be registered.
     #[error(transparent)]
     Tool(#[from] ToolError),
+    /// The endpoint's streams are none of AG-UI's.
+    #[error(
+        "a middleware is for AG-UI agents: this endpoint speaks {0}, whose streams are no events"
+    )]
+    Middleware(&'static str),
     /// The HTTP client cannot be made.
     #[error("the HTTP client cannot be made: {0}")]
     Client(#[from] reqwest::Error),
@@ -59,6 +66,7 @@ impl AgentBuilder {
             approver: None,
             trimmer: None,
             journal: None,
+            middleware: None,
             client: None,
             thread: None,
             registry: SharedRegistry::default(),
@@ -144,6 +152,26 @@ impl AgentBuilder {
         self
     }
 
+    /// Sets the functions on the events of an AG-UI agent's streams: `make` makes them for each hop. What they make of a
+    /// stream is what the run sees and what its journal holds, so that it replays without them.
+    ///
+    /// ```
+    /// # use stepwell_io::{Agent, provider};
+    /// use stepwell_core::middleware::{Middleware, filter_tool_calls, inspect};
+    /// # let endpoint = provider::find("ag-ui")?.endpoint(None, "m", Some("http://localhost/agent"), None)?;
+    /// let agent = Agent::builder(endpoint).middleware(|| {
+    ///     Middleware::new()
+    ///         .then(filter_tool_calls(|name| name != "delete_everything"))
+    ///         .then(inspect(|event| println!("{}", event.kind())))
+    /// });
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn middleware(mut self, make: impl Fn() -> Middleware + Send + Sync + 'static) -> Self {
+        self.middleware = Some(Arc::new(make));
+        self
+    }
+
     /// Sets the app's own instructions to the model.
     #[must_use]
     pub fn instructions(mut self, instructions: impl Into<String>) -> Self {
@@ -218,10 +246,15 @@ impl AgentBuilder {
     /// The agent.
     ///
     /// # Errors
-    /// A tool could not be registered, or the HTTP client not be made.
+    /// A tool could not be registered, the HTTP client not be made, or a middleware not be put before streams that are not
+    /// AG-UI's.
     pub fn build(self) -> Result<Agent, BuildError> {
         if let Some(error) = self.error {
             return Err(error.into());
+        }
+        let dialect = self.config.endpoint.dialect;
+        if self.middleware.is_some() && dialect != Dialect::AgUi {
+            return Err(BuildError::Middleware(dialect.name()));
         }
         let client = match self.client {
             Some(client) => client,
@@ -233,6 +266,7 @@ impl AgentBuilder {
             approver: self.approver,
             trimmer: self.trimmer,
             journal: self.journal,
+            middleware: self.middleware,
             client,
         };
         let shared = Arc::new(Shared::new(setup, self.registry));

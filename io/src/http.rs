@@ -5,8 +5,10 @@ use futures::StreamExt;
 use reqwest::header::{CONTENT_ENCODING, CONTENT_TYPE, HeaderMap, RETRY_AFTER};
 use std::borrow::Cow;
 use std::error::Error;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
 use stepwell_core::dialect::HttpRequest;
+use stepwell_core::middleware::Middleware;
 use stepwell_core::run::{EffectId, Input, Refusal};
 use tokio::sync::mpsc;
 
@@ -19,6 +21,7 @@ pub(crate) async fn stream(
     request: HttpRequest,
     effect: EffectId,
     inputs: mpsc::Sender<Input<'static>>,
+    middleware: Option<Arc<Mutex<Middleware>>>,
 ) {
     let response = match send(&client, request).await {
         Ok(response) => response,
@@ -46,6 +49,10 @@ pub(crate) async fn stream(
         value.to_str().ok().map(str::to_owned)
     };
     let content_type = header(CONTENT_TYPE);
+    let middleware = middleware.as_deref();
+    if let Some(mut middleware) = middleware.map(lock) {
+        middleware.open(content_type.as_deref());
+    }
     let mut encoding = header(CONTENT_ENCODING);
     if inputs
         .send(Input::Opened {
@@ -67,7 +74,7 @@ pub(crate) async fn stream(
                 },
                 None => Input::Received {
                     effect,
-                    bytes: Cow::Owned(bytes.into()),
+                    bytes: Cow::Owned(changed(bytes, middleware)),
                 },
             },
             Err(error) => Input::Lost {
@@ -80,15 +87,45 @@ pub(crate) async fn stream(
             return;
         }
     }
+    let mut rest = Vec::new();
+    if let Some(mut middleware) = middleware.map(lock) {
+        middleware.end(&mut rest);
+    }
+    if !rest.is_empty() {
+        let bytes = Cow::Owned(rest);
+        if inputs
+            .send(Input::Received { effect, bytes })
+            .await
+            .is_err()
+        {
+            return;
+        }
+    }
     let _ = inputs.send(Input::Ended { effect }).await;
+}
+
+/// What a middleware makes of a piece of the body; without one, the piece.
+fn changed(bytes: Bytes, middleware: Option<&Mutex<Middleware>>) -> Vec<u8> {
+    let Some(mut middleware) = middleware.map(lock) else {
+        return bytes.into();
+    };
+    let mut changed = Vec::with_capacity(bytes.len());
+    middleware.receive(&bytes, &mut changed);
+    changed
+}
+
+/// Only one stream has it at a time; one whose function panicked is gone.
+fn lock(middleware: &Mutex<Middleware>) -> MutexGuard<'_, Middleware> {
+    middleware.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Whether a body that is said to be compressed really is. Some servers only say so, and what can be read is read.
 fn is_compressed(beginning: &[u8]) -> bool {
-    // Neither the text of a stream nor a page begins with a control character or with bytes that are no UTF-8.
+    // Neither the text of a stream nor a page begins with a control character or with bytes that are no UTF-8, and no
+    // compressed body with the 0 that a binary stream begins with.
     beginning
         .first()
-        .is_some_and(|byte| !matches!(byte, b'\t' | b'\n' | b'\r' | b' '..=b'~' | 0xef))
+        .is_some_and(|byte| !matches!(byte, 0 | b'\t' | b'\n' | b'\r' | b' '..=b'~' | 0xef))
 }
 
 async fn send(client: &reqwest::Client, request: HttpRequest) -> Result<reqwest::Response, String> {

@@ -3,7 +3,11 @@ use crate::tools::{Approver, Handlers};
 use crate::trim::Trimmer;
 use std::fmt;
 use std::sync::Arc;
+use stepwell_core::middleware::Middleware;
 use stepwell_core::run::RunConfig;
+
+/// Makes the functions on the events of one hop's stream.
+pub(crate) type MakeMiddleware = Arc<dyn Fn() -> Middleware + Send + Sync>;
 
 /// What all turns of an agent share.
 pub(crate) struct Setup {
@@ -12,6 +16,7 @@ pub(crate) struct Setup {
     pub(crate) approver: Option<Arc<dyn Approver>>,
     pub(crate) trimmer: Option<Arc<dyn Trimmer>>,
     pub(crate) journal: Option<Arc<dyn JournalSink>>,
+    pub(crate) middleware: Option<MakeMiddleware>,
     pub(crate) client: reqwest::Client,
 }
 

@@ -4,8 +4,9 @@ use crate::setup::Setup;
 use crate::spans::HopSpan;
 use crate::{http, spans, tools, trim};
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use stepwell_core::dialect::HttpRequest;
+use stepwell_core::middleware::Middleware;
 use stepwell_core::run::{ContextOverflow, Effect, EffectId, Input, RunMachine, ToolInvocation};
 use tokio::sync::mpsc;
 use tokio::task::AbortHandle;
@@ -30,6 +31,8 @@ pub(crate) struct Work {
     streamed: mpsc::Sender<Input<'static>>,
     answers: mpsc::Sender<Input<'static>>,
     hop: Option<HopSpan>,
+    /// The functions on the events of this hop's streams.
+    middleware: Option<(u32, Arc<Mutex<Middleware>>)>,
 }
 
 /// Where the work's inputs arrive. The work holds the senders, so neither ever closes.
@@ -50,6 +53,7 @@ impl Work {
             streamed,
             answers,
             hop: None,
+            middleware: None,
         };
         let arrivals = Arrivals {
             streamed: streamed_receiver,
@@ -106,8 +110,22 @@ impl Work {
         let span = spans::hop(&self.setup.config.endpoint, hop, attempt);
         self.hop = Some(HopSpan::new(span.clone(), machine));
         let client = self.setup.client.clone();
-        let work = http::stream(client, request, id, self.streamed.clone());
+        let middleware = self.middleware(hop);
+        let work = http::stream(client, request, id, self.streamed.clone(), middleware);
         tokio::spawn(work.instrument(span)).abort_handle()
+    }
+
+    /// The functions on the hop's events: the same for each of its streams, since one may go on where another broke off.
+    fn middleware(&mut self, hop: u32) -> Option<Arc<Mutex<Middleware>>> {
+        let make = self.setup.middleware.as_ref()?;
+        match &self.middleware {
+            Some((of, middleware)) if *of == hop => Some(Arc::clone(middleware)),
+            _ => {
+                let middleware = Arc::new(Mutex::new(make()));
+                self.middleware = Some((hop, Arc::clone(&middleware)));
+                Some(middleware)
+            }
+        }
     }
 
     fn run_tool(&self, id: EffectId, invocation: ToolInvocation) -> AbortHandle {

@@ -290,6 +290,7 @@ impl GenerationSettings {
                     strict,
                 },
             },
+            context: Vec::new(),
             reasoning: self.reasoning.map(|effort| match effort {
                 ReasoningEffort::Off => dialect::ReasoningEffort::Off,
                 ReasoningEffort::Low => dialect::ReasoningEffort::Low,

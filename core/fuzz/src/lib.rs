@@ -3,8 +3,11 @@
 
 use stepwell_core::conversation::Conversation;
 use stepwell_core::dialect::{Dialect, HopIds};
+use stepwell_core::event::protobuf;
 use stepwell_core::pipeline::{Pipeline, StreamEnd, StreamError};
-use stepwell_core::wire::{Frame, FrameLimits, Framer, JsonLinesFramer, SseFramer, WireError};
+use stepwell_core::wire::{
+    Frame, FrameLimits, Framer, JsonLinesFramer, LengthPrefixedFramer, SseFramer, WireError,
+};
 
 /// Small, so that the caps are met.
 const LIMITS: FrameLimits = FrameLimits {
@@ -14,18 +17,29 @@ const LIMITS: FrameLimits = FrameLimits {
 
 /// A body as one dialect's stream.
 pub fn stream(dialect: Dialect, body: &[u8]) {
-    let whole = read(dialect, &[body], false);
+    stream_of(dialect, "text/event-stream", body);
+}
+
+/// A body as an AG-UI agent's stream in protobuf.
+pub fn protobuf(body: &[u8]) {
+    stream_of(Dialect::AgUi, protobuf::MEDIA_TYPE, body);
+    // What can be read can be written, and is then the same.
+    if let Ok(event) = protobuf::decode(body) {
+        let written = protobuf::encode((&event).into()).expect("a known event can be written");
+        assert_eq!(protobuf::decode(&written).as_ref(), Ok(&event));
+    }
+}
+
+fn stream_of(dialect: Dialect, media_type: &str, body: &[u8]) {
+    let read = |parts: &[&[u8]], snapshots| read(dialect, media_type, parts, snapshots);
+    let whole = read(&[body], false);
     let at = places(body);
     let parts = [&body[..at[0]], &body[at[0]..at[1]], &body[at[1]..]];
-    assert_eq!(whole, read(dialect, &parts, false), "cut at {at:?}");
-    assert_eq!(
-        whole,
-        read(dialect, &parts, true),
-        "with snapshots at {at:?}"
-    );
+    assert_eq!(whole, read(&parts, false), "cut at {at:?}");
+    assert_eq!(whole, read(&parts, true), "with snapshots at {at:?}");
     if body.len() <= 512 {
         let bytes: Vec<_> = body.chunks(1).collect();
-        assert_eq!(whole, read(dialect, &bytes, false), "byte by byte");
+        assert_eq!(whole, read(&bytes, false), "byte by byte");
     }
     let held = serde_json::to_vec(&whole.conversation).map_or(0, |held| held.len());
     // An id that is made, and what stands around an item, come once for each frame at most.
@@ -42,13 +56,13 @@ struct Seen {
     ended: Result<StreamEnd, StreamError>,
 }
 
-fn read(dialect: Dialect, parts: &[&[u8]], snapshots: bool) -> Seen {
+fn read(dialect: Dialect, media_type: &str, parts: &[&[u8]], snapshots: bool) -> Seen {
     let ids = HopIds {
         thread_id: "thread".into(),
         run_id: "run".into(),
         provider: "provider".to_owned(),
     };
-    let mut pipeline = Pipeline::new(dialect, ids, LIMITS);
+    let mut pipeline = Pipeline::of_media_type(dialect, media_type, ids, LIMITS);
     let mut conversation = Conversation::default();
     let mut received = Ok(());
     for part in parts {
@@ -78,6 +92,7 @@ pub fn frames(body: &[u8]) {
     for framer in [
         Framer::Sse(SseFramer::new(LIMITS)),
         Framer::JsonLines(JsonLinesFramer::new(LIMITS)),
+        Framer::LengthPrefixed(LengthPrefixedFramer::new(LIMITS)),
     ] {
         let whole = framed(framer.clone(), &[body]);
         let at = places(body);

@@ -27,22 +27,26 @@ impl Conversation {
     }
 
     pub(super) fn activity_delta(&mut self, event: &ActivityDelta) -> Applied {
-        self.merge_message_metadata(&event.message_id, event.common.as_deref());
         let Some(at) = self.index.message(&event.message_id) else {
             return Applied::Ignored(format!(
                 "a change of the activity `{}`, which is not there",
                 event.message_id
             ));
         };
-        let Message::Activity(activity) = &mut self.messages[at] else {
+        let Message::Activity(activity) = &self.messages[at] else {
             return Applied::Ignored(format!(
                 "a change of `{}`, which is no activity",
                 event.message_id
             ));
         };
-        match patched(&Value::Object(activity.content.clone()), &event.patch) {
+        let changed = patched(&Value::Object(activity.content.clone()), &event.patch);
+        // The metadata is merged even if the patch does not apply.
+        self.merge_message_metadata(&event.message_id, event.common.as_deref());
+        match changed {
             Ok(Value::Object(content)) => {
-                activity.content = content;
+                if let Message::Activity(activity) = &mut self.messages[at] {
+                    activity.content = content;
+                }
                 Applied::Whole
             }
             Ok(_) => Applied::Ignored(

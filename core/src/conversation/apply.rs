@@ -52,11 +52,11 @@ impl Conversation {
             Event::RunError(event) => self.run_error(event),
             Event::TextMessageStart(event) => return self.text_started(event),
             Event::TextMessageContent(event) => {
-                self.merge_message_metadata(&event.message_id, event.common.as_deref());
+                self.merge_text_metadata(&event.message_id, event.common.as_deref());
                 return self.append_text(&event.message_id, &event.delta);
             }
             Event::TextMessageEnd(event) => {
-                self.merge_message_metadata(&event.message_id, event.common.as_deref());
+                self.merge_text_metadata(&event.message_id, event.common.as_deref());
             }
             Event::ToolCallStart(event) => self.call_started(event),
             Event::ToolCallArgs(event) => {
@@ -97,11 +97,11 @@ impl Conversation {
                 self.merge_message_metadata(&event.message_id, event.common.as_deref());
             }
             Event::ReasoningMessageContent(event) => {
-                self.merge_message_metadata(&event.message_id, event.common.as_deref());
+                self.merge_text_metadata(&event.message_id, event.common.as_deref());
                 return self.append_text(&event.message_id, &event.delta);
             }
             Event::ReasoningMessageEnd(event) => {
-                self.merge_message_metadata(&event.message_id, event.common.as_deref());
+                self.merge_text_metadata(&event.message_id, event.common.as_deref());
             }
             Event::ReasoningEncryptedValue(event) => return self.encrypted_value(event),
             // Chunks are expanded by the decoder; the others tell the app something and change nothing here.
@@ -194,6 +194,14 @@ impl Conversation {
                 Applied::Whole
             }
             None => Applied::Ignored(format!("an encrypted value for `{id}`, which is not there")),
+        }
+    }
+
+    /// Text for an activity is dropped whole, with what was attached to it.
+    fn merge_text_metadata(&mut self, id: &str, common: Option<&Common>) {
+        let place = common.and_then(|_| self.find_message(id));
+        if place.is_some_and(|at| !matches!(self.messages[at], Message::Activity(_))) {
+            self.merge_message_metadata(id, common);
         }
     }
 

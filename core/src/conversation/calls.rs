@@ -94,6 +94,38 @@ impl Conversation {
         self.calls.iter_mut().rev().find(|call| call.id == id)
     }
 
+    /// Makes a call of the history one of the hop's, if it is not and has no result: an agent may leave a call to the
+    /// client that only a snapshot brought. Gives whether there is such a call at all.
+    pub(crate) fn adopt_call(&mut self, id: &ToolCallId) -> bool {
+        if self.call_by_id(id).is_some() {
+            return true;
+        }
+        let Some((at, position)) = self.index.call(id) else {
+            return false;
+        };
+        let answers = |message: &Message| matches!(message, Message::Tool(message) if message.tool_call_id == *id);
+        let Some(call) = self.call_at(at, position) else {
+            return false;
+        };
+        let name = call.function.name.clone();
+        if !self.messages.iter().any(answers) {
+            let key = CallKey {
+                hop: self.hop,
+                index: self.next_call,
+            };
+            self.next_call += 1;
+            self.calls.push(LiveCall {
+                key,
+                id: id.clone(),
+                name,
+                status: ToolCallStatus::Pending,
+                result: None,
+                edited: None,
+            });
+        }
+        true
+    }
+
     pub(super) fn call_answered(&mut self, event: &ToolCallResult) {
         let mut message = ToolMessage {
             id: event.message_id.clone(),

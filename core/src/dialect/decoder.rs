@@ -1,4 +1,5 @@
 use super::{Dialect, ag_ui, anthropic, cohere, gemini, ollama, openai_chat, openai_responses};
+use crate::event::protobuf::{self, ProtobufError};
 use crate::event::{EventError, EventRef, Violation};
 use crate::wire::{Frame, WireError};
 use crate::{MessageId, RunId, ThreadId, ToolCallId};
@@ -85,6 +86,9 @@ pub enum DecodeError {
     /// A frame is not an AG-UI event.
     #[error(transparent)]
     Event(#[from] EventError),
+    /// A frame is not an AG-UI event in protobuf.
+    #[error(transparent)]
+    Protobuf(#[from] ProtobufError),
     /// The events come in an order that the protocol does not allow.
     #[error(transparent)]
     Order(#[from] Violation),
@@ -104,7 +108,7 @@ pub enum DecodeError {
 #[non_exhaustive]
 pub enum Decoder {
     /// For AG-UI.
-    AgUi(ag_ui::Decoder),
+    AgUi(Box<ag_ui::Decoder>),
     /// For OpenAI's Chat Completions.
     #[serde(rename = "openai-chat")]
     OpenAiChat(Box<openai_chat::Decoder>),
@@ -126,7 +130,7 @@ impl Decoder {
     #[must_use]
     pub fn new(dialect: Dialect, ids: HopIds) -> Self {
         match dialect {
-            Dialect::AgUi => Self::AgUi(ag_ui::Decoder::new(ids)),
+            Dialect::AgUi => Self::AgUi(Box::new(ag_ui::Decoder::new(ids))),
             // Mistral's streams are Chat Completions', with content in parts.
             Dialect::OpenAiChat | Dialect::Mistral => {
                 Self::OpenAiChat(Box::new(openai_chat::Decoder::new(ids)))
@@ -141,9 +145,21 @@ impl Decoder {
         }
     }
 
+    /// The decoder for one body of this media type (`type/subtype` in lower case): an AG-UI agent may send its events in
+    /// more than one way. A media type that the dialect does not know is read as the dialect's own.
+    #[must_use]
+    pub fn of_media_type(dialect: Dialect, media_type: &str, ids: HopIds) -> Self {
+        match Self::new(dialect, ids) {
+            Self::AgUi(decoder) if media_type == protobuf::MEDIA_TYPE => {
+                Self::AgUi(Box::new(decoder.of_protobuf()))
+            }
+            decoder => decoder,
+        }
+    }
+
     fn dialect(&mut self) -> &mut dyn Decode {
         match self {
-            Self::AgUi(decoder) => decoder,
+            Self::AgUi(decoder) => decoder.as_mut(),
             Self::OpenAiChat(decoder) => decoder.as_mut(),
             Self::OpenAiResponses(decoder) => decoder.as_mut(),
             Self::Anthropic(decoder) => decoder.as_mut(),

@@ -24,7 +24,8 @@ mod sealed;
 mod shown;
 pub mod validate;
 
-pub use ag_ui::{RunInputError, read_run_input};
+pub(crate) use ag_ui::Boundary;
+pub use ag_ui::{AgUiEncoding, AgUiOptions, RunInputError, read_run_input};
 pub use decoder::{Decode, DecodeError, Decoder, HopIds, Sink};
 pub use error::{ApiError, ApiErrorKind};
 pub(crate) use error::{excerpt, is_transient_in_stream};
@@ -33,7 +34,8 @@ pub use request::{
     ReasoningEffort, ReasoningReturn, ResponseFormat, Secret, ToolChoice,
 };
 
-use crate::wire::{FrameLimits, Framer, JsonLinesFramer, SseFramer};
+use crate::event::protobuf;
+use crate::wire::{FrameLimits, Framer, JsonLinesFramer, LengthPrefixedFramer, SseFramer};
 use serde::{Deserialize, Serialize};
 
 /// A wire format.
@@ -95,6 +97,21 @@ impl Dialect {
         match self {
             Self::Ollama => Framer::JsonLines(JsonLinesFramer::new(limits)),
             _ => Framer::Sse(SseFramer::new(limits)),
+        }
+    }
+
+    /// The framer for a body of this media type (`type/subtype` in lower case): an AG-UI agent may send its events in
+    /// more than one way. For a media type that the dialect does not know, its own.
+    #[must_use]
+    pub fn framer_of(self, media_type: &str, limits: FrameLimits) -> Framer {
+        match (self, media_type) {
+            (Self::AgUi, protobuf::MEDIA_TYPE) => {
+                Framer::LengthPrefixed(LengthPrefixedFramer::new(limits))
+            }
+            (Self::AgUi, "application/x-ndjson" | "application/jsonl") => {
+                Framer::JsonLines(JsonLinesFramer::new(limits))
+            }
+            _ => self.framer(limits),
         }
     }
 

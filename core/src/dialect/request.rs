@@ -1,8 +1,9 @@
 use super::Dialect;
 use super::HopIds;
+use super::ag_ui::AgUiOptions;
 use super::shown;
 use crate::RunId;
-use crate::event::{Message, Metadata, ResumeEntry, ToolDefinition};
+use crate::event::{Context, Message, Metadata, ResumeEntry, ToolDefinition};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::fmt;
@@ -158,6 +159,8 @@ pub struct Quirks {
     /// It gives each event of a stream an id, and goes on after the one that a request names in `Last-Event-ID`. A
     /// stream that breaks off is then resumed, not failed.
     pub resumes_by_event_id: bool,
+    /// What an AG-UI agent needs to be told, or forgiven.
+    pub ag_ui: AgUiOptions,
 }
 
 /// How a provider wants the model's own reasoning back with the next request.
@@ -207,7 +210,10 @@ pub struct GenerationSettings {
     /// Whether the instructions, the tools and the conversation so far are marked for the provider's prompt cache, for
     /// the providers that want marks. A message or a part of one is marked by `cacheControl` in its own metadata.
     pub cache_prompt: bool,
-    /// Fields for the request's body in the provider's own words; they win over Stepwell's.
+    /// What an AG-UI agent is to know beside the conversation; other APIs are not sent it.
+    pub context: Vec<Context>,
+    /// Fields for the request's body in the provider's own words; they win over Stepwell's. An AG-UI agent gets them as
+    /// `forwardedProps`.
     pub extra: Metadata,
 }
 

@@ -2,7 +2,8 @@
 //!
 //! [`Event`] is the owned, complete form: all 31 events of the protocol, with unknown events and unknown fields kept.
 //! [`EventRef`] is what a decoder pushes: the three kinds of delta borrow the bytes they came from, everything else
-//! refers to an [`Event`]. [`Order`] checks that events come in an order that the protocol allows.
+//! refers to an [`Event`]. [`Order`] checks that events come in an order that the protocol allows,
+//! and [`Verifier`] says what becomes of those that do not.
 //!
 //! Source: AG-UI 1.0, <https://docs.ag-ui.com>, and its JSON Schema.
 //!
@@ -17,17 +18,26 @@
 //! ```
 
 mod borrowed;
+mod capabilities;
 mod common;
 mod content;
+mod expiry;
 mod field;
 mod message;
 mod model;
 mod order;
 mod outcome;
 mod patch;
+pub mod protobuf;
 mod run_input;
 
 pub use borrowed::EventRef;
+pub use capabilities::{
+    AgentCapabilities, ExecutionCapabilities, HumanInTheLoopCapabilities, IdentityCapabilities,
+    MultiAgentCapabilities, MultimodalCapabilities, MultimodalInputCapabilities,
+    MultimodalOutputCapabilities, OutputCapabilities, ReasoningCapabilities, StateCapabilities,
+    SubagentInfo, ToolsCapabilities, TransportCapabilities,
+};
 pub use common::Common;
 pub use content::{ContentPart, MediaPart, MessageContent, Source, TextPart};
 pub use field::{EventError, Metadata};
@@ -36,7 +46,10 @@ pub use message::{
     TextualMessage, ToolCall, ToolMessage, UserMessage,
 };
 pub use model::*;
-pub use order::{End, OpenItems, OpenStep, Order, Phase, Rule, Violation};
+pub use order::{
+    End, ExtraRules, Finding, OpenItems, OpenStep, Order, Phase, Rule, Severity, Verdict,
+    Verification, Verifier, Violation,
+};
 pub use outcome::{Interrupt, ResumeEntry, ResumeStatus, RunOutcome, SubagentOutcome, TokenUsage};
 pub(crate) use patch::{DEEPEST, is_within};
 pub use run_input::{Context, RunAgentInput, ToolDefinition};

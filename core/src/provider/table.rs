@@ -1,5 +1,5 @@
 use super::{Api, Capabilities, KeyHeader, Provider};
-use crate::dialect::{Dialect, EffortField, Quirks, ReasoningReturn};
+use crate::dialect::{AgUiOptions, Dialect, EffortField, Quirks, ReasoningReturn};
 use std::borrow::Cow;
 
 /// What most servers want that are compatible with Chat Completions.
@@ -12,6 +12,7 @@ pub(super) const COMPATIBLE: Quirks = Quirks {
     cache_marks: false,
     refusals: false,
     resumes_by_event_id: false,
+    ag_ui: AgUiOptions::EXPECTED,
 };
 
 /// What a server can do that is compatible with Chat Completions.

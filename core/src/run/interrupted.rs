@@ -8,7 +8,7 @@ use super::recorder::BlockContent;
 use super::tools::Next;
 use super::typed::{Run, next};
 use crate::Timestamp;
-use crate::event::{Interrupt, ResumeEntry};
+use crate::event::{Interrupt, ResumeEntry, ResumeStatus};
 use serde::{Deserialize, Serialize};
 
 /// The agent asks the person.
@@ -51,6 +51,9 @@ pub enum ResumeError {
     /// A question has two answers.
     #[error("the interrupt `{0}` is answered twice")]
     Twice(String),
+    /// A question that has lapsed has an answer.
+    #[error("the interrupt `{0}` has expired: it can be cancelled, but no more be answered")]
+    Expired(String),
 }
 
 impl Run<Interrupted> {
@@ -69,7 +72,7 @@ impl Run<Interrupted> {
         answers: Vec<ResumeEntry>,
         now: Timestamp,
     ) -> Result<Resumed, (Self, ResumeError)> {
-        if let Err(error) = self.fits(&answers) {
+        if let Err(error) = self.fits(&answers, now) {
             return Err((self, error));
         }
         let core = &mut self.core;
@@ -97,16 +100,15 @@ impl Run<Interrupted> {
         })
     }
 
-    fn fits(&self, answers: &[ResumeEntry]) -> Result<(), ResumeError> {
+    fn fits(&self, answers: &[ResumeEntry], now: Timestamp) -> Result<(), ResumeError> {
         for (index, answer) in answers.iter().enumerate() {
             let id = &answer.interrupt_id;
-            if !self
-                .state
-                .interrupts
-                .iter()
-                .any(|interrupt| interrupt.id == *id)
-            {
+            let mut interrupts = self.state.interrupts.iter();
+            let Some(interrupt) = interrupts.find(|interrupt| interrupt.id == *id) else {
                 return Err(ResumeError::Unknown(id.clone()));
+            };
+            if answer.status == ResumeStatus::Resolved && interrupt.is_expired(now) {
+                return Err(ResumeError::Expired(id.clone()));
             }
             if answers[..index]
                 .iter()

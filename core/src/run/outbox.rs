@@ -4,7 +4,7 @@ use super::partial_calls::{Batch, PartialCalls};
 use super::text_options::{Piece, TextLayer, TextOptions};
 use crate::MessageId;
 use crate::conversation::{Applied, Conversation, Item};
-use crate::event::{Event, EventRef};
+use crate::event::{Event, EventRef, Finding};
 use crate::pipeline::Listener;
 use crate::tool::PartialArguments;
 use serde::{Deserialize, Serialize};
@@ -306,6 +306,17 @@ impl Listener for Outbox {
         self.event(RunEvent::Warning {
             message: message.to_owned(),
         });
+    }
+
+    /// A breach of an extra rule is for the log alone: it changes nothing, and a journal of a version that did not look
+    /// for it replays the same.
+    fn finding(&mut self, finding: &Finding, frame: u64) {
+        if finding.rule.is_extra() {
+            let Finding { rule, message, .. } = finding;
+            tracing::warn!(target: "stepwell", %rule, frame, message, "the stream is odd");
+        } else {
+            self.warning(&finding.in_frame(frame));
+        }
     }
 
     fn unknown_call(&mut self, id: &str, message: &str) {

@@ -122,7 +122,8 @@ impl Streaming {
                 provider: config.endpoint.provider.clone(),
                 ..core.ids.clone()
             };
-            let pipeline = Pipeline::new(config.endpoint.dialect, ids, config.limits.frames);
+            let limits = config.limits.frames;
+            let pipeline = Pipeline::for_answer(&config.endpoint, &media_type, ids, limits);
             Body::Stream(Box::new(pipeline))
         };
         Self {

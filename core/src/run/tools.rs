@@ -54,6 +54,14 @@ impl Core {
                 call.status = ToolCallStatus::Completed;
             }
         }
+        for id in &ids {
+            if !self.conversation.adopt_call(id) {
+                let message = format!(
+                    "the agent leaves the call `{id}` to the client, but the conversation has no such call"
+                );
+                self.outbox.warning(&message);
+            }
+        }
     }
 
     /// The calls that the agent's own questions are about are the agent's: the answers decide on them.

@@ -21,6 +21,16 @@ pub enum WireError {
         /// The limit, in bytes.
         limit: usize,
     },
+    /// A frame says that it is longer than [`FrameLimits::event`](super::FrameLimits::event).
+    #[error(
+        "the response body has a frame of {length} bytes, {limit} are allowed; raise the event limit if the server is meant to send such frames, or see whether the body is what its media type says"
+    )]
+    FrameTooLarge {
+        /// The length that the frame's header gives, in bytes.
+        length: u32,
+        /// The limit, in bytes.
+        limit: usize,
+    },
     /// The receiver of the frames refused one in an earlier call, and the rest of that chunk is lost.
     #[error(
         "the response body was given up when one of its frames was refused; start a new framer for a new body"

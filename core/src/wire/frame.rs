@@ -1,4 +1,4 @@
-use super::{JsonLinesFramer, SseFramer, WireError};
+use super::{JsonLinesFramer, LengthPrefixedFramer, SseFramer, WireError};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
@@ -7,7 +7,8 @@ use std::time::Duration;
 pub struct Frame<'a> {
     /// The event's name; empty when the server gave none (an `EventSource` would call it `message`).
     pub event: &'a [u8],
-    /// The event's text: the `data` lines joined by LF, or the JSON line. Not checked to be UTF-8.
+    /// The event's text: the `data` lines joined by LF, or the JSON line. Not checked to be UTF-8. In a binary body, the
+    /// message.
     pub data: &'a [u8],
     /// The last event id in force at this event; empty when there is none.
     pub id: &'a [u8],
@@ -36,7 +37,7 @@ impl Default for FrameLimits {
     }
 }
 
-/// A framer of either kind, for callers that learn the kind at run time.
+/// A framer of any kind, for callers that learn the kind at run time.
 ///
 /// ```
 /// use stepwell_core::wire::{FrameLimits, Framer, JsonLinesFramer, WireError};
@@ -57,6 +58,8 @@ pub enum Framer {
     Sse(SseFramer),
     /// A body of one JSON text a line.
     JsonLines(JsonLinesFramer),
+    /// A body of frames with their length before them.
+    LengthPrefixed(LengthPrefixedFramer),
 }
 
 impl Framer {
@@ -73,24 +76,25 @@ impl Framer {
         match self {
             Self::Sse(framer) => framer.receive(chunk, on_frame),
             Self::JsonLines(framer) => framer.receive(chunk, on_frame),
+            Self::LengthPrefixed(framer) => framer.receive(chunk, on_frame),
         }
     }
 
-    /// The last event id; empty if there is none. JSON lines have none.
+    /// The last event id; empty if there is none. Only server-sent events have one.
     #[must_use]
     pub fn last_event_id(&self) -> &[u8] {
         match self {
             Self::Sse(framer) => framer.last_event_id(),
-            Self::JsonLines(_) => &[],
+            Self::JsonLines(_) | Self::LengthPrefixed(_) => &[],
         }
     }
 
-    /// How long the server asks to wait before a new attempt, if it did. JSON lines cannot say it.
+    /// How long the server asks to wait before a new attempt, if it did. Only server-sent events can say it.
     #[must_use]
     pub fn retry(&self) -> Option<Duration> {
         match self {
             Self::Sse(framer) => framer.retry(),
-            Self::JsonLines(_) => None,
+            Self::JsonLines(_) | Self::LengthPrefixed(_) => None,
         }
     }
 
@@ -100,6 +104,17 @@ impl Framer {
         match self {
             Self::Sse(framer) => framer.is_between_frames(),
             Self::JsonLines(framer) => framer.is_between_frames(),
+            Self::LengthPrefixed(framer) => framer.is_between_frames(),
+        }
+    }
+
+    /// Whether the body, if it ended here, would end within a frame whose rest is lost. Server-sent events and JSON lines
+    /// end with the body; a frame with its length before it does not.
+    #[must_use]
+    pub fn is_cut(&self) -> bool {
+        match self {
+            Self::Sse(_) | Self::JsonLines(_) => false,
+            Self::LengthPrefixed(framer) => !framer.is_between_frames(),
         }
     }
 
@@ -108,12 +123,13 @@ impl Framer {
         match self {
             Self::Sse(framer) => framer.restart(),
             Self::JsonLines(framer) => framer.restart(),
+            Self::LengthPrefixed(framer) => framer.restart(),
         }
     }
 
     /// Takes the end of the body and hands out a last frame that lacks its end.
     ///
-    /// See [`SseFramer::finish`] and [`JsonLinesFramer::finish`].
+    /// See [`SseFramer::finish`], [`JsonLinesFramer::finish`] and [`LengthPrefixedFramer::finish`].
     ///
     /// # Errors
     ///
@@ -125,6 +141,7 @@ impl Framer {
         match self {
             Self::Sse(framer) => framer.finish(on_frame),
             Self::JsonLines(framer) => framer.finish(on_frame),
+            Self::LengthPrefixed(framer) => framer.finish(),
         }
     }
 }
@@ -138,5 +155,11 @@ impl From<SseFramer> for Framer {
 impl From<JsonLinesFramer> for Framer {
     fn from(framer: JsonLinesFramer) -> Self {
         Self::JsonLines(framer)
+    }
+}
+
+impl From<LengthPrefixedFramer> for Framer {
+    fn from(framer: LengthPrefixedFramer) -> Self {
+        Self::LengthPrefixed(framer)
     }
 }

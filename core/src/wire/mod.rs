@@ -6,7 +6,8 @@
 //!
 //! - [`SseFramer`] for `text/event-stream`
 //! - [`JsonLinesFramer`] for one JSON text a line (`application/x-ndjson`, `application/jsonl`)
-//! - [`Framer`] for either of them
+//! - [`LengthPrefixedFramer`] for binary frames with their length before them (`application/vnd.ag-ui.event+proto`)
+//! - [`Framer`] for any of them
 //!
 //! What comes out depends on the bytes alone, not on where they were cut. A frame's bytes are handed on as they came:
 //! whether they are UTF-8 is for the decoder to check.
@@ -28,6 +29,7 @@ mod error;
 mod field;
 mod frame;
 mod json_lines;
+mod length_prefixed;
 mod sse;
 mod start;
 mod text;
@@ -35,5 +37,6 @@ mod text;
 pub use error::WireError;
 pub use frame::{Frame, FrameLimits, Framer};
 pub use json_lines::JsonLinesFramer;
+pub use length_prefixed::LengthPrefixedFramer;
 pub use sse::SseFramer;
 pub(crate) use text::{as_text, to_text};

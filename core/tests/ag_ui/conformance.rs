@@ -1,14 +1,18 @@
-//! The official conformance streams of AG-UI 1.0, as far as a decoder and the order of events can be held to them: the
-//! outcome, the events that come out, and what the warnings name.
+//! The official conformance streams of AG-UI 1.0: the outcome, the events that come out, what the warnings name, and the
+//! conversation that comes of them.
+//!
+//! Relaxed is what others are allowed to: the wording of errors and warnings. An event of an unknown type is handed on to
+//! the app as one of its own kind here, which the protocol calls dropped.
 
 use crate::support::*;
 use serde_json::Value;
-use stepwell_core::event::{Event, Phase};
+use stepwell_core::conversation::{Applied, Conversation};
+use stepwell_core::dialect::{Dialect, HopIds};
+use stepwell_core::event::{Event, EventRef, Phase};
+use stepwell_core::pipeline::{Listener, Pipeline, StreamEnd};
+use stepwell_core::wire::FrameLimits;
 
-/// Warnings of the reducer, which is not part of this.
-const REDUCERS_WARNINGS: &[&str] = &["Failed to apply state patch"];
-
-/// What the reference client's errors say, and what ours say instead.
+/// What the reference client says, and what is said here instead.
 const WORDING: &[(&str, &str)] = &[
     (
         "No active text message found with ID 'orphan-content-m1'",
@@ -19,7 +23,65 @@ const WORDING: &[(&str, &str)] = &[
         "must have a messageId",
     ),
     ("that was not started", "has no open step"),
+    (
+        "Failed to apply state patch",
+        "a state delta that does not apply",
+    ),
 ];
+
+fn ours(theirs: &str) -> &str {
+    let ours = WORDING.iter().find(|(known, _)| *known == theirs);
+    ours.map_or(theirs, |(_, ours)| ours)
+}
+
+#[derive(Default)]
+struct Heard(Vec<String>);
+
+impl Listener for Heard {
+    fn applied(&mut self, _: EventRef<'_>, _: &Applied, _: &Conversation) {}
+    fn moving(&mut self, _: &Conversation) {}
+    fn warning(&mut self, message: &str) {
+        self.0.push(message.to_owned());
+    }
+    fn unknown_call(&mut self, _: &str, message: &str) {
+        self.0.push(message.to_owned());
+    }
+}
+
+/// The whole way from bytes, seven at a time, to the conversation, and what was warned of.
+fn conversation(frames: &[String]) -> (Conversation, Result<StreamEnd, String>, Vec<String>) {
+    let body: String = frames
+        .iter()
+        .map(|frame| format!("data: {frame}\n\n"))
+        .collect();
+    let (ids, limits) = (HopIds::default(), FrameLimits::default());
+    let mut pipeline = Pipeline::new(Dialect::AgUi, ids, limits);
+    let (mut conversation, mut heard) = (Conversation::default(), Heard::default());
+    let mut received = Ok(());
+    for chunk in body.as_bytes().chunks(7) {
+        received = received.and_then(|()| pipeline.receive(chunk, &mut conversation, &mut heard));
+    }
+    let end = received.and_then(|()| pipeline.end(&mut conversation, &mut heard));
+    (
+        conversation,
+        end.map_err(|error| error.to_string()),
+        heard.0,
+    )
+}
+
+/// Whether `value` has all that `expected` has: lists of the same length, objects with at least these fields.
+fn has(value: &Value, expected: &Value) -> bool {
+    match (value, expected) {
+        (Value::Object(value), Value::Object(expected)) => expected
+            .iter()
+            .all(|(name, expected)| value.get(name).is_some_and(|value| has(value, expected))),
+        (Value::Array(values), Value::Array(expected)) => {
+            let mut pairs = values.iter().zip(expected);
+            values.len() == expected.len() && pairs.all(|(value, expected)| has(value, expected))
+        }
+        _ => value == expected,
+    }
+}
 
 #[test]
 fn the_official_streams_end_as_they_should() {
@@ -44,14 +106,48 @@ fn the_official_streams_end_as_they_should() {
             "failed" => {
                 let error = end.expect_err(name).to_string();
                 let expected = expect["errorContains"].as_str().unwrap();
-                let ours = WORDING.iter().find(|(theirs, _)| *theirs == expected);
-                let expected = ours.map_or(expected, |(_, ours)| ours);
-                assert!(error.contains(expected), "{name}: {error}");
+                assert!(error.contains(ours(expected)), "{name}: {error}");
             }
             other => panic!("{name}: unknown outcome {other}"),
         }
-        warnings(name, expect, &recorder.warnings);
+        let (conversation, end, heard) = conversation(&frames);
+        let is_completed = expect["outcome"] == "completed";
+        assert_eq!(
+            end == Ok(StreamEnd::Finished),
+            is_completed,
+            "{name}: {end:?}"
+        );
+        assert_eq!(end.is_err(), !is_completed, "{name}: {end:?}");
+        warnings(name, expect, &heard);
         events(name, expect, &recorder.events);
+        let messages = serde_json::to_value(conversation.messages()).unwrap();
+        if let Some(count) = expect["messageCount"].as_u64() {
+            let count = usize::try_from(count).unwrap();
+            assert_eq!(conversation.messages().len(), count, "{name}: {messages}");
+        }
+        for (part, value) in [("messages", &messages), ("state", conversation.state())] {
+            if let Some(expected) = expect.get(part) {
+                assert!(has(value, expected), "{name}: {value} is not {expected}");
+            }
+        }
+        let known = [
+            "outcome",
+            "errorContains",
+            "warnings",
+            "noWarnings",
+            "eventTypes",
+            "eventTypesAbsent",
+            "eventPaths",
+            "eventAbsentPaths",
+            "messageCount",
+            "messages",
+            "state",
+        ];
+        let expectations = expect.as_object().unwrap().keys();
+        let unread: Vec<_> = expectations
+            .filter(|key| !known.contains(&key.as_str()))
+            .collect();
+        assert!(unread.is_empty(), "{name}: nobody looks at {unread:?}");
     }
 }
 
@@ -61,11 +157,10 @@ fn list(value: &Value) -> &[Value] {
 
 fn warnings(name: &str, expect: &Value, warnings: &[String]) {
     for expected in list(&expect["warnings"]) {
-        let expected = expected.as_str().unwrap();
+        let expected = ours(expected.as_str().unwrap());
         assert!(
-            REDUCERS_WARNINGS.contains(&expected)
-                || warnings.iter().any(|warning| warning.contains(expected)),
-            "{name}: {warnings:?}"
+            warnings.iter().any(|warning| warning.contains(expected)),
+            "{name}: {expected}: {warnings:?}"
         );
     }
     if expect["noWarnings"] == true {

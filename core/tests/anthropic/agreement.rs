@@ -5,13 +5,13 @@ use crate::support::{
 };
 use proptest::prelude::*;
 use serde_json::{Value, json};
-use stepwell_core::dialect::DecodeError;
+use stepwell_core::dialect::{DecodeError, Dialect};
 
 fn decode(
     body: &[u8],
     without_cursor: bool,
 ) -> (Vec<String>, Result<(), std::mem::Discriminant<DecodeError>>) {
-    let mut stream = Stream::new();
+    let mut stream = Stream::new(Dialect::Anthropic);
     stream.without_cursor = without_cursor;
     let (Recorder { events, .. }, result) = stream.run(body, usize::MAX);
     // What is told as it came holds the key that was put in, or is told by its frame.

@@ -5,7 +5,7 @@ use crate::support::{
     whole,
 };
 use serde_json::{Value, json};
-use stepwell_core::dialect::DecodeError;
+use stepwell_core::dialect::{DecodeError, Dialect};
 use stepwell_core::event::Event;
 
 #[test]
@@ -380,7 +380,8 @@ fn usage_is_the_last_that_was_said_of_each_count() {
 fn what_the_peer_can_make_grow_has_a_bound() {
     let too_many = |wire: &[Value]| {
         let body = crate::support::body(&[vec![start()], wire.to_vec()].concat());
-        let (_, result) = crate::support::Stream::new().run(body.as_bytes(), 1 << 20);
+        let (_, result) =
+            crate::support::Stream::new(Dialect::Anthropic).run(body.as_bytes(), 1 << 20);
         matches!(result, Err(DecodeError::TooMany { .. }))
     };
     let open = |kind: Value| {

@@ -2,7 +2,7 @@
 
 use crate::support::{Stream, body, call, events, short, start, stop, text};
 use serde_json::{Value, json};
-use stepwell_core::dialect::DecodeError;
+use stepwell_core::dialect::{DecodeError, Dialect};
 use stepwell_core::event::Event;
 
 fn last(wire: &[Value]) -> String {
@@ -156,7 +156,7 @@ fn what_is_not_json_is_refused_and_gives_no_event() {
         "[DONE",
     ] {
         let stream = format!("{}data: {bad}\n\n", body(&[start()]));
-        let (recorder, result) = Stream::new().run(stream.as_bytes(), usize::MAX);
+        let (recorder, result) = Stream::new(Dialect::Anthropic).run(stream.as_bytes(), usize::MAX);
         assert_eq!(recorder.events.len(), 1, "{bad}");
         assert!(
             matches!(
@@ -174,7 +174,7 @@ fn what_is_not_json_is_refused_and_gives_no_event() {
         b"data: {\"type\":\"ping\",\"x\":\"\xff\"}\n\n",
     ]
     .concat();
-    let (_, result) = Stream::new().run(&bad, usize::MAX);
+    let (_, result) = Stream::new(Dialect::Anthropic).run(&bad, usize::MAX);
     assert!(
         matches!(result, Err(DecodeError::Json { .. })),
         "{result:?}"

@@ -3,6 +3,7 @@ use crate::support::{
 };
 use proptest::prelude::*;
 use serde_json::json;
+use stepwell_core::dialect::Dialect;
 
 fn sample() -> String {
     let stream = body(
@@ -39,7 +40,7 @@ fn sample() -> String {
 }
 
 fn expected() -> Recorder {
-    let (recorder, result) = Stream::new().run(sample().as_bytes(), usize::MAX);
+    let (recorder, result) = Stream::new(Dialect::Anthropic).run(sample().as_bytes(), usize::MAX);
     assert_eq!(result, Ok(()));
     assert_eq!(recorder.events.len(), 31);
     recorder
@@ -49,7 +50,7 @@ fn expected() -> Recorder {
 fn i03_every_size_of_chunk_gives_the_same_events() {
     let body = sample();
     for size in 1..80 {
-        let (recorder, result) = Stream::new().run(body.as_bytes(), size);
+        let (recorder, result) = Stream::new(Dialect::Anthropic).run(body.as_bytes(), size);
         assert_eq!((recorder, result), (expected(), Ok(())), "{size}");
     }
 }
@@ -57,7 +58,7 @@ fn i03_every_size_of_chunk_gives_the_same_events() {
 #[test]
 fn i04_a_snapshot_after_every_frame_changes_nothing() {
     for size in [1, 7, 1_024] {
-        let mut stream = Stream::new();
+        let mut stream = Stream::new(Dialect::Anthropic);
         stream.snapshots = true;
         let (recorder, result) = stream.run(sample().as_bytes(), size);
         assert_eq!((recorder, result), (expected(), Ok(())), "{size}");
@@ -69,7 +70,7 @@ proptest! {
     fn i03_any_cuts_give_the_same_events(mut cuts in prop::collection::vec(any::<prop::sample::Index>(), 0..20)) {
         let body = sample();
         cuts.sort_by_key(|cut| cut.index(body.len()));
-        let mut stream = Stream::new();
+        let mut stream = Stream::new(Dialect::Anthropic);
         let mut from = 0;
         for cut in cuts {
             let to = cut.index(body.len());
@@ -83,9 +84,9 @@ proptest! {
 
     #[test]
     fn i01_no_bytes_make_it_panic(body in any::<Vec<u8>>(), size in 1..64_usize) {
-        let _ = Stream::new().run(&body, size);
+        let _ = Stream::new(Dialect::Anthropic).run(&body, size);
         let framed = [b"data: ".as_slice(), &body, b"\n\n"].concat();
-        let _ = Stream::new().run(&framed, size);
+        let _ = Stream::new(Dialect::Anthropic).run(&framed, size);
     }
 
     #[test]
@@ -97,7 +98,7 @@ proptest! {
             let at = index.index(body.len());
             body[at] = byte;
         }
-        let mut stream = Stream::new();
+        let mut stream = Stream::new(Dialect::Anthropic);
         stream.snapshots = true;
         let _ = stream.run(&body, 64);
     }

@@ -14,7 +14,7 @@ fn decode_by(
     Vec<String>,
     Result<(), std::mem::Discriminant<DecodeError>>,
 ) {
-    let mut stream = Stream::of(Dialect::Cohere);
+    let mut stream = Stream::new(Dialect::Cohere);
     stream.without_cursor = without_cursor;
     let (Recorder { events, warnings }, result) = stream.run(body, usize::MAX);
     // An error that has no words is told by its frame, which is not the same frame here.

@@ -49,7 +49,7 @@ pub(crate) fn end(reason: &str) -> Value {
 }
 
 pub(crate) fn decode(body: &[u8]) -> (Recorder, Result<(), DecodeError>) {
-    Stream::of(Dialect::Cohere).run(body, usize::MAX)
+    Stream::new(Dialect::Cohere).run(body, usize::MAX)
 }
 
 /// The events of these frames, in short, but for the first.

@@ -32,14 +32,14 @@ fn whole() -> Recorder {
 fn i03_every_size_of_chunk_gives_the_same_events() {
     let body = sample();
     for size in 1..80 {
-        let decoded = Stream::of(Dialect::Cohere).run(body.as_bytes(), size);
+        let decoded = Stream::new(Dialect::Cohere).run(body.as_bytes(), size);
         assert_eq!(decoded, (whole(), Ok(())), "{size}");
     }
 }
 
 #[test]
 fn i04_a_snapshot_after_every_frame_changes_nothing() {
-    let mut stream = Stream::of(Dialect::Cohere);
+    let mut stream = Stream::new(Dialect::Cohere);
     stream.snapshots = true;
     assert_eq!(stream.run(sample().as_bytes(), 7), (whole(), Ok(())));
 }
@@ -149,16 +149,16 @@ proptest! {
     #[test]
     fn what_the_service_says_is_what_the_events_say(answer in answer(), size in 1..8_usize, chunk in 1..100_usize) {
         let body = body(&frames(&answer, size));
-        let (recorder, result) = Stream::of(Dialect::Cohere).run(body.as_bytes(), chunk);
+        let (recorder, result) = Stream::new(Dialect::Cohere).run(body.as_bytes(), chunk);
         prop_assert_eq!(result, Ok(()));
         prop_assert_eq!(gathered(&recorder), answer);
     }
 
     #[test]
     fn i01_no_bytes_make_it_panic(body in any::<Vec<u8>>(), size in 1..64_usize) {
-        let _ = Stream::of(Dialect::Cohere).run(&body, size);
+        let _ = Stream::new(Dialect::Cohere).run(&body, size);
         let framed = [b"data: ".as_slice(), &body, b"\n\n"].concat();
-        let _ = Stream::of(Dialect::Cohere).run(&framed, size);
+        let _ = Stream::new(Dialect::Cohere).run(&framed, size);
     }
 
     #[test]
@@ -170,7 +170,7 @@ proptest! {
             let at = index.index(body.len());
             body[at] = byte;
         }
-        let mut stream = Stream::of(Dialect::Cohere);
+        let mut stream = Stream::new(Dialect::Cohere);
         stream.snapshots = true;
         let _ = stream.run(&body, 64);
     }

@@ -50,6 +50,7 @@ fn a_plain_request_in_full() {
 fn everything_that_can_be_asked_for_in_full() {
     let schema = json!({"type": "object", "properties": {"a": {"$ref": "#/$defs/n"}}, "$defs": {"n": {"type": "number"}}});
     let settings = GenerationSettings {
+        context: Vec::new(),
         temperature: Some(0.5),
         max_output_tokens: Some(100),
         tool_choice: ToolChoice::Named("add".to_owned()),

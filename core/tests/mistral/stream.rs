@@ -7,7 +7,7 @@ use stepwell_core::dialect::Dialect;
 use stepwell_core::event::Event;
 
 fn outline(frames: &[Value]) -> Vec<String> {
-    let (recorder, result) = Stream::of(Dialect::Mistral).run(body(frames).as_bytes(), usize::MAX);
+    let (recorder, result) = Stream::new(Dialect::Mistral).run(body(frames).as_bytes(), usize::MAX);
     assert_eq!((result, recorder.warnings), (Ok(()), Vec::new()));
     recorder.events.iter().map(short).collect()
 }
@@ -95,7 +95,7 @@ proptest! {
         }));
         frames.push(finish("stop"));
         let body = body(&frames);
-        let (recorder, result) = Stream::of(Dialect::Mistral).run(body.as_bytes(), chunk);
+        let (recorder, result) = Stream::new(Dialect::Mistral).run(body.as_bytes(), chunk);
         prop_assert_eq!(result, Ok(()));
         let mut said = [String::new(), String::new()];
         let mut called = Vec::new();

@@ -3,13 +3,13 @@
 use crate::chat::{Recorder, Stream, body, calls, delta, finish, short, text};
 use proptest::prelude::*;
 use serde_json::{Value, json};
-use stepwell_core::dialect::DecodeError;
+use stepwell_core::dialect::{DecodeError, Dialect};
 
 fn decode(
     body: &[u8],
     without_cursor: bool,
 ) -> (Vec<String>, Result<(), std::mem::Discriminant<DecodeError>>) {
-    let mut stream = Stream::new();
+    let mut stream = Stream::new(Dialect::OpenAiChat);
     stream.without_cursor = without_cursor;
     let (Recorder { events, .. }, result) = stream.run(body, usize::MAX);
     // An error that has no words is told by its frame, which is not the same frame here.

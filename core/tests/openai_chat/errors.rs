@@ -1,6 +1,6 @@
 use crate::chat::{Stream, body, events, finish, outline, short, text};
 use serde_json::{Value, json};
-use stepwell_core::dialect::DecodeError;
+use stepwell_core::dialect::{DecodeError, Dialect};
 use stepwell_core::event::Event;
 
 #[test]
@@ -118,7 +118,8 @@ fn what_is_not_json_is_refused_and_gives_no_event() {
         "[DONE",
     ] {
         let stream = format!("{}data: {bad}\n\n", body(&[text("a")]));
-        let (recorder, result) = Stream::new().run(stream.as_bytes(), usize::MAX);
+        let (recorder, result) =
+            Stream::new(Dialect::OpenAiChat).run(stream.as_bytes(), usize::MAX);
         assert_eq!(recorder.events.len(), 3, "{bad}");
         assert!(
             matches!(
@@ -136,7 +137,7 @@ fn what_is_not_json_is_refused_and_gives_no_event() {
         b"data: {\"choices\":[],\"x\":\"\xff\"}\n\n",
     ]
     .concat();
-    let (_, result) = Stream::new().run(&bad, usize::MAX);
+    let (_, result) = Stream::new(Dialect::OpenAiChat).run(&bad, usize::MAX);
     assert!(
         matches!(result, Err(DecodeError::Json { .. })),
         "{result:?}"

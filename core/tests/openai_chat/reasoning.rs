@@ -8,7 +8,7 @@ fn inner(frames: &[Value]) -> Vec<String> {
 
 /// What is kept for the provider, with whose it is.
 fn encrypted(details: Value) -> String {
-    let mut sealed = json!({"provider": "", "dialect": "openai-chat"});
+    let mut sealed = json!({"provider": "openai-chat", "dialect": "openai-chat"});
     sealed["value"] = details;
     format!("encrypted r-reasoning-0: {sealed}")
 }

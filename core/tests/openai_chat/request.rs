@@ -25,7 +25,7 @@ fn encode(
     let tools: Vec<ToolDefinition> = serde_json::from_value(tools).expect("AG-UI tools");
     Dialect::OpenAiChat.encoder().encode(&ModelRequest {
         endpoint,
-        ids: &crate::chat::ids(),
+        ids: &crate::chat::ids(Dialect::OpenAiChat),
         parent_run_id: None,
         instructions,
         messages: &messages,

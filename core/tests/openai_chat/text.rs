@@ -1,6 +1,6 @@
 use crate::chat::{Stream, body, delta, events, finish, outline, text};
 use serde_json::{Value, json};
-use stepwell_core::dialect::DecodeError;
+use stepwell_core::dialect::{DecodeError, Dialect};
 use stepwell_core::event::{Event, TokenUsage};
 
 #[test]
@@ -277,7 +277,8 @@ fn a_refusal_ends_the_text_before_it() {
 fn there_is_an_end_to_a_refusal() {
     let long = "x".repeat(10_000);
     let frames = vec![delta(json!({ "refusal": long })); 10];
-    let (recorder, result) = Stream::new().run(body(&frames).as_bytes(), usize::MAX);
+    let (recorder, result) =
+        Stream::new(Dialect::OpenAiChat).run(body(&frames).as_bytes(), usize::MAX);
     assert!(
         matches!(result, Err(DecodeError::TooMany { .. })),
         "{result:?}"

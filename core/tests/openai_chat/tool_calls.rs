@@ -1,6 +1,6 @@
 use crate::chat::{Stream, body, calls, delta, events, finish, outline, text};
 use serde_json::{Value, json};
-use stepwell_core::dialect::DecodeError;
+use stepwell_core::dialect::{DecodeError, Dialect};
 use stepwell_core::event::Event;
 
 /// The outline without the run's own events.
@@ -133,7 +133,8 @@ fn a_call_that_never_gets_a_name_is_left_out_with_a_warning() {
         calls(json!([{"index": 0, "id": "a", "function": {"arguments": "{}"}}])),
         finish("tool_calls"),
     ];
-    let (recorder, result) = Stream::new().run(body(&frames).as_bytes(), usize::MAX);
+    let (recorder, result) =
+        Stream::new(Dialect::OpenAiChat).run(body(&frames).as_bytes(), usize::MAX);
     assert_eq!(result, Ok(()));
     assert_eq!(recorder.events.len(), 2);
     assert_eq!(recorder.warnings.len(), 1);
@@ -355,7 +356,8 @@ fn calls_and_what_is_held_for_them_are_bounded() {
             )]))
         })
         .collect();
-    let (recorder, result) = Stream::new().run(body(&many).as_bytes(), usize::MAX);
+    let (recorder, result) =
+        Stream::new(Dialect::OpenAiChat).run(body(&many).as_bytes(), usize::MAX);
     assert_eq!(recorder.events.len(), 1_024);
     assert_eq!(
         result,
@@ -368,8 +370,8 @@ fn calls_and_what_is_held_for_them_are_bounded() {
     let all_at_once: Vec<_> = (0..1_024)
         .map(|n| fragment(n, Value::Null, json!("f"), json!("")))
         .collect();
-    let (recorder, result) =
-        Stream::new().run(body(&[calls(json!(all_at_once))]).as_bytes(), usize::MAX);
+    let (recorder, result) = Stream::new(Dialect::OpenAiChat)
+        .run(body(&[calls(json!(all_at_once))]).as_bytes(), usize::MAX);
     assert_eq!(recorder.events, []);
     assert!(matches!(result, Err(DecodeError::TooMany { .. })));
 
@@ -377,7 +379,7 @@ fn calls_and_what_is_held_for_them_are_bounded() {
     let nameless: Vec<_> = (0..7)
         .map(|_| calls(json!([{"index": 0, "function": {"arguments": piece}}])))
         .collect();
-    let (_, result) = Stream::new().run(body(&nameless).as_bytes(), usize::MAX);
+    let (_, result) = Stream::new(Dialect::OpenAiChat).run(body(&nameless).as_bytes(), usize::MAX);
     assert!(
         matches!(result, Err(DecodeError::TooMany { .. })),
         "{result:?}"

@@ -158,7 +158,7 @@ proptest! {
         let body: String = order.iter().map(|index| index.get(&frames).as_str()).collect();
         let mut pipeline = stepwell_core::pipeline::Pipeline::new(
             stepwell_core::dialect::Dialect::OpenAiResponses,
-            crate::responses::chat::ids(),
+            crate::responses::chat::ids(stepwell_core::dialect::Dialect::OpenAiResponses),
             Default::default(),
         );
         let mut conversation = stepwell_core::conversation::Conversation::default();

@@ -26,7 +26,7 @@ fn encode(
     let tools: Vec<ToolDefinition> = serde_json::from_value(tools).expect("AG-UI tools");
     Dialect::OpenAiResponses.encoder().encode(&ModelRequest {
         endpoint,
-        ids: &crate::responses::chat::ids(),
+        ids: &crate::responses::chat::ids(Dialect::OpenAiResponses),
         parent_run_id: None,
         instructions,
         messages: &messages,

@@ -2,8 +2,12 @@
 
 #![allow(clippy::unwrap_used)] // the lint knows test functions, not their helpers
 
+#[path = "../ag_ui/any_event.rs"]
+mod any_event;
+mod oracle;
 mod rows;
 mod table;
+mod verifier;
 mod walks;
 
 use serde_json::Value;

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use stepwell_core::event::{EventRef, Order};
 
 /// Few ids and owners, the empty string among both, so that walks meet themselves.
-fn any_event() -> impl Strategy<Value = Value> {
+pub(crate) fn any_event() -> impl Strategy<Value = Value> {
     let id = || prop::sample::select(vec!["a", "b", ""]);
     let tag = || prop::sample::select(vec![None, None, None, Some("s"), Some("")]);
     let with_id = prop::sample::select(vec![

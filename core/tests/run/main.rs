@@ -3,7 +3,10 @@
 
 #[path = "../support/arguments.rs"]
 mod arguments;
+#[path = "../support/schema.rs"]
+mod schema;
 
+mod agent;
 mod approval;
 mod cancel;
 mod context;

@@ -15,7 +15,7 @@ use stepwell_core::event::Message;
 use stepwell_core::run::journal::JournalWriter;
 use stepwell_core::run::{
     ContextOverflow, Decision, EffectId, Input, Misuse, Outcome, Output, Refusal, RunConfig,
-    RunMachine, Start, StateKind, TimerKey, ToolInvocation,
+    RunEvent, RunMachine, Start, StateKind, TimerKey, ToolInvocation,
 };
 use stepwell_core::tool::{Tool, ToolFailure, ToolResult};
 use stepwell_core::{MessageId, RunId, Timestamp, provider};
@@ -361,6 +361,9 @@ impl World {
     /// Takes every output, carries out the effects, and stores and restores the run if it is to.
     fn settle(&mut self) {
         while let Some(output) = self.next_output() {
+            if let Output::Event(RunEvent::AgUi(event)) = &output {
+                crate::schema::assert_schema(event);
+            }
             self.seen.outputs.push(output.clone());
             if let Output::Effect(id, effect) = output {
                 self.carry_out(id, effect);

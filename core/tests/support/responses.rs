@@ -9,20 +9,20 @@ use serde_json::{Value, json};
 use stepwell_core::dialect::{DecodeError, Decoder, Dialect, HopIds};
 use stepwell_core::event::Event;
 
-pub(crate) fn decoder() -> Decoder {
-    let ids = HopIds {
+fn hop_ids() -> HopIds {
+    HopIds {
         provider: "openai".to_owned(),
-        ..ids()
-    };
-    Decoder::new(Dialect::OpenAiResponses, ids)
+        ..ids(Dialect::OpenAiResponses)
+    }
+}
+
+pub(crate) fn decoder() -> Decoder {
+    Decoder::new(Dialect::OpenAiResponses, hop_ids())
 }
 
 /// A framer and the decoder.
 pub(crate) fn stream() -> Stream {
-    Stream {
-        decoder: decoder(),
-        ..Stream::new()
-    }
+    Stream::with(Dialect::OpenAiResponses, hop_ids())
 }
 
 /// A body of these events, each under its type's name; a string stands for itself.

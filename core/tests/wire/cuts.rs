@@ -2,20 +2,18 @@
 
 use crate::support::{Seen, cut, limits, mad_body, places, read, receive, sse};
 use proptest::prelude::*;
-use stepwell_core::wire::{Framer, JsonLinesFramer, SseFramer};
+use stepwell_core::wire::{Framer, JsonLinesFramer, LengthPrefixedFramer, SseFramer};
 
-/// Framers of both kinds, without limits that matter and with limits that random bodies pass.
+/// Framers of all kinds, without limits that matter and with limits that random bodies pass.
 fn framer() -> impl Strategy<Value = Framer> {
     let limits = prop_oneof![
         Just(limits(1 << 20, 1 << 20)),
         (0..24_usize, 0..24_usize).prop_map(|(line, event)| limits(line, event)),
     ];
-    (limits, any::<bool>()).prop_map(|(limits, sse)| {
-        if sse {
-            SseFramer::new(limits).into()
-        } else {
-            JsonLinesFramer::new(limits).into()
-        }
+    (limits, 0..3).prop_map(|(limits, kind)| match kind {
+        0 => SseFramer::new(limits).into(),
+        1 => JsonLinesFramer::new(limits).into(),
+        _ => LengthPrefixedFramer::new(limits).into(),
     })
 }
 

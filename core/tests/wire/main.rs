@@ -5,6 +5,7 @@
 mod cuts;
 mod eventsource_stream;
 mod json_lines;
+mod length_prefixed;
 mod limits;
 mod reference;
 mod sse;

@@ -12,7 +12,7 @@ fn data(texts: &[&str]) -> Vec<Owned> {
 fn sse_framer(body: &[u8]) -> SseFramer {
     match receive(sse(), [body]).framer {
         Framer::Sse(framer) => framer,
-        Framer::JsonLines(_) => unreachable!(),
+        _ => unreachable!(),
     }
 }
 

@@ -87,7 +87,7 @@ impl Seen {
     pub(crate) fn last_event_id(&self) -> &[u8] {
         match &self.framer {
             Framer::Sse(framer) => framer.last_event_id(),
-            Framer::JsonLines(_) => &[],
+            Framer::JsonLines(_) | Framer::LengthPrefixed(_) => &[],
         }
     }
 }

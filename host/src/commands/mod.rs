@@ -1,5 +1,6 @@
 //! One file a command.
 
+mod agui;
 mod bench;
 mod chat;
 mod decode;
@@ -24,6 +25,8 @@ pub(crate) enum Command {
     Chat(chat::Chat),
     /// Decodes a recorded stream, and prints what it says as JSON.
     Decode(decode::Decode),
+    /// Tools for AG-UI streams: `agui check` says where a recorded one breaks the protocol.
+    Agui(agui::Agui),
     /// Measures how fast a recorded stream becomes a conversation.
     Bench(bench::Bench),
     /// Writes the journal of one turn: every input with its time, to be replayed.
@@ -50,6 +53,7 @@ impl Command {
             Self::Demo(demo) => wait(demo.run()),
             Self::Chat(chat) => wait(chat.run()),
             Self::Decode(decode) => decode.run(),
+            Self::Agui(agui) => agui.run(),
             Self::Bench(bench) => bench.run(),
             Self::Record(record) => wait(record.run()),
             Self::Replay(replay) => replay.run(),

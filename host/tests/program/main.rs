@@ -1,5 +1,6 @@
 //! The program as its users have it: arguments and input in, lines and exit codes out.
 
+mod agui;
 mod bench;
 mod chat;
 mod decode;

@@ -3,6 +3,9 @@
 //!
 //! Nothing here waits for a time to pass: a test waits for what is to happen, and hangs if it never does.
 
+#[path = "../../../core/tests/support/schema.rs"]
+mod schema;
+
 mod approvals;
 mod cancel;
 mod clocks;
@@ -121,6 +124,9 @@ async fn begun(calls: &Semaphore, count: u32) {
 async fn watch(mut turn: Turn) -> (Vec<RunEvent>, Finished) {
     let mut events = Vec::new();
     while let Some(event) = turn.next().await {
+        if let RunEvent::AgUi(event) = &event {
+            schema::assert_schema(event);
+        }
         events.push(event);
     }
     (events, turn.finish().await)

@@ -1,5 +1,8 @@
 //! Whole turns through the driver, over real HTTP, against a provider that streams, cuts, stalls and lies.
 
+#[path = "../../../core/tests/support/schema.rs"]
+mod schema;
+
 mod ag_ui;
 mod cancel;
 mod cohere_and_mistral;
@@ -61,6 +64,9 @@ async fn lookup(call: stepwell_io::ToolInvocation) -> Result<String, String> {
 async fn watch(mut turn: Turn) -> (Vec<RunEvent>, Finished) {
     let mut events = Vec::new();
     while let Some(event) = turn.next().await {
+        if let RunEvent::AgUi(event) = &event {
+            schema::assert_schema(event);
+        }
         events.push(event);
     }
     (events, turn.finish().await)

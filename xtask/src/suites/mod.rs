@@ -1,5 +1,6 @@
 //! The suites, in the order in which they run: the quick ones first.
 
+mod ag_ui_oracle;
 mod ag_ui_server;
 mod clippy;
 mod conformance;
@@ -44,6 +45,7 @@ pub(crate) const ALL: &[Suite] = &[
     demo::SUITE,
     ag_ui_server::SUITE,
     conformance::SUITE,
+    ag_ui_oracle::SUITE,
     wasm::SUITE,
     targets::SUITE,
     python::SUITE,

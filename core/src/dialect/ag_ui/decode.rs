@@ -3,7 +3,8 @@ use super::compatibility::Compatibility;
 use super::delta::Deltas;
 use super::enforcement::{self, Warnings};
 use crate::dialect::{Decode, DecodeError, Dialect, HopIds, Sink};
-use crate::event::{DEEPEST, Event, EventError, is_within};
+use crate::event::protobuf::{self, Envelope};
+use crate::event::{DEEPEST, Event, EventError, EventRef, Violation, is_within};
 use crate::wire::Frame;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -19,6 +20,9 @@ pub struct Decoder {
     ids: HopIds,
     compatibility: Compatibility,
     lanes: Lanes,
+    /// Whether the frames are protobuf, not JSON.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    is_protobuf: bool,
     #[serde(skip)]
     deltas: Deltas,
 }
@@ -29,13 +33,25 @@ impl Decoder {
             ids,
             compatibility: Compatibility::default(),
             lanes: Lanes::default(),
+            is_protobuf: false,
             deltas: Deltas::default(),
+        }
+    }
+
+    pub(in crate::dialect) fn of_protobuf(self) -> Self {
+        Self {
+            is_protobuf: true,
+            ..self
         }
     }
 
     /// The events of a frame that is not a plain delta: all of them, or none.
     fn events(&mut self, data: &[u8], warnings: &mut Warnings) -> Result<Vec<Event>, DecodeError> {
         let mut events = Vec::new();
+        if self.is_protobuf {
+            self.envelope(data, warnings, &mut events)?;
+            return Ok(events);
+        }
         match parse(data)? {
             // Some servers send several events at once, as an array.
             Value::Array(batch) => {
@@ -46,6 +62,33 @@ impl Decoder {
             event => self.event(event, warnings, &mut events)?,
         }
         Ok(events)
+    }
+
+    fn envelope(
+        &mut self,
+        data: &[u8],
+        warnings: &mut Warnings,
+        out: &mut Vec<Event>,
+    ) -> Result<(), DecodeError> {
+        match protobuf::read(data)? {
+            Envelope::Unknown => {
+                warnings.push("dropped an event: its kind is newer than AG-UI 1.0");
+                Ok(())
+            }
+            Envelope::Known {
+                event,
+                is_of_declared_type,
+            } => {
+                if !is_of_declared_type {
+                    let kind = event.get("type").and_then(Value::as_str);
+                    warnings.push(format!(
+                        "{}: the base event gives another type than the envelope; the envelope counts",
+                        kind.unwrap_or_default()
+                    ));
+                }
+                self.event(Value::Object(event), warnings, out)
+            }
+        }
     }
 
     fn event(
@@ -72,15 +115,12 @@ impl Decoder {
 
 impl Decode for Decoder {
     fn frame(&mut self, frame: Frame<'_>, sink: &mut dyn Sink) -> Result<(), DecodeError> {
-        if let Ok(event) = self.deltas.read(frame.data) {
-            if !self.lanes.is_empty() {
-                let mut ended = Vec::new();
-                self.lanes.close(None, &mut ended);
-                for event in &ended {
-                    sink.event(event.into())?;
-                }
+        if self.is_protobuf {
+            if let Some(event) = protobuf::read_delta(frame.data) {
+                return Ok(delta(&mut self.lanes, event, sink)?);
             }
-            return Ok(sink.event(event)?);
+        } else if let Ok(event) = self.deltas.read(frame.data) {
+            return Ok(delta(&mut self.lanes, event, sink)?);
         }
         let mut warnings = Warnings::default();
         let events = self.events(frame.data, &mut warnings);
@@ -99,6 +139,19 @@ impl Decode for Decoder {
     fn end(&mut self, _sink: &mut dyn Sink) -> Result<(), DecodeError> {
         Ok(())
     }
+}
+
+/// Hands on a plain delta, which ends what a chunk began before it.
+#[inline]
+fn delta(lanes: &mut Lanes, event: EventRef<'_>, sink: &mut dyn Sink) -> Result<(), Violation> {
+    if !lanes.is_empty() {
+        let mut ended = Vec::new();
+        lanes.close(None, &mut ended);
+        for event in &ended {
+            sink.event(event.into())?;
+        }
+    }
+    sink.event(event)
 }
 
 fn parse(data: &[u8]) -> Result<Value, DecodeError> {

@@ -1,8 +1,9 @@
 use super::enforcement::strip;
-use super::shapes::{MESSAGE, RESUME, Shape, TOOL};
+use super::options::AgUiEncoding;
+use super::shapes::{CONTEXT, MESSAGE, RESUME, Shape, TOOL};
 use crate::dialect::{Encode, HttpRequest, ModelRequest};
 use crate::event::{
-    Message, Metadata, PROTOCOL_VERSION, ResumeEntry, TextualMessage, ToolDefinition,
+    Context, Message, Metadata, PROTOCOL_VERSION, ResumeEntry, TextualMessage, ToolDefinition,
 };
 use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
@@ -17,13 +18,14 @@ pub(in crate::dialect) struct Encoder;
 struct Input<'a> {
     thread_id: &'a str,
     run_id: &'a str,
-    protocol_version: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    protocol_version: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     parent_run_id: Option<&'a str>,
     state: State<'a>,
     messages: Messages<'a>,
     tools: Vec<Tool<'a>>,
-    context: [Value; 0],
+    context: Vec<Closed<'a, Context>>,
     forwarded_props: &'a Metadata,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     resume: Vec<Closed<'a, ResumeEntry>>,
@@ -70,6 +72,20 @@ struct Closed<'a, T> {
     shape: &'static Shape,
 }
 
+fn closed<'a, T>(values: &'a [T], shape: &'static Shape) -> Vec<Closed<'a, T>> {
+    let closed = values.iter().map(|value| Closed { value, shape });
+    closed.collect()
+}
+
+/// The answer's media types, the one that is liked best first.
+fn accept(encoding: AgUiEncoding) -> &'static str {
+    match encoding {
+        AgUiEncoding::Json => "text/event-stream",
+        AgUiEncoding::JsonFirst => "text/event-stream, application/vnd.ag-ui.event+proto;q=0.9",
+        AgUiEncoding::ProtobufFirst => "application/vnd.ag-ui.event+proto, text/event-stream;q=0.9",
+    }
+}
+
 impl<T: Serialize> Serialize for Closed<'_, T> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut value = serde_json::to_value(self.value).map_err(serde::ser::Error::custom)?;
@@ -95,10 +111,11 @@ impl Serialize for Tool<'_> {
 
 impl Encode for Encoder {
     fn encode(&self, request: &ModelRequest<'_>) -> HttpRequest {
+        let options = request.endpoint.quirks.ag_ui;
         let input = Input {
             thread_id: &request.ids.thread_id,
             run_id: &request.ids.run_id,
-            protocol_version: PROTOCOL_VERSION,
+            protocol_version: (!options.is_before_1_0).then_some(PROTOCOL_VERSION),
             parent_run_id: request.parent_run_id.map(|id| id.as_str()),
             state: State(request.state),
             messages: Messages {
@@ -112,21 +129,14 @@ impl Encode for Encoder {
                 said: request.messages,
             },
             tools: request.tools.iter().map(Tool).collect(),
-            context: [],
+            context: closed(&request.settings.context, &CONTEXT),
             forwarded_props: &request.settings.extra,
-            resume: request
-                .resume
-                .iter()
-                .map(|value| Closed {
-                    value,
-                    shape: &RESUME,
-                })
-                .collect(),
+            resume: closed(request.resume, &RESUME),
         };
         let endpoint = request.endpoint;
         let mut headers = vec![
             ("content-type".to_owned(), "application/json".to_owned()),
-            ("accept".to_owned(), "text/event-stream".to_owned()),
+            ("accept".to_owned(), accept(options.encoding).to_owned()),
         ];
         if let Some(key) = &endpoint.key {
             headers.push((

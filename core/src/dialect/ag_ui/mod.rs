@@ -5,15 +5,19 @@
 //!
 //! Source: AG-UI 1.0, <https://docs.ag-ui.com>.
 
+mod boundary;
 mod chunks;
 mod compatibility;
 mod decode;
 mod delta;
 mod encode;
 mod enforcement;
+mod options;
 mod run_input;
 mod shapes;
 
+pub(crate) use boundary::Boundary;
 pub(super) use decode::Decoder;
 pub(super) use encode::Encoder;
+pub use options::{AgUiEncoding, AgUiOptions};
 pub use run_input::{RunInputError, read_run_input};

@@ -129,6 +129,8 @@ pub(super) const RESUME: Shape = Shape::Object(&[
     any("metadata"),
 ]);
 
+pub(super) const CONTEXT: Shape = Shape::Object(&[any("description"), any("value")]);
+
 const INPUT: Shape = Shape::Object(&[
     any("threadId"),
     any("runId"),
@@ -137,10 +139,7 @@ const INPUT: Shape = Shape::Object(&[
     any("state"),
     ("messages", Shape::List(&MESSAGE)),
     ("tools", Shape::List(&TOOL)),
-    (
-        "context",
-        Shape::List(&Shape::Object(&[any("description"), any("value")])),
-    ),
+    ("context", Shape::List(&CONTEXT)),
     any("forwardedProps"),
     ("resume", Shape::List(&RESUME)),
 ]);

@@ -6,9 +6,11 @@ mod check;
 mod items;
 mod open;
 mod rule;
+mod verifier;
 
 pub use open::{OpenItems, OpenStep};
 pub use rule::{Rule, Violation};
+pub use verifier::{ExtraRules, Finding, Severity, Verdict, Verification, Verifier};
 
 use items::{Item, Map, Owner, Set, sorted_map, sorted_set};
 use serde::{Deserialize, Serialize};
@@ -128,7 +130,7 @@ impl Order {
     }
 
     /// Forgets what the run has begun and not ended, so that it may finish.
-    pub(crate) fn abandon_open_items(&mut self) {
+    fn abandon_open_items(&mut self) {
         for items in [
             &mut self.messages,
             &mut self.tool_calls,
@@ -141,6 +143,11 @@ impl Order {
         self.spans.clear();
         self.steps.clear();
         self.subagents.clear();
+    }
+
+    /// A run begins without `RUN_STARTED`.
+    fn begin_unannounced(&mut self) {
+        self.phase = Phase::Active;
     }
 
     /// How the stream ended, if it ends here.

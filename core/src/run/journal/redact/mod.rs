@@ -13,7 +13,8 @@ mod walk;
 mod words;
 
 use super::digest::json;
-use super::format::{Gives, Journal, Origin, Step};
+use super::format::{Entry, Gives, Journal, Origin, Step};
+use crate::event::protobuf;
 use crate::provider;
 use crate::run::{EffectId, Input, RunConfig};
 use crate::tool::{Tool, ToolRegistry};
@@ -33,6 +34,14 @@ pub enum RedactError {
         "entry {number} holds a whole snapshot, which cannot be redacted: record the run from its beginning, or share the journal as it is with care"
     )]
     Snapshot {
+        /// The entry, from 1.
+        number: usize,
+    },
+    /// A stream came in a binary encoding, whose texts cannot be replaced where they stand.
+    #[error(
+        "entry {number} begins a stream in protobuf, which cannot be redacted: record the run with JSON (`AgUiEncoding::Json`), or share the journal as it is with care"
+    )]
+    Binary {
         /// The entry, from 1.
         number: usize,
     },
@@ -67,8 +76,11 @@ impl Journal {
     /// texts could be confirmed.
     ///
     /// # Errors
-    /// It holds a whole snapshot, or the run would go another way without its texts.
+    /// It holds a whole snapshot or a binary stream, or the run would go another way without its texts.
     pub fn redact(&self, seed: u64) -> Result<Self, RedactError> {
+        if let Some(index) = self.entries.iter().position(begins_binary) {
+            return Err(RedactError::Binary { number: index + 1 });
+        }
         let mut aliases = Aliases::new(seed);
         let configs = self.entries.iter().filter_map(|entry| match &entry.step {
             Step::Restored(back) | Step::Revived(back) => back.config.as_deref(),
@@ -159,6 +171,19 @@ impl Journal {
         }
         Ok(())
     }
+}
+
+/// Whether an entry begins a stream in a binary encoding.
+fn begins_binary(entry: &Entry) -> bool {
+    let Step::Input(Input::Opened {
+        content_type: Some(content_type),
+        ..
+    }) = &entry.step
+    else {
+        return false;
+    };
+    let media_type = content_type.split(';').next().unwrap_or_default();
+    media_type.trim().eq_ignore_ascii_case(protobuf::MEDIA_TYPE)
 }
 
 /// Which stream: its effect, and how often that was opened before.

@@ -152,7 +152,7 @@ pub(super) fn redact(dialect: Dialect, bodies: &mut [&mut [u8]], aliases: &mut A
     let mut payloads: Vec<Payload> = Vec::new();
     for (at, body) in bodies.iter_mut().enumerate() {
         payloads.extend(match dialect.framer(FrameLimits::default()) {
-            Framer::Sse(_) => events(at, body, aliases),
+            Framer::Sse(_) | Framer::LengthPrefixed(_) => events(at, body, aliases),
             Framer::JsonLines(_) => lines(at, body),
         });
     }

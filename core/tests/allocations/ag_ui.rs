@@ -1,5 +1,4 @@
-//! A plain delta of an AG-UI stream allocates nothing, from the frame to the order check.
-
+use allocation_counter::measure;
 use stepwell_core::dialect::{Decode, Decoder, Dialect, HopIds, Sink};
 use stepwell_core::event::{EventRef, Order, Violation};
 use stepwell_core::wire::Frame;
@@ -66,7 +65,7 @@ fn i14_a_plain_delta_allocates_nothing() {
     for delta in deltas {
         feed(delta, &mut counter);
     }
-    let allocations = allocation_counter::measure(|| {
+    let allocations = measure(|| {
         for _ in 0..1_000 {
             for delta in deltas {
                 feed(delta, &mut counter);

@@ -1,0 +1,20 @@
+use super::Suite;
+use crate::{context::Context, log::Log, process, tools::npm};
+
+pub(super) const SUITE: Suite = Suite {
+    name: "ag-ui-oracle",
+    about: "2,000 random event sequences have the verdict of the official AG-UI client, and events its binary form",
+    run,
+};
+
+fn run(context: &Context, log: &mut Log) -> anyhow::Result<()> {
+    let oracle = context.root.join("tests/ag-ui-oracle");
+    npm::ensure(log, &oracle)?;
+    log.run(
+        process::cargo()
+            .args(["test", "-p", "stepwell-core", "--test", "order"])
+            .args(["oracle", "--", "--nocapture"])
+            .current_dir(&context.root)
+            .env("STEPWELL_AG_UI_ORACLE", oracle.join("oracle.mjs")),
+    )
+}
