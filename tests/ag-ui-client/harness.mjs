@@ -31,8 +31,10 @@ export class Conversation {
 
   /** The server's answer goes to the client as it is, and into a file. */
   async fetch(url, init) {
+    if (this.accept) init.headers.Accept = this.accept;
     const response = await fetch(url, init);
-    if (!response.ok) return response;
+    this.contentType = response.headers.get("content-type");
+    if (!response.ok || this.accept) return response;
     const [forClient, forFile] = response.body.tee();
     // A run that goes on from questions answers calls that another stream began.
     const kind = JSON.parse(init.body).resume ? "resumed.sse" : "sse";

@@ -32,6 +32,20 @@ const scenarios = {
     assert.deepEqual(ids, talk.events.map((_, index) => `run-with-ids:${index}`));
   },
 
+  async protobuf(talk) {
+    talk.accept = "application/vnd.ag-ui.event+proto";
+    await talk.say("Ask both", { tools: APP_TOOLS });
+    assert.equal(talk.contentType, talk.accept);
+    const open = talk.openCalls();
+    assert.deepEqual(talk.finished().outcome.pendingToolCallIds, [open[0].id]);
+    assert.equal(talk.result("get_secret_number"), "42");
+    talk.answer(open[0], "Oslo");
+    await talk.run({ tools: APP_TOOLS });
+    assert.match(talk.text(), /Both have answered\.$/);
+    await talk.say("Put it on the list");
+    assert.equal(talk.agent.state.todos.length, 2);
+  },
+
   async "parallel-tools"(talk) {
     await talk.say("What are the secret numbers?");
     assert.deepEqual(talk.finished().outcome, { type: "success" });

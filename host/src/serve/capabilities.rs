@@ -19,7 +19,7 @@ pub(super) async fn get(State(server): State<Arc<Server>>) -> Json<Value> {
             "type": "stepwell",
             "version": env!("CARGO_PKG_VERSION"),
         },
-        "transport": { "streaming": true, "websocket": false, "httpBinary": false, "resumable": false },
+        "transport": { "streaming": true, "websocket": false, "httpBinary": true, "resumable": false },
         "tools": {
             "supported": true,
             "items": tools,

@@ -6,17 +6,20 @@ use super::event_log::Entry;
 use super::refusal::{Code, Refusal};
 use axum::http::{HeaderMap, header};
 use bytes::Bytes;
+use stepwell_core::event::{Event, protobuf};
 
 /// A way of writing events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Encoding {
     /// Server-sent events, each with one event as JSON.
     Sse,
+    /// The protocol's binary form: protobuf messages, each behind its length. It has no place for ids and comments.
+    Protobuf,
 }
 
 impl Encoding {
     /// All of them, the preferred one first.
-    const ALL: [Self; 1] = [Self::Sse];
+    const ALL: [Self; 2] = [Self::Sse, Self::Protobuf];
 
     /// The encoding that the client likes best of those that there are (RFC 9110, section 12.5.1). Without an `Accept`
     /// header it is the first.
@@ -53,6 +56,7 @@ impl Encoding {
     pub(super) fn media_type(self) -> &'static str {
         match self {
             Self::Sse => "text/event-stream",
+            Self::Protobuf => protobuf::MEDIA_TYPE,
         }
     }
 
@@ -65,6 +69,13 @@ impl Encoding {
                 frame.extend_from_slice(b"\n\n");
                 frame.into()
             }
+            Self::Protobuf => {
+                let mut frame = Vec::new();
+                if let Err(reason) = write_protobuf(&entry.json, &mut frame) {
+                    tracing::error!(target: "stepwell", reason, "an event cannot be written");
+                }
+                frame.into()
+            }
         }
     }
 
@@ -72,8 +83,14 @@ impl Encoding {
     pub(super) fn keep_alive(self) -> Option<Bytes> {
         match self {
             Self::Sse => Some(Bytes::from_static(b": keep-alive\n\n")),
+            Self::Protobuf => None,
         }
     }
+}
+
+fn write_protobuf(json: &[u8], frame: &mut Vec<u8>) -> Result<(), String> {
+    let event: Event = serde_json::from_slice(json).map_err(|error| error.to_string())?;
+    protobuf::encode_frame((&event).into(), frame).map_err(|error| error.to_string())
 }
 
 /// A media range and how much it is wanted, in thousandths.
@@ -119,12 +136,20 @@ mod tests {
         }
         for value in [
             "application/json",
-            "text/html, application/*",
+            "text/html, application/xml",
             "text/event-stream;q=0",
-            "*/*, text/event-stream;q=0",
         ] {
             assert_eq!(accepted(value), None, "{value}");
         }
+        for value in [
+            "application/vnd.ag-ui.event+proto",
+            "text/event-stream;q=0.5, application/vnd.ag-ui.event+proto",
+            "*/*, text/event-stream;q=0",
+        ] {
+            assert_eq!(accepted(value), Some(Encoding::Protobuf), "{value}");
+        }
+        let both = "application/vnd.ag-ui.event+proto, text/event-stream";
+        assert_eq!(accepted(both), Some(Encoding::Sse));
         assert!(Encoding::accepted(&HeaderMap::new()).is_ok());
     }
 }

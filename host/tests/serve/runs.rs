@@ -3,6 +3,7 @@
 use crate::server::{Server, asks};
 use crate::stream::{all, events, kinds, text};
 use serde_json::{Value, json};
+use stepwell_core::event::protobuf;
 
 #[tokio::test]
 async fn every_scene_is_a_stream_that_the_protocol_allows() {
@@ -98,4 +99,53 @@ async fn a_script_of_ones_own_is_played() {
         "My own words."
     );
     std::fs::remove_file(script).expect("it is removed");
+}
+
+#[tokio::test]
+async fn the_binary_form_says_the_same() {
+    let server = Server::start(&[]);
+    for scene in ["numbers", "think", "list", "change", "fail"] {
+        let input = asks(scene, scene);
+        let mut expected = events(server.run(&input).await).await;
+        let mut input = input;
+        input["threadId"] = expected[0]["threadId"]
+            .as_str()
+            .map(|id| format!("{id}-2"))
+            .into();
+        let request = server.request("POST", "/agent").body(input.to_string());
+        let request = request.header("content-type", "application/json");
+        let response = request.header("accept", protobuf::MEDIA_TYPE).send().await;
+        let response = response.expect("an answer");
+        assert_eq!(response.headers()["content-type"], protobuf::MEDIA_TYPE);
+        let body = response.bytes().await.expect("a body");
+        let mut rest = &body[..];
+        let mut decoded = Vec::new();
+        while let Some((length, after)) = rest.split_first_chunk::<4>() {
+            let length = u32::from_be_bytes(*length) as usize;
+            let event = protobuf::decode(&after[..length]).expect("an event");
+            decoded.push(serde_json::to_value(event).expect("JSON"));
+            rest = &after[length..];
+        }
+        assert!(rest.is_empty());
+        for event in decoded.iter_mut().chain(&mut expected) {
+            // What differs from one run to the next.
+            for (path, value) in [
+                ("/threadId", json!("t")),
+                ("/usage", json!([])),
+                ("/outcome/interrupts/0/id", json!("i")),
+                ("/outcome/interrupts/0/expiresAt", json!("e")),
+            ] {
+                if let Some(place) = event.pointer_mut(path) {
+                    *place = value;
+                }
+            }
+        }
+        if scene == "numbers" {
+            // Two tools side by side end in either order.
+            for events in [&mut decoded, &mut expected] {
+                events.retain(|event| event["type"] != "TOOL_CALL_RESULT");
+            }
+        }
+        assert_eq!(decoded, expected, "{scene}");
+    }
 }
