@@ -24,7 +24,13 @@ pub(crate) fn start(format: LogFormat) -> Result<(), Failure> {
     else {
         return Ok(());
     };
-    let filter = EnvFilter::try_new(&wanted)
+    // The MCP SDK writes whole messages, and at `info` too: only who asks for them by name has them.
+    let quiet = if wanted.contains("rmcp") {
+        ""
+    } else {
+        ",rmcp=warn"
+    };
+    let filter = EnvFilter::try_new(format!("{wanted}{quiet}"))
         .map_err(|error| Failure::usage(format!("{VARIABLE}=`{wanted}`: {error}")))?;
     let log = tracing_subscriber::fmt()
         .with_env_filter(filter)

@@ -5,6 +5,7 @@ mod commands;
 mod failure;
 mod input;
 mod logging;
+mod mcp;
 mod serve;
 mod terminal;
 mod tools;

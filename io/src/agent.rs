@@ -5,6 +5,7 @@ use crate::driver::Driver;
 use crate::handle::{Command, TurnHandle};
 use crate::journal::Journaled;
 use crate::owner::Owner;
+use crate::setup::Setup;
 use crate::spans;
 use crate::threads::{Current, Shared, Thread, lock};
 use crate::turn::{Finished, Turn};
@@ -59,7 +60,7 @@ pub enum ReviveError {
 /// How a turn begins.
 enum Begin {
     Start(Box<Start>),
-    Revived(Box<Journaled>),
+    Revived(Box<Journaled>, Arc<Setup>),
 }
 
 impl fmt::Debug for Agent {
@@ -115,7 +116,7 @@ impl Agent {
     /// # Panics
     /// Outside of a tokio runtime.
     pub fn revive(&self, snapshot: &str) -> Result<Turn, ReviveError> {
-        let setup = &self.shared.setup;
+        let setup = self.shared.turn_setup();
         let now = Clock::new().now();
         let run = Journaled::revive(snapshot, &setup.config, setup.journal.as_ref(), now)?;
         let machine = &run.machine;
@@ -127,7 +128,7 @@ impl Agent {
             ..self.thread.key.clone()
         };
         let agent = self.thread(key);
-        Ok(agent.begin(Begin::Revived(Box::new(run))))
+        Ok(agent.begin(Begin::Revived(Box::new(run), setup)))
     }
 
     fn begin(&self, begin: Begin) -> Turn {
@@ -139,7 +140,7 @@ impl Agent {
             let key = &self.thread.key;
             // A stored turn goes on under a new handle, if nobody has taken its thread since.
             let stored = match begin {
-                Begin::Revived(_) if place.ended.is_cancelled() => shared.registry.current(key),
+                Begin::Revived(..) if place.ended.is_cancelled() => shared.registry.current(key),
                 _ => None,
             };
             let handle = stored
@@ -154,7 +155,7 @@ impl Agent {
         let (commands, commanded) = mpsc::channel(COMMANDS);
         let run_id = match &begin {
             Begin::Start(start) => start.run_id.to_string(),
-            Begin::Revived(run) => run
+            Begin::Revived(run, _) => run
                 .machine
                 .run_id()
                 .map(ToString::to_string)
@@ -190,18 +191,18 @@ impl Agent {
         let ended = current.ended.drop_guard();
         // Not long: it was cancelled, and waits for nothing itself.
         earlier.ended.cancelled().await;
-        let setup = Arc::clone(&self.shared.setup);
         let clock = Clock::new();
         let mut device = self.shared.device.subscribe();
         let mut known = *device.borrow_and_update();
-        let run = match begin {
-            Begin::Revived(run) => {
+        let (run, setup) = match begin {
+            Begin::Revived(run, setup) => {
                 // What it gives is to be taken first: it is told at the first look.
                 known = Device::default();
                 device.mark_changed();
-                *run
+                (*run, setup)
             }
             Begin::Start(start) => {
+                let setup = self.shared.turn_setup();
                 let history = lock(&self.thread.conversation).clone();
                 let thread_id = self.thread.key.thread.clone();
                 let journal = setup.journal.as_ref();
@@ -219,7 +220,7 @@ impl Agent {
                 if let Err(misuse) = run.handle(start, clock.now()) {
                     tracing::error!(target: "stepwell", %misuse, "a new machine refused to start");
                 }
-                run
+                (run, setup)
             }
         };
         let driver = Driver {

@@ -1,6 +1,7 @@
 use crate::agent::Agent;
 use crate::journal::JournalSink;
 use crate::setup::{MakeMiddleware, Setup};
+use crate::sources::{Sources, ToolSource};
 use crate::threads::Shared;
 use crate::tools::{Approver, Blocking, Cancellation, Handlers, ToolAnswer, ToolHandler};
 use crate::trim::Trimmer;
@@ -22,6 +23,7 @@ use uuid::Uuid;
 pub struct AgentBuilder {
     config: RunConfig,
     handlers: Handlers,
+    sources: Vec<Arc<dyn ToolSource>>,
     approver: Option<Arc<dyn Approver>>,
     trimmer: Option<Arc<dyn Trimmer>>,
     journal: Option<Arc<dyn JournalSink>>,
@@ -63,6 +65,7 @@ impl AgentBuilder {
         Self {
             config: RunConfig::new(endpoint),
             handlers: Handlers::new(),
+            sources: Vec::new(),
             approver: None,
             trimmer: None,
             journal: None,
@@ -111,6 +114,19 @@ impl AgentBuilder {
             }
             Err(error) => self.error = self.error.or(Some(error)),
         }
+        self
+    }
+
+    /// Adds tools that may change from turn to turn, such as those of
+    #[cfg_attr(
+        feature = "mcp",
+        doc = "[Model Context Protocol servers](crate::mcp::McpServers)."
+    )]
+    #[cfg_attr(not(feature = "mcp"), doc = "Model Context Protocol servers.")]
+    /// One whose name is taken, or that no provider would accept, is left out with a warning in the trace.
+    #[must_use]
+    pub fn tool_source(mut self, source: impl ToolSource) -> Self {
+        self.sources.push(Arc::new(source));
         self
     }
 
@@ -269,7 +285,11 @@ impl AgentBuilder {
             middleware: self.middleware,
             client,
         };
-        let shared = Arc::new(Shared::new(setup, self.registry));
+        let shared = Arc::new(Shared::new(
+            setup,
+            Sources::new(self.sources),
+            self.registry,
+        ));
         let key = self.thread.unwrap_or_else(|| {
             let id = Uuid::new_v4().to_string();
             ThreadKey::from(ThreadId::from(id))

@@ -10,6 +10,7 @@ use stepwell_core::run::RunConfig;
 pub(crate) type MakeMiddleware = Arc<dyn Fn() -> Middleware + Send + Sync>;
 
 /// What all turns of an agent share.
+#[derive(Clone)]
 pub(crate) struct Setup {
     pub(crate) config: Arc<RunConfig>,
     pub(crate) handlers: Handlers,

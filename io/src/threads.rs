@@ -2,6 +2,7 @@
 
 use crate::device::Device;
 use crate::setup::Setup;
+use crate::sources::Sources;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use stepwell_core::conversation::Conversation;
@@ -11,7 +12,9 @@ use tokio_util::sync::CancellationToken;
 
 /// What all threads of an agent share.
 pub(crate) struct Shared {
+    /// Without the tools of the sources.
     pub(crate) setup: Arc<Setup>,
+    sources: Sources,
     pub(crate) registry: SharedRegistry,
     /// Something happened that the registry has an event for.
     pub(crate) changed: Arc<Notify>,
@@ -35,14 +38,20 @@ pub(crate) struct Current {
 }
 
 impl Shared {
-    pub(crate) fn new(setup: Setup, registry: SharedRegistry) -> Self {
+    pub(crate) fn new(setup: Setup, sources: Sources, registry: SharedRegistry) -> Self {
         Self {
             setup: Arc::new(setup),
+            sources,
             registry,
             changed: Arc::default(),
             device: watch::Sender::default(),
             threads: Mutex::default(),
         }
+    }
+
+    /// What a turn that begins now is given.
+    pub(crate) fn turn_setup(&self) -> Arc<Setup> {
+        self.sources.add_to(&self.setup)
     }
 
     /// The thread of this key. A new one begins with `history`.

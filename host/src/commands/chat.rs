@@ -1,6 +1,7 @@
-use super::turn::{follow, problem};
+use super::turn::{follow_with, problem};
 use crate::failure::Failure;
 use crate::input::Format;
+use crate::mcp::Mcp;
 use crate::terminal::{self, Line, Prompt, Shown, Summary};
 use crate::tools::{calculator, clock};
 use clap::Args;
@@ -8,6 +9,7 @@ use std::time::Instant;
 use stepwell_core::dialect::{Endpoint, Secret};
 use stepwell_core::provider::EndpointError;
 use stepwell_io::Agent;
+use stepwell_io::mcp::McpServers;
 
 /// Talks with a model that has a clock and a calculator.
 ///
@@ -29,12 +31,16 @@ pub(crate) struct Chat {
     /// The most rounds of tools for one question.
     #[arg(long, value_name = "N", default_value = "10")]
     max_tool_rounds: u32,
+    #[command(flatten)]
+    mcp: Mcp,
 }
 
 impl Chat {
     pub(crate) async fn run(self) -> Result<(), Failure> {
         let endpoint = endpoint(&self.format, &self.model, self.base_url.as_deref())?;
+        let servers = self.mcp.connect().await?;
         let mut agent = Agent::builder(endpoint)
+            .tool_source(servers.clone())
             .tool(clock::tool(), clock::run)
             .tool(calculator::tool(), calculator::run)
             .max_tool_rounds(self.max_tool_rounds);
@@ -42,33 +48,39 @@ impl Chat {
             agent = agent.instructions(instructions);
         }
         let agent = agent.build().map_err(Failure::usage)?;
+        let ended = talk(&agent, &servers).await;
+        servers.close().await;
+        ended
+    }
+}
 
-        let mut prompt = Prompt::start()?;
-        let mut shown = Shown::new(terminal::screen());
-        loop {
-            let question = match prompt.next().await {
-                Line::Text(text) if text.trim().is_empty() => continue,
-                Line::Text(text) => text,
-                Line::Interrupted => continue,
-                Line::End => return Ok(()),
-                Line::Failed(reason) => {
-                    return Err(Failure::failed(format!("standard input: {reason}")));
-                }
-            };
-            let begin = Instant::now();
-            let finished = follow(agent.send(question), &mut shown).await?;
-            match problem(&finished.outcome) {
-                Some(problem) if !prompt.is_interactive() => return Err(Failure::Failed(problem)),
-                Some(problem) => shown.problem(&problem)?,
-                None => {}
+async fn talk(agent: &Agent, servers: &McpServers) -> Result<(), Failure> {
+    let mut news = servers.events();
+    let mut prompt = Prompt::start()?;
+    let mut shown = Shown::new(terminal::screen());
+    loop {
+        let question = match prompt.next().await {
+            Line::Text(text) if text.trim().is_empty() => continue,
+            Line::Text(text) => text,
+            Line::Interrupted => continue,
+            Line::End => return Ok(()),
+            Line::Failed(reason) => {
+                return Err(Failure::failed(format!("standard input: {reason}")));
             }
-            if prompt.is_interactive() {
-                shown.summary(&Summary {
-                    hops: finished.hops,
-                    usage: &finished.usage,
-                    time: begin.elapsed(),
-                })?;
-            }
+        };
+        let begin = Instant::now();
+        let finished = follow_with(agent.send(question), &mut shown, &mut news).await?;
+        match problem(&finished.outcome) {
+            Some(problem) if !prompt.is_interactive() => return Err(Failure::Failed(problem)),
+            Some(problem) => shown.problem(&problem)?,
+            None => {}
+        }
+        if prompt.is_interactive() {
+            shown.summary(&Summary {
+                hops: finished.hops,
+                usage: &finished.usage,
+                time: begin.elapsed(),
+            })?;
         }
     }
 }

@@ -7,6 +7,7 @@ use stepwell_core::conversation::ToolCallStatus;
 use stepwell_core::event::{Event, TokenUsage};
 use stepwell_core::run::{RunEvent, ToolCallUpdate};
 use stepwell_core::tool::ToolResult;
+use stepwell_io::mcp::McpEvent;
 
 /// As much of a call's arguments, and of its result, as is shown, in characters.
 const LONGEST: usize = 160;
@@ -60,6 +61,30 @@ impl Shown {
             }
             _ => Ok(()),
         }
+    }
+
+    /// What an MCP server tells of a call, or what became of it.
+    pub(crate) fn news(&mut self, event: &McpEvent) -> io::Result<()> {
+        let note = match event {
+            McpEvent::Progress {
+                tool,
+                progress,
+                total,
+                message,
+                ..
+            } => {
+                let total = total.map_or_else(String::new, |total| format!(" of {total}"));
+                let message = message
+                    .as_deref()
+                    .map_or_else(String::new, |message| format!(": {}", one_line(message)));
+                format!("{tool}: {progress}{total}{message}")
+            }
+            McpEvent::Lost { server, reason, .. } => {
+                format!("MCP server {server}: {}", one_line(reason))
+            }
+            _ => return Ok(()),
+        };
+        self.screen.note(&clean(&note))
     }
 
     fn ag_ui(&mut self, event: &Event) -> io::Result<()> {

@@ -3,7 +3,7 @@ use serde_json::{Value, json};
 use stepwell_mock_llm::{Hop, MockLlm, Script};
 
 /// Chats with the scripted model; each line of `input` is a question.
-fn chat(model: &MockLlm, more: &[&str], input: &str) -> Ran {
+pub(crate) fn chat(model: &MockLlm, more: &[&str], input: &str) -> Ran {
     let base_url = model.base_url();
     let mut arguments = vec![
         "chat",
@@ -20,7 +20,7 @@ fn chat(model: &MockLlm, more: &[&str], input: &str) -> Ran {
     finish(command, input.as_bytes())
 }
 
-async fn model(script: Script) -> MockLlm {
+pub(crate) async fn model(script: Script) -> MockLlm {
     MockLlm::start(script).await.expect("the mock starts")
 }
 

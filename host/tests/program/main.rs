@@ -6,6 +6,7 @@ mod chat;
 mod decode;
 mod demo;
 mod journal;
+mod mcp;
 mod mistakes;
 mod providers;
 mod run;

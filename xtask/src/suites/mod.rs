@@ -1,5 +1,6 @@
 //! The suites, in the order in which they run: the quick ones first.
 
+mod ag_ui_backend;
 mod ag_ui_oracle;
 mod ag_ui_server;
 mod clippy;
@@ -10,6 +11,7 @@ mod docs;
 mod format;
 mod kotlin;
 mod licences;
+mod mcp;
 pub(crate) mod model;
 mod python;
 mod rust;
@@ -44,6 +46,8 @@ pub(crate) const ALL: &[Suite] = &[
     threads::SUITE,
     demo::SUITE,
     ag_ui_server::SUITE,
+    mcp::SUITE,
+    ag_ui_backend::SUITE,
     conformance::SUITE,
     ag_ui_oracle::SUITE,
     wasm::SUITE,

@@ -1,0 +1,123 @@
+//! The code of a server's tool: a call to the server.
+
+use super::connection::root_cause;
+use super::content;
+use super::handler::Followed;
+use super::server::Server;
+use super::shortened;
+use crate::tools::{ToolAnswer, ToolHandler};
+use futures::FutureExt;
+use futures::future::BoxFuture;
+use rmcp::model::{CallToolRequestParams, ServerResult};
+use rmcp::service::ServiceError;
+use serde_json::{Map, Value};
+use std::sync::Arc;
+use stepwell_core::run::ToolInvocation;
+use stepwell_core::tool::ToolFailure;
+use tracing::Span;
+
+/// The longest text of an error that is passed on, in bytes.
+const MESSAGE: usize = 4096;
+
+pub(super) struct McpTool {
+    pub(super) server: Arc<Server>,
+    /// What the server calls it.
+    pub(super) own_name: String,
+}
+
+impl ToolHandler for McpTool {
+    fn call(
+        &self,
+        invocation: ToolInvocation,
+    ) -> BoxFuture<'static, Result<ToolAnswer, ToolFailure>> {
+        let server = Arc::clone(&self.server);
+        let own_name = self.own_name.clone();
+        async move { call(&server, own_name, invocation).await }.boxed()
+    }
+}
+
+async fn call(
+    server: &Server,
+    own_name: String,
+    invocation: ToolInvocation,
+) -> Result<ToolAnswer, ToolFailure> {
+    let name = &*server.target.name;
+    let arguments = match invocation.arguments.value {
+        Value::Object(arguments) => arguments,
+        Value::Null => Map::new(),
+        _ => {
+            return Err(ToolFailure::error(
+                "the arguments of this tool must be a JSON object",
+            ));
+        }
+    };
+    let params = CallToolRequestParams::new(own_name).with_arguments(arguments);
+    let (connection, under_way) = loop {
+        let connection = server.connection().await.map_err(|reason| {
+            ToolFailure::error(format!(
+                "the MCP server `{name}` cannot be called: {reason}"
+            ))
+        })?;
+        let followed = Followed {
+            tool: invocation.name.clone(),
+            tool_call_id: invocation.tool_call_id.clone(),
+            span: Span::current(),
+            last: None,
+        };
+        match connection.call(params.clone(), followed).await {
+            // It never went out: the next connection takes it.
+            Err(ServiceError::TransportClosed) => drop(connection.lost().await),
+            under_way => break (connection, under_way),
+        }
+    };
+    let answer = match under_way {
+        Ok(under_way) => under_way.answer().await,
+        Err(error) => Err(error),
+    };
+    let limits = &server.target.options.limits;
+    let error = match answer {
+        Ok(result) => {
+            connection.has_answered();
+            let result = match result {
+                ServerResult::CallToolResult(result) => content::result(result, limits),
+                ServerResult::CustomResult(result) => content::unknown_result(result.0, limits),
+                ServerResult::InputRequiredResult(_) => Err(ToolFailure::error(format!(
+                    "the MCP server `{name}` asks for input that this app cannot give"
+                ))),
+                _ => Err(ToolFailure::error(format!(
+                    "the MCP server `{name}` answered with something that is no result of a tool"
+                ))),
+            };
+            return result.map(ToolAnswer::Finished);
+        }
+        Err(error) => error,
+    };
+    Err(ToolFailure::error(match error {
+        ServiceError::McpError(error) => {
+            connection.has_answered();
+            let message = shortened(&error.message, MESSAGE);
+            format!(
+                "the MCP server `{name}` refused the call: {message} (error {})",
+                error.code.0
+            )
+        }
+        // A child that reads no more will not answer either.
+        ServiceError::TransportClosed | ServiceError::TransportSend(_) if connection.is_child() => {
+            connection.give_up();
+            let reason = connection.lost().await;
+            format!(
+                "the MCP server `{name}` was lost during the call: {reason}; whether the call did its work is not \
+                 known, and the server is started again"
+            )
+        }
+        ServiceError::TransportClosed => format!(
+            "the MCP server `{name}` was lost during the call: its connection ended; whether the call did its work is \
+             not known"
+        ),
+        ServiceError::TransportSend(error) => format!(
+            "the MCP server `{name}` cannot be reached: {}",
+            root_cause(&error)
+        ),
+        other => format!("the MCP server `{name}` gave no answer: {other}"),
+    }))
+}

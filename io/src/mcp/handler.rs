@@ -1,0 +1,86 @@
+//! What a server says without being asked.
+
+use super::event::McpEvent;
+use super::shortened;
+use rmcp::ClientHandler;
+use rmcp::RoleClient;
+use rmcp::model::{
+    ClientCapabilities, ClientConfig, Implementation, ProgressNotificationParam, ProgressToken,
+};
+use rmcp::service::NotificationContext;
+use std::collections::HashMap;
+use std::sync::Arc;
+use stepwell_core::ToolCallId;
+use tokio::sync::{Mutex, Notify, broadcast};
+use tracing::Span;
+
+/// The longest text of a progress that is passed on, in bytes.
+const MESSAGE: usize = 1024;
+
+/// A call that may tell how far it is.
+#[derive(Debug)]
+pub(super) struct Followed {
+    pub(super) tool: String,
+    pub(super) tool_call_id: ToolCallId,
+    pub(super) span: Span,
+    /// What it said last: progress that does not go on is none, or came out of order.
+    pub(super) last: Option<f64>,
+}
+
+/// The calls under way, by their tokens. It is locked from before a request goes out until its token is in it, so that
+/// the first progress finds it.
+pub(super) type Calls = Arc<Mutex<HashMap<ProgressToken, Followed>>>;
+
+/// Takes a connection's notifications. It offers nothing that a server could ask for: no sampling, no questions to the
+/// person, no folders.
+#[derive(Debug)]
+pub(super) struct Handler {
+    pub(super) server: Arc<str>,
+    pub(super) calls: Calls,
+    pub(super) tools_changed: Arc<Notify>,
+    pub(super) events: broadcast::Sender<McpEvent>,
+}
+
+impl ClientHandler for Handler {
+    fn get_info(&self) -> ClientConfig {
+        let me = Implementation::new("stepwell", env!("CARGO_PKG_VERSION"));
+        ClientConfig::new(ClientCapabilities::default(), me)
+    }
+
+    async fn on_progress(
+        &self,
+        progress: ProgressNotificationParam,
+        _: NotificationContext<RoleClient>,
+    ) {
+        let mut calls = self.calls.lock().await;
+        let Some(call) = calls.get_mut(&progress.progress_token) else {
+            return;
+        };
+        if call.last.is_some_and(|last| progress.progress <= last) {
+            return;
+        }
+        call.last = Some(progress.progress);
+        let message = progress.message.map(|text| shortened(&text, MESSAGE));
+        tracing::debug!(
+            target: "stepwell",
+            parent: &call.span,
+            progress = progress.progress,
+            total = progress.total,
+            message,
+            "the tool has come further"
+        );
+        // Nobody need listen.
+        let _ = self.events.send(McpEvent::Progress {
+            server: self.server.to_string(),
+            tool: call.tool.clone(),
+            tool_call_id: call.tool_call_id.clone(),
+            progress: progress.progress,
+            total: progress.total,
+            message,
+        });
+    }
+
+    async fn on_tool_list_changed(&self, _: NotificationContext<RoleClient>) {
+        self.tools_changed.notify_one();
+    }
+}

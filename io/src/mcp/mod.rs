@@ -1,0 +1,78 @@
+//! Tools of Model Context Protocol servers, by the official SDK, `rmcp`.
+//!
+//! A server runs as a child process and speaks over its standard input and output, or it is at an address and speaks
+//! streamable HTTP. [`McpServers::connect`] starts them all; given to
+//! [`AgentBuilder::tool_source`](crate::AgentBuilder::tool_source), each of their tools is a tool of the agent, named
+//! `SERVER__TOOL`.
+//!
+//! ```no_run
+//! use stepwell_io::mcp::{McpConfig, McpOptions, McpServers};
+//! use stepwell_io::{Agent, provider};
+//!
+//! # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+//! let config: McpConfig = r#"{
+//!     "mcpServers": {
+//!         "time": { "command": "uvx", "args": ["mcp-server-time"] },
+//!         "search": { "url": "https://search.example/mcp", "headers": { "Authorization": "Bearer the key" } }
+//!     }
+//! }"#
+//! .parse()?;
+//! let servers = McpServers::connect(config, McpOptions::default()).await?;
+//!
+//! let endpoint = provider::find("openai")?.endpoint(None, "gpt-4o-mini", None, Some("the key".into()))?;
+//! let agent = Agent::builder(endpoint).tool_source(servers.clone()).build()?;
+//! agent.send("What time is it in Bergen?").finish().await;
+//! servers.close().await;
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # What becomes of what
+//! | MCP | Stepwell |
+//! |---|---|
+//! | `inputSchema`, `description` | kept as they are |
+//! | `readOnlyHint`, `idempotentHint` | [`Tool::idempotent`](crate::Tool) |
+//! | `destructiveHint` | [`Tool::requires_approval`](crate::Tool), if [`McpOptions::approval`] asks for it |
+//! | text, images, audio, resources, `structuredContent` | content parts of the result |
+//! | `isError`, errors of JSON-RPC | an error result that the model sees |
+//! | `notifications/progress`, `notifications/tools/list_changed` | an [`McpEvent`] |
+//! | a call or turn that is cancelled, or out of time | `notifications/cancelled` |
+//!
+//! # Servers that fail
+//! One that is lost gives an error result to each call under way, and is started again, at once and then after longer
+//! and longer pauses; the next call waits for it. When [`McpOptions::max_restarts`] were of no use, each further call
+//! tries once more. A server's words are never trusted: see [`McpLimits`].
+//!
+//! # In the trace
+//! Servers that are ready, lost, or had a tool left out; at `debug` the standard error of child processes and what is
+//! in progress. The SDK itself writes whole messages to the target `rmcp`, at `info` too: a subscriber that is not to
+//! have them keeps that at `warn`.
+
+mod call;
+mod child;
+mod config;
+mod connection;
+mod content;
+mod event;
+mod handler;
+mod http_client;
+mod list;
+mod names;
+mod options;
+mod server;
+mod servers;
+mod transport;
+
+pub use config::{McpConfig, McpConfigError, McpServerConfig};
+pub use event::{McpEvent, McpEvents};
+pub use options::{McpApproval, McpLimits, McpOptions};
+pub use servers::{McpError, McpServers};
+
+/// At most `most` bytes of `text`, for a message.
+fn shortened(text: &str, most: usize) -> String {
+    if text.len() <= most {
+        return text.to_owned();
+    }
+    let end = (0..=most).rev().find(|end| text.is_char_boundary(*end));
+    format!("{}…", &text[..end.unwrap_or_default()])
+}

@@ -1,0 +1,178 @@
+use super::call::McpTool;
+use super::config::McpConfig;
+use super::connection::Target;
+use super::event::{McpEvents, WAITING};
+use super::list::Listed;
+use super::names::Names;
+use super::options::McpOptions;
+use super::server::{Running, Server};
+use crate::sources::{SourcedTool, ToolSource};
+use crate::threads::lock;
+use futures::future::join_all;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::{Arc, Mutex};
+use tokio::sync::broadcast;
+
+/// Servers that are running, and whose tools an agent has: give it to
+/// [`AgentBuilder::tool_source`](crate::AgentBuilder::tool_source). Cloning gives another handle on the same servers;
+/// with the last handle, those in agents counted, they are closed.
+#[derive(Clone)]
+pub struct McpServers {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    servers: Vec<Running>,
+    events: broadcast::Sender<super::McpEvent>,
+    made: Mutex<Made>,
+}
+
+/// The tools that were last given out, and the lists they were made of.
+#[derive(Default)]
+struct Made {
+    of: Vec<Arc<[Listed]>>,
+    tools: Arc<[SourcedTool]>,
+}
+
+/// Why servers cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum McpError {
+    /// A server could not be started, or did not answer.
+    #[error("the MCP server `{server}` cannot be used: {reason}")]
+    Server {
+        /// The server.
+        server: String,
+        /// What happened.
+        reason: String,
+    },
+    /// The tools of two servers would be named the same.
+    #[error(
+        "the MCP servers `{first}` and `{second}` have names that are the same for a model: name one otherwise"
+    )]
+    SameName {
+        /// One server.
+        first: String,
+        /// The other.
+        second: String,
+    },
+}
+
+impl fmt::Debug for McpServers {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.names()).finish()
+    }
+}
+
+impl McpServers {
+    /// Starts the servers side by side, or connects to them, and asks for their tools.
+    ///
+    /// # Errors
+    /// Two servers have the same name, or one could not be started, refused the handshake, or took too long. Then none
+    /// is left running.
+    ///
+    /// # Panics
+    /// Outside of a tokio runtime.
+    pub async fn connect(config: McpConfig, options: McpOptions) -> Result<Self, McpError> {
+        let (events, _) = broadcast::channel(WAITING);
+        let mut prefixes = BTreeMap::new();
+        let mut starts = Vec::new();
+        for (name, config) in config.servers {
+            if config.is_disabled() {
+                continue;
+            }
+            if let Some(first) = prefixes.insert(Names::new(&name).take(""), name.clone()) {
+                let second = name;
+                return Err(McpError::SameName { first, second });
+            }
+            let target = Target {
+                name: Arc::from(&*name),
+                config,
+                options: options.clone(),
+                events: events.clone(),
+            };
+            starts.push(async move {
+                let started = Server::start(target).await;
+                started.map_err(|reason| McpError::Server {
+                    server: name,
+                    reason,
+                })
+            });
+        }
+        let mut servers = Vec::new();
+        let mut failed = None;
+        for started in join_all(starts).await {
+            match started {
+                Ok(server) => servers.push(server),
+                Err(error) => failed = failed.or(Some(error)),
+            }
+        }
+        let servers = Self {
+            inner: Arc::new(Inner {
+                servers,
+                events,
+                made: Mutex::default(),
+            }),
+        };
+        match failed {
+            None => Ok(servers),
+            Some(error) => {
+                servers.close().await;
+                Err(error)
+            }
+        }
+    }
+
+    /// The servers' names.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.inner
+            .servers
+            .iter()
+            .map(|Running(server)| &*server.target.name)
+    }
+
+    /// What the servers tell from now on beside their results: progress, changes, losses.
+    #[must_use]
+    pub fn events(&self) -> McpEvents {
+        McpEvents(self.inner.events.subscribe())
+    }
+
+    /// Ends the servers and waits until they have ended, a few seconds at most: first their input is closed, then they
+    /// are asked to end, then killed. Calls under way get an error.
+    pub async fn close(&self) {
+        let servers = self.inner.servers.iter();
+        join_all(servers.map(|Running(server)| {
+            server.close();
+            server.closed()
+        }))
+        .await;
+    }
+}
+
+impl ToolSource for McpServers {
+    fn tools(&self) -> Arc<[SourcedTool]> {
+        let servers = &self.inner.servers;
+        let of: Vec<_> = servers.iter().map(|server| server.0.tools()).collect();
+        let mut made = lock(&self.inner.made);
+        let mut pairs = made.of.iter().zip(&of);
+        let is_same = made.of.len() == of.len() && pairs.all(|(a, b)| Arc::ptr_eq(a, b));
+        if !is_same {
+            let tools = servers
+                .iter()
+                .zip(&of)
+                .flat_map(|(Running(server), listed)| {
+                    listed.iter().map(|listed| SourcedTool {
+                        tool: listed.tool.clone(),
+                        handler: Arc::new(McpTool {
+                            server: Arc::clone(server),
+                            own_name: listed.own_name.clone(),
+                        }),
+                    })
+                });
+            made.tools = tools.collect();
+            made.of = of;
+        }
+        Arc::clone(&made.tools)
+    }
+}
