@@ -1,4 +1,4 @@
-//! The Stepwell program: the demo, a chat, and tools for recorded streams and journals.
+//! The Stepwell program: the demo, a chat, an AG-UI server, and tools for recorded streams and journals.
 #![forbid(unsafe_code)]
 
 mod commands;
@@ -6,6 +6,7 @@ mod failure;
 mod input;
 mod logging;
 mod mcp;
+mod serve;
 mod terminal;
 mod tools;
 

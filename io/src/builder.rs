@@ -17,7 +17,9 @@ use stepwell_core::run::{ContextPolicy, RunConfig, ToolInvocation};
 use stepwell_core::tool::{Tool, ToolError};
 use uuid::Uuid;
 
-/// Sets up an [`Agent`].
+/// Sets up an [`Agent`]. A clone sets up another one like it, which is cheaper than to begin anew: what was made of the
+/// tools is shared. The registry is shared too, unless each is given [its own](Self::registry).
+#[derive(Clone)]
 pub struct AgentBuilder {
     config: RunConfig,
     handlers: Handlers,
@@ -26,7 +28,7 @@ pub struct AgentBuilder {
     trimmer: Option<Arc<dyn Trimmer>>,
     journal: Option<Arc<dyn JournalSink>>,
     middleware: Option<MakeMiddleware>,
-    client: Option<reqwest::Client>,
+    client: Option<HttpClient>,
     thread: Option<ThreadKey>,
     registry: SharedRegistry,
     history: Conversation,
@@ -250,9 +252,9 @@ impl AgentBuilder {
         self
     }
 
-    /// Uses the app's own HTTP client.
+    /// Uses the app's own HTTP client, or one that many agents share; see [`http_client`].
     #[must_use]
-    pub fn client(mut self, client: reqwest::Client) -> Self {
+    pub fn client(mut self, client: HttpClient) -> Self {
         self.client = Some(client);
         self
     }
@@ -272,7 +274,7 @@ impl AgentBuilder {
         }
         let client = match self.client {
             Some(client) => client,
-            None => default_client()?,
+            None => http_client()?,
         };
         let setup = Setup {
             config: Arc::new(self.config),
@@ -297,9 +299,18 @@ impl AgentBuilder {
     }
 }
 
-/// A client with ring for TLS, unless the app chose otherwise for the whole process. It has no timeout of its own: the
-/// machine's clocks know what is silence and what is a tool at work.
-fn default_client() -> Result<reqwest::Client, reqwest::Error> {
+/// The HTTP client of agents: reqwest's.
+pub type HttpClient = reqwest::Client;
+
+/// The client that an agent has if the app gives it none, for apps that set up many agents: a client has its own
+/// connections, and takes a while to make.
+///
+/// It has ring for TLS, unless the app chose otherwise for the whole process, and no timeout of its own: the machine's
+/// clocks know what is silence and what is a tool at work.
+///
+/// # Errors
+/// It cannot be made: the machine's TLS settings are unusable.
+pub fn http_client() -> Result<HttpClient, reqwest::Error> {
     let _ = rustls::crypto::ring::default_provider().install_default();
     reqwest::Client::builder()
         .connect_timeout(Duration::from_secs(30))

@@ -2,7 +2,7 @@
 
 use std::fmt;
 use stepwell_core::conversation::Conversation;
-use stepwell_core::event::{Message, ResumeEntry};
+use stepwell_core::event::{Message, ResumeEntry, TokenUsage};
 use stepwell_core::run::{Input, Misuse, RunMachine};
 use stepwell_core::tool::ToolResult;
 use stepwell_core::{MessageId, ToolCallId};
@@ -144,6 +144,14 @@ impl TurnHandle {
     /// The turn is over: look at [`Agent::conversation`](crate::Agent::conversation).
     pub async fn conversation(&self) -> Result<Conversation, TurnError> {
         self.look(|machine| machine.conversation().clone()).await
+    }
+
+    /// What the turn has cost so far, over all its hops.
+    ///
+    /// # Errors
+    /// The turn is over: look at [`Finished::usage`](crate::Finished::usage).
+    pub async fn usage(&self) -> Result<TokenUsage, TurnError> {
+        self.look(RunMachine::usage).await
     }
 
     /// Says something during the turn, without stopping it: the message waits until the next hop begins, and the model

@@ -56,7 +56,7 @@ mod turn;
 mod work;
 
 pub use agent::{Agent, ReviveError};
-pub use builder::{AgentBuilder, BuildError};
+pub use builder::{AgentBuilder, BuildError, HttpClient, http_client};
 pub use handle::{TurnError, TurnHandle};
 pub use journal::JournalSink;
 pub use sources::{SourcedTool, ToolSource};

@@ -11,5 +11,6 @@ mod middleware;
 mod properties;
 mod protobuf;
 mod request;
+mod run_input;
 mod stream;
 mod support;

@@ -2,13 +2,14 @@ use super::turn::{follow, problem};
 use crate::failure::Failure;
 use crate::input::Format;
 use crate::terminal::{self, Shown, Summary};
+use crate::tools::secret_numbers;
 use clap::Args;
 use futures::StreamExt;
 use serde_json::json;
 use std::io::{self, Write};
 use std::time::{Duration, Instant};
 use stepwell_core::dialect::Dialect;
-use stepwell_io::{Agent, AgentBuilder, Finished, Message, Start, Tool, ToolInvocation};
+use stepwell_io::{Agent, AgentBuilder, Finished, Message, Start, ToolInvocation};
 use stepwell_mock_llm::{MockLlm, Script};
 
 /// Two secret numbers, found by two tools.
@@ -102,7 +103,9 @@ pub(super) async fn agent(
         )
         .map_err(Failure::failed)?;
     let agent = Agent::builder(endpoint)
-        .tool(tool(), move |call| secret_number(call, is_live))
+        .tool(secret_numbers::get_tool(), move |call| {
+            secret_number(call, is_live)
+        })
         .thread_id("demo");
     Ok((model, agent))
 }
@@ -119,16 +122,6 @@ fn address(model: &MockLlm, dialect: Dialect) -> Result<String, Failure> {
         ))
     })?;
     Ok(model.url(spoken))
-}
-
-fn tool() -> Tool {
-    Tool::new("get_secret_number", "Finds someone's secret number.")
-        .parameters(json!({
-            "type": "object",
-            "properties": { "name": { "type": "string", "description": "Whose number" } },
-            "required": ["name"],
-        }))
-        .idempotent()
 }
 
 async fn secret_number(call: ToolInvocation, is_live: bool) -> Result<String, String> {

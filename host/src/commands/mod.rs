@@ -8,6 +8,7 @@ mod demo;
 mod providers;
 mod record;
 mod replay;
+mod serve;
 mod statechart;
 mod turn;
 
@@ -34,6 +35,8 @@ pub(crate) enum Command {
     Replay(replay::Replay),
     /// Prints the states of a run and the moves between them.
     Statechart(statechart::Statechart),
+    /// Serves an AG-UI agent over HTTP: to any AG-UI client, with any provider behind it.
+    Serve(serve::Serve),
     /// Lists the providers.
     Providers(providers::Providers),
 }
@@ -55,6 +58,7 @@ impl Command {
             Self::Record(record) => wait(record.run()),
             Self::Replay(replay) => replay.run(),
             Self::Statechart(statechart) => statechart.run(),
+            Self::Serve(serve) => wait(serve.run()),
             Self::Providers(providers) => providers.run(),
         }
     }

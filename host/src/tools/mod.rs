@@ -1,4 +1,5 @@
-//! The tools that `stepwell chat` has built in.
+//! The tools that are built in: those of `stepwell chat`, and those of the scripted models.
 
 pub(crate) mod calculator;
 pub(crate) mod clock;
+pub(crate) mod secret_numbers;

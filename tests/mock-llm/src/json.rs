@@ -15,11 +15,20 @@ use crate::{Hop, Script, ScriptError};
 pub(crate) struct ScriptJson {
     hops: Vec<HopJson>,
     #[serde(default)]
+    scenes: Vec<SceneJson>,
+    #[serde(default)]
     repeat: bool,
     #[serde(default)]
     lenient: bool,
     #[serde(default)]
     piece_delay_ms: u64,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct SceneJson {
+    keyword: String,
+    hops: Vec<HopJson>,
 }
 
 #[derive(Deserialize)]
@@ -109,23 +118,26 @@ impl TryFrom<ScriptJson> for Script {
     type Error = ScriptError;
 
     fn try_from(json: ScriptJson) -> Result<Self, ScriptError> {
-        let hop = |(hop, json)| {
-            Hop::try_from(json).map_err(|reason: String| ScriptError::Hop { hop, reason })
-        };
-        let script = Self {
-            hops: json
-                .hops
-                .into_iter()
-                .enumerate()
-                .map(hop)
-                .collect::<Result<_, _>>()?,
+        let mut script = Self {
+            hops: hops(json.hops)?,
             repeat: json.repeat,
             lenient: json.lenient,
             piece_delay: Duration::from_millis(json.piece_delay_ms),
+            scenes: Vec::new(),
         };
+        for scene in json.scenes {
+            script = script.scene(scene.keyword, hops(scene.hops)?);
+        }
         script.validate()?;
         Ok(script)
     }
+}
+
+fn hops(json: Vec<HopJson>) -> Result<Vec<Hop>, ScriptError> {
+    let hop = |(hop, json)| {
+        Hop::try_from(json).map_err(|reason: String| ScriptError::Hop { hop, reason })
+    };
+    json.into_iter().enumerate().map(hop).collect()
 }
 
 impl TryFrom<HopJson> for Hop {

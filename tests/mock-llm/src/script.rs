@@ -17,6 +17,7 @@ pub struct Script {
     pub(crate) repeat: bool,
     pub(crate) lenient: bool,
     pub(crate) piece_delay: Duration,
+    pub(crate) scenes: Vec<(String, Vec<Hop>)>,
 }
 
 impl Script {
@@ -27,6 +28,7 @@ impl Script {
             repeat: false,
             lenient: false,
             piece_delay: Duration::ZERO,
+            scenes: Vec::new(),
         }
     }
 
@@ -44,6 +46,31 @@ impl Script {
     pub const fn repeat(mut self) -> Self {
         self.repeat = true;
         self
+    }
+
+    /// Other answers, for a request whose last user message has `keyword` in it, as a word of its own and in any case.
+    /// Of several that fit, the first counts. The script then [repeats](Self::repeat), since a scene is chosen by
+    /// the request alone.
+    pub fn scene(
+        mut self,
+        keyword: impl Into<String>,
+        hops: impl IntoIterator<Item = Hop>,
+    ) -> Self {
+        let hops = hops.into_iter().collect();
+        self.scenes.push((keyword.into(), hops));
+        self.repeat()
+    }
+
+    /// The answers to a request whose last user message is `question`.
+    pub(crate) fn hops(&self, question: &str) -> &[Hop] {
+        let question = question.to_lowercase();
+        let is_said = |keyword: &str| {
+            let mut words = question.split(|letter: char| !letter.is_alphanumeric());
+            words.any(|word| word == keyword.to_lowercase())
+        };
+        let mut scenes = self.scenes.iter();
+        let scene = scenes.find(|(keyword, _)| is_said(keyword));
+        scene.map_or(&self.hops, |(_, hops)| hops)
     }
 
     /// Takes any JSON object for a request. Without it a request that the provider would refuse gets
@@ -102,9 +129,13 @@ impl Script {
 
     /// Whether every hop can be sent.
     pub(crate) fn validate(&self) -> Result<(), ScriptError> {
-        self.hops.iter().enumerate().try_for_each(|(index, hop)| {
-            hop.validate()
-                .map_err(|reason| ScriptError::Hop { hop: index, reason })
+        let scenes = self.scenes.iter().map(|(_, hops)| hops);
+        let mut all = std::iter::once(&self.hops).chain(scenes);
+        all.try_for_each(|hops| {
+            hops.iter().enumerate().try_for_each(|(index, hop)| {
+                hop.validate()
+                    .map_err(|reason| ScriptError::Hop { hop: index, reason })
+            })
         })
     }
 }

@@ -248,8 +248,9 @@ impl Server {
         } else {
             self.next.fetch_add(1, Ordering::Relaxed)
         };
-        let Some(hop) = self.script.hops.get(number) else {
-            let hops = self.script.hops.len();
+        let hops = self.script.hops(&question(&request.body));
+        let Some(hop) = hops.get(number) else {
+            let hops = hops.len();
             let text = format!(
                 "The script of the mock provider is used up: it has {hops} hops, and this request is for \
                  hop {number}, counted from 0."
@@ -285,6 +286,33 @@ impl Server {
             Content::Steps(steps) => turn.play(hop, steps, wire, &asked, &setting),
         }
     }
+}
+
+/// The text of the last user message, wherever the dialect has it. A message that only carries tool results, as some
+/// dialects have them, has none.
+fn question(body: &Value) -> String {
+    let texts = |message: &Value| -> String {
+        let content = ["content", "parts"].iter().find_map(|field| {
+            let content = &message[field];
+            if let Some(text) = content.as_str() {
+                return Some(text.to_owned());
+            }
+            let parts = content.as_array()?.iter();
+            Some(parts.filter_map(|part| part["text"].as_str()).collect())
+        });
+        content.unwrap_or_default()
+    };
+    let lists = ["messages", "contents", "input"].iter();
+    let mut messages = lists
+        .filter_map(|list| body[list].as_array())
+        .flatten()
+        .rev();
+    messages
+        .find_map(|message| {
+            let text = texts(message);
+            (message["role"] == "user" && !text.is_empty()).then_some(text)
+        })
+        .unwrap_or_default()
 }
 
 fn headers(map: &HeaderMap) -> Vec<(String, String)> {

@@ -2,6 +2,7 @@
 
 mod ag_ui_backend;
 mod ag_ui_oracle;
+mod ag_ui_server;
 mod clippy;
 mod conformance;
 mod core_dependencies;
@@ -44,6 +45,7 @@ pub(crate) const ALL: &[Suite] = &[
     model::SUITE,
     threads::SUITE,
     demo::SUITE,
+    ag_ui_server::SUITE,
     mcp::SUITE,
     ag_ui_backend::SUITE,
     conformance::SUITE,

@@ -124,14 +124,20 @@ impl Compatibility {
 }
 
 /// Takes out a null where old agents sent one for "absent". Every other null on an optional field is malformed.
-fn drop_null(object: &mut Map<String, Value>, field: &str, context: &str, warnings: &mut Warnings) {
+pub(super) fn drop_null(
+    object: &mut Map<String, Value>,
+    field: &str,
+    context: &str,
+    warnings: &mut Warnings,
+) {
     if object.get(field).is_some_and(Value::is_null) {
         object.shift_remove(field);
         warnings.push(format!("read {context}.{field}: null as absent"));
     }
 }
 
-fn upgrade_input(input: &mut Map<String, Value>, warnings: &mut Warnings) {
+/// Puts a request's old shapes into the words of 1.0.
+pub(super) fn upgrade_input(input: &mut Map<String, Value>, warnings: &mut Warnings) {
     drop_null(input, "forwardedProps", "input", warnings);
     for (list, field) in [("tools", "parameters"), ("resume", "payload")] {
         for entry in objects(input, list) {

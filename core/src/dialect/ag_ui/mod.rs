@@ -13,9 +13,11 @@ mod delta;
 mod encode;
 mod enforcement;
 mod options;
+mod run_input;
 mod shapes;
 
 pub(crate) use boundary::Boundary;
 pub(super) use decode::Decoder;
 pub(super) use encode::Encoder;
 pub use options::{AgUiEncoding, AgUiOptions};
+pub use run_input::{RunInputError, read_run_input};

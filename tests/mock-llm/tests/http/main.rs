@@ -14,5 +14,6 @@ mod open_ai_responses;
 mod others;
 mod program;
 mod requests;
+mod scenes;
 mod scripts;
 mod wire;

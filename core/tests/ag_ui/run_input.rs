@@ -1,0 +1,90 @@
+//! A request as a server reads it.
+
+use serde_json::{Value, json};
+use stepwell_core::dialect::{RunInputError, read_run_input};
+use stepwell_core::event::{ContentPart, Message, MessageContent, RunAgentInput};
+
+fn read(input: &Value) -> Result<(RunAgentInput, Vec<String>), RunInputError> {
+    read_run_input(input.to_string().as_bytes())
+}
+
+fn with(field: &str, value: Value) -> Value {
+    let mut input = json!({
+        "threadId": "t",
+        "runId": "r",
+        "messages": [{"id": "m", "role": "user", "content": "Hi"}],
+    });
+    input[field] = value;
+    input
+}
+
+#[test]
+fn what_is_unknown_is_passed_over_with_a_warning() {
+    let messages = json!([
+        {"id": "m1", "role": "oracle", "content": "?"},
+        {"id": "m2", "role": "user", "content": [{"type": "text", "text": "Hi"}, {"type": "smell"}]},
+    ]);
+    let (input, warnings) = read(&with("messages", messages)).unwrap();
+    assert_eq!(input.messages.len(), 1);
+    let Message::User(user) = &input.messages[0] else {
+        panic!("{input:?}");
+    };
+    let MessageContent::Parts(parts) = &user.content else {
+        panic!("{user:?}");
+    };
+    assert!(matches!(parts[..], [ContentPart::Text(_)]));
+    assert_eq!(warnings.len(), 2, "{warnings:?}");
+}
+
+#[test]
+fn old_shapes_are_read() {
+    let binary = json!([{
+        "id": "m", "role": "user",
+        "content": [{"type": "binary", "mimeType": "image/png", "data": "AA=="}],
+    }]);
+    let (input, _) = read(&with("messages", binary)).unwrap();
+    let Message::User(user) = &input.messages[0] else {
+        panic!("{input:?}");
+    };
+    let MessageContent::Parts(parts) = &user.content else {
+        panic!("{user:?}");
+    };
+    assert!(matches!(parts[..], [ContentPart::Image(_)]));
+    for field in [
+        "state",
+        "tools",
+        "context",
+        "resume",
+        "parentRunId",
+        "forwardedProps",
+    ] {
+        let (_, warnings) = read(&with(field, Value::Null)).unwrap();
+        assert_eq!(warnings, [format!("read input.{field}: null as absent")]);
+    }
+}
+
+#[test]
+fn what_is_malformed_is_refused() {
+    for (field, value, expected) in [
+        ("threadId", json!(7), "expected a string"),
+        ("messages", json!("none"), "expected a sequence"),
+        ("messages", json!([{"id": "m", "role": "user"}]), "content"),
+        ("tools", json!([{"name": "a"}]), "description"),
+        (
+            "resume",
+            json!([{"interruptId": "i", "status": "maybe"}]),
+            "maybe",
+        ),
+    ] {
+        let error = read(&with(field, value.clone())).expect_err(&value.to_string());
+        assert!(error.to_string().contains(expected), "{field}: {error}");
+    }
+    let error = read(&json!({"threadId": "t", "runId": "r"})).unwrap_err();
+    assert!(error.to_string().contains("messages"), "{error}");
+    assert!(matches!(read(&json!([])), Err(RunInputError::Malformed(_))));
+    assert!(matches!(read_run_input(b"{"), Err(RunInputError::Json(_))));
+    assert!(matches!(
+        read_run_input(b"\xff"),
+        Err(RunInputError::Json(_))
+    ));
+}

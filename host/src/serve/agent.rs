@@ -1,0 +1,136 @@
+//! The agent of one run: the server's model and tools, the client's conversation, tools and context.
+
+use super::Server;
+use super::backend::Backend;
+use super::refusal::{Code, Refusal};
+use super::shared_state::{self, CHANGE_STATE, SharedState};
+use std::collections::HashMap;
+use std::convert::Infallible;
+use std::fmt::Write;
+use std::sync::{Arc, OnceLock};
+use stepwell_core::event::{Context, RunAgentInput, ToolDefinition};
+use stepwell_core::{ToolCallId, event::Message};
+use stepwell_io::{
+    Agent, AgentBuilder, BuildError, Conversation, Decision, SharedRegistry, Tool, ToolAnswer,
+    ToolInvocation,
+};
+
+/// The longest state that the model is shown with its instructions, in bytes of JSON.
+const SHOWN_STATE: usize = 32 << 10;
+
+/// What the person has decided, by the call that asked. Told once it is known that the run may go on with it.
+pub(super) type Decisions = Arc<OnceLock<HashMap<ToolCallId, Decision>>>;
+
+/// What the agents of all runs begin with.
+pub(super) fn base(backend: &Backend) -> AgentBuilder {
+    let agent = Agent::builder(backend.endpoint.clone())
+        .client(backend.client.clone())
+        .max_tool_rounds(backend.max_tool_rounds);
+    backend.tools.iter().fold(agent, |agent, server_tool| {
+        agent.tool_handler(server_tool.tool.clone(), server_tool.clone())
+    })
+}
+
+/// Sets up the agent of a run. Calls of the client's tools are left open, as are questions to the person that
+/// `decisions` does not answer: the run rests then.
+pub(super) fn agent(
+    server: &Server,
+    input: &RunAgentInput,
+    state: &SharedState,
+    decisions: Decisions,
+) -> Result<Agent, Refusal> {
+    let messages = input.messages.iter().filter(|message| {
+        // They are the client's own, and never to be sent.
+        !matches!(message, Message::Activity(_))
+    });
+    let history = Conversation::new(messages.cloned().collect()).with_state(state.value());
+    let backend = &server.backend;
+    let mut agent = server.base.clone();
+    agent = agent
+        // Whoever has a thread is for the server to say.
+        .registry(SharedRegistry::default())
+        .thread_id(input.thread_id.clone())
+        .history(history)
+        .approver(move |call: ToolInvocation| {
+            let decision = decisions
+                .get()
+                .and_then(|known| known.get(&call.tool_call_id).cloned());
+            async move {
+                match decision {
+                    Some(decision) => decision,
+                    None => std::future::pending().await,
+                }
+            }
+        });
+    if let Some(instructions) = instructions(backend, input, state) {
+        agent = agent.instructions(instructions);
+    }
+    let changed = state.clone();
+    agent = agent.tool(shared_state::tool(), move |call: ToolInvocation| {
+        std::future::ready(changed.change(&call))
+    });
+    for definition in input.tools.iter().flatten() {
+        if let Some(taken) = server_tool(backend, &definition.name) {
+            let message = format!("the tool `{taken}` is the server's own: name yours otherwise");
+            return Err(unusable_tool(message));
+        }
+        agent = agent.tool(client_tool(definition), |_| async {
+            Ok::<_, Infallible>(ToolAnswer::Deferred)
+        });
+    }
+    agent.build().map_err(|error| match error {
+        BuildError::Tool(error) => unusable_tool(error.to_string()),
+        other => {
+            tracing::error!(target: "stepwell", error = %other, "no agent can be set up");
+            let message = "the server cannot begin a run: see its log";
+            Refusal::new(Code::InternalError, message)
+        }
+    })
+}
+
+fn unusable_tool(message: String) -> Refusal {
+    Refusal::new(Code::UnusableTool, message)
+}
+
+/// The server's own name for a tool, if it has one of this name.
+fn server_tool<'a>(backend: &'a Backend, name: &str) -> Option<&'a str> {
+    let names = backend.tools.iter().map(|tool| tool.tool.name());
+    names.chain([CHANGE_STATE]).find(|own| *own == name)
+}
+
+fn client_tool(definition: &ToolDefinition) -> Tool {
+    let tool = Tool::new(&definition.name, &definition.description);
+    match &definition.parameters {
+        Some(parameters) => tool.parameters(parameters.clone()),
+        None => tool,
+    }
+}
+
+/// What the model is told before the conversation: the server's instructions, the client's context, and the state.
+fn instructions(backend: &Backend, input: &RunAgentInput, state: &SharedState) -> Option<String> {
+    let mut text = backend.instructions.clone().unwrap_or_default();
+    let paragraph = |text: &mut String| {
+        if !text.is_empty() {
+            text.push_str("\n\n");
+        }
+    };
+    let context: &[Context] = input.context.as_deref().unwrap_or_default();
+    if !context.is_empty() {
+        paragraph(&mut text);
+        text.push_str("What the app says of the situation:");
+        for entry in context {
+            let _ = write!(text, "\n- {}: {}", entry.description, entry.value);
+        }
+    }
+    let state = state.value();
+    let has_state = state.as_object().is_none_or(|fields| !fields.is_empty());
+    let shown = state.to_string();
+    if has_state && shown.len() <= SHOWN_STATE {
+        paragraph(&mut text);
+        let _ = write!(
+            text,
+            "The state that is shared with the app, as JSON: {shown}"
+        );
+    }
+    (!text.is_empty()).then_some(text)
+}

@@ -1,0 +1,69 @@
+use futures::future::BoxFuture;
+use std::fmt;
+use std::sync::Arc;
+use stepwell_core::tool::ToolError;
+use stepwell_io::{
+    Endpoint, HttpClient, Tool, ToolAnswer, ToolFailure, ToolHandler, ToolInvocation, ToolRegistry,
+};
+
+/// What answers the runs: a model, and the tools that run here.
+#[derive(Clone, Debug)]
+pub(crate) struct Backend {
+    /// Where the model is.
+    pub(crate) endpoint: Endpoint,
+    /// What the model is told before all else.
+    pub(crate) instructions: Option<String>,
+    /// The most rounds of tools in one run.
+    pub(crate) max_tool_rounds: u32,
+    /// The tools that run here.
+    pub(crate) tools: Vec<ServerTool>,
+    /// The connections to the model, which all runs share.
+    pub(crate) client: HttpClient,
+}
+
+/// A tool that runs here, for the runs of all clients.
+#[derive(Clone)]
+pub(crate) struct ServerTool {
+    pub(crate) tool: Tool,
+    handler: Arc<dyn ToolHandler>,
+}
+
+impl ServerTool {
+    pub(crate) fn new(tool: Tool, handler: impl ToolHandler) -> Self {
+        let handler = Arc::new(handler);
+        Self { tool, handler }
+    }
+}
+
+impl Backend {
+    /// The definitions of the tools that run here.
+    ///
+    /// # Errors
+    /// A tool cannot be registered.
+    pub(crate) fn registry(&self) -> Result<ToolRegistry, ToolError> {
+        let mut tools = self
+            .tools
+            .iter()
+            .map(|server_tool| server_tool.tool.clone());
+        tools.try_fold(ToolRegistry::new(), |registry, tool| {
+            registry.register(tool)
+        })
+    }
+}
+
+impl fmt::Debug for ServerTool {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("ServerTool")
+            .field(&self.tool.name())
+            .finish()
+    }
+}
+
+impl ToolHandler for ServerTool {
+    fn call(
+        &self,
+        invocation: ToolInvocation,
+    ) -> BoxFuture<'static, Result<ToolAnswer, ToolFailure>> {
+        self.handler.call(invocation)
+    }
+}

@@ -1,0 +1,66 @@
+//! `GET /capabilities`: what the agent can do, as an AG-UI `AgentCapabilities`. The protocol names no address for it.
+
+use super::Server;
+use super::shared_state;
+use axum::Json;
+use axum::extract::State;
+use serde_json::{Value, json};
+use std::sync::Arc;
+use stepwell_core::provider::{Capabilities, Catalog};
+
+pub(super) async fn get(State(server): State<Arc<Server>>) -> Json<Value> {
+    let backend = &server.backend;
+    let mut tools = server.tools.definitions().to_vec();
+    tools.push(shared_state::tool().definition);
+    let asks = backend.tools.iter().any(|tool| tool.tool.requires_approval);
+    let mut capabilities = json!({
+        "identity": {
+            "name": "Stepwell",
+            "type": "stepwell",
+            "version": env!("CARGO_PKG_VERSION"),
+        },
+        "transport": { "streaming": true, "websocket": false, "httpBinary": true, "resumable": false },
+        "tools": {
+            "supported": true,
+            "items": tools,
+            "parallelCalls": true,
+            "clientProvided": true,
+        },
+        "state": { "snapshots": true, "deltas": true, "memory": false, "persistentState": false },
+        "execution": {
+            "maxIterations": backend.max_tool_rounds,
+            "maxExecutionTime": millis(&server),
+        },
+        "humanInTheLoop": {
+            "supported": true,
+            "approvals": asks,
+            "interrupts": true,
+            "approveWithEdits": true,
+        },
+    });
+    if let Some(model) = model(&server) {
+        capabilities["reasoning"] =
+            json!({ "supported": model.reasoning, "streaming": model.reasoning });
+        capabilities["multimodal"] = json!({
+            "input": { "image": model.images, "audio": model.audio, "pdf": model.documents },
+        });
+    }
+    Json(capabilities)
+}
+
+fn millis(server: &Server) -> u64 {
+    /// The largest integer that every JSON implementation holds exactly.
+    const LARGEST: u128 = (1 << 53) - 1;
+    let millis = server.settings.limits.run_time.as_millis();
+    u64::try_from(millis.min(LARGEST)).unwrap_or(0)
+}
+
+/// What the provider's API can do, if it is known.
+fn model(server: &Server) -> Option<Capabilities> {
+    let endpoint = &server.backend.endpoint;
+    let catalog: &Catalog = crate::input::catalog();
+    let provider = catalog.find(&endpoint.provider).ok()?;
+    let mut apis = provider.apis.iter();
+    let api = apis.find(|api| api.dialect == endpoint.dialect)?;
+    Some(api.capabilities)
+}

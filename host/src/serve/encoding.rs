@@ -1,0 +1,155 @@
+//! How the events of a run go over the wire: what the client's `Accept` header asks for.
+//!
+//! Another encoding is a variant here, with its media type and its frame.
+
+use super::event_log::Entry;
+use super::refusal::{Code, Refusal};
+use axum::http::{HeaderMap, header};
+use bytes::Bytes;
+use stepwell_core::event::{Event, protobuf};
+
+/// A way of writing events.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Encoding {
+    /// Server-sent events, each with one event as JSON.
+    Sse,
+    /// The protocol's binary form: protobuf messages, each behind its length. It has no place for ids and comments.
+    Protobuf,
+}
+
+impl Encoding {
+    /// All of them, the preferred one first.
+    const ALL: [Self; 2] = [Self::Sse, Self::Protobuf];
+
+    /// The encoding that the client likes best of those that there are (RFC 9110, section 12.5.1). Without an `Accept`
+    /// header it is the first.
+    pub(super) fn accepted(headers: &HeaderMap) -> Result<Self, Refusal> {
+        let mut wishes = Vec::new();
+        for value in headers.get_all(header::ACCEPT) {
+            let ranges = value.to_str().unwrap_or_default().split(',');
+            wishes.extend(ranges.filter_map(wish));
+        }
+        if wishes.is_empty() {
+            return Ok(Self::ALL[0]);
+        }
+        let liked = |encoding: Self| {
+            let fits = |range: &str| covers(range, encoding.media_type());
+            // The most precise range that covers it decides.
+            let range = wishes.iter().filter(|(range, _)| fits(range));
+            range
+                .max_by_key(|(range, _)| (!range.ends_with('*'), range.len()))
+                .map_or(0, |(_, quality)| *quality)
+        };
+        // Of equals the last is the maximum: the preferred one comes last.
+        let best = Self::ALL
+            .into_iter()
+            .rev()
+            .max_by_key(|&encoding| liked(encoding));
+        best.filter(|&encoding| liked(encoding) > 0).ok_or_else(|| {
+            let known = Self::ALL.map(Self::media_type).join(", ");
+            let message = format!("the answer can be had as {known}: accept one of these");
+            Refusal::new(Code::NotAcceptable, message)
+        })
+    }
+
+    /// The `Content-Type` of the answer.
+    pub(super) fn media_type(self) -> &'static str {
+        match self {
+            Self::Sse => "text/event-stream",
+            Self::Protobuf => protobuf::MEDIA_TYPE,
+        }
+    }
+
+    /// One event, with an id that a client can name to be told of what comes after it.
+    pub(super) fn event(self, run_id: &str, entry: &Entry) -> Bytes {
+        match self {
+            Self::Sse => {
+                let mut frame = format!("id: {run_id}:{}\ndata: ", entry.index).into_bytes();
+                frame.extend_from_slice(&entry.json);
+                frame.extend_from_slice(b"\n\n");
+                frame.into()
+            }
+            Self::Protobuf => {
+                let mut frame = Vec::new();
+                if let Err(reason) = write_protobuf(&entry.json, &mut frame) {
+                    tracing::error!(target: "stepwell", reason, "an event cannot be written");
+                }
+                frame.into()
+            }
+        }
+    }
+
+    /// What is sent when nothing happens, so that nobody in between takes the connection for a dead one.
+    pub(super) fn keep_alive(self) -> Option<Bytes> {
+        match self {
+            Self::Sse => Some(Bytes::from_static(b": keep-alive\n\n")),
+            Self::Protobuf => None,
+        }
+    }
+}
+
+fn write_protobuf(json: &[u8], frame: &mut Vec<u8>) -> Result<(), String> {
+    let event: Event = serde_json::from_slice(json).map_err(|error| error.to_string())?;
+    protobuf::encode_frame((&event).into(), frame).map_err(|error| error.to_string())
+}
+
+/// A media range and how much it is wanted, in thousandths.
+fn wish(text: &str) -> Option<(String, u32)> {
+    let mut parts = text.split(';').map(str::trim);
+    let range = parts.next()?.to_ascii_lowercase();
+    let quality = parts.find_map(|part| part.strip_prefix("q="));
+    let quality = quality.map_or(Some(1.0), |quality| quality.parse::<f32>().ok())?;
+    // As precise as the header may be.
+    let thousandths = (quality.clamp(0.0, 1.0) * 1000.0) as u32;
+    (!range.is_empty()).then_some((range, thousandths))
+}
+
+fn covers(range: &str, media_type: &str) -> bool {
+    match range.strip_suffix('*') {
+        Some("*/") => true,
+        Some(prefix) => media_type.starts_with(prefix),
+        None => range == media_type,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn accepted(value: &'static str) -> Option<Encoding> {
+        let mut headers = HeaderMap::new();
+        headers.insert(header::ACCEPT, value.parse().expect("a header"));
+        Encoding::accepted(&headers).ok()
+    }
+
+    #[test]
+    fn what_a_client_accepts_is_what_it_gets() {
+        for value in [
+            "text/event-stream",
+            "*/*",
+            "text/*",
+            "application/json, Text/Event-Stream;q=0.5",
+            "application/json, */*;q=0.1",
+            "",
+        ] {
+            assert_eq!(accepted(value), Some(Encoding::Sse), "{value}");
+        }
+        for value in [
+            "application/json",
+            "text/html, application/xml",
+            "text/event-stream;q=0",
+        ] {
+            assert_eq!(accepted(value), None, "{value}");
+        }
+        for value in [
+            "application/vnd.ag-ui.event+proto",
+            "text/event-stream;q=0.5, application/vnd.ag-ui.event+proto",
+            "*/*, text/event-stream;q=0",
+        ] {
+            assert_eq!(accepted(value), Some(Encoding::Protobuf), "{value}");
+        }
+        let both = "application/vnd.ag-ui.event+proto, text/event-stream";
+        assert_eq!(accepted(both), Some(Encoding::Sse));
+        assert!(Encoding::accepted(&HeaderMap::new()).is_ok());
+    }
+}

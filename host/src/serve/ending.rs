@@ -1,0 +1,232 @@
+//! How a run ends, in the words of the protocol.
+
+use super::stop::Stop;
+use stepwell_core::dialect::{ApiErrorKind, Endpoint};
+use stepwell_core::event::{RunAgentInput, RunError, RunFinished, RunOutcome, TokenUsage};
+use stepwell_io::{Event, Failure, Outcome};
+
+/// How a run ends.
+#[derive(Debug, PartialEq)]
+pub(super) enum Ending {
+    /// It did what it was to do, or was stopped on purpose.
+    Finished(RunOutcome),
+    /// It went wrong.
+    Failed {
+        /// For programs.
+        code: String,
+        /// For people.
+        message: String,
+    },
+}
+
+impl Ending {
+    pub(super) fn failed(code: impl Into<String>, message: impl Into<String>) -> Self {
+        Self::Failed {
+            code: code.into(),
+            message: message.into(),
+        }
+    }
+
+    /// The fault is the server's own.
+    pub(super) fn internal() -> Self {
+        Self::failed("internal_error", "the server failed: see its log")
+    }
+
+    /// How a turn's outcome is told to the client. What is wrong between the server and its model is for the server's
+    /// log: addresses, keys and pages of error are not the client's business.
+    pub(super) fn of(outcome: &Outcome, stopped: Option<Stop>, endpoint: &Endpoint) -> Self {
+        match outcome {
+            Outcome::Success => Self::Finished(RunOutcome::Success {
+                pending_tool_call_ids: None,
+            }),
+            Outcome::Cancelled if stopped == Some(Stop::OutOfTime) => Self::failed(
+                "run_timeout",
+                "the run took longer than it may, and was stopped",
+            ),
+            Outcome::Cancelled => Self::Finished(RunOutcome::Cancelled),
+            Outcome::Truncated => Self::failed(
+                "model_truncated",
+                "the model's answer broke off before its end",
+            ),
+            Outcome::LimitReached { limit } => Self::failed(limit.name(), limit.to_string()),
+            Outcome::Failed { failure } => {
+                let reason = without_key(failure.to_string(), endpoint);
+                tracing::warn!(target: "stepwell", reason, "a run failed");
+                let (code, message) = told(failure);
+                Self::failed(code, without_key(message, endpoint))
+            }
+            _ => Self::internal(),
+        }
+    }
+
+    /// The event that says so.
+    pub(super) fn event(self, input: &RunAgentInput, usage: Option<TokenUsage>) -> Event {
+        let usage = usage.map(|usage| vec![usage]);
+        match self {
+            Self::Finished(outcome) => Event::from(RunFinished {
+                thread_id: input.thread_id.clone(),
+                run_id: input.run_id.clone(),
+                outcome: Some(outcome),
+                usage,
+                ..RunFinished::default()
+            }),
+            Self::Failed { code, message } => Event::from(RunError {
+                message,
+                code: Some(code),
+                usage,
+                common: None,
+            }),
+        }
+    }
+}
+
+/// What the client is told of a failure: a code, and a sentence.
+fn told(failure: &Failure) -> (&'static str, String) {
+    let plain = |code, message: &str| (code, message.to_owned());
+    if let Some(kind) = failure.kind() {
+        let words = match failure {
+            Failure::Api { error } => &error.message,
+            Failure::Reported { error, .. } => &error.message,
+            _ => "",
+        };
+        return of_kind(kind, words);
+    }
+    match failure {
+        Failure::Reported { error, .. } => ("model_error", error.message.clone()),
+        Failure::Connection { .. } => {
+            plain("model_unreachable", "the server cannot reach its model")
+        }
+        Failure::UnexpectedBody { .. } | Failure::Stream { .. } => plain(
+            "model_unreadable",
+            "the server cannot read its model's answer",
+        ),
+        Failure::TimedOut { deadline } => ("model_timeout", deadline.to_string()),
+        Failure::LimitReached { limit } => (limit.name(), limit.to_string()),
+        Failure::ContextTooLong { .. } => ("context_too_long", failure.to_string()),
+        _ => plain("internal_error", "the server failed: see its log"),
+    }
+}
+
+fn of_kind(kind: ApiErrorKind, words: &str) -> (&'static str, String) {
+    let own = |code| (code, words.to_owned());
+    let plain = |code, message: &str| (code, message.to_owned());
+    match kind {
+        // The words name the key, or a part of it.
+        ApiErrorKind::Authentication => plain(
+            "model_unauthorized",
+            "the model's provider does not accept the server's key",
+        ),
+        ApiErrorKind::NotFound => plain(
+            "model_not_found",
+            "the model's provider does not know the server's model or address",
+        ),
+        ApiErrorKind::RateLimit => own("rate_limited"),
+        ApiErrorKind::Overloaded => own("model_overloaded"),
+        ApiErrorKind::Unavailable => own("model_unavailable"),
+        ApiErrorKind::ContextTooLong => own("context_too_long"),
+        ApiErrorKind::ContentFiltered => own("content_filtered"),
+        ApiErrorKind::BadRequest => own("model_refused"),
+        _ => own("model_error"),
+    }
+}
+
+/// The provider's words, should it repeat the key, or a header that may be one, in them.
+fn without_key(message: String, endpoint: &Endpoint) -> String {
+    /// Shorter ones are words.
+    const SHORTEST: usize = 8;
+    let key = endpoint.key.as_ref().map(|key| key.expose());
+    let headers = endpoint.headers.iter().map(|(_, value)| value.as_str());
+    let secrets = key.into_iter().chain(headers);
+    secrets
+        .filter(|secret| secret.len() >= SHORTEST)
+        .fold(message, |message, secret| message.replace(secret, "[key]"))
+}
+
+/// What the model calls of this run cost: all that the turn cost, without what its earlier runs have reported.
+pub(super) fn usage_since(
+    all: TokenUsage,
+    before: &TokenUsage,
+    endpoint: &Endpoint,
+) -> Option<TokenUsage> {
+    let named = |name: &str| Some(name.to_owned()).filter(|name| !name.is_empty());
+    let less = |all: Option<u64>, before: Option<u64>| {
+        all.map(|all| all.saturating_sub(before.unwrap_or(0)))
+    };
+    let usage = TokenUsage {
+        input_tokens: less(all.input_tokens, before.input_tokens),
+        output_tokens: less(all.output_tokens, before.output_tokens),
+        total_tokens: less(all.total_tokens, before.total_tokens),
+        reasoning_tokens: less(all.reasoning_tokens, before.reasoning_tokens),
+        cached_input_tokens: less(all.cached_input_tokens, before.cached_input_tokens),
+        cache_write_input_tokens: less(
+            all.cache_write_input_tokens,
+            before.cache_write_input_tokens,
+        ),
+        provider: all.provider.or_else(|| named(&endpoint.provider)),
+        model: all.model.or_else(|| named(&endpoint.model)),
+        ..TokenUsage::default()
+    };
+    let is_known = usage.input_tokens.is_some()
+        || usage.output_tokens.is_some()
+        || usage.total_tokens.is_some();
+    is_known.then_some(usage)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use stepwell_core::dialect::ApiError;
+    use stepwell_io::provider;
+
+    fn endpoint() -> Endpoint {
+        let provider = provider::find("openai").expect("a provider");
+        let key = Some("sk-secret".into());
+        provider
+            .endpoint(None, "m", None, key)
+            .expect("an endpoint")
+    }
+
+    fn ending(failure: Failure) -> (String, String) {
+        match Ending::of(&Outcome::Failed { failure }, None, &endpoint()) {
+            Ending::Failed { code, message } => (code, message),
+            finished => panic!("{finished:?}"),
+        }
+    }
+
+    #[test]
+    fn a_failure_tells_neither_key_nor_address() {
+        let body = br#"{"error":{"message":"Incorrect API key provided: sk-secret","code":"invalid_api_key"}}"#;
+        let error = ApiError::from_body(401, body);
+        let (code, message) = ending(Failure::Api { error });
+        assert_eq!(code, "model_unauthorized");
+        assert!(!message.contains("sk-"), "{message}");
+
+        let body = br#"{"error":{"message":"The header sk-secret is odd","type":"invalid_request_error"}}"#;
+        let error = ApiError::from_body(400, body);
+        let (code, message) = ending(Failure::Api { error });
+        assert_eq!(
+            (&*code, &*message),
+            ("model_refused", "The header [key] is odd")
+        );
+
+        let message = "tcp connect error: 10.0.0.7:443".to_owned();
+        let (code, message) = ending(Failure::Connection { message });
+        assert_eq!(code, "model_unreachable");
+        assert!(!message.contains("10.0.0.7"), "{message}");
+    }
+
+    #[test]
+    fn a_run_reports_only_its_own_tokens() {
+        let usage = |input, output| TokenUsage {
+            provider: Some("openai".to_owned()),
+            model: Some("m".to_owned()),
+            input_tokens: input,
+            output_tokens: output,
+            ..TokenUsage::default()
+        };
+        let since = |all, before| usage_since(all, &before, &endpoint());
+        let own = since(usage(Some(10), Some(5)), usage(Some(4), None));
+        assert_eq!(own, Some(usage(Some(6), Some(5))));
+        assert_eq!(since(usage(None, None), usage(None, None)), None);
+    }
+}

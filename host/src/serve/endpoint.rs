@@ -1,0 +1,119 @@
+//! `POST /agent`: a `RunAgentInput` comes in, the events of its run go out.
+
+use super::Server;
+use super::agent::{Decisions, agent};
+use super::encoding::Encoding;
+use super::event_log::event_log;
+use super::refusal::{Code, Refusal};
+use super::reply::reply;
+use super::run::Run;
+use super::shared_state::SharedState;
+use super::stop::StopSignal;
+use super::writer::RunWriter;
+use axum::body::{Body, Bytes};
+use axum::extract::{Request, State};
+use axum::http::{HeaderMap, header};
+use axum::response::Response;
+use serde_json::json;
+use std::error::Error;
+use std::sync::Arc;
+use std::time::Duration;
+use stepwell_core::dialect::{RunInputError, read_run_input};
+use stepwell_core::event::RunAgentInput;
+use time::OffsetDateTime;
+
+/// How long a body may take to come.
+const BODY_TIME: Duration = Duration::from_secs(30);
+
+/// The longest id, in bytes.
+const LONGEST_ID: usize = 512;
+
+/// Takes a run.
+pub(super) async fn run_agent(
+    State(server): State<Arc<Server>>,
+    request: Request,
+) -> Result<Response, Refusal> {
+    let (head, body) = request.into_parts();
+    let encoding = Encoding::accepted(&head.headers)?;
+    check_content_type(&head.headers)?;
+    // Before the body is read: bodies take memory too.
+    let permit = server.threads.permit()?;
+    let input = read_input(&read_body(body, server.settings.limits.body).await?)?;
+    let run_id = input.run_id.clone();
+
+    let state = SharedState::new(input.state.clone().unwrap_or_else(|| json!({})));
+    let decisions = Decisions::default();
+    let agent = agent(&server, &input, &state, Arc::clone(&decisions))?;
+    let now = OffsetDateTime::now_utc();
+    let (place, beginning) = server.threads.admit(&input, permit, &server.tools, now)?;
+    let (log, reader) = event_log();
+    let stop = StopSignal::new(place.cancel.clone(), server.settings.limits.run_time);
+    let run = Run {
+        server: Arc::clone(&server),
+        input,
+        agent,
+        decisions,
+        state,
+        place,
+        writer: RunWriter::new(log, stop),
+    };
+    server.runs.spawn(run.drive(beginning));
+    let keep_alive = server.settings.keep_alive;
+    Ok(reply(encoding, run_id, reader, keep_alive))
+}
+
+fn check_content_type(headers: &HeaderMap) -> Result<(), Refusal> {
+    let value = headers.get(header::CONTENT_TYPE);
+    let value = value
+        .and_then(|value| value.to_str().ok())
+        .unwrap_or_default();
+    let media_type = value.split(';').next().unwrap_or_default().trim();
+    // A browser sends other types to any server without asking first: this check is a protection too.
+    if media_type.eq_ignore_ascii_case("application/json") {
+        return Ok(());
+    }
+    let message = "send a RunAgentInput as `Content-Type: application/json`";
+    Err(Refusal::new(Code::UnsupportedMediaType, message))
+}
+
+async fn read_body(body: Body, limit: usize) -> Result<Bytes, Refusal> {
+    let read = tokio::time::timeout(BODY_TIME, axum::body::to_bytes(body, limit)).await;
+    let Ok(read) = read else {
+        let message = "the body did not come in time";
+        return Err(Refusal::new(Code::BodyTimeout, message));
+    };
+    read.map_err(|error| {
+        let cause = error.source();
+        if cause.is_some_and(|cause| cause.is::<http_body_util::LengthLimitError>()) {
+            let message = format!("the body is longer than {limit} bytes");
+            return Refusal::new(Code::BodyTooLarge, message);
+        }
+        Refusal::new(Code::BodyIncomplete, "the body broke off")
+    })
+}
+
+fn read_input(body: &[u8]) -> Result<RunAgentInput, Refusal> {
+    let (input, warnings) = read_run_input(body).map_err(|error| {
+        let code = match &error {
+            RunInputError::Json(_) => Code::InvalidJson,
+            _ => Code::InvalidInput,
+        };
+        Refusal::new(code, error.to_string())
+    })?;
+    for warning in warnings {
+        tracing::warn!(target: "stepwell", warning, "a request was not wholly understood");
+    }
+    for (name, id) in [
+        ("threadId", input.thread_id.as_str()),
+        ("runId", &input.run_id),
+    ] {
+        let is_well = (1..=LONGEST_ID).contains(&id.len()) && !id.chars().any(char::is_control);
+        if !is_well {
+            let message = format!(
+                "the body is not a RunAgentInput: `{name}` has 1 to {LONGEST_ID} bytes and no control characters"
+            );
+            return Err(Refusal::new(Code::InvalidInput, message));
+        }
+    }
+    Ok(input)
+}

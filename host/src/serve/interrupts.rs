@@ -1,0 +1,166 @@
+//! Questions to the person: how they are asked, and what an answer means.
+
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+use stepwell_core::event::{Interrupt, ResumeEntry, ResumeStatus};
+use stepwell_io::{Decision, ToolInvocation, ToolRegistry};
+use time::OffsetDateTime;
+use time::format_description::well_known::Rfc3339;
+use uuid::Uuid;
+
+/// As much of a call's arguments as a question shows, in characters. The call itself has them whole.
+const SHOWN: usize = 200;
+
+/// Asks whether a tool may run.
+pub(super) fn question(
+    call: &ToolInvocation,
+    tools: &ToolRegistry,
+    expires: Option<OffsetDateTime>,
+) -> Interrupt {
+    let parameters = tools
+        .get(&call.name)
+        .and_then(|tool| tool.definition.parameters.clone())
+        .unwrap_or_else(|| json!({ "type": "object" }));
+    Interrupt {
+        id: format!("interrupt-{}", Uuid::new_v4()),
+        // A value of the protocol's own, for a question about one call.
+        reason: "tool_call".to_owned(),
+        message: Some(format!(
+            "May `{}` run with {}?",
+            call.name,
+            shortened(&call.arguments.raw)
+        )),
+        tool_call_id: Some(call.tool_call_id.clone()),
+        response_schema: object(json!({
+            "type": "object",
+            "properties": {
+                "approved": { "type": "boolean" },
+                "reason": { "type": "string", "description": "Why not, for the model to read" },
+                "editedArgs": parameters,
+            },
+            "required": ["approved"],
+        })),
+        expires_at: expires.and_then(|expires| expires.format(&Rfc3339).ok()),
+        ..Interrupt::default()
+    }
+}
+
+fn shortened(arguments: &str) -> String {
+    match arguments.char_indices().nth(SHOWN) {
+        Some((end, _)) => format!("{}…", &arguments[..end]),
+        None if arguments.trim().is_empty() => "{}".to_owned(),
+        None => arguments.to_owned(),
+    }
+}
+
+fn object(value: Value) -> Option<Map<String, Value>> {
+    match value {
+        Value::Object(object) => Some(object),
+        _ => None,
+    }
+}
+
+/// An answer to [`question`]. Fields that it does not know are passed over.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Approval {
+    approved: bool,
+    reason: Option<String>,
+    edited_args: Option<Map<String, Value>>,
+}
+
+/// What an answer says of the call of the tool `name`.
+///
+/// # Errors
+/// It says nothing that can be understood, or gives arguments that do not fit the tool.
+pub(super) fn decision(
+    entry: &ResumeEntry,
+    name: &str,
+    tools: &ToolRegistry,
+) -> Result<Decision, String> {
+    if entry.status == ResumeStatus::Cancelled {
+        let reason = Some("the question was waved away".to_owned());
+        return Ok(Decision::Denied { reason });
+    }
+    let payload = entry.payload.clone().unwrap_or(Value::Null);
+    let approval: Approval = serde_json::from_value(payload).map_err(|error| {
+        format!("the payload is not as the interrupt's responseSchema has it: {error}")
+    })?;
+    match approval {
+        Approval {
+            approved: false,
+            reason,
+            ..
+        } => Ok(Decision::Denied { reason }),
+        Approval {
+            edited_args: None, ..
+        } => Ok(Decision::Granted),
+        Approval {
+            edited_args: Some(arguments),
+            ..
+        } => {
+            let arguments = Value::Object(arguments).to_string();
+            tools
+                .check(name, &arguments)
+                .map_err(|misfit| format!("editedArgs: {misfit}"))?;
+            Ok(Decision::Edited { arguments })
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use stepwell_io::Tool;
+
+    fn tools() -> ToolRegistry {
+        let tool = Tool::new("send", "Sends.").parameters(json!({
+            "type": "object",
+            "properties": { "to": { "type": "string" } },
+            "required": ["to"],
+        }));
+        ToolRegistry::new().register(tool).expect("a tool")
+    }
+
+    fn decided(entry: Value) -> Result<Decision, String> {
+        let mut entry = entry;
+        entry["interruptId"] = json!("i");
+        let entry = serde_json::from_value(entry).expect("an entry");
+        decision(&entry, "send", &tools())
+    }
+
+    #[test]
+    fn an_answer_allows_denies_or_edits() {
+        let resolved = |payload| decided(json!({"status": "resolved", "payload": payload}));
+        assert_eq!(resolved(json!({"approved": true})), Ok(Decision::Granted));
+        assert_eq!(
+            resolved(json!({"approved": false, "reason": "no"})),
+            Ok(Decision::Denied {
+                reason: Some("no".to_owned())
+            })
+        );
+        assert_eq!(
+            resolved(json!({"approved": true, "editedArgs": {"to": "b"}})),
+            Ok(Decision::Edited {
+                arguments: r#"{"to":"b"}"#.to_owned()
+            })
+        );
+        let waved = decided(json!({"status": "cancelled"}));
+        assert!(matches!(waved, Ok(Decision::Denied { .. })));
+    }
+
+    #[test]
+    fn an_answer_that_says_nothing_is_none() {
+        for payload in [
+            json!({}),
+            json!("yes"),
+            json!({"approved": "yes"}),
+            json!({"approved": true, "editedArgs": {"to": 7}}),
+            json!({"approved": true, "editedArgs": "to b"}),
+        ] {
+            let answer = decided(json!({"status": "resolved", "payload": payload}));
+            assert!(answer.is_err(), "{answer:?}");
+        }
+        assert!(decided(json!({"status": "resolved"})).is_err());
+    }
+}

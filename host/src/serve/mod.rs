@@ -1,0 +1,112 @@
+//! The AG-UI server: takes runs over HTTP, drives each with an agent of its own, and streams its events.
+//!
+//! The way of a run: [`endpoint`] reads the request, [`threads`] admits it, [`run`] drives the turn and writes what is
+//! said into the run's [`event_log`], and [`reply`] reads the log in the [`encoding`] that the client asked for.
+//!
+//! Source: AG-UI 1.0, <https://docs.ag-ui.com>.
+
+mod agent;
+mod authorization;
+mod backend;
+mod capabilities;
+mod encoding;
+mod ending;
+mod endpoint;
+mod event_log;
+mod host_name;
+mod interrupts;
+mod open_turn;
+mod openapi;
+mod refusal;
+mod reply;
+mod rounds;
+mod router;
+mod run;
+mod scripted;
+mod settings;
+mod shared_state;
+mod stop;
+mod threads;
+mod writer;
+
+pub(crate) use backend::{Backend, ServerTool};
+pub(crate) use openapi::AGENT_PATH;
+pub(crate) use scripted::scripted;
+pub(crate) use settings::{Limits, Settings};
+
+use axum::serve::ListenerExt;
+use std::future::Future;
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+use stepwell_io::{AgentBuilder, ToolRegistry};
+use threads::Threads;
+use tokio::net::TcpListener;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+/// How long the last bytes may take once all runs are over.
+const LAST_BYTES: Duration = Duration::from_secs(5);
+
+/// What all requests share.
+struct Server {
+    backend: Backend,
+    /// What the agents of all runs begin with.
+    base: AgentBuilder,
+    /// The definitions of the tools that run here.
+    tools: ToolRegistry,
+    settings: Settings,
+    threads: Arc<Threads>,
+    /// The runs under way.
+    runs: TaskTracker,
+}
+
+/// Serves until `stop` comes; then takes no more runs, and gives those under way time to end.
+pub(crate) async fn serve(
+    listener: TcpListener,
+    backend: Backend,
+    settings: Settings,
+    stop: impl Future<Output = ()>,
+) -> io::Result<()> {
+    let grace = settings.limits.grace;
+    let tools = backend.registry().map_err(io::Error::other)?;
+    let server = Arc::new(Server {
+        base: agent::base(&backend),
+        tools,
+        threads: Arc::new(Threads::new(settings.limits)),
+        backend,
+        settings,
+        runs: TaskTracker::new(),
+    });
+    let listener = listener.tap_io(|connection| {
+        // Each event goes out when it is said. A socket that refuses the option only delays it.
+        if let Err(error) = connection.set_nodelay(true) {
+            tracing::debug!(target: "stepwell", %error, "cannot set TCP_NODELAY");
+        }
+    });
+    let closing = CancellationToken::new();
+    let http = axum::serve(listener, router::router(Arc::clone(&server)))
+        .with_graceful_shutdown(closing.clone().cancelled_owned());
+    let mut http = tokio::spawn(async move { http.await });
+    tokio::select! {
+        ended = &mut http => return ended?,
+        () = stop => {}
+    }
+    server.threads.close();
+    server.runs.close();
+    if tokio::time::timeout(grace, server.runs.wait())
+        .await
+        .is_err()
+    {
+        server.threads.cancel_all();
+        server.runs.wait().await;
+    }
+    closing.cancel();
+    match tokio::time::timeout(LAST_BYTES, &mut http).await {
+        Ok(ended) => ended?,
+        Err(_) => {
+            http.abort();
+            Ok(())
+        }
+    }
+}

@@ -1,0 +1,46 @@
+//! `GET /openapi.json`: the server's own description.
+
+use axum::http::header;
+use axum::response::IntoResponse;
+
+/// Where runs are posted.
+pub(crate) const AGENT_PATH: &str = "/agent";
+
+const DOCUMENT: &str = include_str!("openapi.json");
+
+pub(super) async fn openapi() -> impl IntoResponse {
+    ([(header::CONTENT_TYPE, "application/json")], DOCUMENT)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::refusal::Code;
+    use super::*;
+    use serde_json::{Value, json};
+
+    fn document() -> Value {
+        serde_json::from_str(DOCUMENT).expect("the document is JSON")
+    }
+
+    #[test]
+    fn every_error_code_is_described_with_its_status() {
+        let document = document();
+        let codes = &document["components"]["schemas"]["Error"]["properties"]["error"]["properties"]
+            ["code"]["enum"];
+        assert_eq!(*codes, json!(Code::ALL));
+        let responses = &document["paths"][AGENT_PATH]["post"]["responses"];
+        for &code in Code::ALL {
+            let is_of_path = matches!(code, Code::NotFound | Code::MethodNotAllowed);
+            let status = code.status().as_u16().to_string();
+            assert!(
+                is_of_path || responses.get(&status).is_some(),
+                "{code:?}: {status}"
+            );
+        }
+    }
+
+    #[test]
+    fn the_version_is_the_programs() {
+        assert_eq!(document()["info"]["version"], env!("CARGO_PKG_VERSION"));
+    }
+}

@@ -1,0 +1,104 @@
+use axum::Json;
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use serde::Serialize;
+use serde_json::json;
+
+/// Why a request is answered with an HTTP error: no run began.
+#[derive(Debug)]
+pub(super) struct Refusal {
+    code: Code,
+    /// For people: what is wrong, and what to do.
+    message: String,
+}
+
+macro_rules! codes {
+    ($( $(#[$doc:meta])* $code:ident = $status:ident, )*) => {
+        /// What is wrong, for programs.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+        #[serde(rename_all = "snake_case")]
+        pub(super) enum Code {
+            $( $(#[$doc])* $code, )*
+        }
+
+        impl Code {
+            #[cfg(test)]
+            pub(super) const ALL: &[Self] = &[$( Self::$code, )*];
+
+            pub(super) fn status(self) -> StatusCode {
+                match self {
+                    $( Self::$code => StatusCode::$status, )*
+                }
+            }
+        }
+    };
+}
+
+codes! {
+    /// The body is not JSON.
+    InvalidJson = BAD_REQUEST,
+    /// The body broke off.
+    BodyIncomplete = BAD_REQUEST,
+    /// The token is missing or wrong.
+    Unauthorized = UNAUTHORIZED,
+    /// There is nothing at the path.
+    NotFound = NOT_FOUND,
+    /// The path does not take the method.
+    MethodNotAllowed = METHOD_NOT_ALLOWED,
+    /// The answer cannot be had as the client wants it.
+    NotAcceptable = NOT_ACCEPTABLE,
+    /// The body did not come in time.
+    BodyTimeout = REQUEST_TIMEOUT,
+    /// The run is under way already.
+    RunUnderWay = CONFLICT,
+    /// The body is too long.
+    BodyTooLarge = PAYLOAD_TOO_LARGE,
+    /// The body is of another type.
+    UnsupportedMediaType = UNSUPPORTED_MEDIA_TYPE,
+    /// The request goes by a name that may be a stranger's.
+    WrongHost = MISDIRECTED_REQUEST,
+    /// The body is JSON, but no `RunAgentInput`.
+    InvalidInput = UNPROCESSABLE_ENTITY,
+    /// A tool of the client's cannot be offered to the model.
+    UnusableTool = UNPROCESSABLE_ENTITY,
+    /// The server cannot begin a run.
+    InternalError = INTERNAL_SERVER_ERROR,
+    /// So many runs are under way that no more are taken.
+    TooManyRuns = SERVICE_UNAVAILABLE,
+    /// The server takes no more runs.
+    Stopping = SERVICE_UNAVAILABLE,
+}
+
+impl Refusal {
+    pub(super) fn new(code: Code, message: impl Into<String>) -> Self {
+        Self {
+            code,
+            message: message.into(),
+        }
+    }
+
+    pub(super) fn stopping() -> Self {
+        Self::new(
+            Code::Stopping,
+            "the server is stopping: try again in a while",
+        )
+    }
+}
+
+impl IntoResponse for Refusal {
+    fn into_response(self) -> Response {
+        let status = self.code.status();
+        let error = json!({ "error": { "code": self.code, "message": self.message } });
+        let mut response = (status, Json(error)).into_response();
+        let extra = match status {
+            StatusCode::UNAUTHORIZED => Some((header::WWW_AUTHENTICATE, "Bearer")),
+            StatusCode::SERVICE_UNAVAILABLE => Some((header::RETRY_AFTER, "1")),
+            _ => None,
+        };
+        if let Some((name, value)) = extra {
+            let value = HeaderValue::from_static(value);
+            response.headers_mut().insert(name, value);
+        }
+        response
+    }
+}

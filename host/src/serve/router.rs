@@ -1,0 +1,88 @@
+//! Which path is answered by what.
+
+use super::openapi::{AGENT_PATH, openapi};
+use super::refusal::{Code, Refusal};
+use super::{Server, authorization, capabilities, endpoint, host_name};
+use axum::Json;
+use axum::Router;
+use axum::extract::State;
+use axum::http::{HeaderValue, Method, Uri, header};
+use axum::middleware::from_fn_with_state;
+use axum::routing::{get, post};
+use serde_json::{Value, json};
+use std::sync::Arc;
+use std::time::Duration;
+use tower_http::cors::{AllowOrigin, CorsLayer};
+
+/// How long a browser may remember what it may do.
+const PREFLIGHT: Duration = Duration::from_secs(600);
+
+pub(super) fn router(server: Arc<Server>) -> Router {
+    let guarded = Router::new()
+        .route(AGENT_PATH, post(endpoint::run_agent))
+        .route("/capabilities", get(capabilities::get))
+        .route_layer(from_fn_with_state(
+            Arc::clone(&server),
+            authorization::check,
+        ))
+        .route_layer(from_fn_with_state(Arc::clone(&server), host_name::check));
+    let origins = &server.settings.origins;
+    let cors = (!origins.is_empty()).then(|| cors(origins));
+    let router = Router::new()
+        .route("/health", get(health))
+        .route("/ready", get(ready))
+        .route("/openapi.json", get(openapi))
+        .merge(guarded)
+        .method_not_allowed_fallback(wrong_method)
+        .fallback(unknown)
+        .with_state(server);
+    match cors {
+        Some(cors) => router.layer(cors),
+        None => router,
+    }
+}
+
+fn cors(origins: &[String]) -> CorsLayer {
+    let allowed = if origins.iter().any(|origin| origin == "*") {
+        AllowOrigin::any()
+    } else {
+        let origins = origins
+            .iter()
+            .filter_map(|origin| origin.parse::<HeaderValue>().ok());
+        AllowOrigin::list(origins)
+    };
+    CorsLayer::new()
+        .allow_origin(allowed)
+        .allow_methods([Method::GET, Method::POST])
+        .allow_headers([header::ACCEPT, header::AUTHORIZATION, header::CONTENT_TYPE])
+        .max_age(PREFLIGHT)
+}
+
+/// Whether the process answers at all.
+async fn health() -> Json<Value> {
+    Json(json!({ "status": "ok" }))
+}
+
+/// Whether it takes runs.
+async fn ready(State(server): State<Arc<Server>>) -> Result<Json<Value>, Refusal> {
+    if server.threads.is_closed() {
+        return Err(Refusal::stopping());
+    }
+    Ok(Json(json!({ "status": "ready" })))
+}
+
+async fn unknown(uri: Uri) -> Refusal {
+    let message = format!(
+        "there is nothing at `{}`: runs are posted to {AGENT_PATH}",
+        uri.path()
+    );
+    Refusal::new(Code::NotFound, message)
+}
+
+async fn wrong_method(method: Method, uri: Uri) -> Refusal {
+    let message = format!(
+        "`{}` does not take {method}: see the header Allow",
+        uri.path()
+    );
+    Refusal::new(Code::MethodNotAllowed, message)
+}

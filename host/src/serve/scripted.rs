@@ -1,0 +1,52 @@
+//! The scripted model behind a server that is given no provider.
+
+use super::backend::{Backend, ServerTool};
+use crate::failure::Failure;
+use crate::tools::secret_numbers::{SecretNumbers, get_tool, set_tool};
+use std::future::ready;
+use stepwell_io::{HttpClient, ToolInvocation, provider};
+use stepwell_mock_llm::{MockLlm, Script};
+
+/// What it says if nobody has written another script: a scene for each thing that an AG-UI client can meet.
+const SCENES: &str = include_str!("scenes.json");
+
+/// The scripted model, which answers as long as it is kept, and a backend that asks it.
+pub(crate) async fn scripted(
+    script: Option<&str>,
+    client: HttpClient,
+) -> Result<(MockLlm, Backend), Failure> {
+    let script = Script::from_json(script.unwrap_or(SCENES)).map_err(Failure::usage)?;
+    let model = MockLlm::start(script).await.map_err(Failure::failed)?;
+    let provider = provider::find("openai-compatible").map_err(Failure::failed)?;
+    let endpoint = provider
+        .endpoint(None, "scripted", Some(&model.base_url()), None)
+        .map_err(Failure::failed)?;
+    let numbers = SecretNumbers::default();
+    let changed = numbers.clone();
+    let tools = vec![
+        ServerTool::new(get_tool(), move |call: ToolInvocation| {
+            ready(numbers.get(&call))
+        }),
+        ServerTool::new(set_tool(), move |call: ToolInvocation| {
+            ready(changed.set(&call))
+        }),
+    ];
+    let backend = Backend {
+        endpoint,
+        instructions: None,
+        max_tool_rounds: 10,
+        tools,
+        client,
+    };
+    Ok((model, backend))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_built_in_script_can_be_played() {
+        assert!(Script::from_json(SCENES).is_ok());
+    }
+}

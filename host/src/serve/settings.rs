@@ -1,0 +1,31 @@
+use std::time::Duration;
+
+/// How the server behaves towards its clients.
+#[derive(Clone, Debug)]
+pub(crate) struct Settings {
+    /// How far a client may go.
+    pub(crate) limits: Limits,
+    /// The token that requests must bear, if any.
+    pub(crate) token: Option<String>,
+    /// The web origins that may read the answers; `*` is any.
+    pub(crate) origins: Vec<String>,
+    /// The names by which the server may be reached without a token, besides its addresses and localhost.
+    pub(crate) hosts: Vec<String>,
+    /// How long a stream may be silent before a comment is sent.
+    pub(crate) keep_alive: Duration,
+}
+
+/// How far a client may go.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Limits {
+    /// The longest request body, in bytes.
+    pub(crate) body: usize,
+    /// The most runs at once.
+    pub(crate) runs: usize,
+    /// How long a run may take.
+    pub(crate) run_time: Duration,
+    /// How long a question to the person stands.
+    pub(crate) interrupt_time: Duration,
+    /// How long runs may go on once the server is told to stop.
+    pub(crate) grace: Duration,
+}

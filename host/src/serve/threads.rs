@@ -1,0 +1,374 @@
+//! Who may run: one run a thread, so many in all, and the turns that wait for the person.
+
+use super::open_turn::{Answers, OpenTurn, Unresumable};
+use super::refusal::{Code, Refusal};
+use super::settings::Limits;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use stepwell_core::ThreadId;
+use stepwell_core::event::RunAgentInput;
+use stepwell_io::{RunId, ToolRegistry};
+use time::OffsetDateTime;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio_util::sync::CancellationToken;
+
+/// The most memory that turns may take which wait for the person. The oldest make room: their questions are then
+/// unknown.
+const OPEN_TURNS: usize = 256 << 20;
+
+/// The threads that have something under way.
+#[derive(Debug)]
+pub(super) struct Threads {
+    room: Arc<Semaphore>,
+    most: usize,
+    /// The most bytes of turns that wait.
+    most_open: usize,
+    /// Cancels all runs.
+    cancel: CancellationToken,
+    inner: Mutex<Inner>,
+}
+
+#[derive(Debug, Default)]
+struct Inner {
+    is_closed: bool,
+    threads: HashMap<ThreadId, Thread>,
+    /// Counts runs, so that each has a number.
+    runs: u64,
+    open_bytes: usize,
+}
+
+#[derive(Debug, Default)]
+struct Thread {
+    current: Option<Current>,
+    /// With the number of the run that left it.
+    open: Option<(u64, OpenTurn)>,
+}
+
+#[derive(Debug)]
+struct Current {
+    run_id: RunId,
+    number: u64,
+    cancel: CancellationToken,
+}
+
+/// Leave to take one more run.
+#[derive(Debug)]
+pub(super) struct Permit {
+    _room: OwnedSemaphorePermit,
+}
+
+/// A run's place on its thread. Dropping it frees the place.
+#[derive(Debug)]
+pub(super) struct Place {
+    threads: Arc<Threads>,
+    thread_id: ThreadId,
+    number: u64,
+    pub(super) cancel: CancellationToken,
+    _permit: Permit,
+}
+
+/// What a run begins with.
+#[derive(Debug)]
+pub(super) enum Beginning {
+    /// The conversation that the client sends.
+    Fresh,
+    /// The turn that waited for the person, and what they said.
+    Resumed(Box<OpenTurn>, Answers),
+    /// Nothing: it ends with this error.
+    Refused(Unresumable),
+}
+
+impl Threads {
+    pub(super) fn new(limits: Limits) -> Self {
+        let most = limits.runs.clamp(1, Semaphore::MAX_PERMITS);
+        Self {
+            room: Arc::new(Semaphore::new(most)),
+            most,
+            most_open: OPEN_TURNS,
+            cancel: CancellationToken::new(),
+            inner: Mutex::default(),
+        }
+    }
+
+    /// Takes no more runs.
+    pub(super) fn close(&self) {
+        self.lock().is_closed = true;
+    }
+
+    pub(super) fn is_closed(&self) -> bool {
+        self.lock().is_closed
+    }
+
+    /// Stops all runs.
+    pub(super) fn cancel_all(&self) {
+        self.cancel.cancel();
+    }
+
+    /// Leave to take one more run.
+    pub(super) fn permit(&self) -> Result<Permit, Refusal> {
+        if self.is_closed() {
+            return Err(Refusal::stopping());
+        }
+        let permit = Arc::clone(&self.room).try_acquire_owned();
+        permit.map(|room| Permit { _room: room }).map_err(|_| {
+            let message = format!(
+                "{} runs are under way, and no more are taken: try again in a while",
+                self.most
+            );
+            Refusal::new(Code::TooManyRuns, message)
+        })
+    }
+
+    /// Gives the run its place. Another run that has the thread is cancelled: its client has moved on.
+    pub(super) fn admit(
+        self: &Arc<Self>,
+        input: &RunAgentInput,
+        permit: Permit,
+        tools: &ToolRegistry,
+        now: OffsetDateTime,
+    ) -> Result<(Place, Beginning), Refusal> {
+        let mut inner = self.lock();
+        if inner.is_closed {
+            return Err(Refusal::stopping());
+        }
+        inner.runs += 1;
+        let number = inner.runs;
+        let thread = inner.threads.entry(input.thread_id.clone()).or_default();
+        let current = thread.current.as_ref();
+        if current.is_some_and(|current| current.run_id == input.run_id) {
+            let message = format!(
+                "the run `{}` is under way: give each run an id of its own",
+                input.run_id
+            );
+            return Err(Refusal::new(Code::RunUnderWay, message));
+        }
+        let beginning = thread.beginning(input, tools, now);
+        let cancel = self.cancel.child_token();
+        if !matches!(beginning, Beginning::Refused(_)) {
+            let current = Current {
+                run_id: input.run_id.clone(),
+                number,
+                cancel: cancel.clone(),
+            };
+            if let Some(earlier) = thread.current.replace(current) {
+                earlier.cancel.cancel();
+            }
+        }
+        inner.open_bytes -= match &beginning {
+            Beginning::Resumed(turn, _) => turn.size(),
+            // It goes on without the questions that have lapsed.
+            Beginning::Fresh => inner.lapsed(&input.thread_id),
+            Beginning::Refused(_) => 0,
+        };
+        let place = Place {
+            threads: Arc::clone(self),
+            thread_id: input.thread_id.clone(),
+            number,
+            cancel,
+            _permit: permit,
+        };
+        Ok((place, beginning))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        // Nothing is left half-done under the lock.
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Thread {
+    fn beginning(
+        &mut self,
+        input: &RunAgentInput,
+        tools: &ToolRegistry,
+        now: OffsetDateTime,
+    ) -> Beginning {
+        let entries = input.resume.as_deref().unwrap_or_default();
+        let Some((_, turn)) = &self.open else {
+            return match entries.first() {
+                None => Beginning::Fresh,
+                Some(entry) => Beginning::Refused(Unresumable::Unknown(entry.interrupt_id.clone())),
+            };
+        };
+        if entries.is_empty() {
+            if turn.has_expired(now) {
+                return Beginning::Fresh;
+            }
+            let ids = turn.questions.iter();
+            let ids = ids.map(|question| question.interrupt.id.clone());
+            return Beginning::Refused(Unresumable::Open(ids.collect()));
+        }
+        match turn.answers(entries, tools, now) {
+            Err(error) => Beginning::Refused(error),
+            Ok(answers) => match self.open.take() {
+                Some((_, turn)) => Beginning::Resumed(Box::new(turn), answers),
+                None => Beginning::Fresh,
+            },
+        }
+    }
+}
+
+impl Inner {
+    /// Drops the oldest turns that wait until they take no more than `most` bytes.
+    fn make_room(&mut self, most: usize) {
+        while self.open_bytes > most {
+            let open = |(id, thread): (&ThreadId, &Thread)| {
+                let (number, _) = thread.open.as_ref()?;
+                Some((*number, id.clone()))
+            };
+            let Some((_, oldest)) = self.threads.iter().filter_map(open).min() else {
+                return;
+            };
+            self.forget_open(&oldest);
+        }
+    }
+
+    /// Takes the thread's questions away, and says how many bytes that frees.
+    fn lapsed(&mut self, id: &ThreadId) -> usize {
+        let thread = self.threads.get_mut(id);
+        let turn = thread.and_then(|thread| thread.open.take());
+        turn.map_or(0, |(_, turn)| turn.size())
+    }
+
+    fn forget_open(&mut self, id: &ThreadId) {
+        self.open_bytes -= self.lapsed(id);
+        if self
+            .threads
+            .get(id)
+            .is_some_and(|thread| thread.current.is_none())
+        {
+            self.threads.remove(id);
+        }
+    }
+}
+
+impl Place {
+    /// Keeps the turn until the person has answered. `false` if another run has the thread by now.
+    pub(super) fn keep(&self, turn: OpenTurn) -> bool {
+        let mut inner = self.threads.lock();
+        let Some(thread) = inner.threads.get_mut(&self.thread_id) else {
+            return false;
+        };
+        let current = thread.current.as_ref();
+        if current.is_none_or(|current| current.number != self.number) {
+            return false;
+        }
+        let size = turn.size();
+        let earlier = thread.open.replace((self.number, turn));
+        inner.open_bytes += size;
+        inner.open_bytes -= earlier.map_or(0, |(_, earlier)| earlier.size());
+        inner.make_room(self.threads.most_open);
+        true
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let mut inner = self.threads.lock();
+        let Some(thread) = inner.threads.get_mut(&self.thread_id) else {
+            return;
+        };
+        if thread
+            .current
+            .as_ref()
+            .is_some_and(|current| current.number == self.number)
+        {
+            thread.current = None;
+        }
+        if thread.current.is_none() && thread.open.is_none() {
+            inner.threads.remove(&self.thread_id);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::open_turn::Question;
+    use super::*;
+    use std::collections::HashSet;
+    use std::time::Duration;
+    use stepwell_core::event::{Interrupt, TokenUsage};
+
+    fn threads() -> Arc<Threads> {
+        let time = Duration::from_secs(1);
+        let threads = Threads::new(Limits {
+            body: 1,
+            runs: 10,
+            run_time: time,
+            interrupt_time: time,
+            grace: time,
+        });
+        Arc::new(Threads {
+            most_open: 10_000,
+            ..threads
+        })
+    }
+
+    fn admitted(threads: &Arc<Threads>, thread: &str, run: &str) -> (Place, Beginning) {
+        let input = RunAgentInput {
+            thread_id: thread.into(),
+            run_id: run.into(),
+            ..RunAgentInput::default()
+        };
+        let permit = threads.permit().expect("there is room");
+        let now = OffsetDateTime::UNIX_EPOCH;
+        let admitted = threads.admit(&input, permit, &ToolRegistry::new(), now);
+        admitted.expect("it is admitted")
+    }
+
+    fn open_turn(size: usize) -> OpenTurn {
+        OpenTurn {
+            snapshot: "x".repeat(size),
+            questions: vec![Question {
+                interrupt: Interrupt {
+                    id: "i".to_owned(),
+                    ..Interrupt::default()
+                },
+                tool: None,
+            }],
+            expires: None,
+            usage: TokenUsage::default(),
+            seen: HashMap::new(),
+            reported: HashSet::new(),
+        }
+    }
+
+    #[test]
+    fn only_the_run_that_has_the_thread_leaves_questions() {
+        let threads = threads();
+        let (first, _) = admitted(&threads, "t", "first");
+        let (second, _) = admitted(&threads, "t", "second");
+        assert!(first.cancel.is_cancelled() && !second.cancel.is_cancelled());
+        assert!(!first.keep(open_turn(0)));
+        assert!(second.keep(open_turn(0)));
+        drop((first, second));
+        let (third, beginning) = admitted(&threads, "t", "third");
+        assert!(matches!(
+            beginning,
+            Beginning::Refused(Unresumable::Open(_))
+        ));
+        assert!(!third.keep(open_turn(0)), "it has no place to ask from");
+    }
+
+    #[test]
+    fn a_thread_with_nothing_under_way_takes_no_memory() {
+        let threads = threads();
+        drop(admitted(&threads, "t", "r"));
+        assert!(threads.lock().threads.is_empty());
+    }
+
+    #[test]
+    fn the_oldest_questions_make_room() {
+        let threads = threads();
+        for thread in ["a", "b", "c"] {
+            let (place, _) = admitted(&threads, thread, "r");
+            assert!(place.keep(open_turn(3_000)));
+        }
+        let (_, forgotten) = admitted(&threads, "a", "next");
+        assert!(matches!(forgotten, Beginning::Fresh));
+        for thread in ["b", "c"] {
+            let (_, kept) = admitted(&threads, thread, "next");
+            assert!(matches!(kept, Beginning::Refused(_)), "{thread}");
+        }
+    }
+}

@@ -1,0 +1,69 @@
+//! People and their secret numbers: what the scripted models talk about.
+
+use serde_json::json;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use stepwell_io::{Tool, ToolInvocation};
+
+/// The numbers, as far as they are known. Clones share them.
+#[derive(Clone, Debug)]
+pub(crate) struct SecretNumbers(Arc<Mutex<BTreeMap<String, i64>>>);
+
+impl Default for SecretNumbers {
+    fn default() -> Self {
+        let known = [("alice", 42), ("bob", 7)];
+        let known = known.map(|(name, number)| (name.to_owned(), number));
+        Self(Arc::new(Mutex::new(known.into())))
+    }
+}
+
+impl SecretNumbers {
+    pub(crate) fn get(&self, call: &ToolInvocation) -> Result<String, String> {
+        let name = name(call);
+        let number = self.lock().get(&name).copied();
+        let number = number.ok_or_else(|| format!("nobody here is called `{name}`"))?;
+        Ok(number.to_string())
+    }
+
+    pub(crate) fn set(&self, call: &ToolInvocation) -> Result<String, String> {
+        let (name, number) = (name(call), &call.arguments.value["number"]);
+        let number = number.as_i64().ok_or("the number is too large")?;
+        let mut numbers = self.lock();
+        let known = numbers.get_mut(&name);
+        *known.ok_or_else(|| format!("nobody here is called `{name}`"))? = number;
+        Ok(format!("{name}'s secret number is {number} now"))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<String, i64>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn name(call: &ToolInvocation) -> String {
+    let name = call.arguments.value["name"].as_str().unwrap_or_default();
+    name.to_lowercase()
+}
+
+pub(crate) fn get_tool() -> Tool {
+    Tool::new("get_secret_number", "Finds someone's secret number.")
+        .parameters(json!({
+            "type": "object",
+            "properties": { "name": { "type": "string", "description": "Whose number" } },
+            "required": ["name"],
+        }))
+        .idempotent()
+}
+
+/// Not without the person's leave.
+pub(crate) fn set_tool() -> Tool {
+    Tool::new("set_secret_number", "Gives someone another secret number.")
+        .parameters(json!({
+            "type": "object",
+            "properties": {
+                "name": { "type": "string", "description": "Whose number" },
+                "number": { "type": "integer" },
+            },
+            "required": ["name", "number"],
+        }))
+        .requires_approval()
+}

@@ -1,0 +1,17 @@
+//! `stepwell serve` over real HTTP.
+
+#![allow(clippy::unwrap_used)] // the lint knows test functions, not their helpers
+
+mod connections;
+mod cross_origin;
+mod interrupts;
+mod keep_alive;
+mod model;
+mod providers;
+mod refusals;
+mod runs;
+mod server;
+mod stopping;
+mod stream;
+mod threads;
+mod valid;

@@ -1,0 +1,51 @@
+//! A model that answers when the test lets it.
+
+use axum::Router;
+use axum::http::header;
+use axum::routing::post;
+use std::sync::Arc;
+use tokio::net::TcpListener;
+use tokio::sync::Semaphore;
+
+/// Speaks Chat Completions, and holds its answers back until it is told to give them.
+pub(crate) struct HeldModel {
+    pub(crate) url: String,
+    asked: Arc<Semaphore>,
+    leave: Arc<Semaphore>,
+}
+
+const ANSWER: &str = concat!(
+    r#"data: {"choices":[{"index":0,"delta":{"content":"At last."},"finish_reason":"stop"}]}"#,
+    "\n\ndata: [DONE]\n\n",
+);
+
+impl HeldModel {
+    pub(crate) async fn start() -> Self {
+        let asked = Arc::new(Semaphore::new(0));
+        let leave = Arc::new(Semaphore::new(0));
+        let (was_asked, has_leave) = (Arc::clone(&asked), Arc::clone(&leave));
+        let answer = move || {
+            let (was_asked, has_leave) = (Arc::clone(&was_asked), Arc::clone(&has_leave));
+            async move {
+                was_asked.add_permits(1);
+                has_leave.acquire().await.expect("it stays open").forget();
+                ([(header::CONTENT_TYPE, "text/event-stream")], ANSWER)
+            }
+        };
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+        let url = format!("http://{}/v1", listener.local_addr().expect("an address"));
+        let app = Router::new().route("/v1/chat/completions", post(answer));
+        tokio::spawn(async move { axum::serve(listener, app).await });
+        Self { url, asked, leave }
+    }
+
+    /// Waits for the next question.
+    pub(crate) async fn asked(&self) {
+        self.asked.acquire().await.expect("it stays open").forget();
+    }
+
+    /// Lets it give one answer.
+    pub(crate) fn answer(&self) {
+        self.leave.add_permits(1);
+    }
+}

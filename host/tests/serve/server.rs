@@ -1,0 +1,140 @@
+//! The program, serving, and requests to it.
+
+use reqwest::{Client, RequestBuilder, Response};
+use serde_json::{Value, json};
+use std::io::{BufRead, BufReader};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use stepwell_mock_llm::MockLlm;
+
+/// The program, serving. It ends when this is dropped.
+pub(crate) struct Server {
+    child: Child,
+    url: String,
+    client: Client,
+}
+
+impl Server {
+    /// With the scripted model behind it.
+    pub(crate) fn start(arguments: &[&str]) -> Self {
+        Self::start_with(arguments, None)
+    }
+
+    /// With this model behind it.
+    pub(crate) fn before(model: &MockLlm, arguments: &[&str]) -> Self {
+        Self::before_url(&model.base_url(), arguments)
+    }
+
+    pub(crate) fn before_url(url: &str, arguments: &[&str]) -> Self {
+        let provider = [
+            "--provider",
+            "openai-compatible",
+            "--model",
+            "m",
+            "--base-url",
+            url,
+        ];
+        Self::start(&[&provider, arguments].concat())
+    }
+
+    pub(crate) fn start_with(arguments: &[&str], variable: Option<(&str, &str)>) -> Self {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_stepwell"));
+        command.args(["serve", "--listen", "127.0.0.1:0"]);
+        command.args(arguments);
+        for (name, _) in std::env::vars_os() {
+            let name = name.to_string_lossy();
+            let is_proxy = name.to_ascii_lowercase().ends_with("_proxy");
+            if is_proxy || name.ends_with("_API_KEY") || name.starts_with("STEPWELL_") {
+                command.env_remove(&*name);
+            }
+        }
+        command.envs(variable);
+        let mut child = command
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("the program starts");
+        let mut line = String::new();
+        let stdout = child.stdout.take().expect("a pipe");
+        BufReader::new(stdout).read_line(&mut line).expect("a line");
+        let url = line.trim().strip_prefix("AG-UI agent at ");
+        let url = url.unwrap_or_else(|| panic!("the program says `{line}`"));
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        Self {
+            child,
+            url: url.to_owned(),
+            client: Client::new(),
+        }
+    }
+
+    pub(crate) fn id(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// The address without a path: `127.0.0.1:PORT`.
+    pub(crate) fn address(&self) -> &str {
+        self.url
+            .trim_start_matches("http://")
+            .trim_end_matches("/agent")
+    }
+
+    pub(crate) fn request(&self, method: &str, path: &str) -> RequestBuilder {
+        let method = method.parse().expect("a method");
+        let url = format!("http://{}{path}", self.address());
+        self.client.request(method, url)
+    }
+
+    pub(crate) async fn get(&self, path: &str) -> Response {
+        self.request("GET", path).send().await.expect("an answer")
+    }
+
+    /// A run, as any client posts it.
+    pub(crate) fn post(&self, input: &Value) -> RequestBuilder {
+        let request = self.request("POST", "/agent");
+        let request = request.header("content-type", "application/json");
+        request
+            .header("accept", "text/event-stream")
+            .body(input.to_string())
+    }
+
+    pub(crate) async fn run(&self, input: &Value) -> Response {
+        self.post(input).send().await.expect("an answer")
+    }
+
+    /// Waits until the program has ended by itself.
+    pub(crate) async fn ended(mut self) -> ExitStatus {
+        let waiting = tokio::task::spawn_blocking(move || self.child.wait());
+        waiting.await.expect("it is waited for").expect("it ends")
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // It may have ended by itself.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// A run on a thread of its own name with one question.
+pub(crate) fn asks(run: &str, question: &str) -> Value {
+    json!({
+        "threadId": format!("thread-of-{run}"),
+        "runId": run,
+        "messages": [{"id": format!("question-of-{run}"), "role": "user", "content": question}],
+    })
+}
+
+/// The status and the code of a refusal, which has a sentence too.
+pub(crate) async fn refusal(response: Response) -> (u16, String) {
+    let status = response.status().as_u16();
+    let text = response.text().await.expect("a body");
+    let body: Value = serde_json::from_str(&text).unwrap_or_else(|_| panic!("no JSON: {text}"));
+    let error = &body["error"];
+    assert!(
+        error["message"]
+            .as_str()
+            .is_some_and(|message| message.len() > 10),
+        "{body}"
+    );
+    (status, error["code"].as_str().expect("a code").to_owned())
+}

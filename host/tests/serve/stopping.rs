@@ -1,0 +1,50 @@
+//! The server is told to stop.
+#![cfg(unix)]
+
+use crate::model::HeldModel;
+use crate::server::{Server, asks, refusal};
+use crate::stream::{Run, text};
+use serde_json::json;
+use std::process::Command;
+
+fn terminate(server: &Server) {
+    let id = server.id().to_string();
+    let status = Command::new("kill").args(["-TERM", &id]).status();
+    assert!(status.expect("kill is there").success());
+}
+
+#[tokio::test]
+async fn runs_under_way_may_end_and_no_more_are_taken() {
+    let model = HeldModel::start().await;
+    let server = Server::before_url(&model.url, &["--grace", "600"]);
+    let mut run = Run::new(server.run(&asks("first", "?")).await);
+    model.asked().await;
+    terminate(&server);
+    while server.get("/ready").await.status() == 200 {}
+    assert_eq!(server.get("/health").await.status(), 200);
+    let refused = refusal(server.run(&asks("second", "?")).await).await;
+    assert_eq!(refused, (503, "stopping".to_owned()));
+    model.answer();
+    assert_eq!(text(&run.rest().await), "At last.");
+    assert!(server.ended().await.success());
+}
+
+#[tokio::test]
+async fn runs_that_do_not_end_are_cancelled() {
+    let model = HeldModel::start().await;
+    let server = Server::before_url(&model.url, &["--grace", "0"]);
+    let mut run = Run::new(server.run(&asks("first", "?")).await);
+    model.asked().await;
+    terminate(&server);
+    let events = run.rest().await;
+    let end = events.last().expect("an event");
+    assert_eq!(end["outcome"], json!({"type": "cancelled"}), "{end}");
+    assert!(server.ended().await.success());
+}
+
+#[tokio::test]
+async fn a_server_with_nothing_to_do_stops_at_once() {
+    let server = Server::start(&["--grace", "600"]);
+    terminate(&server);
+    assert!(server.ended().await.success());
+}

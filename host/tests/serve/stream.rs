@@ -1,0 +1,126 @@
+//! The events of a run as they come, each held to the protocol.
+
+use crate::valid::check_event;
+use reqwest::Response;
+use serde_json::Value;
+use stepwell_core::event::{End, Event, Order};
+
+/// A run's stream.
+pub(crate) struct Run {
+    response: Response,
+    unread: String,
+    order: Order,
+    run_id: Option<String>,
+    index: u64,
+    /// Comments so far.
+    pub(crate) comments: usize,
+}
+
+impl Run {
+    pub(crate) fn new(response: Response) -> Self {
+        assert_eq!(response.status(), 200);
+        assert_eq!(response.headers()["content-type"], "text/event-stream");
+        Self {
+            response,
+            unread: String::new(),
+            order: Order::default(),
+            run_id: None,
+            index: 0,
+            comments: 0,
+        }
+    }
+
+    /// The next event; nothing at the end of the stream.
+    pub(crate) async fn next(&mut self) -> Option<Value> {
+        loop {
+            if let Some((frame, rest)) = self.unread.split_once("\n\n") {
+                let (frame, rest) = (frame.to_owned(), rest.to_owned());
+                self.unread = rest;
+                if frame.starts_with(": ") {
+                    self.comments += 1;
+                    return Some(Value::Null);
+                }
+                return Some(self.take(&frame));
+            }
+            let chunk = self.response.chunk().await.expect("the body goes on");
+            let Some(chunk) = chunk else {
+                assert_eq!(self.unread, "", "the last event is whole");
+                return None;
+            };
+            // The tests speak ASCII.
+            self.unread
+                .push_str(std::str::from_utf8(&chunk).expect("text"));
+        }
+    }
+
+    fn take(&mut self, frame: &str) -> Value {
+        let (id, data) = frame.split_once("\ndata: ").expect("an id and data");
+        let id = id.strip_prefix("id: ").expect("an id");
+        let json: Value = serde_json::from_str(data).expect("JSON");
+        let event: Event =
+            serde_json::from_str(data).unwrap_or_else(|error| panic!("{error}: {data}"));
+        if let Err(violation) = self.order.check((&event).into()) {
+            panic!("{violation}: {data}");
+        }
+        check_event(&json);
+        if let Event::RunStarted(started) = &event {
+            self.run_id = Some(started.run_id.to_string());
+        }
+        let run_id = self.run_id.as_deref().expect("a run has begun");
+        assert_eq!(id, format!("{run_id}:{}", self.index));
+        self.index += 1;
+        json
+    }
+
+    /// Reads until an event of this kind.
+    pub(crate) async fn until(&mut self, kind: &str) -> Value {
+        loop {
+            let event = self.next().await;
+            let event = event.unwrap_or_else(|| panic!("the run ended without {kind}"));
+            if event["type"] == kind {
+                return event;
+            }
+        }
+    }
+
+    /// All events that are left. The run has come to its end by the protocol.
+    pub(crate) async fn rest(&mut self) -> Vec<Value> {
+        let mut events = Vec::new();
+        while let Some(event) = self.next().await {
+            events.extend(Some(event).filter(|event| !event.is_null()));
+        }
+        assert!(
+            !matches!(self.order.end(), End::Truncated(_)),
+            "{:?}",
+            self.order.end()
+        );
+        events
+    }
+}
+
+/// All events of a run.
+pub(crate) async fn events(response: Response) -> Vec<Value> {
+    Run::new(response).rest().await
+}
+
+pub(crate) fn kinds(events: &[Value]) -> Vec<&str> {
+    events
+        .iter()
+        .filter_map(|event| event["type"].as_str())
+        .collect()
+}
+
+/// The pieces of the answer's text.
+pub(crate) fn text(events: &[Value]) -> String {
+    let pieces = events
+        .iter()
+        .filter(|event| event["type"] == "TEXT_MESSAGE_CONTENT");
+    pieces.filter_map(|event| event["delta"].as_str()).collect()
+}
+
+pub(crate) fn all<'a>(events: &'a [Value], kind: &str) -> Vec<&'a Value> {
+    events
+        .iter()
+        .filter(|event| event["type"] == kind)
+        .collect()
+}

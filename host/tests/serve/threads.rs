@@ -1,0 +1,53 @@
+//! Several runs at once, on one thread and on many.
+
+use crate::model::HeldModel;
+use crate::server::{Server, asks, refusal};
+use crate::stream::{Run, events, text};
+use futures::future::join_all;
+use serde_json::json;
+
+#[tokio::test]
+async fn a_new_run_takes_the_thread_over() {
+    let model = HeldModel::start().await;
+    let server = Server::before_url(&model.url, &[]);
+    let first = server.run(&asks("first", "?")).await;
+    model.asked().await;
+    let mut input = asks("first", "?");
+    input["runId"] = json!("second");
+    let second = server.run(&input).await;
+    let cancelled = events(first).await;
+    let end = cancelled.last().expect("an event");
+    assert_eq!(end["outcome"], json!({"type": "cancelled"}), "{end}");
+    model.answer();
+    assert_eq!(text(&events(second).await), "At last.");
+}
+
+#[tokio::test]
+async fn a_run_that_is_under_way_is_not_begun_twice() {
+    let model = HeldModel::start().await;
+    let server = Server::before_url(&model.url, &[]);
+    let mut first = Run::new(server.run(&asks("first", "?")).await);
+    first.until("RUN_STARTED").await;
+    let again = refusal(server.run(&asks("first", "?")).await).await;
+    assert_eq!(again, (409, "run_under_way".to_owned()));
+    model.answer();
+    assert_eq!(text(&first.rest().await), "At last.");
+}
+
+#[tokio::test]
+async fn runs_of_many_threads_do_not_touch_each_other() {
+    let server = Server::start(&[]);
+    let run = async |number: usize| {
+        let run = format!("run-{number}");
+        let events = events(server.run(&asks(&run, "numbers")).await).await;
+        let end = events.last().expect("an event");
+        assert_eq!(end["runId"], run);
+        text(&events)
+    };
+    for said in join_all((0..40).map(run)).await {
+        assert_eq!(
+            said,
+            "Let me look those numbers up.Alice's number is 42, Bob's is 7"
+        );
+    }
+}
