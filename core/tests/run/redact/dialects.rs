@@ -297,7 +297,7 @@ fn the_arguments_of_calls_are_hidden_alike_in_every_dialect() {
             json!({"city": city}),
             "{name}: equal ones stay equal"
         );
-        let days = hidden[0].as_object().expect("an object").iter().last();
+        let days = hidden[0].as_object().expect("an object").iter().next_back();
         let (key, value) = days.expect("two fields");
         assert!(key.len() == 4 && *value == json!(2), "{name}: {key}");
     }

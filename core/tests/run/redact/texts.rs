@@ -182,13 +182,13 @@ fn redacted_events(events: &[Value]) -> Vec<Value> {
 }
 
 /// An event that the agent passes on as it got it.
-fn raw(event: Value) -> Value {
+fn raw(event: &Value) -> Value {
     json!({"type": "RAW", "event": event})
 }
 
 #[test]
 fn words_of_the_protocol_stay_and_other_words_in_their_place_do_not() {
-    let word = |key: &str, word: &str| raw(json!({ key: word }));
+    let word = |key: &str, word: &str| raw(&json!({ key: word }));
     for (key, word_of_it) in [
         ("role", "assistant"),
         ("type", "STATE_DELTA"),
@@ -245,7 +245,7 @@ fn an_id_is_the_same_stand_in_wherever_it_stands() {
         "subagent_run_id",
         "entityId",
     ];
-    let events = keys.map(|key| raw(json!({key: "zebra_9"})));
+    let events = keys.map(|key| raw(&json!({key: "zebra_9"})));
     let seen = redacted_events(&events);
     let first = seen[0]["event"]["id"].as_str().expect("a text");
     assert!(first.ends_with("_9") && first.len() == 7 && !first.starts_with("zebra"));
@@ -271,7 +271,7 @@ fn the_agents_own_data_keeps_its_shape_with_equal_keys_and_texts_equal() {
         "parameters",
     ] {
         let data = json!({"zebra": ["Quagga", 1.5, null, {"zebra": "Quagga"}], "role": "zebra"});
-        let seen = redacted_events(&[raw(json!({ own: data }))]);
+        let seen = redacted_events(&[raw(&json!({ own: data }))]);
         let data = seen[0]["event"][own].as_object().expect("an object");
         let mut fields = data.iter();
         let (zebra, list) = fields.next().expect("the first");
