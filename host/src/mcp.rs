@@ -37,7 +37,7 @@ impl Mcp {
             .all()
             .map(|provider| provider.key_variable.to_string());
         let mut options = McpOptions::default();
-        options.hidden_variables = keys.collect();
+        options.hidden_variables = keys.chain(["STEPWELL_SERVE_TOKEN".to_owned()]).collect();
         McpServers::connect(config, options)
             .await
             .map_err(Failure::failed)

@@ -1,6 +1,7 @@
 use super::chat;
 use crate::failure::Failure;
 use crate::input::Format;
+use crate::mcp::Mcp;
 use crate::serve::{AGENT_PATH, Backend, Limits, ServerTool, Settings, scripted, serve};
 use crate::tools::{calculator, clock};
 use clap::Args;
@@ -17,7 +18,8 @@ use tokio::net::TcpListener;
 ///
 /// Without --provider a scripted model answers, without key and network; a word of the question chooses what happens:
 /// hello, think, app, both, list, change, everything, fail, refuse, wait, or anything else. With a provider the model
-/// has a clock, a calculator, the state that it shares with the client, and the client's own tools.
+/// has a clock, a calculator, the state that it shares with the client, and the client's own tools; with either, those
+/// that MCP servers have when the server starts.
 ///
 /// Ctrl-C or SIGTERM stop it: runs under way may end first.
 #[derive(Args, Debug)]
@@ -51,6 +53,9 @@ pub(crate) struct Serve {
     /// The most rounds of tools in one run.
     #[arg(long, value_name = "N", default_value = "10")]
     max_tool_rounds: u32,
+    // Their tools are asked for once, when the server starts.
+    #[command(flatten)]
+    mcp: Mcp,
     /// A tool of the server's that may only run when the person has allowed it; may be repeated.
     #[arg(long, value_name = "TOOL")]
     ask_before: Vec<String>,
@@ -91,6 +96,8 @@ impl Serve {
             .await?;
         backend.instructions.clone_from(&self.instructions);
         backend.max_tool_rounds = self.max_tool_rounds;
+        let servers = self.mcp.connect().await?;
+        backend.tools.extend(ServerTool::of(&servers));
         ask_before(&mut backend, &self.ask_before)?;
 
         let listen = self.listen;
@@ -107,7 +114,9 @@ impl Serve {
         }
         out.flush()?;
         let signal = stop_signal()?;
-        Ok(serve(listener, backend, settings, signal).await?)
+        let served = serve(listener, backend, settings, signal).await;
+        servers.close().await;
+        Ok(served?)
     }
 
     fn settings(&self) -> Result<Settings, Failure> {

@@ -3,7 +3,8 @@ use std::fmt;
 use std::sync::Arc;
 use stepwell_core::tool::ToolError;
 use stepwell_io::{
-    Endpoint, HttpClient, Tool, ToolAnswer, ToolFailure, ToolHandler, ToolInvocation, ToolRegistry,
+    Endpoint, HttpClient, SourcedTool, Tool, ToolAnswer, ToolFailure, ToolHandler, ToolInvocation,
+    ToolRegistry, ToolSource,
 };
 
 /// What answers the runs: a model, and the tools that run here.
@@ -32,6 +33,14 @@ impl ServerTool {
     pub(crate) fn new(tool: Tool, handler: impl ToolHandler) -> Self {
         let handler = Arc::new(handler);
         Self { tool, handler }
+    }
+
+    /// The tools that a source has now.
+    pub(crate) fn of(source: &impl ToolSource) -> impl Iterator<Item = Self> {
+        let tools = source.tools().to_vec();
+        tools
+            .into_iter()
+            .map(|SourcedTool { tool, handler }| Self { tool, handler })
     }
 }
 

@@ -6,6 +6,7 @@ mod connections;
 mod cross_origin;
 mod interrupts;
 mod keep_alive;
+mod mcp;
 mod model;
 mod providers;
 mod refusals;
