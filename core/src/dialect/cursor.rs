@@ -13,6 +13,8 @@
 //!   skips);
 //! - an object's key that holds an escape is a `Miss`, so that keys compare as raw bytes. A key that comes twice is
 //!   for the caller to see: [`Seen`] does.
+//!
+//! Most frames are not even walked: they are like one that was ([`Templates`]).
 
 mod template;
 mod text;
