@@ -216,12 +216,12 @@ impl Run {
                 self.writer.write(event).await
             }
             RunEvent::ToolCall(update) => {
-                let result = rounds.update(update);
-                let is_stopped = self.tell_state().await;
-                match result {
-                    Some(result) => self.writer.write(result).await || is_stopped,
-                    None => is_stopped,
-                }
+                let call = update.call;
+                let Some(result) = rounds.update(update) else {
+                    return false;
+                };
+                let is_stopped = self.tell(self.state.untold_before(call)).await;
+                self.writer.write(result).await || is_stopped
             }
             RunEvent::Interrupted { interrupts } => {
                 rounds.ask(interrupts);
@@ -233,8 +233,12 @@ impl Run {
 
     /// Tells the client what has become of the state.
     async fn tell_state(&mut self) -> bool {
+        self.tell(self.state.untold()).await
+    }
+
+    async fn tell(&mut self, events: Vec<Event>) -> bool {
         let mut is_stopped = false;
-        for event in self.state.untold() {
+        for event in events {
             is_stopped |= self.writer.write(event).await;
         }
         is_stopped

@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use stepwell_core::CallKey;
 use stepwell_core::conversation::Applied;
 use stepwell_core::event::{EventRef, StateDelta, StateSnapshot};
 use stepwell_io::{Conversation, Event, Tool, ToolInvocation};
@@ -17,8 +18,8 @@ pub(super) struct SharedState(Arc<Mutex<Inner>>);
 struct Inner {
     /// It holds the state alone: the reducer's rules for patches are these, and its bounds.
     holder: Conversation,
-    /// What changed, in the order in which it did, and the client has not been told.
-    untold: Vec<Event>,
+    /// What changed, in the order in which it did, and the client has not been told; each with the call that did it.
+    untold: Vec<(CallKey, Event)>,
 }
 
 impl SharedState {
@@ -45,7 +46,17 @@ impl SharedState {
 
     /// What the client is to be told.
     pub(super) fn untold(&self) -> Vec<Event> {
-        std::mem::take(&mut self.lock().untold)
+        let untold = std::mem::take(&mut self.lock().untold);
+        untold.into_iter().map(|(_, event)| event).collect()
+    }
+
+    /// What the client is to be told before it hears of the call's result: what the call changed, and what was changed
+    /// before. A tool may be ahead of what is told, so what comes later waits for its own call.
+    pub(super) fn untold_before(&self, call: CallKey) -> Vec<Event> {
+        let mut inner = self.lock();
+        let last = inner.untold.iter().rposition(|(by, _)| *by == call);
+        let told = inner.untold.drain(..last.map_or(0, |last| last + 1));
+        told.map(|(_, event)| event).collect()
     }
 
     /// Runs a call of [`CHANGE_STATE`]: all of its changes, or none.
@@ -85,7 +96,7 @@ impl SharedState {
         } else {
             delta
         };
-        inner.untold.push(told);
+        inner.untold.push((call.call, told));
         Ok(format!("The state is now {}", inner.holder.state()))
     }
 
@@ -130,7 +141,6 @@ pub(super) fn tool() -> Tool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use stepwell_core::CallKey;
     use stepwell_core::tool::Arguments;
 
     fn call(changes: &Value) -> ToolInvocation {
@@ -175,6 +185,23 @@ mod tests {
             assert_eq!(state.value(), json!({"a": 1}));
             assert!(state.untold().is_empty());
         }
+    }
+
+    #[test]
+    fn a_change_waits_for_the_result_of_its_call() {
+        let state = SharedState::new(json!({}));
+        let key = |index| CallKey { hop: 0, index };
+        for index in 0..3 {
+            let change = json!([{"op": "add", "path": format!("/{index}"), "value": 1}]);
+            let call = ToolInvocation {
+                call: key(index),
+                ..call(&change)
+            };
+            assert!(state.change(&call).is_ok());
+        }
+        let told = |index| state.untold_before(key(index)).len();
+        assert_eq!([told(9), told(1), told(0)], [0, 2, 0]);
+        assert_eq!(state.untold().len(), 1);
     }
 
     #[test]
