@@ -1,3 +1,4 @@
+use crate::Tally;
 use allocation_counter::measure;
 use stepwell_core::dialect::{Decode, Decoder, Dialect, HopIds, Sink};
 use stepwell_core::event::{EventRef, Order, Violation};
@@ -7,25 +8,17 @@ use stepwell_core::wire::Frame;
 #[derive(Default)]
 struct Counter {
     order: Order,
-    deltas: usize,
-    bytes: usize,
+    tally: Tally,
 }
 
 impl Sink for Counter {
     fn event(&mut self, event: EventRef<'_>) -> Result<(), Violation> {
         self.order.check(event)?;
-        if let EventRef::TextMessageContent { delta, .. }
-        | EventRef::ReasoningMessageContent { delta, .. }
-        | EventRef::ToolCallArgs { delta, .. } = event
-        {
-            self.deltas += 1;
-            self.bytes += delta.len();
-        }
-        Ok(())
+        self.tally.event(event)
     }
 
     fn warning(&mut self, message: &str) {
-        panic!("{message}");
+        self.tally.warning(message);
     }
 }
 
@@ -72,6 +65,6 @@ fn i14_a_plain_delta_allocates_nothing() {
             }
         }
     });
-    assert_eq!(counter.deltas, 3_003);
+    assert_eq!(counter.tally.deltas, 3_003);
     assert_eq!(allocations.count_total, 0, "{allocations:?}");
 }

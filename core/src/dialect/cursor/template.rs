@@ -148,11 +148,11 @@ impl<K> Templates<K> {
         meaning: impl FnOnce() -> K,
     ) {
         self.missed = self.missed.saturating_add(1);
-        // What is empty may mean something else.
         if self.missed > PATIENCE {
             self.forget();
             return;
         }
+        // What is empty may mean something else.
         if frame.len() > LONGEST || text.is_empty() {
             return;
         }
