@@ -85,12 +85,42 @@ async fn talk(agent: &Agent, servers: &McpServers) -> Result<(), Failure> {
     }
 }
 
+/// A model in the place of the scripted one, if a provider is named.
+#[derive(Args, Debug)]
+pub(super) struct OwnModel {
+    /// The provider to ask; `stepwell providers` lists them.
+    #[arg(long)]
+    provider: Option<String>,
+    /// Which of its APIs, if not its default one.
+    #[arg(long, requires = "provider")]
+    api: Option<String>,
+    /// The address of the API, if not the provider's own: `http://localhost:8000/v1`.
+    #[arg(long, value_name = "URL", requires = "provider")]
+    base_url: Option<String>,
+    /// The model, as the provider names it.
+    #[arg(
+        long,
+        default_value = "",
+        hide_default_value = true,
+        requires = "provider"
+    )]
+    model: String,
+}
+
+impl OwnModel {
+    /// Where the questions go; `None` if no provider is named.
+    pub(super) fn endpoint(&self) -> Result<Option<Endpoint>, Failure> {
+        let Some(provider) = self.provider.clone() else {
+            return Ok(None);
+        };
+        let api = self.api.clone();
+        let format = Format { provider, api };
+        endpoint(&format, &self.model, self.base_url.as_deref()).map(Some)
+    }
+}
+
 /// Where the questions go; the key comes from the environment.
-pub(super) fn endpoint(
-    format: &Format,
-    model: &str,
-    base_url: Option<&str>,
-) -> Result<Endpoint, Failure> {
+fn endpoint(format: &Format, model: &str, base_url: Option<&str>) -> Result<Endpoint, Failure> {
     let (provider, api) = format.find()?;
     let key = std::env::var(&*provider.key_variable);
     provider

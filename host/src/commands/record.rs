@@ -1,9 +1,8 @@
-use super::chat;
+use super::chat::OwnModel;
 use super::demo;
 use super::replay::redacted;
 use super::turn::{follow, problem};
 use crate::failure::Failure;
-use crate::input::Format;
 use crate::terminal::{self, Shown};
 use crate::tools::{calculator, clock};
 use clap::Args;
@@ -24,23 +23,8 @@ pub(crate) struct Record {
     /// Hides the texts: nothing that was said reaches the file.
     #[arg(long)]
     redact: bool,
-    /// The provider to ask; `stepwell providers` lists them.
-    #[arg(long)]
-    provider: Option<String>,
-    /// Which of its APIs, if not its default one.
-    #[arg(long, requires = "provider")]
-    api: Option<String>,
-    /// The address of the API, if not the provider's own.
-    #[arg(long, value_name = "URL", requires = "provider")]
-    base_url: Option<String>,
-    /// The model, as the provider names it.
-    #[arg(
-        long,
-        default_value = "",
-        hide_default_value = true,
-        requires = "provider"
-    )]
-    model: String,
+    #[command(flatten)]
+    model: OwnModel,
     /// What the model is told before all else.
     #[arg(long, value_name = "TEXT", requires = "provider")]
     instructions: Option<String>,
@@ -53,18 +37,13 @@ impl Record {
     pub(crate) async fn run(self) -> Result<(), Failure> {
         let journal = Journal::to(&self.file, self.redact)?;
         let mut scripted = None;
-        let agent = match &self.provider {
+        let agent = match self.model.endpoint()? {
             None => {
                 let (model, agent) = demo::agent(&demo::Demo::default().format(), false).await?;
                 scripted = Some(model);
                 agent
             }
-            Some(provider) => {
-                let format = Format {
-                    provider: provider.clone(),
-                    api: self.api.clone(),
-                };
-                let endpoint = chat::endpoint(&format, &self.model, self.base_url.as_deref())?;
+            Some(endpoint) => {
                 let agent = Agent::builder(endpoint)
                     .tool(clock::tool(), clock::run)
                     .tool(calculator::tool(), calculator::run);

@@ -1,6 +1,5 @@
-use super::chat;
+use super::chat::OwnModel;
 use crate::failure::Failure;
-use crate::input::Format;
 use crate::mcp::Mcp;
 use crate::serve::{AGENT_PATH, Backend, Limits, ServerTool, Settings, scripted, serve};
 use crate::tools::{calculator, clock};
@@ -27,23 +26,8 @@ pub(crate) struct Serve {
     /// The address to listen on; port 0 is any free one.
     #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:8000")]
     listen: SocketAddr,
-    /// The provider behind the server; `stepwell providers` lists them.
-    #[arg(long)]
-    provider: Option<String>,
-    /// Which of its APIs, if not its default one.
-    #[arg(long, requires = "provider")]
-    api: Option<String>,
-    /// The address of the API, if not the provider's own: `http://localhost:8000/v1`.
-    #[arg(long, value_name = "URL", requires = "provider")]
-    base_url: Option<String>,
-    /// The model, as the provider names it.
-    #[arg(
-        long,
-        default_value = "",
-        hide_default_value = true,
-        requires = "provider"
-    )]
-    model: String,
+    #[command(flatten)]
+    model: OwnModel,
     /// What the scripted model says, in the place of its own script: a file in the format of `mock-llm`.
     #[arg(long, value_name = "FILE", conflicts_with = "provider")]
     script: Option<PathBuf>,
@@ -154,12 +138,7 @@ impl Serve {
 
     /// What answers the runs, and the scripted model if it is that.
     async fn backend(&self, client: HttpClient) -> Result<(Option<MockLlm>, Backend), Failure> {
-        if let Some(provider) = &self.provider {
-            let format = Format {
-                provider: provider.clone(),
-                api: self.api.clone(),
-            };
-            let endpoint = chat::endpoint(&format, &self.model, self.base_url.as_deref())?;
+        if let Some(endpoint) = self.model.endpoint()? {
             let backend = Backend {
                 endpoint,
                 instructions: None,
