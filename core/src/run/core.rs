@@ -376,14 +376,16 @@ impl Core {
         }
     }
 
-    pub(super) fn persist(&self, snapshot: String) -> Effect {
+    pub(super) fn persist(&self, outcome: Option<&Outcome>, snapshot: String) -> Effect {
+        let is_last = self.recorder.is_last();
         Effect::Persist {
             turn: self.turn.clone(),
-            status: if self.recorder.is_last() {
+            status: if is_last {
                 self.status
             } else {
                 TurnStatus::Streaming
             },
+            outcome: outcome.filter(|_| is_last).cloned(),
             blocks: self.recorder.in_flight().to_vec(),
             snapshot,
         }
