@@ -8,6 +8,8 @@ use std::collections::HashMap;
 pub(super) struct Index {
     messages: HashMap<MessageId, usize, RandomState>,
     calls: HashMap<ToolCallId, (usize, usize), RandomState>,
+    /// The first place from which on there are other messages than before, since someone asked.
+    rewritten: Option<usize>,
 }
 
 impl PartialEq for Index {
@@ -23,6 +25,15 @@ impl Index {
             index.add(message, at);
         }
         index
+    }
+
+    /// From here on there are other messages than before.
+    pub(super) fn rewritten(&mut self, from: usize) {
+        self.rewritten = Some(self.rewritten.map_or(from, |before| before.min(from)));
+    }
+
+    pub(super) fn take_rewritten(&mut self) -> Option<usize> {
+        self.rewritten.take()
     }
 
     pub(super) fn message(&self, id: &str) -> Option<usize> {

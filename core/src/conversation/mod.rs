@@ -26,6 +26,7 @@ mod index;
 mod live_call;
 mod patch;
 mod snapshot_event;
+mod stored;
 mod summary;
 
 pub use apply::Applied;
