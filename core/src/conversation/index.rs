@@ -10,6 +10,8 @@ pub(super) struct Index {
     calls: HashMap<ToolCallId, (usize, usize), RandomState>,
     /// The first place from which on there are other messages than before, since someone asked.
     rewritten: Option<usize>,
+    /// Some messages have the same id.
+    has_twins: bool,
 }
 
 impl PartialEq for Index {
@@ -40,13 +42,18 @@ impl Index {
         self.messages.get(id).copied()
     }
 
+    pub(super) fn has_twins(&self) -> bool {
+        self.has_twins
+    }
+
     /// The message and the position in it.
     pub(super) fn call(&self, id: &str) -> Option<(usize, usize)> {
         self.calls.get(id).copied()
     }
 
     pub(super) fn add(&mut self, message: &Message, at: usize) {
-        self.messages.entry(message.id().clone()).or_insert(at);
+        let place = self.messages.entry(message.id().clone()).or_insert(at);
+        self.has_twins |= *place != at;
         if let Message::Assistant(message) = message {
             for (position, call) in message.tool_calls.iter().enumerate() {
                 self.calls.insert(call.id.clone(), (at, position));

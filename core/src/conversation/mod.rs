@@ -208,6 +208,17 @@ impl Conversation {
         self.index.message(id)
     }
 
+    /// Where the last message with this id stands.
+    pub(crate) fn last_position(&self, id: &str) -> Option<usize> {
+        if self.index.has_twins() {
+            return self
+                .messages
+                .iter()
+                .rposition(|message| *message.id() == *id);
+        }
+        self.index.message(id)
+    }
+
     /// The message with this id.
     #[must_use]
     pub fn message(&self, id: &str) -> Option<&Message> {

@@ -273,7 +273,8 @@ impl Core {
             return;
         };
         let calls = message.tool_calls.iter();
-        let live = calls.filter_map(|call| self.conversation.call_by_id(&call.id));
+        let own = calls.filter(|call| self.conversation.owner(&call.id) == Some(&message.id));
+        let live = own.filter_map(|call| self.conversation.call_by_id(&call.id));
         let keys: Vec<_> = live.map(|call| call.key).collect();
         for key in keys {
             self.record_call(key, recorded);
@@ -393,7 +394,10 @@ impl<'a> Form<'a> {
                 let is_plain = said.extra.is_empty()
                     && calls.all(|call| {
                         let is_bare = call.extra.is_empty() && call.function.extra.is_empty();
-                        is_bare && conversation.call_by_id(&call.id).is_some()
+                        // An agent may use an id twice: then the last one is live.
+                        let is_live = conversation.call_by_id(&call.id).is_some()
+                            && conversation.owner(&call.id) == Some(&said.id);
+                        is_bare && is_live
                     });
                 match &said.content {
                     Some(text) if is_plain => Self::Text(text),

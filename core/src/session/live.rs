@@ -2,8 +2,9 @@ use super::error::SessionError;
 use super::scene::{Scene, SceneTurn};
 use super::turn::Turn;
 use super::view::{SessionView, TurnView, ViewOptions};
-use crate::event::{Event, EventRef, Message};
-use crate::run::{Block, RunEvent, TurnStatus};
+use crate::event::{Event, EventRef, Message, ToolMessage};
+use crate::run::tools::result_id;
+use crate::run::{Block, RunEvent, ToolCallUpdate, TurnStatus};
 use crate::{RunId, Timestamp};
 
 /// A session while its turns run: the view that the events of the runs make. The host feeds it, in order, what it shows
@@ -38,6 +39,8 @@ pub struct LiveSession {
     options: ViewOptions,
     /// What the person has typed during the turn, until it is taken or refused.
     typed: Vec<Message>,
+    /// The run of the hop.
+    run_id: RunId,
 }
 
 impl LiveSession {
@@ -48,6 +51,7 @@ impl LiveSession {
             scene: Scene::default(),
             options,
             typed: Vec::new(),
+            run_id: RunId::default(),
         }
     }
 
@@ -74,6 +78,7 @@ impl LiveSession {
         message: Option<Message>,
         now: Timestamp,
     ) {
+        self.run_id = turn.clone();
         self.scene.turns.push(SceneTurn {
             view: TurnView {
                 id: turn,
@@ -118,6 +123,7 @@ impl LiveSession {
             }
             RunEvent::ToolCall(update) => {
                 let turn = turn.view.id.clone();
+                self.take_result(update);
                 self.scene.note_status(
                     &turn,
                     update.call,
@@ -127,7 +133,10 @@ impl LiveSession {
                     now,
                 );
             }
-            RunEvent::HopStarted { hop, .. } => self.scene.conversation.begin_hop(*hop),
+            RunEvent::HopStarted { hop, run_id } => {
+                self.run_id = run_id.clone();
+                self.scene.conversation.begin_hop(*hop);
+            }
             RunEvent::SteeringTaken { message_id, .. } => {
                 let place = self.typed.iter().position(|typed| typed.id() == message_id);
                 if let Some(place) = place {
@@ -144,6 +153,26 @@ impl LiveSession {
             }
             _ => {}
         }
+    }
+
+    /// The run puts a result into the history, where an agent may speak of it later.
+    fn take_result(&mut self, update: &ToolCallUpdate) {
+        let Some(result) = &update.result else {
+            return;
+        };
+        let index = usize::try_from(update.call.index).unwrap_or(usize::MAX);
+        self.scene
+            .conversation
+            .insert_result(Message::Tool(ToolMessage {
+                id: result_id(&self.run_id, index),
+                tool_call_id: update.tool_call_id.clone(),
+                content: match result {
+                    Ok(output) => output.content.clone(),
+                    Err(failure) => failure.message.as_str().into(),
+                },
+                error: result.as_ref().err().map(|failure| failure.message.clone()),
+                ..ToolMessage::default()
+            }));
     }
 
     /// The store has these blocks of the turn now, and that time of them.

@@ -27,24 +27,16 @@ pub(super) fn replay<'a>(
             return Err(SessionError::NotAPath { turn });
         }
         before = Some(&turn.id);
-        replay_turn(turn, &mut conversation)?;
+        replay_turn(turn, &mut conversation)?.end();
     }
     Ok(conversation)
 }
 
-/// Adds what a turn has brought.
-pub(super) fn replay_turn(
-    turn: &Turn,
-    conversation: &mut Conversation,
-) -> Result<(), SessionError> {
-    if is_empty(turn) {
-        return Ok(());
-    }
-    // A message that the conversation has already is not added again, as by the run.
-    if let Some(message) = &turn.message {
-        let _ = conversation.push(message.clone());
-    }
-    conversation.put_usage(Vec::new());
+/// Adds what is stored of a turn. A call may be without a result, if the turn is not over: see [`Replay::end`].
+pub(super) fn replay_turn<'a>(
+    turn: &'a Turn,
+    conversation: &'a mut Conversation,
+) -> Result<Replay<'a>, SessionError> {
     let mut replay = Replay {
         turn,
         conversation,
@@ -52,11 +44,18 @@ pub(super) fn replay_turn(
         speaker: None,
         asked: Vec::new(),
     };
+    if is_empty(turn) {
+        return Ok(replay);
+    }
+    // A message that the conversation has already is not added again, as by the run.
+    if let Some(message) = &turn.message {
+        let _ = replay.conversation.push(message.clone());
+    }
+    replay.conversation.put_usage(Vec::new());
     for block in &turn.blocks {
         replay.block(&block.block)?;
     }
-    replay.end();
-    Ok(())
+    Ok(replay)
 }
 
 /// Nobody has said anything: the turn failed before it began.
@@ -71,8 +70,8 @@ fn is_empty(turn: &Turn) -> bool {
     turn.blocks.is_empty() && turn.message.as_ref().is_none_or(is_silent)
 }
 
-/// A turn that is being replayed.
-struct Replay<'a> {
+/// A turn that is replayed.
+pub(super) struct Replay<'a> {
     turn: &'a Turn,
     conversation: &'a mut Conversation,
     hop: u32,
@@ -217,7 +216,7 @@ impl Replay<'_> {
     }
 
     /// What is stored of the turn is at its end. If the turn is not, each call gets a result.
-    fn end(mut self) {
+    pub(super) fn end(mut self) {
         if self.turn.status != TurnStatus::Streaming {
             return;
         }

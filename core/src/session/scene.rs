@@ -39,6 +39,9 @@ pub(super) struct SceneTurn {
 /// A call: the message that asks for it, and its id, which may be used again elsewhere.
 type Asked = (MessageId, ToolCallId);
 
+/// Results by their calls, and whether they are errors.
+type Answers<'a> = BTreeMap<(&'a MessageId, &'a ToolCallId), (&'a MessageContent, bool)>;
+
 /// How a call stands.
 #[derive(Clone, Debug)]
 pub(super) struct Execution {
@@ -75,7 +78,8 @@ impl Scene {
             },
             is_live: false,
         });
-        replay_turn(turn, &mut self.conversation)?;
+        // A call that has no result is shown as it stands.
+        let _ = replay_turn(turn, &mut self.conversation)?;
         let mut blocks = turn.blocks.iter().map(|block| &block.block.content);
         self.is_rewritten = blocks.any(|content| {
             matches!(
@@ -251,24 +255,33 @@ impl Scene {
         }
     }
 
-    /// The results that are in the conversation, by the ids of their calls.
-    fn answers(&self) -> BTreeMap<&ToolCallId, (&MessageContent, bool)> {
-        let messages = self.conversation.messages().iter();
-        messages
-            .filter_map(|message| match message {
-                Message::Tool(result) => {
-                    let answer = (&result.content, result.error.is_some());
-                    Some((&result.tool_call_id, answer))
+    /// The results that are in the conversation, by their calls.
+    fn answers(&self) -> Answers<'_> {
+        let mut asked: BTreeMap<&ToolCallId, &MessageId> = BTreeMap::new();
+        let mut answers = Answers::new();
+        for message in self.conversation.messages() {
+            match message {
+                // A provider may use an id again: the last one that asked under it is meant.
+                Message::Assistant(said) => {
+                    asked.extend(said.tool_calls.iter().map(|call| (&call.id, &said.id)));
                 }
-                _ => None,
-            })
-            .collect()
+                Message::Tool(result) => {
+                    let id = &result.tool_call_id;
+                    if let Some(owner) = asked.get(id) {
+                        let answer = (&result.content, result.error.is_some());
+                        answers.entry((owner, id)).or_insert(answer);
+                    }
+                }
+                _ => {}
+            }
+        }
+        answers
     }
 
     fn message(
         &self,
         at: usize,
-        answers: &BTreeMap<&ToolCallId, (&MessageContent, bool)>,
+        answers: &Answers<'_>,
         options: &ViewOptions,
     ) -> Option<MessageView> {
         let messages = self.conversation.messages();
@@ -323,12 +336,12 @@ impl Scene {
         said: &AssistantMessage,
         call: &ToolCall,
         turn: Option<&SceneTurn>,
-        answers: &BTreeMap<&ToolCallId, (&MessageContent, bool)>,
+        answers: &Answers<'_>,
         options: &ViewOptions,
     ) -> ToolExecution {
         let function = &call.function;
         let known = self.executions.get(&(said.id.clone(), call.id.clone()));
-        let answer = answers.get(&call.id);
+        let answer = answers.get(&(&said.id, &call.id));
         let status = match (known, answer) {
             (Some(known), _) if known.status.is_final() => known.status,
             (_, Some((_, true))) => ToolCallStatus::Failed,

@@ -16,7 +16,7 @@ fn cases(few: u32) -> ProptestConfig {
 }
 
 proptest! {
-    #![proptest_config(cases(330))]
+    #![proptest_config(cases(280))]
 
     /// Of these threads there are at least a thousand turns.
     #[test]

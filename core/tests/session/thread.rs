@@ -140,6 +140,17 @@ impl Thread {
     fn check(&self, path: &[&Turn], live: &Conversation, shown: &SessionView) {
         let stored = MessageBuilder::new().conversation(path.iter().copied());
         let stored = stored.expect("it fits together");
+        let lines = |conversation: &Conversation| {
+            let messages = conversation.messages().iter();
+            messages
+                .map(|message| json!(message).to_string())
+                .collect::<Vec<_>>()
+        };
+        let (lines, live_lines) = (lines(&stored), lines(live));
+        if lines != live_lines {
+            let blocks = path.last().map(|turn| blocks(turn));
+            panic!("blocks {blocks:#?}\nstored {lines:#?}\nlive {live_lines:#?}");
+        }
         assert_eq!(stored.messages(), live.messages());
         assert_eq!(stored.state(), live.state());
         assert_eq!(stored.summary().usage, live.summary().usage);
@@ -149,11 +160,18 @@ impl Thread {
             assert_eq!(request(api, stored), request(api, live), "{api:?}");
         }
         let view = SessionView::of(path.iter().copied(), &options()).expect("it fits together");
+        let pairs = view.messages.iter().zip(&shown.messages);
+        pairs.for_each(|(stored, shown)| assert_eq!(stored, shown));
         assert_eq!(&view, shown);
         let json = serde_json::to_value(&view).expect("JSON");
         let read: SessionView = serde_json::from_value(json).expect("what was written can be read");
         assert_eq!(read, view);
     }
+}
+
+fn blocks(turn: &Turn) -> Vec<String> {
+    let blocks = turn.blocks.iter().map(|block| &block.block);
+    blocks.map(|block| json!(block).to_string()).collect()
 }
 
 /// The body of the next turn's request on this conversation.
