@@ -223,6 +223,8 @@ impl Agent {
                 (run, setup)
             }
         };
+        let turn = run.machine.run_id().cloned().unwrap_or_default();
+        let observer = setup.observer.as_ref().map(|make| make(&turn));
         let driver = Driver {
             run,
             setup,
@@ -234,6 +236,7 @@ impl Agent {
             known,
             events,
             backlog: VecDeque::new(),
+            observer,
             waiting: Vec::new(),
         };
         let (finished, rest) = driver.run().await?;

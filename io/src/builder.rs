@@ -1,5 +1,6 @@
 use crate::agent::Agent;
 use crate::journal::JournalSink;
+use crate::observer::{MakeObserver, TurnObserver};
 use crate::setup::{MakeMiddleware, Setup};
 use crate::sources::{Sources, ToolSource};
 use crate::threads::Shared;
@@ -8,13 +9,13 @@ use crate::trim::Trimmer;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
-use stepwell_core::ThreadId;
 use stepwell_core::conversation::Conversation;
 use stepwell_core::dialect::{Dialect, Endpoint};
 use stepwell_core::middleware::Middleware;
 use stepwell_core::registry::{SharedRegistry, ThreadKey};
 use stepwell_core::run::{ContextPolicy, RunConfig, ToolInvocation};
 use stepwell_core::tool::{Tool, ToolError};
+use stepwell_core::{RunId, ThreadId};
 use uuid::Uuid;
 
 /// Sets up an [`Agent`]. A clone sets up another one like it, which is cheaper than to begin anew: what was made of the
@@ -28,6 +29,7 @@ pub struct AgentBuilder {
     trimmer: Option<Arc<dyn Trimmer>>,
     journal: Option<Arc<dyn JournalSink>>,
     middleware: Option<MakeMiddleware>,
+    observer: Option<MakeObserver>,
     client: Option<HttpClient>,
     thread: Option<ThreadKey>,
     registry: SharedRegistry,
@@ -70,6 +72,7 @@ impl AgentBuilder {
             trimmer: None,
             journal: None,
             middleware: None,
+            observer: None,
             client: None,
             thread: None,
             registry: SharedRegistry::default(),
@@ -188,6 +191,31 @@ impl AgentBuilder {
         self
     }
 
+    /// Watches the turns, each with an observer of its own, which `make` makes from the turn's run id.
+    ///
+    /// ```
+    /// # use stepwell_io::{Agent, provider};
+    /// use stepwell_io::{RunEvent, RunId};
+    /// # let endpoint = provider::find("openai-compatible")?.endpoint(None, "m", Some("http://localhost/v1"), None)?;
+    /// let agent = Agent::builder(endpoint).observer(|_: &RunId| {
+    ///     let mut hops = 1;
+    ///     move |event: &RunEvent| match event {
+    ///         RunEvent::HopStarted { .. } => hops += 1,
+    ///         RunEvent::Completed(outcome) => println!("{hops} hops: {outcome:?}"),
+    ///         _ => {}
+    ///     }
+    /// });
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn observer<O: TurnObserver>(
+        mut self,
+        make: impl Fn(&RunId) -> O + Send + Sync + 'static,
+    ) -> Self {
+        self.observer = Some(Arc::new(move |turn| Box::new(make(turn))));
+        self
+    }
+
     /// Sets the app's own instructions to the model.
     #[must_use]
     pub fn instructions(mut self, instructions: impl Into<String>) -> Self {
@@ -283,6 +311,7 @@ impl AgentBuilder {
             trimmer: self.trimmer,
             journal: self.journal,
             middleware: self.middleware,
+            observer: self.observer,
             client,
         };
         let shared = Arc::new(Shared::new(

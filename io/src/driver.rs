@@ -4,6 +4,7 @@ use crate::clock::Clock;
 use crate::device::Device;
 use crate::handle::{Command, TurnError};
 use crate::journal::Journaled;
+use crate::observer::TurnObserver;
 use crate::owner::Owner;
 use crate::setup::Setup;
 use crate::spans;
@@ -31,6 +32,7 @@ pub(crate) struct Driver {
     pub(crate) events: mpsc::Sender<RunEvent>,
     /// Events that the app has not had room for yet.
     pub(crate) backlog: VecDeque<RunEvent>,
+    pub(crate) observer: Option<Box<dyn TurnObserver>>,
     /// Who waits for the turn to rest.
     pub(crate) waiting: Vec<oneshot::Sender<String>>,
 }
@@ -122,8 +124,9 @@ impl Driver {
     fn give_out(&mut self, work: &mut Work) {
         while let Some(output) = self.run.poll_output() {
             match output {
-                Output::Event(RunEvent::Completed(_)) => {}
+                Output::Event(event @ RunEvent::Completed(_)) => self.observe(&event),
                 Output::Event(event) => {
+                    self.observe(&event);
                     if let RunEvent::HopStarted { .. } = event
                         && !self.owner.go_on()
                     {
@@ -148,6 +151,12 @@ impl Driver {
                 // Who asked may have gone in the meantime.
                 let _ = waiting.send(snapshot.clone());
             }
+        }
+    }
+
+    fn observe(&mut self, event: &RunEvent) {
+        if let Some(observer) = &mut self.observer {
+            observer.event(event);
         }
     }
 
@@ -242,6 +251,11 @@ impl Driver {
     fn finished(self, outcome: Outcome) -> Finished {
         let span = Span::current();
         span.record("stepwell.outcome", outcome_name(&outcome));
+        match &outcome {
+            Outcome::Failed { failure } => spans::record_error(&span, spans::failure_name(failure)),
+            Outcome::Truncated => spans::record_error(&span, "truncated"),
+            _ => {}
+        }
         let usage = self.run.machine.usage();
         spans::record_usage(&span, &usage);
         let hops = self.run.machine.hop() + 1;

@@ -45,6 +45,7 @@ mod http;
 mod journal;
 #[cfg(feature = "mcp")]
 pub mod mcp;
+mod observer;
 mod owner;
 mod setup;
 mod sources;
@@ -59,6 +60,7 @@ pub use agent::{Agent, ReviveError};
 pub use builder::{AgentBuilder, BuildError, HttpClient, http_client};
 pub use handle::{TurnError, TurnHandle};
 pub use journal::JournalSink;
+pub use observer::TurnObserver;
 pub use sources::{SourcedTool, ToolSource};
 pub use tools::{Approver, Cancellation, ToolAnswer, ToolHandler};
 pub use trim::{Trimmed, Trimmer};

@@ -1,4 +1,5 @@
 use crate::journal::JournalSink;
+use crate::observer::MakeObserver;
 use crate::tools::{Approver, Handlers};
 use crate::trim::Trimmer;
 use std::fmt;
@@ -18,6 +19,7 @@ pub(crate) struct Setup {
     pub(crate) trimmer: Option<Arc<dyn Trimmer>>,
     pub(crate) journal: Option<Arc<dyn JournalSink>>,
     pub(crate) middleware: Option<MakeMiddleware>,
+    pub(crate) observer: Option<MakeObserver>,
     pub(crate) client: reqwest::Client,
 }
 

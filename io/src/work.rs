@@ -135,6 +135,8 @@ impl Work {
         let work = async move {
             let answer = tools::run(handler, invocation).await;
             if let Err(failure) = &answer {
+                let kind = format!("{:?}", failure.kind).to_lowercase();
+                spans::record_error(&tracing::Span::current(), &kind);
                 tracing::warn!(target: "stepwell", kind = ?failure.kind, "the tool failed");
             }
             let result = match answer {
