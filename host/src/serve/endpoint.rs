@@ -38,7 +38,7 @@ pub(super) async fn run_agent(
     check_content_type(&head.headers)?;
     // Before the body is read: bodies take memory too.
     let permit = server.threads.permit()?;
-    let input = read_input(&read_body(body, server.settings.limits.body).await?)?;
+    let input = read_input(&read_body(body, server.serving.limits.body).await?)?;
     let run_id = input.run_id.clone();
 
     let state = SharedState::new(input.state.clone().unwrap_or_else(|| json!({})));
@@ -47,7 +47,7 @@ pub(super) async fn run_agent(
     let now = OffsetDateTime::now_utc();
     let (place, beginning) = server.threads.admit(&input, permit, &server.tools, now)?;
     let (log, reader) = event_log();
-    let stop = StopSignal::new(place.cancel.clone(), server.settings.limits.run_time);
+    let stop = StopSignal::new(place.cancel.clone(), server.serving.limits.run_time);
     let run = Run {
         server: Arc::clone(&server),
         input,
@@ -58,7 +58,7 @@ pub(super) async fn run_agent(
         writer: RunWriter::new(log, stop),
     };
     server.runs.spawn(run.drive(beginning));
-    let keep_alive = server.settings.keep_alive;
+    let keep_alive = server.serving.keep_alive;
     Ok(reply(encoding, run_id, reader, keep_alive))
 }
 

@@ -23,7 +23,7 @@ mod rounds;
 mod router;
 mod run;
 mod scripted;
-mod settings;
+mod serving;
 mod shared_state;
 mod stop;
 mod threads;
@@ -32,8 +32,9 @@ mod writer;
 pub(crate) use backend::{Backend, ServerTool};
 pub(crate) use openapi::AGENT_PATH;
 pub(crate) use scripted::scripted;
-pub(crate) use settings::{Limits, Settings};
+pub(crate) use serving::{Limits, Serving};
 
+use crate::metrics::Metrics;
 use axum::serve::ListenerExt;
 use std::future::Future;
 use std::io;
@@ -55,8 +56,9 @@ struct Server {
     base: AgentBuilder,
     /// The definitions of the tools that run here.
     tools: ToolRegistry,
-    settings: Settings,
+    serving: Serving,
     threads: Arc<Threads>,
+    metrics: Metrics,
     /// The runs under way.
     runs: TaskTracker,
 }
@@ -65,17 +67,21 @@ struct Server {
 pub(crate) async fn serve(
     listener: TcpListener,
     backend: Backend,
-    settings: Settings,
+    serving: Serving,
     stop: impl Future<Output = ()>,
 ) -> io::Result<()> {
-    let grace = settings.limits.grace;
+    let grace = serving.limits.grace;
     let tools = backend.registry().map_err(io::Error::other)?;
+    let names = tools.definitions().iter();
+    let names = names.map(|tool| tool.name.clone());
+    let metrics = Metrics::new(names.chain([shared_state::CHANGE_STATE.to_owned()]));
     let server = Arc::new(Server {
-        base: agent::base(&backend),
+        base: agent::base(&backend, &metrics),
+        metrics,
         tools,
-        threads: Arc::new(Threads::new(settings.limits)),
+        threads: Arc::new(Threads::new(serving.limits)),
         backend,
-        settings,
+        serving,
         runs: TaskTracker::new(),
     });
     let listener = listener.tap_io(|connection| {

@@ -3,11 +3,13 @@
 use super::openapi::{AGENT_PATH, openapi};
 use super::refusal::{Code, Refusal};
 use super::{Server, authorization, capabilities, endpoint, host_name};
+use crate::metrics::MEDIA_TYPE;
 use axum::Json;
 use axum::Router;
 use axum::extract::State;
 use axum::http::{HeaderValue, Method, Uri, header};
 use axum::middleware::from_fn_with_state;
+use axum::response::IntoResponse;
 use axum::routing::{get, post};
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -21,12 +23,13 @@ pub(super) fn router(server: Arc<Server>) -> Router {
     let guarded = Router::new()
         .route(AGENT_PATH, post(endpoint::run_agent))
         .route("/capabilities", get(capabilities::get))
+        .route("/metrics", get(metrics))
         .route_layer(from_fn_with_state(
             Arc::clone(&server),
             authorization::check,
         ))
         .route_layer(from_fn_with_state(Arc::clone(&server), host_name::check));
-    let origins = &server.settings.origins;
+    let origins = &server.serving.origins;
     let cors = (!origins.is_empty()).then(|| cors(origins));
     let router = Router::new()
         .route("/health", get(health))
@@ -69,6 +72,12 @@ async fn ready(State(server): State<Arc<Server>>) -> Result<Json<Value>, Refusal
         return Err(Refusal::stopping());
     }
     Ok(Json(json!({ "status": "ready" })))
+}
+
+/// What the server counts, for Prometheus.
+async fn metrics(State(server): State<Arc<Server>>) -> impl IntoResponse {
+    let text = server.metrics.text();
+    ([(header::CONTENT_TYPE, MEDIA_TYPE)], text)
 }
 
 async fn unknown(uri: Uri) -> Refusal {

@@ -7,6 +7,7 @@ mod cross_origin;
 mod interrupts;
 mod keep_alive;
 mod mcp;
+mod metrics;
 mod model;
 mod providers;
 mod refusals;
