@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 from . import _ffi
 from ._record import Json, Record, lift, lifts, record
 from .events import CallKey, Event, lift_event
+from .outcomes import Outcome
 
 
 @record
@@ -115,6 +116,8 @@ class Persist(Effect):
     status: TurnStatus
     blocks: list[Block]
     snapshot: str
+    outcome: Outcome | None
+    """How the turn ended, with its last write."""
 
 
 @record
