@@ -49,6 +49,7 @@ mod owner;
 mod setup;
 mod sources;
 mod spans;
+pub mod store;
 mod threads;
 mod tools;
 mod trim;
