@@ -1,3 +1,4 @@
+use crate::durable::StoreSetup;
 use crate::journal::JournalSink;
 use crate::tools::{Approver, Handlers};
 use crate::trim::Trimmer;
@@ -18,6 +19,7 @@ pub(crate) struct Setup {
     pub(crate) trimmer: Option<Arc<dyn Trimmer>>,
     pub(crate) journal: Option<Arc<dyn JournalSink>>,
     pub(crate) middleware: Option<MakeMiddleware>,
+    pub(crate) store: Option<StoreSetup>,
     pub(crate) client: reqwest::Client,
 }
 

@@ -6,8 +6,20 @@ use stepwell_core::RunId;
 use stepwell_core::registry::ThreadKey;
 use stepwell_core::run::TurnStatus;
 
-/// Names go into columns and notifications as they are; databases take no NUL in a text.
+/// The longest name, in bytes: three of them fit into one entry of PostgreSQL's indexes.
+const LONGEST_NAME: usize = 800;
+
+/// Names are in indexes.
 fn name(what: &str, text: &str) -> Result<(), StoreError> {
+    if text.len() > LONGEST_NAME {
+        let message = format!("{what} is longer than {LONGEST_NAME} bytes");
+        return Err(StoreError::Refused { message });
+    }
+    plain(what, text)
+}
+
+/// Databases take no NUL in a text. JSON has none.
+fn plain(what: &str, text: &str) -> Result<(), StoreError> {
     if text.contains('\0') {
         let message = format!("{what} holds a NUL character");
         return Err(StoreError::Refused { message });
@@ -27,7 +39,7 @@ pub(super) fn turn(key: &TurnKey) -> Result<(), StoreError> {
 }
 
 pub(super) fn title(title: &str) -> Result<(), StoreError> {
-    name("the title", title)
+    plain("the title", title)
 }
 
 pub(super) fn owner(owner: &str) -> Result<(), StoreError> {
@@ -87,4 +99,21 @@ pub(super) fn follows(turn: &RunId, given: u64, next: u64) -> Result<(), StoreEr
             next,
         })
     }
+}
+
+/// The event itself must be there, not only those before it.
+pub(super) fn acknowledged(turn: &RunId, index: u64, next: u64) -> Result<(), StoreError> {
+    if index < next {
+        Ok(())
+    } else {
+        Err(StoreError::Gap {
+            turn: turn.clone(),
+            given: index,
+            next,
+        })
+    }
+}
+
+pub(super) fn events(events: &[String]) -> Result<(), StoreError> {
+    events.iter().try_for_each(|event| plain("an event", event))
 }

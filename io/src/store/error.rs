@@ -7,7 +7,9 @@ use stepwell_core::registry::ThreadKey;
 #[non_exhaustive]
 pub enum StoreError {
     /// The turn has another owner by now: the writer is to stop, and to leave the turn alone.
-    #[error("the turn `{turn}` is of generation {current} by now, and the writer is of {given}: another host goes on with it")]
+    #[error(
+        "the turn `{turn}` is of generation {current} by now, and the writer is of {given}: another host goes on with it"
+    )]
     Stale {
         /// The turn.
         turn: RunId,
@@ -17,7 +19,9 @@ pub enum StoreError {
         current: Generation,
     },
     /// The thread has an unfinished turn: claim that one and bring it to its end first.
-    #[error("the thread has an unfinished turn, `{turn}`, which `{owner}` has: it must end before another begins")]
+    #[error(
+        "the thread has an unfinished turn, `{turn}`, which `{owner}` has: it must end before another begins"
+    )]
     Busy {
         /// The unfinished turn.
         turn: RunId,

@@ -215,6 +215,7 @@ impl MemoryStore {
         first: u64,
         events: &[String],
     ) -> Result<(), StoreError> {
+        check::events(events)?;
         self.with(key, |stored| {
             let turn = &stored.turn.id;
             check::owned(turn, generation, stored.generation)?;
@@ -243,9 +244,7 @@ impl MemoryStore {
         };
         let mut records: Vec<_> = threads
             .iter()
-            .filter(|(key, _)| {
-                is_of(&query.server, &key.server) && is_of(&query.room, &key.room)
-            })
+            .filter(|(key, _)| is_of(&query.server, &key.server) && is_of(&query.room, &key.room))
             .filter(|(key, thread)| {
                 let place = place(thread.updated_at, key);
                 after.as_ref().is_none_or(|after| place > *after)
@@ -367,8 +366,8 @@ impl Store for MemoryStore {
     }
 
     fn rename_thread<'a>(&'a self, thread: &'a ThreadKey, title: &'a str) -> StoreFuture<'a, ()> {
-        let renamed = check::title(title).and_then(|()| {
-            match lock(&self.threads).get_mut(thread) {
+        let renamed =
+            check::title(title).and_then(|()| match lock(&self.threads).get_mut(thread) {
                 Some(found) => {
                     found.title = Some(title.to_owned());
                     Ok(())
@@ -376,8 +375,7 @@ impl Store for MemoryStore {
                 None => Err(StoreError::NoThread {
                     thread: thread.clone(),
                 }),
-            }
-        });
+            });
         self.done(thread, renamed)
     }
 
@@ -427,14 +425,7 @@ impl Store for MemoryStore {
     fn acknowledge<'a>(&'a self, turn: &'a TurnKey, index: u64) -> StoreFuture<'a, ()> {
         let acknowledged = self.with(turn, |stored| {
             let next = stored.events.len() as u64;
-            // The event itself must be there, not only those before it.
-            check::follows(&turn.turn, index.saturating_add(1), next).map_err(|_| {
-                StoreError::Gap {
-                    turn: turn.turn.clone(),
-                    given: index,
-                    next,
-                }
-            })?;
+            check::acknowledged(&turn.turn, index, next)?;
             stored.acknowledged = stored.acknowledged.max(Some(index));
             Ok(())
         });

@@ -46,8 +46,10 @@ pub use record::{
     Claimed, EventLog, Generation, LoggedEvent, NewTurn, PersistBatch, ThreadCursor, ThreadQuery,
     ThreadRecord, TurnKey, Unfinished,
 };
+#[cfg(any(feature = "sqlite", feature = "postgres"))]
+pub use sql::SqlStore;
 #[cfg(feature = "postgres")]
-pub use sql::PostgresStore;
+pub use sql::{PostgresOptions, PostgresStore};
 #[cfg(feature = "sqlite")]
 pub use sql::{SqliteOptions, SqliteStore, SqliteSync};
 pub use wake::{Changes, Wakers};
