@@ -1,8 +1,10 @@
 use crate::agent::Agent;
+use crate::durable::StoreSetup;
 use crate::journal::JournalSink;
 use crate::observer::{MakeObserver, TurnObserver};
 use crate::setup::{MakeMiddleware, Setup};
 use crate::sources::{Sources, ToolSource};
+use crate::store::Store;
 use crate::threads::Shared;
 use crate::tools::{Approver, Blocking, Cancellation, Handlers, ToolAnswer, ToolHandler};
 use crate::trim::Trimmer;
@@ -13,7 +15,7 @@ use stepwell_core::conversation::Conversation;
 use stepwell_core::dialect::{Dialect, Endpoint};
 use stepwell_core::middleware::Middleware;
 use stepwell_core::registry::{SharedRegistry, ThreadKey};
-use stepwell_core::run::{ContextPolicy, RunConfig, ToolInvocation};
+use stepwell_core::run::{ContextPolicy, Durability, RunConfig, ToolInvocation};
 use stepwell_core::tool::{Tool, ToolError};
 use stepwell_core::{RunId, ThreadId};
 use uuid::Uuid;
@@ -30,6 +32,8 @@ pub struct AgentBuilder {
     journal: Option<Arc<dyn JournalSink>>,
     middleware: Option<MakeMiddleware>,
     observer: Option<MakeObserver>,
+    store: Option<Arc<dyn Store>>,
+    owner: String,
     client: Option<HttpClient>,
     thread: Option<ThreadKey>,
     registry: SharedRegistry,
@@ -73,6 +77,8 @@ impl AgentBuilder {
             journal: None,
             middleware: None,
             observer: None,
+            store: None,
+            owner: "stepwell".to_owned(),
             client: None,
             thread: None,
             registry: SharedRegistry::default(),
@@ -216,6 +222,45 @@ impl AgentBuilder {
         self
     }
 
+    /// Keeps the turns in a store: each is there before its first request goes out, and each finished piece of it before
+    /// anything that depends on it. [`Agent::recover`] goes on with what a process left unfinished.
+    ///
+    /// A write that fails is tried 6 times, over some fifteen seconds with the pauses of
+    /// [`RetryPolicy`](stepwell_core::run::RetryPolicy), before the turn fails; set
+    /// [`Durability::Blocks`](stepwell_core::run::Durability::Blocks) for another number.
+    /// [`RunEvent::Warning`](stepwell_core::run::RunEvent::Warning) tells the app that the turn waits.
+    ///
+    /// ```
+    /// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+    /// # use stepwell_io::{Agent, provider};
+    /// use std::sync::Arc;
+    /// use stepwell_io::store::MemoryStore;
+    /// # let endpoint = provider::find("openai-compatible")?.endpoint(None, "m", Some("http://localhost/v1"), None)?;
+    /// let agent = Agent::builder(endpoint).store(Arc::new(MemoryStore::new())).build()?;
+    /// for recovered in agent.recover().await? {
+    ///     recovered.turn?.detach();
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn store(mut self, store: Arc<dyn Store>) -> Self {
+        self.store = Some(store);
+        if self.config.durability == Durability::None {
+            self.config.durability = Durability::Blocks { attempts: 6 };
+        }
+        self
+    }
+
+    /// Sets under which name this host has turns in its [store](Self::store): `stepwell` if not set. It must stay the
+    /// same when the host is started again, and each of several hosts on one store needs its own: a host
+    /// [recovers](Agent::recover) the turns that are under its name.
+    #[must_use]
+    pub fn owner(mut self, owner: impl Into<String>) -> Self {
+        self.owner = owner.into();
+        self
+    }
+
     /// Sets the app's own instructions to the model.
     #[must_use]
     pub fn instructions(mut self, instructions: impl Into<String>) -> Self {
@@ -312,6 +357,10 @@ impl AgentBuilder {
             journal: self.journal,
             middleware: self.middleware,
             observer: self.observer,
+            store: self.store.map(|store| StoreSetup {
+                store,
+                owner: self.owner,
+            }),
             client,
         };
         let shared = Arc::new(Shared::new(

@@ -1,3 +1,4 @@
+use crate::durable::StoreSetup;
 use crate::journal::JournalSink;
 use crate::observer::MakeObserver;
 use crate::tools::{Approver, Handlers};
@@ -20,6 +21,7 @@ pub(crate) struct Setup {
     pub(crate) journal: Option<Arc<dyn JournalSink>>,
     pub(crate) middleware: Option<MakeMiddleware>,
     pub(crate) observer: Option<MakeObserver>,
+    pub(crate) store: Option<StoreSetup>,
     pub(crate) client: reqwest::Client,
 }
 

@@ -1,5 +1,6 @@
 //! What runs for a machine's effects: streams, tools, questions to the person. Each in a task of its own.
 
+use crate::durable::Writer;
 use crate::setup::Setup;
 use crate::spans::HopSpan;
 use crate::{http, spans, tools, trim};
@@ -27,6 +28,7 @@ impl Drop for Running {
 /// All that runs for one turn; stopped when it is dropped.
 pub(crate) struct Work {
     setup: Arc<Setup>,
+    writer: Option<Arc<Writer>>,
     running: HashMap<EffectId, Running>,
     streamed: mpsc::Sender<Input<'static>>,
     answers: mpsc::Sender<Input<'static>>,
@@ -44,11 +46,12 @@ pub(crate) struct Arrivals {
 }
 
 impl Work {
-    pub(crate) fn new(setup: Arc<Setup>) -> (Self, Arrivals) {
+    pub(crate) fn new(setup: Arc<Setup>, writer: Option<Arc<Writer>>) -> (Self, Arrivals) {
         let (streamed, streamed_receiver) = mpsc::channel(INPUTS);
         let (answers, answers_receiver) = mpsc::channel(INPUTS);
         let work = Self {
             setup,
+            writer,
             running: HashMap::new(),
             streamed,
             answers,
@@ -72,10 +75,7 @@ impl Work {
                 effect: id,
                 message: "this app has no run source".to_owned(),
             }),
-            Effect::Persist { .. } => self.answer(Input::PersistFailed {
-                effect: id,
-                message: "this app has no store".to_owned(),
-            }),
+            effect @ Effect::Persist { .. } => self.persist(id, effect),
             Effect::TrimContext { overflow } => self.trim(id, overflow, machine),
             other => {
                 tracing::error!(target: "stepwell", effect = ?id, "no way to carry out {other:?}");
@@ -182,6 +182,26 @@ impl Work {
         tokio::spawn(work).abort_handle()
     }
 
+    fn persist(&self, id: EffectId, effect: Effect) -> AbortHandle {
+        let Some(writer) = self.writer.clone() else {
+            return self.answer(Input::PersistFailed {
+                effect: id,
+                message: "this app has no store".to_owned(),
+            });
+        };
+        let answers = self.answers.clone();
+        let work = async move {
+            let answer = writer.write(id, effect).await;
+            let _ = answers.send(answer).await;
+        };
+        tokio::spawn(work.in_current_span()).abort_handle()
+    }
+
+    /// Whether something of the turn is being stored.
+    pub(crate) fn is_persisting(&self) -> bool {
+        self.running.keys().any(is_write)
+    }
+
     fn answer(&self, input: Input<'static>) -> AbortHandle {
         let answers = self.answers.clone();
         tokio::spawn(async move {
@@ -194,4 +214,9 @@ impl Work {
 /// Whether nothing comes for the effect after this input.
 pub(crate) fn is_last_word(input: &Input<'_>) -> bool {
     !matches!(input, Input::Opened { .. } | Input::Received { .. })
+}
+
+/// Whether the effect stores something.
+pub(crate) fn is_write(effect: &EffectId) -> bool {
+    matches!(effect, EffectId::Persist { .. })
 }
