@@ -220,6 +220,7 @@ impl Agent {
             cancel: &current.cancel,
             device: *device.borrow_and_update(),
             clock,
+            history_took: OnceLock::new(),
         };
         let prepared = shown_meanwhile(preparation.prepare(begin), &mut notices, &events).await;
         let Prepared {
@@ -239,8 +240,13 @@ impl Agent {
                 return Some(finished);
             }
         };
-        let observer = setup.observer.as_ref();
-        let observer = observer.map(|make| make(&run.machine.turn().cloned().unwrap_or_default()));
+        let mut observer = setup.observer.as_ref().map(|make| {
+            let turn = run.machine.turn().cloned();
+            make(&turn.unwrap_or_default())
+        });
+        if let (Some(observer), Some(took)) = (&mut observer, preparation.history_took.get()) {
+            observer.history_built(*took);
+        }
         if known == Device::default() {
             // A stored run hears of the device at the first look.
             device.mark_changed();

@@ -1,4 +1,5 @@
 use std::sync::Arc;
+use std::time::Duration;
 use stepwell_core::RunId;
 use stepwell_core::run::RunEvent;
 
@@ -7,6 +8,11 @@ use stepwell_core::run::RunEvent;
 pub trait TurnObserver: Send + 'static {
     /// The turn says something.
     fn event(&mut self, event: &RunEvent);
+
+    /// The conversation was made of stored turns, before the first event; how long that took.
+    fn history_built(&mut self, took: Duration) {
+        let _ = took;
+    }
 }
 
 impl<F: FnMut(&RunEvent) + Send + 'static> TurnObserver for F {

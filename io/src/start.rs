@@ -10,7 +10,8 @@ use crate::journal::Journaled;
 use crate::setup::Setup;
 use crate::store::{NewTurn, StoreError, TurnKey};
 use crate::threads::lock;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 use stepwell_core::conversation::Conversation;
 use stepwell_core::run::{Input, Start};
 use tokio_util::sync::CancellationToken;
@@ -56,6 +57,8 @@ pub(crate) struct Preparation<'a> {
     pub(crate) cancel: &'a CancellationToken,
     pub(crate) device: Device,
     pub(crate) clock: Clock,
+    /// How long the conversation took to be made of stored turns, if it was.
+    pub(crate) history_took: OnceLock<Duration>,
 }
 
 impl Preparation<'_> {
@@ -185,6 +188,7 @@ impl Preparation<'_> {
             stored,
             notices: self.notices,
             cancel: self.cancel,
+            history_took: &self.history_took,
         }
     }
 

@@ -6,10 +6,13 @@ use super::take_over::take_over;
 use super::{StoreSetup, StoredTurn};
 use crate::setup::Setup;
 use crate::store::{NewTurn, StoreError, TurnKey, Unfinished};
+use std::sync::OnceLock;
+use std::time::Duration;
 use stepwell_core::conversation::Conversation;
 use stepwell_core::registry::ThreadKey;
 use stepwell_core::run::{Failure, Outcome};
 use stepwell_core::{RunId, Timestamp};
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 /// After which turn a new one comes.
@@ -34,6 +37,8 @@ pub(crate) struct Beginning<'a> {
     pub(crate) stored: &'a StoreSetup,
     pub(crate) notices: &'a Notices,
     pub(crate) cancel: &'a CancellationToken,
+    /// How long the conversation took to be made of stored turns, if it was.
+    pub(crate) history_took: &'a OnceLock<Duration>,
 }
 
 impl<'a> Beginning<'a> {
@@ -93,7 +98,10 @@ impl<'a> Beginning<'a> {
             .patience()
             .call(self.notices, self.cancel, || store.path(turn))
             .await?;
-        history(&path)
+        let begin = Instant::now();
+        let history = history(&path)?;
+        let _ = self.history_took.set(begin.elapsed());
+        Ok(history)
     }
 
     /// Stores that the turn begins.
