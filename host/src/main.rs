@@ -9,6 +9,7 @@ mod mcp;
 mod metrics;
 mod serve;
 mod settings;
+mod store;
 mod terminal;
 mod tools;
 

@@ -67,6 +67,9 @@ struct Inner {
     tool_calls: Family<ToolLabels, Counter>,
     tool_duration: Family<ToolLabel, Histogram>,
     continuation_duration: Histogram,
+    persist_duration: Histogram,
+    persist_errors: Counter,
+    message_builder_duration: Histogram,
 }
 
 impl fmt::Debug for Metrics {
@@ -99,6 +102,9 @@ impl Metrics {
             tool_calls: Family::default(),
             tool_duration: Family::new_with_constructor(seconds),
             continuation_duration: seconds(),
+            persist_duration: seconds(),
+            persist_errors: Counter::default(),
+            message_builder_duration: seconds(),
             registry: Registry::default(),
         };
         registry.register("runs_started", "Runs that began", inner.started.clone());
@@ -147,6 +153,23 @@ impl Metrics {
             Unit::Seconds,
             inner.continuation_duration.clone(),
         );
+        registry.register_with_unit(
+            "persist_duration",
+            "How long writes of turns to the store took",
+            Unit::Seconds,
+            inner.persist_duration.clone(),
+        );
+        registry.register(
+            "persist_errors",
+            "Writes of turns to the store that failed",
+            inner.persist_errors.clone(),
+        );
+        registry.register_with_unit(
+            "message_builder_duration",
+            "How long stored turns took to become messages",
+            Unit::Seconds,
+            inner.message_builder_duration.clone(),
+        );
         inner.registry = registry;
         Self(Arc::new(inner))
     }
@@ -176,6 +199,14 @@ impl Metrics {
             metrics: self.clone(),
             running: HashMap::new(),
             settled: None,
+        }
+    }
+
+    /// A write to the store is over.
+    pub(crate) fn persist(&self, took: Duration, is_done: bool) {
+        self.0.persist_duration.observe(took.as_secs_f64());
+        if !is_done {
+            self.0.persist_errors.inc();
         }
     }
 
@@ -281,6 +312,11 @@ impl TurnMeter {
 }
 
 impl TurnObserver for TurnMeter {
+    fn history_built(&mut self, took: Duration) {
+        let inner = &self.metrics.0;
+        inner.message_builder_duration.observe(took.as_secs_f64());
+    }
+
     fn event(&mut self, event: &RunEvent) {
         let inner = &self.metrics.0;
         match event {

@@ -50,7 +50,11 @@ impl Serve {
         ];
         let in_force = sources.with(&own)?;
         let settings = &in_force.settings;
-        let serving = serving(settings)?;
+        let mut serving = serving(settings)?;
+        if let Some(address) = &settings.store {
+            let store = crate::store::open(address).await?;
+            serving.sessions = Some((store, settings.owner.clone()));
+        }
         let client = http_client().map_err(Failure::failed)?;
         let (_model, mut backend) = self.backend(&in_force, client).await?;
         backend.instructions.clone_from(&settings.instructions);
@@ -135,6 +139,7 @@ fn serving(settings: &Settings) -> Result<Serving, Failure> {
             interrupt_time: Duration::from_secs(settings.interrupt_timeout),
             grace: Duration::from_secs(settings.grace),
         },
+        sessions: None,
         token: settings.token.clone(),
         origins: settings.allow_origin.clone(),
         hosts: settings.allow_host.clone(),

@@ -26,7 +26,7 @@ use time::OffsetDateTime;
 const BODY_TIME: Duration = Duration::from_secs(30);
 
 /// The longest id, in bytes.
-const LONGEST_ID: usize = 512;
+pub(super) const LONGEST_ID: usize = 512;
 
 /// Takes a run.
 pub(super) async fn run_agent(
@@ -62,7 +62,7 @@ pub(super) async fn run_agent(
     Ok(reply(encoding, run_id, reader, keep_alive))
 }
 
-fn check_content_type(headers: &HeaderMap) -> Result<(), Refusal> {
+pub(super) fn check_content_type(headers: &HeaderMap) -> Result<(), Refusal> {
     let value = headers.get(header::CONTENT_TYPE);
     let value = value
         .and_then(|value| value.to_str().ok())
@@ -72,11 +72,11 @@ fn check_content_type(headers: &HeaderMap) -> Result<(), Refusal> {
     if media_type.eq_ignore_ascii_case("application/json") {
         return Ok(());
     }
-    let message = "send a RunAgentInput as `Content-Type: application/json`";
+    let message = "send the body as `Content-Type: application/json`";
     Err(Refusal::new(Code::UnsupportedMediaType, message))
 }
 
-async fn read_body(body: Body, limit: usize) -> Result<Bytes, Refusal> {
+pub(super) async fn read_body(body: Body, limit: usize) -> Result<Bytes, Refusal> {
     let read = tokio::time::timeout(BODY_TIME, axum::body::to_bytes(body, limit)).await;
     let Ok(read) = read else {
         let message = "the body did not come in time";

@@ -73,6 +73,13 @@ pub(crate) struct ServeFlags {
     /// A tool of the server's that may only run when the person has allowed it; may be repeated.
     #[arg(long, value_name = "TOOL")]
     ask_before: Vec<String>,
+    /// Where sessions are kept: `memory`, `sqlite:FILE` or `postgres://USER@HOST/DATABASE`; without one there are none.
+    #[arg(long, value_name = "STORE")]
+    store: Option<String>,
+    /// The name of this host, of several on one store: it goes on with its own turns when it starts again [default:
+    /// stepwell].
+    #[arg(long, value_name = "NAME")]
+    owner: Option<String>,
     /// The address to listen on; port 0 is any free one [default: 127.0.0.1:8000].
     #[arg(long, value_name = "ADDRESS:PORT")]
     listen: Option<SocketAddr>,

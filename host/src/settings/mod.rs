@@ -63,6 +63,10 @@ pub(crate) struct Settings {
     /// Tools that need the person's leave.
     pub(crate) ask_before: Vec<String>,
 
+    /// Where sessions are kept.
+    pub(crate) store: Option<String>,
+    /// The name of this host among those on the store.
+    pub(crate) owner: String,
     /// The address to listen on.
     pub(crate) listen: SocketAddr,
     /// The token that requests must bear.
@@ -112,6 +116,8 @@ impl Default for Settings {
             mcp: Vec::new(),
             mcp_config: Vec::new(),
             ask_before: Vec::new(),
+            store: None,
+            owner: "stepwell".to_owned(),
             listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 8000)),
             token: None,
             allow_origin: Vec::new(),
