@@ -1,4 +1,5 @@
 use super::anchor::Anchor;
+use super::block::TurnStatus;
 use super::config::RunConfig;
 use super::context_guard::Context;
 use super::device::Device;
@@ -9,7 +10,7 @@ use super::outbox::{Entry, Outbox, delta_event};
 use super::outcome::{Failure, Outcome};
 use super::output::{Output, RunEvent};
 use super::pending::{Pending, Stage};
-use super::recorder::{Recorder, TurnStatus};
+use super::recorder::Recorder;
 use super::timer::{TimerKey, Timers};
 use crate::conversation::Conversation;
 use crate::dialect::{HopIds, HttpRequest, ModelRequest};
@@ -330,11 +331,8 @@ impl Core {
             self.abandon_calls(kind, &reason);
         }
         self.settle_round();
-        self.status = match outcome {
-            Outcome::Success | Outcome::LimitReached { .. } => TurnStatus::Complete,
-            Outcome::Cancelled => TurnStatus::Cancelled,
-            Outcome::Truncated | Outcome::Failed { .. } => TurnStatus::Failed,
-        };
+        self.status = outcome.turn_status();
+        self.record_usage();
         self.recorder.close();
         self.give_steering_back();
         self.event(RunEvent::Completed(outcome.clone()));

@@ -1,6 +1,6 @@
+use super::block::{Block, TurnStatus};
 use super::context_guard::ContextOverflow;
 use super::outcome::Outcome;
-use super::recorder::{Block, TurnStatus};
 use crate::dialect::HttpRequest;
 use crate::tool::Arguments;
 use crate::{CallKey, RunId, ThreadId, ToolCallId};
