@@ -14,6 +14,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use stepwell_core::conversation::Conversation;
 use stepwell_core::run::{Input, Start};
+use stepwell_core::session::title;
 use tokio_util::sync::CancellationToken;
 
 /// How a turn begins.
@@ -137,7 +138,7 @@ impl Preparation<'_> {
             message: start.message.clone(),
             snapshot: Some(run.machine.snapshot()),
             owner: stored.owner.clone(),
-            title: None,
+            title: title_of(&run),
             at: self.clock.now(),
         };
         let turn = beginning.begin(&new).await?;
@@ -211,4 +212,12 @@ impl Preparation<'_> {
         }
         run
     }
+}
+
+/// What the thread is called, if this is its first turn.
+fn title_of(run: &Journaled) -> Option<String> {
+    let title = title(run.machine.conversation().messages());
+    // A store takes any text but this.
+    let title = title.replace('\0', "");
+    Some(title).filter(|title| !title.is_empty())
 }

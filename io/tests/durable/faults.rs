@@ -160,11 +160,12 @@ mod sqlite {
     async fn a_disk_that_is_full_fails_the_turn_and_one_with_room_goes_on_with_it() {
         let file = file("full");
         let mut options = SqliteOptions::default();
-        options.max_bytes = Some(400_000);
+        options.max_bytes = Some(300_000);
         let store = SqliteStore::open_with(&file, options).await.unwrap();
-        let long = "x".repeat(500_000);
-        let server = serve([Hop::new().text(&long), Hop::new().text(&long)]).await;
-        let first = agent(&server, &store).build().unwrap();
+        let server = serve([asks(&["a"]), says("Done.")]).await;
+        let large = |_| async { Ok::<_, String>("x".repeat(400_000)) };
+        let first = agent(&server, &store).tool(work().idempotent(), large);
+        let first = first.build().unwrap();
         let (events, finished) = watch(first.send("Hello?")).await;
         assert!(
             not_stored(&finished.outcome).contains("full"),
@@ -173,19 +174,34 @@ mod sqlite {
         );
         assert!(!warnings(&events).is_empty());
         let left = turns(&store).await;
-        assert_eq!(left[0].blocks.len(), 0, "nothing is half written");
+        assert_eq!(
+            kinds(&left[0]),
+            ["text", "tool_use"],
+            "nothing is half written"
+        );
         assert!(!is_closed(&left[0]));
+        assert_eq!(server.requests().len(), 1);
         store.close().await;
         drop((first, store));
 
         let store = SqliteStore::open(&file).await.unwrap();
-        let second = agent(&server, &store).build().unwrap();
-        let recovered = second.recover().await.unwrap().pop().unwrap();
+        let second = agent(&server, &store).tool(work().idempotent(), large);
+        let recovered = second
+            .build()
+            .unwrap()
+            .recover()
+            .await
+            .unwrap()
+            .pop()
+            .unwrap();
         let (_, finished) = watch(recovered.turn.unwrap()).await;
         assert_eq!(finished.outcome, Outcome::Success);
         let turns = turns(&store).await;
         assert_eq!(turns.len(), 1);
-        assert_eq!(kinds(&turns[0]), ["text"]);
+        assert_eq!(
+            kinds(&turns[0]),
+            ["text", "tool_use", "tool_result", "text"]
+        );
     }
 
     #[tokio::test]

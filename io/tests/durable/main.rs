@@ -118,9 +118,10 @@ fn kinds(turn: &Stored) -> Vec<&'static str> {
             is_error: false, ..
         } => "tool_result",
         BlockContent::ToolResult { is_error: true, .. } => "tool_error",
+        BlockContent::Usage { .. } => "usage",
         _ => "other",
     });
-    kinds.collect()
+    kinds.filter(|kind| *kind != "usage").collect()
 }
 
 /// What the model is shown of its calls, in the request.

@@ -65,7 +65,7 @@ async fn a_tool_that_ran_when_the_host_died_is_run_again_only_if_it_may_be() {
         assert_eq!(told == "a is done", is_idempotent, "{told}");
         let turns = turns(&store).await;
         assert!(is_closed(&turns[0]));
-        assert_eq!(turns[0].blocks.len(), 4);
+        assert_eq!(kinds(&turns[0]).len(), 4);
         assert_eq!(agent.conversation(), finished.conversation);
         assert!(agent.recover().await.unwrap().is_empty());
         assert_legal(&server);

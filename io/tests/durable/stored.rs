@@ -33,6 +33,8 @@ async fn a_turn_is_in_the_store_as_it_went() {
     let message = turn.message.as_ref().unwrap();
     assert_eq!(serde_json::to_value(message).unwrap()["content"], "Do it");
     assert_eq!(store.unfinished(None).await, Ok(Vec::new()));
+    let thread = store.thread(&"thread-1".into()).await.unwrap().unwrap();
+    assert_eq!(thread.title.as_deref(), Some("Do it"));
     assert_legal(&server);
 }
 

@@ -221,7 +221,8 @@ async fn carry_out(store: &dyn Store, model: &Model, call: &Call, at: u64) -> Ca
             letters,
         } => {
             let generation = model.generation(*turn, *behind);
-            let appended = store.append_events(&name(*turn), generation, *first, &words(letters));
+            let (turn, events) = (name(*turn), words(letters));
+            let appended = store.append_events(&turn, generation, *first, &events);
             appended.await.map(|()| 0)
         }
         Call::Acknowledge { turn, index } => {

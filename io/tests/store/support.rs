@@ -1,7 +1,7 @@
 //! Turns and blocks to store.
 
 use stepwell_core::event::Message;
-use stepwell_core::run::{Block, BlockContent, Outcome, TurnStatus};
+use stepwell_core::run::{Attached, Block, BlockContent, Outcome, TurnStatus};
 use stepwell_core::{RunId, Timestamp};
 use stepwell_io::ThreadKey;
 use stepwell_io::store::{Generation, NewTurn, PersistBatch, Store, TurnKey};
@@ -23,6 +23,7 @@ pub(crate) fn block(sequence: u64, text: &str) -> Block {
         content: BlockContent::Text {
             message_id: "m".into(),
             text: text.to_owned(),
+            attached: Attached::default(),
         },
     }
 }

@@ -147,12 +147,19 @@ impl Database for Sqlite {
     const LOCKED: &'static str = "";
 
     async fn begin(&self, access: Access) -> Result<Self::Transaction, StoreError> {
-        match access {
-            Access::Read => self.readers.begin().await,
+        let (pool, begin) = match access {
+            Access::Read => (self.readers.clone(), "BEGIN"),
             // A transaction that reads first and writes later may find the file changed in between.
-            Access::Write => self.writer.begin_with("BEGIN IMMEDIATE").await,
+            Access::Write => (self.writer.clone(), "BEGIN IMMEDIATE"),
+        };
+        // Apart, since a beginning that is dropped half-way would leave the connection in a transaction.
+        let begun = tokio::spawn(async move { pool.begin_with(begin).await });
+        match begun.await {
+            Ok(begun) => begun.map_err(failed),
+            Err(error) => Err(StoreError::Unavailable {
+                message: error.to_string(),
+            }),
         }
-        .map_err(failed)
     }
 
     async fn announce(_: &mut Self::Transaction, _: &ThreadKey) -> Result<(), StoreError> {
