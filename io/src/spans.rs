@@ -42,8 +42,9 @@ pub(crate) fn hop(endpoint: &Endpoint, hop: u32, attempt: u32) -> Span {
         "gen_ai.operation.name" = "chat",
         "gen_ai.provider.name" = provider_name(endpoint),
         "gen_ai.request.model" = %endpoint.model,
-        "stepwell.hop" = hop,
-        "stepwell.attempt" = attempt,
+        // Signed, as OpenTelemetry's integers are: an unsigned one would become a text.
+        "stepwell.hop" = i64::from(hop),
+        "stepwell.attempt" = i64::from(attempt),
         "gen_ai.usage.input_tokens" = field::Empty,
         "gen_ai.usage.output_tokens" = field::Empty,
         "gen_ai.response.finish_reasons" = field::Empty,
@@ -71,11 +72,12 @@ pub(crate) fn record_error(span: &Span, kind: &str) {
 }
 
 pub(crate) fn record_usage(span: &Span, usage: &TokenUsage) {
+    let signed = |tokens| i64::try_from(tokens).unwrap_or(i64::MAX);
     if let Some(tokens) = usage.input_tokens {
-        span.record("gen_ai.usage.input_tokens", tokens);
+        span.record("gen_ai.usage.input_tokens", signed(tokens));
     }
     if let Some(tokens) = usage.output_tokens {
-        span.record("gen_ai.usage.output_tokens", tokens);
+        span.record("gen_ai.usage.output_tokens", signed(tokens));
     }
 }
 

@@ -2,7 +2,7 @@ use crate::failure::Failure;
 use crate::input::catalog;
 use crate::mcp::Mcp;
 use crate::settings::{
-    InForce, LimitFlags, ModelFlags, Origin, ServeFlags, Sources, flags, variables,
+    InForce, LimitFlags, ModelFlags, Origin, ServeFlags, Sources, StoreFlags, flags, variables,
 };
 use clap::{Args, ValueEnum};
 use serde::Serialize;
@@ -26,6 +26,8 @@ pub(crate) struct ShowConfig {
     limits: LimitFlags,
     #[command(flatten)]
     mcp: Mcp,
+    #[command(flatten)]
+    store: StoreFlags,
     #[command(flatten)]
     serve: ServeFlags,
 }
@@ -81,6 +83,7 @@ impl ShowConfig {
             flags(&self.model)?,
             flags(&self.limits)?,
             flags(&self.mcp)?,
+            flags(&self.store)?,
             flags(&self.serve)?,
         ];
         let in_force = sources.with(&own)?;

@@ -10,6 +10,7 @@ mod providers;
 mod record;
 mod replay;
 mod serve;
+mod session;
 mod statechart;
 mod turn;
 

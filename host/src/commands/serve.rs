@@ -3,7 +3,7 @@ use crate::failure::Failure;
 use crate::mcp::Mcp;
 use crate::serve::{AGENT_PATH, Backend, Limits, ServerTool, Serving, scripted, serve};
 use crate::settings::{
-    InForce, LimitFlags, ModelFlags, Origin, ServeFlags, Settings, Sources, flags,
+    InForce, LimitFlags, ModelFlags, Origin, ServeFlags, Settings, Sources, StoreFlags, flags,
 };
 use crate::tools::{calculator, clock};
 use clap::Args;
@@ -37,6 +37,8 @@ pub(crate) struct Serve {
     #[command(flatten)]
     mcp: Mcp,
     #[command(flatten)]
+    store: StoreFlags,
+    #[command(flatten)]
     serve: ServeFlags,
 }
 
@@ -46,6 +48,7 @@ impl Serve {
             flags(&self.model)?,
             flags(&self.limits)?,
             flags(&self.mcp)?,
+            flags(&self.store)?,
             flags(&self.serve)?,
         ];
         let in_force = sources.with(&own)?;

@@ -24,8 +24,9 @@ pub(super) struct Traces(SdkTracerProvider);
 
 /// Sets the traces up, if there is an address to send them to.
 pub(super) fn traces() -> Result<Option<Traces>, Failure> {
-    let is_set = |name: &&str| env::var_os(name).is_some_and(|value| !value.is_empty());
-    let Some(variable) = ADDRESS_VARIABLES.iter().find(is_set) else {
+    let mut variables = ADDRESS_VARIABLES.into_iter();
+    let set = variables.find(|name| env::var_os(name).is_some_and(|value| !value.is_empty()));
+    let Some(variable) = set else {
         return Ok(None);
     };
     // The exporter makes a client of its own, which needs what all clients here need.

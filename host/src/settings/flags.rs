@@ -67,12 +67,9 @@ pub(crate) struct LimitFlags {
     at_limit: Option<AtLimit>,
 }
 
-/// How the server behaves.
+/// Where sessions are kept.
 #[derive(Args, Debug, Serialize)]
-pub(crate) struct ServeFlags {
-    /// A tool of the server's that may only run when the person has allowed it; may be repeated.
-    #[arg(long, value_name = "TOOL")]
-    ask_before: Vec<String>,
+pub(crate) struct StoreFlags {
     /// Where sessions are kept: `memory`, `sqlite:FILE` or `postgres://USER@HOST/DATABASE`; without one there are none.
     #[arg(long, value_name = "STORE")]
     store: Option<String>,
@@ -80,6 +77,14 @@ pub(crate) struct ServeFlags {
     /// stepwell].
     #[arg(long, value_name = "NAME")]
     owner: Option<String>,
+}
+
+/// How the server behaves.
+#[derive(Args, Debug, Serialize)]
+pub(crate) struct ServeFlags {
+    /// A tool of the server's that may only run when the person has allowed it; may be repeated.
+    #[arg(long, value_name = "TOOL")]
+    ask_before: Vec<String>,
     /// The address to listen on; port 0 is any free one [default: 127.0.0.1:8000].
     #[arg(long, value_name = "ADDRESS:PORT")]
     listen: Option<SocketAddr>,

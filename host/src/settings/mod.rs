@@ -8,7 +8,7 @@ mod hidden;
 mod layer;
 mod read;
 
-pub(crate) use flags::{GlobalFlags, LimitFlags, ModelFlags, ServeFlags};
+pub(crate) use flags::{GlobalFlags, LimitFlags, ModelFlags, ServeFlags, StoreFlags};
 pub(crate) use layer::{Origin, flags, variables};
 pub(crate) use read::{InForce, Sources};
 

@@ -18,4 +18,5 @@ mod sessions;
 mod stopping;
 mod stream;
 mod threads;
+mod two_hosts;
 mod valid;
