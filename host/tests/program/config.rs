@@ -45,6 +45,7 @@ fn listed(arguments: &[&str], variables: &[(&str, &str)]) -> Value {
 }
 
 #[track_caller]
+#[allow(clippy::needless_pass_by_value)] // written in place
 fn is(report: &Value, key: &str, value: Value, origin: Value) {
     let settings = report["settings"].as_array().expect("settings");
     let setting = settings.iter().find(|setting| setting["key"] == key);

@@ -29,7 +29,7 @@ pub(super) enum Begin {
     /// A message, or the history alone.
     Started {
         parent: Parent,
-        message: Option<Message>,
+        message: Option<Box<Message>>,
         /// Told whether the turn is in the store.
         begun: oneshot::Sender<Result<(), EngineError>>,
     },
@@ -283,7 +283,7 @@ impl Drive {
             } => {
                 let start = Start {
                     run_id: key.turn.clone(),
-                    message,
+                    message: message.map(|message| *message),
                     resume: Vec::new(),
                 };
                 let turn = agent.map(|agent| match parent {

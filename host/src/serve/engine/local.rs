@@ -185,7 +185,7 @@ impl LocalEngine {
         let (begun, has_begun) = oneshot::channel();
         let begin = Begin::Started {
             parent: new.parent,
-            message: new.message,
+            message: new.message.map(Box::new),
             begun,
         };
         self.spawn(key.clone(), begin, false);
