@@ -190,8 +190,8 @@ pub struct Block {
     pub sequence: u64,
     /// The hop it belongs to.
     pub hop: u32,
-    /// What it holds: a JSON object whose `type` is `text`, `reasoning`, `tool_use`, `approval`, `deferred`, `tool_result`
-    /// or `steering`.
+    /// What it holds: a JSON object whose `type` is `text`, `reasoning`, `tool_use`, `approval`, `deferred`, `tool_result`,
+    /// `resumed`, `steering`, `message`, `messages`, `state` or `usage`.
     pub content_json: String,
 }
 

@@ -104,8 +104,8 @@ class Block(Record):
     """Its number in the turn: 0, 1, 2 … without a gap, and none is ever used for two contents."""
     hop: int
     content: dict[str, Json]
-    """What it holds; its ``type`` is ``text``, ``reasoning``, ``tool_use``, ``approval``, ``deferred``, ``tool_result`` or
-    ``steering``."""
+    """What it holds; its ``type`` is ``text``, ``reasoning``, ``tool_use``, ``approval``, ``deferred``, ``tool_result``,
+    ``resumed``, ``steering``, ``message``, ``messages``, ``state`` or ``usage``."""
 
 
 @record
