@@ -115,27 +115,63 @@ impl<D: Database> Store for SqlStore<D> {
     }
 
     fn unfinished<'a>(&'a self, owner: Option<&'a str>) -> StoreFuture<'a, Vec<Unfinished>> {
-        async move { read::unfinished::<D>(&mut self.read().await?, owner).await }.boxed()
+        async move {
+            let mut transaction = self.read().await?;
+            let found = read::unfinished::<D>(&mut transaction, owner).await?;
+            transaction.commit().await?;
+            Ok(found)
+        }
+        .boxed()
     }
 
     fn turn<'a>(&'a self, turn: &'a TurnKey) -> StoreFuture<'a, Option<Turn>> {
-        async move { read::turn::<D>(&mut self.read().await?, turn).await }.boxed()
+        async move {
+            let mut transaction = self.read().await?;
+            let found = read::turn::<D>(&mut transaction, turn).await?;
+            transaction.commit().await?;
+            Ok(found)
+        }
+        .boxed()
     }
 
     fn path<'a>(&'a self, turn: &'a TurnKey) -> StoreFuture<'a, Vec<Turn>> {
-        async move { read::path::<D>(&mut self.read().await?, turn).await }.boxed()
+        async move {
+            let mut transaction = self.read().await?;
+            let found = read::path::<D>(&mut transaction, turn).await?;
+            transaction.commit().await?;
+            Ok(found)
+        }
+        .boxed()
     }
 
     fn turns<'a>(&'a self, thread: &'a ThreadKey) -> StoreFuture<'a, Vec<Turn>> {
-        async move { read::turns::<D>(&mut self.read().await?, thread).await }.boxed()
+        async move {
+            let mut transaction = self.read().await?;
+            let found = read::turns::<D>(&mut transaction, thread).await?;
+            transaction.commit().await?;
+            Ok(found)
+        }
+        .boxed()
     }
 
     fn thread<'a>(&'a self, thread: &'a ThreadKey) -> StoreFuture<'a, Option<ThreadRecord>> {
-        async move { read::thread::<D>(&mut self.read().await?, thread).await }.boxed()
+        async move {
+            let mut transaction = self.read().await?;
+            let found = read::thread::<D>(&mut transaction, thread).await?;
+            transaction.commit().await?;
+            Ok(found)
+        }
+        .boxed()
     }
 
     fn threads<'a>(&'a self, query: &'a ThreadQuery) -> StoreFuture<'a, Vec<ThreadRecord>> {
-        async move { read::threads::<D>(&mut self.read().await?, query).await }.boxed()
+        async move {
+            let mut transaction = self.read().await?;
+            let found = read::threads::<D>(&mut transaction, query).await?;
+            transaction.commit().await?;
+            Ok(found)
+        }
+        .boxed()
     }
 
     fn rename_thread<'a>(&'a self, thread: &'a ThreadKey, title: &'a str) -> StoreFuture<'a, ()> {
@@ -186,14 +222,19 @@ impl<D: Database> Store for SqlStore<D> {
         async move {
             let mut transaction = self.read().await?;
             let state = read::state::<D>(&mut transaction, turn, "").await?;
-            read::events::<D>(&mut transaction, state.turn_id, after, limit).await
+            let turn = state.turn_id;
+            let found = read::events::<D>(&mut transaction, turn, after, limit).await?;
+            transaction.commit().await?;
+            Ok(found)
         }
         .boxed()
     }
 
     fn event_log<'a>(&'a self, turn: &'a TurnKey) -> StoreFuture<'a, EventLog> {
         async move {
-            let state = read::state::<D>(&mut self.read().await?, turn, "").await?;
+            let mut transaction = self.read().await?;
+            let state = read::state::<D>(&mut transaction, turn, "").await?;
+            transaction.commit().await?;
             Ok(EventLog {
                 next: state.events,
                 acknowledged: state
