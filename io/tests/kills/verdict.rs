@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
-use stepwell_core::run::{BlockContent, Outcome, TurnStatus};
+use stepwell_core::run::{BlockContent, Failure, Outcome, TurnStatus};
 use stepwell_core::session::Turn;
 use stepwell_io::store::{Store, ThreadQuery};
 
@@ -12,6 +12,7 @@ struct Counts {
     blocks: usize,
     calls: usize,
     unknown: usize,
+    broken_off: usize,
 }
 
 pub(crate) async fn of(store: &dyn Store, effects: &Path) -> String {
@@ -44,10 +45,11 @@ pub(crate) async fn of(store: &dyn Store, effects: &Path) -> String {
         blocks,
         calls,
         unknown,
+        broken_off,
     } = counts;
     let again = runs.values().filter(|times| **times > 1).count();
     format!(
-        "{turns} turns ended, {blocks} blocks, {calls} calls: {} runs, {unknown} calls of unknown outcome, {again} \
+        "{turns} turns ended ({broken_off} broke off in an answer), {blocks} blocks, {calls} calls: {} runs, {unknown} calls of unknown outcome, {again} \
          idempotent calls run again",
         effects.lines().count()
     )
@@ -60,13 +62,18 @@ fn judge(
     stored: &mut HashSet<String>,
 ) {
     let id = &turn.id;
-    assert_eq!(
-        turn.status,
-        TurnStatus::Complete,
-        "{id}: {:?}",
-        turn.outcome
-    );
-    assert_eq!(turn.outcome, Some(Outcome::Success), "{id}");
+    let is_whole = match &turn.outcome {
+        Some(Outcome::Success) => turn.status == TurnStatus::Complete,
+        // Killed when a part of the answer was stored: what was said stands, and the turn says that it broke off.
+        Some(Outcome::Failed {
+            failure: Failure::Connection { message },
+        }) if message.contains("the host stopped") => {
+            assert_eq!(turn.status, TurnStatus::Failed, "{id}");
+            counts.broken_off += 1;
+            false
+        }
+        other => panic!("{id}: {other:?}"),
+    };
     counts.turns += 1;
     counts.blocks += turn.blocks.len();
     let mut asked = Vec::new();
@@ -95,12 +102,19 @@ fn judge(
         }
     }
     counts.calls += asked.len();
-    assert_eq!(asked.len(), 6, "{id}: each call is stored once");
+    let is_distinct = asked.iter().collect::<HashSet<_>>().len() == asked.len();
+    assert!(is_distinct, "{id}: each call is stored once: {asked:?}");
+    assert!(asked.len() == 6 || !is_whole, "{id}: {asked:?}");
     asked.sort_unstable();
     answered.sort_unstable();
     assert_eq!(asked, answered, "{id}: each call has one result");
     let words = texts.concat();
     let whole = "Round 0 of the answer.Round 1 of the answer.Round 2 of the answer.";
-    assert_eq!(words, whole, "{id}: each word is stored once");
+    let is_said = if is_whole {
+        words == whole
+    } else {
+        whole.starts_with(&words)
+    };
+    assert!(is_said, "{id}: each word is stored once: {words}");
     stored.extend(asked);
 }
