@@ -29,13 +29,13 @@ const QUICK: Duration = Duration::from_millis(40);
 const PATIENCE: u64 = 6;
 
 /// With so many seconds beside it.
-const LEAST_SECONDS: u64 = 10;
+const LEAST_SECONDS: u64 = 5;
 
 /// By the clock, the tests may take so long however busy the machine is.
 const WALL: Duration = Duration::from_secs(900);
 
 /// The bytes that the tests may need, in KiB: a loop that gathers without an end shall not take the machine with it.
-const MEMORY_KIB: u64 = 6 << 20;
+const MEMORY_KIB: u64 = 3 << 20;
 
 /// How the property tests are run.
 pub(super) const PROPERTIES: &[(&str, &str)] = &[
@@ -52,9 +52,23 @@ pub(super) const PROPERTIES: &[(&str, &str)] = &[
 pub(super) struct Suite {
     program: PathBuf,
     folder: PathBuf,
-    quick: Vec<String>,
-    slow: Vec<String>,
-    seconds: u64,
+    quick: Part,
+    slow: Part,
+}
+
+/// Tests that run in one process.
+#[derive(Default)]
+struct Part {
+    names: Vec<String>,
+    /// What they take without a mutant.
+    time: Duration,
+}
+
+impl Part {
+    /// The seconds of processor time that they may take with one.
+    fn seconds(&self) -> u64 {
+        LEAST_SECONDS + PATIENCE * self.time.as_secs()
+    }
 }
 
 impl Suite {
@@ -68,24 +82,20 @@ impl Suite {
         let mut suite = Self {
             program: program.to_owned(),
             folder: folder.to_owned(),
-            quick: Vec::new(),
-            slow: Vec::new(),
-            seconds: WALL.as_secs(),
+            quick: Part::default(),
+            slow: Part::default(),
         };
         let mut arguments = vec![of];
         arguments.retain(|filter| !filter.is_empty());
         arguments.extend(skipped.iter().flat_map(|name| ["--skip", name]));
-        let (mut quick, mut slow) = (Vec::new(), Vec::new());
-        let started = Instant::now();
-        let mut last = started;
-        let ended = suite.run(None, &arguments, |name| {
+        let (mut quick, mut slow) = (Part::default(), Part::default());
+        let mut last = Instant::now();
+        let ended = suite.run(None, WALL.as_secs(), &arguments, |name| {
             let now = Instant::now();
-            let kind = if now - last > QUICK {
-                &mut slow
-            } else {
-                &mut quick
-            };
-            kind.push(name.to_owned());
+            let time = now - last;
+            let part = if time > QUICK { &mut slow } else { &mut quick };
+            part.names.push(name.to_owned());
+            part.time += time;
             last = now;
         })?;
         if ended != Ended::Passed {
@@ -94,21 +104,20 @@ impl Suite {
                 program.display()
             );
         }
-        suite.seconds = LEAST_SECONDS + PATIENCE * started.elapsed().as_secs();
         (suite.quick, suite.slow) = (quick, slow);
         Ok(suite)
     }
 
     /// Tries a mutant: the quick tests first.
     pub(super) fn verdict(&self, number: usize) -> anyhow::Result<Verdict> {
-        for names in [&self.quick, &self.slow] {
+        for part in [&self.quick, &self.slow] {
             // Without a name it would run all.
-            if names.is_empty() {
+            if part.names.is_empty() {
                 continue;
             }
             let mut arguments = vec!["--exact"];
-            arguments.extend(names.iter().map(String::as_str));
-            match self.run(Some(number), &arguments, |_| ())? {
+            arguments.extend(part.names.iter().map(String::as_str));
+            match self.run(Some(number), part.seconds(), &arguments, |_| ())? {
                 Ended::Passed => {}
                 Ended::Failed => return Ok(Verdict::Caught),
                 Ended::Spent => return Ok(Verdict::NoEnd),
@@ -121,10 +130,11 @@ impl Suite {
     fn run(
         &self,
         mutant: Option<usize>,
+        seconds: u64,
         arguments: &[&str],
         mut passed: impl FnMut(&str),
     ) -> anyhow::Result<Ended> {
-        let mut command = self.command();
+        let mut command = self.command(seconds);
         if let Some(number) = mutant {
             command.env(VARIABLE, number.to_string());
         }
@@ -160,13 +170,12 @@ impl Suite {
     }
 
     #[cfg(unix)]
-    fn command(&self) -> Command {
+    fn command(&self, seconds: u64) -> Command {
         let mut command = process::command("sh");
-        let seconds = self.seconds;
         command
             .arg("-c")
             .arg(format!(
-                "ulimit -t {seconds} -v {MEMORY_KIB}; exec \"$0\" \"$@\""
+                "ulimit -t {seconds} && ulimit -v {MEMORY_KIB} && exec \"$0\" \"$@\""
             ))
             .arg(&self.program);
         self.environment(&mut command);
@@ -174,7 +183,7 @@ impl Suite {
     }
 
     #[cfg(not(unix))]
-    fn command(&self) -> Command {
+    fn command(&self, _: u64) -> Command {
         let mut command = process::command(&self.program);
         self.environment(&mut command);
         command
@@ -244,7 +253,20 @@ fn is_spent(_: std::process::ExitStatus) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::result;
+    use super::{Ended, Part, Suite, result};
+
+    #[cfg(unix)]
+    #[test]
+    fn a_program_without_an_end_is_stopped_by_the_processor_time_that_it_took() {
+        let suite = Suite {
+            program: "/bin/sh".into(),
+            folder: "/".into(),
+            quick: Part::default(),
+            slow: Part::default(),
+        };
+        let ended = suite.run(None, 1, &["-c", "while :; do :; done"], |_| ());
+        assert_eq!(ended.unwrap(), Ended::Spent);
+    }
 
     #[test]
     fn a_line_tells_a_test_and_whether_it_passed() {
