@@ -36,7 +36,7 @@ pub(crate) enum Begin {
     Anew {
         turn: StoredTurn,
         start: Box<Start>,
-        history: Conversation,
+        history: Box<Conversation>,
         setup: Arc<Setup>,
     },
 }
@@ -86,7 +86,7 @@ impl Preparation<'_> {
                 history,
                 setup,
             } => {
-                let run = self.machine(&setup, &start, history);
+                let run = self.machine(&setup, &start, *history);
                 (Some(turn), run, setup, self.device)
             }
         };

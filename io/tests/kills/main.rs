@@ -115,15 +115,17 @@ fn storm(store: &str) -> Result<(), Failed> {
         let mut child = start(store, &provider, &effects, false);
         let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
         // It has recovered what was left, and turns are under way.
-        let ready = lines.next().transpose()?;
+        let ready = lines.next();
+        std::thread::sleep(Duration::from_micros(random(&mut state) % 250_000));
+        let killed = child.kill();
+        child.wait()?;
+        killed?;
+        let ready = ready.transpose()?;
         assert_eq!(
             ready.as_deref(),
             Some("ready"),
             "the program stopped by itself"
         );
-        std::thread::sleep(Duration::from_micros(random(&mut state) % 250_000));
-        child.kill()?;
-        child.wait()?;
     }
     let ended = start(store, &provider, &effects, true).wait()?;
     assert!(ended.success(), "the last turns did not end: {ended}");

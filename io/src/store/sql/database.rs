@@ -206,8 +206,8 @@ pub(super) fn failed_by(
     told: impl FnOnce(&dyn sqlx::error::DatabaseError, String) -> StoreError,
 ) -> StoreError {
     let message = error.to_string();
-    match &error {
-        sqlx::Error::Database(database) => told(database.as_ref(), message),
+    match error {
+        sqlx::Error::Database(database) => told(&*database, message),
         sqlx::Error::Io(_)
         | sqlx::Error::Tls(_)
         | sqlx::Error::PoolTimedOut

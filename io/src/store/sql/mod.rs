@@ -107,9 +107,8 @@ impl<D: Database> Store for SqlStore<D> {
         async move {
             check::batch(batch)?;
             let mut transaction = self.write().await?;
-            let done = write::persist::<D>(&mut transaction, turn, generation, batch).await?;
-            self.done(transaction, &turn.thread).await?;
-            Ok(done)
+            write::persist::<D>(&mut transaction, turn, generation, batch).await?;
+            self.done(transaction, &turn.thread).await
         }
         .boxed()
     }
@@ -178,9 +177,8 @@ impl<D: Database> Store for SqlStore<D> {
         async move {
             check::title(title)?;
             let mut transaction = self.write().await?;
-            let done = write::rename_thread::<D>(&mut transaction, thread, title).await?;
-            self.done(transaction, thread).await?;
-            Ok(done)
+            write::rename_thread::<D>(&mut transaction, thread, title).await?;
+            self.done(transaction, thread).await
         }
         .boxed()
     }
@@ -205,10 +203,8 @@ impl<D: Database> Store for SqlStore<D> {
         async move {
             check::events(events)?;
             let mut transaction = self.write().await?;
-            let done = write::append_events::<D>(&mut transaction, turn, generation, first, events)
-                .await?;
-            self.done(transaction, &turn.thread).await?;
-            Ok(done)
+            write::append_events::<D>(&mut transaction, turn, generation, first, events).await?;
+            self.done(transaction, &turn.thread).await
         }
         .boxed()
     }
@@ -248,9 +244,8 @@ impl<D: Database> Store for SqlStore<D> {
     fn acknowledge<'a>(&'a self, turn: &'a TurnKey, index: u64) -> StoreFuture<'a, ()> {
         async move {
             let mut transaction = self.write().await?;
-            let done = write::acknowledge::<D>(&mut transaction, turn, index).await?;
-            self.done(transaction, &turn.thread).await?;
-            Ok(done)
+            write::acknowledge::<D>(&mut transaction, turn, index).await?;
+            self.done(transaction, &turn.thread).await
         }
         .boxed()
     }
