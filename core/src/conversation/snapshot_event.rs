@@ -58,10 +58,9 @@ impl Conversation {
         let is_twice = |at: &usize| index.message(messages[*at].id()) != Some(*at);
         let twice = (end..messages.len()).find(is_twice);
         // New messages at the end replace none.
-        for from in [before, (kept < count).then_some(kept), twice.map(|_| end)] {
-            if let Some(from) = from {
-                index.rewritten(from);
-            }
+        let replaced = (kept < count).then_some(kept);
+        for from in [before, replaced, twice.map(|_| end)].into_iter().flatten() {
+            index.rewritten(from);
         }
         self.index = index;
         self.messages = messages;
