@@ -231,13 +231,13 @@ impl Driver {
             let Some(input) = arrivals.answers.recv().await else {
                 break;
             };
+            while let Ok(notice) = self.notices.try_recv() {
+                self.show(notice);
+            }
             if let Err(misuse) = self.feed(input, work) {
                 tracing::error!(target: "stepwell", %misuse, "the machine refused an input");
             }
             self.give_out(work);
-        }
-        while let Ok(notice) = self.notices.try_recv() {
-            self.backlog.push_back(notice);
         }
     }
 

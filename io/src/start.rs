@@ -37,7 +37,7 @@ pub(crate) enum Begin {
     Anew {
         turn: StoredTurn,
         start: Box<Start>,
-        history: Conversation,
+        history: Box<Conversation>,
         setup: Arc<Setup>,
     },
 }
@@ -89,7 +89,7 @@ impl Preparation<'_> {
                 history,
                 setup,
             } => {
-                let run = self.machine(&setup, &start, history);
+                let run = self.machine(&setup, &start, *history);
                 (Some(turn), run, setup, self.device)
             }
         };

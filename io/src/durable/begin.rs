@@ -1,11 +1,12 @@
 //! What stands in the store before a turn's first request goes out.
 
 use super::history::history;
-use super::patience::{Notices, Patience, in_time};
+use super::patience::{Notices, Patience};
 use super::take_over::take_over;
 use super::{StoreSetup, StoredTurn};
 use crate::setup::Setup;
-use crate::store::{NewTurn, StoreError, TurnKey, Unfinished};
+use crate::store::{Claimed, NewTurn, StoreError, TurnKey, Unfinished};
+use futures::FutureExt;
 use std::sync::OnceLock;
 use std::time::Duration;
 use stepwell_core::conversation::Conversation;
@@ -120,23 +121,38 @@ impl<'a> Beginning<'a> {
             Ok(generation) => Ok(StoredTurn { key, generation }),
             // An earlier try may have been done, and its answer lost on the way.
             Err(error @ StoreError::Exists { .. }) if tries > 1 => {
-                self.claim_own(key).await?.ok_or(error)
+                let claimed = self.claim(&key, true).await?.ok_or(error)?;
+                let generation = claimed.generation;
+                Ok(StoredTurn { key, generation })
             }
             Err(error) => Err(error),
         }
     }
 
-    /// Claims a turn that was begun under this host's own name.
-    async fn claim_own(&self, key: TurnKey) -> Result<Option<StoredTurn>, StoreError> {
-        let record = in_time(self.stored.store.thread(&key.thread)).await?;
-        let unfinished = record.and_then(|record| record.unfinished);
-        let is_own = |turn: &Unfinished| turn.key == key && turn.owner == self.stored.owner;
-        let Some(own) = unfinished.filter(is_own) else {
-            return Ok(None);
+    /// Claims a turn, if it is unfinished: `own` if it is under this host's name alone. A claim whose answer was lost
+    /// is made anew, from the generation that it left.
+    pub(crate) async fn claim(
+        &self,
+        key: &TurnKey,
+        own: bool,
+    ) -> Result<Option<Claimed>, StoreError> {
+        let StoreSetup { store, owner } = self.stored;
+        let claim = || {
+            async {
+                let record = store.thread(&key.thread).await?;
+                let unfinished = record.and_then(|record| record.unfinished);
+                let is_it = |turn: &Unfinished| turn.key == *key && (!own || turn.owner == *owner);
+                match unfinished.filter(is_it) {
+                    Some(turn) => match store.claim(key, turn.generation, owner).await {
+                        Err(StoreError::Closed { .. }) => Ok(None),
+                        claimed => claimed.map(Some),
+                    },
+                    None => Ok(None),
+                }
+            }
+            .boxed()
         };
-        let claim = self.stored.store.claim(&key, own.generation, &own.owner);
-        let generation = in_time(claim).await?.generation;
-        Ok(Some(StoredTurn { key, generation }))
+        self.patience().call(self.notices, self.cancel, claim).await
     }
 }
 

@@ -97,3 +97,60 @@ impl Notices {
         ));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use futures::FutureExt;
+    use tokio::time::Instant;
+
+    fn away() -> StoreError {
+        StoreError::Unavailable {
+            message: "no route".to_owned(),
+        }
+    }
+
+    fn patience() -> Patience {
+        Patience {
+            attempts: 6,
+            first_delay: Duration::from_millis(500),
+            max_delay: Duration::from_secs(8),
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_store_that_is_away_for_ten_seconds_is_waited_for() {
+        let (sender, mut notices) = mpsc::unbounded_channel();
+        let begun = Instant::now();
+        let call = || {
+            let is_back = begun.elapsed() >= Duration::from_secs(10);
+            let answer = if is_back { Ok(()) } else { Err(away()) };
+            std::future::ready(answer).boxed()
+        };
+        let never = CancellationToken::new();
+        let done = patience().call(&Notices(sender), &never, call).await;
+        assert_eq!(done, Ok(()));
+        assert_eq!(begun.elapsed(), Duration::from_millis(15_500));
+        let mut told = 0;
+        while notices.try_recv().is_ok() {
+            told += 1;
+        }
+        assert_eq!(told, 5);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_call_that_is_never_answered_has_failed() {
+        let (sender, _notices) = mpsc::unbounded_channel();
+        let one = Patience {
+            attempts: 1,
+            ..patience()
+        };
+        let never = CancellationToken::new();
+        let call = || std::future::pending::<Result<(), _>>().boxed();
+        let failed = one.call(&Notices(sender), &never, call).await;
+        assert!(
+            matches!(failed, Err(StoreError::Unavailable { .. })),
+            "{failed:?}"
+        );
+    }
+}

@@ -117,7 +117,7 @@ async fn begin_anew(
     Ok(Begin::Anew {
         turn,
         start: Box::new(start),
-        history: history(&path)?,
+        history: Box::new(history(&path)?),
         setup: Arc::clone(setup),
     })
 }

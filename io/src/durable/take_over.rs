@@ -16,18 +16,10 @@ pub(crate) async fn take_over(
     unfinished: &Unfinished,
     now: Timestamp,
 ) -> Result<Option<Conversation>, StoreError> {
-    let (turn, owner) = (&unfinished.key, &beginning.stored.owner);
-    let store = &beginning.stored.store;
-    let claimed = beginning
-        .patience()
-        .call(beginning.notices, beginning.cancel, || {
-            store.claim(turn, unfinished.generation, owner)
-        })
-        .await;
-    let claimed = match claimed {
-        // It came to its end in the meantime.
-        Err(StoreError::Closed { .. }) => return Ok(None),
-        claimed => claimed?,
+    let turn = &unfinished.key;
+    // It may have come to its end in the meantime.
+    let Some(claimed) = beginning.claim(turn, false).await? else {
+        return Ok(None);
     };
     tracing::info!(target: "stepwell", turn = %turn.turn, owner = unfinished.owner, "an unfinished turn is stopped: the person has moved on");
     let mut config = (*beginning.setup.config).clone();

@@ -116,7 +116,7 @@ async fn a_store_that_stays_away_fails_the_turn_which_is_recovered_later() {
         let (_, finished) = watch(recovered.turn.unwrap()).await;
         assert_eq!(finished.outcome, Outcome::Success);
         let told = &results(&server.requests()[1])[0];
-        assert!(told.contains("unknown"), "{told}");
+        assert!(told.contains("not known"), "{told}");
         let turns = turns(&store).await;
         assert_eq!(kinds(&turns[0]), ["text", "tool_use", "tool_error", "text"]);
         assert!(is_closed(&turns[0]));

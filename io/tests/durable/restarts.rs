@@ -82,6 +82,7 @@ async fn a_host_that_dies_while_the_model_speaks_asks_again() {
             let agent = agent(&server, &store).build().unwrap();
             let mut turn = agent.send("Tell me");
             while !matches!(turn.next().await, Some(RunEvent::AgUi(_))) {}
+            turn.detach();
         }
     };
     killed(life);

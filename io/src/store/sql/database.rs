@@ -139,10 +139,10 @@ fn missing(column: usize) -> StoreError {
     }
 }
 
-/// The parts that are the same for both drivers, in the types of each.
+/// The parts that are the same for both drivers, in the types of each. Beside it are `connection`, `commit` and `failed`.
 macro_rules! drive {
-    ($database:ty, $row:ty) => {
-        impl Transaction for sqlx::Transaction<'static, $database> {
+    ($database:ty, $row:ty, $transaction:ty) => {
+        impl Transaction for $transaction {
             type Row = $row;
 
             async fn execute(
@@ -151,7 +151,7 @@ macro_rules! drive {
                 values: &[Value<'_>],
             ) -> Result<u64, StoreError> {
                 let query = bound(sql, values);
-                let done = query.execute(&mut **self).await.map_err(failed)?;
+                let done = query.execute(connection(self)).await.map_err(failed)?;
                 Ok(done.rows_affected())
             }
 
@@ -161,13 +161,13 @@ macro_rules! drive {
                 values: &[Value<'_>],
             ) -> Result<Vec<$row>, StoreError> {
                 bound(sql, values)
-                    .fetch_all(&mut **self)
+                    .fetch_all(connection(self))
                     .await
                     .map_err(failed)
             }
 
             async fn commit(self) -> Result<(), StoreError> {
-                sqlx::Transaction::commit(self).await.map_err(failed)
+                commit(self).await.map_err(failed)
             }
         }
 
@@ -206,8 +206,8 @@ pub(super) fn failed_by(
     told: impl FnOnce(&dyn sqlx::error::DatabaseError, String) -> StoreError,
 ) -> StoreError {
     let message = error.to_string();
-    match &error {
-        sqlx::Error::Database(database) => told(database.as_ref(), message),
+    match error {
+        sqlx::Error::Database(database) => told(&*database, message),
         sqlx::Error::Io(_)
         | sqlx::Error::Tls(_)
         | sqlx::Error::PoolTimedOut

@@ -107,44 +107,78 @@ impl<D: Database> Store for SqlStore<D> {
         async move {
             check::batch(batch)?;
             let mut transaction = self.write().await?;
-            let done = write::persist::<D>(&mut transaction, turn, generation, batch).await?;
-            self.done(transaction, &turn.thread).await?;
-            Ok(done)
+            write::persist::<D>(&mut transaction, turn, generation, batch).await?;
+            self.done(transaction, &turn.thread).await
         }
         .boxed()
     }
 
     fn unfinished<'a>(&'a self, owner: Option<&'a str>) -> StoreFuture<'a, Vec<Unfinished>> {
-        async move { read::unfinished::<D>(&mut self.read().await?, owner).await }.boxed()
+        async move {
+            let mut transaction = self.read().await?;
+            let found = read::unfinished::<D>(&mut transaction, owner).await?;
+            transaction.commit().await?;
+            Ok(found)
+        }
+        .boxed()
     }
 
     fn turn<'a>(&'a self, turn: &'a TurnKey) -> StoreFuture<'a, Option<Turn>> {
-        async move { read::turn::<D>(&mut self.read().await?, turn).await }.boxed()
+        async move {
+            let mut transaction = self.read().await?;
+            let found = read::turn::<D>(&mut transaction, turn).await?;
+            transaction.commit().await?;
+            Ok(found)
+        }
+        .boxed()
     }
 
     fn path<'a>(&'a self, turn: &'a TurnKey) -> StoreFuture<'a, Vec<Turn>> {
-        async move { read::path::<D>(&mut self.read().await?, turn).await }.boxed()
+        async move {
+            let mut transaction = self.read().await?;
+            let found = read::path::<D>(&mut transaction, turn).await?;
+            transaction.commit().await?;
+            Ok(found)
+        }
+        .boxed()
     }
 
     fn turns<'a>(&'a self, thread: &'a ThreadKey) -> StoreFuture<'a, Vec<Turn>> {
-        async move { read::turns::<D>(&mut self.read().await?, thread).await }.boxed()
+        async move {
+            let mut transaction = self.read().await?;
+            let found = read::turns::<D>(&mut transaction, thread).await?;
+            transaction.commit().await?;
+            Ok(found)
+        }
+        .boxed()
     }
 
     fn thread<'a>(&'a self, thread: &'a ThreadKey) -> StoreFuture<'a, Option<ThreadRecord>> {
-        async move { read::thread::<D>(&mut self.read().await?, thread).await }.boxed()
+        async move {
+            let mut transaction = self.read().await?;
+            let found = read::thread::<D>(&mut transaction, thread).await?;
+            transaction.commit().await?;
+            Ok(found)
+        }
+        .boxed()
     }
 
     fn threads<'a>(&'a self, query: &'a ThreadQuery) -> StoreFuture<'a, Vec<ThreadRecord>> {
-        async move { read::threads::<D>(&mut self.read().await?, query).await }.boxed()
+        async move {
+            let mut transaction = self.read().await?;
+            let found = read::threads::<D>(&mut transaction, query).await?;
+            transaction.commit().await?;
+            Ok(found)
+        }
+        .boxed()
     }
 
     fn rename_thread<'a>(&'a self, thread: &'a ThreadKey, title: &'a str) -> StoreFuture<'a, ()> {
         async move {
             check::title(title)?;
             let mut transaction = self.write().await?;
-            let done = write::rename_thread::<D>(&mut transaction, thread, title).await?;
-            self.done(transaction, thread).await?;
-            Ok(done)
+            write::rename_thread::<D>(&mut transaction, thread, title).await?;
+            self.done(transaction, thread).await
         }
         .boxed()
     }
@@ -169,10 +203,8 @@ impl<D: Database> Store for SqlStore<D> {
         async move {
             check::events(events)?;
             let mut transaction = self.write().await?;
-            let done = write::append_events::<D>(&mut transaction, turn, generation, first, events)
-                .await?;
-            self.done(transaction, &turn.thread).await?;
-            Ok(done)
+            write::append_events::<D>(&mut transaction, turn, generation, first, events).await?;
+            self.done(transaction, &turn.thread).await
         }
         .boxed()
     }
@@ -186,14 +218,19 @@ impl<D: Database> Store for SqlStore<D> {
         async move {
             let mut transaction = self.read().await?;
             let state = read::state::<D>(&mut transaction, turn, "").await?;
-            read::events::<D>(&mut transaction, state.turn_id, after, limit).await
+            let turn = state.turn_id;
+            let found = read::events::<D>(&mut transaction, turn, after, limit).await?;
+            transaction.commit().await?;
+            Ok(found)
         }
         .boxed()
     }
 
     fn event_log<'a>(&'a self, turn: &'a TurnKey) -> StoreFuture<'a, EventLog> {
         async move {
-            let state = read::state::<D>(&mut self.read().await?, turn, "").await?;
+            let mut transaction = self.read().await?;
+            let state = read::state::<D>(&mut transaction, turn, "").await?;
+            transaction.commit().await?;
             Ok(EventLog {
                 next: state.events,
                 acknowledged: state
@@ -207,9 +244,8 @@ impl<D: Database> Store for SqlStore<D> {
     fn acknowledge<'a>(&'a self, turn: &'a TurnKey, index: u64) -> StoreFuture<'a, ()> {
         async move {
             let mut transaction = self.write().await?;
-            let done = write::acknowledge::<D>(&mut transaction, turn, index).await?;
-            self.done(transaction, &turn.thread).await?;
-            Ok(done)
+            write::acknowledge::<D>(&mut transaction, turn, index).await?;
+            self.done(transaction, &turn.thread).await
         }
         .boxed()
     }

@@ -5,7 +5,7 @@ use crate::store::StoreError;
 use crate::store::wake::Wakers;
 use sqlx::migrate::{MigrateError, Migrator};
 use sqlx::postgres::{
-    PgConnectOptions, PgListener, PgPool, PgPoolOptions, PgRow, Postgres as Driver,
+    PgConnectOptions, PgConnection, PgListener, PgPool, PgPoolOptions, PgRow, Postgres as Driver,
 };
 use std::str::FromStr;
 use std::time::Duration;
@@ -199,7 +199,15 @@ impl Database for Postgres {
     }
 }
 
-drive!(Driver, PgRow);
+drive!(Driver, PgRow, sqlx::Transaction<'static, Driver>);
+
+fn connection<'a>(transaction: &'a mut sqlx::Transaction<'static, Driver>) -> &'a mut PgConnection {
+    transaction
+}
+
+async fn commit(transaction: sqlx::Transaction<'static, Driver>) -> Result<(), sqlx::Error> {
+    transaction.commit().await
+}
 
 /// Error codes: <https://www.postgresql.org/docs/current/errcodes-appendix.html>.
 fn failed(error: sqlx::Error) -> StoreError {

@@ -4,9 +4,10 @@ use super::schema::{Migrations, Words};
 use crate::store::StoreError;
 use crate::store::wake::Wakers;
 use sqlx::migrate::{MigrateError, Migrator};
+use sqlx::pool::PoolConnection;
 use sqlx::sqlite::{
-    Sqlite as Driver, SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePoolOptions,
-    SqliteRow, SqliteSynchronous,
+    Sqlite as Driver, SqliteConnectOptions, SqliteConnection, SqliteJournalMode, SqlitePool,
+    SqlitePoolOptions, SqliteRow, SqliteSynchronous,
 };
 use std::path::Path;
 use std::time::Duration;
@@ -135,7 +136,7 @@ async fn migrate(writer: &SqlitePool) -> Result<(), MigrateError> {
 }
 
 impl Database for Sqlite {
-    type Transaction = sqlx::Transaction<'static, Driver>;
+    type Transaction = SqliteTransaction;
 
     const WORDS: Words = Words {
         serial: "INTEGER PRIMARY KEY",
@@ -148,18 +149,16 @@ impl Database for Sqlite {
 
     async fn begin(&self, access: Access) -> Result<Self::Transaction, StoreError> {
         let (pool, begin) = match access {
-            Access::Read => (self.readers.clone(), "BEGIN"),
+            Access::Read => (&self.readers, "BEGIN"),
             // A transaction that reads first and writes later may find the file changed in between.
-            Access::Write => (self.writer.clone(), "BEGIN IMMEDIATE"),
+            Access::Write => (&self.writer, "BEGIN IMMEDIATE"),
         };
-        // Apart, since a beginning that is dropped half-way would leave the connection in a transaction.
-        let begun = tokio::spawn(async move { pool.begin_with(begin).await });
-        match begun.await {
-            Ok(begun) => begun.map_err(failed),
-            Err(error) => Err(StoreError::Unavailable {
-                message: error.to_string(),
-            }),
-        }
+        let mut transaction = SqliteTransaction {
+            connection: pool.acquire().await.map_err(failed)?,
+            is_open: true,
+        };
+        transaction.execute(begin, &[]).await?;
+        Ok(transaction)
     }
 
     async fn announce(_: &mut Self::Transaction, _: &ThreadKey) -> Result<(), StoreError> {
@@ -171,7 +170,35 @@ impl Database for Sqlite {
     }
 }
 
-drive!(Driver, SqliteRow);
+/// A transaction on a connection that is closed with it, if it is not committed. SQLite itself rolls back where a disk
+/// is full or fails; a connection that is used again must not have lost count of that.
+#[derive(Debug)]
+pub struct SqliteTransaction {
+    connection: PoolConnection<Driver>,
+    is_open: bool,
+}
+
+impl Drop for SqliteTransaction {
+    fn drop(&mut self) {
+        if self.is_open {
+            self.connection.close_on_drop();
+        }
+    }
+}
+
+drive!(Driver, SqliteRow, SqliteTransaction);
+
+fn connection(transaction: &mut SqliteTransaction) -> &mut SqliteConnection {
+    &mut transaction.connection
+}
+
+async fn commit(mut transaction: SqliteTransaction) -> Result<(), sqlx::Error> {
+    sqlx::query("COMMIT")
+        .execute(connection(&mut transaction))
+        .await?;
+    transaction.is_open = false;
+    Ok(())
+}
 
 /// Result codes: <https://www.sqlite.org/rescode.html>.
 fn failed(error: sqlx::Error) -> StoreError {
