@@ -1,6 +1,7 @@
 use crate::durable::StoreSetup;
 use crate::journal::JournalSink;
 use crate::observer::MakeObserver;
+use crate::run_source::RunSource;
 use crate::tools::{Approver, Handlers};
 use crate::trim::Trimmer;
 use std::fmt;
@@ -17,6 +18,7 @@ pub(crate) struct Setup {
     pub(crate) config: Arc<RunConfig>,
     pub(crate) handlers: Handlers,
     pub(crate) approver: Option<Arc<dyn Approver>>,
+    pub(crate) run_source: Option<Arc<dyn RunSource>>,
     pub(crate) trimmer: Option<Arc<dyn Trimmer>>,
     pub(crate) journal: Option<Arc<dyn JournalSink>>,
     pub(crate) middleware: Option<MakeMiddleware>,

@@ -285,6 +285,7 @@ impl Drive {
                     run_id: key.turn.clone(),
                     message: message.map(|message| *message),
                     resume: Vec::new(),
+                    parent_run_id: None,
                 };
                 let turn = agent.map(|agent| match parent {
                     Parent::Latest => agent.start(start),
