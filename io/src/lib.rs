@@ -47,6 +47,7 @@ mod journal;
 #[cfg(feature = "mcp")]
 pub mod mcp;
 mod owner;
+mod run_source;
 mod setup;
 mod sources;
 mod spans;
@@ -63,6 +64,7 @@ pub use builder::{AgentBuilder, BuildError, HttpClient, http_client};
 pub use durable::{Recovered, StoredTurn};
 pub use handle::{TurnError, TurnHandle};
 pub use journal::JournalSink;
+pub use run_source::{NewRun, RestError, RestRunSource, RunSource};
 pub use sources::{SourcedTool, ToolSource};
 pub use tools::{Approver, Cancellation, ToolAnswer, ToolHandler};
 pub use trim::{Trimmed, Trimmer};

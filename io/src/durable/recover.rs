@@ -113,6 +113,7 @@ async fn begin_anew(
         run_id: turn.key.turn.clone(),
         message: own.and_then(|own| own.message),
         resume: Vec::new(),
+        parent_run_id: None,
     };
     Ok(Begin::Anew {
         turn,
