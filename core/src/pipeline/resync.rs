@@ -156,7 +156,7 @@ fn once(is_new: bool) -> Passed {
     }
 }
 
-fn subagent_end(id: &String, order: &Order) -> Passed {
+fn subagent_end(id: &str, order: &Order) -> Passed {
     match order.subagent(id) {
         Some(is_active) => once(is_active),
         None => Passed::After(vec![subagent_start(id)]),
@@ -164,10 +164,10 @@ fn subagent_end(id: &String, order: &Order) -> Passed {
 }
 
 /// The beginning of a subagent that was not seen to begin; its name is not known.
-fn subagent_start(id: &String) -> Event {
+fn subagent_start(id: &str) -> Event {
     let start = SubagentStarted {
-        subagent_run_id: id.clone(),
-        name: id.clone(),
+        subagent_run_id: id.to_owned(),
+        name: id.to_owned(),
         ..SubagentStarted::default()
     };
     start.into()
