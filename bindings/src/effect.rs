@@ -23,8 +23,8 @@ pub enum Effect {
         id: String,
         /// The conversation.
         thread_id: String,
-        /// The run that the new one continues.
-        parent_run_id: String,
+        /// The run that the new one continues; a thread's first has none.
+        parent_run_id: Option<String>,
     },
     /// Send the request; answer with `opened` and then the body's bytes and its end, or with `refused` or
     /// `connection_failed`.
@@ -273,7 +273,7 @@ impl Effect {
             } => Self::CreateRun {
                 id,
                 thread_id: thread_id.into_string(),
-                parent_run_id: parent_run_id.into_string(),
+                parent_run_id: parent_run_id.map(stepwell_core::RunId::into_string),
             },
             run::Effect::OpenStream { request } => Self::OpenStream {
                 id,

@@ -33,8 +33,8 @@ pub use agent::Agent;
 pub use config::{
     BackgroundPolicy, ContextGuard, ContextPolicy, DevicePolicy, Durability, GenerationSettings,
     KilledPolicy, LimitPolicy, Limits, NetworkChangePolicy, OfflinePolicy, ReasoningEffort,
-    RepeatLimit, ResponseFormat, RetryPolicy, RunConfig, RunIds, TextOptions, Timeouts, ToolChoice,
-    ToolDefinition,
+    RepeatLimit, ResponseFormat, Resumption, RetryPolicy, RunConfig, RunIds, TextOptions, Timeouts,
+    ToolChoice, ToolDefinition,
 };
 pub use effect::{
     Block, CallKey, ContextMessage, Effect, HttpHeader, HttpRequest, Outputs, ToolInvocation,

@@ -7,11 +7,13 @@ use crate::error::StepwellError;
 use crate::event::{ArgumentsChange, Event, SteeringRefusal, ToolFailureKind, ToolResult};
 use crate::machine::{RunMachine, Start, TimerKey};
 use crate::outcome::{Failure, Outcome, TurnLimit};
-use crate::{GenerationSettings, LimitPolicy, OfflinePolicy, Outputs, RunConfig, TextOptions};
+use crate::{
+    GenerationSettings, LimitPolicy, OfflinePolicy, Outputs, Resumption, RunConfig, TextOptions,
+};
 use std::collections::{BTreeSet, HashMap};
 use std::fmt::Debug;
 use stepwell_core::conversation::{RunFailure, ToolCallStatus};
-use stepwell_core::dialect::{ApiError, ApiErrorKind, HttpRequest};
+use stepwell_core::dialect::{self, ApiError, ApiErrorKind, HttpRequest};
 use stepwell_core::event::{self, Message};
 use stepwell_core::run::{self, Misuse, RunEvent};
 use stepwell_core::tool::{self, Arguments, OwnedChange, ToolFailure};
@@ -169,7 +171,7 @@ fn every_effect_has_its_own() {
     let samples = vec![
         run::Effect::CreateRun {
             thread_id: "thread".into(),
-            parent_run_id: "run".into(),
+            parent_run_id: Some("run".into()),
         },
         run::Effect::OpenStream {
             request: HttpRequest {
@@ -412,7 +414,7 @@ fn config() -> RunConfig {
         durability: None,
         partial_arguments: false,
         device: DevicePolicy::default(),
-        resumes_by_event_id: None,
+        resumption: None,
         providers_json: None,
         text: TextOptions::default(),
         context: crate::config::tests::context(),
@@ -463,19 +465,27 @@ fn every_policy_for_a_full_context_has_its_own() {
 }
 
 #[test]
-fn whether_a_server_resumes_is_for_the_app_to_say() {
-    let resumes = |said| {
+fn how_a_server_resumes_is_for_the_app_to_say() {
+    let resumption = |said| {
         let config = RunConfig {
-            resumes_by_event_id: said,
+            resumption: said,
             ..config()
         };
         let core = config.into_core().unwrap();
-        core.endpoint.quirks.resumes_by_event_id
+        core.endpoint.quirks.resumption
     };
-    assert_eq!(
-        (resumes(None), resumes(Some(true)), resumes(Some(false))),
-        (false, true, false)
-    );
+    for (said, resumes) in [
+        (None, dialect::Resumption::Never),
+        (Some(Resumption::Never), dialect::Resumption::Never),
+        (
+            Some(Resumption::LastEventId),
+            dialect::Resumption::LastEventId,
+        ),
+        (Some(Resumption::Replay), dialect::Resumption::Replay),
+        (Some(Resumption::Snapshot), dialect::Resumption::Snapshot),
+    ] {
+        assert_eq!(resumption(said), resumes);
+    }
 }
 
 #[test]
@@ -484,6 +494,7 @@ fn every_input_has_its_method() {
     let methods: Vec<Method> = vec![
         |run| {
             let start = Start {
+                parent_run_id: None,
                 run_id: "run".to_owned(),
                 text: Some("Hi".to_owned()),
                 message_json: None,

@@ -55,7 +55,7 @@ fn config(base_url: &str) -> RunConfig {
         },
         partial_arguments: false,
         device: DevicePolicy::default(),
-        resumes_by_event_id: None,
+        resumption: None,
         providers_json: None,
         text: TextOptions::default(),
         context: ContextGuard {

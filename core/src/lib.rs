@@ -11,6 +11,7 @@ pub mod pipeline;
 pub mod provider;
 pub mod registry;
 pub mod run;
+pub mod run_source;
 mod time;
 pub mod tool;
 pub mod wire;

@@ -1,12 +1,17 @@
 //! One stream, from bytes to the conversation: framer, decoder, order check and reducer behind one call.
 
+mod rejoin;
+mod replay;
+mod resync;
+
 use crate::conversation::{Applied, Conversation};
 use crate::dialect::{Decode, DecodeError, Decoder, Dialect, Endpoint, HopIds, Sink};
 use crate::event::{
     End, Event, EventRef, ExtraRules, Finding, Phase, Rule, ToolCallArgs, ToolCallEnd, Verdict,
     Verification, Verifier, Violation,
 };
-use crate::wire::{FrameLimits, Framer};
+use crate::wire::{Frame, FrameLimits, Framer};
+use rejoin::{Passed, Rejoin};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
@@ -66,6 +71,16 @@ pub struct Pipeline {
     #[serde(rename = "order")]
     verifier: Verifier,
     frames: u64,
+    /// So many frames came before the body that is read.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    frames_before: u64,
+    /// How the stream goes on after a break, if not simply after the last event.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    rejoin: Option<Box<Rejoin>>,
+}
+
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 /// How a stream ended.
@@ -98,6 +113,8 @@ impl Pipeline {
             decoder: Decoder::new(dialect, ids),
             verifier: Verifier::new(Verification::default(), ExtraRules::Off),
             frames: 0,
+            frames_before: 0,
+            rejoin: None,
         }
     }
 
@@ -112,7 +129,8 @@ impl Pipeline {
     ) -> Self {
         let dialect = endpoint.dialect;
         let request = (ids.thread_id.clone(), ids.run_id.clone());
-        let pipeline = Self::of_media_type(dialect, media_type, ids, limits);
+        let mut pipeline = Self::of_media_type(dialect, media_type, ids, limits);
+        pipeline.rejoin = Rejoin::by(endpoint.quirks.resumption);
         if dialect != Dialect::AgUi {
             return pipeline;
         }
@@ -135,6 +153,8 @@ impl Pipeline {
             decoder: Decoder::of_media_type(dialect, media_type, ids),
             verifier: Verifier::new(Verification::default(), ExtraRules::Off),
             frames: 0,
+            frames_before: 0,
+            rejoin: None,
         }
     }
 
@@ -160,18 +180,21 @@ impl Pipeline {
             decoder,
             verifier,
             frames,
+            rejoin,
+            ..
         } = self;
         let mut receiver = Receiver {
             verifier,
             conversation,
             listener,
             frame: *frames,
+            rejoin: rejoin.as_deref_mut(),
         };
         framer
             .receive(bytes, |frame| {
                 *frames += 1;
                 receiver.frame = *frames;
-                decoder.frame(frame, &mut receiver)
+                receiver.read(decoder, frame)
             })
             .map_err(|source| StreamError {
                 frame: self.frames,
@@ -193,12 +216,15 @@ impl Pipeline {
             decoder,
             verifier,
             frames,
+            rejoin,
+            ..
         } = self;
         let mut receiver = Receiver {
             verifier,
             conversation,
             listener,
             frame: *frames,
+            rejoin: rejoin.as_deref_mut(),
         };
         let is_cut = framer.is_cut();
         if is_cut {
@@ -209,7 +235,7 @@ impl Pipeline {
         let last = framer.finish(|frame| {
             *frames += 1;
             receiver.frame = *frames;
-            decoder.frame(frame, &mut receiver)
+            receiver.read(decoder, frame)
         });
         match last {
             // The rest of a frame that was cut off: that the stream is truncated says it all.
@@ -272,9 +298,29 @@ impl Pipeline {
         self.framer.is_between_frames()
     }
 
-    /// The connection broke, and another body goes on after the last event: what came of a further one is dropped.
+    /// The connection broke: what came of a further frame is dropped, since the next body does not go on with it.
     pub fn reconnect(&mut self) {
         self.framer.restart();
+    }
+
+    /// Another body goes on where the one before broke off: for an endpoint whose bodies begin at the beginning, one of
+    /// this media type (`type/subtype` in lower case). `ids` are those that the stream began with.
+    pub fn reopen(&mut self, dialect: Dialect, media_type: &str, ids: HopIds, limits: FrameLimits) {
+        self.frames_before = self.frames;
+        if let Some(rejoin) = &mut self.rejoin {
+            self.framer = dialect.framer_of(media_type, limits);
+            self.decoder = Decoder::of_media_type(dialect, media_type, ids);
+            rejoin.reopen();
+        }
+    }
+
+    /// Whether the body that is read has brought anything that no body before it had.
+    #[must_use]
+    pub fn has_gone_on(&self) -> bool {
+        match &self.rejoin {
+            Some(rejoin) => rejoin.has_gone_on(),
+            None => self.frames > self.frames_before,
+        }
     }
 
     /// Where the stream stands.
@@ -289,11 +335,38 @@ struct Receiver<'a> {
     conversation: &'a mut Conversation,
     listener: &'a mut dyn Listener,
     frame: u64,
+    rejoin: Option<&'a mut Rejoin>,
 }
 
 impl Sink for Receiver<'_> {
     #[inline]
     fn event(&mut self, event: EventRef<'_>) -> Result<(), Violation> {
+        if self.rejoin.is_some() {
+            return self.rejoined(event);
+        }
+        self.judged(event)
+    }
+
+    fn warning(&mut self, message: &str) {
+        // What is said again was warned of before.
+        if !self.rejoin.as_deref().is_some_and(Rejoin::is_behind) {
+            self.listener.warning(message);
+        }
+    }
+}
+
+impl Receiver<'_> {
+    #[inline]
+    fn read(&mut self, decoder: &mut Decoder, frame: Frame<'_>) -> Result<(), DecodeError> {
+        decoder.frame(frame, self)?;
+        match &mut self.rejoin {
+            Some(rejoin) => rejoin.agrees(),
+            None => Ok(()),
+        }
+    }
+
+    #[inline]
+    fn judged(&mut self, event: EventRef<'_>) -> Result<(), Violation> {
         let (frame, listener) = (self.frame, &mut *self.listener);
         let found = &mut |finding| tell(&finding, frame, event, listener);
         if self.verifier.check(event, found)? == Verdict::Take {
@@ -302,12 +375,32 @@ impl Sink for Receiver<'_> {
         Ok(())
     }
 
-    fn warning(&mut self, message: &str) {
-        self.listener.warning(message);
+    /// An event of a stream that can be joined again.
+    #[cold]
+    fn rejoined(&mut self, event: EventRef<'_>) -> Result<(), Violation> {
+        let Some(rejoin) = &mut self.rejoin else {
+            return Ok(());
+        };
+        match rejoin.pass(event, self.verifier.order(), self.conversation) {
+            Passed::Dropped => Ok(()),
+            Passed::Rest(rest) => self.judged((&*rest).into()),
+            Passed::After(before) => {
+                for event in &before {
+                    self.judged(event.into())?;
+                }
+                self.judged(event)
+            }
+            Passed::Synced => {
+                let known = self.conversation.tool_calls_of_history();
+                self.judged(event)?;
+                // A call that the snapshot brought began while nobody listened, in this hop.
+                self.conversation.adopt_calls_beyond(&known);
+                Ok(())
+            }
+            Passed::Taken => self.judged(event),
+        }
     }
-}
 
-impl Receiver<'_> {
     #[inline]
     fn apply(&mut self, event: EventRef<'_>) {
         if let EventRef::Whole(

@@ -1,5 +1,6 @@
 use crate::agent::Agent;
 use crate::journal::JournalSink;
+use crate::run_source::RunSource;
 use crate::setup::{MakeMiddleware, Setup};
 use crate::sources::{Sources, ToolSource};
 use crate::threads::Shared;
@@ -13,7 +14,7 @@ use stepwell_core::conversation::Conversation;
 use stepwell_core::dialect::{Dialect, Endpoint};
 use stepwell_core::middleware::Middleware;
 use stepwell_core::registry::{SharedRegistry, ThreadKey};
-use stepwell_core::run::{ContextPolicy, RunConfig, ToolInvocation};
+use stepwell_core::run::{ContextPolicy, RunConfig, RunIds, ToolInvocation};
 use stepwell_core::tool::{Tool, ToolError};
 use uuid::Uuid;
 
@@ -25,6 +26,7 @@ pub struct AgentBuilder {
     handlers: Handlers,
     sources: Vec<Arc<dyn ToolSource>>,
     approver: Option<Arc<dyn Approver>>,
+    run_source: Option<Arc<dyn RunSource>>,
     trimmer: Option<Arc<dyn Trimmer>>,
     journal: Option<Arc<dyn JournalSink>>,
     middleware: Option<MakeMiddleware>,
@@ -67,6 +69,7 @@ impl AgentBuilder {
             handlers: Handlers::new(),
             sources: Vec::new(),
             approver: None,
+            run_source: None,
             trimmer: None,
             journal: None,
             middleware: None,
@@ -155,6 +158,34 @@ impl AgentBuilder {
     pub fn trim_context(mut self, trimmer: impl Trimmer) -> Self {
         self.config.context.at_limit = ContextPolicy::Trim;
         self.trimmer = Some(Arc::new(trimmer));
+        self
+    }
+
+    /// Sets where the runs of the hops come from, for a backend that creates each before its stream is opened: an async
+    /// closure from a [`NewRun`](crate::NewRun) to the run's id, or a [`RestRunSource`](crate::RestRunSource). Without
+    /// one the agent makes the ids itself, as a plain AG-UI agent expects.
+    ///
+    /// ```
+    /// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+    /// use stepwell_core::run_source::Soliplex;
+    /// use stepwell_io::{Agent, RestRunSource, http_client};
+    ///
+    /// let room = Soliplex::new("https://chat.example.org", "support").key("token");
+    /// let (endpoint, source) = (room.endpoint(), RestRunSource::new(room));
+    /// let client = http_client()?;
+    /// let thread = source.create_thread(&client).await?;
+    /// let agent = Agent::builder(endpoint)
+    ///     .client(client)
+    ///     .thread_id(thread.thread_id)
+    ///     .run_source(source)
+    ///     .build()?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn run_source(mut self, source: impl RunSource) -> Self {
+        self.config.run_ids = RunIds::Host;
+        self.run_source = Some(Arc::new(source));
         self
     }
 
@@ -280,6 +311,7 @@ impl AgentBuilder {
             config: Arc::new(self.config),
             handlers: self.handlers,
             approver: self.approver,
+            run_source: self.run_source,
             trimmer: self.trimmer,
             journal: self.journal,
             middleware: self.middleware,

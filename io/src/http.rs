@@ -104,6 +104,27 @@ pub(crate) async fn stream(
     let _ = inputs.send(Input::Ended { effect }).await;
 }
 
+/// The longest answer of an [`exchange`], in bytes.
+const LONGEST_ANSWER: usize = 64 << 20;
+
+/// Sends a request and takes the whole answer: its status and its body.
+pub(crate) async fn exchange(
+    client: &reqwest::Client,
+    request: HttpRequest,
+) -> Result<(u16, Vec<u8>), String> {
+    let response = send(client, request).await?;
+    let status = response.status().as_u16();
+    let mut body = response.bytes_stream();
+    let mut answer = Vec::new();
+    while let Some(piece) = body.next().await {
+        answer.extend_from_slice(&piece.map_err(|error| with_causes(&error))?);
+        if answer.len() > LONGEST_ANSWER {
+            return Err(format!("the answer is longer than {LONGEST_ANSWER} bytes"));
+        }
+    }
+    Ok((status, answer))
+}
+
 /// What a middleware makes of a piece of the body; without one, the piece.
 fn changed(bytes: Bytes, middleware: Option<&Mutex<Middleware>>) -> Vec<u8> {
     let Some(mut middleware) = middleware.map(lock) else {

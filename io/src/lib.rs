@@ -46,6 +46,7 @@ mod journal;
 #[cfg(feature = "mcp")]
 pub mod mcp;
 mod owner;
+mod run_source;
 mod setup;
 mod sources;
 mod spans;
@@ -59,6 +60,7 @@ pub use agent::{Agent, ReviveError};
 pub use builder::{AgentBuilder, BuildError, HttpClient, http_client};
 pub use handle::{TurnError, TurnHandle};
 pub use journal::JournalSink;
+pub use run_source::{NewRun, RestError, RestRunSource, RunSource};
 pub use sources::{SourcedTool, ToolSource};
 pub use tools::{Approver, Cancellation, ToolAnswer, ToolHandler};
 pub use trim::{Trimmed, Trimmer};

@@ -1,4 +1,5 @@
 use crate::journal::JournalSink;
+use crate::run_source::RunSource;
 use crate::tools::{Approver, Handlers};
 use crate::trim::Trimmer;
 use std::fmt;
@@ -15,6 +16,7 @@ pub(crate) struct Setup {
     pub(crate) config: Arc<RunConfig>,
     pub(crate) handlers: Handlers,
     pub(crate) approver: Option<Arc<dyn Approver>>,
+    pub(crate) run_source: Option<Arc<dyn RunSource>>,
     pub(crate) trimmer: Option<Arc<dyn Trimmer>>,
     pub(crate) journal: Option<Arc<dyn JournalSink>>,
     pub(crate) middleware: Option<MakeMiddleware>,

@@ -1,5 +1,6 @@
 //! What runs for a machine's effects: streams, tools, questions to the person. Each in a task of its own.
 
+use crate::run_source::{self, NewRun};
 use crate::setup::Setup;
 use crate::spans::HopSpan;
 use crate::{http, spans, tools, trim};
@@ -68,10 +69,16 @@ impl Work {
             Effect::OpenStream { request } => self.open(id, request, machine),
             Effect::RunTool { invocation } => self.run_tool(id, invocation),
             Effect::AskApproval { invocation } => self.ask(id, invocation),
-            Effect::CreateRun { .. } => self.answer(Input::RunNotCreated {
-                effect: id,
-                message: "this app has no run source".to_owned(),
-            }),
+            Effect::CreateRun {
+                thread_id,
+                parent_run_id,
+            } => {
+                let new = NewRun {
+                    thread_id,
+                    parent_run_id,
+                };
+                self.create_run(id, new)
+            }
             Effect::Persist { .. } => self.answer(Input::PersistFailed {
                 effect: id,
                 message: "this app has no store".to_owned(),
@@ -150,6 +157,17 @@ impl Work {
                 .await;
         };
         tokio::spawn(work.instrument(span)).abort_handle()
+    }
+
+    fn create_run(&self, id: EffectId, new: NewRun) -> AbortHandle {
+        let source = self.setup.run_source.clone();
+        let client = self.setup.client.clone();
+        let answers = self.answers.clone();
+        let work = async move {
+            let answer = run_source::create_run(source, client, id, new).await;
+            let _ = answers.send(answer).await;
+        };
+        tokio::spawn(work.in_current_span()).abort_handle()
     }
 
     fn ask(&self, id: EffectId, invocation: ToolInvocation) -> AbortHandle {

@@ -171,7 +171,7 @@ def test_a_turn_may_end_with_its_app() -> None:
 
 @pytest.mark.parametrize("resumes", [True, False])
 def test_a_stream_that_breaks_off_is_resumed_where_the_server_can(resumes: bool) -> None:
-    machine = RunMachine(config(resumes_by_event_id=resumes))
+    machine = RunMachine(config(resumption="last_event_id" if resumes else "never"))
     effect = opened(machine)
     machine.receive(effect, b"id: 7\n" + delta("Hel"), now_ms=1000)
     outputs = machine.lost(effect, "reset", now_ms=2000)

@@ -125,7 +125,7 @@ def test_every_field_of_a_configuration_is_set() -> None:
         limits=Limits(max_tool_calls=1, max_tokens=2, max_duration=0.003),
         timeouts=Timeouts(turn=1.0, approval=0.002, deferred=0.003),
         device=DevicePolicy(background="cancel", offline=None, network_change="reopen", killed="cancel"),
-        resumes_by_event_id=True,
+        resumption="replay",
         settings=GenerationSettings(
             response_format=JsonSchema(name="city", schema={"type": "object"}), reasoning="high", cache_prompt=True
         ),
@@ -144,7 +144,7 @@ def test_every_field_of_a_configuration_is_set() -> None:
     assert device.network_change is _ffi.NetworkChangePolicy.REOPEN
     assert device.killed is _ffi.KilledPolicy.CANCEL
     assert isinstance(device.offline, _ffi.OfflinePolicy.FAIL)
-    assert config.resumes_by_event_id is True
+    assert config.resumption is _ffi.Resumption.REPLAY
     settings = config.settings
     assert isinstance(settings.response_format, _ffi.ResponseFormat.SCHEMA)
     form = settings.response_format

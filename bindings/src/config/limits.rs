@@ -63,7 +63,7 @@ pub enum LimitPolicy {
 }
 
 /// When a request that failed is tried again: before anything of the answer was seen, or where the server can resume
-/// it (`RunConfig.resumes_by_event_id`).
+/// it (`RunConfig.resumption`).
 #[derive(Clone, Debug, PartialEq, uniffi::Record)]
 pub struct RetryPolicy {
     /// The most tries for one hop, the first included.

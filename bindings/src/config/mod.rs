@@ -74,10 +74,9 @@ pub struct RunConfig {
     /// What happens when the app is suspended or killed, or the network goes or changes.
     #[uniffi(default)]
     pub device: DevicePolicy,
-    /// Whether the server gives each event of a stream an id, and goes on after the one that a request names in
-    /// `Last-Event-ID`: a stream that breaks off is then resumed, not failed. As Stepwell knows the provider if absent.
+    /// How a stream that breaks off is gone on with. As Stepwell knows the provider if absent.
     #[uniffi(default = None)]
-    pub resumes_by_event_id: Option<bool>,
+    pub resumption: Option<Resumption>,
     /// Providers of the app's own, for `provider` to name: a JSON object whose `providers` is a list, as
     /// `stepwell --providers` takes it.
     #[uniffi(default = None)]
@@ -186,10 +185,34 @@ pub enum ReasoningEffort {
     High,
 }
 
-/// Who makes the ids of the continuations' runs.
+/// How a stream that breaks off is gone on with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, uniffi::Enum)]
+pub enum Resumption {
+    /// Not at all: the turn fails, with what was received kept.
+    Never,
+    /// The server gives each event an id, and goes on after the one that the request names in `Last-Event-ID`.
+    LastEventId,
+    /// The server sends all that the run has said, from the first event on, and then goes on.
+    Replay,
+    /// The server says with a `MESSAGES_SNAPSHOT` how things stand, and then goes on.
+    Snapshot,
+}
+
+impl From<Resumption> for dialect::Resumption {
+    fn from(resumption: Resumption) -> Self {
+        match resumption {
+            Resumption::Never => Self::Never,
+            Resumption::LastEventId => Self::LastEventId,
+            Resumption::Replay => Self::Replay,
+            Resumption::Snapshot => Self::Snapshot,
+        }
+    }
+}
+
+/// Who makes the ids of the hops' runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, uniffi::Enum)]
 pub enum RunIds {
-    /// The core, from the turn's own: `turn.1`, `turn.2`, …
+    /// The core, from the turn's own: `turn`, `turn.1`, `turn.2`, …
     Derived,
     /// The backend: the app is asked to create each run first.
     Host,
@@ -225,8 +248,8 @@ impl RunConfig {
         endpoint.headers.extend(self.headers);
         // A map has no order; equal configurations are to give equal requests.
         endpoint.headers.sort();
-        if let Some(resumes) = self.resumes_by_event_id {
-            endpoint.quirks.resumes_by_event_id = resumes;
+        if let Some(resumption) = self.resumption {
+            endpoint.quirks.resumption = resumption.into();
         }
         let mut tools = ToolRegistry::new();
         for tool in self.tools {

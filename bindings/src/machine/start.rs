@@ -8,8 +8,11 @@ use stepwell_core::run;
 /// What starts a turn.
 #[derive(Clone, Debug, PartialEq, Eq, uniffi::Record)]
 pub struct Start {
-    /// The turn's id, and its first hop's run id. Unique in the thread.
+    /// The turn's id, and its first hop's run id, unless the backend makes that (`RunIds.Host`). Unique in the thread.
     pub run_id: String,
+    /// The run that the first hop's continues, for backends that are told.
+    #[uniffi(default = None)]
+    pub parent_run_id: Option<String>,
     /// What the person says.
     #[uniffi(default = None)]
     pub text: Option<String>,
@@ -106,6 +109,7 @@ impl TryFrom<Start> for run::Start {
         };
         Ok(Self {
             run_id: start.run_id.into(),
+            parent_run_id: start.parent_run_id.map(Into::into),
             message,
             resume: entries(start.resume)?,
         })

@@ -55,6 +55,7 @@ fn a_poisoned_lock_is_no_end() {
 fn what_a_refused_call_had_drained_comes_with_the_next() {
     let machine = machine();
     let start = Start {
+        parent_run_id: None,
         run_id: "run".into(),
         text: Some("Hi".into()),
         message_json: None,

@@ -6,6 +6,7 @@ use crate::event::{
     AssistantMessage, Common, Message, ToolCall, ToolCallResult, ToolCallStart, ToolMessage,
 };
 use crate::{CallKey, MessageId, ToolCallId};
+use std::collections::BTreeSet;
 
 impl Conversation {
     pub(super) fn call_started(&mut self, event: &ToolCallStart) {
@@ -124,6 +125,23 @@ impl Conversation {
             });
         }
         true
+    }
+
+    /// The ids of all calls of the history.
+    pub(crate) fn tool_calls_of_history(&self) -> BTreeSet<ToolCallId> {
+        let of = |message: &Message| match message {
+            Message::Assistant(message) => message.tool_calls.clone(),
+            _ => Vec::new(),
+        };
+        let calls = self.messages.iter().flat_map(of);
+        calls.map(|call| call.id).collect()
+    }
+
+    /// Makes the calls of the history that are not among `known` the hop's, if they have no result.
+    pub(crate) fn adopt_calls_beyond(&mut self, known: &BTreeSet<ToolCallId>) {
+        for id in self.tool_calls_of_history().difference(known) {
+            self.adopt_call(id);
+        }
     }
 
     pub(super) fn call_answered(&mut self, event: &ToolCallResult) {

@@ -244,9 +244,14 @@ impl Conversation {
     /// The call as it stands in its message.
     #[must_use]
     pub fn tool_call(&self, call: &LiveCall) -> Option<&ToolCall> {
-        let (message, position) = self.index.call(&call.id)?;
+        Some(self.call_of_history(&call.id)?.1)
+    }
+
+    /// The call with this id as the history has it, and the message that it is in.
+    pub(crate) fn call_of_history(&self, id: &str) -> Option<(&crate::MessageId, &ToolCall)> {
+        let (message, position) = self.index.call(id)?;
         match self.messages.get(message)? {
-            Message::Assistant(message) => message.tool_calls.get(position),
+            Message::Assistant(message) => Some((&message.id, message.tool_calls.get(position)?)),
             _ => None,
         }
     }

@@ -92,6 +92,14 @@ pub enum DecodeError {
     /// The events come in an order that the protocol does not allow.
     #[error(transparent)]
     Order(#[from] Violation),
+    /// A stream was opened again after it had broken off, and what comes does not go on with it.
+    #[error(
+        "the stream that was opened again does not go on where it broke off: {reason}; see the endpoint's `resumption`"
+    )]
+    Resumed {
+        /// What differs.
+        reason: String,
+    },
     /// The stream asks for more than the decoder holds.
     #[error("the stream has more than {limit} {what}")]
     TooMany {

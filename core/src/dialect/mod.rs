@@ -27,11 +27,12 @@ pub mod validate;
 pub(crate) use ag_ui::Boundary;
 pub use ag_ui::{AgUiEncoding, AgUiOptions, RunInputError, read_run_input};
 pub use decoder::{Decode, DecodeError, Decoder, HopIds, Sink};
+pub(crate) use encoding::SEGMENT;
 pub use error::{ApiError, ApiErrorKind};
 pub(crate) use error::{excerpt, is_transient_in_stream};
 pub use request::{
     EffortField, Encode, Endpoint, GenerationSettings, HttpRequest, ModelRequest, Quirks,
-    ReasoningEffort, ReasoningReturn, ResponseFormat, Secret, ToolChoice,
+    ReasoningEffort, ReasoningReturn, ResponseFormat, Resumption, Secret, ToolChoice,
 };
 
 use crate::event::protobuf;

@@ -4,7 +4,7 @@ use super::ag_ui::AgUiOptions;
 use super::shown;
 use crate::RunId;
 use crate::event::{Context, Message, Metadata, ResumeEntry, ToolDefinition};
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 use std::fmt;
 
@@ -103,7 +103,8 @@ pub struct Endpoint {
     pub provider: String,
     /// The wire format it speaks.
     pub dialect: Dialect,
-    /// The address that the dialect's path is appended to; for AG-UI the whole address.
+    /// The address that the dialect's path is appended to; for AG-UI the whole address, in which `{thread_id}` and
+    /// `{run_id}` stand for the hop's.
     #[serde(serialize_with = "shown::serialize_address")]
     pub base_url: String,
     /// The model.
@@ -156,11 +157,52 @@ pub struct Quirks {
     pub cache_marks: bool,
     /// It takes a refusal back as the message's `refusal`. Elsewhere it goes as text.
     pub refusals: bool,
-    /// It gives each event of a stream an id, and goes on after the one that a request names in `Last-Event-ID`. A
-    /// stream that breaks off is then resumed, not failed.
-    pub resumes_by_event_id: bool,
+    /// How a stream that breaks off is gone on with.
+    #[serde(
+        alias = "resumes_by_event_id",
+        deserialize_with = "Resumption::or_whether_by_event_id"
+    )]
+    pub resumption: Resumption,
     /// What an AG-UI agent needs to be told, or forgiven.
     pub ag_ui: AgUiOptions,
+}
+
+/// How a stream that breaks off is gone on with. The same request goes out again, as often as the
+/// [retry policy](crate::run::RetryPolicy) says; a body that brought something new begins its count anew.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum Resumption {
+    /// Not at all: the turn fails, with what was received kept.
+    #[default]
+    Never,
+    /// The backend gives each event an id, and goes on after the one that the request names in `Last-Event-ID`.
+    LastEventId,
+    /// The backend sends all that the run has said, from the first event on, and then goes on. What was seen is dropped,
+    /// also where pieces of text are cut otherwise than before. A body that says something else ends the turn.
+    Replay,
+    /// The backend says with a `MESSAGES_SNAPSHOT`, and a `STATE_SNAPSHOT` if it has a state, how things stand, and then
+    /// goes on. The beginnings and ends that were missed are put in.
+    Snapshot,
+}
+
+impl Resumption {
+    /// Reads the form from before there was more than one way, too.
+    fn or_whether_by_event_id<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        #[serde(untagged)]
+        enum Form {
+            ByEventId(bool),
+            Way(Resumption),
+        }
+        Ok(match Form::deserialize(deserializer)? {
+            Form::ByEventId(true) => Self::LastEventId,
+            Form::ByEventId(false) => Self::Never,
+            Form::Way(way) => way,
+        })
+    }
 }
 
 /// How a provider wants the model's own reasoning back with the next request.
@@ -269,6 +311,21 @@ pub enum ReasoningEffort {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn how_a_stream_is_resumed_is_read_in_the_earlier_form_too() {
+        let read =
+            |json: &str| serde_json::from_str::<Quirks>(json).map(|quirks| quirks.resumption);
+        for (json, expected) in [
+            ("{}", Resumption::Never),
+            (r#"{"resumes_by_event_id": true}"#, Resumption::LastEventId),
+            (r#"{"resumes_by_event_id": false}"#, Resumption::Never),
+            (r#"{"resumption": "snapshot"}"#, Resumption::Snapshot),
+        ] {
+            assert_eq!(read(json).unwrap(), expected, "{json}");
+        }
+        assert!(read(r#"{"resumption": "perhaps"}"#).is_err());
+    }
 
     #[test]
     fn no_secret_is_printed() {

@@ -1,5 +1,5 @@
 use super::{Api, Capabilities, KeyHeader, Provider};
-use crate::dialect::{AgUiOptions, Dialect, EffortField, Quirks, ReasoningReturn};
+use crate::dialect::{AgUiOptions, Dialect, EffortField, Quirks, ReasoningReturn, Resumption};
 use std::borrow::Cow;
 
 /// What most servers want that are compatible with Chat Completions.
@@ -11,7 +11,7 @@ pub(super) const COMPATIBLE: Quirks = Quirks {
     effort: EffortField::ReasoningEffort,
     cache_marks: false,
     refusals: false,
-    resumes_by_event_id: false,
+    resumption: Resumption::Never,
     ag_ui: AgUiOptions::EXPECTED,
 };
 

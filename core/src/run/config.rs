@@ -27,7 +27,7 @@ pub struct RunConfig {
     pub retry: RetryPolicy,
     /// How long things may take.
     pub timeouts: Timeouts,
-    /// Who makes the ids of the continuations' runs.
+    /// Who makes the ids of the hops' runs.
     pub run_ids: RunIds,
     /// Whether the host stores what is said.
     pub durability: Durability,
@@ -159,7 +159,7 @@ pub enum LimitPolicy {
 }
 
 /// When a request that failed is tried again: before anything of the answer was seen, or where the backend can resume
-/// it ([`Quirks::resumes_by_event_id`]).
+/// it ([`Quirks::resumption`]).
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct RetryPolicy {
@@ -244,14 +244,14 @@ impl Default for Timeouts {
     }
 }
 
-/// Who makes the ids of the continuations' runs.
+/// Who makes the ids of the hops' runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RunIds {
-    /// The core, from the turn's own: `turn.1`, `turn.2`, …
+    /// The core, from the turn's own: `turn`, `turn.1`, `turn.2`, …
     #[default]
     Derived,
-    /// The backend: the host is asked to create each run first.
+    /// The backend: the host is asked to create each run first ([`Effect::CreateRun`](super::Effect::CreateRun)).
     Host,
 }
 

@@ -280,9 +280,11 @@ impl Core {
         if hop > 0 {
             self.parent_run_id = Some(self.ids.run_id.clone());
             self.ids.run_id = format!("{}.{hop}", self.turn).into();
-            if self.config.run_ids == RunIds::Host {
-                return self.emit(EffectId::CreateRun { hop });
-            }
+        }
+        if self.config.run_ids == RunIds::Host {
+            return self.emit(EffectId::CreateRun { hop });
+        }
+        if hop > 0 {
             let run_id = self.ids.run_id.clone();
             self.event(RunEvent::HopStarted { hop, run_id });
         }

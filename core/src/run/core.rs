@@ -12,12 +12,13 @@ use super::pending::{Pending, Stage};
 use super::recorder::{Recorder, TurnStatus};
 use super::timer::{TimerKey, Timers};
 use crate::conversation::Conversation;
-use crate::dialect::{HopIds, HttpRequest, ModelRequest};
+use crate::dialect::{HopIds, HttpRequest, ModelRequest, Resumption};
 use crate::event::{Message, ResumeEntry, TokenUsage};
 use crate::pipeline::Pipeline;
 use crate::tool::ToolFailureKind;
 use crate::{CallKey, RunId, ThreadId, Timestamp};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
@@ -48,6 +49,9 @@ pub(super) struct Core {
     /// After what the hop's first request carried.
     #[serde(default, skip_serializing_if = "Anchor::is_at_start")]
     pub(super) hop_anchor: Anchor,
+    /// The state that the hop's first request carried, where a stream may be opened again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) hop_state: Option<Value>,
     /// Before the turn's own messages.
     #[serde(default)]
     pub(super) anchor: Anchor,
@@ -101,6 +105,7 @@ impl Core {
             recorder: Recorder::default(),
             outbox,
             hop_anchor: Anchor::default(),
+            hop_state: None,
             anchor: Anchor::default(),
             turn_left: None,
             clock: Timestamp::default(),
@@ -290,6 +295,8 @@ impl Core {
         self.outbox.forget_arguments();
         self.outbox.forget_held_text();
         self.hop_anchor = Anchor::at_end(&self.conversation);
+        let is_resumed = self.config.endpoint.quirks.resumption != Resumption::Never;
+        self.hop_state = is_resumed.then(|| self.conversation.state().clone());
         self.guard_context(counted);
     }
 
@@ -393,7 +400,7 @@ impl Core {
         Some(match id {
             EffectId::CreateRun { .. } => Effect::CreateRun {
                 thread_id: self.ids.thread_id.clone(),
-                parent_run_id: self.parent_run_id.clone().unwrap_or_default(),
+                parent_run_id: self.parent_run_id.clone(),
             },
             EffectId::Open { .. } => Effect::OpenStream {
                 request: self.request(),
@@ -442,12 +449,16 @@ impl Core {
             } else {
                 config.tools.definitions()
             },
-            state: self.conversation.state(),
+            state: match (&self.resumption, &self.hop_state) {
+                (Some(_), Some(state)) => state,
+                _ => self.conversation.state(),
+            },
             settings: &config.settings,
             resume: &self.resume,
         };
         let mut request = request.to_http();
-        let broken_off = self.resumption.as_deref();
+        let by_id = config.endpoint.quirks.resumption == Resumption::LastEventId;
+        let broken_off = self.resumption.as_deref().filter(|_| by_id);
         if let Some(id) = broken_off.and_then(Pipeline::last_event_id) {
             let header = ("last-event-id".to_owned(), id.to_owned());
             request.headers.push(header);

@@ -107,8 +107,8 @@ pub enum Effect {
     CreateRun {
         /// The conversation.
         thread_id: ThreadId,
-        /// The run that the new one continues.
-        parent_run_id: RunId,
+        /// The run that the new one continues; a thread's first has none.
+        parent_run_id: Option<RunId>,
     },
     /// Send the request; answer with [`Opened`](super::Input::Opened) and then the body's bytes and its end, or with
     /// [`Refused`](super::Input::Refused) or [`ConnectionFailed`](super::Input::ConnectionFailed).

@@ -20,9 +20,12 @@ pub struct Idle {}
 /// What starts a turn.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Start {
-    /// The turn's id, and its first hop's run id. Unique in the thread: made by the host, or by a backend that
-    /// creates runs first.
+    /// The turn's id, unique in the thread, and its first hop's run id, unless the backend makes that
+    /// ([`RunIds::Host`](super::RunIds::Host)).
     pub run_id: RunId,
+    /// The run that the first hop's continues: that of the last hop of the turn before, for backends that are told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent_run_id: Option<RunId>,
     /// What the person says; absent to go on from a history that ends with something the model is to answer.
     pub message: Option<Message>,
     /// The answers to the interrupts that an earlier turn of an AG-UI agent ended with.
@@ -35,6 +38,7 @@ impl Start {
     pub fn new(run_id: impl Into<RunId>, message: Message) -> Self {
         Self {
             run_id: run_id.into(),
+            parent_run_id: None,
             message: Some(message),
             resume: Vec::new(),
         }
@@ -68,6 +72,7 @@ impl Run<Idle> {
         core.tick(now);
         core.turn.clone_from(&start.run_id);
         core.ids.run_id = start.run_id.clone();
+        core.parent_run_id = start.parent_run_id;
         core.resume = start.resume;
         let twice = start
             .message

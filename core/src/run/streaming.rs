@@ -13,7 +13,7 @@ use super::timer::TimerKey;
 use super::tools::Next;
 use super::typed::{Run, next};
 use super::waiting::Waiting;
-use crate::dialect::{ApiError, HopIds};
+use crate::dialect::{ApiError, HopIds, Resumption};
 use crate::event::{Phase, RunOutcome};
 use crate::pipeline::{Pipeline, StreamEnd};
 use crate::{CallKey, Timestamp};
@@ -112,16 +112,16 @@ impl Streaming {
             .to_ascii_lowercase();
         let body = if matches!(media_type.as_str(), "text/html" | "application/json") {
             Body::Unexpected
-        } else if let Some(pipeline) = kept {
+        } else if let Some(mut pipeline) = kept {
             let hop = core.hop;
             core.event(RunEvent::StreamResumed { hop, attempt });
+            let limits = core.config.limits.frames;
+            let dialect = core.config.endpoint.dialect;
+            pipeline.reopen(dialect, &media_type, core.stream_ids(), limits);
             Body::Stream(pipeline)
         } else {
             let config = &core.config;
-            let ids = HopIds {
-                provider: config.endpoint.provider.clone(),
-                ..core.ids.clone()
-            };
+            let ids = core.stream_ids();
             let limits = config.limits.frames;
             let pipeline = Pipeline::for_answer(&config.endpoint, &media_type, ids, limits);
             Body::Stream(Box::new(pipeline))
@@ -282,10 +282,20 @@ impl Run<Streaming> {
 
     /// If the backend can resume the stream, what reads it is kept until it is open again.
     fn keep_for_resumption(&mut self) -> bool {
-        let can_resume = self.core.config.endpoint.quirks.resumes_by_event_id;
-        match &self.state.body {
-            Body::Stream(pipeline) if can_resume && pipeline.last_event_id().is_some() => {}
-            _ => return false,
+        let Body::Stream(pipeline) = &self.state.body else {
+            return false;
+        };
+        let can_resume = match self.core.config.endpoint.quirks.resumption {
+            Resumption::Never => false,
+            Resumption::LastEventId => pipeline.last_event_id().is_some(),
+            Resumption::Replay | Resumption::Snapshot => true,
+        };
+        if !can_resume {
+            return false;
+        }
+        if pipeline.has_gone_on() {
+            // The tries are counted for each place at which the stream breaks off.
+            self.core.device.uncounted = self.state.attempt;
         }
         if let Body::Stream(mut pipeline) =
             std::mem::replace(&mut self.state.body, Body::Unexpected)
@@ -368,6 +378,14 @@ impl Run<Streaming> {
 }
 
 impl Core {
+    /// The ids that the hop's stream is read with.
+    fn stream_ids(&self) -> HopIds {
+        HopIds {
+            provider: self.config.endpoint.provider.clone(),
+            ..self.ids.clone()
+        }
+    }
+
     /// The stream is over for the machine; the host closes it if it is still open.
     pub(super) fn withdraw_stream(&mut self, stream: EffectId) {
         self.withdraw(stream);

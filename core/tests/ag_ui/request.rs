@@ -197,3 +197,31 @@ fn a_request_reads_back_as_run_started_repeats_it() {
     ]);
     assert_eq!((&events[0]["input"], warnings.len()), (&body, 0));
 }
+
+#[test]
+fn an_address_takes_the_hops_ids_in_their_places() {
+    let mut request = Request::new();
+    request.endpoint.base_url = "https://h/rooms/a/{thread_id}/{run_id}?run={run_id}".to_owned();
+    assert_eq!(request.encode().url, "https://h/rooms/a/thread/run?run=run");
+
+    let ids = HopIds {
+        thread_id: "a/b?c".into(),
+        run_id: "{thread_id} é".into(),
+        ..HopIds::default()
+    };
+    let model_request = ModelRequest {
+        endpoint: &request.endpoint,
+        ids: &ids,
+        instructions: None,
+        parent_run_id: None,
+        messages: &[],
+        tools: &[],
+        state: &Value::Null,
+        settings: &request.settings,
+        resume: &[],
+    };
+    assert_eq!(
+        Dialect::AgUi.encoder().encode(&model_request).url,
+        "https://h/rooms/a/a%2Fb%3Fc/%7Bthread_id%7D%20%C3%A9?run=%7Bthread_id%7D%20%C3%A9"
+    );
+}

@@ -176,6 +176,7 @@ fn what_comes_before_the_last_words_of_the_person_is_stored_too() {
         let mut world = stored(Dialect::AgUi, |_| {}).says(said.clone().map(Say::Event));
         let start = Start {
             run_id: "run-1".into(),
+            parent_run_id: None,
             message,
             resume: Vec::new(),
         };

@@ -32,7 +32,14 @@ impl World {
                 }
             }
             Effect::CreateRun { .. } => {
-                let answer = match self.runs.pop_front() {
+                let of_turn = match id {
+                    EffectId::CreateRun { hop: 0 } => {
+                        let turn = self.machine.run_id().cloned();
+                        self.first_run.take().or(turn)
+                    }
+                    _ => None,
+                };
+                let answer = match of_turn.or_else(|| self.runs.pop_front()) {
                     Some(run_id) => Input::RunCreated { effect: id, run_id },
                     None => Input::RunNotCreated {
                         effect: id,

@@ -37,6 +37,7 @@ mod parallel;
 mod partial;
 mod redact;
 mod reference;
+mod rejoin;
 mod repeats;
 mod restore;
 mod resume_stream;

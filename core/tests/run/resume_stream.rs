@@ -6,7 +6,7 @@ use crate::world::{Answer, Then, Work, World, offer};
 use std::sync::Arc;
 use std::time::Duration;
 use stepwell_core::Timestamp;
-use stepwell_core::dialect::Dialect;
+use stepwell_core::dialect::{Dialect, Resumption};
 use stepwell_core::run::{
     Deadline, Effect, EffectId, Failure, Input, NetworkChangePolicy, Outcome, Refusal, RunConfig,
     RunEvent, RunMachine, StateKind,
@@ -16,7 +16,7 @@ use stepwell_core::tool::Tool;
 fn resuming(dialect: Dialect, change: impl FnOnce(&mut RunConfig)) -> World {
     World::with(dialect, |config| {
         offer(config, Tool::new("work", "Works."));
-        config.endpoint.quirks.resumes_by_event_id = true;
+        config.endpoint.quirks.resumption = Resumption::LastEventId;
         config.timeouts.silence = Some(Duration::from_secs(20));
         change(config);
     })
@@ -304,7 +304,11 @@ fn without_the_capability_or_without_ids_it_fails_as_ever() {
     }
     for (can, frames) in [(false, frames), (true, plain), (true, odd)] {
         let world = resuming(Dialect::AgUi, |config| {
-            config.endpoint.quirks.resumes_by_event_id = can;
+            config.endpoint.quirks.resumption = if can {
+                Resumption::LastEventId
+            } else {
+                Resumption::Never
+            };
         })
         .answers(part(&frames, 0, 3, Then::Breaks))
         .turn();

@@ -50,7 +50,9 @@ fn working(dialect: Dialect) -> World {
     World::with(dialect, |config| {
         offer(config, Tool::new("work", "Works."));
         offer(config, Tool::new("ask", "Asks.").requires_approval());
-        config.run_ids = RunIds::Host;
+        if dialect == Dialect::AgUi {
+            config.run_ids = RunIds::Host;
+        }
     })
     .tool("work", |_| Work::gives("worked"))
 }

@@ -112,6 +112,8 @@ pub struct World {
     pub decisions: VecDeque<Decision>,
     /// The runs that the backend creates, if it is asked to; it fails once it is empty.
     pub runs: VecDeque<RunId>,
+    /// The run that the first hop gets, if its id is to be another than the turn's.
+    pub first_run: Option<RunId>,
     /// What the host leaves out of a conversation that is too long; it cannot once it is empty.
     pub trims: VecDeque<Trim>,
     pub cut: Cut,
@@ -173,6 +175,7 @@ impl World {
             store: Store::default(),
             decisions: VecDeque::new(),
             runs: VecDeque::new(),
+            first_run: None,
             trims: VecDeque::new(),
             cut: Cut::Seeded,
             deaf_tools: false,

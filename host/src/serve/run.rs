@@ -84,6 +84,7 @@ impl Run {
             }
             Beginning::Fresh => {
                 let start = Start {
+                    parent_run_id: self.input.parent_run_id.clone(),
                     run_id: self.own_id().into(),
                     message: None,
                     resume: Vec::new(),

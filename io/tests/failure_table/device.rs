@@ -1,6 +1,7 @@
 //! The app is suspended, loses or changes its network; the person types during the turn.
 
 use crate::*;
+use stepwell_core::dialect::Resumption;
 use stepwell_io::{BackgroundPolicy, OfflinePolicy, RegistryEvent, SteeringRefusal, TurnError};
 
 #[tokio::test]
@@ -251,7 +252,7 @@ async fn a_stream_that_broke_off_is_resumed_where_the_backend_can() {
     .await;
     let agent = Dialect::AgUi
         .agent(&server)
-        .configure(|config| config.endpoint.quirks.resumes_by_event_id = true);
+        .configure(|config| config.endpoint.quirks.resumption = Resumption::LastEventId);
     let agent = agent.build().expect("the agent is set up");
     let (events, finished) = watch(agent.send("What is it?")).await;
     assert_eq!(finished.outcome, Outcome::Success);

@@ -2,8 +2,8 @@
 
 use crate::*;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use stepwell_io::TurnError;
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+use stepwell_io::{NewRun, RunId, TurnError};
 use tokio::sync::Barrier;
 
 #[tokio::test]
@@ -430,17 +430,22 @@ async fn a_stream_fails_with_calls_pending_and_they_are_abandoned() {
 async fn creating_the_next_run_fails_and_a_new_turn_sends_the_results() {
     for dialect in BOTH {
         let server = serve([asks(&["a"]), says("Thank you.")]).await;
-        let agent = dialect
-            .agent(&server)
-            .configure(|config| config.run_ids = stepwell_core::run::RunIds::Host)
-            .tool(work(), done);
+        let asked = AtomicU32::new(0);
+        let source = move |_: NewRun| {
+            let asked = asked.fetch_add(1, Ordering::Relaxed);
+            async move {
+                match asked {
+                    1 => Err("the room is full"),
+                    _ => Ok(RunId::from(format!("run-{asked}"))),
+                }
+            }
+        };
+        let agent = dialect.agent(&server).run_source(source).tool(work(), done);
         let agent = agent.build().expect("the agent is set up");
         let (_, finished) = watch(agent.send("Go on")).await;
         let failed = failure(&finished.outcome);
-        assert!(
-            matches!(failed, Failure::RunNotCreated { .. }),
-            "{failed:?}"
-        );
+        let message = "the room is full".to_owned();
+        assert_eq!(*failed, Failure::RunNotCreated { message });
         assert_goes_on(&agent, &server).await;
         assert_eq!(results(&server.requests()[1]), ["a is done"]);
     }

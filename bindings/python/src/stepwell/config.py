@@ -185,9 +185,9 @@ class RunConfig:
     partial_arguments: bool = False
     """Whether tool calls' arguments are parsed while they stream, for the event ``PartialArguments``."""
     device: DevicePolicy = DevicePolicy()
-    resumes_by_event_id: bool | None = None
-    """Whether the server gives each event of a stream an id, and goes on after the one that a request names in
-    ``Last-Event-ID``: a stream that breaks off is then resumed. As Stepwell knows the provider if ``None``."""
+    resumption: Literal["never", "last_event_id", "replay", "snapshot"] | None = None
+    """How a stream that breaks off is gone on with: after the event that a request names in ``Last-Event-ID``, from the
+    first event on, or from a ``MESSAGES_SNAPSHOT``. As Stepwell knows the provider if ``None``."""
     providers: Sequence[Mapping[str, Json]] = ()
     """Providers of the app's own, for ``provider`` to name, each as in the file that ``stepwell --providers`` takes."""
     text: TextOptions = TextOptions()
@@ -225,7 +225,7 @@ class RunConfig:
             durability=_durability(self.persist_attempts),
             partial_arguments=self.partial_arguments,
             device=_device(self.device),
-            resumes_by_event_id=self.resumes_by_event_id,
+            resumption=_ffi.Resumption[self.resumption.upper()] if self.resumption else None,
             providers_json=json.dumps({"providers": [dict(each) for each in self.providers]}) if self.providers else None,
             text=_ffi.TextOptions(
                 break_after_tools=self.text.break_after_tools,

@@ -52,7 +52,8 @@ class CreateRun(Effect):
     """Create a run at the backend; answer with ``run_created`` or ``run_not_created``."""
 
     thread_id: str
-    parent_run_id: str
+    parent_run_id: str | None
+    """The run that the new one continues; a thread's first has none."""
 
 
 @record

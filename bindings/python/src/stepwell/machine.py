@@ -154,6 +154,7 @@ class RunMachine:
         text: str | None = None,
         *,
         run_id: str | None = None,
+        parent_run_id: str | None = None,
         message: Mapping[str, Json] | None = None,
         resume: Mapping[str, Json] | None = None,
         now_ms: int | None = None,
@@ -165,6 +166,7 @@ class RunMachine:
         """
         start = _ffi.Start(
             run_id=run_id or str(uuid.uuid4()),
+            parent_run_id=parent_run_id,
             text=text,
             message_json=None if message is None else json.dumps(message),
             resume=entries(resume or {}),

@@ -1,10 +1,12 @@
 use super::enforcement::strip;
 use super::options::AgUiEncoding;
 use super::shapes::{CONTEXT, MESSAGE, RESUME, Shape, TOOL};
-use crate::dialect::{Encode, HttpRequest, ModelRequest};
+use crate::dialect::encoding::SEGMENT;
+use crate::dialect::{Encode, HopIds, HttpRequest, ModelRequest};
 use crate::event::{
     Context, Message, Metadata, PROTOCOL_VERSION, ResumeEntry, TextualMessage, ToolDefinition,
 };
+use percent_encoding::utf8_percent_encode;
 use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 
@@ -75,6 +77,20 @@ struct Closed<'a, T> {
 fn closed<'a, T>(values: &'a [T], shape: &'static Shape) -> Vec<Closed<'a, T>> {
     let closed = values.iter().map(|value| Closed { value, shape });
     closed.collect()
+}
+
+/// The endpoint's address with the hop's ids in their places: a backend that creates runs first may have an address for
+/// each.
+fn address(template: &str, ids: &HopIds) -> String {
+    let place = |address: String, place, id: &str| {
+        if address.contains(place) {
+            let id = utf8_percent_encode(id, SEGMENT).to_string();
+            return address.replace(place, &id);
+        }
+        address
+    };
+    let address = place(template.to_owned(), "{thread_id}", &ids.thread_id);
+    place(address, "{run_id}", &ids.run_id)
 }
 
 /// The answer's media types, the one that is liked best first.
@@ -153,7 +169,7 @@ impl Encode for Encoder {
         headers.extend(own.map(|(name, value)| (name.to_ascii_lowercase(), value.clone())));
         HttpRequest {
             method: "POST",
-            url: endpoint.base_url.clone(),
+            url: address(&endpoint.base_url, request.ids),
             headers,
             // Serialising JSON values into memory cannot fail.
             body: serde_json::to_vec(&input).unwrap_or_default(),

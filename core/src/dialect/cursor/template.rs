@@ -11,10 +11,11 @@ use super::{Cursor, Miss, RawText};
 /// The most templates of a stream: a text, its reasoning, and some calls whose arguments come side by side.
 const MOST: usize = 8;
 
-/// The longest frame that is kept, in bytes.
+/// The most that is kept of a frame, in bytes: what stands around its text.
 const LONGEST: usize = 1024;
 
-/// So many frames in a row may fit nothing before no more are kept: such a stream does not repeat itself.
+/// So many frames in a row may fit nothing before it is taken that the stream does not repeat itself. From then on one
+/// frame in so many is kept, and for no longer than the next: the stream may change its ways.
 const PATIENCE: u32 = 64;
 
 /// The most values of a frame, the text aside, that may change.
@@ -150,10 +151,12 @@ impl<K> Templates<K> {
         self.missed = self.missed.saturating_add(1);
         if self.missed > PATIENCE {
             self.forget();
-            return;
+            if !self.missed.is_multiple_of(PATIENCE) {
+                return;
+            }
         }
         // What is empty may mean something else.
-        if frame.len() > LONGEST || text.is_empty() {
+        if frame.len().saturating_sub(text.bytes.len()) > LONGEST || text.is_empty() {
             return;
         }
         let next = self.known.len();
@@ -212,7 +215,7 @@ impl<K> Template<K> {
         gaps.sort_unstable_by_key(|(start, _, _)| *start);
         let mut template = Self {
             meaning,
-            pieces: Vec::with_capacity(frame.len()),
+            pieces: Vec::with_capacity(frame.len().saturating_sub(text.1 - text.0)),
             gaps: Vec::with_capacity(gaps.len()),
             next,
         };

@@ -12,8 +12,16 @@ pub(super) use history::{Exchange, exchanges};
 
 use super::ModelRequest;
 use crate::event::ToolDefinition;
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC};
 use serde_json::{Map, Value, json};
 use std::borrow::Cow;
+
+/// What is written in another way within a segment of an address: all but what RFC 3986 calls unreserved.
+pub(crate) const SEGMENT: &AsciiSet = &NON_ALPHANUMERIC
+    .remove(b'-')
+    .remove(b'.')
+    .remove(b'_')
+    .remove(b'~');
 
 /// A call's arguments as the text of a JSON object: the ways of saying that there are none are `{}`, and what is not
 /// an object goes as the field `raw` of one.

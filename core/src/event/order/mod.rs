@@ -12,7 +12,7 @@ pub use open::{OpenItems, OpenStep};
 pub use rule::{Rule, Violation};
 pub use verifier::{ExtraRules, Finding, Severity, Verdict, Verification, Verifier};
 
-use items::{Item, Map, Owner, Set, sorted_map, sorted_set};
+use items::{Item, Map, Owner, Set, is_open, sorted_map, sorted_set};
 use serde::{Deserialize, Serialize};
 
 /// Checks that the events of a stream come in an order that the protocol allows.
@@ -127,6 +127,31 @@ impl Order {
         items.steps.sort_unstable();
         items.subagents.sort_unstable();
         items
+    }
+
+    pub(crate) fn has_open_message(&self, id: &str) -> bool {
+        is_open(&self.messages, id)
+    }
+
+    pub(crate) fn has_open_call(&self, id: &str) -> bool {
+        is_open(&self.tool_calls, id)
+    }
+
+    pub(crate) fn has_open_reasoning_message(&self, id: &str) -> bool {
+        is_open(&self.reasoning, id)
+    }
+
+    pub(crate) fn has_open_reasoning_span(&self, id: &str) -> bool {
+        self.spans.contains(id)
+    }
+
+    pub(crate) fn has_open_step(&self, step: &OpenStep) -> bool {
+        self.steps.contains(step)
+    }
+
+    /// Whether a subagent is active; `None` if it was never started.
+    pub(crate) fn subagent(&self, id: &str) -> Option<bool> {
+        self.subagents.get(id).copied()
     }
 
     /// Forgets what the run has begun and not ended, so that it may finish.

@@ -109,6 +109,7 @@ fn canon_core(core: &Core, state: StateKind, abstraction: &Abstraction, out: &mu
         device,
         resumption,
         hop_anchor,
+        hop_state,
         context,
     } = core;
     (
@@ -173,7 +174,7 @@ fn canon_core(core: &Core, state: StateKind, abstraction: &Abstraction, out: &mu
     if !abstraction.history {
         json(conversation, out);
         json(&(turn, ids, parent_run_id, resume, usage), out);
-        json(&(anchor, hop_anchor), out);
+        json(&(anchor, hop_anchor, hop_state), out);
         return;
     }
     for call in conversation.calls() {

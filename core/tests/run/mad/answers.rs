@@ -5,6 +5,7 @@ use super::{Mad, Press};
 use crate::interrupts::answer;
 use crate::wire::{body, numbered};
 use stepwell_core::CallKey;
+use stepwell_core::dialect::Resumption;
 use stepwell_core::event::Message;
 use stepwell_core::run::{Decision, EffectId, Input, Refusal, Start};
 use stepwell_core::tool::ToolFailure;
@@ -75,7 +76,7 @@ impl Mad {
     pub(super) fn network(&mut self, effect: EffectId, hop: u32, detail: u16) -> Input<'static> {
         let dialect = self.config.endpoint.dialect;
         let message = "the network is gone".to_owned();
-        let can_resume = self.config.endpoint.quirks.resumes_by_event_id;
+        let can_resume = self.config.endpoint.quirks.resumption == Resumption::LastEventId;
         match self.hands.get_mut(&effect).expect("it is in the hands") {
             stream @ None => match detail % 8 {
                 0 => Input::ConnectionFailed { effect, message },

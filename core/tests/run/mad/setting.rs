@@ -4,7 +4,7 @@ use crate::world::{config, offer};
 use proptest::prelude::*;
 use std::sync::Arc;
 use std::time::Duration;
-use stepwell_core::dialect::Dialect;
+use stepwell_core::dialect::{Dialect, Resumption};
 use stepwell_core::run::{
     BackgroundPolicy, ContextGuard, ContextPolicy, DevicePolicy, Durability, KilledPolicy,
     LimitPolicy, NetworkChangePolicy, OfflinePolicy, RunConfig, RunIds, TextOptions,
@@ -107,7 +107,9 @@ impl Setting {
                 KilledPolicy::Continue
             },
         };
-        config.endpoint.quirks.resumes_by_event_id = self.device / 128 == 1;
+        if self.device / 128 == 1 {
+            config.endpoint.quirks.resumption = Resumption::LastEventId;
+        }
         config.partial_arguments = self.partial;
         config.context = ContextGuard {
             window: match self.context % 4 {

@@ -120,13 +120,28 @@ fn more_kinds_than_there_is_room_for_are_read_all_the_same() {
 #[test]
 fn a_stream_that_never_repeats_is_given_up() {
     let mut templates = Templates::default();
-    for at in 0..2 * PATIENCE {
+    for at in 0..=2 * PATIENCE {
         let frame = format!(r#"{{"id":{at},"kind":1,"in":{{"text":"x"}}}}"#);
         let read = templates.read_or(frame.as_bytes(), long_way);
         assert_eq!(said(read), Ok(Some((1, "x".into()))));
         assert!(templates.known.len() <= MOST);
     }
     assert_eq!(templates.known.len(), 0);
+}
+
+#[test]
+fn a_stream_that_begins_to_repeat_itself_is_read_by_comparing() {
+    let different =
+        (0..3 * PATIENCE).map(|at| format!(r#"{{"id":{at},"kind":1,"in":{{"text":"x"}}}}"#));
+    let same = (0..2 * PATIENCE).map(|at| format!(r#"{{"kind":1,"in":{{"text":"{at}"}}}}"#));
+    let frames: Vec<_> = different.chain(same).map(String::into_bytes).collect();
+    assert!(read_all(&frames) >= PATIENCE as usize);
+}
+
+#[test]
+fn a_long_text_is_no_reason_not_to_keep_what_stands_around_it() {
+    let frame = |text: &str| format!(r#"{{"kind":1,"in":{{"text":"{text}"}}}}"#).into_bytes();
+    assert_eq!(read_all(&[frame(&"x".repeat(2 * LONGEST)), frame("y")]), 1);
 }
 
 #[test]

@@ -14,6 +14,7 @@ mod words;
 
 use super::digest::json;
 use super::format::{Entry, Gives, Journal, Origin, Step};
+use crate::dialect::Resumption;
 use crate::event::protobuf;
 use crate::provider;
 use crate::run::{EffectId, Input, RunConfig};
@@ -226,12 +227,12 @@ fn bodies(journal: &Journal) -> BTreeMap<Stream, Body> {
     bodies
 }
 
-/// The bodies of each stream: those of one hop, where the backend can resume.
+/// The bodies of each stream: those of one hop, where each goes on after the last event of the one before.
 fn resumed<'a>(
     bodies: &'a mut BTreeMap<Stream, Body>,
     config: &RunConfig,
 ) -> BTreeMap<(u32, usize, u32), Vec<&'a mut [u8]>> {
-    let resumes = config.endpoint.quirks.resumes_by_event_id;
+    let resumes = config.endpoint.quirks.resumption == Resumption::LastEventId;
     let mut streams: BTreeMap<_, Vec<&mut [u8]>> = BTreeMap::new();
     for ((effect, opened), body) in bodies {
         let EffectId::Open { hop, attempt } = *effect else {

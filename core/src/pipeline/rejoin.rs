@@ -1,0 +1,115 @@
+//! How a stream that broke off goes on, where the backend does not simply go on after the last event.
+
+use super::replay::Replay;
+use super::resync::Resync;
+use crate::conversation::Conversation;
+use crate::dialect::{DecodeError, Resumption};
+use crate::event::{Event, EventRef, Order};
+use serde::{Deserialize, Serialize};
+
+/// What a stream needs to go on after a break.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct Rejoin {
+    way: Way,
+    /// The body that is read has brought something new.
+    has_gone_on: bool,
+    /// Why the body does not go on with what the stream had said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    differs: Option<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Way {
+    Replay(Replay),
+    Resync(Resync),
+}
+
+/// What becomes of an event.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Passed {
+    /// It is new.
+    Taken,
+    /// It was seen before the break.
+    Dropped,
+    /// A piece that was seen in part before the break: what is new of it.
+    Rest(Box<Event>),
+    /// It says how things stand.
+    Synced,
+    /// It is new, and these come before it: what began or ended unseen.
+    After(Vec<Event>),
+}
+
+impl Rejoin {
+    /// What this way to go on needs, if it needs anything.
+    pub(super) fn by(resumption: Resumption) -> Option<Box<Self>> {
+        let way = match resumption {
+            Resumption::Never | Resumption::LastEventId => return None,
+            Resumption::Replay => Way::Replay(Replay::default()),
+            Resumption::Snapshot => Way::Resync(Resync::default()),
+        };
+        Some(Box::new(Self {
+            way,
+            has_gone_on: true,
+            differs: None,
+        }))
+    }
+
+    /// Another body begins.
+    pub(super) fn reopen(&mut self) {
+        self.has_gone_on = false;
+        match &mut self.way {
+            Way::Replay(replay) => replay.reopen(),
+            Way::Resync(resync) => resync.reopen(),
+        }
+    }
+
+    /// Whether the body has not come to where the stream broke off.
+    pub(super) fn is_behind(&self) -> bool {
+        match &self.way {
+            Way::Replay(replay) => replay.is_behind(),
+            Way::Resync(resync) => resync.is_behind(),
+        }
+    }
+
+    pub(super) fn has_gone_on(&self) -> bool {
+        self.has_gone_on
+    }
+
+    /// Judges an event of the body.
+    pub(super) fn pass(
+        &mut self,
+        event: EventRef<'_>,
+        order: &Order,
+        conversation: &Conversation,
+    ) -> Passed {
+        if self.differs.is_some() {
+            return Passed::Dropped;
+        }
+        let was_behind = self.is_behind();
+        let passed = match &mut self.way {
+            Way::Replay(replay) => replay.pass(event),
+            Way::Resync(resync) => resync.pass(event, order, conversation),
+        };
+        match passed {
+            Ok(passed) => {
+                self.has_gone_on |= !was_behind;
+                passed
+            }
+            Err(reason) => {
+                self.differs = Some(reason);
+                Passed::Dropped
+            }
+        }
+    }
+
+    /// Whether all that was passed goes on with what the stream had said.
+    pub(super) fn agrees(&self) -> Result<(), DecodeError> {
+        match &self.differs {
+            Some(reason) => Err(DecodeError::Resumed {
+                reason: reason.clone(),
+            }),
+            None => Ok(()),
+        }
+    }
+}
