@@ -9,7 +9,7 @@ use crate::world::{Answer, Cut, Then, Work, World, offer};
 use serde_json::{Value, json};
 use std::sync::Arc;
 use stepwell_core::Timestamp;
-use stepwell_core::dialect::Dialect;
+use stepwell_core::dialect::{Dialect, Resumption};
 use stepwell_core::run::Outcome;
 use stepwell_core::run::journal::Journal;
 
@@ -31,7 +31,7 @@ fn the_arguments_of_a_stream_that_was_resumed_are_hidden_alike() {
         let cut = before.concat() + rest[0].trim_end() + end;
         let mut world = World::with(Dialect::AgUi, |config| {
             offer(config, work());
-            config.endpoint.quirks.resumes_by_event_id = true;
+            config.endpoint.quirks.resumption = Resumption::LastEventId;
         })
         .tool("work", |_| Work::gives("Quagga"))
         .journaled()
