@@ -1,4 +1,5 @@
 use crate::event::Event;
+use crate::outcome::Outcome;
 use std::fmt;
 use stepwell_core::run;
 use stepwell_core::{dialect, tool};
@@ -70,6 +71,8 @@ pub enum Effect {
         blocks: Vec<Block>,
         /// The run's snapshot to store with them.
         snapshot: String,
+        /// How the turn ended, with its last write.
+        outcome: Option<Outcome>,
     },
     /// Say which messages the next request is to carry, since all do not fit the model's context; answer with
     /// `context_trimmed` or `context_not_trimmed`. Only with `ContextPolicy.Trim`.
@@ -187,8 +190,8 @@ pub struct Block {
     pub sequence: u64,
     /// The hop it belongs to.
     pub hop: u32,
-    /// What it holds: a JSON object whose `type` is `text`, `reasoning`, `tool_use`, `approval`, `deferred`, `tool_result`
-    /// or `steering`.
+    /// What it holds: a JSON object whose `type` is `text`, `reasoning`, `tool_use`, `approval`, `deferred`, `tool_result`,
+    /// `resumed`, `steering`, `message`, `messages`, `state` or `usage`.
     pub content_json: String,
 }
 
@@ -292,6 +295,7 @@ impl Effect {
             run::Effect::Persist {
                 turn,
                 status,
+                outcome,
                 blocks,
                 snapshot,
             } => Self::Persist {
@@ -312,6 +316,7 @@ impl Effect {
                     })
                     .collect(),
                 snapshot,
+                outcome: outcome.map(Outcome::from),
             },
             run::Effect::TrimContext { overflow } => Self::TrimContext {
                 id,

@@ -190,6 +190,7 @@ fn every_effect_has_its_own() {
         run::Effect::Persist {
             turn: "run".into(),
             status: run::TurnStatus::Streaming,
+            outcome: None,
             blocks: Vec::new(),
             snapshot: String::new(),
         },

@@ -12,6 +12,7 @@ pub mod provider;
 pub mod registry;
 pub mod run;
 pub mod run_source;
+pub mod session;
 mod time;
 pub mod tool;
 pub mod wire;

@@ -87,6 +87,7 @@ impl Conversation {
 
     /// Two messages of one id: the first keeps the place in the index.
     fn push_unindexed(&mut self, message: Message) -> usize {
+        self.index.rewritten(self.messages.len());
         self.messages.push(message);
         self.messages.len() - 1
     }
@@ -167,7 +168,7 @@ impl Conversation {
 
     /// Puts a tool message after the message with its call, among the results that follow that already in the order of
     /// the calls.
-    pub(super) fn insert_result(&mut self, message: Message) {
+    pub(crate) fn insert_result(&mut self, message: Message) {
         let place = |message: &Message| match message {
             Message::Tool(message) => self.index.call(&message.tool_call_id),
             _ => None,
@@ -179,6 +180,10 @@ impl Conversation {
             });
             owner + 1 + results.count()
         });
+        if let Some(same) = self.index.message(message.id()) {
+            // Two messages of one id.
+            self.index.rewritten(same.min(at));
+        }
         if at < self.messages.len() {
             self.index.shift(at);
         }

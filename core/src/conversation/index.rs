@@ -8,6 +8,10 @@ use std::collections::HashMap;
 pub(super) struct Index {
     messages: HashMap<MessageId, usize, RandomState>,
     calls: HashMap<ToolCallId, (usize, usize), RandomState>,
+    /// The first place from which on there are other messages than before, since someone asked.
+    rewritten: Option<usize>,
+    /// Some messages have the same id.
+    has_twins: bool,
 }
 
 impl PartialEq for Index {
@@ -25,8 +29,21 @@ impl Index {
         index
     }
 
+    /// From here on there are other messages than before.
+    pub(super) fn rewritten(&mut self, from: usize) {
+        self.rewritten = Some(self.rewritten.map_or(from, |before| before.min(from)));
+    }
+
+    pub(super) fn take_rewritten(&mut self) -> Option<usize> {
+        self.rewritten.take()
+    }
+
     pub(super) fn message(&self, id: &str) -> Option<usize> {
         self.messages.get(id).copied()
+    }
+
+    pub(super) fn has_twins(&self) -> bool {
+        self.has_twins
     }
 
     /// The message and the position in it.
@@ -35,7 +52,8 @@ impl Index {
     }
 
     pub(super) fn add(&mut self, message: &Message, at: usize) {
-        self.messages.entry(message.id().clone()).or_insert(at);
+        let place = self.messages.entry(message.id().clone()).or_insert(at);
+        self.has_twins |= *place != at;
         if let Message::Assistant(message) = message {
             for (position, call) in message.tool_calls.iter().enumerate() {
                 self.calls.insert(call.id.clone(), (at, position));

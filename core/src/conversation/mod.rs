@@ -26,6 +26,7 @@ mod index;
 mod live_call;
 mod patch;
 mod snapshot_event;
+mod stored;
 mod summary;
 
 pub use apply::Applied;
@@ -204,6 +205,17 @@ impl Conversation {
 
     /// Where the message with this id stands.
     pub(crate) fn position(&self, id: &str) -> Option<usize> {
+        self.index.message(id)
+    }
+
+    /// Where the last message with this id stands.
+    pub(crate) fn last_position(&self, id: &str) -> Option<usize> {
+        if self.index.has_twins() {
+            return self
+                .messages
+                .iter()
+                .rposition(|message| *message.id() == *id);
+        }
         self.index.message(id)
     }
 

@@ -19,10 +19,18 @@ impl Conversation {
             .iter()
             .map(|message| (message.id().as_str(), message))
             .collect();
-        let mut messages: Vec<Message> = std::mem::take(&mut self.messages)
-            .into_iter()
-            .filter_map(|message| match (new.get(message.id().as_str()), &message) {
-                (Some(&replacement), _) => Some(replacement.clone()),
+        let old = std::mem::take(&mut self.messages);
+        let count = old.len();
+        // The messages at the beginning that stay just as they are.
+        let mut kept = 0;
+        let mut messages: Vec<Message> = Vec::with_capacity(count);
+        for (at, message) in old.into_iter().enumerate() {
+            let stays = match (new.get(message.id().as_str()), &message) {
+                (Some(&replacement), _) if *replacement == message => Some(message),
+                (Some(&replacement), _) => {
+                    messages.push(replacement.clone());
+                    continue;
+                }
                 (None, Message::Activity(activity))
                     if !authority.is_over(&activity.activity_type) =>
                 {
@@ -30,9 +38,14 @@ impl Conversation {
                 }
                 (None, Message::Reasoning(_)) if !has_reasoning => Some(message),
                 (None, _) => None,
-            })
-            .collect();
+            };
+            if let Some(message) = stays {
+                kept += usize::from(kept == at);
+                messages.push(message);
+            }
+        }
         let known = Index::of(&messages);
+        let end = messages.len();
         messages.extend(
             event
                 .messages
@@ -40,7 +53,16 @@ impl Conversation {
                 .filter(|message| known.message(message.id()).is_none())
                 .cloned(),
         );
-        self.index = Index::of(&messages);
+        let mut index = Index::of(&messages);
+        let before = self.index.take_rewritten();
+        let is_twice = |at: &usize| index.message(messages[*at].id()) != Some(*at);
+        let twice = (end..messages.len()).find(is_twice);
+        // New messages at the end replace none.
+        let replaced = (kept < count).then_some(kept);
+        for from in [before, replaced, twice.map(|_| end)].into_iter().flatten() {
+            index.rewritten(from);
+        }
+        self.index = index;
         self.messages = messages;
         let Self { calls, index, .. } = self;
         calls.retain(|call| index.call(&call.id).is_some());

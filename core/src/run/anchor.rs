@@ -21,7 +21,7 @@ impl Anchor {
 
     /// How many messages lie before it; `None` if there was none, and if the last of them is gone.
     pub(super) fn position(&self, conversation: &Conversation) -> Option<usize> {
-        let last = conversation.position(self.0.as_ref()?)?;
+        let last = conversation.last_position(self.0.as_ref()?)?;
         Some(last + 1)
     }
 }

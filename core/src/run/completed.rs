@@ -2,6 +2,7 @@ use super::effect::EffectId;
 use super::outcome::Outcome;
 use super::output::RunEvent;
 use super::typed::Run;
+use super::typed::sealed::Sealed;
 use crate::Timestamp;
 use crate::conversation::Conversation;
 use serde::{Deserialize, Serialize};
@@ -16,6 +17,12 @@ pub struct Completed {
 impl Completed {
     pub(super) fn new(outcome: Outcome) -> Self {
         Self { outcome }
+    }
+}
+
+impl Sealed for Completed {
+    fn outcome(&self) -> Option<&Outcome> {
+        Some(&self.outcome)
     }
 }
 

@@ -140,7 +140,7 @@ pub(super) struct Counted {
 }
 
 /// Said to the model behind the app's instructions.
-const NEARLY_FULL: &str = "This conversation has nearly filled your context window. Be brief, ask for no more than \
+pub(crate) const NEARLY_FULL: &str = "This conversation has nearly filled your context window. Be brief, ask for no more than \
                            you need, and come to an end soon.";
 /// Said before the host's summary of what was left out.
 const LEFT_OUT: &str = "Earlier messages of this conversation were left out. In short, they said:";

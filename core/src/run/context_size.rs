@@ -22,7 +22,7 @@ pub(super) fn of_text(text: &str) -> u64 {
 }
 
 /// A message in a request; activities are in none.
-pub(super) fn of_message(message: &Message) -> u64 {
+pub(crate) fn of_message(message: &Message) -> u64 {
     let said = match message {
         Message::Activity(_) => return 0,
         Message::Developer(message) | Message::System(message) => of_text(&message.content),

@@ -1,4 +1,5 @@
 use super::anchor::Anchor;
+use super::block::TurnStatus;
 use super::config::RunConfig;
 use super::context_guard::Context;
 use super::device::Device;
@@ -9,7 +10,7 @@ use super::outbox::{Entry, Outbox, delta_event};
 use super::outcome::{Failure, Outcome};
 use super::output::{Output, RunEvent};
 use super::pending::{Pending, Stage};
-use super::recorder::{Recorder, TurnStatus};
+use super::recorder::Recorder;
 use super::timer::{TimerKey, Timers};
 use crate::conversation::Conversation;
 use crate::dialect::{HopIds, HttpRequest, ModelRequest, Resumption};
@@ -337,11 +338,8 @@ impl Core {
             self.abandon_calls(kind, &reason);
         }
         self.settle_round();
-        self.status = match outcome {
-            Outcome::Success | Outcome::LimitReached { .. } => TurnStatus::Complete,
-            Outcome::Cancelled => TurnStatus::Cancelled,
-            Outcome::Truncated | Outcome::Failed { .. } => TurnStatus::Failed,
-        };
+        self.status = outcome.turn_status();
+        self.record_usage();
         self.recorder.close();
         self.give_steering_back();
         self.event(RunEvent::Completed(outcome.clone()));
@@ -383,14 +381,16 @@ impl Core {
         }
     }
 
-    pub(super) fn persist(&self, snapshot: String) -> Effect {
+    pub(super) fn persist(&self, outcome: Option<&Outcome>, snapshot: String) -> Effect {
+        let is_last = self.recorder.is_last();
         Effect::Persist {
             turn: self.turn.clone(),
-            status: if self.recorder.is_last() {
+            status: if is_last {
                 self.status
             } else {
                 TurnStatus::Streaming
             },
+            outcome: outcome.filter(|_| is_last).cloned(),
             blocks: self.recorder.in_flight().to_vec(),
             snapshot,
         }

@@ -1,5 +1,6 @@
+use super::block::{Block, TurnStatus};
 use super::context_guard::ContextOverflow;
-use super::recorder::{Block, TurnStatus};
+use super::outcome::Outcome;
 use crate::dialect::HttpRequest;
 use crate::tool::Arguments;
 use crate::{CallKey, RunId, ThreadId, ToolCallId};
@@ -138,6 +139,10 @@ pub enum Effect {
         turn: RunId,
         /// Where the turn stands with these blocks.
         status: TurnStatus,
+        /// How the turn ended, with its last write. Not part of the effect's serde form:
+        /// [`Completed`](super::RunEvent::Completed) says it there.
+        #[serde(skip_serializing)]
+        outcome: Option<Outcome>,
         /// The blocks, in sequence without a gap.
         blocks: Vec<Block>,
         /// The run's snapshot to store with them. Not part of the effect's serde form: its own form may change.

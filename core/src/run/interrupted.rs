@@ -1,10 +1,10 @@
 use super::active::Active;
+use super::block::BlockContent;
 use super::completed::Completed;
 use super::edges::on;
 use super::executing_tools::ExecutingTools;
 use super::fault::fault;
 use super::opening::Opening;
-use super::recorder::BlockContent;
 use super::tools::Next;
 use super::typed::{Run, next};
 use crate::Timestamp;

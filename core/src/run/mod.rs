@@ -18,10 +18,11 @@
 
 mod active;
 mod anchor;
+mod block;
 mod completed;
 mod config;
-mod context_guard;
-mod context_size;
+pub(crate) mod context_guard;
+pub(crate) mod context_size;
 mod context_trim;
 mod core;
 mod device;
@@ -53,11 +54,12 @@ mod steering;
 mod streaming;
 mod text_options;
 mod timer;
-mod tools;
+pub(crate) mod tools;
 mod typed;
 mod waiting;
 
 pub use active::Active;
+pub use block::{Attached, Block, BlockContent, TurnStatus};
 pub use completed::Completed;
 pub use config::{
     Durability, LimitPolicy, Limits, RepeatLimit, RetryPolicy, RunConfig, RunIds, Timeouts,
@@ -78,7 +80,7 @@ pub use machine::RunMachine;
 pub use opening::{Opening, Refusal, Refused};
 pub use outcome::{Deadline, Failure, Outcome};
 pub use output::{Output, PartialArgumentsUpdate, RunEvent, ToolCallUpdate};
-pub use recorder::{Block, BlockContent, TurnStatus};
+
 pub use snapshot::SnapshotError;
 pub use steering::SteeringRefusal;
 pub use streaming::{Ended, Flow, Lost, Streaming};

@@ -2,11 +2,11 @@ use super::effect::EffectId;
 use super::output::RunEvent;
 use super::partial_calls::{Batch, PartialCalls};
 use super::text_options::{Piece, TextLayer, TextOptions};
-use crate::MessageId;
 use crate::conversation::{Applied, Conversation, Item};
-use crate::event::{Event, EventRef, Finding};
+use crate::event::{EncryptedValueSubtype, Event, EventRef, Finding};
 use crate::pipeline::Listener;
 use crate::tool::PartialArguments;
+use crate::{MessageId, ToolCallId};
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
@@ -20,9 +20,9 @@ pub(super) struct Outbox {
     /// Deltas that a further one of the same item may still be merged with. Not stored: merging is never needed.
     #[serde(skip)]
     mergeable: Vec<(Item, usize)>,
-    /// The messages that came to an end, for the recorder.
+    /// What the stream did, for the recorder.
     #[serde(skip)]
-    finished: Vec<MessageId>,
+    noted: Noted,
     /// The calls' arguments as they are parsed while they stream, if they are.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     partial: Option<PartialCalls>,
@@ -32,6 +32,53 @@ pub(super) struct Outbox {
     /// Counts up whenever nothing that waits may be merged with any more.
     #[serde(skip)]
     batch: u64,
+}
+
+/// What a stream did since the recorder last looked.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Noted {
+    /// The messages that came to an end.
+    pub(super) finished: Vec<MessageId>,
+    /// The messages that it began, or changed otherwise than by a delta.
+    pub(super) touched: Vec<MessageId>,
+    /// It changed the shared state.
+    pub(super) state: bool,
+    /// There is something of these, or messages were replaced.
+    any: bool,
+}
+
+impl Noted {
+    fn event(&mut self, event: &Event, conversation: &Conversation) {
+        let owner = |call: &ToolCallId| conversation.owner(call).cloned();
+        let touched = match event {
+            Event::TextMessageEnd(event) => {
+                self.finished.push(event.message_id.clone());
+                None
+            }
+            Event::ReasoningMessageEnd(event) => {
+                self.finished.push(event.message_id.clone());
+                None
+            }
+            Event::TextMessageStart(event) => Some(event.message_id.clone()),
+            Event::ReasoningMessageStart(event) => Some(event.message_id.clone()),
+            Event::ToolCallStart(event) => owner(&event.tool_call_id),
+            Event::ToolCallResult(event) => Some(event.message_id.clone()),
+            Event::ActivitySnapshot(event) => Some(event.message_id.clone()),
+            Event::ActivityDelta(event) => Some(event.message_id.clone()),
+            Event::ReasoningEncryptedValue(event) => match event.subtype {
+                EncryptedValueSubtype::Message => Some(event.entity_id.as_str().into()),
+                EncryptedValueSubtype::ToolCall => owner(&event.entity_id.as_str().into()),
+            },
+            Event::StateSnapshot(_) | Event::StateDelta(_) => {
+                self.state = true;
+                None
+            }
+            Event::MessagesSnapshot(_) => None,
+            _ => return,
+        };
+        self.any = true;
+        self.touched.extend(touched);
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -69,8 +116,10 @@ impl Outbox {
         self.entries.pop_front()
     }
 
-    pub(super) fn take_finished(&mut self) -> Vec<MessageId> {
-        std::mem::take(&mut self.finished)
+    /// What the stream did since the last call, if it did anything that counts for the recorder.
+    #[inline]
+    pub(super) fn take_noted(&mut self) -> Option<Noted> {
+        self.noted.any.then(|| std::mem::take(&mut self.noted))
     }
 
     /// Whether calls' arguments are parsed while they stream. What was read before a restore is read again.
@@ -233,16 +282,13 @@ impl Listener for Outbox {
     #[inline]
     fn applied(&mut self, event: EventRef<'_>, applied: &Applied, conversation: &Conversation) {
         match (event, applied) {
+            // What is attached to it counts all the same.
+            (EventRef::Whole(event @ Event::ActivityDelta(_)), Applied::Ignored(_)) => {
+                self.noted.event(event, conversation);
+            }
             (_, Applied::Ignored(_)) => {}
             (EventRef::Whole(event), _) => {
-                if let Event::TextMessageEnd(crate::event::TextMessageEnd { message_id, .. })
-                | Event::ReasoningMessageEnd(crate::event::ReasoningMessageEnd {
-                    message_id,
-                    ..
-                }) = event
-                {
-                    self.finished.push(message_id.clone());
-                }
+                self.noted.event(event, conversation);
                 if let Event::ToolCallEnd(end) = event {
                     self.partial(|partial, batch| partial.end(&end.tool_call_id, batch));
                 }

@@ -1,3 +1,4 @@
+use super::block::TurnStatus;
 use super::limits::TurnLimit;
 use crate::conversation::RunFailure;
 use crate::dialect::{ApiError, ApiErrorKind, is_transient_in_stream};
@@ -24,6 +25,18 @@ pub enum Outcome {
         /// Why.
         failure: Failure,
     },
+}
+
+impl Outcome {
+    /// Where a turn stands in the store that ended so.
+    #[must_use]
+    pub fn turn_status(&self) -> TurnStatus {
+        match self {
+            Self::Success | Self::LimitReached { .. } => TurnStatus::Complete,
+            Self::Cancelled => TurnStatus::Cancelled,
+            Self::Truncated | Self::Failed { .. } => TurnStatus::Failed,
+        }
+    }
 }
 
 /// Why a turn failed: the peer's fault, or the transport's.

@@ -1,99 +1,9 @@
+use super::block::{Block, BlockContent};
 use super::config::Durability;
-use super::effect::{Decision, EffectId};
+use super::effect::EffectId;
 use super::fault::fault;
-use crate::event::{Message, MessageContent, ResumeEntry};
-use crate::{CallKey, MessageId, ToolCallId};
+use crate::MessageId;
 use serde::{Deserialize, Serialize};
-
-/// One finished piece of a turn.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Block {
-    /// Its number in the turn: 0, 1, 2 … without a gap, and none is ever used for two contents.
-    pub sequence: u64,
-    /// The hop it belongs to.
-    pub hop: u32,
-    /// What it holds.
-    pub content: BlockContent,
-}
-
-/// What a block holds.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "type", rename_all = "snake_case")]
-#[non_exhaustive]
-pub enum BlockContent {
-    /// A piece of an answer's text.
-    Text {
-        /// The message.
-        message_id: MessageId,
-        /// The text.
-        text: String,
-    },
-    /// A piece of reasoning.
-    Reasoning {
-        /// The message.
-        message_id: MessageId,
-        /// The text.
-        text: String,
-    },
-    /// A tool call.
-    ToolUse {
-        /// Its place in the run.
-        call: CallKey,
-        /// The provider's id for it.
-        tool_call_id: ToolCallId,
-        /// The tool.
-        name: String,
-        /// The arguments as the model wrote them.
-        arguments: String,
-    },
-    /// What the person said to a call that asked to run.
-    Approval {
-        /// The call.
-        call: CallKey,
-        /// What they said.
-        decision: Decision,
-    },
-    /// The result of a tool call will come later.
-    Deferred {
-        /// The call.
-        call: CallKey,
-    },
-    /// What came of a tool call. In the order of finishing; the history has them in the order of the calls.
-    ToolResult {
-        /// The call.
-        call: CallKey,
-        /// The provider's id for it.
-        tool_call_id: ToolCallId,
-        /// What the model is shown.
-        content: MessageContent,
-        /// Whether it is an error.
-        is_error: bool,
-    },
-    /// What the person answered to an agent's questions, before what follows from it.
-    Resumed {
-        /// The answers.
-        answers: Vec<ResumeEntry>,
-    },
-    /// What the person typed during the turn; the block's hop answers it.
-    Steering {
-        /// The message.
-        message: Box<Message>,
-    },
-}
-
-/// Where a stored turn stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum TurnStatus {
-    /// It goes on.
-    Streaming,
-    /// It ended as it should.
-    Complete,
-    /// It failed.
-    Failed,
-    /// It was stopped.
-    Cancelled,
-}
 
 /// Numbers the blocks of a turn, and knows which are stored. One write is under way at a time.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -104,12 +14,34 @@ pub(super) struct Recorder {
     pub(super) queued: Vec<Block>,
     pub(super) in_flight: Vec<Block>,
     pub(super) failures: u32,
-    /// How much of each of the turn's messages is recorded, in bytes.
+    /// The messages of the hop that are recorded, in their order, with how much of each, in bytes.
     pub(super) recorded: Vec<(MessageId, usize)>,
+    /// A digest of what else was recorded of a message, where there was anything.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) marks: Vec<(MessageId, u64)>,
+    /// The messages from before the hop that its stream has changed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) touched: Vec<MessageId>,
+    /// The hop's stream has put other messages in the place of some.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) rewritten: Option<Rewritten>,
+    /// The hop's stream has changed the shared state.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(super) state_changed: bool,
+    /// The last hop whose cost is recorded.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) counted: Option<u32>,
     /// The turn has come to an end that is not written yet.
     pub(super) closing: bool,
     /// The write under way says so.
     pub(super) is_last: bool,
+}
+
+/// From where on the messages are others.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct Rewritten {
+    /// The last message that stays.
+    pub(super) after: Option<MessageId>,
 }
 
 impl Recorder {
@@ -148,15 +80,37 @@ impl Recorder {
         }
     }
 
-    /// How much of `message` is recorded; from now on `length` is.
-    pub(super) fn advance(&mut self, message: &MessageId, length: usize) -> usize {
-        match self.recorded.iter_mut().find(|entry| entry.0 == *message) {
-            Some((_, recorded)) => std::mem::replace(recorded, length),
+    /// How much of `message` is recorded, if it is at all; from now on `length` is.
+    pub(super) fn advance(&mut self, message: &MessageId, length: usize) -> Option<usize> {
+        let mut entries = self.recorded.iter_mut().rev();
+        match entries.find(|entry| entry.0 == *message) {
+            Some((_, recorded)) => Some(std::mem::replace(recorded, length)),
             None => {
                 self.recorded.push((message.clone(), length));
-                0
+                None
             }
         }
+    }
+
+    /// The digest of what else was recorded of `message`; from now on it is this one.
+    pub(super) fn mark(&mut self, message: &MessageId, digest: u64) -> Option<u64> {
+        let mut entries = self.marks.iter_mut().rev();
+        match entries.find(|entry| entry.0 == *message) {
+            Some((_, marked)) => Some(std::mem::replace(marked, digest)),
+            None => {
+                self.marks.push((message.clone(), digest));
+                None
+            }
+        }
+    }
+
+    /// The hop's stream is recorded: what was noted of it is needed no more.
+    pub(super) fn forget_stream(&mut self) {
+        self.recorded.clear();
+        self.marks.clear();
+        self.touched.clear();
+        self.rewritten = None;
+        self.state_changed = false;
     }
 
     /// The turn is over: even without a new block, that is to be written.

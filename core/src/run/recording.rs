@@ -1,9 +1,18 @@
 //! What a stream leaves behind: what it cost, and the blocks of what it said.
+//!
+//! The blocks of a turn, applied in sequence, make the very messages that the live conversation has. What a stream adds
+//! is recorded in the order of the messages; what it changes of what was there before is recorded as it is at the end
+//! of the stream.
 
+use super::block::{Attached, BlockContent};
+use super::config::fnv1a;
 use super::core::Core;
-use super::recorder::BlockContent;
-use crate::MessageId;
-use crate::event::Message;
+use super::recorder::{Recorder, Rewritten};
+use crate::conversation::{Conversation, LiveCall};
+use crate::event::{AssistantMessage, Message};
+use crate::{CallKey, MessageId};
+use serde::Serialize;
+use std::collections::BTreeSet;
 
 impl Core {
     /// A stream is over, however it ended: what it cost is counted, and what it said is recorded.
@@ -12,7 +21,9 @@ impl Core {
         self.resume.clear();
         self.resumption = None;
         self.count_usage();
+        self.note_stream();
         self.record_stream();
+        self.record_usage();
     }
 
     fn count_usage(&mut self) {
@@ -36,97 +47,371 @@ impl Core {
         }
     }
 
-    /// Records what is new of the messages with these ids.
-    pub(super) fn record_messages(&mut self, ids: impl IntoIterator<Item = MessageId>) {
+    /// What the hop cost; also that it did not say, if a hop before did.
+    pub(super) fn record_usage(&mut self) {
+        let usage = &self.conversation.summary().usage;
+        let counted = (!usage.is_empty()).then_some(self.hop);
+        if self.recorder.is_on() && self.recorder.counted != counted {
+            let usage = usage.clone();
+            self.recorder
+                .record(self.hop, BlockContent::Usage { usage });
+            self.recorder.counted = counted;
+        }
+    }
+
+    /// What pieces of the stream have done: messages that came to their end are recorded, and what is to be looked at
+    /// once the stream is over is noted.
+    pub(super) fn note_stream(&mut self) {
+        let kept = self.conversation.take_rewritten();
+        let Some(noted) = self.outbox.take_noted() else {
+            return;
+        };
         if !self.recorder.is_on() {
             return;
         }
-        for id in ids {
-            let message = self.conversation.message(&id);
-            let (text, is_reasoning) = match message {
-                Some(Message::Assistant(message)) => {
-                    (message.content.as_deref().unwrap_or_default(), false)
-                }
-                Some(Message::Reasoning(message)) => (message.content.as_str(), true),
-                _ => continue,
-            };
-            let from = self.recorder.advance(&id, text.len());
-            let text = text.get(from..).unwrap_or_default().to_owned();
-            if !text.is_empty() {
-                let content = if is_reasoning {
-                    BlockContent::Reasoning {
-                        message_id: id,
-                        text,
-                    }
-                } else {
-                    BlockContent::Text {
-                        message_id: id,
-                        text,
-                    }
-                };
-                self.recorder.record(self.hop, content);
+        self.recorder.state_changed |= noted.state;
+        if let Some(kept) = kept {
+            self.note_rewritten(kept);
+        }
+        let start = self.stream_start();
+        for id in noted.touched {
+            let is_before = self.conversation.position(&id).is_some_and(|at| at < start);
+            if is_before && !self.recorder.touched.contains(&id) {
+                self.recorder.touched.push(id);
+            }
+        }
+        let end = self.rewritten_from();
+        for id in noted.finished {
+            let at = self.conversation.position(&id);
+            if let Some(at) = at.filter(|at| (start..end).contains(at)) {
+                self.record_up_to(start, at);
             }
         }
     }
 
-    /// Records what the hop's stream left unrecorded: text that never ended, and the calls.
+    /// From the message at `kept` on they are others now.
+    fn note_rewritten(&mut self, kept: usize) {
+        let messages = self.conversation.messages();
+        let before = match &self.recorder.rewritten {
+            Some(Rewritten { after: None }) => 0,
+            Some(Rewritten { after: Some(id) }) => self
+                .conversation
+                .position(id)
+                .map_or(usize::MAX, |at| at + 1),
+            None => usize::MAX,
+        };
+        let mut from = kept.min(before).min(messages.len());
+        // The last one that stays is named by its id, which a bad agent may have given to two.
+        while let Some(last) = from.checked_sub(1)
+            && self.conversation.position(messages[last].id()) != Some(last)
+        {
+            from = last;
+        }
+        let after = messages[..from].last().map(|last| last.id().clone());
+        self.recorder.rewritten = Some(Rewritten { after });
+    }
+
+    /// Where the messages begin that are recorded as a whole.
+    fn rewritten_from(&self) -> usize {
+        match &self.recorder.rewritten {
+            None => self.conversation.messages().len(),
+            Some(Rewritten { after: None }) => 0,
+            Some(Rewritten { after: Some(id) }) => {
+                self.conversation.position(id).map_or(0, |at| at + 1)
+            }
+        }
+    }
+
+    /// Where the messages begin that the hop's stream has brought.
+    pub(super) fn stream_start(&self) -> usize {
+        let anchor = if self.hop_anchor.is_at_start() {
+            &self.anchor
+        } else {
+            &self.hop_anchor
+        };
+        if anchor.is_at_start() {
+            return 0;
+        }
+        match anchor.position(&self.conversation) {
+            Some(start) => start,
+            None if self.recorder.rewritten.is_some() => self.rewritten_from(),
+            None => 0,
+        }
+    }
+
+    /// Records the message at `last`, and before it the beginnings of those that come before it in the stream, so that
+    /// the blocks have the order of the messages.
+    fn record_up_to(&mut self, start: usize, last: usize) {
+        let recorded = self.recorder.recorded.last();
+        let recorded = recorded.and_then(|entry| self.conversation.position(&entry.0));
+        let first = recorded.map_or(start, |at| (at + 1).max(start));
+        for at in (first..last).chain([last]) {
+            self.record_message(at, true);
+        }
+    }
+
+    /// Records what is new of the message at `at`. A message that only asks for tools comes with its calls, once the
+    /// stream is over, unless `is_begun` says that its place must be kept.
+    fn record_message(&mut self, at: usize, is_begun: bool) {
+        let Self {
+            conversation,
+            recorder,
+            ..
+        } = self;
+        let Some(message) = conversation.messages().get(at) else {
+            return;
+        };
+        let id = message.id();
+        let content = match Form::of(message, conversation) {
+            Form::Text(text) => {
+                recorder
+                    .piece(id, text, message)
+                    .map(|(text, attached)| BlockContent::Text {
+                        message_id: id.clone(),
+                        text,
+                        attached,
+                    })
+            }
+            Form::Reasoning(text) => {
+                recorder
+                    .piece(id, text, message)
+                    .map(|(text, attached)| BlockContent::Reasoning {
+                        message_id: id.clone(),
+                        text,
+                        attached,
+                    })
+            }
+            Form::Calls => {
+                let attached = Attached::of(message);
+                let is_known = recorder.advance(id, 0).is_some();
+                let is_new = !attached.is_empty() && recorder.is_new(id, &attached);
+                (is_new || (is_begun && !is_known)).then(|| {
+                    let mut beginning = Message::Assistant(AssistantMessage {
+                        id: id.clone(),
+                        ..AssistantMessage::default()
+                    });
+                    attached.attach(&mut beginning);
+                    let message = Box::new(beginning);
+                    BlockContent::Message { message }
+                })
+            }
+            // It goes behind its call, wherever that is.
+            Form::Result { has_call: true } if is_begun => None,
+            Form::Result { .. } | Form::Whole => {
+                recorder.advance(id, 0);
+                recorder.is_new(id, message).then(|| {
+                    let message = Box::new(message.clone());
+                    BlockContent::Message { message }
+                })
+            }
+        };
+        if let Some(content) = content {
+            self.recorder.record(self.hop, content);
+        }
+    }
+
+    /// Records what the hop's stream left unrecorded: text that never ended, the calls, and what the backend answered
+    /// itself. The other results are recorded when they come.
     fn record_stream(&mut self) {
         if !self.recorder.is_on() {
             return;
         }
-        let ids: Vec<_> = self
-            .turn_messages()
-            .iter()
-            .map(|message| message.id().clone())
-            .collect();
-        self.record_messages(ids);
-        for call in self.conversation.calls() {
-            let arguments = self
-                .conversation
-                .tool_call(call)
-                .map(|call| call.function.arguments.clone());
-            let content = BlockContent::ToolUse {
-                call: call.key,
-                tool_call_id: call.id.clone(),
-                name: call.name.clone(),
-                arguments: arguments.unwrap_or_default(),
-            };
+        let (start, end) = (self.stream_start(), self.rewritten_from());
+        let mut recorded = Recorded::default();
+        for id in std::mem::take(&mut self.recorder.touched) {
+            let at = self.conversation.position(&id);
+            if let Some(at) = at.filter(|at| *at < start.min(end)) {
+                self.record_changed(at, &mut recorded);
+            }
+        }
+        for at in start..end.max(start) {
+            if !self.record_result(at, &mut recorded) {
+                self.record_message(at, false);
+                self.record_calls_of(at, &mut recorded);
+            }
+        }
+        if let Some(Rewritten { after }) = self.recorder.rewritten.take() {
+            let messages = self.conversation.messages()[end..].to_vec();
+            let content = BlockContent::Messages { after, messages };
             self.recorder.record(self.hop, content);
         }
-        // What the backend answered itself is recorded here; the rest when it is done.
-        for call in self.conversation.calls() {
-            if !call.status.is_final() || call.result.is_some() {
-                continue;
-            }
-            let answer = self
-                .turn_messages()
-                .iter()
-                .find_map(|message| match message {
-                    Message::Tool(message) if message.tool_call_id == call.id => Some(message),
-                    _ => None,
-                });
-            if let Some(answer) = answer {
-                let content = BlockContent::ToolResult {
-                    call: call.key,
-                    tool_call_id: call.id.clone(),
-                    content: answer.content.clone(),
-                    is_error: answer.error.is_some(),
-                };
-                self.recorder.record(self.hop, content);
-            }
+        let keys: Vec<_> = self
+            .conversation
+            .calls()
+            .iter()
+            .map(|call| call.key)
+            .collect();
+        for key in keys {
+            self.record_call(key, &mut recorded);
+        }
+        for at in end..self.conversation.messages().len() {
+            self.record_result(at, &mut recorded);
+        }
+        if std::mem::take(&mut self.recorder.state_changed) {
+            let state = self.conversation.state().clone();
+            self.recorder
+                .record(self.hop, BlockContent::State { state });
+        }
+        self.recorder.forget_stream();
+    }
+
+    /// Records as it is now what the stream has changed, or put in, among other messages.
+    fn record_changed(&mut self, at: usize, recorded: &mut Recorded) {
+        if self.record_result(at, recorded) {
+            return;
+        }
+        if let Some(message) = self.conversation.messages().get(at) {
+            let message = Box::new(message.clone());
+            self.recorder
+                .record(self.hop, BlockContent::Message { message });
         }
     }
 
-    /// What the turn has brought so far.
-    pub(super) fn turn_messages(&self) -> &[Message] {
-        let messages = self.conversation.messages();
-        if self.anchor.is_at_start() {
-            return messages;
+    /// Records the hop's calls that the message at `at` asks for.
+    fn record_calls_of(&mut self, at: usize, recorded: &mut Recorded) {
+        let Some(Message::Assistant(message)) = self.conversation.messages().get(at) else {
+            return;
+        };
+        let calls = message.tool_calls.iter();
+        let own = calls.filter(|call| self.conversation.owner(&call.id) == Some(&message.id));
+        let live = own.filter_map(|call| self.conversation.call_by_id(&call.id));
+        let keys: Vec<_> = live.map(|call| call.key).collect();
+        for key in keys {
+            self.record_call(key, recorded);
         }
-        let before = self.anchor.position(&self.conversation).or_else(|| {
-            let is_of_the_person = |message: &Message| matches!(message, Message::User(_));
-            Some(messages.iter().rposition(is_of_the_person)? + 1)
-        });
-        &messages[before.unwrap_or(0)..]
+    }
+
+    fn record_call(&mut self, key: CallKey, recorded: &mut Recorded) {
+        let Some(live) = self.conversation.call(key) else {
+            return;
+        };
+        if !recorded.calls.insert(key) {
+            return;
+        }
+        let asked = self.conversation.tool_call(live);
+        let arguments = asked.map_or("", |call| &call.function.arguments);
+        let content = BlockContent::ToolUse {
+            call: key,
+            tool_call_id: live.id.clone(),
+            name: live.name.clone(),
+            arguments: arguments.to_owned(),
+            parent: self.conversation.owner(&live.id).cloned(),
+            label: self.config.tools.own_label(&live.name, arguments),
+            encrypted_value: asked.and_then(|call| call.encrypted_value.clone()),
+            metadata: asked.and_then(|call| call.metadata.clone()),
+        };
+        self.recorder.record(self.hop, content);
+    }
+
+    /// Records a result that the backend gave to a call of the hop. Whether the message at `at` is the first of that
+    /// call.
+    fn record_result(&mut self, at: usize, recorded: &mut Recorded) -> bool {
+        let Some(message) = self.conversation.messages().get(at) else {
+            return false;
+        };
+        let Message::Tool(answer) = message else {
+            return false;
+        };
+        let is_own = |call: &&LiveCall| call.status.is_final() && call.result.is_none();
+        let call = self.conversation.call_by_id(&answer.tool_call_id);
+        let Some(call) = call.filter(is_own) else {
+            return false;
+        };
+        if recorded.results.contains(&call.key) {
+            return false;
+        }
+        let content = BlockContent::ToolResult {
+            call: call.key,
+            tool_call_id: call.id.clone(),
+            content: answer.content.clone(),
+            is_error: answer.error.is_some(),
+            message_id: Some(answer.id.clone()),
+            failure: None,
+            attached: Attached::of(message),
+        };
+        recorded.results.insert(call.key);
+        self.recorder.record(self.hop, content);
+        true
+    }
+}
+
+/// What is recorded at the end of a stream so far.
+#[derive(Default)]
+struct Recorded {
+    calls: BTreeSet<CallKey>,
+    results: BTreeSet<CallKey>,
+}
+
+/// How a message is recorded.
+enum Form<'a> {
+    /// Piece by piece.
+    Text(&'a str),
+    /// Piece by piece.
+    Reasoning(&'a str),
+    /// By its calls.
+    Calls,
+    /// Whole, as a tool's result.
+    Result { has_call: bool },
+    /// Whole.
+    Whole,
+}
+
+impl Recorder {
+    /// What is new of a message that is recorded piece by piece.
+    fn piece(
+        &mut self,
+        id: &MessageId,
+        text: &str,
+        message: &Message,
+    ) -> Option<(String, Attached)> {
+        let attached = Attached::of(message);
+        let known = self.advance(id, text.len());
+        let new = text.get(known.unwrap_or(0)..).unwrap_or_default();
+        let is_attached = !attached.is_empty() && self.is_new(id, &attached);
+        (known.is_none() || !new.is_empty() || is_attached).then(|| {
+            let attached = if is_attached {
+                attached
+            } else {
+                Attached::default()
+            };
+            (new.to_owned(), attached)
+        })
+    }
+
+    /// Whether a message, or what is attached to it, is not recorded as it is now; from now on it is.
+    fn is_new(&mut self, id: &MessageId, value: &impl Serialize) -> bool {
+        // Maps with string keys and no fallible serialiser: there is nothing that can fail.
+        let digest = fnv1a(&serde_json::to_vec(value).unwrap_or_default());
+        self.mark(id, digest) != Some(digest)
+    }
+}
+
+impl<'a> Form<'a> {
+    fn of(message: &'a Message, conversation: &Conversation) -> Self {
+        match message {
+            Message::Assistant(said) => {
+                let mut calls = said.tool_calls.iter();
+                let is_plain = said.extra.is_empty()
+                    && calls.all(|call| {
+                        let is_bare = call.extra.is_empty() && call.function.extra.is_empty();
+                        // An agent may use an id twice: then the last one is live.
+                        let is_live = conversation.call_by_id(&call.id).is_some()
+                            && conversation.owner(&call.id) == Some(&said.id);
+                        is_bare && is_live
+                    });
+                match &said.content {
+                    Some(text) if is_plain => Self::Text(text),
+                    None if is_plain && !said.tool_calls.is_empty() => Self::Calls,
+                    _ => Self::Whole,
+                }
+            }
+            Message::Reasoning(message) if message.extra.is_empty() => {
+                Self::Reasoning(&message.content)
+            }
+            Message::Tool(result) => Self::Result {
+                has_call: conversation.owner(&result.tool_call_id).is_some(),
+            },
+            _ => Self::Whole,
+        }
     }
 }

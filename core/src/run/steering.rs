@@ -1,11 +1,11 @@
 //! What the person types during the turn.
 
 use super::active::Active;
+use super::block::BlockContent;
 use super::completed::Completed;
 use super::core::Core;
 use super::edges::{Edge, on};
 use super::output::RunEvent;
-use super::recorder::BlockContent;
 use super::typed::Run;
 use crate::Timestamp;
 use crate::event::Message;

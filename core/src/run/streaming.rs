@@ -171,10 +171,7 @@ impl Run<Streaming> {
                 } else if !state.beginning.is_empty() {
                     state.beginning = Vec::new();
                 }
-                let finished = core.outbox.take_finished();
-                if !finished.is_empty() {
-                    core.record_messages(finished);
-                }
+                core.note_stream();
                 if let Err(error) = received {
                     state.fault = Some(Failure::Stream {
                         message: error.to_string(),

@@ -42,6 +42,19 @@ impl TextOptions {
         text
     }
 
+    /// What is shown of the message at `at`, if it is the model's; else nothing.
+    pub(crate) fn shown_message(&self, messages: &[Message], at: usize) -> String {
+        let Some(content) = messages.get(at).and_then(|message| self.content(message)) else {
+            return String::new();
+        };
+        let line_break = if self.breaks(messages, at, content) {
+            "\n"
+        } else {
+            ""
+        };
+        format!("{line_break}{content}")
+    }
+
     /// What is shown of a message of the model's.
     fn content<'a>(&self, message: &'a Message) -> Option<&'a str> {
         let Message::Assistant(AssistantMessage { content, .. }) = message else {

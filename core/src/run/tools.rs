@@ -1,5 +1,6 @@
 //! Rounds of tools: which calls are run, how each ends, and when the turn goes on.
 
+use super::block::{Attached, BlockContent};
 use super::config::LimitPolicy;
 use super::core::Core;
 use super::effect::{Decision, EffectId, ToolInvocation};
@@ -8,15 +9,19 @@ use super::limits::{Repeated, TurnLimit};
 use super::outcome::{Failure, Outcome};
 use super::output::{RunEvent, ToolCallUpdate};
 use super::pending::Stage;
-use super::recorder::BlockContent;
 use super::timer::TimerKey;
-use crate::CallKey;
 use crate::conversation::{ToolCallStatus, shown_result};
 use crate::event::{Interrupt, RunOutcome};
 use crate::pipeline::Listener;
 use crate::tool::{
     Arguments, Rejection, ToolFailure, ToolFailureKind, ToolResult, parse_arguments,
 };
+use crate::{CallKey, MessageId, RunId};
+
+/// The id of the message with the result of a hop's call.
+pub(crate) fn result_id(run_id: &RunId, index: usize) -> MessageId {
+    format!("{run_id}-result-{index}").into()
+}
 
 /// What follows once a stream has ended or a call has come to its end.
 pub(super) enum Next {
@@ -159,8 +164,7 @@ impl Core {
         {
             std::mem::swap(&mut first.result, &mut second.result);
         }
-        self.conversation
-            .settle(|index| format!("{run_id}-result-{index}").into());
+        self.conversation.settle(|index| result_id(&run_id, index));
         self.outbox.forget_arguments();
     }
 
@@ -338,11 +342,16 @@ impl Core {
         else {
             return;
         };
+        let calls = self.conversation.calls();
+        let index = calls.iter().position(|call| call.key == key).unwrap_or(0);
         let block = BlockContent::ToolResult {
             call: key,
             tool_call_id: call.id.clone(),
             content: shown_result(call, &result),
             is_error: result.is_err(),
+            message_id: Some(result_id(&self.ids.run_id, index)),
+            failure: result.as_ref().err().cloned(),
+            attached: Attached::default(),
         };
         if matches!(
             call.status,

@@ -1,5 +1,6 @@
 use super::core::{Core, Taken};
 use super::edges::{Edge, StateKind};
+use super::outcome::Outcome;
 use super::output::Output;
 use super::snapshot;
 use super::timer::TimerKey;
@@ -52,13 +53,19 @@ pub trait State: Serialize + sealed::Sealed {
 }
 
 pub(super) mod sealed {
+    use super::Outcome;
+
     /// The states are those of this crate.
-    pub trait Sealed {}
+    pub trait Sealed {
+        /// How the turn ended, once it has.
+        fn outcome(&self) -> Option<&Outcome> {
+            None
+        }
+    }
 }
 
 macro_rules! states {
     ($($name:ident)*) => {$(
-        impl sealed::Sealed for super::$name {}
         impl State for super::$name {
             const KIND: StateKind = StateKind::$name;
         }
@@ -66,6 +73,12 @@ macro_rules! states {
 }
 
 states! { Idle Opening Waiting Streaming ExecutingTools Interrupted Completed }
+
+macro_rules! not_over {
+    ($($name:ident)*) => { $( impl sealed::Sealed for super::$name {} )* };
+}
+
+not_over! { Idle Opening Waiting Streaming ExecutingTools Interrupted }
 
 impl<S: State> Run<S> {
     /// The one way to change the state: only along an edge of the table.
@@ -96,7 +109,10 @@ impl<S: State> Run<S> {
             Taken::Output(output) => Some(output),
             Taken::Persist(id) => {
                 let snapshot = snapshot::write(&self.core, &self.state);
-                Some(Output::Effect(id, self.core.persist(snapshot)))
+                Some(Output::Effect(
+                    id,
+                    self.core.persist(self.state.outcome(), snapshot),
+                ))
             }
         }
     }

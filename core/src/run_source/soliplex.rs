@@ -5,11 +5,11 @@
 use super::rest::{CreatedThread, RunRequests, RunSourceError, answer};
 use crate::conversation::Conversation;
 use crate::dialect::{
-    AgUiOptions, Dialect, Endpoint, HopIds, HttpRequest, Quirks, Resumption, SEGMENT, Secret,
+    AgUiOptions, Decode, Decoder, Dialect, Endpoint, HopIds, HttpRequest, Quirks, Resumption,
+    SEGMENT, Secret, Sink,
 };
-use crate::event::{ExtraRules, Message, Verification, Verifier};
-use crate::pipeline::Pipeline;
-use crate::wire::FrameLimits;
+use crate::event::{EventRef, Message, Violation};
+use crate::wire::Frame;
 use crate::{RunId, ThreadId};
 use percent_encoding::utf8_percent_encode;
 use serde::Deserialize;
@@ -142,12 +142,16 @@ impl Soliplex {
                 run_id: run.run_id.clone(),
                 ..HopIds::default()
             };
-            let verifier = Verifier::new(Verification::Lenient, ExtraRules::Off);
-            let pipeline = Pipeline::new(Dialect::AgUi, ids, FrameLimits::default());
-            let mut pipeline = pipeline.verified_by(verifier);
+            let mut decoder = Decoder::new(Dialect::AgUi, ids);
             for event in &run.events {
-                let frame = format!("data: {event}\n\n");
-                if let Err(error) = pipeline.receive(frame.as_bytes(), &mut conversation, &mut ()) {
+                let data = event.to_string();
+                let frame = Frame {
+                    event: b"",
+                    data: data.as_bytes(),
+                    id: b"",
+                };
+                let decoded = decoder.frame(frame, &mut Applies(&mut conversation));
+                if let Err(error) = decoded {
                     tracing::warn!(target: "stepwell", run = %run.run_id, %error, "an event of the history is left out");
                 }
             }
@@ -183,6 +187,20 @@ impl Soliplex {
             headers,
             body: body.map_or_else(Vec::new, |body| body.to_string().into_bytes()),
         }
+    }
+}
+
+/// Takes the events of a history, whatever their order.
+struct Applies<'a>(&'a mut Conversation);
+
+impl Sink for Applies<'_> {
+    fn event(&mut self, event: EventRef<'_>) -> Result<(), Violation> {
+        let _ = self.0.apply(event);
+        Ok(())
+    }
+
+    fn warning(&mut self, message: &str) {
+        tracing::debug!(target: "stepwell", message, "an event of the history is odd");
     }
 }
 
@@ -322,7 +340,7 @@ mod tests {
                 message(json!({"id": "u", "role": "user", "content": "Hello"})),
             ],
             events: vec![
-                json!({"type": "RUN_STARTED", "threadId": "t", "runId": "r", "parentRunId": null}),
+                json!({"type": "RUN_STARTED", "threadId": "t", "runId": "r"}),
                 json!({"type": "TEXT_MESSAGE_START", "messageId": "m"}),
                 json!({"type": "TEXT_MESSAGE_CONTENT", "messageId": "m", "delta": "Hi"}),
                 json!({"type": "TEXT_MESSAGE_CONTENT", "messageId": 7}),

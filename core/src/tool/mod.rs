@@ -19,12 +19,15 @@
 //! ```
 
 mod arguments;
+mod label;
 mod partial;
 mod registry;
 mod result;
 mod schema;
 
 pub use arguments::{Arguments, Rejection, parse_arguments};
+pub use label::ToolLabel;
+pub(crate) use label::one_line;
 pub use partial::{
     Change, InvalidArguments, MisplacedChange, OwnedChange, PartialArguments, PartialState,
 };

@@ -1,4 +1,5 @@
 use super::arguments::{Arguments, Rejection, parse_arguments};
+use super::label::{LONGEST, ToolLabel, one_line};
 use super::schema::Schema;
 use crate::event::ToolDefinition;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -25,6 +26,9 @@ pub struct Tool {
     /// The longest it may take; the run's own limit if absent.
     #[serde(default)]
     pub timeout: Option<Duration>,
+    /// What the person is shown of a call; the tool's name if it says nothing. Not stored: it is code.
+    #[serde(skip)]
+    pub label: ToolLabel,
 }
 
 impl Tool {
@@ -42,6 +46,7 @@ impl Tool {
             requires_approval: false,
             repeatable: false,
             timeout: None,
+            label: ToolLabel::default(),
         }
     }
 
@@ -77,6 +82,27 @@ impl Tool {
     #[must_use]
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.timeout = Some(timeout);
+        self
+    }
+
+    /// Sets what the person is shown of a call, by its arguments: a path, a city.
+    ///
+    /// ```
+    /// use stepwell_core::tool::{Tool, ToolRegistry};
+    ///
+    /// let weather = Tool::new("get_weather", "The weather in a city.")
+    ///     .label(|arguments| Some(format!("Weather in {}", arguments["city"].as_str()?)));
+    /// let registry = ToolRegistry::new().register(weather)?;
+    /// assert_eq!(registry.label("get_weather", r#"{"city":"Bergen"}"#), "Weather in Bergen");
+    /// assert_eq!(registry.label("get_weather", "{}"), "get_weather");
+    /// # Ok::<(), stepwell_core::tool::ToolError>(())
+    /// ```
+    #[must_use]
+    pub fn label(
+        mut self,
+        label: impl Fn(&Value) -> Option<String> + Send + Sync + 'static,
+    ) -> Self {
+        self.label = ToolLabel::new(label);
         self
     }
 
@@ -203,6 +229,22 @@ impl ToolRegistry {
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&Tool> {
         self.entry(name).map(|entry| &entry.tool)
+    }
+
+    /// What the person is shown of a call with these arguments, as the model wrote them: the tool's label, or its name.
+    #[must_use]
+    pub fn label(&self, name: &str, raw: &str) -> String {
+        let label = self.own_label(name, raw);
+        label.unwrap_or_else(|| one_line(name, LONGEST))
+    }
+
+    /// The tool's label for these arguments, if it has one.
+    pub(crate) fn own_label(&self, name: &str, raw: &str) -> Option<String> {
+        let label = self.get(name).map(|tool| &tool.label)?;
+        if label.is_none() {
+            return None;
+        }
+        label.of(&parse_arguments(raw).ok()?)
     }
 
     /// The tools as the model sees them, in the order in which they were registered.

@@ -186,8 +186,12 @@ impl Mortal {
         let mut stored: BTreeMap<String, String> = BTreeMap::new();
         for block in self.mad.disk.blocks.values() {
             match &block.content {
-                BlockContent::Text { message_id, text }
-                | BlockContent::Reasoning { message_id, text } => {
+                BlockContent::Text {
+                    message_id, text, ..
+                }
+                | BlockContent::Reasoning {
+                    message_id, text, ..
+                } => {
                     stored
                         .entry(message_id.to_string())
                         .or_default()

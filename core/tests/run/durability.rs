@@ -40,6 +40,10 @@ pub fn kinds(world: &World) -> Vec<&'static str> {
         BlockContent::Approval { .. } => "approval",
         BlockContent::ToolResult { .. } => "tool_result",
         BlockContent::Steering { .. } => "steering",
+        BlockContent::Message { .. } => "message",
+        BlockContent::Messages { .. } => "messages",
+        BlockContent::State { .. } => "state",
+        BlockContent::Usage { .. } => "usage",
         _ => "?",
     };
     world
@@ -172,7 +176,8 @@ fn what_comes_before_the_last_words_of_the_person_is_stored_too() {
         json!({"type": "MESSAGES_SNAPSHOT", "messages": messages}),
     ];
     // The agent may begin on its own.
-    for message in [Some(Message::user("user-1", "Go on")), None] {
+    let first = Some(Message::user("user-1", "Go on"));
+    for (message, theirs) in [(first, 1), (None, 2)] {
         let mut world = stored(Dialect::AgUi, |_| {}).says(said.clone().map(Say::Event));
         let start = Start {
             run_id: "run-1".into(),
@@ -186,7 +191,9 @@ fn what_comes_before_the_last_words_of_the_person_is_stored_too() {
         world.drive();
         assert_eq!(*world.outcome(), Outcome::Success);
         assert_eq!(texts(&world), "An answer.");
-        assert_eq!(kinds(&world), ["text", "tool_use", "tool_result"]);
+        let mut expected = vec!["text", "tool_use", "tool_result"];
+        expected.extend(vec!["message"; theirs]);
+        assert_eq!(kinds(&world), expected, "and what they say in between");
     }
 }
 
@@ -404,9 +411,9 @@ fn what_the_backend_answered_itself_is_stored_too() {
             text("Done."),
         ])
         .turn();
-    let mut kinds = kinds(&world);
-    kinds.sort_unstable();
-    assert_eq!(kinds, ["text", "tool_result", "tool_use"]);
+    // The message that asks comes before the text, which is stored while the stream goes on.
+    let expected = ["message", "text", "tool_use", "tool_result"];
+    assert_eq!(kinds(&world), expected);
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use crate::wire::body;
 use crate::world::{Answer, Cut, Then, Work, World};
 use std::borrow::Cow;
-use stepwell_core::run::{Effect, EffectId, Input, ToolInvocation};
+use stepwell_core::run::{Effect, EffectId, Input, ToolInvocation, TurnStatus};
 use stepwell_core::tool::{ToolFailure, ToolFailureKind};
 
 impl World {
@@ -51,9 +51,16 @@ impl World {
             Effect::Persist {
                 turn,
                 status,
+                outcome,
                 blocks,
                 snapshot,
             } => {
+                let is_last = status != TurnStatus::Streaming;
+                assert_eq!(
+                    outcome.as_ref(),
+                    self.machine.outcome().filter(|_| is_last),
+                    "the last write says how the turn ended"
+                );
                 let answer = match self.store.write(&turn, status, blocks, snapshot) {
                     Ok(()) => Input::Persisted { effect: id },
                     Err(message) => Input::PersistFailed {

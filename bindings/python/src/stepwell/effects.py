@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 from . import _ffi
 from ._record import Json, Record, lift, lifts, record
 from .events import CallKey, Event, lift_event
+from .outcomes import Outcome
 
 
 @record
@@ -104,8 +105,8 @@ class Block(Record):
     """Its number in the turn: 0, 1, 2 … without a gap, and none is ever used for two contents."""
     hop: int
     content: dict[str, Json]
-    """What it holds; its ``type`` is ``text``, ``reasoning``, ``tool_use``, ``approval``, ``deferred``, ``tool_result`` or
-    ``steering``."""
+    """What it holds; its ``type`` is ``text``, ``reasoning``, ``tool_use``, ``approval``, ``deferred``, ``tool_result``,
+    ``resumed``, ``steering``, ``message``, ``messages``, ``state`` or ``usage``."""
 
 
 @record
@@ -116,6 +117,8 @@ class Persist(Effect):
     status: TurnStatus
     blocks: list[Block]
     snapshot: str
+    outcome: Outcome | None
+    """How the turn ended, with its last write."""
 
 
 @record

@@ -1,13 +1,14 @@
 //! The canonical form of a run: two runs of one form have the same future. All of the checker's abstractions stand
 //! here, and nowhere else.
 
+use super::super::block::{Block, BlockContent};
 use super::super::core::Core;
 use super::super::edges::StateKind;
 use super::super::effect::EffectId;
 use super::super::erased::AnyRun;
 use super::super::machine::RunMachine;
 use super::super::pending::Stage;
-use super::super::recorder::{Block, BlockContent, Recorder};
+use super::super::recorder::Recorder;
 use super::super::typed::{Run, State};
 use super::in_any_state;
 use crate::event::Message;
@@ -193,19 +194,27 @@ fn canon_core(core: &Core, state: StateKind, abstraction: &Abstraction, out: &mu
     let summary = conversation.summary();
     json(&(&summary.outcome, &summary.failure), out);
     // What is still to be recorded.
-    for message in core.turn_messages() {
-        let length = match message {
-            Message::Assistant(message) => message.content.as_deref().map_or(0, str::len),
-            Message::Reasoning(message) => message.content.len(),
-            _ => continue,
-        };
-        let id = message.id();
-        let done = recorder.recorded.iter().find(|entry| entry.0 == *id);
-        let left = length - done.map_or(0, |entry| entry.1).min(length);
-        if recorder.attempts.is_some() && left > 0 {
-            left.hash(out);
+    if recorder.attempts.is_some() && state == StateKind::Streaming {
+        let messages = core.conversation.messages();
+        for message in messages.get(core.stream_start()..).unwrap_or_default() {
+            let length = match message {
+                Message::Assistant(message) => message.content.as_deref().map_or(0, str::len),
+                Message::Reasoning(message) => message.content.len(),
+                _ => 0,
+            };
+            let id = message.id();
+            let done = recorder.recorded.iter().find(|entry| entry.0 == *id);
+            let left = length - done.map_or(0, |entry| entry.1).min(length);
+            (done.is_some(), left).hash(out);
         }
     }
+    let counted = recorder.counted;
+    (
+        counted.is_some(),
+        counted == Some(*hop),
+        summary.usage.is_empty(),
+    )
+        .hash(out);
 }
 
 fn canon_recorder(
@@ -222,10 +231,16 @@ fn canon_recorder(
         in_flight,
         failures,
         recorded,
+        marks,
+        touched,
+        rewritten,
+        state_changed,
+        counted,
         closing,
         is_last,
     } = recorder;
     (failures, closing, is_last).hash(out);
+    json(&(touched, rewritten, state_changed), out);
     if !forgets_blocks {
         abstraction.number(*next, *durable).hash(out);
     }
@@ -240,7 +255,7 @@ fn canon_recorder(
         u8::MAX.hash(out);
     }
     if !abstraction.history {
-        json(recorded, out);
+        json(&(recorded, marks, counted), out);
     }
 }
 
@@ -252,6 +267,10 @@ fn canon_block(block: &Block, durable: u64, abstraction: &Abstraction, out: &mut
     }
     // A write goes to the host as it is: its contents decide nothing.
     match &block.content {
+        BlockContent::Message { .. } => 8u8.hash(out),
+        BlockContent::Messages { .. } => 9u8.hash(out),
+        BlockContent::State { .. } => 10u8.hash(out),
+        BlockContent::Usage { .. } => 11u8.hash(out),
         BlockContent::Text { .. } => 0u8.hash(out),
         BlockContent::Reasoning { .. } => 1u8.hash(out),
         BlockContent::ToolUse { call, .. } => (2u8, call).hash(out),

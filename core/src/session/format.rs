@@ -1,0 +1,61 @@
+//! How the model is shown the results of earlier turns.
+
+use crate::conversation::Conversation;
+use crate::event::{Message, MessageContent};
+use crate::{MessageId, ToolCallId};
+use std::collections::BTreeMap;
+
+/// Gives a result the form in which the model is shown it.
+pub(super) type ResultFormatter = dyn Fn(&FormattedResult<'_>) -> MessageContent + Send + Sync;
+
+/// A stored result that is to be given another form.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct FormattedResult<'a> {
+    /// The tool.
+    pub tool: &'a str,
+    /// The arguments as the model wrote them.
+    pub arguments: &'a str,
+    /// The result as the model was shown it.
+    pub content: &'a MessageContent,
+    /// Whether it is an error.
+    pub is_error: bool,
+}
+
+/// Gives every result of a tool its form.
+pub(super) fn format_results(
+    conversation: &mut Conversation,
+    tool: &str,
+    formatter: &ResultFormatter,
+) {
+    let mut asked: BTreeMap<&ToolCallId, (&str, &str)> = BTreeMap::new();
+    let mut formatted: Vec<(MessageId, MessageContent)> = Vec::new();
+    for message in conversation.messages() {
+        match message {
+            // A provider may use an id again: the last one that asked under it is meant.
+            Message::Assistant(message) => asked.extend(message.tool_calls.iter().map(|call| {
+                let function = &call.function;
+                (&call.id, (&*function.name, &*function.arguments))
+            })),
+            Message::Tool(result) => {
+                if let Some(&(name, arguments)) = asked.get(&result.tool_call_id)
+                    && name == tool
+                {
+                    let content = formatter(&FormattedResult {
+                        tool,
+                        arguments,
+                        content: &result.content,
+                        is_error: result.error.is_some(),
+                    });
+                    formatted.push((result.id.clone(), content));
+                }
+            }
+            _ => {}
+        }
+    }
+    for (id, content) in formatted {
+        if let Some(Message::Tool(result)) = conversation.message_mut(&id) {
+            result.content = content;
+        }
+    }
+}

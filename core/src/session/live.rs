@@ -1,0 +1,196 @@
+use super::error::SessionError;
+use super::scene::{Scene, SceneTurn};
+use super::turn::Turn;
+use super::view::{SessionView, TurnView, ViewOptions};
+use crate::event::{Event, EventRef, Message, ToolMessage};
+use crate::run::tools::result_id;
+use crate::run::{Block, RunEvent, ToolCallUpdate, TurnStatus};
+use crate::{RunId, Timestamp};
+
+/// A session while its turns run: the view that the events of the runs make. The host feeds it, in order, what it shows
+/// the person; once a turn is over and stored, the view is the one that the store gives.
+///
+/// ```
+/// use stepwell_core::Timestamp;
+/// use stepwell_core::event::{Event, Message};
+/// use stepwell_core::run::{Outcome, RunEvent};
+/// use stepwell_core::session::{LiveSession, ViewOptions};
+///
+/// let mut live = LiveSession::new(ViewOptions::default());
+/// let now = Timestamp(1_000);
+/// live.begin("run-1".into(), None, Some(Message::user("user-1", "Hello")), now);
+/// for json in [
+///     r#"{"type":"TEXT_MESSAGE_START","messageId":"m"}"#,
+///     r#"{"type":"TEXT_MESSAGE_CONTENT","messageId":"m","delta":"Hi!"}"#,
+///     r#"{"type":"TEXT_MESSAGE_END","messageId":"m"}"#,
+/// ] {
+///     let event: Event = serde_json::from_str(json)?;
+///     live.event(&RunEvent::AgUi(event), now);
+/// }
+/// live.event(&RunEvent::Completed(Outcome::Success), now);
+/// let view = live.view();
+/// assert_eq!(view.title, "Hello");
+/// assert_eq!(view.messages[1].content.to_text(), "Hi!");
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct LiveSession {
+    scene: Scene,
+    options: ViewOptions,
+    /// What the person has typed during the turn, until it is taken or refused.
+    typed: Vec<Message>,
+    /// The run of the hop.
+    run_id: RunId,
+}
+
+impl LiveSession {
+    /// A session without turns.
+    #[must_use]
+    pub fn new(options: ViewOptions) -> Self {
+        Self {
+            scene: Scene::default(),
+            options,
+            typed: Vec::new(),
+            run_id: RunId::default(),
+        }
+    }
+
+    /// A session that goes on from stored turns, the oldest first.
+    ///
+    /// # Errors
+    /// The turns are no path, or their blocks do not fit together.
+    pub fn of<'a>(
+        path: impl IntoIterator<Item = &'a Turn>,
+        options: ViewOptions,
+    ) -> Result<Self, SessionError> {
+        let mut live = Self::new(options);
+        for turn in path {
+            live.scene.add(turn)?;
+        }
+        Ok(live)
+    }
+
+    /// A turn begins, with what the person says, at the time that the store has of it.
+    pub fn begin(
+        &mut self,
+        turn: RunId,
+        parent: Option<RunId>,
+        message: Option<Message>,
+        now: Timestamp,
+    ) {
+        self.run_id = turn.clone();
+        self.scene.turns.push(SceneTurn {
+            view: TurnView {
+                id: turn,
+                parent,
+                status: TurnStatus::Streaming,
+                outcome: None,
+                created_at: now,
+                updated_at: now,
+            },
+            is_live: true,
+        });
+        self.typed.clear();
+        if let Some(message) = message {
+            let _ = self.scene.conversation.push(message);
+        }
+        self.scene.conversation.begin_hop(0);
+        self.scene.note_messages();
+    }
+
+    /// The person types during the turn ([`Input::Steer`](crate::run::Input::Steer)): it is shown once the turn takes
+    /// it.
+    pub fn typed(&mut self, message: Message) {
+        self.typed.push(message);
+    }
+
+    /// Takes an event of the turn's run.
+    pub fn event(&mut self, event: &RunEvent, now: Timestamp) {
+        let Some(turn) = self.scene.turns.last_mut() else {
+            return;
+        };
+        match event {
+            RunEvent::AgUi(event) => {
+                let _ = self.scene.conversation.apply(EventRef::from(event));
+                match event {
+                    Event::ToolCallResult(result) => {
+                        let call = &result.tool_call_id;
+                        self.scene.note_answer(call, &result.content, now);
+                    }
+                    Event::MessagesSnapshot(_) => self.scene.is_rewritten = true,
+                    _ => {}
+                }
+            }
+            RunEvent::ToolCall(update) => {
+                let turn = turn.view.id.clone();
+                self.take_result(update);
+                self.scene.note_status(
+                    &turn,
+                    update.call,
+                    &update.tool_call_id,
+                    update.status,
+                    update.result.as_ref(),
+                    now,
+                );
+            }
+            RunEvent::HopStarted { hop, run_id } => {
+                self.run_id = run_id.clone();
+                self.scene.conversation.begin_hop(*hop);
+            }
+            RunEvent::SteeringTaken { message_id, .. } => {
+                let place = self.typed.iter().position(|typed| typed.id() == message_id);
+                if let Some(place) = place {
+                    let message = self.typed.remove(place);
+                    let _ = self.scene.conversation.push(message);
+                }
+            }
+            RunEvent::SteeringRefused { message, .. } => {
+                self.typed.retain(|typed| typed.id() != message.id());
+            }
+            RunEvent::Completed(outcome) => {
+                turn.view.status = outcome.turn_status();
+                turn.view.outcome = Some(outcome.clone());
+            }
+            _ => {}
+        }
+    }
+
+    /// The run puts a result into the history, where an agent may speak of it later.
+    fn take_result(&mut self, update: &ToolCallUpdate) {
+        let Some(result) = &update.result else {
+            return;
+        };
+        let index = usize::try_from(update.call.index).unwrap_or(usize::MAX);
+        self.scene
+            .conversation
+            .insert_result(Message::Tool(ToolMessage {
+                id: result_id(&self.run_id, index),
+                tool_call_id: update.tool_call_id.clone(),
+                content: match result {
+                    Ok(output) => output.content.clone(),
+                    Err(failure) => failure.message.as_str().into(),
+                },
+                error: result.as_ref().err().map(|failure| failure.message.clone()),
+                ..ToolMessage::default()
+            }));
+    }
+
+    /// The store has these blocks of the turn now, and that time of them.
+    pub fn stored(&mut self, blocks: &[Block], at: Timestamp) {
+        let Some(turn) = self.scene.turns.last_mut() else {
+            return;
+        };
+        turn.view.updated_at = at;
+        let turn = turn.view.id.clone();
+        for block in blocks {
+            self.scene.note_block(&turn, block, at);
+        }
+    }
+
+    /// The session as the person is shown it now.
+    #[must_use]
+    pub fn view(&mut self) -> SessionView {
+        self.scene.note_messages();
+        self.scene.view(&self.options)
+    }
+}

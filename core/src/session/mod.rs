@@ -1,0 +1,28 @@
+//! Sessions: what a store keeps of a conversation, and how it comes back from there.
+//!
+//! A store keeps turns ([`Turn`]), each with the blocks that the run gave out to be stored
+//! ([`Effect::Persist`](crate::run::Effect::Persist)). The turns of a thread are a tree ([`TurnTree`]), and a path of it
+//! is a conversation: [`MessageBuilder`] makes the history of it that the next run begins with, and [`SessionView`]
+//! what the person is shown. While a turn runs, [`LiveSession`] makes the same view of its events.
+
+mod builder;
+mod error;
+mod format;
+mod live;
+mod replay;
+mod scene;
+mod title;
+mod tree;
+mod turn;
+mod view;
+
+pub use builder::{MessageBuilder, TokenBudget};
+pub use error::SessionError;
+pub use format::FormattedResult;
+pub use live::LiveSession;
+pub use title::title;
+pub use tree::TurnTree;
+pub use turn::{Turn, TurnBlock};
+pub use view::{
+    ActivityView, MessageView, Role, SessionView, ToolExecution, TurnView, ViewOptions,
+};

@@ -1,0 +1,243 @@
+//! From stored blocks back to the conversation.
+
+use super::error::SessionError;
+use super::tree::in_sequence;
+use super::turn::Turn;
+use crate::conversation::Conversation;
+use crate::event::{
+    AssistantMessage, Message, MessageContent, ReasoningMessage, ToolCall, ToolMessage,
+};
+use crate::run::tools::result_id;
+use crate::run::{Attached, Block, BlockContent, TurnStatus};
+use crate::{CallKey, MessageId, RunId, ToolCallId};
+
+/// What the model is told of a call that the store has no result of.
+const UNKNOWN: &str = "the app stopped while the tool ran: whether it did its work is not known";
+
+/// The conversation that a path of turns, the oldest first, has left behind.
+pub(super) fn replay<'a>(
+    path: impl IntoIterator<Item = &'a Turn>,
+) -> Result<Conversation, SessionError> {
+    let mut conversation = Conversation::default();
+    let mut before: Option<&RunId> = None;
+    for (at, turn) in path.into_iter().enumerate() {
+        in_sequence(turn)?;
+        if at > 0 && turn.parent.as_ref() != before {
+            let turn = turn.id.clone();
+            return Err(SessionError::NotAPath { turn });
+        }
+        before = Some(&turn.id);
+        replay_turn(turn, &mut conversation)?.end();
+    }
+    Ok(conversation)
+}
+
+/// Adds what is stored of a turn. A call may be without a result, if the turn is not over: see [`Replay::end`].
+pub(super) fn replay_turn<'a>(
+    turn: &'a Turn,
+    conversation: &'a mut Conversation,
+) -> Result<Replay<'a>, SessionError> {
+    let mut replay = Replay {
+        turn,
+        conversation,
+        hop: 0,
+        speaker: None,
+        asked: Vec::new(),
+    };
+    if is_empty(turn) {
+        return Ok(replay);
+    }
+    // A message that the conversation has already is not added again, as by the run.
+    if let Some(message) = &turn.message {
+        let _ = replay.conversation.push(message.clone());
+    }
+    replay.conversation.put_usage(Vec::new());
+    for block in &turn.blocks {
+        replay.block(&block.block)?;
+    }
+    Ok(replay)
+}
+
+/// Nobody has said anything: the turn failed before it began.
+fn is_empty(turn: &Turn) -> bool {
+    let is_silent = |message: &Message| match message {
+        Message::User(message) => match &message.content {
+            MessageContent::Text(text) => text.trim().is_empty(),
+            MessageContent::Parts(parts) => parts.is_empty(),
+        },
+        _ => false,
+    };
+    turn.blocks.is_empty() && turn.message.as_ref().is_none_or(is_silent)
+}
+
+/// A turn that is replayed.
+pub(super) struct Replay<'a> {
+    turn: &'a Turn,
+    conversation: &'a mut Conversation,
+    hop: u32,
+    /// The hop's last message of the model's, for blocks that do not say whose a call is.
+    speaker: Option<MessageId>,
+    /// The hop's calls that have no result yet.
+    asked: Vec<(CallKey, ToolCallId)>,
+}
+
+impl Replay<'_> {
+    fn block(&mut self, block: &Block) -> Result<(), SessionError> {
+        if block.hop != self.hop {
+            self.hop = block.hop;
+            self.speaker = None;
+            self.asked.clear();
+        }
+        match &block.content {
+            BlockContent::Text {
+                message_id,
+                text,
+                attached,
+            } => self.piece(message_id, text, attached, false),
+            BlockContent::Reasoning {
+                message_id,
+                text,
+                attached,
+            } => self.piece(message_id, text, attached, true),
+            BlockContent::ToolUse {
+                call,
+                tool_call_id,
+                name,
+                arguments,
+                parent,
+                encrypted_value,
+                metadata,
+                ..
+            } => {
+                let parent = parent.clone().or_else(|| self.speaker.clone());
+                let parent = parent.unwrap_or_else(|| MessageId::from(tool_call_id.as_str()));
+                self.asked.push((*call, tool_call_id.clone()));
+                let mut asked =
+                    ToolCall::new(tool_call_id.clone(), name.clone(), arguments.clone());
+                asked.encrypted_value.clone_from(encrypted_value);
+                asked.metadata.clone_from(metadata);
+                self.conversation.put_call(&parent, asked);
+                self.speaker = Some(parent);
+            }
+            BlockContent::ToolResult {
+                call,
+                tool_call_id,
+                content,
+                is_error,
+                message_id,
+                failure,
+                attached,
+            } => {
+                let index = usize::try_from(call.index).unwrap_or(usize::MAX);
+                let id = message_id.clone();
+                let id = id.unwrap_or_else(|| result_id(&self.run_id(call.hop), index));
+                let error = match failure {
+                    Some(failure) => Some(failure.message.clone()),
+                    None => is_error.then(|| content.to_text()),
+                };
+                let mut result = Message::Tool(ToolMessage {
+                    id,
+                    tool_call_id: tool_call_id.clone(),
+                    content: content.clone(),
+                    error,
+                    ..ToolMessage::default()
+                });
+                attached.attach(&mut result);
+                self.asked.retain(|(asked, _)| asked != call);
+                self.answer(result);
+            }
+            BlockContent::Steering { message } => {
+                let _ = self.conversation.push((**message).clone());
+            }
+            BlockContent::Message { message } => self.conversation.put((**message).clone()),
+            BlockContent::Messages { after, messages } => {
+                if !self.conversation.rewrite(after.as_ref(), messages.clone()) {
+                    return Err(SessionError::UnknownMessage {
+                        turn: self.turn.id.clone(),
+                        sequence: block.sequence,
+                        message: after.clone().unwrap_or_default(),
+                    });
+                }
+            }
+            BlockContent::State { state } => self.conversation.put_state(state.clone()),
+            BlockContent::Usage { usage } => self.conversation.put_usage(usage.clone()),
+            BlockContent::Approval { .. }
+            | BlockContent::Deferred { .. }
+            | BlockContent::Resumed { .. } => {}
+        }
+        Ok(())
+    }
+
+    fn piece(&mut self, id: &MessageId, text: &str, attached: &Attached, is_reasoning: bool) {
+        if self.conversation.message(id).is_none() {
+            let id = id.clone();
+            let _ = self.conversation.push(if is_reasoning {
+                Message::Reasoning(ReasoningMessage {
+                    id,
+                    ..ReasoningMessage::default()
+                })
+            } else {
+                Message::Assistant(AssistantMessage {
+                    id,
+                    ..AssistantMessage::default()
+                })
+            });
+        }
+        let Some(message) = self.conversation.message_mut(id) else {
+            return;
+        };
+        match message {
+            Message::Assistant(message) => {
+                message.content.get_or_insert_default().push_str(text);
+                self.speaker = Some(id.clone());
+            }
+            Message::Reasoning(message) => message.content.push_str(text),
+            // Not of our making: what is there stands.
+            _ => return,
+        }
+        if let Some(message) = self.conversation.message_mut(id) {
+            attached.attach(message);
+        }
+    }
+
+    /// A result goes behind its call, in the order of the calls, whichever came first.
+    fn answer(&mut self, result: Message) {
+        let is_there = match (self.conversation.message(result.id()), &result) {
+            (Some(Message::Tool(there)), Message::Tool(result)) => {
+                there.tool_call_id == result.tool_call_id
+            }
+            _ => false,
+        };
+        if is_there {
+            self.conversation.put(result);
+        } else {
+            self.conversation.insert_result(result);
+        }
+    }
+
+    /// What is stored of the turn is at its end. If the turn is not, each call gets a result.
+    pub(super) fn end(mut self) {
+        if self.turn.status != TurnStatus::Streaming {
+            return;
+        }
+        let run_id = self.run_id(self.hop);
+        for (call, tool_call_id) in std::mem::take(&mut self.asked) {
+            let index = usize::try_from(call.index).unwrap_or(usize::MAX);
+            self.answer(Message::Tool(ToolMessage {
+                id: result_id(&run_id, index),
+                tool_call_id,
+                content: UNKNOWN.into(),
+                error: Some(UNKNOWN.to_owned()),
+                ..ToolMessage::default()
+            }));
+        }
+    }
+
+    /// The run of a hop, unless the backend named it itself.
+    fn run_id(&self, hop: u32) -> RunId {
+        match hop {
+            0 => self.turn.id.clone(),
+            hop => format!("{}.{hop}", self.turn.id).into(),
+        }
+    }
+}

@@ -1,0 +1,399 @@
+//! What a view is drawn from: the conversation as it was shown, its turns, and how its calls stand.
+
+use super::error::SessionError;
+use super::replay::replay_turn;
+use super::title::title;
+use super::tree::in_sequence;
+use super::turn::Turn;
+use super::view::{
+    ActivityView, MessageView, Role, SessionView, ToolExecution, TurnView, ViewOptions,
+};
+use crate::conversation::{Conversation, ToolCallStatus};
+use crate::event::{AssistantMessage, Message, MessageContent, ToolCall};
+use crate::run::{Block, BlockContent, TextOptions, TurnStatus};
+use crate::tool::{ToolFailureKind, ToolResult, parse_arguments};
+use crate::{CallKey, MessageId, RunId, Timestamp, ToolCallId};
+use serde_json::Value;
+use std::collections::BTreeMap;
+
+#[derive(Clone, Debug, Default)]
+pub(super) struct Scene {
+    pub(super) conversation: Conversation,
+    pub(super) turns: Vec<SceneTurn>,
+    /// Which turn brought a message: its place among the turns.
+    brought: BTreeMap<MessageId, usize>,
+    /// An agent has put other messages in the place of some: new ones may stand anywhere.
+    pub(super) is_rewritten: bool,
+    executions: BTreeMap<Asked, Execution>,
+    /// The calls by their places.
+    calls: BTreeMap<(RunId, CallKey), Asked>,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct SceneTurn {
+    pub(super) view: TurnView,
+    /// Its text has come as it is shown, not as it was written.
+    pub(super) is_live: bool,
+}
+
+/// A call: the message that asks for it, and its id, which may be used again elsewhere.
+type Asked = (MessageId, ToolCallId);
+
+/// Results by their calls, and whether they are errors.
+type Answers<'a> = BTreeMap<(&'a MessageId, &'a ToolCallId), (&'a MessageContent, bool)>;
+
+/// How a call stands.
+#[derive(Clone, Debug)]
+pub(super) struct Execution {
+    label: Option<String>,
+    status: ToolCallStatus,
+    at: Timestamp,
+    result: Option<MessageContent>,
+}
+
+impl Scene {
+    pub(super) fn of(conversation: Conversation) -> Self {
+        Self {
+            conversation,
+            ..Self::default()
+        }
+    }
+
+    /// Adds a stored turn.
+    pub(super) fn add(&mut self, turn: &Turn) -> Result<(), SessionError> {
+        in_sequence(turn)?;
+        let before = self.turns.last().map(|turn| &turn.view.id);
+        if !self.turns.is_empty() && turn.parent.as_ref() != before {
+            let turn = turn.id.clone();
+            return Err(SessionError::NotAPath { turn });
+        }
+        self.turns.push(SceneTurn {
+            view: TurnView {
+                id: turn.id.clone(),
+                parent: turn.parent.clone(),
+                status: turn.status,
+                outcome: turn.outcome.clone(),
+                created_at: turn.created_at,
+                updated_at: turn.updated_at,
+            },
+            is_live: false,
+        });
+        // A call that has no result is shown as it stands.
+        let _ = replay_turn(turn, &mut self.conversation)?;
+        let mut blocks = turn.blocks.iter().map(|block| &block.block.content);
+        self.is_rewritten = blocks.any(|content| {
+            matches!(
+                content,
+                BlockContent::Message { .. } | BlockContent::Messages { .. }
+            )
+        });
+        self.note_messages();
+        for block in &turn.blocks {
+            self.note_block(&turn.id, &block.block, block.at);
+        }
+        Ok(())
+    }
+
+    /// Messages that are new are the last turn's.
+    pub(super) fn note_messages(&mut self) {
+        let Some(turn) = self.turns.len().checked_sub(1) else {
+            return;
+        };
+        let is_rewritten = std::mem::take(&mut self.is_rewritten);
+        for message in self.conversation.messages().iter().rev() {
+            let id = message.id();
+            match self.brought.get(id) {
+                None => drop(self.brought.insert(id.clone(), turn)),
+                Some(before) if *before != turn && !is_rewritten => break,
+                Some(_) => {}
+            }
+        }
+    }
+
+    /// What a stored block says of a call.
+    pub(super) fn note_block(&mut self, turn: &RunId, block: &Block, at: Timestamp) {
+        let (call, tool_call_id) = match &block.content {
+            BlockContent::ToolUse {
+                call,
+                tool_call_id,
+                parent,
+                label,
+                ..
+            } => {
+                let owner = parent.clone();
+                let owner = owner.or_else(|| self.conversation.owner(tool_call_id).cloned());
+                let Some(owner) = owner else {
+                    return;
+                };
+                let asked = (owner, tool_call_id.clone());
+                self.calls.insert((turn.clone(), *call), asked.clone());
+                let execution = self.execution(asked, at);
+                execution.label.clone_from(label);
+                execution.at = at;
+                return;
+            }
+            BlockContent::ToolResult {
+                call, tool_call_id, ..
+            } => (call, Some(tool_call_id)),
+            BlockContent::Approval { call, .. } | BlockContent::Deferred { call } => (call, None),
+            _ => return,
+        };
+        let Some(execution) = self.execution_at(turn, *call, tool_call_id, at) else {
+            return;
+        };
+        execution.at = at;
+        match &block.content {
+            BlockContent::Deferred { .. } if !execution.status.is_final() => {
+                execution.status = ToolCallStatus::Deferred;
+            }
+            BlockContent::ToolResult {
+                content,
+                is_error,
+                failure,
+                ..
+            } => {
+                execution.result = Some(content.clone());
+                execution.status = match failure {
+                    Some(failure) => status_of(failure.kind),
+                    None if *is_error => ToolCallStatus::Failed,
+                    None => ToolCallStatus::Completed,
+                };
+            }
+            _ => {}
+        }
+    }
+
+    /// A call has moved on.
+    pub(super) fn note_status(
+        &mut self,
+        turn: &RunId,
+        call: CallKey,
+        tool_call_id: &ToolCallId,
+        status: ToolCallStatus,
+        result: Option<&ToolResult>,
+        now: Timestamp,
+    ) {
+        if let Some(execution) = self.execution_at(turn, call, Some(tool_call_id), now) {
+            execution.at = now;
+            execution.status = status;
+            if let Some(result) = result {
+                execution.result = Some(match result {
+                    Ok(output) => output.content.clone(),
+                    Err(failure) => failure.message.as_str().into(),
+                });
+            }
+        }
+    }
+
+    /// An agent has answered a call itself.
+    pub(super) fn note_answer(
+        &mut self,
+        tool_call_id: &ToolCallId,
+        content: &MessageContent,
+        now: Timestamp,
+    ) {
+        if let Some(owner) = self.conversation.owner(tool_call_id).cloned() {
+            let execution = self.execution((owner, tool_call_id.clone()), now);
+            if execution.result.is_none() {
+                execution.at = now;
+                execution.status = ToolCallStatus::Completed;
+                execution.result = Some(content.clone());
+            }
+        }
+    }
+
+    fn execution(&mut self, asked: Asked, at: Timestamp) -> &mut Execution {
+        self.executions.entry(asked).or_insert(Execution {
+            label: None,
+            status: ToolCallStatus::Pending,
+            at,
+            result: None,
+        })
+    }
+
+    fn execution_at(
+        &mut self,
+        turn: &RunId,
+        call: CallKey,
+        tool_call_id: Option<&ToolCallId>,
+        at: Timestamp,
+    ) -> Option<&mut Execution> {
+        let place = (turn.clone(), call);
+        let asked = match self.calls.get(&place) {
+            Some(asked) => asked.clone(),
+            None => {
+                let id = tool_call_id?;
+                let asked = (self.conversation.owner(id)?.clone(), id.clone());
+                self.calls.insert(place, asked.clone());
+                asked
+            }
+        };
+        Some(self.execution(asked, at))
+    }
+
+    /// The scene as the person is shown it.
+    pub(super) fn view(&self, options: &ViewOptions) -> SessionView {
+        let messages = self.conversation.messages();
+        let answers = self.answers();
+        let turns = self.turns.iter().map(|turn| &turn.view);
+        SessionView {
+            title: title(messages),
+            created_at: turns
+                .clone()
+                .map(|turn| turn.created_at)
+                .min()
+                .unwrap_or_default(),
+            updated_at: turns
+                .clone()
+                .map(|turn| turn.updated_at)
+                .max()
+                .unwrap_or_default(),
+            turns: turns.cloned().collect(),
+            messages: (0..messages.len())
+                .filter_map(|at| self.message(at, &answers, options))
+                .collect(),
+        }
+    }
+
+    /// The results that are in the conversation, by their calls.
+    fn answers(&self) -> Answers<'_> {
+        let mut asked: BTreeMap<&ToolCallId, &MessageId> = BTreeMap::new();
+        let mut answers = Answers::new();
+        for message in self.conversation.messages() {
+            match message {
+                // A provider may use an id again: the last one that asked under it is meant.
+                Message::Assistant(said) => {
+                    asked.extend(said.tool_calls.iter().map(|call| (&call.id, &said.id)));
+                }
+                Message::Tool(result) => {
+                    let id = &result.tool_call_id;
+                    if let Some(owner) = asked.get(id) {
+                        let answer = (&result.content, result.error.is_some());
+                        answers.entry((owner, id)).or_insert(answer);
+                    }
+                }
+                _ => {}
+            }
+        }
+        answers
+    }
+
+    fn message(
+        &self,
+        at: usize,
+        answers: &Answers<'_>,
+        options: &ViewOptions,
+    ) -> Option<MessageView> {
+        let messages = self.conversation.messages();
+        let message = &messages[at];
+        let turn = self.brought.get(message.id());
+        let turn = turn.and_then(|turn| self.turns.get(*turn));
+        let timestamp = turn.map(|turn| turn.view.created_at).unwrap_or_default();
+        let mut activity = None;
+        let mut tool_executions = Vec::new();
+        let (role, content) = match message {
+            Message::User(message) => (Role::User, message.content.clone()),
+            Message::Reasoning(message) if !message.content.is_empty() => {
+                (Role::Reasoning, message.content.as_str().into())
+            }
+            Message::Activity(message) => {
+                activity = Some(ActivityView {
+                    activity_type: message.activity_type.clone(),
+                    content: message.content.clone(),
+                });
+                (Role::Activity, MessageContent::default())
+            }
+            Message::Assistant(said) => {
+                let as_written = TextOptions::default();
+                let text = match turn {
+                    Some(turn) if turn.is_live => &as_written,
+                    _ => &options.text,
+                };
+                let text = text.shown_message(messages, at);
+                if text.is_empty() && said.tool_calls.is_empty() {
+                    return None;
+                }
+                let calls = said.tool_calls.iter();
+                let calls = calls.map(|call| self.call(said, call, turn, answers, options));
+                tool_executions.extend(calls);
+                (Role::Assistant, text.into())
+            }
+            _ => return None,
+        };
+        Some(MessageView {
+            id: message.id().clone(),
+            turn: turn.map(|turn| turn.view.id.clone()),
+            role,
+            content,
+            activity,
+            tool_executions,
+            timestamp,
+        })
+    }
+
+    fn call(
+        &self,
+        said: &AssistantMessage,
+        call: &ToolCall,
+        turn: Option<&SceneTurn>,
+        answers: &Answers<'_>,
+        options: &ViewOptions,
+    ) -> ToolExecution {
+        let function = &call.function;
+        let known = self.executions.get(&(said.id.clone(), call.id.clone()));
+        let answer = answers.get(&(&said.id, &call.id));
+        let status = match (known, answer) {
+            (Some(known), _) if known.status.is_final() => known.status,
+            (_, Some((_, true))) => ToolCallStatus::Failed,
+            (_, Some((_, false))) => ToolCallStatus::Completed,
+            // What the agent does with its own calls it need not say.
+            _ if turn.is_none_or(|turn| turn.view.status != TurnStatus::Streaming) => {
+                ToolCallStatus::Completed
+            }
+            (Some(known), None) => known.status,
+            (None, None) => match self.conversation.call_by_id(&call.id) {
+                Some(live) => live.status,
+                None => ToolCallStatus::Pending,
+            },
+        };
+        let result = known.and_then(|known| known.result.clone());
+        let label = known.and_then(|known| known.label.clone());
+        let began = turn.map(|turn| turn.view.created_at).unwrap_or_default();
+        ToolExecution {
+            tool_id: call.id.clone(),
+            tool_name: function.name.clone(),
+            label: label
+                .unwrap_or_else(|| options.tools.label(&function.name, &function.arguments)),
+            status,
+            timestamp: known.map_or(began, |known| known.at),
+            args: parse_arguments(&function.arguments)
+                .unwrap_or_else(|_| Value::String(function.arguments.clone())),
+            result: result.or_else(|| answer.map(|(content, _)| (*content).clone())),
+        }
+    }
+}
+
+fn status_of(failure: ToolFailureKind) -> ToolCallStatus {
+    match failure {
+        ToolFailureKind::Denied => ToolCallStatus::Denied,
+        ToolFailureKind::Cancelled => ToolCallStatus::Cancelled,
+        _ => ToolCallStatus::Failed,
+    }
+}
+
+impl SessionView {
+    /// The view of a path of stored turns, the oldest first.
+    ///
+    /// # Errors
+    /// The turns are no path, or their blocks do not fit together.
+    pub fn of<'a>(
+        path: impl IntoIterator<Item = &'a Turn>,
+        options: &ViewOptions,
+    ) -> Result<Self, SessionError> {
+        let mut scene = Scene::default();
+        for turn in path {
+            scene.add(turn)?;
+        }
+        Ok(scene.view(options))
+    }
+}

@@ -1,0 +1,239 @@
+use super::error::SessionError;
+use super::turn::Turn;
+use crate::RunId;
+use std::collections::BTreeMap;
+
+/// The turns of one thread. To edit a message and send it again makes a sibling: another turn with the same parent. A
+/// turn's conversation is the path to it from the first turn, and one path is shown.
+///
+/// ```
+/// # use stepwell_core::Timestamp;
+/// # use stepwell_core::event::Message;
+/// # use stepwell_core::run::TurnStatus;
+/// use stepwell_core::session::{Turn, TurnTree};
+///
+/// # fn turn(id: &str, parent: Option<&str>, at: u64) -> Turn {
+/// #     Turn {
+/// #         id: id.into(),
+/// #         parent: parent.map(Into::into),
+/// #         message: Some(Message::user(format!("{id}-user"), "Hello")),
+/// #         status: TurnStatus::Complete,
+/// #         outcome: None,
+/// #         created_at: Timestamp(at),
+/// #         updated_at: Timestamp(at),
+/// #         blocks: Vec::new(),
+/// #     }
+/// # }
+/// // A turn, an answer to it, and the same message edited and sent again.
+/// let turns = vec![turn("a", None, 1), turn("b", Some("a"), 2), turn("b2", Some("a"), 3)];
+/// let mut tree = TurnTree::new(turns)?;
+/// let ids = |path: Vec<&Turn>| path.iter().map(|turn| turn.id.to_string()).collect::<Vec<_>>();
+/// assert_eq!(ids(tree.shown()), ["a", "b2"]);
+/// assert_eq!(tree.previous_sibling("b2").map(|turn| turn.id.as_str()), Some("b"));
+/// tree.show("b")?;
+/// assert_eq!(ids(tree.shown()), ["a", "b"]);
+/// # Ok::<(), stepwell_core::session::SessionError>(())
+/// ```
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct TurnTree {
+    turns: Vec<Turn>,
+    places: BTreeMap<RunId, usize>,
+    /// The turns that go on from one, or from none, by the time at which they began.
+    children: BTreeMap<Option<RunId>, Vec<usize>>,
+    /// The last turn of the path that is shown, if it was chosen.
+    leaf: Option<RunId>,
+}
+
+impl TurnTree {
+    /// The tree of these turns, in any order.
+    ///
+    /// # Errors
+    /// They are no tree: two have one id, a parent is missing, or some go on from themselves. Or a turn's blocks have a
+    /// gap.
+    pub fn new(turns: Vec<Turn>) -> Result<Self, SessionError> {
+        let mut places = BTreeMap::new();
+        for (at, turn) in turns.iter().enumerate() {
+            in_sequence(turn)?;
+            if places.insert(turn.id.clone(), at).is_some() {
+                let turn = turn.id.clone();
+                return Err(SessionError::DuplicateTurn { turn });
+            }
+        }
+        let mut children: BTreeMap<Option<RunId>, Vec<usize>> = BTreeMap::new();
+        for (at, turn) in turns.iter().enumerate() {
+            if let Some(parent) = &turn.parent
+                && !places.contains_key(parent)
+            {
+                return Err(SessionError::MissingParent {
+                    turn: turn.id.clone(),
+                    parent: parent.clone(),
+                });
+            }
+            children.entry(turn.parent.clone()).or_default().push(at);
+        }
+        for siblings in children.values_mut() {
+            siblings.sort_by_key(|at| turns[*at].created_at);
+        }
+        let tree = Self {
+            turns,
+            places,
+            children,
+            leaf: None,
+        };
+        tree.without_circle()?;
+        Ok(tree)
+    }
+
+    /// Whatever is not reached from the first turns goes round in a circle, or hangs on one.
+    fn without_circle(&self) -> Result<(), SessionError> {
+        let mut reached = vec![false; self.turns.len()];
+        let mut next: Vec<usize> = self.children_of(None).to_vec();
+        while let Some(at) = next.pop() {
+            reached[at] = true;
+            next.extend(self.children_of(Some(&self.turns[at].id)));
+        }
+        match reached.iter().position(|is_reached| !is_reached) {
+            Some(at) => Err(SessionError::Cycle {
+                turn: self.turns[at].id.clone(),
+            }),
+            None => Ok(()),
+        }
+    }
+
+    /// Adds a turn that goes on from one of the tree, or from none, and shows it.
+    ///
+    /// # Errors
+    /// Its id is taken, its parent is not there, or its blocks have a gap; the tree is as it was.
+    pub fn add(&mut self, turn: Turn) -> Result<(), SessionError> {
+        in_sequence(&turn)?;
+        if self.places.contains_key(&turn.id) {
+            return Err(SessionError::DuplicateTurn { turn: turn.id });
+        }
+        if let Some(parent) = turn.parent.as_ref().filter(|id| self.turn(id).is_none()) {
+            return Err(SessionError::MissingParent {
+                parent: parent.clone(),
+                turn: turn.id,
+            });
+        }
+        let at = self.turns.len();
+        let siblings = self.children.entry(turn.parent.clone()).or_default();
+        let place = siblings.partition_point(|at| self.turns[*at].created_at <= turn.created_at);
+        siblings.insert(place, at);
+        self.places.insert(turn.id.clone(), at);
+        self.leaf = Some(turn.id.clone());
+        self.turns.push(turn);
+        Ok(())
+    }
+
+    /// The turns, in the order in which they were given.
+    #[must_use]
+    pub fn turns(&self) -> &[Turn] {
+        &self.turns
+    }
+
+    /// The turn with this id.
+    #[must_use]
+    pub fn turn(&self, id: &str) -> Option<&Turn> {
+        self.places.get(id).map(|at| &self.turns[*at])
+    }
+
+    /// The turns that go on from this one, the oldest first; with no id, the first turns of the thread.
+    pub fn children(&self, id: Option<&RunId>) -> impl Iterator<Item = &Turn> {
+        self.children_of(id).iter().map(|at| &self.turns[*at])
+    }
+
+    /// The turns with the same parent, itself among them, the oldest first.
+    ///
+    /// # Errors
+    /// There is no such turn.
+    pub fn siblings(&self, id: &str) -> Result<impl Iterator<Item = &Turn>, SessionError> {
+        Ok(self.children(self.known(id)?.parent.as_ref()))
+    }
+
+    /// The sibling that came after this turn.
+    #[must_use]
+    pub fn next_sibling(&self, id: &str) -> Option<&Turn> {
+        let mut siblings = self.siblings(id).ok()?;
+        siblings.find(|sibling| sibling.id == *id)?;
+        siblings.next()
+    }
+
+    /// The sibling that came before this turn.
+    #[must_use]
+    pub fn previous_sibling(&self, id: &str) -> Option<&Turn> {
+        let siblings = self.siblings(id).ok()?;
+        siblings.take_while(|sibling| sibling.id != *id).last()
+    }
+
+    /// The path to this turn, the oldest first: its conversation.
+    ///
+    /// # Errors
+    /// There is no such turn.
+    pub fn path_to(&self, id: &str) -> Result<Vec<&Turn>, SessionError> {
+        let mut path = vec![self.known(id)?];
+        // It ends, since there is no circle.
+        while let Some(parent) = path.last().and_then(|turn| turn.parent.as_ref())
+            && let Some(turn) = self.turn(parent)
+        {
+            path.push(turn);
+        }
+        path.reverse();
+        Ok(path)
+    }
+
+    /// The last turn of the path that is shown: the chosen one, or the newest end of all.
+    #[must_use]
+    pub fn leaf(&self) -> Option<&Turn> {
+        match &self.leaf {
+            Some(id) => self.turn(id),
+            None => {
+                let ends = self.turns.iter();
+                let ends = ends.filter(|turn| self.children_of(Some(&turn.id)).is_empty());
+                ends.max_by_key(|turn| turn.created_at)
+            }
+        }
+    }
+
+    /// The path that is shown, the oldest first; empty if there is no turn.
+    #[must_use]
+    pub fn shown(&self) -> Vec<&Turn> {
+        let path = self.leaf().and_then(|leaf| self.path_to(&leaf.id).ok());
+        path.unwrap_or_default()
+    }
+
+    /// Shows the path through this turn, and on from it to the newest end.
+    ///
+    /// # Errors
+    /// There is no such turn.
+    pub fn show(&mut self, id: &str) -> Result<(), SessionError> {
+        let mut end = self.known(id)?;
+        while let Some(next) = self.children(Some(&end.id)).last() {
+            end = next;
+        }
+        self.leaf = Some(end.id.clone());
+        Ok(())
+    }
+
+    fn known(&self, id: &str) -> Result<&Turn, SessionError> {
+        self.turn(id)
+            .ok_or_else(|| SessionError::UnknownTurn { turn: id.into() })
+    }
+
+    fn children_of(&self, id: Option<&RunId>) -> &[usize] {
+        let children = self.children.get(&id.cloned());
+        children.map_or(&[], Vec::as_slice)
+    }
+}
+
+/// Whether the blocks are numbered 0, 1, 2 …
+pub(super) fn in_sequence(turn: &Turn) -> Result<(), SessionError> {
+    let numbers = turn.blocks.iter().map(|block| block.block.sequence);
+    match numbers.zip(0..).find(|(found, expected)| found != expected) {
+        Some((found, expected)) => Err(SessionError::SequenceGap {
+            turn: turn.id.clone(),
+            expected,
+            found,
+        }),
+        None => Ok(()),
+    }
+}

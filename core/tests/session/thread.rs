@@ -1,0 +1,441 @@
+//! A thread on real machines: a scripted provider, tools, a person, a store that keeps blocks alone, and a screen.
+
+use crate::plan::{End, Hop, Press, TurnPlan};
+use crate::stored::{begun, write};
+use crate::wire::{Api, body};
+use serde_json::json;
+use std::borrow::Cow;
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+use stepwell_core::conversation::{Conversation, ToolCallStatus};
+use stepwell_core::event::{
+    ContentPart, MediaPart, Message, MessageContent, Metadata, ResumeEntry, ResumeStatus, Source,
+    TextPart,
+};
+use stepwell_core::run::{
+    Durability, Effect, EffectId, Input, Output, Refusal, RunConfig, RunEvent, RunMachine, Start,
+    StateKind, ToolInvocation,
+};
+use stepwell_core::session::{
+    LiveSession, MessageBuilder, SessionView, Turn, TurnTree, ViewOptions,
+};
+use stepwell_core::tool::{Tool, ToolFailure, ToolOutput, ToolRegistry, ToolResult};
+use stepwell_core::{CallKey, RunId, Timestamp};
+
+pub fn tools() -> ToolRegistry {
+    let parameters = json!({"type": "object", "properties": {"path": {"type": "string"}}});
+    let label = |arguments: &serde_json::Value| {
+        let path = arguments["path"].as_str()?;
+        Some(format!("Reads {path}\n"))
+    };
+    let all = [
+        Tool::new("work", "Works.")
+            .parameters(parameters.clone())
+            .label(label),
+        Tool::new("picture", "Draws."),
+        Tool::new("fails", "Fails."),
+        Tool::new("ask", "Asks.")
+            .parameters(parameters)
+            .requires_approval()
+            .label(label),
+        Tool::new("later", "Takes days."),
+    ];
+    all.into_iter().fold(ToolRegistry::new(), |tools, tool| {
+        tools.register(tool).expect("a good tool")
+    })
+}
+
+pub fn config(api: Api) -> Arc<RunConfig> {
+    let mut config = RunConfig::new(api.endpoint());
+    config.durability = Durability::Blocks { attempts: 2 };
+    config.retry.attempts = 2;
+    config.retry.jitter = 0.0;
+    // A window that is soon nearly full by what the provider has counted: that must come back too.
+    config.context.window = Some(18);
+    config.context.at_limit = stepwell_core::run::ContextPolicy::Send;
+    config.tools = tools();
+    Arc::new(config)
+}
+
+pub fn options() -> ViewOptions {
+    ViewOptions {
+        tools: tools(),
+        ..ViewOptions::default()
+    }
+}
+
+pub struct Thread {
+    pub api: Api,
+    config: Arc<RunConfig>,
+    pub turns: Vec<Turn>,
+    /// The conversation that each turn left behind.
+    left: BTreeMap<RunId, Conversation>,
+    now: u64,
+}
+
+impl Thread {
+    pub fn new(api: Api) -> Self {
+        Self {
+            api,
+            config: config(api),
+            turns: Vec::new(),
+            left: BTreeMap::new(),
+            now: 1_000,
+        }
+    }
+
+    /// Runs a turn to its end, and sees to it that the store and the screen have what the machine has.
+    pub fn run(&mut self, plan: &TurnPlan) {
+        let name = format!("turn-{}", self.turns.len());
+        let tree = TurnTree::new(self.turns.clone()).expect("a tree");
+        let parent = match plan.resends.filter(|_| !self.turns.is_empty()) {
+            Some(which) => which.get(&self.turns).parent.clone(),
+            None => self.turns.last().map(|turn| turn.id.clone()),
+        };
+        let history = parent.as_ref().map(|parent| self.left[parent].clone());
+        let before = parent
+            .as_ref()
+            .map(|parent| tree.path_to(parent).expect("it is there"));
+        let live = LiveSession::of(before.into_iter().flatten(), options()).expect("a path");
+        let message = Message::user(format!("{name}-user"), format!("# Do *{name}*\nnow"));
+        let parent_id = parent.as_ref().map(|id| id.as_str().to_owned());
+        let turn = begun(&name, parent_id.as_deref(), Some(message.clone()), self.now);
+        self.turns.push(turn);
+        let mut stage = Stage {
+            machine: RunMachine::new(
+                Arc::clone(&self.config),
+                "thread".into(),
+                history.unwrap_or_default(),
+            ),
+            api: self.api,
+            plan,
+            name: &name,
+            turns: &mut self.turns,
+            live,
+            hops: plan.hops.iter().cloned().collect(),
+            decisions: plan.decisions.iter().cloned().collect(),
+            inputs: VecDeque::new(),
+            hop: None,
+            taken: 0,
+            now: self.now,
+        };
+        let now = Timestamp(stage.now);
+        stage
+            .live
+            .begin(name.as_str().into(), parent, Some(message.clone()), now);
+        let start = Start::new(name.as_str(), message);
+        stage.input(Input::Start(Box::new(start)));
+        stage.drive();
+        self.now = stage.now + 10;
+        let conversation = stage.machine.conversation().clone();
+        let (live, outcome) = (stage.live.view(), stage.machine.outcome().cloned());
+        let turn = self.turns.last().expect("it began");
+        assert_eq!(turn.outcome, outcome);
+        let tree = TurnTree::new(self.turns.clone()).expect("a tree");
+        let path = tree.path_to(&name).expect("it is there");
+        self.check(&path, &conversation, &live);
+        self.left.insert(name.as_str().into(), conversation);
+    }
+
+    fn check(&self, path: &[&Turn], live: &Conversation, shown: &SessionView) {
+        let stored = MessageBuilder::new().conversation(path.iter().copied());
+        let stored = stored.expect("it fits together");
+        let lines = |conversation: &Conversation| {
+            let messages = conversation.messages().iter();
+            messages
+                .map(|message| json!(message).to_string())
+                .collect::<Vec<_>>()
+        };
+        let (lines, live_lines) = (lines(&stored), lines(live));
+        if lines != live_lines {
+            let blocks = path.last().map(|turn| blocks(turn));
+            panic!("blocks {blocks:#?}\nstored {lines:#?}\nlive {live_lines:#?}");
+        }
+        assert_eq!(stored.messages(), live.messages());
+        assert_eq!(stored.state(), live.state());
+        assert_eq!(stored.summary().usage, live.summary().usage);
+        // The provider, and any other that the person goes on with, gets the same request.
+        for api in [self.api, Api::Anthropic, Api::Responses, Api::Agent] {
+            let (live, stored) = (live.clone(), stored.clone());
+            assert_eq!(request(api, stored), request(api, live), "{api:?}");
+        }
+        let view = SessionView::of(path.iter().copied(), &options()).expect("it fits together");
+        let pairs = view.messages.iter().zip(&shown.messages);
+        pairs.for_each(|(stored, shown)| assert_eq!(stored, shown));
+        assert_eq!(&view, shown);
+        let json = serde_json::to_value(&view).expect("JSON");
+        let read: SessionView = serde_json::from_value(json).expect("what was written can be read");
+        assert_eq!(read, view);
+    }
+}
+
+fn blocks(turn: &Turn) -> Vec<String> {
+    let blocks = turn.blocks.iter().map(|block| &block.block);
+    blocks.map(|block| json!(block).to_string()).collect()
+}
+
+/// The body of the next turn's request on this conversation.
+fn request(api: Api, history: Conversation) -> serde_json::Value {
+    let mut machine = RunMachine::new(config(api), "thread".into(), history);
+    let start = Start::new("next", Message::user("next-user", "And?"));
+    machine
+        .handle(Input::Start(Box::new(start)), Timestamp(1))
+        .expect("it is idle");
+    let requests = std::iter::from_fn(|| machine.poll_output());
+    let mut requests = requests.filter_map(|output| match output {
+        Output::Effect(_, Effect::OpenStream { request }) => Some(request),
+        _ => None,
+    });
+    let request = requests.next().expect("a request");
+    serde_json::from_slice(&request.body).expect("JSON")
+}
+
+/// A turn that runs.
+struct Stage<'a> {
+    machine: RunMachine,
+    api: Api,
+    plan: &'a TurnPlan,
+    name: &'a str,
+    turns: &'a mut Vec<Turn>,
+    live: LiveSession,
+    hops: VecDeque<Hop>,
+    decisions: VecDeque<stepwell_core::run::Decision>,
+    inputs: VecDeque<Input<'static>>,
+    /// The hop whose stream is open.
+    hop: Option<Hop>,
+    /// How many inputs the machine has taken.
+    taken: usize,
+    now: u64,
+}
+
+impl Stage<'_> {
+    fn drive(&mut self) {
+        for _ in 0..5_000 {
+            if let Some(input) = self.inputs.pop_front() {
+                self.input(input);
+            } else if self.machine.state() == StateKind::Interrupted {
+                self.answer_agent();
+            } else if let Some(at) = self.machine.poll_timeout() {
+                self.now = self.now.max(at.0);
+                self.input(Input::Timeout);
+            } else {
+                assert!(self.machine.outcome().is_some(), "{:?}", self.machine);
+                return;
+            }
+        }
+        panic!("it never ends: {:?}", self.machine.state());
+    }
+
+    fn answer_agent(&mut self) {
+        let cancels = matches!(
+            self.hop.as_ref().map(|hop| hop.end),
+            Some(End::Asks { cancels: true })
+        );
+        if cancels {
+            return self.input(Input::Cancel);
+        }
+        let answers = self
+            .machine
+            .interrupts()
+            .iter()
+            .map(|interrupt| ResumeEntry {
+                interrupt_id: interrupt.id.clone(),
+                status: ResumeStatus::Resolved,
+                payload: Some(json!("this one")),
+                metadata: None,
+                extra: Metadata::new(),
+            });
+        let answers = answers.collect();
+        self.input(Input::Resume(answers));
+    }
+
+    fn input(&mut self, input: Input<'static>) {
+        self.now += 1;
+        let _ = self.machine.handle(input, Timestamp(self.now));
+        self.taken += 1;
+        self.settle();
+        let presses = self.plan.presses.iter();
+        let presses: Vec<_> = presses.filter(|press| press.0 == self.taken).collect();
+        for (_, press) in presses {
+            let input = match press {
+                Press::Cancel => Input::Cancel,
+                Press::Steer => {
+                    let id = format!("{}-typed-{}", self.name, self.taken);
+                    let message = Message::user(id, "Not so fast");
+                    self.live.typed(message.clone());
+                    Input::Steer(Box::new(message))
+                }
+                Press::Stop(index) => {
+                    let hop = self.machine.hop();
+                    let call = CallKey { hop, index: *index };
+                    Input::CancelCall { call }
+                }
+            };
+            self.input(input);
+        }
+    }
+
+    fn settle(&mut self) {
+        while let Some(output) = self.machine.poll_output() {
+            match output {
+                Output::Event(event) => {
+                    if let RunEvent::Warning { message } = &event {
+                        assert!(!message.contains("stored"), "{message}");
+                    }
+                    self.live.event(&event, Timestamp(self.now));
+                }
+                Output::Effect(id, effect) => self.carry_out(id, effect),
+            }
+        }
+    }
+
+    fn carry_out(&mut self, effect: EffectId, what: Effect) {
+        let mut answer = |input| self.inputs.push_back(input);
+        match what {
+            Effect::Persist {
+                turn,
+                status,
+                outcome,
+                blocks,
+                ..
+            } => {
+                answer(Input::Persisted { effect });
+                let stored = self.turns.last_mut().expect("it began");
+                assert_eq!(stored.id, turn);
+                let at = self.now + 3;
+                write(stored, status, outcome.as_ref(), &blocks, at);
+                self.live.stored(&blocks, Timestamp(at));
+                self.check_in_the_middle();
+            }
+            Effect::OpenStream { .. } => self.serve(effect),
+            Effect::RunTool { invocation } => {
+                if invocation.name == "later" {
+                    answer(Input::ToolDeferred { effect });
+                }
+                let result = run_tool(&invocation);
+                answer(Input::ToolFinished { effect, result });
+            }
+            Effect::AskApproval { .. } => {
+                let decision = self.decisions.pop_front();
+                let decision = decision.unwrap_or(stepwell_core::run::Decision::Granted);
+                answer(Input::Decided { effect, decision });
+            }
+            Effect::CloseStream | Effect::CancelTool => {
+                self.inputs.retain(|input| input.effect() != Some(effect));
+            }
+            other => panic!("nobody asked for {other:?}"),
+        }
+    }
+
+    fn serve(&mut self, effect: EffectId) {
+        let hop = self.hops.pop_front().unwrap_or(Hop {
+            parts: vec![crate::plan::Part::Text("Done.")],
+            end: End::Whole,
+            usage: false,
+        });
+        match hop.end {
+            End::Refused => self.inputs.push_back(Input::Refused {
+                effect,
+                refusal: Refusal {
+                    status: 400,
+                    retry_after: None,
+                    body: b"{\"error\":{\"message\":\"no\"}}".to_vec(),
+                },
+            }),
+            End::Unreachable => self.inputs.push_back(Input::ConnectionFailed {
+                effect,
+                message: "no route".to_owned(),
+            }),
+            _ => {
+                let name = format!("{}.{}", self.name, self.taken);
+                let conversation = self.machine.conversation();
+                let has_state = conversation.state().get("list").is_some();
+                let bytes = match self.api {
+                    Api::Agent => {
+                        let history = conversation.messages();
+                        crate::agent::body(&name, &hop, history, has_state)
+                    }
+                    api => body(api, &name, &hop),
+                };
+                let content_type = Some(self.api.media_type().to_owned());
+                self.inputs.push_back(Input::Opened {
+                    effect,
+                    content_type,
+                });
+                for chunk in bytes.chunks(self.plan.chunk) {
+                    let bytes = Cow::Owned(chunk.to_vec());
+                    self.inputs.push_back(Input::Received { effect, bytes });
+                }
+                self.inputs.push_back(match hop.end {
+                    End::Breaks => Input::Lost {
+                        effect,
+                        message: "reset".to_owned(),
+                    },
+                    _ => Input::Ended { effect },
+                });
+            }
+        }
+        self.hop = Some(hop);
+    }
+
+    /// What the store has in the middle of a turn, the person has seen.
+    fn check_in_the_middle(&mut self) {
+        let tree = TurnTree::new(self.turns.clone()).expect("a tree");
+        let path = tree.path_to(self.name).expect("it is there");
+        let stored = SessionView::of(path.iter().copied(), &options()).expect("it fits together");
+        MessageBuilder::new()
+            .messages(path)
+            .expect("it fits together");
+        let live = self.live.view();
+        // What an agent puts in the place of other messages is stored at the end of its stream.
+        if self.api == Api::Agent {
+            return;
+        }
+        for message in &stored.messages {
+            let seen = live.messages.iter().find(|seen| seen.id == message.id);
+            let seen = seen.unwrap_or_else(|| panic!("{message:?} was never seen: {live:?}"));
+            let (text, whole) = (message.content.to_text(), seen.content.to_text());
+            assert!(whole.starts_with(&text), "{text:?} is not {whole:?}");
+            for execution in &message.tool_executions {
+                let mut calls = seen.tool_executions.iter();
+                let shown = calls.find(|shown| shown.tool_id == execution.tool_id);
+                let shown = shown.expect("the call was seen");
+                if execution.status.is_final() {
+                    assert_eq!(execution, shown);
+                } else {
+                    let status = (execution.status, shown.status);
+                    let is_later =
+                        matches!(status.0, ToolCallStatus::Pending | ToolCallStatus::Deferred);
+                    assert!(is_later, "{status:?}");
+                    assert_eq!(execution.label, shown.label);
+                    assert_eq!(execution.args, shown.args);
+                }
+            }
+        }
+    }
+}
+
+fn run_tool(invocation: &ToolInvocation) -> ToolResult {
+    match invocation.name.as_str() {
+        "picture" => {
+            let content = MessageContent::Parts(vec![
+                ContentPart::Text(TextPart {
+                    text: "A picture".to_owned(),
+                    ..TextPart::default()
+                }),
+                ContentPart::Image(MediaPart {
+                    source: Source::Data {
+                        value: "iVBORw0KGgo=".to_owned(),
+                        mime_type: "image/png".to_owned(),
+                    },
+                    id: None,
+                    metadata: None,
+                    extra: Metadata::new(),
+                }),
+            ]);
+            Ok(ToolOutput { content })
+        }
+        "fails" => Err(ToolFailure::error("it does not work")),
+        _ => Ok(format!("did {}", invocation.arguments.raw).as_str().into()),
+    }
+}
