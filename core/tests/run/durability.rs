@@ -152,7 +152,19 @@ fn of_a_thread_whose_messages_the_backend_names_anew_only_the_turn_is_stored() {
         "thread".into(),
         Conversation::new(history.expect("messages of AG-UI")),
     );
-    assert_eq!(texts(&world.turn()), "An answer.");
+    let world = world.turn();
+    let [block] = &world.store.blocks[..] else {
+        panic!("{:?}", world.store.blocks);
+    };
+    let BlockContent::Messages { after, messages } = &block.content else {
+        panic!("{block:?}");
+    };
+    assert_eq!(after.as_deref(), Some("before"));
+    let ids: Vec<_> = messages
+        .iter()
+        .map(|message| message.id().as_str())
+        .collect();
+    assert_eq!(ids, ["theirs", "m"]);
 }
 
 /// The person's words in the middle of a turn, as the backend tells them, end nothing.
