@@ -392,6 +392,7 @@ impl Receiver<'_> {
             }
             Passed::Synced => {
                 let known = self.conversation.tool_calls_of_history();
+                let known = known.into_iter().collect();
                 self.judged(event)?;
                 // A call that the snapshot brought began while nobody listened, in this hop.
                 self.conversation.adopt_calls_beyond(&known);

@@ -1,13 +1,18 @@
+//! The log on standard error, and the traces.
+
 use crate::failure::Failure;
+use crate::settings::InForce;
 use clap::ValueEnum;
 use std::io;
-use tracing_subscriber::EnvFilter;
+use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::util::SubscriberInitExt;
+use tracing_subscriber::{EnvFilter, Layer, Registry};
 
-/// The variable that says what is logged.
-const VARIABLE: &str = "STEPWELL_LOG";
+#[cfg(feature = "otlp")]
+mod otlp;
 
 /// How the log is written.
-#[derive(Clone, Copy, Debug, Default, ValueEnum)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum LogFormat {
     /// Lines to read.
     #[default]
@@ -16,13 +21,37 @@ pub(crate) enum LogFormat {
     Json,
 }
 
-/// Turns the log on, if the environment asks for it.
-pub(crate) fn start(format: LogFormat) -> Result<(), Failure> {
-    let Some(wanted) = std::env::var(VARIABLE)
-        .ok()
-        .filter(|wanted| !wanted.trim().is_empty())
-    else {
-        return Ok(());
+/// Keeps log and traces going.
+#[derive(Debug)]
+pub(crate) struct Logging {
+    #[cfg(feature = "otlp")]
+    _traces: Option<otlp::Traces>,
+}
+
+type BoxedLayer = Box<dyn Layer<Registry> + Send + Sync>;
+
+/// Turns the log on, if it is asked for, and the traces.
+pub(crate) fn start(in_force: &InForce) -> Result<Logging, Failure> {
+    let mut layers: Vec<BoxedLayer> = Vec::new();
+    layers.extend(log(in_force)?);
+    #[cfg(feature = "otlp")]
+    let traces = otlp::traces()?;
+    #[cfg(feature = "otlp")]
+    layers.extend(traces.as_ref().map(otlp::Traces::layer));
+    if !layers.is_empty() {
+        tracing_subscriber::registry().with(layers).init();
+    }
+    Ok(Logging {
+        #[cfg(feature = "otlp")]
+        _traces: traces,
+    })
+}
+
+fn log(in_force: &InForce) -> Result<Option<BoxedLayer>, Failure> {
+    let settings = &in_force.settings;
+    let wanted = settings.log.as_deref().filter(|log| !log.trim().is_empty());
+    let Some(wanted) = wanted else {
+        return Ok(None);
     };
     // The MCP SDK writes whole messages, and at `info` too: only who asks for them by name has them.
     let quiet = if wanted.contains("rmcp") {
@@ -30,14 +59,13 @@ pub(crate) fn start(format: LogFormat) -> Result<(), Failure> {
     } else {
         ",rmcp=warn"
     };
-    let filter = EnvFilter::try_new(format!("{wanted}{quiet}"))
-        .map_err(|error| Failure::usage(format!("{VARIABLE}=`{wanted}`: {error}")))?;
-    let log = tracing_subscriber::fmt()
-        .with_env_filter(filter)
-        .with_writer(io::stderr);
-    match format {
-        LogFormat::Text => log.init(),
-        LogFormat::Json => log.json().init(),
-    }
-    Ok(())
+    let filter = EnvFilter::try_new(format!("{wanted}{quiet}")).map_err(|error| {
+        let origin = in_force.origin("log");
+        Failure::usage(format!("{origin}: `{wanted}`: {error}"))
+    })?;
+    let log = tracing_subscriber::fmt::layer().with_writer(io::stderr);
+    Ok(Some(match settings.log_format {
+        LogFormat::Text => log.with_filter(filter).boxed(),
+        LogFormat::Json => log.json().with_filter(filter).boxed(),
+    }))
 }

@@ -6,7 +6,10 @@ mod failure;
 mod input;
 mod logging;
 mod mcp;
+mod metrics;
 mod serve;
+mod settings;
+mod store;
 mod terminal;
 mod tools;
 
@@ -14,7 +17,7 @@ use clap::Parser;
 use clap::error::ErrorKind;
 use commands::Command;
 use failure::Failure;
-use logging::LogFormat;
+use settings::{GlobalFlags, Sources};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -22,16 +25,16 @@ use std::process::ExitCode;
 ///
 /// Without a command: the demo.
 ///
-/// STEPWELL_LOG turns the log on, on standard error: `STEPWELL_LOG=stepwell=debug`.
+/// Settings come from flags, environment variables and a file, in that order: see `stepwell config`. STEPWELL_LOG turns
+/// the log on, on standard error: `STEPWELL_LOG=stepwell=debug`.
 #[derive(Debug, Parser)]
 #[command(name = "stepwell", version)]
 struct Cli {
-    /// How the log is written; STEPWELL_LOG says what of it.
-    #[arg(long, global = true, value_enum, default_value_t)]
-    log_format: LogFormat,
-    /// A file with providers of your own: JSON, or TOML if it ends so.
-    #[arg(long, global = true, value_name = "FILE", env = "STEPWELL_PROVIDERS")]
-    providers: Option<PathBuf>,
+    /// A file with settings, in the place of your own one [env: STEPWELL_CONFIG]; `stepwell config` says which.
+    #[arg(long = "config", global = true, value_name = "FILE")]
+    config_file: Option<PathBuf>,
+    #[command(flatten)]
+    global: GlobalFlags,
     #[command(subcommand)]
     command: Option<Command>,
 }
@@ -58,9 +61,12 @@ fn run() -> Result<(), Failure> {
             };
         }
     };
-    logging::start(cli.log_format)?;
-    if let Some(file) = &cli.providers {
+    let sources = Sources::read(cli.config_file.as_deref(), &cli.global)?;
+    let general = sources.with(&[])?;
+    // What is left of the traces goes out when it is dropped.
+    let _logging = logging::start(&general)?;
+    if let Some(file) = &general.settings.providers {
         input::add_providers(file)?;
     }
-    cli.command.unwrap_or_default().run()
+    cli.command.unwrap_or_default().run(&sources)
 }

@@ -2,13 +2,15 @@
 
 use crate::failure::Failure;
 use crate::input::catalog;
+use crate::settings::Settings;
 use clap::Args;
+use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use stepwell_io::mcp::{McpConfig, McpOptions, McpServerConfig, McpServers};
 
 /// Which MCP servers there are.
-#[derive(Args, Debug)]
+#[derive(Args, Debug, Serialize)]
 pub(crate) struct Mcp {
     /// An MCP server whose tools the model has: the command that starts it, `npx -y some-server`, or the address of one
     /// that speaks streamable HTTP; may be repeated.
@@ -30,6 +32,14 @@ const LAUNCHERS: &[&str] = &[
 const VERBS: &[&str] = &["dlx", "exec", "run", "start", "tool", "x"];
 
 impl Mcp {
+    /// Those that are set.
+    pub(crate) fn of(settings: &Settings) -> Self {
+        Self {
+            mcp: settings.mcp.clone(),
+            mcp_config: settings.mcp_config.clone(),
+        }
+    }
+
     /// Starts the servers, none if none is named.
     pub(crate) async fn connect(&self) -> Result<McpServers, Failure> {
         let config = self.config()?;

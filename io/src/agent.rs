@@ -2,22 +2,24 @@ use crate::builder::AgentBuilder;
 use crate::clock::Clock;
 use crate::device::Device;
 use crate::driver::Driver;
+use crate::durable::{BeginFrom, Notices, StoredTurn, not_stored};
 use crate::handle::{Command, TurnHandle};
 use crate::journal::Journaled;
 use crate::owner::Owner;
-use crate::setup::Setup;
 use crate::spans;
-use crate::threads::{Current, Shared, Thread, lock};
+use crate::start::{Begin, Preparation, Prepared};
+use crate::store::StoreError;
+use crate::threads::{Current, Known, Shared, Thread, lock};
 use crate::turn::{Finished, Turn};
 use std::collections::VecDeque;
 use std::fmt;
-use std::sync::Arc;
-use stepwell_core::ThreadId;
+use std::sync::{Arc, OnceLock};
 use stepwell_core::conversation::Conversation;
 use stepwell_core::dialect::Endpoint;
-use stepwell_core::event::Message;
+use stepwell_core::event::{Message, TokenUsage};
 use stepwell_core::registry::{RegistryEvent, SharedRegistry, ThreadKey};
-use stepwell_core::run::{Input, RunEvent, SnapshotError, Start, StateKind};
+use stepwell_core::run::{RunEvent, SnapshotError, Start, StateKind};
+use stepwell_core::{RunId, ThreadId};
 use tokio::sync::mpsc;
 use tracing::Instrument;
 use uuid::Uuid;
@@ -35,8 +37,8 @@ use uuid::Uuid;
 /// at, and which are unread, is in the [`registry`](Self::registry).
 #[derive(Clone)]
 pub struct Agent {
-    shared: Arc<Shared>,
-    thread: Arc<Thread>,
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) thread: Arc<Thread>,
 }
 
 /// Events that may wait for the app.
@@ -55,12 +57,6 @@ pub enum ReviveError {
     /// It had not begun.
     #[error("the stored turn had not begun: send its message instead")]
     NotStarted,
-}
-
-/// How a turn begins.
-enum Begin {
-    Start(Box<Start>),
-    Revived(Box<Journaled>, Arc<Setup>),
 }
 
 impl fmt::Debug for Agent {
@@ -99,7 +95,19 @@ impl Agent {
     /// # Panics
     /// Outside of a tokio runtime.
     pub fn start(&self, start: Start) -> Turn {
-        self.begin(Begin::Start(Box::new(start)))
+        self.begin(Begin::Start(Box::new(start), BeginFrom::Latest))
+    }
+
+    /// Starts a turn that does not come after the thread's last one: after `parent`, or as a first one. What the person
+    /// said is said otherwise, and the turns that came of it before stay in the store as another branch. It goes on
+    /// from the conversation as of `parent`.
+    ///
+    /// Only for an agent with a [store](AgentBuilder::store): else the turn fails at once.
+    ///
+    /// # Panics
+    /// Outside of a tokio runtime.
+    pub fn branch(&self, parent: Option<RunId>, start: Start) -> Turn {
+        self.begin(Begin::Start(Box::new(start), BeginFrom::Turn(parent)))
     }
 
     /// Goes on with a stored turn, on its own thread: with the snapshot that [`Turn::suspend`] or
@@ -108,7 +116,8 @@ impl Agent {
     ///
     /// A request that had shown nothing goes out again; a stream that was open is lost; a tool that had begun is run
     /// again only if it says that it is idempotent, and else the model is told that its outcome is unknown. The
-    /// conversation is that of the snapshot.
+    /// conversation is that of the snapshot. An agent with a [store](AgentBuilder::store) goes on from what that has of
+    /// the turn, which is at least as new; a turn that was ended or taken over there fails.
     ///
     /// # Errors
     /// The text is no snapshot, one of a later version, one of another dialect, or one of a turn that had not begun.
@@ -128,10 +137,14 @@ impl Agent {
             ..self.thread.key.clone()
         };
         let agent = self.thread(key);
-        Ok(agent.begin(Begin::Revived(Box::new(run), setup)))
+        Ok(agent.begin(Begin::Revived {
+            snapshot: snapshot.to_owned(),
+            run: Box::new(run),
+            setup,
+        }))
     }
 
-    fn begin(&self, begin: Begin) -> Turn {
+    pub(crate) fn begin(&self, begin: Begin) -> Turn {
         let current = Current::default();
         let shared = &self.shared;
         let (owner, earlier) = {
@@ -140,7 +153,8 @@ impl Agent {
             let key = &self.thread.key;
             // A stored turn goes on under a new handle, if nobody has taken its thread since.
             let stored = match begin {
-                Begin::Revived(..) if place.ended.is_cancelled() => shared.registry.current(key),
+                Begin::Start(..) => None,
+                _ if place.ended.is_cancelled() => shared.registry.current(key),
                 _ => None,
             };
             let handle = stored
@@ -154,8 +168,8 @@ impl Agent {
         let (events, receiver) = mpsc::channel(EVENTS);
         let (commands, commanded) = mpsc::channel(COMMANDS);
         let run_id = match &begin {
-            Begin::Start(start) => start.run_id.to_string(),
-            Begin::Revived(run, _) => run
+            Begin::Start(start, _) | Begin::Anew { start, .. } => start.run_id.to_string(),
+            Begin::Revived { run, .. } | Begin::Claimed { run, .. } => run
                 .machine
                 .run_id()
                 .map(ToString::to_string)
@@ -166,10 +180,16 @@ impl Agent {
         let handle = TurnHandle {
             cancel: current.cancel.clone(),
             commands,
+            stored: Arc::default(),
         };
-        let work = self
-            .clone()
-            .run_turn(begin, owner, current, earlier, commanded, events);
+        let work = self.clone().run_turn(
+            begin,
+            owner,
+            (current, earlier),
+            commanded,
+            events,
+            handle.stored.clone(),
+        );
         let task = tokio::spawn(work.instrument(span));
         Turn {
             events: receiver,
@@ -181,48 +201,60 @@ impl Agent {
     async fn run_turn(
         self,
         begin: Begin,
-        owner: Owner,
-        current: Current,
-        earlier: Current,
+        mut owner: Owner,
+        (current, earlier): (Current, Current),
         commands: mpsc::Receiver<Command>,
         events: mpsc::Sender<RunEvent>,
+        stored: Arc<OnceLock<StoredTurn>>,
     ) -> Option<Finished> {
         // However this ends, the next turn must not wait for it.
         let ended = current.ended.drop_guard();
-        // Not long: it was cancelled, and waits for nothing itself.
+        // Not long: it was cancelled, and waits for nothing itself but its last write.
         earlier.ended.cancelled().await;
         let clock = Clock::new();
         let mut device = self.shared.device.subscribe();
-        let mut known = *device.borrow_and_update();
-        let (run, setup) = match begin {
-            Begin::Revived(run, setup) => {
-                // What it gives is to be taken first: it is told at the first look.
-                known = Device::default();
-                device.mark_changed();
-                (*run, setup)
-            }
-            Begin::Start(start) => {
-                let setup = self.shared.turn_setup();
-                let history = lock(&self.thread.conversation).clone();
-                let thread_id = self.thread.key.thread.clone();
-                let journal = setup.journal.as_ref();
-                let mut run =
-                    Journaled::new(&setup.config, &thread_id, history, journal, &start.run_id);
-                // Before its first request: there may be no network for it.
-                for news in known.news(Device::default()) {
-                    if let Err(misuse) = run.handle(news, clock.now()) {
-                        tracing::error!(target: "stepwell", %misuse, "the machine refused to hear of the device");
-                    }
-                    // Nothing is under way yet: there is nothing to take.
-                    while run.poll_output().is_some() {}
-                }
-                let start = Input::Start(start);
-                if let Err(misuse) = run.handle(start, clock.now()) {
-                    tracing::error!(target: "stepwell", %misuse, "a new machine refused to start");
-                }
-                (run, setup)
+        let (sender, mut notices) = mpsc::unbounded_channel();
+        let preparation = Preparation {
+            agent: &self,
+            notices: &Notices(sender),
+            cancel: &current.cancel,
+            device: *device.borrow_and_update(),
+            clock,
+            history_took: OnceLock::new(),
+        };
+        let prepared = shown_meanwhile(preparation.prepare(begin), &mut notices, &events).await;
+        let Prepared {
+            run,
+            setup,
+            known,
+            writer,
+        } = match prepared {
+            Ok(prepared) => prepared,
+            Err(error) => {
+                let finished = self.not_begun(&error);
+                owner.complete(&finished.outcome);
+                drop(ended);
+                let _ = events
+                    .send(RunEvent::Completed(finished.outcome.clone()))
+                    .await;
+                return Some(finished);
             }
         };
+        let mut observer = setup.observer.as_ref().map(|make| {
+            let turn = run.machine.turn().cloned();
+            make(&turn.unwrap_or_default())
+        });
+        if let (Some(observer), Some(took)) = (&mut observer, preparation.history_took.get()) {
+            observer.history_built(*took);
+        }
+        if known == Device::default() {
+            // A stored run hears of the device at the first look.
+            device.mark_changed();
+        }
+        let turn = writer.as_ref().map(|writer| writer.turn().clone());
+        if let Some(turn) = &turn {
+            let _ = stored.set(turn.clone());
+        }
         let driver = Driver {
             run,
             setup,
@@ -234,14 +266,30 @@ impl Agent {
             known,
             events,
             backlog: VecDeque::new(),
+            observer,
             waiting: Vec::new(),
+            writer,
+            notices,
         };
         let (finished, rest) = driver.run().await?;
         // The conversation stands before the app hears that the turn is over, and the next turn waits for no app.
-        *lock(&self.thread.conversation) = finished.conversation.clone();
+        *lock(&self.thread.conversation) = Known {
+            conversation: finished.conversation.clone(),
+            last: turn.map(|turn| turn.key.turn),
+        };
         drop(ended);
         rest.send().await;
         Some(finished)
+    }
+
+    /// A turn that the store did not take: nothing went out, and the conversation is as it was.
+    fn not_begun(&self, error: &StoreError) -> Finished {
+        Finished {
+            outcome: not_stored(error),
+            conversation: self.conversation(),
+            usage: TokenUsage::default(),
+            hops: 0,
+        }
     }
 
     /// Another conversation with the same model and tools: the one that goes by this key, or a new one.
@@ -264,7 +312,7 @@ impl Agent {
     /// The conversation, as it was after the last turn.
     #[must_use]
     pub fn conversation(&self) -> Conversation {
-        lock(&self.thread.conversation).clone()
+        lock(&self.thread.conversation).conversation.clone()
     }
 
     /// The conversation's id.
@@ -326,6 +374,25 @@ impl Agent {
                 return event;
             }
             self.shared.changed.notified().await;
+        }
+    }
+}
+
+/// Shows what there is to say while the store is waited for.
+async fn shown_meanwhile<T>(
+    work: impl Future<Output = T>,
+    notices: &mut mpsc::UnboundedReceiver<RunEvent>,
+    events: &mpsc::Sender<RunEvent>,
+) -> T {
+    let mut work = std::pin::pin!(work);
+    loop {
+        tokio::select! {
+            biased;
+            done = &mut work => return done,
+            Some(notice) = notices.recv() => {
+                // An app that takes nothing misses it: the turn does not wait for it.
+                let _ = events.try_send(notice);
+            }
         }
     }
 }

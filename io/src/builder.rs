@@ -1,21 +1,24 @@
 use crate::agent::Agent;
+use crate::durable::StoreSetup;
 use crate::journal::JournalSink;
+use crate::observer::{MakeObserver, TurnObserver};
 use crate::run_source::RunSource;
 use crate::setup::{MakeMiddleware, Setup};
 use crate::sources::{Sources, ToolSource};
+use crate::store::Store;
 use crate::threads::Shared;
 use crate::tools::{Approver, Blocking, Cancellation, Handlers, ToolAnswer, ToolHandler};
 use crate::trim::Trimmer;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
-use stepwell_core::ThreadId;
 use stepwell_core::conversation::Conversation;
 use stepwell_core::dialect::{Dialect, Endpoint};
 use stepwell_core::middleware::Middleware;
 use stepwell_core::registry::{SharedRegistry, ThreadKey};
-use stepwell_core::run::{ContextPolicy, RunConfig, RunIds, ToolInvocation};
+use stepwell_core::run::{ContextPolicy, Durability, RunConfig, RunIds, ToolInvocation};
 use stepwell_core::tool::{Tool, ToolError};
+use stepwell_core::{RunId, ThreadId};
 use uuid::Uuid;
 
 /// Sets up an [`Agent`]. A clone sets up another one like it, which is cheaper than to begin anew: what was made of the
@@ -30,6 +33,9 @@ pub struct AgentBuilder {
     trimmer: Option<Arc<dyn Trimmer>>,
     journal: Option<Arc<dyn JournalSink>>,
     middleware: Option<MakeMiddleware>,
+    observer: Option<MakeObserver>,
+    store: Option<Arc<dyn Store>>,
+    owner: String,
     client: Option<HttpClient>,
     thread: Option<ThreadKey>,
     registry: SharedRegistry,
@@ -73,6 +79,9 @@ impl AgentBuilder {
             trimmer: None,
             journal: None,
             middleware: None,
+            observer: None,
+            store: None,
+            owner: "stepwell".to_owned(),
             client: None,
             thread: None,
             registry: SharedRegistry::default(),
@@ -219,6 +228,70 @@ impl AgentBuilder {
         self
     }
 
+    /// Watches the turns, each with an observer of its own, which `make` makes from the turn's run id.
+    ///
+    /// ```
+    /// # use stepwell_io::{Agent, provider};
+    /// use stepwell_io::{RunEvent, RunId};
+    /// # let endpoint = provider::find("openai-compatible")?.endpoint(None, "m", Some("http://localhost/v1"), None)?;
+    /// let agent = Agent::builder(endpoint).observer(|_: &RunId| {
+    ///     let mut hops = 1;
+    ///     move |event: &RunEvent| match event {
+    ///         RunEvent::HopStarted { .. } => hops += 1,
+    ///         RunEvent::Completed(outcome) => println!("{hops} hops: {outcome:?}"),
+    ///         _ => {}
+    ///     }
+    /// });
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn observer<O: TurnObserver>(
+        mut self,
+        make: impl Fn(&RunId) -> O + Send + Sync + 'static,
+    ) -> Self {
+        self.observer = Some(Arc::new(move |turn| Box::new(make(turn))));
+        self
+    }
+
+    /// Keeps the turns in a store: each is there before its first request goes out, and each finished piece of it before
+    /// anything that depends on it. [`Agent::recover`] goes on with what a process left unfinished.
+    ///
+    /// A write that fails is tried 6 times, over some fifteen seconds with the pauses of
+    /// [`RetryPolicy`](stepwell_core::run::RetryPolicy), before the turn fails; set
+    /// [`Durability::Blocks`](stepwell_core::run::Durability::Blocks) for another number.
+    /// [`RunEvent::Warning`](stepwell_core::run::RunEvent::Warning) tells the app that the turn waits.
+    ///
+    /// ```
+    /// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+    /// # use stepwell_io::{Agent, provider};
+    /// use std::sync::Arc;
+    /// use stepwell_io::store::MemoryStore;
+    /// # let endpoint = provider::find("openai-compatible")?.endpoint(None, "m", Some("http://localhost/v1"), None)?;
+    /// let agent = Agent::builder(endpoint).store(Arc::new(MemoryStore::new())).build()?;
+    /// for recovered in agent.recover().await? {
+    ///     recovered.turn?.detach();
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn store(mut self, store: Arc<dyn Store>) -> Self {
+        self.store = Some(store);
+        if self.config.durability == Durability::None {
+            self.config.durability = Durability::Blocks { attempts: 6 };
+        }
+        self
+    }
+
+    /// Sets under which name this host has turns in its [store](Self::store): `stepwell` if not set. It must stay the
+    /// same when the host is started again, and each of several hosts on one store needs its own: a host
+    /// [recovers](Agent::recover) the turns that are under its name.
+    #[must_use]
+    pub fn owner(mut self, owner: impl Into<String>) -> Self {
+        self.owner = owner.into();
+        self
+    }
+
     /// Sets the app's own instructions to the model.
     #[must_use]
     pub fn instructions(mut self, instructions: impl Into<String>) -> Self {
@@ -315,6 +388,11 @@ impl AgentBuilder {
             trimmer: self.trimmer,
             journal: self.journal,
             middleware: self.middleware,
+            observer: self.observer,
+            store: self.store.map(|store| StoreSetup {
+                store,
+                owner: self.owner,
+            }),
             client,
         };
         let shared = Arc::new(Shared::new(

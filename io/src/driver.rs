@@ -2,13 +2,15 @@
 
 use crate::clock::Clock;
 use crate::device::Device;
+use crate::durable::Writer;
 use crate::handle::{Command, TurnError};
 use crate::journal::Journaled;
+use crate::observer::TurnObserver;
 use crate::owner::Owner;
 use crate::setup::Setup;
 use crate::spans;
 use crate::turn::Finished;
-use crate::work::{Work, is_last_word};
+use crate::work::{Arrivals, Work, is_last_word, is_write};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use stepwell_core::run::{Effect, Input, Misuse, Outcome, Output, RunEvent, TimerKey};
@@ -31,8 +33,13 @@ pub(crate) struct Driver {
     pub(crate) events: mpsc::Sender<RunEvent>,
     /// Events that the app has not had room for yet.
     pub(crate) backlog: VecDeque<RunEvent>,
+    pub(crate) observer: Option<Box<dyn TurnObserver>>,
     /// Who waits for the turn to rest.
     pub(crate) waiting: Vec<oneshot::Sender<String>>,
+    /// The turn's hold on its store, if it has one.
+    pub(crate) writer: Option<Arc<Writer>>,
+    /// What there is to say of the store.
+    pub(crate) notices: mpsc::UnboundedReceiver<RunEvent>,
 }
 
 /// The events that end a turn: to be sent when all is in place for the next one.
@@ -56,11 +63,12 @@ impl Driver {
     /// Drives the turn to its end. Events that nobody takes any more are dropped; the turn goes on. The last events
     /// are given back instead of shown. Nothing is given back of a turn that was suspended.
     pub(crate) async fn run(mut self) -> Option<(Finished, RestOfEvents)> {
-        let (mut work, mut arrivals) = Work::new(Arc::clone(&self.setup));
+        let (mut work, mut arrivals) = Work::new(Arc::clone(&self.setup), self.writer.clone());
         let mut cancelled = false;
         loop {
             self.give_out(&mut work);
             if let Some(outcome) = self.run.machine.outcome().cloned() {
+                self.store_the_end(&mut work, &mut arrivals).await;
                 self.run.end();
                 self.owner.complete(&outcome);
                 let mut rest = std::mem::take(&mut self.backlog);
@@ -93,7 +101,7 @@ impl Driver {
                     };
                     // A turn that has lost its thread is nobody's to go on with; one whose app gave up is not stored.
                     if self.still_counts() && !suspended.is_closed() {
-                        self.suspend(suspended);
+                        self.suspend(suspended, &work, &mut arrivals).await;
                         return None;
                     }
                     continue;
@@ -103,6 +111,10 @@ impl Driver {
                     continue;
                 }
                 Some(input) = arrivals.answers.recv() => input,
+                Some(notice) = self.notices.recv() => {
+                    self.show(notice);
+                    continue;
+                }
                 is_open = has_room(&self.events), if is_behind => {
                     self.catch_up(is_open);
                     continue;
@@ -122,8 +134,9 @@ impl Driver {
     fn give_out(&mut self, work: &mut Work) {
         while let Some(output) = self.run.poll_output() {
             match output {
-                Output::Event(RunEvent::Completed(_)) => {}
+                Output::Event(event @ RunEvent::Completed(_)) => self.observe(&event),
                 Output::Event(event) => {
+                    self.observe(&event);
                     if let RunEvent::HopStarted { .. } = event
                         && !self.owner.go_on()
                     {
@@ -135,8 +148,8 @@ impl Driver {
                     work.stop(id, &self.run.machine);
                 }
                 Output::Effect(id, effect) => {
-                    // Nothing is begun for a turn that is about to be stopped.
-                    if self.still_counts() {
+                    // Nothing is begun for a turn that is about to be stopped, but what it said is stored.
+                    if is_write(&id) || self.still_counts() {
                         work.begin(id, effect, &self.run.machine);
                     }
                 }
@@ -151,6 +164,12 @@ impl Driver {
         }
     }
 
+    fn observe(&mut self, event: &RunEvent) {
+        if let Some(observer) = &mut self.observer {
+            observer.event(event);
+        }
+    }
+
     /// Whether the turn is to go on. One that has lost its thread stops itself.
     fn still_counts(&self) -> bool {
         if !self.cancel.is_cancelled() && !self.owner.holds() {
@@ -160,7 +179,8 @@ impl Driver {
     }
 
     fn feed(&mut self, input: Input<'static>, work: &mut Work) -> Result<(), Misuse> {
-        if !matches!(input, Input::Cancel) && !self.still_counts() {
+        let is_stored = input.effect().as_ref().is_some_and(is_write);
+        if !is_stored && !matches!(input, Input::Cancel) && !self.still_counts() {
             // It changes nothing any more: the turn is cancelled instead, by the next look at its token.
             return Ok(());
         }
@@ -204,14 +224,43 @@ impl Driver {
         }
     }
 
+    /// Waits until the last of the turn is stored, or the machine gives up.
+    async fn store_the_end(&mut self, work: &mut Work, arrivals: &mut Arrivals) {
+        while work.is_persisting() {
+            // The work holds a sender: there is always an answer to come.
+            let Some(input) = arrivals.answers.recv().await else {
+                break;
+            };
+            while let Ok(notice) = self.notices.try_recv() {
+                self.show(notice);
+            }
+            if let Err(misuse) = self.feed(input, work) {
+                tracing::error!(target: "stepwell", %misuse, "the machine refused an input");
+            }
+            self.give_out(work);
+        }
+    }
+
     /// The machine is told that its host goes away.
-    fn suspend(mut self, suspended: oneshot::Sender<String>) {
+    async fn suspend(
+        mut self,
+        suspended: oneshot::Sender<String>,
+        work: &Work,
+        arrivals: &mut Arrivals,
+    ) {
         if let Err(misuse) = self.run.handle(Input::Dispose, self.clock.now()) {
             tracing::error!(target: "stepwell", %misuse, "the machine refused to be disposed of");
         }
         // What is to be stopped is stopped when it is dropped.
         while self.run.poll_output().is_some() {}
         self.run.end();
+        // Its snapshot counts a write that is under way as done.
+        while work.is_persisting() {
+            let answer = arrivals.answers.recv().await;
+            if answer.is_none_or(|input| input.effect().as_ref().is_some_and(is_write)) {
+                break;
+            }
+        }
         if suspended.send(self.run.machine.snapshot()).is_ok() {
             self.owner.leave();
         }
@@ -242,6 +291,11 @@ impl Driver {
     fn finished(self, outcome: Outcome) -> Finished {
         let span = Span::current();
         span.record("stepwell.outcome", outcome_name(&outcome));
+        match &outcome {
+            Outcome::Failed { failure } => spans::record_error(&span, spans::failure_name(failure)),
+            Outcome::Truncated => spans::record_error(&span, "truncated"),
+            _ => {}
+        }
         let usage = self.run.machine.usage();
         spans::record_usage(&span, &usage);
         let hops = self.run.machine.hop() + 1;

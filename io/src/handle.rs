@@ -1,6 +1,8 @@
 //! What the app may tell a turn that is under way.
 
+use crate::durable::StoredTurn;
 use std::fmt;
+use std::sync::{Arc, OnceLock};
 use stepwell_core::conversation::Conversation;
 use stepwell_core::event::{Message, ResumeEntry, TokenUsage};
 use stepwell_core::run::{Input, Misuse, RunMachine};
@@ -15,6 +17,7 @@ use uuid::Uuid;
 pub struct TurnHandle {
     pub(crate) cancel: CancellationToken,
     pub(crate) commands: mpsc::Sender<Command>,
+    pub(crate) stored: Arc<OnceLock<StoredTurn>>,
 }
 
 /// Why a turn did not take what it was told. It is as it was.
@@ -115,6 +118,13 @@ impl TurnHandle {
     /// Nothing is asked, or the answers do not fit the questions.
     pub async fn resume(&self, answers: Vec<ResumeEntry>) -> Result<(), TurnError> {
         self.feed(move |_| Ok(Input::Resume(answers))).await
+    }
+
+    /// The turn as its store knows it, once it has begun there: before its first event but warnings. None without a
+    /// store.
+    #[must_use]
+    pub fn stored(&self) -> Option<&StoredTurn> {
+        self.stored.get()
     }
 
     /// The turn as text, as it stands, for [`Agent::revive`](crate::Agent::revive). It holds no key. A turn that goes

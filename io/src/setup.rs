@@ -1,4 +1,6 @@
+use crate::durable::StoreSetup;
 use crate::journal::JournalSink;
+use crate::observer::MakeObserver;
 use crate::run_source::RunSource;
 use crate::tools::{Approver, Handlers};
 use crate::trim::Trimmer;
@@ -20,6 +22,8 @@ pub(crate) struct Setup {
     pub(crate) trimmer: Option<Arc<dyn Trimmer>>,
     pub(crate) journal: Option<Arc<dyn JournalSink>>,
     pub(crate) middleware: Option<MakeMiddleware>,
+    pub(crate) observer: Option<MakeObserver>,
+    pub(crate) store: Option<StoreSetup>,
     pub(crate) client: reqwest::Client,
 }
 

@@ -3,14 +3,26 @@
 
 use stepwell_core::dialect::Endpoint;
 use stepwell_core::event::TokenUsage;
-use stepwell_core::run::{RunMachine, ToolInvocation};
+use stepwell_core::run::{Failure, Outcome, RunMachine, ToolInvocation};
 use tracing::{Span, field, info_span};
+
+/// The provider's name as the conventions have it.
+fn provider_name(endpoint: &Endpoint) -> &str {
+    match &*endpoint.provider {
+        "gemini" => "gcp.gemini",
+        "mistral" => "mistral_ai",
+        other => other,
+    }
+}
 
 pub(crate) fn turn(endpoint: &Endpoint, thread_id: &str, run_id: &str) -> Span {
     info_span!(
         "invoke_agent",
+        "otel.kind" = "internal",
+        "otel.status_code" = field::Empty,
+        "error.type" = field::Empty,
         "gen_ai.operation.name" = "invoke_agent",
-        "gen_ai.provider.name" = %endpoint.provider,
+        "gen_ai.provider.name" = provider_name(endpoint),
         "gen_ai.request.model" = %endpoint.model,
         "gen_ai.conversation.id" = thread_id,
         "stepwell.run.id" = run_id,
@@ -23,11 +35,16 @@ pub(crate) fn turn(endpoint: &Endpoint, thread_id: &str, run_id: &str) -> Span {
 pub(crate) fn hop(endpoint: &Endpoint, hop: u32, attempt: u32) -> Span {
     info_span!(
         "chat",
+        "otel.name" = format!("chat {}", endpoint.model),
+        "otel.kind" = "client",
+        "otel.status_code" = field::Empty,
+        "error.type" = field::Empty,
         "gen_ai.operation.name" = "chat",
-        "gen_ai.provider.name" = %endpoint.provider,
+        "gen_ai.provider.name" = provider_name(endpoint),
         "gen_ai.request.model" = %endpoint.model,
-        "stepwell.hop" = hop,
-        "stepwell.attempt" = attempt,
+        // Signed, as OpenTelemetry's integers are: an unsigned one would become a text.
+        "stepwell.hop" = i64::from(hop),
+        "stepwell.attempt" = i64::from(attempt),
         "gen_ai.usage.input_tokens" = field::Empty,
         "gen_ai.usage.output_tokens" = field::Empty,
         "gen_ai.response.finish_reasons" = field::Empty,
@@ -37,6 +54,10 @@ pub(crate) fn hop(endpoint: &Endpoint, hop: u32, attempt: u32) -> Span {
 pub(crate) fn tool(invocation: &ToolInvocation) -> Span {
     info_span!(
         "execute_tool",
+        "otel.name" = format!("execute_tool {}", invocation.name),
+        "otel.kind" = "internal",
+        "otel.status_code" = field::Empty,
+        "error.type" = field::Empty,
         "gen_ai.operation.name" = "execute_tool",
         "gen_ai.tool.name" = %invocation.name,
         "gen_ai.tool.call.id" = %invocation.tool_call_id,
@@ -44,12 +65,32 @@ pub(crate) fn tool(invocation: &ToolInvocation) -> Span {
     )
 }
 
+/// What the span is of went wrong.
+pub(crate) fn record_error(span: &Span, kind: &str) {
+    span.record("otel.status_code", "ERROR");
+    span.record("error.type", kind);
+}
+
 pub(crate) fn record_usage(span: &Span, usage: &TokenUsage) {
+    let signed = |tokens| i64::try_from(tokens).unwrap_or(i64::MAX);
     if let Some(tokens) = usage.input_tokens {
-        span.record("gen_ai.usage.input_tokens", tokens);
+        span.record("gen_ai.usage.input_tokens", signed(tokens));
     }
     if let Some(tokens) = usage.output_tokens {
-        span.record("gen_ai.usage.output_tokens", tokens);
+        span.record("gen_ai.usage.output_tokens", signed(tokens));
+    }
+}
+
+/// A failure in one word, of which there are few.
+pub(crate) fn failure_name(failure: &Failure) -> &'static str {
+    match failure {
+        Failure::Api { .. } => "api",
+        Failure::Connection { .. } => "connection",
+        Failure::UnexpectedBody { .. } => "unexpected_body",
+        Failure::Stream { .. } => "stream",
+        Failure::Reported { .. } => "reported",
+        Failure::TimedOut { .. } => "timeout",
+        _ => "_OTHER",
     }
 }
 
@@ -94,6 +135,9 @@ impl HopSpan {
             ..TokenUsage::default()
         };
         record_usage(&self.span, &usage);
+        if let Some(Outcome::Failed { failure }) = machine.outcome() {
+            record_error(&self.span, failure_name(failure));
+        }
         if let Some(reason) = &self.finish_reason {
             // A list by convention: one entry a choice, and there is one.
             let reasons = field::debug([reason]);

@@ -5,6 +5,7 @@ use crate::setup::Setup;
 use crate::sources::Sources;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use stepwell_core::RunId;
 use stepwell_core::conversation::Conversation;
 use stepwell_core::registry::{SharedRegistry, ThreadKey};
 use tokio::sync::{Notify, watch};
@@ -25,8 +26,16 @@ pub(crate) struct Shared {
 /// One conversation.
 pub(crate) struct Thread {
     pub(crate) key: ThreadKey,
-    pub(crate) conversation: Mutex<Conversation>,
+    pub(crate) conversation: Mutex<Known>,
     pub(crate) current: Mutex<Current>,
+}
+
+/// What this process knows of a conversation.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Known {
+    pub(crate) conversation: Conversation,
+    /// The stored turn that it is as of.
+    pub(crate) last: Option<RunId>,
 }
 
 /// The turn that owns a thread.
@@ -80,7 +89,10 @@ impl Thread {
         nobody.ended.cancel();
         Self {
             key,
-            conversation: Mutex::new(history),
+            conversation: Mutex::new(Known {
+                conversation: history,
+                last: None,
+            }),
             current: Mutex::new(nobody),
         }
     }

@@ -1,5 +1,6 @@
 //! What runs for a machine's effects: streams, tools, questions to the person. Each in a task of its own.
 
+use crate::durable::Writer;
 use crate::run_source::{self, NewRun};
 use crate::setup::Setup;
 use crate::spans::HopSpan;
@@ -28,6 +29,7 @@ impl Drop for Running {
 /// All that runs for one turn; stopped when it is dropped.
 pub(crate) struct Work {
     setup: Arc<Setup>,
+    writer: Option<Arc<Writer>>,
     running: HashMap<EffectId, Running>,
     streamed: mpsc::Sender<Input<'static>>,
     answers: mpsc::Sender<Input<'static>>,
@@ -45,11 +47,12 @@ pub(crate) struct Arrivals {
 }
 
 impl Work {
-    pub(crate) fn new(setup: Arc<Setup>) -> (Self, Arrivals) {
+    pub(crate) fn new(setup: Arc<Setup>, writer: Option<Arc<Writer>>) -> (Self, Arrivals) {
         let (streamed, streamed_receiver) = mpsc::channel(INPUTS);
         let (answers, answers_receiver) = mpsc::channel(INPUTS);
         let work = Self {
             setup,
+            writer,
             running: HashMap::new(),
             streamed,
             answers,
@@ -79,10 +82,7 @@ impl Work {
                 };
                 self.create_run(id, new)
             }
-            Effect::Persist { .. } => self.answer(Input::PersistFailed {
-                effect: id,
-                message: "this app has no store".to_owned(),
-            }),
+            effect @ Effect::Persist { .. } => self.persist(id, effect),
             Effect::TrimContext { overflow } => self.trim(id, overflow, machine),
             other => {
                 tracing::error!(target: "stepwell", effect = ?id, "no way to carry out {other:?}");
@@ -142,6 +142,8 @@ impl Work {
         let work = async move {
             let answer = tools::run(handler, invocation).await;
             if let Err(failure) = &answer {
+                let kind = format!("{:?}", failure.kind).to_lowercase();
+                spans::record_error(&tracing::Span::current(), &kind);
                 tracing::warn!(target: "stepwell", kind = ?failure.kind, "the tool failed");
             }
             let result = match answer {
@@ -198,6 +200,26 @@ impl Work {
         tokio::spawn(work).abort_handle()
     }
 
+    fn persist(&self, id: EffectId, effect: Effect) -> AbortHandle {
+        let Some(writer) = self.writer.clone() else {
+            return self.answer(Input::PersistFailed {
+                effect: id,
+                message: "this app has no store".to_owned(),
+            });
+        };
+        let answers = self.answers.clone();
+        let work = async move {
+            let answer = writer.write(id, effect).await;
+            let _ = answers.send(answer).await;
+        };
+        tokio::spawn(work.in_current_span()).abort_handle()
+    }
+
+    /// Whether something of the turn is being stored.
+    pub(crate) fn is_persisting(&self) -> bool {
+        self.running.keys().any(is_write)
+    }
+
     fn answer(&self, input: Input<'static>) -> AbortHandle {
         let answers = self.answers.clone();
         tokio::spawn(async move {
@@ -210,4 +232,9 @@ impl Work {
 /// Whether nothing comes for the effect after this input.
 pub(crate) fn is_last_word(input: &Input<'_>) -> bool {
     !matches!(input, Input::Opened { .. } | Input::Received { .. })
+}
+
+/// Whether the effect stores something.
+pub(crate) fn is_write(effect: &EffectId) -> bool {
+    matches!(effect, EffectId::Persist { .. })
 }

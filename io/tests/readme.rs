@@ -71,3 +71,27 @@ fn every_test_that_the_readme_names_exists() {
         assert!(tests.contains(name), "no test is called {name}");
     }
 }
+
+#[test]
+fn every_test_of_durable_turns_that_the_readme_names_exists() {
+    let named = named(
+        include_str!("../README.md"),
+        "| case | held by (`tests/store`, `tests/durable`) |",
+    );
+    let tests = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests");
+    let mut source = String::new();
+    for folder in ["store", "durable"] {
+        for file in fs::read_dir(tests.join(folder)).expect("the folder is there") {
+            let file = file.expect("an entry").path();
+            source += &fs::read_to_string(file).expect("source is text");
+        }
+    }
+    assert!(named.len() > 12, "{}", named.len());
+    for name in named {
+        let is_there = match name.strip_prefix("tests/") {
+            Some(path) => tests.join(path).exists(),
+            None => source.contains(&format!("fn {name}(")),
+        };
+        assert!(is_there, "no test is called {name}");
+    }
+}

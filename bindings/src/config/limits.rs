@@ -111,6 +111,7 @@ impl From<Limits> for run::Limits {
         let bytes = |bytes| usize::try_from(bytes).unwrap_or(usize::MAX);
         Self {
             max_tool_rounds: limits.max_tool_rounds,
+            continue_after_tools: true,
             max_tool_calls: limits.max_tool_calls,
             max_tokens: limits.max_tokens,
             max_duration: limits.max_duration_ms.map(Duration::from_millis),

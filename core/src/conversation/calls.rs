@@ -128,8 +128,8 @@ impl Conversation {
         true
     }
 
-    /// The ids of all calls of the history.
-    pub(crate) fn tool_calls_of_history(&self) -> BTreeSet<ToolCallId> {
+    /// The ids of all calls of the history, in its order.
+    pub(crate) fn tool_calls_of_history(&self) -> Vec<ToolCallId> {
         let of = |message: &Message| match message {
             Message::Assistant(message) => message.tool_calls.clone(),
             _ => Vec::new(),
@@ -140,8 +140,10 @@ impl Conversation {
 
     /// Makes the calls of the history that are not among `known` the hop's, if they have no result.
     pub(crate) fn adopt_calls_beyond(&mut self, known: &BTreeSet<ToolCallId>) {
-        for id in self.tool_calls_of_history().difference(known) {
-            self.adopt_call(id);
+        for id in self.tool_calls_of_history() {
+            if !known.contains(&id) {
+                self.adopt_call(&id);
+            }
         }
     }
 

@@ -89,6 +89,10 @@ impl RunConfig {
 pub struct Limits {
     /// The most rounds of tools in a turn.
     pub max_tool_rounds: u32,
+    /// Whether the model goes on with the results of its tools: true if not set. If not, a turn that asks for tools ends
+    /// as [`Outcome::Success`](super::Outcome::Success) when its first round is done, with the results in the history;
+    /// the next turn sends them.
+    pub continue_after_tools: bool,
     /// The most tools that run side by side. Further calls wait, in their order, until one comes to its end or is
     /// deferred; that wait is not the tool's own time. 0 counts as 1.
     pub max_parallel_tools: u32,
@@ -112,6 +116,7 @@ impl Default for Limits {
     fn default() -> Self {
         Self {
             max_tool_rounds: 10,
+            continue_after_tools: true,
             max_parallel_tools: 8,
             max_tool_calls: None,
             max_tokens: None,

@@ -122,7 +122,12 @@ edges! {
         Cancel => Completed,
         Fail => Completed,
     }
-    ExecutingTools { Continue => Opening, Cancel => Completed, Fail => Completed }
+    ExecutingTools {
+        Continue => Opening,
+        Finish => Completed,
+        Cancel => Completed,
+        Fail => Completed,
+    }
     Interrupted {
         Call => ExecutingTools,
         Resume => Opening,

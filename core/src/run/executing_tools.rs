@@ -1,4 +1,5 @@
 use super::active::Active;
+use super::completed::Completed;
 use super::edges::on;
 use super::effect::{Decision, EffectId};
 use super::fault::fault;
@@ -27,7 +28,8 @@ next! {
         ExecutingTools,
         /// All are done: the next hop is on its way.
         Opening,
-        /// All are done, and the conversation does not fit the model's context any more.
+        /// All are done, and the turn ends here: it is not to go on after tools, or the conversation does not fit the
+        /// model's context any more.
         Completed,
     }
 }
@@ -115,7 +117,11 @@ impl Run<ExecutingTools> {
         self.core.set_turn_clock();
         match self.core.go_on() {
             Next::Open => self.goto(on::Continue, Opening::new(0)).opening_or_over(),
-            Next::Execute | Next::Over(_) => self.into(),
+            Next::Execute => self.into(),
+            Next::Over(outcome) => {
+                self.core.close(&outcome);
+                self.goto(on::Finish, Completed::new(outcome)).into()
+            }
         }
     }
 }

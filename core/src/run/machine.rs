@@ -347,6 +347,12 @@ impl RunMachine {
         self.run.core().map(|core| &core.ids.thread_id)
     }
 
+    /// The turn: the run id of its first hop. Empty before it has started.
+    #[must_use]
+    pub fn turn(&self) -> Option<&RunId> {
+        self.run.core().map(|core| &core.turn)
+    }
+
     /// The run id of the hop.
     #[must_use]
     pub fn run_id(&self) -> Option<&RunId> {

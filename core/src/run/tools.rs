@@ -110,7 +110,11 @@ impl Core {
     fn at_limit(&mut self, limit: TurnLimit) -> Next {
         let is_circle = matches!(limit, TurnLimit::NoProgress { .. });
         match self.config.limits.at_limit {
-            LimitPolicy::SumUp if self.reached.is_none() && !is_circle => {
+            LimitPolicy::SumUp
+                if self.reached.is_none()
+                    && !is_circle
+                    && self.config.limits.continue_after_tools =>
+            {
                 let reason = Self::limit_message(&limit);
                 self.abandon_calls(ToolFailureKind::LimitReached, &reason);
                 self.reached = Some(limit);
@@ -140,13 +144,16 @@ impl Core {
         }
     }
 
-    /// Goes on with the next hop if every call of the round is done.
+    /// Goes on with the next hop if every call of the round is done, or ends the turn if there is to be none.
     pub(super) fn go_on(&mut self) -> Next {
         if self.has_open_calls() {
             return Next::Execute;
         }
         self.rounds += 1;
         self.settle_round();
+        if !self.config.limits.continue_after_tools {
+            return Next::Over(Outcome::Success);
+        }
         self.begin_hop(self.hop + 1);
         Next::Open
     }

@@ -241,6 +241,16 @@ pub fn small() -> Vec<Bounds> {
             },
         ),
         Bounds::new(
+            "chat, no hop after tools, one crash",
+            Dialect::OpenAiChat,
+            |bounds, config| {
+                bounds.kinds = vec![Kind::Plain, Kind::Approval];
+                bounds.crashes = 1;
+                bounds.failures = false;
+                config.limits.continue_after_tools = false;
+            },
+        ),
+        Bounds::new(
             "chat, circles and a budget of calls",
             Dialect::OpenAiChat,
             |bounds, config| {

@@ -80,6 +80,16 @@ fn lives() -> Vec<World> {
         go_on,
     );
     life(greedy(LimitPolicy::Complete), ExecutingTools, go_on);
+    let mut ending = World::with(Dialect::OpenAiChat, |config| {
+        offer(config, Tool::new("work", "Works."));
+        config.limits.continue_after_tools = false;
+    });
+    ending = ending.tool("work", |_| Work::gives("ok"));
+    life(
+        ending.says([call("c", "work", "{}")]),
+        ExecutingTools,
+        go_on,
+    );
     // The person's answers.
     life(
         working().says([asks(&["a"])]).says([text("x")]),

@@ -100,6 +100,49 @@ fn a_limit_of_none_runs_no_tool() {
     assert!(world.seen.invocations().is_empty());
 }
 
+fn without_continuation(policy: LimitPolicy) -> World {
+    World::with(Dialect::OpenAiChat, |config| {
+        offer(config, Tool::new("work", "Works."));
+        config.limits.continue_after_tools = false;
+        config.limits.at_limit = policy;
+    })
+    .tool("work", |_| Work::gives("ok"))
+}
+
+#[test]
+fn without_continuation_the_turn_ends_with_the_results_of_its_first_round() {
+    let world = without_continuation(LimitPolicy::Complete);
+    let calls = vec![a_call("a", "work", "{}"), a_call("b", "work", "{\"b\":1}")];
+    let world = world.says([text("Let me see."), Say::Calls(calls)]).turn();
+    assert_eq!(*world.outcome(), Outcome::Success);
+    assert_eq!(world.seen.invocations().len(), 2);
+    assert_eq!(world.seen.requests().len(), 1, "no hop follows");
+    let results = world.results();
+    let results: Vec<_> = results.iter().map(|(_, result)| result.as_str()).collect();
+    assert_eq!(results, ["ok", "ok"]);
+    world.assert_legal();
+}
+
+#[test]
+fn without_continuation_calls_that_are_refused_end_the_turn_too() {
+    let world = without_continuation(LimitPolicy::Complete);
+    let world = world.says([call("a", "invented", "{}")]).turn();
+    assert_eq!(*world.outcome(), Outcome::Success);
+    assert_eq!(world.seen.requests().len(), 1);
+    assert_eq!(world.results().len(), 1);
+}
+
+#[test]
+fn without_continuation_there_is_no_hop_to_sum_up() {
+    let mut world = without_continuation(LimitPolicy::SumUp);
+    let mut config = (*world.config).clone();
+    config.limits.max_tool_rounds = 0;
+    world = World::with(Dialect::OpenAiChat, |c| *c = config);
+    let world = world.says([call("a", "work", "{}")]).turn();
+    assert_eq!(*world.outcome(), rounds(0));
+    assert_eq!(world.seen.requests().len(), 1);
+}
+
 #[test]
 fn the_limit_holds_after_an_interrupt() {
     let mut world = World::with(Dialect::AgUi, |config| {

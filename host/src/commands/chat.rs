@@ -1,10 +1,13 @@
+use super::session::Session;
 use super::turn::{follow_with, problem};
 use crate::failure::Failure;
 use crate::input::Format;
 use crate::mcp::Mcp;
+use crate::settings::{LimitFlags, ModelFlags, Settings, Sources, StoreFlags, flags};
 use crate::terminal::{self, Line, Prompt, Shown, Summary};
 use crate::tools::{calculator, clock};
 use clap::Args;
+use std::sync::Arc;
 use std::time::Instant;
 use stepwell_core::dialect::{Endpoint, Secret};
 use stepwell_core::provider::EndpointError;
@@ -18,46 +21,78 @@ use stepwell_io::mcp::McpServers;
 #[derive(Args, Debug)]
 pub(crate) struct Chat {
     #[command(flatten)]
-    format: Format,
-    /// The address of the API, if not the provider's own: `http://localhost:8000/v1`.
-    #[arg(long, value_name = "URL")]
-    base_url: Option<String>,
-    /// The model, as the provider names it.
-    #[arg(long, default_value = "", hide_default_value = true)]
-    model: String,
-    /// What the model is told before all else.
-    #[arg(long, value_name = "TEXT")]
-    instructions: Option<String>,
-    /// The most rounds of tools for one question.
-    #[arg(long, value_name = "N", default_value = "10")]
-    max_tool_rounds: u32,
+    model: ModelFlags,
+    #[command(flatten)]
+    limits: LimitFlags,
     #[command(flatten)]
     mcp: Mcp,
+    #[command(flatten)]
+    store: StoreFlags,
+    /// Goes on with a session of the store: the one of this id, or the last one.
+    #[arg(long, value_name = "SESSION", num_args = 0..=1, default_missing_value = "")]
+    resume: Option<String>,
 }
 
 impl Chat {
-    pub(crate) async fn run(self) -> Result<(), Failure> {
-        let endpoint = endpoint(&self.format, &self.model, self.base_url.as_deref())?;
-        let servers = self.mcp.connect().await?;
+    pub(crate) async fn run(self, sources: &Sources) -> Result<(), Failure> {
+        let own = [
+            flags(&self.model)?,
+            flags(&self.limits)?,
+            flags(&self.mcp)?,
+            flags(&self.store)?,
+        ];
+        let settings = sources.with(&own)?.settings;
+        let endpoint = set_endpoint(&settings)?.ok_or_else(|| {
+            Failure::usage(
+                "a chat needs a model: name its provider with --provider, such as ollama",
+            )
+        })?;
+        let servers = Mcp::of(&settings).connect().await?;
         let mut agent = Agent::builder(endpoint)
             .tool_source(servers.clone())
             .tool(clock::tool(), clock::run)
             .tool(calculator::tool(), calculator::run)
-            .max_tool_rounds(self.max_tool_rounds);
-        if let Some(instructions) = self.instructions {
+            .configure(|config| settings.limit(&mut config.limits));
+        if let Some(instructions) = settings.instructions {
             agent = agent.instructions(instructions);
         }
+        let mut session = None;
+        if let Some(address) = &settings.store {
+            let kept = Session::open(address, self.resume.as_deref()).await?;
+            // Not the server's own name: it would go on with the chat's turns.
+            let owner = format!("{}-chat", settings.owner);
+            let store = Arc::clone(&kept.store);
+            agent = agent
+                .store(store)
+                .owner(owner)
+                .thread_id(kept.thread.clone());
+            session = Some(kept);
+        } else if self.resume.is_some() {
+            return Err(Failure::usage(
+                "there is nothing to resume without a store: name it with --store, such as sqlite:chat.db",
+            ));
+        }
         let agent = agent.build().map_err(Failure::usage)?;
-        let ended = talk(&agent, &servers).await;
+        let ended = talk(&agent, &servers, session.as_ref()).await;
         servers.close().await;
         ended
     }
 }
 
-async fn talk(agent: &Agent, servers: &McpServers) -> Result<(), Failure> {
+async fn talk(
+    agent: &Agent,
+    servers: &McpServers,
+    session: Option<&Session>,
+) -> Result<(), Failure> {
     let mut news = servers.events();
     let mut prompt = Prompt::start()?;
     let mut shown = Shown::new(terminal::screen());
+    if let Some(session) = session {
+        session.show(&mut shown)?;
+        if prompt.is_interactive() {
+            shown.remark(&format!("session {}", session.thread))?;
+        }
+    }
     loop {
         let question = match prompt.next().await {
             Line::Text(text) if text.trim().is_empty() => continue,
@@ -117,6 +152,21 @@ impl OwnModel {
         let format = Format { provider, api };
         endpoint(&format, &self.model, self.base_url.as_deref()).map(Some)
     }
+}
+
+/// Where the questions go by the settings; `None` if no provider is named.
+pub(super) fn set_endpoint(settings: &Settings) -> Result<Option<Endpoint>, Failure> {
+    let Some(provider) = settings.provider.clone() else {
+        return Ok(None);
+    };
+    let api = settings.api.clone();
+    let model = settings.model.as_deref().unwrap_or_default();
+    endpoint(
+        &Format { provider, api },
+        model,
+        settings.base_url.as_deref(),
+    )
+    .map(Some)
 }
 
 /// Where the questions go; the key comes from the environment.

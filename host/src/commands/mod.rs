@@ -3,16 +3,19 @@
 mod agui;
 mod bench;
 mod chat;
+mod config;
 mod decode;
 mod demo;
 mod providers;
 mod record;
 mod replay;
 mod serve;
+mod session;
 mod statechart;
 mod turn;
 
 use crate::failure::Failure;
+use crate::settings::Sources;
 use clap::Subcommand;
 use std::future::Future;
 
@@ -37,6 +40,8 @@ pub(crate) enum Command {
     Statechart(statechart::Statechart),
     /// Serves an AG-UI agent over HTTP: to any AG-UI client, with any provider behind it.
     Serve(serve::Serve),
+    /// Prints the settings that are in force, and where each comes from.
+    Config(config::ShowConfig),
     /// Lists the providers.
     Providers(providers::Providers),
 }
@@ -48,17 +53,18 @@ impl Default for Command {
 }
 
 impl Command {
-    pub(crate) fn run(self) -> Result<(), Failure> {
+    pub(crate) fn run(self, sources: &Sources) -> Result<(), Failure> {
         match self {
             Self::Demo(demo) => wait(demo.run()),
-            Self::Chat(chat) => wait(chat.run()),
+            Self::Chat(chat) => wait(chat.run(sources)),
             Self::Decode(decode) => decode.run(),
             Self::Agui(agui) => agui.run(),
             Self::Bench(bench) => bench.run(),
             Self::Record(record) => wait(record.run()),
             Self::Replay(replay) => replay.run(),
             Self::Statechart(statechart) => statechart.run(),
-            Self::Serve(serve) => wait(serve.run()),
+            Self::Serve(serve) => wait(serve.run(sources)),
+            Self::Config(config) => config.run(sources),
             Self::Providers(providers) => providers.run(),
         }
     }

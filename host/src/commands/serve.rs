@@ -1,14 +1,17 @@
-use super::chat::OwnModel;
+use super::chat::set_endpoint;
 use crate::failure::Failure;
 use crate::mcp::Mcp;
-use crate::serve::{AGENT_PATH, Backend, Limits, ServerTool, Settings, scripted, serve};
+use crate::serve::{AGENT_PATH, Backend, Limits, ServerTool, Serving, scripted, serve};
+use crate::settings::{
+    InForce, LimitFlags, ModelFlags, Origin, ServeFlags, Settings, Sources, StoreFlags, flags,
+};
 use crate::tools::{calculator, clock};
 use clap::Args;
 use std::fs;
 use std::io::{self, Write};
-use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
+use stepwell_core::run::Limits as RunLimits;
 use stepwell_io::{HttpClient, http_client};
 use stepwell_mock_llm::MockLlm;
 use tokio::net::TcpListener;
@@ -23,74 +26,53 @@ use tokio::net::TcpListener;
 /// Ctrl-C or SIGTERM stop it: runs under way may end first.
 #[derive(Args, Debug)]
 pub(crate) struct Serve {
-    /// The address to listen on; port 0 is any free one.
-    #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:8000")]
-    listen: SocketAddr,
     #[command(flatten)]
-    model: OwnModel,
+    model: ModelFlags,
+    #[command(flatten)]
+    limits: LimitFlags,
     /// What the scripted model says, in the place of its own script: a file in the format of `mock-llm`.
     #[arg(long, value_name = "FILE", conflicts_with = "provider")]
     script: Option<PathBuf>,
-    /// What the model is told before all else.
-    #[arg(long, value_name = "TEXT")]
-    instructions: Option<String>,
-    /// The most rounds of tools in one run.
-    #[arg(long, value_name = "N", default_value = "10")]
-    max_tool_rounds: u32,
     // Their tools are asked for once, when the server starts.
     #[command(flatten)]
     mcp: Mcp,
-    /// A tool of the server's that may only run when the person has allowed it; may be repeated.
-    #[arg(long, value_name = "TOOL")]
-    ask_before: Vec<String>,
-    /// The token that requests must bear.
-    #[arg(long, env = "STEPWELL_SERVE_TOKEN", hide_env_values = true)]
-    token: Option<String>,
-    /// A web origin that may use the server, such as http://localhost:3000, or `*` for any; may be repeated.
-    #[arg(long, value_name = "ORIGIN")]
-    allow_origin: Vec<String>,
-    /// A name by which the server may be reached without a token, besides its addresses and localhost; may be repeated.
-    #[arg(long, value_name = "NAME")]
-    allow_host: Vec<String>,
-    /// The longest request body, in bytes.
-    #[arg(long, value_name = "BYTES", default_value_t = 16 << 20)]
-    max_body: usize,
-    /// The most runs at once.
-    #[arg(long, value_name = "N", default_value_t = 1000)]
-    max_runs: usize,
-    /// How long a run may take, in seconds.
-    #[arg(long, value_name = "SECONDS", default_value_t = 600)]
-    run_timeout: u64,
-    /// How long a question to the person stands, in seconds.
-    #[arg(long, value_name = "SECONDS", default_value_t = 3600)]
-    interrupt_timeout: u64,
-    /// How long a stream may be silent before a comment is sent, in seconds.
-    #[arg(long, value_name = "SECONDS", default_value = "15", value_parser = clap::value_parser!(u64).range(1..))]
-    keep_alive: u64,
-    /// How long runs may go on once the server is told to stop, in seconds.
-    #[arg(long, value_name = "SECONDS", default_value_t = 10)]
-    grace: u64,
+    #[command(flatten)]
+    store: StoreFlags,
+    #[command(flatten)]
+    serve: ServeFlags,
 }
 
 impl Serve {
-    pub(crate) async fn run(self) -> Result<(), Failure> {
-        let settings = self.settings()?;
-        let (_model, mut backend) = self
-            .backend(http_client().map_err(Failure::failed)?)
-            .await?;
-        backend.instructions.clone_from(&self.instructions);
-        backend.max_tool_rounds = self.max_tool_rounds;
-        let servers = self.mcp.connect().await?;
+    pub(crate) async fn run(self, sources: &Sources) -> Result<(), Failure> {
+        let own = [
+            flags(&self.model)?,
+            flags(&self.limits)?,
+            flags(&self.mcp)?,
+            flags(&self.store)?,
+            flags(&self.serve)?,
+        ];
+        let in_force = sources.with(&own)?;
+        let settings = &in_force.settings;
+        let mut serving = serving(settings)?;
+        if let Some(address) = &settings.store {
+            let store = crate::store::open(address).await?;
+            serving.sessions = Some((store, settings.owner.clone()));
+        }
+        let client = http_client().map_err(Failure::failed)?;
+        let (_model, mut backend) = self.backend(&in_force, client).await?;
+        backend.instructions.clone_from(&settings.instructions);
+        settings.limit(&mut backend.limits);
+        let servers = Mcp::of(settings).connect().await?;
         backend.tools.extend(ServerTool::of(&servers));
-        ask_before(&mut backend, &self.ask_before)?;
+        ask_before(&mut backend, &settings.ask_before)?;
 
-        let listen = self.listen;
+        let listen = settings.listen;
         let unusable = |error| Failure::failed(format!("{listen}: {error}"));
         let listener = TcpListener::bind(listen).await.map_err(unusable)?;
         let address = listener.local_addr().map_err(unusable)?;
         let mut out = io::stdout();
         writeln!(out, "AG-UI agent at http://{address}{AGENT_PATH}")?;
-        if !address.ip().is_loopback() && self.token.is_none() {
+        if !address.ip().is_loopback() && settings.token.is_none() {
             writeln!(
                 io::stderr(),
                 "stepwell: whoever reaches {address} may use the model: set STEPWELL_SERVE_TOKEN"
@@ -98,51 +80,25 @@ impl Serve {
         }
         out.flush()?;
         let signal = stop_signal()?;
-        let served = serve(listener, backend, settings, signal).await;
+        let served = serve(listener, backend, serving, signal).await;
         servers.close().await;
         Ok(served?)
     }
 
-    fn settings(&self) -> Result<Settings, Failure> {
-        if self
-            .token
-            .as_ref()
-            .is_some_and(|token| token.trim().is_empty())
-        {
-            return Err(Failure::usage(
-                "the token is empty: leave it out, or give one",
-            ));
-        }
-        for origin in &self.allow_origin {
-            let is_origin = origin == "*" || is_origin(origin);
-            if !is_origin {
-                return Err(Failure::usage(format!(
-                    "`{origin}` is no web origin: write it as http://localhost:3000, without a path"
-                )));
-            }
-        }
-        Ok(Settings {
-            limits: Limits {
-                body: self.max_body,
-                runs: self.max_runs,
-                run_time: Duration::from_secs(self.run_timeout),
-                interrupt_time: Duration::from_secs(self.interrupt_timeout),
-                grace: Duration::from_secs(self.grace),
-            },
-            token: self.token.clone(),
-            origins: self.allow_origin.clone(),
-            hosts: self.allow_host.clone(),
-            keep_alive: Duration::from_secs(self.keep_alive),
-        })
-    }
-
     /// What answers the runs, and the scripted model if it is that.
-    async fn backend(&self, client: HttpClient) -> Result<(Option<MockLlm>, Backend), Failure> {
-        if let Some(endpoint) = self.model.endpoint()? {
+    async fn backend(
+        &self,
+        in_force: &InForce,
+        client: HttpClient,
+    ) -> Result<(Option<MockLlm>, Backend), Failure> {
+        let settings = &in_force.settings;
+        if self.script.is_none()
+            && let Some(endpoint) = set_endpoint(settings)?
+        {
             let backend = Backend {
                 endpoint,
                 instructions: None,
-                max_tool_rounds: self.max_tool_rounds,
+                limits: RunLimits::default(),
                 tools: vec![
                     ServerTool::new(clock::tool(), clock::run),
                     ServerTool::new(calculator::tool(), calculator::run),
@@ -150,6 +106,13 @@ impl Serve {
                 client,
             };
             return Ok((None, backend));
+        }
+        for key in ["api", "base_url", "model"] {
+            if let Origin::Flag(flag) = in_force.origin(key) {
+                return Err(Failure::usage(format!(
+                    "{flag} is of a provider: name it with --provider"
+                )));
+            }
         }
         let script = self.script.as_ref().map(|path| {
             let unusable = |error| Failure::usage(format!("{}: {error}", path.display()));
@@ -159,6 +122,32 @@ impl Serve {
         let (model, backend) = scripted(script.as_deref(), client).await?;
         Ok((Some(model), backend))
     }
+}
+
+/// How the server behaves towards its clients.
+fn serving(settings: &Settings) -> Result<Serving, Failure> {
+    for origin in &settings.allow_origin {
+        let is_origin = origin == "*" || is_origin(origin);
+        if !is_origin {
+            return Err(Failure::usage(format!(
+                "`{origin}` is no web origin: write it as http://localhost:3000, without a path"
+            )));
+        }
+    }
+    Ok(Serving {
+        limits: Limits {
+            body: settings.max_body,
+            runs: settings.max_runs,
+            run_time: Duration::from_secs(settings.run_timeout),
+            interrupt_time: Duration::from_secs(settings.interrupt_timeout),
+            grace: Duration::from_secs(settings.grace),
+        },
+        sessions: None,
+        token: settings.token.clone(),
+        origins: settings.allow_origin.clone(),
+        hosts: settings.allow_host.clone(),
+        keep_alive: Duration::from_secs(settings.keep_alive.get()),
+    })
 }
 
 fn ask_before(backend: &mut Backend, names: &[String]) -> Result<(), Failure> {

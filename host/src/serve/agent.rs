@@ -4,6 +4,7 @@ use super::Server;
 use super::backend::Backend;
 use super::refusal::{Code, Refusal};
 use super::shared_state::{self, CHANGE_STATE, SharedState};
+use crate::metrics::Metrics;
 use std::collections::HashMap;
 use std::convert::Infallible;
 use std::fmt::Write;
@@ -11,8 +12,8 @@ use std::sync::{Arc, OnceLock};
 use stepwell_core::event::{Context, RunAgentInput, ToolDefinition};
 use stepwell_core::{ToolCallId, event::Message};
 use stepwell_io::{
-    Agent, AgentBuilder, BuildError, Conversation, Decision, SharedRegistry, Tool, ToolAnswer,
-    ToolInvocation,
+    Agent, AgentBuilder, BuildError, Conversation, Decision, RunId, SharedRegistry, Tool,
+    ToolAnswer, ToolInvocation,
 };
 
 /// The longest state that the model is shown with its instructions, in bytes of JSON.
@@ -22,10 +23,12 @@ const SHOWN_STATE: usize = 32 << 10;
 pub(super) type Decisions = Arc<OnceLock<HashMap<ToolCallId, Decision>>>;
 
 /// What the agents of all runs begin with.
-pub(super) fn base(backend: &Backend) -> AgentBuilder {
+pub(super) fn base(backend: &Backend, metrics: &Metrics) -> AgentBuilder {
+    let metrics = metrics.clone();
     let agent = Agent::builder(backend.endpoint.clone())
         .client(backend.client.clone())
-        .max_tool_rounds(backend.max_tool_rounds);
+        .observer(move |_: &RunId| metrics.turn())
+        .configure(|config| config.limits = backend.limits);
     backend.tools.iter().fold(agent, |agent, server_tool| {
         agent.tool_handler(server_tool.tool.clone(), server_tool.clone())
     })

@@ -13,13 +13,13 @@ pub(super) async fn check(
     request: Request,
     next: Next,
 ) -> Result<Response, Refusal> {
-    let Some(token) = &server.settings.token else {
+    let Some(token) = &server.serving.token else {
         return Ok(next.run(request).await);
     };
     let value = request.headers().get(header::AUTHORIZATION);
     let given = value.and_then(|value| bearer(value.as_bytes()));
     // However much of it is right takes the same time.
-    if given.is_some_and(|given| token.as_bytes().ct_eq(given).into()) {
+    if given.is_some_and(|given| token.expose().as_bytes().ct_eq(given).into()) {
         return Ok(next.run(request).await);
     }
     let message = match given {

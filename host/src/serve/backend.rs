@@ -1,6 +1,7 @@
 use futures::future::BoxFuture;
 use std::fmt;
 use std::sync::Arc;
+use stepwell_core::run::Limits;
 use stepwell_core::tool::ToolError;
 use stepwell_io::{
     Endpoint, HttpClient, SourcedTool, Tool, ToolAnswer, ToolFailure, ToolHandler, ToolInvocation,
@@ -14,8 +15,8 @@ pub(crate) struct Backend {
     pub(crate) endpoint: Endpoint,
     /// What the model is told before all else.
     pub(crate) instructions: Option<String>,
-    /// The most rounds of tools in one run.
-    pub(crate) max_tool_rounds: u32,
+    /// How far a turn may go.
+    pub(crate) limits: Limits,
     /// The tools that run here.
     pub(crate) tools: Vec<ServerTool>,
     /// The connections to the model, which all runs share.

@@ -28,7 +28,7 @@ pub(super) async fn get(State(server): State<Arc<Server>>) -> Json<Value> {
         },
         "state": { "snapshots": true, "deltas": true, "memory": false, "persistentState": false },
         "execution": {
-            "maxIterations": backend.max_tool_rounds,
+            "maxIterations": backend.limits.max_tool_rounds,
             "maxExecutionTime": millis(&server),
         },
         "humanInTheLoop": {
@@ -51,7 +51,7 @@ pub(super) async fn get(State(server): State<Arc<Server>>) -> Json<Value> {
 fn millis(server: &Server) -> u64 {
     /// The largest integer that every JSON implementation holds exactly.
     const LARGEST: u128 = (1 << 53) - 1;
-    let millis = server.settings.limits.run_time.as_millis();
+    let millis = server.serving.limits.run_time.as_millis();
     u64::try_from(millis.min(LARGEST)).unwrap_or(0)
 }
 

@@ -26,7 +26,7 @@ use time::OffsetDateTime;
 const BODY_TIME: Duration = Duration::from_secs(30);
 
 /// The longest id, in bytes.
-const LONGEST_ID: usize = 512;
+pub(super) const LONGEST_ID: usize = 512;
 
 /// Takes a run.
 pub(super) async fn run_agent(
@@ -38,7 +38,7 @@ pub(super) async fn run_agent(
     check_content_type(&head.headers)?;
     // Before the body is read: bodies take memory too.
     let permit = server.threads.permit()?;
-    let input = read_input(&read_body(body, server.settings.limits.body).await?)?;
+    let input = read_input(&read_body(body, server.serving.limits.body).await?)?;
     let run_id = input.run_id.clone();
 
     let state = SharedState::new(input.state.clone().unwrap_or_else(|| json!({})));
@@ -47,7 +47,7 @@ pub(super) async fn run_agent(
     let now = OffsetDateTime::now_utc();
     let (place, beginning) = server.threads.admit(&input, permit, &server.tools, now)?;
     let (log, reader) = event_log();
-    let stop = StopSignal::new(place.cancel.clone(), server.settings.limits.run_time);
+    let stop = StopSignal::new(place.cancel.clone(), server.serving.limits.run_time);
     let run = Run {
         server: Arc::clone(&server),
         input,
@@ -58,11 +58,11 @@ pub(super) async fn run_agent(
         writer: RunWriter::new(log, stop),
     };
     server.runs.spawn(run.drive(beginning));
-    let keep_alive = server.settings.keep_alive;
+    let keep_alive = server.serving.keep_alive;
     Ok(reply(encoding, run_id, reader, keep_alive))
 }
 
-fn check_content_type(headers: &HeaderMap) -> Result<(), Refusal> {
+pub(super) fn check_content_type(headers: &HeaderMap) -> Result<(), Refusal> {
     let value = headers.get(header::CONTENT_TYPE);
     let value = value
         .and_then(|value| value.to_str().ok())
@@ -72,11 +72,11 @@ fn check_content_type(headers: &HeaderMap) -> Result<(), Refusal> {
     if media_type.eq_ignore_ascii_case("application/json") {
         return Ok(());
     }
-    let message = "send a RunAgentInput as `Content-Type: application/json`";
+    let message = "send the body as `Content-Type: application/json`";
     Err(Refusal::new(Code::UnsupportedMediaType, message))
 }
 
-async fn read_body(body: Body, limit: usize) -> Result<Bytes, Refusal> {
+pub(super) async fn read_body(body: Body, limit: usize) -> Result<Bytes, Refusal> {
     let read = tokio::time::timeout(BODY_TIME, axum::body::to_bytes(body, limit)).await;
     let Ok(read) = read else {
         let message = "the body did not come in time";

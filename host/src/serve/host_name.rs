@@ -25,12 +25,12 @@ pub(super) async fn check(
         (None, Some(header)) => header.to_str().ok().and_then(host),
         (None, None) => None,
     };
-    let settings = &server.settings;
+    let serving = &server.serving;
     let is_known = name.as_deref().is_some_and(|name| {
-        let mut hosts = settings.hosts.iter();
+        let mut hosts = serving.hosts.iter();
         is_of_this_machine(name) || hosts.any(|host| host.eq_ignore_ascii_case(name))
     });
-    if settings.token.is_some() || is_known {
+    if serving.token.is_some() || is_known {
         return Ok(next.run(request).await);
     }
     let message = format!(

@@ -12,9 +12,12 @@ mod capabilities;
 mod encoding;
 mod ending;
 mod endpoint;
+mod engine;
 mod event_log;
 mod host_name;
 mod interrupts;
+mod lawful;
+mod measured;
 mod open_turn;
 mod openapi;
 mod refusal;
@@ -23,22 +26,29 @@ mod rounds;
 mod router;
 mod run;
 mod scripted;
-mod settings;
+mod serving;
+mod sessions;
 mod shared_state;
 mod stop;
 mod threads;
+mod turn_events;
 mod writer;
 
 pub(crate) use backend::{Backend, ServerTool};
 pub(crate) use openapi::AGENT_PATH;
 pub(crate) use scripted::scripted;
-pub(crate) use settings::{Limits, Settings};
+pub(crate) use serving::{Limits, Serving};
 
+use crate::metrics::Metrics;
 use axum::serve::ListenerExt;
+use engine::{LocalEngine, LocalSetup};
+use measured::MeasuredStore;
+use sessions::Sessions;
 use std::future::Future;
 use std::io;
 use std::sync::Arc;
 use std::time::Duration;
+use stepwell_core::session::ViewOptions;
 use stepwell_io::{AgentBuilder, ToolRegistry};
 use threads::Threads;
 use tokio::net::TcpListener;
@@ -55,8 +65,11 @@ struct Server {
     base: AgentBuilder,
     /// The definitions of the tools that run here.
     tools: ToolRegistry,
-    settings: Settings,
+    serving: Serving,
     threads: Arc<Threads>,
+    metrics: Metrics,
+    /// The stored sessions, if there is a store.
+    sessions: Option<Sessions>,
     /// The runs under way.
     runs: TaskTracker,
 }
@@ -65,17 +78,52 @@ struct Server {
 pub(crate) async fn serve(
     listener: TcpListener,
     backend: Backend,
-    settings: Settings,
+    serving: Serving,
     stop: impl Future<Output = ()>,
 ) -> io::Result<()> {
-    let grace = settings.limits.grace;
+    let grace = serving.limits.grace;
     let tools = backend.registry().map_err(io::Error::other)?;
+    let names = tools.definitions().iter();
+    let names = names.map(|tool| tool.name.clone());
+    let metrics = Metrics::new(names.chain([shared_state::CHANGE_STATE.to_owned()]));
+    let base = agent::base(&backend, &metrics);
+    let engine = serving.sessions.clone().map(|(store, owner)| {
+        let store = Arc::new(MeasuredStore {
+            store,
+            metrics: metrics.clone(),
+        });
+        LocalEngine::new(LocalSetup {
+            store,
+            owner,
+            base: base.clone(),
+            instructions: backend.instructions.clone(),
+            tools: tools.clone(),
+            endpoint: backend.endpoint.clone(),
+            metrics: metrics.clone(),
+            most: serving.limits.runs,
+            run_time: serving.limits.run_time,
+            interrupt_time: serving.limits.interrupt_time,
+        })
+    });
+    if let Some(engine) = &engine {
+        engine.recover().await.map_err(io::Error::other)?;
+    }
+    let sessions = engine.clone().map(|engine| {
+        let store = Arc::clone(engine.store());
+        let view = ViewOptions {
+            tools: tools.clone(),
+            ..ViewOptions::default()
+        };
+        Sessions::new(store, Arc::new(engine), view)
+    });
     let server = Arc::new(Server {
-        base: agent::base(&backend),
+        base,
+        sessions,
+        metrics,
         tools,
-        threads: Arc::new(Threads::new(settings.limits)),
+        threads: Arc::new(Threads::new(serving.limits)),
         backend,
-        settings,
+        serving,
         runs: TaskTracker::new(),
     });
     let listener = listener.tap_io(|connection| {
@@ -94,12 +142,17 @@ pub(crate) async fn serve(
     }
     server.threads.close();
     server.runs.close();
+    let stopping = engine.map(|engine| tokio::spawn(async move { engine.stop(grace).await }));
     if tokio::time::timeout(grace, server.runs.wait())
         .await
         .is_err()
     {
         server.threads.cancel_all();
         server.runs.wait().await;
+    }
+    if let Some(stopping) = stopping {
+        // A task that broke off has nothing more to stop.
+        let _ = stopping.await;
     }
     closing.cancel();
     match tokio::time::timeout(LAST_BYTES, &mut http).await {

@@ -43,6 +43,12 @@ codes! {
     Unauthorized = UNAUTHORIZED,
     /// There is nothing at the path.
     NotFound = NOT_FOUND,
+    /// The server keeps no sessions.
+    NoStore = NOT_FOUND,
+    /// The store has no such thread.
+    NoThread = NOT_FOUND,
+    /// The store has no such turn.
+    NoTurn = NOT_FOUND,
     /// The path does not take the method.
     MethodNotAllowed = METHOD_NOT_ALLOWED,
     /// The answer cannot be had as the client wants it.
@@ -51,6 +57,12 @@ codes! {
     BodyTimeout = REQUEST_TIMEOUT,
     /// The run is under way already.
     RunUnderWay = CONFLICT,
+    /// The thread has a turn of this id, or another one under way.
+    TurnExists = CONFLICT,
+    /// The turn has come to its end.
+    TurnOver = CONFLICT,
+    /// Another host has the turn.
+    TurnElsewhere = CONFLICT,
     /// The body is too long.
     BodyTooLarge = PAYLOAD_TOO_LARGE,
     /// The body is of another type.
@@ -61,10 +73,14 @@ codes! {
     InvalidInput = UNPROCESSABLE_ENTITY,
     /// A tool of the client's cannot be offered to the model.
     UnusableTool = UNPROCESSABLE_ENTITY,
+    /// The answers do not fit what the turn asks.
+    AnswerInvalid = UNPROCESSABLE_ENTITY,
     /// The server cannot begin a run.
     InternalError = INTERNAL_SERVER_ERROR,
     /// So many runs are under way that no more are taken.
     TooManyRuns = SERVICE_UNAVAILABLE,
+    /// The store cannot be reached or written.
+    StoreUnavailable = SERVICE_UNAVAILABLE,
     /// The server takes no more runs.
     Stopping = SERVICE_UNAVAILABLE,
 }

@@ -18,7 +18,15 @@ pub(super) fn reply(
     log: LogReader,
     keep_alive: Duration,
 ) -> Response {
-    let body = Body::from_stream(frames(encoding, run_id, log, keep_alive));
+    streamed(encoding, frames(encoding, run_id, log, keep_alive))
+}
+
+/// A response whose body is these frames.
+pub(super) fn streamed(
+    encoding: Encoding,
+    frames: impl Stream<Item = Result<Bytes, Infallible>> + Send + 'static,
+) -> Response {
+    let body = Body::from_stream(frames);
     let mut response = Response::new(body);
     let headers = response.headers_mut();
     for (name, value) in [

@@ -2,12 +2,14 @@
 
 use super::openapi::{AGENT_PATH, openapi};
 use super::refusal::{Code, Refusal};
-use super::{Server, authorization, capabilities, endpoint, host_name};
+use super::{Server, authorization, capabilities, endpoint, host_name, sessions, turn_events};
+use crate::metrics::MEDIA_TYPE;
 use axum::Json;
 use axum::Router;
 use axum::extract::State;
-use axum::http::{HeaderValue, Method, Uri, header};
+use axum::http::{HeaderName, HeaderValue, Method, Uri, header};
 use axum::middleware::from_fn_with_state;
+use axum::response::IntoResponse;
 use axum::routing::{get, post};
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -21,12 +23,22 @@ pub(super) fn router(server: Arc<Server>) -> Router {
     let guarded = Router::new()
         .route(AGENT_PATH, post(endpoint::run_agent))
         .route("/capabilities", get(capabilities::get))
+        .route("/metrics", get(metrics))
+        .route("/threads", get(sessions::list))
+        .route(
+            "/threads/{thread}",
+            get(sessions::view)
+                .patch(sessions::rename)
+                .delete(sessions::delete),
+        )
+        .route("/threads/{thread}/turns", post(sessions::start))
+        .nest("/threads/{thread}/turns/{turn}", turn())
         .route_layer(from_fn_with_state(
             Arc::clone(&server),
             authorization::check,
         ))
         .route_layer(from_fn_with_state(Arc::clone(&server), host_name::check));
-    let origins = &server.settings.origins;
+    let origins = &server.serving.origins;
     let cors = (!origins.is_empty()).then(|| cors(origins));
     let router = Router::new()
         .route("/health", get(health))
@@ -42,6 +54,14 @@ pub(super) fn router(server: Arc<Server>) -> Router {
     }
 }
 
+fn turn() -> Router<Arc<Server>> {
+    Router::new()
+        .route("/events", get(turn_events::get))
+        .route("/cancel", post(sessions::cancel))
+        .route("/resume", post(sessions::resume))
+        .route("/acknowledge", post(sessions::acknowledge))
+}
+
 fn cors(origins: &[String]) -> CorsLayer {
     let allowed = if origins.iter().any(|origin| origin == "*") {
         AllowOrigin::any()
@@ -53,8 +73,13 @@ fn cors(origins: &[String]) -> CorsLayer {
     };
     CorsLayer::new()
         .allow_origin(allowed)
-        .allow_methods([Method::GET, Method::POST])
-        .allow_headers([header::ACCEPT, header::AUTHORIZATION, header::CONTENT_TYPE])
+        .allow_methods([Method::GET, Method::POST, Method::PATCH, Method::DELETE])
+        .allow_headers([
+            header::ACCEPT,
+            header::AUTHORIZATION,
+            header::CONTENT_TYPE,
+            HeaderName::from_static(turn_events::LAST_EVENT_ID),
+        ])
         .max_age(PREFLIGHT)
 }
 
@@ -69,6 +94,12 @@ async fn ready(State(server): State<Arc<Server>>) -> Result<Json<Value>, Refusal
         return Err(Refusal::stopping());
     }
     Ok(Json(json!({ "status": "ready" })))
+}
+
+/// What the server counts, for Prometheus.
+async fn metrics(State(server): State<Arc<Server>>) -> impl IntoResponse {
+    let text = server.metrics.text();
+    ([(header::CONTENT_TYPE, MEDIA_TYPE)], text)
 }
 
 async fn unknown(uri: Uri) -> Refusal {

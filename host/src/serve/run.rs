@@ -50,6 +50,7 @@ impl Run {
     pub(super) async fn drive(mut self, beginning: Beginning) {
         let (thread, run) = (self.input.thread_id.clone(), self.input.run_id.clone());
         tracing::info!(target: "stepwell", %thread, %run, "a run begins");
+        let meter = self.server.metrics.run();
         let started = RunStarted {
             thread_id: thread.clone(),
             run_id: run.clone(),
@@ -71,6 +72,7 @@ impl Run {
         } = self;
         let event = ending.event(&input, usage);
         tracing::info!(target: "stepwell", %thread, %run, end = event.kind(), "a run is over");
+        meter.end(&event);
         // A client that reads the end may begin its next run at once.
         drop(place);
         writer.end(event);
@@ -263,7 +265,7 @@ impl Run {
 
     /// When a question that is asked now lapses.
     fn expires(&self) -> Option<OffsetDateTime> {
-        let time = time::Duration::try_from(self.server.settings.limits.interrupt_time).ok()?;
+        let time = time::Duration::try_from(self.server.serving.limits.interrupt_time).ok()?;
         let now = OffsetDateTime::now_utc();
         now.replace_nanosecond(0).ok()?.checked_add(time)
     }

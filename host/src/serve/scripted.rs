@@ -4,6 +4,7 @@ use super::backend::{Backend, ServerTool};
 use crate::failure::Failure;
 use crate::tools::secret_numbers::{SecretNumbers, get_tool, set_tool};
 use std::future::ready;
+use stepwell_core::run::Limits;
 use stepwell_io::{HttpClient, ToolInvocation, provider};
 use stepwell_mock_llm::{MockLlm, Script};
 
@@ -34,7 +35,7 @@ pub(crate) async fn scripted(
     let backend = Backend {
         endpoint,
         instructions: None,
-        max_tool_rounds: 10,
+        limits: Limits::default(),
         tools,
         client,
     };

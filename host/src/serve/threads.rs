@@ -2,7 +2,7 @@
 
 use super::open_turn::{Answers, OpenTurn, Unresumable};
 use super::refusal::{Code, Refusal};
-use super::settings::Limits;
+use super::serving::Limits;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use stepwell_core::ThreadId;

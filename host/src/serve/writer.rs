@@ -1,18 +1,15 @@
 //! Writes the events of one run, and holds them to what the protocol allows.
 
 use super::event_log::LogWriter;
+use super::lawful::Lawful;
 use super::stop::{Stop, StopSignal};
-use serde_json::Value;
-use stepwell_core::event::{
-    Common, Event, OpenItems, Order, ReasoningEnd, ReasoningMessageEnd, StepFinished,
-    SubagentFinished, TextMessageEnd, ToolCallEnd,
-};
+use stepwell_core::event::Event;
 
 /// What a run says, on its way into the log.
 #[derive(Debug)]
 pub(super) struct RunWriter {
     log: LogWriter,
-    order: Order,
+    lawful: Lawful,
     stop: StopSignal,
     /// Why the run is being stopped, once it is. It no longer waits for its reader then.
     stopped: Option<Stop>,
@@ -22,7 +19,7 @@ impl RunWriter {
     pub(super) fn new(log: LogWriter, stop: StopSignal) -> Self {
         Self {
             log,
-            order: Order::default(),
+            lawful: Lawful::default(),
             stop,
             stopped: None,
         }
@@ -68,7 +65,7 @@ impl RunWriter {
     /// Ends the run: what is still open is closed first, where the protocol asks for it.
     pub(super) fn end(&mut self, event: Event) {
         if matches!(event, Event::RunFinished(_)) {
-            for end in ends(self.order.open_items()) {
+            for end in self.lawful.ends() {
                 self.append(end);
             }
         }
@@ -76,95 +73,8 @@ impl RunWriter {
     }
 
     fn append(&mut self, event: Event) {
-        if matches!(event, Event::Unknown(_)) {
-            // AG-UI 1.0 has no such event: its receivers are strict.
-            tracing::debug!(target: "stepwell", kind = event.kind(), "an unknown event is not handed on");
-            return;
+        if let Some(event) = self.lawful.admit(event) {
+            self.log.append(&event);
         }
-        let event = strip(event);
-        if let Err(violation) = self.order.check((&event).into()) {
-            tracing::error!(target: "stepwell", %violation, "an event was held back");
-            return;
-        }
-        self.log.append(&event);
     }
-}
-
-/// The event without the fields that AG-UI 1.0 does not know.
-fn strip(event: Event) -> Event {
-    let unknown = event.common().map(|common| &common.extra);
-    let Some(unknown) = unknown.filter(|unknown| !unknown.is_empty()) else {
-        return event;
-    };
-    let Ok(Value::Object(mut fields)) = serde_json::to_value(&event) else {
-        return event;
-    };
-    fields.retain(|name, _| !unknown.contains_key(name));
-    Event::from_object(fields).unwrap_or(event)
-}
-
-/// The events that end what is open.
-fn ends(open: OpenItems) -> Vec<Event> {
-    let mut ends: Vec<Event> = Vec::new();
-    for message_id in open.messages {
-        ends.push(
-            TextMessageEnd {
-                message_id,
-                common: None,
-            }
-            .into(),
-        );
-    }
-    for message_id in open.reasoning_messages {
-        ends.push(
-            ReasoningMessageEnd {
-                message_id,
-                common: None,
-            }
-            .into(),
-        );
-    }
-    for message_id in open.reasoning_spans {
-        ends.push(
-            ReasoningEnd {
-                message_id,
-                common: None,
-            }
-            .into(),
-        );
-    }
-    for tool_call_id in open.tool_calls {
-        ends.push(
-            ToolCallEnd {
-                tool_call_id,
-                common: None,
-            }
-            .into(),
-        );
-    }
-    for step in open.steps {
-        let common = step.subagent_run_id.map(|owner| {
-            Box::new(Common {
-                subagent_run_id: Some(owner),
-                ..Common::default()
-            })
-        });
-        ends.push(
-            StepFinished {
-                step_name: step.name,
-                common,
-            }
-            .into(),
-        );
-    }
-    for subagent_run_id in open.subagents {
-        ends.push(
-            SubagentFinished {
-                subagent_run_id,
-                ..SubagentFinished::default()
-            }
-            .into(),
-        );
-    }
-    ends
 }

@@ -148,6 +148,31 @@ impl Shown {
         }
     }
 
+    /// What the model said in an earlier turn.
+    pub(crate) fn said(&mut self, text: &str) -> io::Result<()> {
+        self.screen.text(&clean(text))?;
+        self.screen.end()
+    }
+
+    /// A call of an earlier turn.
+    pub(crate) fn done(&mut self, title: &str, is_done: bool, result: &str) -> io::Result<()> {
+        let result = short(result);
+        self.screen.call(&Call {
+            id: String::new(),
+            title: short(title),
+            progress: if is_done {
+                Progress::Done(result)
+            } else {
+                Progress::Failed(result)
+            },
+        })
+    }
+
+    /// A line of the program's own.
+    pub(crate) fn remark(&mut self, text: &str) -> io::Result<()> {
+        self.screen.remark(&one_line(text))
+    }
+
     /// Why the answer is not whole.
     pub(crate) fn problem(&mut self, text: &str) -> io::Result<()> {
         self.screen.remark(&format!("✗ {}", one_line(text)))

@@ -29,6 +29,36 @@ fn is_content(model: &MockLlm) {
     assert!(model.failures().is_empty(), "{:?}", model.failures());
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn a_session_is_resumed_with_all_that_was_said() {
+    let script = Script::new()
+        .hop(Hop::new().tool_call("calculator", json!({ "expression": "6 * 7" })))
+        .hop(Hop::new().text("It is 42."))
+        .hop(Hop::new().text("As I said, 42."));
+    let model = model(script).await;
+    let file = std::env::temp_dir().join(format!("stepwell-chat-{}.db", std::process::id()));
+    let store = format!("sqlite:{}", file.display());
+    let first = chat(&model, &["--store", &store], "What is 6 * 7?\n").succeeded();
+    assert!(first.out.ends_with("It is 42.\n"), "{}", first.out);
+    let second = chat(&model, &["--store", &store, "--resume"], "Again?\n").succeeded();
+    assert_eq!(
+        second.out,
+        "› What is 6 * 7?\n✓ calculator → 42\nIt is 42.\nAs I said, 42.\n"
+    );
+    is_content(&model);
+    let requests = model.requests();
+    let messages = requests[2].body["messages"].as_array().expect("messages");
+    let said: Vec<_> = messages.iter().map(|message| &message["role"]).collect();
+    assert_eq!(said, ["user", "assistant", "tool", "assistant", "user"]);
+    let none = chat(&model, &["--store", &store, "--resume", "none"], "");
+    assert!(none.failed(2).contains("no session `none`"));
+    let none = chat(&model, &["--resume"], "");
+    assert!(none.failed(2).contains("--store"));
+    for ending in ["", "-wal", "-shm"] {
+        let _ = std::fs::remove_file(format!("{}{ending}", file.display()));
+    }
+}
+
 #[test]
 fn a_missing_key_is_named() {
     let ran = run(

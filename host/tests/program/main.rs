@@ -1,8 +1,11 @@
 //! The program as its users have it: arguments and input in, lines and exit codes out.
 
+#![allow(clippy::unwrap_used)] // the lint knows test functions, not their helpers
+
 mod agui;
 mod bench;
 mod chat;
+mod config;
 mod decode;
 mod demo;
 mod journal;

@@ -67,7 +67,7 @@ fn a_log_filter_that_is_none_is_a_mistake() {
     let mut command = stepwell(&["providers"]);
     command.env("STEPWELL_LOG", "stepwell=loud");
     let ran = finish(command, b"");
-    assert!(ran.failed(2).contains("STEPWELL_LOG=`stepwell=loud`"));
+    assert!(ran.failed(2).contains("STEPWELL_LOG: `stepwell=loud`"));
 }
 
 #[test]

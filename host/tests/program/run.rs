@@ -19,10 +19,14 @@ pub(crate) fn stepwell(arguments: &[&str]) -> Command {
         let name = name.to_string_lossy();
         let is_key = name.ends_with("_API_KEY");
         let is_proxy = name.to_ascii_lowercase().ends_with("_proxy");
-        if is_key || is_proxy || name.starts_with("STEPWELL_") || name == "NO_COLOR" {
+        let is_setting = name.starts_with("STEPWELL_")
+            || name == "MAX_TOOL_ROUNDS"
+            || name == "ENABLE_TOOL_CONTINUATION";
+        if is_key || is_proxy || is_setting || name == "NO_COLOR" {
             command.env_remove(&*name);
         }
     }
+    command.env("XDG_CONFIG_HOME", env!("CARGO_TARGET_TMPDIR"));
     command
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())

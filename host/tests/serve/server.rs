@@ -3,7 +3,7 @@
 use reqwest::{Client, RequestBuilder, Response};
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader};
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Child, ChildStderr, Command, ExitStatus, Stdio};
 use stepwell_mock_llm::MockLlm;
 
 /// The program, serving. It ends when this is dropped.
@@ -37,20 +37,34 @@ impl Server {
     }
 
     pub(crate) fn start_with(arguments: &[&str], variable: Option<(&str, &str)>) -> Self {
+        Self::spawn(arguments, variable, Stdio::inherit())
+    }
+
+    /// With a log of this kind.
+    pub(crate) fn start_logged(arguments: &[&str], log: &str, stderr: Stdio) -> Self {
+        Self::spawn(arguments, Some(("STEPWELL_LOG", log)), stderr)
+    }
+
+    fn spawn(arguments: &[&str], variable: Option<(&str, &str)>, stderr: Stdio) -> Self {
         let mut command = Command::new(env!("CARGO_BIN_EXE_stepwell"));
         command.args(["serve", "--listen", "127.0.0.1:0"]);
         command.args(arguments);
         for (name, _) in std::env::vars_os() {
             let name = name.to_string_lossy();
             let is_proxy = name.to_ascii_lowercase().ends_with("_proxy");
-            if is_proxy || name.ends_with("_API_KEY") || name.starts_with("STEPWELL_") {
+            let is_setting = name.starts_with("STEPWELL_")
+                || name == "MAX_TOOL_ROUNDS"
+                || name == "ENABLE_TOOL_CONTINUATION";
+            if is_proxy || name.ends_with("_API_KEY") || is_setting {
                 command.env_remove(&*name);
             }
         }
+        command.env("XDG_CONFIG_HOME", env!("CARGO_TARGET_TMPDIR"));
         command.envs(variable);
         let mut child = command
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
+            .stderr(stderr)
             .spawn()
             .expect("the program starts");
         let mut line = String::new();
@@ -64,6 +78,10 @@ impl Server {
             url: url.to_owned(),
             client: Client::new(),
         }
+    }
+
+    pub(crate) fn stderr(&mut self) -> ChildStderr {
+        self.child.stderr.take().expect("a pipe")
     }
 
     pub(crate) fn id(&self) -> u32 {

@@ -1,6 +1,7 @@
 //! The long proofs, step by step; a failing one does not stop the next.
 
 mod fuzz;
+mod kills;
 mod model;
 mod mutants;
 mod proptests;
@@ -35,6 +36,7 @@ const STEPS: &[Step] = &[
     proptests::STEP,
     model::STEP,
     threads::STEP,
+    kills::STEP,
     fuzz::STEP,
     mutants::STEP,
 ];

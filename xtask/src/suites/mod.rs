@@ -16,6 +16,7 @@ pub(crate) mod model;
 mod python;
 mod rust;
 mod sans_io;
+mod store_postgres;
 mod swift;
 mod swift_package;
 mod targets;
@@ -47,6 +48,7 @@ pub(crate) const ALL: &[Suite] = &[
     demo::SUITE,
     ag_ui_server::SUITE,
     mcp::SUITE,
+    store_postgres::SUITE,
     ag_ui_backend::SUITE,
     conformance::SUITE,
     ag_ui_oracle::SUITE,

@@ -4,6 +4,7 @@ pub(crate) mod apt;
 pub(crate) mod cargo_tools;
 pub(crate) mod mock_llm;
 pub(crate) mod npm;
+pub(crate) mod postgres;
 pub(crate) mod rustup;
 pub(crate) mod venv;
 

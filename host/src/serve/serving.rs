@@ -1,12 +1,17 @@
+use std::sync::Arc;
 use std::time::Duration;
+use stepwell_core::dialect::Secret;
+use stepwell_io::store::Store;
 
 /// How the server behaves towards its clients.
 #[derive(Clone, Debug)]
-pub(crate) struct Settings {
+pub(crate) struct Serving {
     /// How far a client may go.
     pub(crate) limits: Limits,
+    /// Where sessions are kept, and the name of this host there.
+    pub(crate) sessions: Option<(Arc<dyn Store>, String)>,
     /// The token that requests must bear, if any.
-    pub(crate) token: Option<String>,
+    pub(crate) token: Option<Secret>,
     /// The web origins that may read the answers; `*` is any.
     pub(crate) origins: Vec<String>,
     /// The names by which the server may be reached without a token, besides its addresses and localhost.

@@ -1,0 +1,147 @@
+use crate::failure::Failure;
+use crate::input::catalog;
+use crate::mcp::Mcp;
+use crate::settings::{
+    InForce, LimitFlags, ModelFlags, Origin, ServeFlags, Sources, StoreFlags, flags, variables,
+};
+use clap::{Args, ValueEnum};
+use serde::Serialize;
+use serde_json::Value;
+use std::env;
+use std::io::{self, Write};
+use std::path::Path;
+
+/// Prints the settings that are in force, and where each comes from.
+///
+/// A flag goes before an environment variable, a variable before the file, the file before the default. The flags here
+/// are those of `chat` and `serve`. Secrets are not shown.
+#[derive(Args, Debug)]
+pub(crate) struct ShowConfig {
+    /// How they are printed.
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+    #[command(flatten)]
+    model: ModelFlags,
+    #[command(flatten)]
+    limits: LimitFlags,
+    #[command(flatten)]
+    mcp: Mcp,
+    #[command(flatten)]
+    store: StoreFlags,
+    #[command(flatten)]
+    serve: ServeFlags,
+}
+
+#[derive(Clone, Copy, Debug, Default, ValueEnum)]
+enum Format {
+    /// As a file of settings would have them, with a comment each.
+    #[default]
+    Text,
+    /// One JSON object.
+    Json,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Report<'a> {
+    /// The person's own file, or the one that is named.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    file: Option<File<'a>>,
+    /// The variable that the provider's key is taken from.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    api_key: Option<Key>,
+    settings: Vec<Setting>,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct File<'a> {
+    path: &'a Path,
+    is_read: bool,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Key {
+    variable: String,
+    is_set: bool,
+}
+
+#[derive(Debug, Serialize)]
+struct Setting {
+    key: String,
+    /// `null` if there is none.
+    value: Value,
+    origin: Origin,
+    /// The variables that set it.
+    variables: Vec<String>,
+}
+
+impl ShowConfig {
+    pub(crate) fn run(&self, sources: &Sources) -> Result<(), Failure> {
+        let own = [
+            flags(&self.model)?,
+            flags(&self.limits)?,
+            flags(&self.mcp)?,
+            flags(&self.store)?,
+            flags(&self.serve)?,
+        ];
+        let in_force = sources.with(&own)?;
+        let file = sources.file();
+        let settings = in_force.shown().into_iter();
+        let report = Report {
+            file: file.map(|(path, is_read)| File { path, is_read }),
+            api_key: api_key(&in_force),
+            settings: settings
+                .map(|(key, value, origin)| Setting {
+                    variables: variables(&key),
+                    key,
+                    value,
+                    origin,
+                })
+                .collect(),
+        };
+        let mut out = io::stdout().lock();
+        match self.format {
+            Format::Json => {
+                serde_json::to_writer(&mut out, &report).map_err(io::Error::from)?;
+                writeln!(out)?;
+            }
+            Format::Text => print(&report, &mut out)?,
+        }
+        Ok(())
+    }
+}
+
+fn api_key(in_force: &InForce) -> Option<Key> {
+    let provider = in_force.settings.provider.as_deref()?;
+    let variable = catalog().find(provider).ok()?.key_variable.to_string();
+    let is_set = env::var_os(&variable).is_some_and(|key| !key.is_empty());
+    Some(Key { variable, is_set })
+}
+
+fn print(report: &Report<'_>, out: &mut impl Write) -> io::Result<()> {
+    if let Some(File { path, is_read }) = &report.file {
+        let state = if *is_read { "" } else { ", which is not there" };
+        writeln!(out, "# file: {}{state}", path.display())?;
+    }
+    if let Some(Key { variable, is_set }) = &report.api_key {
+        let state = if *is_set { "is set" } else { "is not set" };
+        writeln!(
+            out,
+            "# API key: environment variable {variable}, which {state}"
+        )?;
+    }
+    for Setting {
+        key, value, origin, ..
+    } in &report.settings
+    {
+        // Texts, lists, numbers and booleans look the same in TOML.
+        let line = match value {
+            Value::Null => format!("# {key} ="),
+            value => format!("{key} = {value}"),
+        };
+        writeln!(out, "{line:<40} # {origin}")?;
+    }
+    Ok(())
+}

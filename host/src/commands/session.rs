@@ -1,0 +1,94 @@
+//! The session of a chat.
+
+use crate::failure::Failure;
+use crate::terminal::Shown;
+use std::io;
+use std::sync::Arc;
+use stepwell_core::ThreadId;
+use stepwell_core::conversation::ToolCallStatus;
+use stepwell_core::registry::ThreadKey;
+use stepwell_core::session::{Role, SessionView, ViewOptions};
+use stepwell_io::store::{Store, StoreError, ThreadQuery, TurnKey};
+use uuid::Uuid;
+
+/// A conversation that is kept in a store.
+#[derive(Debug)]
+pub(super) struct Session {
+    pub(super) store: Arc<dyn Store>,
+    pub(super) thread: ThreadId,
+    view: SessionView,
+}
+
+impl Session {
+    /// Opens the store and the session: a new one, the one of the id, or the last one if the id is empty.
+    pub(super) async fn open(address: &str, resumed: Option<&str>) -> Result<Self, Failure> {
+        let store = crate::store::open(address).await?;
+        let Some(id) = resumed else {
+            return Ok(Self {
+                store,
+                thread: Uuid::new_v4().to_string().into(),
+                view: SessionView::default(),
+            });
+        };
+        let found = find(&*store, id).await;
+        let found = found.map_err(|error| Failure::failed(format!("the store: {error}")))?;
+        let Some((thread, view)) = found else {
+            return Err(Failure::usage(if id.is_empty() {
+                "the store has no session yet".to_owned()
+            } else {
+                format!("the store has no session `{id}`")
+            }));
+        };
+        Ok(Self {
+            store,
+            thread,
+            view,
+        })
+    }
+
+    /// Shows what was said before.
+    pub(super) fn show(&self, shown: &mut Shown) -> io::Result<()> {
+        for message in &self.view.messages {
+            let text = message.content.to_text();
+            match message.role {
+                Role::User => shown.question(&text)?,
+                Role::Assistant => {
+                    shown.said(&text)?;
+                    for tool in &message.tool_executions {
+                        let result = tool.result.as_ref().map(|result| result.to_text());
+                        let is_done = tool.status == ToolCallStatus::Completed;
+                        shown.done(&tool.label, is_done, result.as_deref().unwrap_or_default())?;
+                    }
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+}
+
+async fn find(store: &dyn Store, id: &str) -> Result<Option<(ThreadId, SessionView)>, StoreError> {
+    let record = if id.is_empty() {
+        let query = ThreadQuery {
+            server: Some(String::new()),
+            room: Some(String::new()),
+            limit: 1,
+            ..ThreadQuery::default()
+        };
+        store.threads(&query).await?.pop()
+    } else {
+        store.thread(&ThreadKey::from(ThreadId::from(id))).await?
+    };
+    let Some(record) = record else {
+        return Ok(None);
+    };
+    let path = match record.latest {
+        Some(turn) => store.path(&TurnKey::new(record.key.clone(), turn)).await?,
+        None => Vec::new(),
+    };
+    let view = SessionView::of(&path, &ViewOptions::default());
+    let view = view.map_err(|error| StoreError::Damaged {
+        message: error.to_string(),
+    })?;
+    Ok(Some((record.key.thread, view)))
+}

@@ -1,0 +1,70 @@
+//! Traces by the OpenTelemetry protocol, <https://opentelemetry.io/docs/specs/otlp/>, as protobuf over HTTP. Its own
+//! variables set it up: <https://opentelemetry.io/docs/specs/otel/protocol/exporter/>.
+
+use super::BoxedLayer;
+use crate::failure::Failure;
+use opentelemetry::KeyValue;
+use opentelemetry::trace::TracerProvider;
+use opentelemetry_otlp::{Protocol, SpanExporter, WithExportConfig};
+use opentelemetry_sdk::Resource;
+use opentelemetry_sdk::trace::SdkTracerProvider;
+use std::env;
+use tracing_subscriber::Layer;
+use tracing_subscriber::filter::{LevelFilter, Targets};
+
+/// Without one of them there is nobody to send to.
+const ADDRESS_VARIABLES: [&str; 2] = [
+    "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT",
+    "OTEL_EXPORTER_OTLP_ENDPOINT",
+];
+
+/// Sends spans in batches, and what is left when it is dropped.
+#[derive(Debug)]
+pub(super) struct Traces(SdkTracerProvider);
+
+/// Sets the traces up, if there is an address to send them to.
+pub(super) fn traces() -> Result<Option<Traces>, Failure> {
+    let mut variables = ADDRESS_VARIABLES.into_iter();
+    let set = variables.find(|name| env::var_os(name).is_some_and(|value| !value.is_empty()));
+    let Some(variable) = set else {
+        return Ok(None);
+    };
+    // The exporter makes a client of its own, which needs what all clients here need.
+    stepwell_io::http_client().map_err(Failure::failed)?;
+    let exporter = SpanExporter::builder()
+        .with_http()
+        .with_protocol(Protocol::HttpBinary)
+        .build()
+        .map_err(|error| Failure::usage(format!("{variable}: {error}")))?;
+    let mut resource = Resource::builder()
+        .with_attribute(KeyValue::new("service.version", env!("CARGO_PKG_VERSION")));
+    if env::var_os("OTEL_SERVICE_NAME").is_none() {
+        resource = resource.with_service_name("stepwell");
+    }
+    let provider = SdkTracerProvider::builder()
+        .with_batch_exporter(exporter)
+        .with_resource(resource.build())
+        .build();
+    Ok(Some(Traces(provider)))
+}
+
+impl Traces {
+    pub(super) fn layer(&self) -> BoxedLayer {
+        let ours = Targets::new().with_target("stepwell", LevelFilter::INFO);
+        tracing_opentelemetry::layer()
+            .with_tracer(self.0.tracer("stepwell"))
+            .with_location(false)
+            .with_threads(false)
+            .with_tracked_inactivity(false)
+            .with_filter(ours)
+            .boxed()
+    }
+}
+
+impl Drop for Traces {
+    fn drop(&mut self) {
+        if let Err(error) = self.0.shutdown() {
+            tracing::warn!(target: "stepwell", %error, "the last traces were not sent");
+        }
+    }
+}

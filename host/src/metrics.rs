@@ -1,0 +1,392 @@
+//! What the server counts and measures, for Prometheus.
+
+use prometheus_client::encoding::{EncodeLabelSet, text};
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::metrics::histogram::Histogram;
+use prometheus_client::registry::{Registry, Unit};
+use std::collections::{HashMap, HashSet};
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+use stepwell_core::CallKey;
+use stepwell_core::event::RunOutcome;
+use stepwell_io::{Event, RunEvent, ToolCallStatus, ToolCallUpdate, TurnObserver};
+use tokio::time::Instant;
+
+/// The media type of what [`Metrics::text`] gives: OpenMetrics 1.0,
+/// <https://prometheus.io/docs/specs/om/open_metrics_spec/>.
+pub(crate) const MEDIA_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+
+/// What a tool is called that is not the server's own: clients may invent as many names as they like.
+const FOREIGN: &str = "of the client";
+
+#[derive(Clone, Debug, EncodeLabelSet, Eq, Hash, PartialEq)]
+struct OutcomeLabel {
+    outcome: &'static str,
+}
+
+#[derive(Clone, Debug, EncodeLabelSet, Eq, Hash, PartialEq)]
+struct CodeLabel {
+    code: String,
+}
+
+#[derive(Clone, Debug, EncodeLabelSet, Eq, Hash, PartialEq)]
+struct ToolLabels {
+    tool: String,
+    status: &'static str,
+}
+
+#[derive(Clone, Debug, EncodeLabelSet, Eq, Hash, PartialEq)]
+struct ToolLabel {
+    tool: String,
+}
+
+#[derive(Clone, Debug, EncodeLabelSet, Eq, Hash, PartialEq)]
+struct DirectionLabel {
+    direction: &'static str,
+}
+
+/// The server's metrics. Clones are the same.
+#[derive(Clone)]
+pub(crate) struct Metrics(Arc<Inner>);
+
+struct Inner {
+    registry: Registry,
+    /// The tools that have a name of their own in the metrics.
+    tools: HashSet<String>,
+    started: Counter,
+    active: Gauge,
+    completed: Family<OutcomeLabel, Counter>,
+    errors: Family<CodeLabel, Counter>,
+    duration: Histogram,
+    hops: Counter,
+    retries: Counter,
+    tokens: Family<DirectionLabel, Counter>,
+    tool_calls: Family<ToolLabels, Counter>,
+    tool_duration: Family<ToolLabel, Histogram>,
+    continuation_duration: Histogram,
+    persist_duration: Histogram,
+    persist_errors: Counter,
+    message_builder_duration: Histogram,
+}
+
+impl fmt::Debug for Metrics {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Metrics").finish_non_exhaustive()
+    }
+}
+
+/// From a millisecond to some minutes.
+fn seconds() -> Histogram {
+    Histogram::new([
+        0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0,
+    ])
+}
+
+impl Metrics {
+    /// All at nought; `tools` are the server's own.
+    pub(crate) fn new(tools: impl IntoIterator<Item = String>) -> Self {
+        let mut registry = Registry::with_prefix("stepwell");
+        let mut inner = Inner {
+            tools: tools.into_iter().collect(),
+            started: Counter::default(),
+            active: Gauge::default(),
+            completed: Family::default(),
+            errors: Family::default(),
+            duration: seconds(),
+            hops: Counter::default(),
+            retries: Counter::default(),
+            tokens: Family::default(),
+            tool_calls: Family::default(),
+            tool_duration: Family::new_with_constructor(seconds),
+            continuation_duration: seconds(),
+            persist_duration: seconds(),
+            persist_errors: Counter::default(),
+            message_builder_duration: seconds(),
+            registry: Registry::default(),
+        };
+        registry.register("runs_started", "Runs that began", inner.started.clone());
+        registry.register("runs_active", "Runs under way", inner.active.clone());
+        registry.register(
+            "runs_completed",
+            "Runs that are over, by how they ended",
+            inner.completed.clone(),
+        );
+        registry.register(
+            "run_errors",
+            "Runs that failed, by the code that the client was told",
+            inner.errors.clone(),
+        );
+        registry.register_with_unit(
+            "run_duration",
+            "How long runs took",
+            Unit::Seconds,
+            inner.duration.clone(),
+        );
+        registry.register("hops", "Streams from the model", inner.hops.clone());
+        registry.register(
+            "retries",
+            "Requests to the model that failed and were tried again",
+            inner.retries.clone(),
+        );
+        registry.register(
+            "tokens",
+            "Tokens that the model read and wrote, as it counts them",
+            inner.tokens.clone(),
+        );
+        registry.register(
+            "tool_calls",
+            "Tool calls that are over, by how they ended",
+            inner.tool_calls.clone(),
+        );
+        registry.register_with_unit(
+            "tool_duration",
+            "How long tools ran",
+            Unit::Seconds,
+            inner.tool_duration.clone(),
+        );
+        registry.register_with_unit(
+            "continuation_duration",
+            "From the last result of a round of tools to the first that the model says with them",
+            Unit::Seconds,
+            inner.continuation_duration.clone(),
+        );
+        registry.register_with_unit(
+            "persist_duration",
+            "How long writes of turns to the store took",
+            Unit::Seconds,
+            inner.persist_duration.clone(),
+        );
+        registry.register(
+            "persist_errors",
+            "Writes of turns to the store that failed",
+            inner.persist_errors.clone(),
+        );
+        registry.register_with_unit(
+            "message_builder_duration",
+            "How long stored turns took to become messages",
+            Unit::Seconds,
+            inner.message_builder_duration.clone(),
+        );
+        inner.registry = registry;
+        Self(Arc::new(inner))
+    }
+
+    /// All of it, as text.
+    pub(crate) fn text(&self) -> String {
+        let mut out = String::new();
+        if let Err(error) = text::encode(&mut out, &self.0.registry) {
+            tracing::error!(target: "stepwell", %error, "the metrics cannot be written");
+        }
+        out
+    }
+
+    /// A run begins.
+    pub(crate) fn run(&self) -> RunMeter {
+        self.0.started.inc();
+        self.0.active.inc();
+        RunMeter {
+            metrics: self.clone(),
+            begin: Instant::now(),
+        }
+    }
+
+    /// Watches a turn.
+    pub(crate) fn turn(&self) -> TurnMeter {
+        TurnMeter {
+            metrics: self.clone(),
+            running: HashMap::new(),
+            settled: None,
+        }
+    }
+
+    /// A write to the store is over.
+    pub(crate) fn persist(&self, took: Duration, is_done: bool) {
+        self.0.persist_duration.observe(took.as_secs_f64());
+        if !is_done {
+            self.0.persist_errors.inc();
+        }
+    }
+
+    fn tool_name(&self, name: &str) -> String {
+        let known = self.0.tools.contains(name);
+        if known { name } else { FOREIGN }.to_owned()
+    }
+}
+
+/// Counts one run until it is dropped.
+#[derive(Debug)]
+pub(crate) struct RunMeter {
+    metrics: Metrics,
+    begin: Instant,
+}
+
+impl RunMeter {
+    /// The run ends with this event.
+    pub(crate) fn end(self, event: &Event) {
+        let inner = &self.metrics.0;
+        let outcome = match event {
+            Event::RunFinished(finished) => match &finished.outcome {
+                None | Some(RunOutcome::Success { .. }) => "success",
+                Some(RunOutcome::Interrupt { .. }) => "interrupt",
+                Some(RunOutcome::Cancelled) => "cancelled",
+                Some(_) => "other",
+            },
+            Event::RunError(error) => {
+                let code = error.code.clone().unwrap_or_default();
+                inner.errors.get_or_create(&CodeLabel { code }).inc();
+                "error"
+            }
+            _ => "other",
+        };
+        inner
+            .completed
+            .get_or_create(&OutcomeLabel { outcome })
+            .inc();
+        let usage = match event {
+            Event::RunFinished(finished) => finished.usage.as_deref(),
+            Event::RunError(error) => error.usage.as_deref(),
+            _ => None,
+        };
+        for usage in usage.into_iter().flatten() {
+            for (direction, tokens) in [
+                ("input", usage.input_tokens),
+                ("output", usage.output_tokens),
+            ] {
+                let counter = inner.tokens.get_or_create(&DirectionLabel { direction });
+                counter.inc_by(tokens.unwrap_or(0));
+            }
+        }
+        inner.duration.observe(self.begin.elapsed().as_secs_f64());
+    }
+}
+
+impl Drop for RunMeter {
+    fn drop(&mut self) {
+        self.metrics.0.active.dec();
+    }
+}
+
+/// Counts what happens in one turn.
+#[derive(Debug)]
+pub(crate) struct TurnMeter {
+    metrics: Metrics,
+    /// Since when tools run.
+    running: HashMap<CallKey, Instant>,
+    /// When the last result came, until the model goes on.
+    settled: Option<Instant>,
+}
+
+impl TurnMeter {
+    fn call(&mut self, update: &ToolCallUpdate) {
+        let inner = &self.metrics.0;
+        if update.status == ToolCallStatus::Executing {
+            self.running.insert(update.call, Instant::now());
+        }
+        if !update.status.is_final() {
+            return;
+        }
+        self.settled = Some(Instant::now());
+        let tool = self.metrics.tool_name(&update.name);
+        if let Some(begin) = self.running.remove(&update.call) {
+            let took: Duration = begin.elapsed();
+            let label = ToolLabel { tool: tool.clone() };
+            inner
+                .tool_duration
+                .get_or_create(&label)
+                .observe(took.as_secs_f64());
+        }
+        let status = match update.status {
+            ToolCallStatus::Completed => "completed",
+            ToolCallStatus::Denied => "denied",
+            ToolCallStatus::Cancelled => "cancelled",
+            _ => "failed",
+        };
+        inner
+            .tool_calls
+            .get_or_create(&ToolLabels { tool, status })
+            .inc();
+    }
+}
+
+impl TurnObserver for TurnMeter {
+    fn history_built(&mut self, took: Duration) {
+        let inner = &self.metrics.0;
+        inner.message_builder_duration.observe(took.as_secs_f64());
+    }
+
+    fn event(&mut self, event: &RunEvent) {
+        let inner = &self.metrics.0;
+        match event {
+            RunEvent::Started { .. } | RunEvent::HopStarted { .. } => {
+                inner.hops.inc();
+            }
+            RunEvent::Retrying { .. } => {
+                inner.retries.inc();
+            }
+            RunEvent::ToolCall(update) => self.call(update),
+            RunEvent::AgUi(_) => {
+                if let Some(settled) = self.settled.take() {
+                    inner
+                        .continuation_duration
+                        .observe(settled.elapsed().as_secs_f64());
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use stepwell_core::event::RunError;
+
+    fn update(name: &str, status: ToolCallStatus) -> RunEvent {
+        RunEvent::ToolCall(ToolCallUpdate {
+            call: CallKey { hop: 0, index: 0 },
+            tool_call_id: "c".into(),
+            name: name.to_owned(),
+            status,
+            result: None,
+        })
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_turn_is_counted_and_measured() {
+        let metrics = Metrics::new(["clock".to_owned()]);
+        let run = metrics.run();
+        let mut turn = metrics.turn();
+        turn.event(&RunEvent::Started {
+            thread_id: "t".into(),
+            run_id: "r".into(),
+        });
+        turn.event(&update("clock", ToolCallStatus::Executing));
+        tokio::time::advance(Duration::from_secs(2)).await;
+        turn.event(&update("clock", ToolCallStatus::Completed));
+        turn.event(&update("invented by a client", ToolCallStatus::Failed));
+        assert!(metrics.text().contains("stepwell_runs_active 1"));
+        run.end(&Event::from(RunError {
+            code: Some("model_error".to_owned()),
+            ..RunError::default()
+        }));
+        let text = metrics.text();
+        for line in [
+            "stepwell_runs_started_total 1",
+            "stepwell_runs_active 0",
+            "stepwell_runs_completed_total{outcome=\"error\"} 1",
+            "stepwell_run_errors_total{code=\"model_error\"} 1",
+            "stepwell_run_duration_seconds_sum 2.0",
+            "stepwell_hops_total 1",
+            "stepwell_tool_calls_total{tool=\"clock\",status=\"completed\"} 1",
+            "stepwell_tool_calls_total{tool=\"of the client\",status=\"failed\"} 1",
+            "stepwell_tool_duration_seconds_sum{tool=\"clock\"} 2.0",
+            "stepwell_tool_duration_seconds_count{tool=\"clock\"} 1",
+        ] {
+            assert!(text.lines().any(|l| l == line), "{line} is not in:\n{text}");
+        }
+        assert!(text.ends_with("# EOF\n"));
+    }
+}

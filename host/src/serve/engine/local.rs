@@ -1,0 +1,277 @@
+//! The engine of one process: a task for each turn, one turn a thread.
+
+use super::drive::{Begin, Command, Drive};
+use super::{Engine, EngineError, NewTurn, Parent};
+use crate::metrics::Metrics;
+use futures::FutureExt;
+use futures::future::BoxFuture;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+use stepwell_core::event::ResumeEntry;
+use stepwell_core::session::title;
+use stepwell_io::store::{Store, StoreError, TurnKey, Unfinished};
+use stepwell_io::{AgentBuilder, Endpoint, ToolRegistry};
+use tokio::sync::{mpsc, oneshot};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+/// Commands that may wait for a turn.
+const COMMANDS: usize = 8;
+
+/// What the engine drives its turns with.
+#[derive(Debug)]
+pub(in crate::serve) struct LocalSetup {
+    pub(in crate::serve) store: Arc<dyn Store>,
+    /// The name of this host among those on the store.
+    pub(in crate::serve) owner: String,
+    /// What the agents of all turns begin with.
+    pub(in crate::serve) base: AgentBuilder,
+    pub(in crate::serve) instructions: Option<String>,
+    /// The definitions of the tools.
+    pub(in crate::serve) tools: ToolRegistry,
+    pub(in crate::serve) endpoint: Endpoint,
+    pub(in crate::serve) metrics: Metrics,
+    /// The most turns at once.
+    pub(in crate::serve) most: usize,
+    /// How long a turn may take, and how long a question stands.
+    pub(in crate::serve) run_time: Duration,
+    pub(in crate::serve) interrupt_time: Duration,
+}
+
+/// Drives turns in tasks of this process. Clones are the same engine.
+#[derive(Clone, Debug)]
+pub(in crate::serve) struct LocalEngine(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    setup: Arc<LocalSetup>,
+    active: Mutex<HashMap<TurnKey, Active>>,
+    tasks: TaskTracker,
+    /// Lets go of all turns: they stay unfinished, for the next start.
+    leave: CancellationToken,
+}
+
+/// A turn under way.
+#[derive(Clone, Debug)]
+struct Active {
+    commands: mpsc::Sender<Command>,
+    cancel: CancellationToken,
+    ended: CancellationToken,
+}
+
+impl LocalEngine {
+    pub(in crate::serve) fn new(setup: LocalSetup) -> Self {
+        Self(Arc::new(Inner {
+            setup: Arc::new(setup),
+            active: Mutex::default(),
+            tasks: TaskTracker::new(),
+            leave: CancellationToken::new(),
+        }))
+    }
+
+    /// Where its turns are kept.
+    pub(in crate::serve) fn store(&self) -> &Arc<dyn Store> {
+        &self.0.setup.store
+    }
+
+    /// Goes on with every turn that this host had not brought to its end.
+    ///
+    /// # Errors
+    /// The store cannot be read. A single turn that cannot go on is logged, and stays as it is.
+    pub(in crate::serve) async fn recover(&self) -> Result<usize, StoreError> {
+        let setup = &self.0.setup;
+        let unfinished = setup.store.unfinished(Some(&setup.owner)).await?;
+        let count = unfinished.len();
+        for turn in unfinished {
+            let key = turn.key.clone();
+            if let Err(error) = self.adopt(turn, false).await {
+                tracing::error!(target: "stepwell", turn = %key, %error, "an unfinished turn cannot go on");
+            }
+        }
+        Ok(count)
+    }
+
+    /// Takes no more turns, and gives those under way time to end. Those that have not are let go of: they are
+    /// finished by the next start.
+    pub(in crate::serve) async fn stop(&self, grace: Duration) {
+        self.0.tasks.close();
+        if tokio::time::timeout(grace, self.0.tasks.wait())
+            .await
+            .is_err()
+        {
+            self.0.leave.cancel();
+            self.0.tasks.wait().await;
+        }
+    }
+
+    /// Makes an unfinished turn this host's own, and goes on with it.
+    async fn adopt(&self, turn: Unfinished, cancelled: bool) -> Result<Active, EngineError> {
+        let setup = &self.0.setup;
+        let claim = setup.store.claim(&turn.key, turn.generation, &setup.owner);
+        let claimed = claim.await?;
+        tracing::info!(target: "stepwell", turn = %turn.key, "an unfinished turn goes on");
+        let begin = Begin::Revived(claimed.snapshot.unwrap_or_default());
+        Ok(self.spawn(turn.key, begin, cancelled))
+    }
+
+    fn spawn(&self, key: TurnKey, begin: Begin, cancelled: bool) -> Active {
+        let setup = Arc::clone(&self.0.setup);
+        let (commands, receiver) = mpsc::channel(COMMANDS);
+        let active = Active {
+            commands,
+            cancel: CancellationToken::new(),
+            ended: CancellationToken::new(),
+        };
+        if cancelled {
+            active.cancel.cancel();
+        }
+        self.lock().insert(key.clone(), active.clone());
+        let drive = Drive {
+            setup,
+            key: key.clone(),
+            commands: receiver,
+            cancel: active.cancel.clone(),
+            leave: self.0.leave.clone(),
+        };
+        let inner = Arc::clone(&self.0);
+        let ended = active.ended.clone().drop_guard();
+        self.0.tasks.spawn(async move {
+            let work = std::panic::AssertUnwindSafe(drive.run(begin)).catch_unwind();
+            if work.await.is_err() {
+                tracing::error!(target: "stepwell", turn = %key, "a turn broke off");
+            }
+            inner.lock().remove(&key);
+            drop(ended);
+        });
+        active
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<TurnKey, Active>> {
+        self.0.lock()
+    }
+
+    fn find(&self, turn: &TurnKey) -> Option<Active> {
+        self.lock().get(turn).cloned()
+    }
+
+    async fn begin(&self, new: NewTurn) -> Result<TurnKey, EngineError> {
+        let setup = &self.0.setup;
+        if self.0.tasks.is_closed() {
+            return Err(EngineError::Stopping);
+        }
+        if self.lock().len() >= setup.most {
+            return Err(EngineError::TooMany { most: setup.most });
+        }
+        let key = TurnKey::new(new.thread.clone(), new.turn);
+        if setup.store.turn(&key).await?.is_some() {
+            let turn = key.turn;
+            return Err(StoreError::Exists { turn }.into());
+        }
+        if let Parent::Turn(parent) = &new.parent {
+            let parent = TurnKey::new(key.thread.clone(), parent.clone());
+            if setup.store.turn(&parent).await?.is_none() {
+                let turn = parent.turn;
+                return Err(StoreError::NoTurn { turn }.into());
+            }
+        }
+        let thread = setup.store.thread(&key.thread).await?;
+        let is_titled = thread.as_ref().is_some_and(|thread| thread.title.is_some());
+        if let Some(unfinished) = thread.and_then(|thread| thread.unfinished) {
+            self.stop_turn(unfinished).await?;
+        }
+        let title = new.message.as_ref().map(|message| title([message]));
+        let title = title.filter(|title| !is_titled && !title.is_empty());
+        let (begun, has_begun) = oneshot::channel();
+        let begin = Begin::Started {
+            parent: new.parent,
+            message: new.message.map(Box::new),
+            begun,
+        };
+        self.spawn(key.clone(), begin, false);
+        has_begun.await.map_err(|_| EngineError::Internal)??;
+        if let Some(title) = title
+            && let Err(error) = setup.store.rename_thread(&key.thread, &title).await
+        {
+            tracing::warn!(target: "stepwell", turn = %key, %error, "a thread has no title");
+        }
+        Ok(key)
+    }
+
+    /// Brings a turn to its end as cancelled. One of another host is taken away from it: whatever that host still
+    /// writes is refused.
+    async fn stop_turn(&self, turn: Unfinished) -> Result<(), EngineError> {
+        let active = match self.find(&turn.key) {
+            Some(active) => active,
+            None => match self.adopt(turn, true).await {
+                Ok(active) => active,
+                // It ended, or somebody else took it, in the meantime.
+                Err(EngineError::Store(error)) if error.is_lost() => return Ok(()),
+                Err(error) => return Err(error),
+            },
+        };
+        active.cancel.cancel();
+        active.ended.cancelled().await;
+        Ok(())
+    }
+
+    async fn unfinished(&self, turn: &TurnKey) -> Result<Option<Unfinished>, EngineError> {
+        let thread = self.0.setup.store.thread(&turn.thread).await?;
+        let thread = thread.ok_or_else(|| StoreError::NoTurn {
+            turn: turn.turn.clone(),
+        })?;
+        let unfinished = thread.unfinished.filter(|open| open.key == *turn);
+        if unfinished.is_none() && self.0.setup.store.turn(turn).await?.is_none() {
+            return Err(StoreError::NoTurn {
+                turn: turn.turn.clone(),
+            }
+            .into());
+        }
+        Ok(unfinished)
+    }
+}
+
+impl Inner {
+    fn lock(&self) -> MutexGuard<'_, HashMap<TurnKey, Active>> {
+        // Nothing is left half-done under the lock.
+        self.active.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Engine for LocalEngine {
+    fn start(&self, turn: NewTurn) -> BoxFuture<'_, Result<TurnKey, EngineError>> {
+        self.begin(turn).boxed()
+    }
+
+    fn answer<'a>(
+        &'a self,
+        turn: &'a TurnKey,
+        answers: Vec<ResumeEntry>,
+    ) -> BoxFuture<'a, Result<(), EngineError>> {
+        async move {
+            let Some(active) = self.find(turn) else {
+                return Err(match self.unfinished(turn).await? {
+                    Some(Unfinished { owner, .. }) => EngineError::Elsewhere { owner },
+                    None => EngineError::Over,
+                });
+            };
+            let (sender, answered) = oneshot::channel();
+            let command = Command::Answer(answers, sender);
+            if active.commands.send(command).await.is_err() {
+                return Err(EngineError::Over);
+            }
+            Ok(answered.await.map_err(|_| EngineError::Over)??)
+        }
+        .boxed()
+    }
+
+    fn cancel<'a>(&'a self, turn: &'a TurnKey) -> BoxFuture<'a, Result<(), EngineError>> {
+        async move {
+            match self.unfinished(turn).await? {
+                Some(unfinished) => self.stop_turn(unfinished).await,
+                None => Ok(()),
+            }
+        }
+        .boxed()
+    }
+}

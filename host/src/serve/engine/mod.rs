@@ -1,0 +1,81 @@
+//! Who drives stored turns: [`Engine`] starts, answers and cancels them. Whatever comes of a turn is in the store, so
+//! whoever reads needs no engine, and may be on another host.
+//!
+//! The one engine is [`local`]: a task of this process for each turn. Turns that are to move from machine to machine
+//! would run on an engine that makes them durable itself, behind the same trait.
+
+mod drive;
+mod event_writer;
+mod local;
+
+pub(super) use local::{LocalEngine, LocalSetup};
+
+use futures::future::BoxFuture;
+use std::fmt::Debug;
+use stepwell_core::event::{Message, ResumeEntry};
+use stepwell_core::registry::ThreadKey;
+use stepwell_io::RunId;
+use stepwell_io::store::{StoreError, TurnKey};
+
+/// A turn to begin.
+#[derive(Clone, Debug)]
+pub(super) struct NewTurn {
+    pub(super) thread: ThreadKey,
+    /// Its id, unique in the thread.
+    pub(super) turn: RunId,
+    pub(super) parent: Parent,
+    /// What the person said; absent to go on from the path alone.
+    pub(super) message: Option<Message>,
+}
+
+/// Where a turn hangs in its thread's tree.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Parent {
+    /// At the turn that began last.
+    Latest,
+    /// At none: it begins the thread, or begins it anew.
+    Root,
+    /// At this one. A second turn of one parent is a branch.
+    Turn(RunId),
+}
+
+/// Why an engine did not do what it was asked to.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum EngineError {
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The turn has come to its end.
+    #[error("the turn is over")]
+    Over,
+    /// Another host drives it.
+    #[error("another host has the turn, `{owner}`: ask that one")]
+    Elsewhere { owner: String },
+    /// The answers do not fit what is asked.
+    #[error(transparent)]
+    Answers(#[from] super::open_turn::Unresumable),
+    /// So many turns are under way.
+    #[error("{most} turns are under way, and no more are taken: try again in a while")]
+    TooMany { most: usize },
+    /// It takes nothing more.
+    #[error("the server is stopping: try again in a while")]
+    Stopping,
+    /// The turn cannot be set up, or revived.
+    #[error("the server cannot go on with the turn: see its log")]
+    Internal,
+}
+
+/// Starts, answers and cancels turns.
+pub(super) trait Engine: Debug + Send + Sync {
+    /// Begins a turn, once it is stored that it has begun. A turn of the thread that is under way is cancelled first.
+    fn start(&self, turn: NewTurn) -> BoxFuture<'_, Result<TurnKey, EngineError>>;
+
+    /// Answers what a turn asks the person.
+    fn answer<'a>(
+        &'a self,
+        turn: &'a TurnKey,
+        answers: Vec<ResumeEntry>,
+    ) -> BoxFuture<'a, Result<(), EngineError>>;
+
+    /// Cancels a turn, and waits until that is stored. One that is over stays as it is.
+    fn cancel<'a>(&'a self, turn: &'a TurnKey) -> BoxFuture<'a, Result<(), EngineError>>;
+}

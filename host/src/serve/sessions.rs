@@ -1,0 +1,392 @@
+//! The sessions of the store over HTTP: threads, what is in them, and turns to start, answer and cancel.
+
+use super::Server;
+use super::endpoint::{LONGEST_ID, check_content_type, read_body};
+use super::engine::{Engine, EngineError, NewTurn, Parent};
+use super::refusal::{Code, Refusal};
+use axum::Json;
+use axum::extract::{Path, Query, Request, State};
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::{Value, json};
+use std::sync::Arc;
+use stepwell_core::event::{Message, ResumeEntry};
+use stepwell_core::registry::ThreadKey;
+use stepwell_core::session::{SessionView, ViewOptions};
+use stepwell_core::{ThreadId, Timestamp};
+use stepwell_io::RunId;
+use stepwell_io::store::{Store, StoreError, ThreadCursor, ThreadQuery, ThreadRecord, TurnKey};
+use uuid::Uuid;
+
+/// The most threads of one page.
+const MOST_THREADS: usize = 200;
+
+/// The longest title, in bytes.
+const LONGEST_TITLE: usize = 1024;
+
+/// The stored sessions, and who drives their turns.
+#[derive(Debug)]
+pub(super) struct Sessions {
+    store: Arc<dyn Store>,
+    engine: Arc<dyn Engine>,
+    view: ViewOptions,
+}
+
+impl Sessions {
+    pub(super) fn new(store: Arc<dyn Store>, engine: Arc<dyn Engine>, view: ViewOptions) -> Self {
+        Self {
+            store,
+            engine,
+            view,
+        }
+    }
+
+    pub(super) fn store(&self) -> &Arc<dyn Store> {
+        &self.store
+    }
+}
+
+impl Server {
+    pub(super) fn sessions(&self) -> Result<&Sessions, Refusal> {
+        self.sessions.as_ref().ok_or_else(|| {
+            let message = "this server keeps no sessions: start it with --store";
+            Refusal::new(Code::NoStore, message)
+        })
+    }
+}
+
+/// A thread in a list.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ThreadView {
+    thread_id: ThreadId,
+    title: String,
+    created_at: Timestamp,
+    updated_at: Timestamp,
+    latest_turn: Option<RunId>,
+    unfinished_turn: Option<RunId>,
+}
+
+impl From<ThreadRecord> for ThreadView {
+    fn from(record: ThreadRecord) -> Self {
+        Self {
+            thread_id: record.key.thread,
+            title: record.title.unwrap_or_default(),
+            created_at: record.created_at,
+            updated_at: record.updated_at,
+            latest_turn: record.latest,
+            unfinished_turn: record.unfinished.map(|unfinished| unfinished.key.turn),
+        }
+    }
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct Page {
+    limit: Option<usize>,
+    after: Option<String>,
+}
+
+/// `GET /threads`.
+pub(super) async fn list(
+    State(server): State<Arc<Server>>,
+    Query(page): Query<Page>,
+) -> Result<Json<Value>, Refusal> {
+    let sessions = server.sessions()?;
+    let limit = page.limit.unwrap_or(50).clamp(1, MOST_THREADS);
+    let query = ThreadQuery {
+        server: Some(String::new()),
+        room: Some(String::new()),
+        after: page.after.as_deref().map(cursor).transpose()?,
+        limit,
+    };
+    let threads = sessions.store.threads(&query).await?;
+    let last = threads.last().filter(|_| threads.len() == limit);
+    let next = last.map(|last| format!("{}:{}", last.updated_at.0, last.key.thread));
+    let threads: Vec<_> = threads.into_iter().map(ThreadView::from).collect();
+    Ok(Json(json!({ "threads": threads, "next": next })))
+}
+
+fn cursor(text: &str) -> Result<ThreadCursor, Refusal> {
+    let parts = text.split_once(':').and_then(|(time, thread)| {
+        let updated_at = Timestamp(time.parse().ok()?);
+        let key = ThreadKey::from(ThreadId::from(thread));
+        Some(ThreadCursor { updated_at, key })
+    });
+    parts.ok_or_else(|| invalid("`after` is the `next` of the page before"))
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct Shown {
+    turn: Option<String>,
+}
+
+/// `GET /threads/{thread}`: the path to a turn, or to the last one.
+pub(super) async fn view(
+    State(server): State<Arc<Server>>,
+    Path(thread): Path<String>,
+    Query(shown): Query<Shown>,
+) -> Result<Json<Value>, Refusal> {
+    let sessions = server.sessions()?;
+    let key = thread_key(&thread)?;
+    let record = sessions.store.thread(&key).await?;
+    let record = record.ok_or_else(|| StoreError::NoThread {
+        thread: key.clone(),
+    })?;
+    let turns = sessions.store.turns(&key).await?;
+    let branches = turns
+        .iter()
+        .map(|turn| json!({ "id": turn.id, "parent": turn.parent, "createdAt": turn.created_at }));
+    let branches: Vec<_> = branches.collect();
+    let turn = match &shown.turn {
+        Some(turn) => Some(turn_key(&thread, turn)?.turn),
+        None => record.latest.clone(),
+    };
+    let path = match turn {
+        Some(turn) => sessions.store.path(&TurnKey::new(key, turn)).await?,
+        None => Vec::new(),
+    };
+    let view = SessionView::of(&path, &sessions.view).map_err(|error| {
+        tracing::error!(target: "stepwell", %thread, %error, "a session cannot be shown");
+        Refusal::new(
+            Code::InternalError,
+            "the session cannot be shown: see the server's log",
+        )
+    })?;
+    let thread = ThreadView::from(record);
+    Ok(Json(
+        json!({ "thread": thread, "turns": branches, "session": view }),
+    ))
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Rename {
+    title: String,
+}
+
+/// `PATCH /threads/{thread}`.
+pub(super) async fn rename(
+    State(server): State<Arc<Server>>,
+    Path(thread): Path<String>,
+    request: Request,
+) -> Result<StatusCode, Refusal> {
+    let sessions = server.sessions()?;
+    let key = thread_key(&thread)?;
+    let Rename { title } = read(&server, request).await?;
+    if title.len() > LONGEST_TITLE {
+        return Err(invalid(format!(
+            "a title has {LONGEST_TITLE} bytes at most"
+        )));
+    }
+    sessions.store.rename_thread(&key, &title).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// `DELETE /threads/{thread}`.
+pub(super) async fn delete(
+    State(server): State<Arc<Server>>,
+    Path(thread): Path<String>,
+) -> Result<StatusCode, Refusal> {
+    let sessions = server.sessions()?;
+    let key = thread_key(&thread)?;
+    // Nothing is to run on for a thread that is gone.
+    if let Some(record) = sessions.store.thread(&key).await?
+        && let Some(unfinished) = record.unfinished
+    {
+        sessions.engine.cancel(&unfinished.key).await?;
+    }
+    if sessions.store.delete_thread(&key).await? {
+        Ok(StatusCode::NO_CONTENT)
+    } else {
+        Err(StoreError::NoThread { thread: key }.into())
+    }
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct Start {
+    turn_id: Option<String>,
+    /// Absent: the turn that began last. `null`: none.
+    #[serde(default, deserialize_with = "present")]
+    parent: Option<Option<String>>,
+    message: Option<Said>,
+}
+
+/// What the person says: a text, or a message of the protocol's.
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+enum Said {
+    Text(String),
+    Message(Box<Message>),
+}
+
+fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Option<String>>, D::Error> {
+    Option::deserialize(deserializer).map(Some)
+}
+
+/// `POST /threads/{thread}/turns`.
+pub(super) async fn start(
+    State(server): State<Arc<Server>>,
+    Path(thread): Path<String>,
+    request: Request,
+) -> Result<Response, Refusal> {
+    let sessions = server.sessions()?;
+    let Start {
+        turn_id,
+        parent,
+        message,
+    } = read(&server, request).await?;
+    let turn = turn_id.unwrap_or_else(|| Uuid::new_v4().to_string());
+    let TurnKey { thread, turn } = turn_key(&thread, &turn)?;
+    let message = match message {
+        None => None,
+        Some(Said::Text(text)) => Some(Message::user(format!("{turn}-user"), text)),
+        Some(Said::Message(message)) if matches!(*message, Message::User(_)) => Some(*message),
+        Some(Said::Message(_)) => return Err(invalid("`message` is a text or a user message")),
+    };
+    let parent = match parent {
+        None => Parent::Latest,
+        Some(None) => Parent::Root,
+        Some(Some(turn)) => Parent::Turn(turn.into()),
+    };
+    let key = sessions
+        .engine
+        .start(NewTurn {
+            thread,
+            turn,
+            parent,
+            message,
+        })
+        .await?;
+    let body = json!({ "threadId": key.thread.thread, "turnId": key.turn });
+    Ok((StatusCode::CREATED, Json(body)).into_response())
+}
+
+/// `POST /threads/{thread}/turns/{turn}/cancel`.
+pub(super) async fn cancel(
+    State(server): State<Arc<Server>>,
+    Path((thread, turn)): Path<(String, String)>,
+    request: Request,
+) -> Result<StatusCode, Refusal> {
+    let sessions = server.sessions()?;
+    // Of this type alone: no web page can ask for it unasked.
+    check_content_type(request.headers())?;
+    sessions.engine.cancel(&turn_key(&thread, &turn)?).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Resume {
+    resume: Vec<ResumeEntry>,
+}
+
+/// `POST /threads/{thread}/turns/{turn}/resume`: answers what the turn asks.
+pub(super) async fn resume(
+    State(server): State<Arc<Server>>,
+    Path((thread, turn)): Path<(String, String)>,
+    request: Request,
+) -> Result<StatusCode, Refusal> {
+    let sessions = server.sessions()?;
+    let key = turn_key(&thread, &turn)?;
+    let Resume { resume } = read(&server, request).await?;
+    if resume.is_empty() {
+        return Err(invalid("`resume` has no answer"));
+    }
+    sessions.engine.answer(&key, resume).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Acknowledge {
+    index: u64,
+}
+
+/// `POST /threads/{thread}/turns/{turn}/acknowledge`: the person has seen what came up to here.
+pub(super) async fn acknowledge(
+    State(server): State<Arc<Server>>,
+    Path((thread, turn)): Path<(String, String)>,
+    request: Request,
+) -> Result<StatusCode, Refusal> {
+    let sessions = server.sessions()?;
+    let key = turn_key(&thread, &turn)?;
+    let Acknowledge { index } = read(&server, request).await?;
+    sessions.store.acknowledge(&key, index).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+async fn read<T: DeserializeOwned>(server: &Server, request: Request) -> Result<T, Refusal> {
+    let (head, body) = request.into_parts();
+    check_content_type(&head.headers)?;
+    let body = read_body(body, server.serving.limits.body).await?;
+    serde_json::from_slice(&body).map_err(|error| match error.classify() {
+        serde_json::error::Category::Data => invalid(format!("the body does not fit: {error}")),
+        _ => Refusal::new(Code::InvalidJson, format!("the body is no JSON: {error}")),
+    })
+}
+
+fn thread_key(thread: &str) -> Result<ThreadKey, Refusal> {
+    check_id("thread", thread)?;
+    Ok(ThreadKey::from(ThreadId::from(thread)))
+}
+
+pub(super) fn turn_key(thread: &str, turn: &str) -> Result<TurnKey, Refusal> {
+    check_id("turn", turn)?;
+    Ok(TurnKey::new(thread_key(thread)?, turn))
+}
+
+fn check_id(name: &str, id: &str) -> Result<(), Refusal> {
+    if (1..=LONGEST_ID).contains(&id.len()) && !id.chars().any(char::is_control) {
+        return Ok(());
+    }
+    Err(invalid(format!(
+        "the {name}'s id has 1 to {LONGEST_ID} bytes and no control characters"
+    )))
+}
+
+fn invalid(message: impl Into<String>) -> Refusal {
+    Refusal::new(Code::InvalidInput, message)
+}
+
+impl From<StoreError> for Refusal {
+    fn from(error: StoreError) -> Self {
+        let code = match &error {
+            StoreError::NoThread { .. } => Code::NoThread,
+            StoreError::NoTurn { .. } => Code::NoTurn,
+            StoreError::Exists { .. } | StoreError::Busy { .. } | StoreError::Stale { .. } => {
+                Code::TurnExists
+            }
+            StoreError::Closed { .. } => Code::TurnOver,
+            StoreError::Refused { .. } | StoreError::Gap { .. } => Code::InvalidInput,
+            _ => {
+                // Its words may name addresses and files.
+                tracing::error!(target: "stepwell", %error, "the store failed");
+                let message =
+                    "the server cannot reach its store, or not write there: try again in a while";
+                return Self::new(Code::StoreUnavailable, message);
+            }
+        };
+        Self::new(code, error.to_string())
+    }
+}
+
+impl From<EngineError> for Refusal {
+    fn from(error: EngineError) -> Self {
+        let code = match &error {
+            EngineError::Store(_) => match error {
+                EngineError::Store(error) => return error.into(),
+                _ => Code::InternalError,
+            },
+            EngineError::Over => Code::TurnOver,
+            EngineError::Elsewhere { .. } => Code::TurnElsewhere,
+            EngineError::Answers(_) => Code::AnswerInvalid,
+            EngineError::TooMany { .. } => Code::TooManyRuns,
+            EngineError::Stopping => return Self::stopping(),
+            EngineError::Internal => Code::InternalError,
+        };
+        Self::new(code, error.to_string())
+    }
+}

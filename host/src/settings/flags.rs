@@ -1,0 +1,129 @@
+//! The settings that are flags of commands. What is not given is left to the other places.
+
+use super::AtLimit;
+use crate::logging::LogFormat;
+use clap::{Args, ValueEnum};
+use serde::{Serialize, Serializer};
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+/// Flags that every command has.
+#[derive(Args, Clone, Debug, Serialize)]
+pub(crate) struct GlobalFlags {
+    /// How the log is written; STEPWELL_LOG says what of it [default: text].
+    #[arg(long, global = true, value_enum)]
+    #[serde(serialize_with = "by_name")]
+    log_format: Option<LogFormat>,
+    /// A file with providers of your own: JSON, or TOML if it ends so [env: STEPWELL_PROVIDERS].
+    #[arg(long, global = true, value_name = "FILE")]
+    providers: Option<PathBuf>,
+}
+
+/// Who answers.
+#[derive(Args, Debug, Serialize)]
+pub(crate) struct ModelFlags {
+    /// The provider to ask; `stepwell providers` lists them.
+    #[arg(long)]
+    provider: Option<String>,
+    /// Which of its APIs, if not its default one.
+    #[arg(long)]
+    api: Option<String>,
+    /// The address of the API, if not the provider's own: `http://localhost:8000/v1`.
+    #[arg(long, value_name = "URL")]
+    base_url: Option<String>,
+    /// The model, as the provider names it.
+    #[arg(long)]
+    model: Option<String>,
+    /// What the model is told before all else.
+    #[arg(long, value_name = "TEXT")]
+    instructions: Option<String>,
+}
+
+/// How far a turn may go.
+#[derive(Args, Debug, Serialize)]
+pub(crate) struct LimitFlags {
+    /// The most rounds of tools in one turn [default: 10].
+    #[arg(long, value_name = "N")]
+    max_tool_rounds: Option<u32>,
+    /// Whether the model goes on with the results of its tools; if not, a turn ends after its first round [default:
+    /// true].
+    #[arg(long, value_name = "BOOL")]
+    enable_tool_continuation: Option<bool>,
+    /// The most tools that run side by side [default: 8].
+    #[arg(long, value_name = "N")]
+    max_parallel_tools: Option<u32>,
+    /// The most tool calls in one turn [default: no limit].
+    #[arg(long, value_name = "N")]
+    max_tool_calls: Option<u32>,
+    /// The most tokens in one turn, as the provider counts them [default: no limit].
+    #[arg(long, value_name = "N")]
+    max_tokens: Option<u64>,
+    /// The longest that a turn may take and still begin tools, in seconds [default: no limit].
+    #[arg(long, value_name = "SECONDS")]
+    max_duration: Option<u64>,
+    /// What happens when the model asks for tools beyond a limit [default: complete].
+    #[arg(long, value_enum)]
+    #[serde(serialize_with = "by_name")]
+    at_limit: Option<AtLimit>,
+}
+
+/// Where sessions are kept.
+#[derive(Args, Debug, Serialize)]
+pub(crate) struct StoreFlags {
+    /// Where sessions are kept: `memory`, `sqlite:FILE` or `postgres://USER@HOST/DATABASE`; without one there are none.
+    #[arg(long, value_name = "STORE")]
+    store: Option<String>,
+    /// The name of this host, of several on one store: it goes on with its own turns when it starts again [default:
+    /// stepwell].
+    #[arg(long, value_name = "NAME")]
+    owner: Option<String>,
+}
+
+/// How the server behaves.
+#[derive(Args, Debug, Serialize)]
+pub(crate) struct ServeFlags {
+    /// A tool of the server's that may only run when the person has allowed it; may be repeated.
+    #[arg(long, value_name = "TOOL")]
+    ask_before: Vec<String>,
+    /// The address to listen on; port 0 is any free one [default: 127.0.0.1:8000].
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    listen: Option<SocketAddr>,
+    /// The token that requests must bear [env: STEPWELL_SERVE_TOKEN].
+    #[arg(long)]
+    token: Option<String>,
+    /// A web origin that may use the server, such as http://localhost:3000, or `*` for any; may be repeated.
+    #[arg(long, value_name = "ORIGIN")]
+    allow_origin: Vec<String>,
+    /// A name by which the server may be reached without a token, besides its addresses and localhost; may be repeated.
+    #[arg(long, value_name = "NAME")]
+    allow_host: Vec<String>,
+    /// The longest request body, in bytes [default: 16777216].
+    #[arg(long, value_name = "BYTES")]
+    max_body: Option<usize>,
+    /// The most runs at once [default: 1000].
+    #[arg(long, value_name = "N")]
+    max_runs: Option<usize>,
+    /// How long a run may take, in seconds [default: 600].
+    #[arg(long, value_name = "SECONDS")]
+    run_timeout: Option<u64>,
+    /// How long a question to the person stands, in seconds [default: 3600].
+    #[arg(long, value_name = "SECONDS")]
+    interrupt_timeout: Option<u64>,
+    /// How long a stream may be silent before a comment is sent, in seconds [default: 15].
+    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..))]
+    keep_alive: Option<u64>,
+    /// How long runs may go on once the server is told to stop, in seconds [default: 10].
+    #[arg(long, value_name = "SECONDS")]
+    grace: Option<u64>,
+}
+
+fn by_name<T: ValueEnum, S: Serializer>(
+    value: &Option<T>,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    let name = value.as_ref().and_then(ValueEnum::to_possible_value);
+    match name {
+        Some(name) => serializer.serialize_some(name.get_name()),
+        None => serializer.serialize_none(),
+    }
+}

@@ -1,0 +1,219 @@
+//! What is set: by flags, by environment variables, by a file, or by default, in that order.
+//!
+//! [`Settings`] names every setting once: its field is the key in the file, `STEPWELL_` before it in capitals is the
+//! variable, and `--` before it, with dashes, the flag.
+
+mod flags;
+mod hidden;
+mod layer;
+mod read;
+
+pub(crate) use flags::{GlobalFlags, LimitFlags, ModelFlags, ServeFlags, StoreFlags};
+pub(crate) use layer::{Origin, flags, variables};
+pub(crate) use read::{InForce, Sources};
+
+use crate::logging::LogFormat;
+use clap::ValueEnum;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::Value;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::num::NonZeroU64;
+use std::path::PathBuf;
+use std::time::Duration;
+use stepwell_core::dialect::Secret;
+use stepwell_core::run::{LimitPolicy, Limits};
+
+/// All that can be set. Its serde form is that of the file, but for secrets, which are never written.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct Settings {
+    /// The provider to ask.
+    pub(crate) provider: Option<String>,
+    /// Which of its APIs.
+    pub(crate) api: Option<String>,
+    /// The model, as the provider names it.
+    pub(crate) model: Option<String>,
+    /// The address of the API, if not the provider's own.
+    pub(crate) base_url: Option<String>,
+    /// What the model is told before all else.
+    pub(crate) instructions: Option<String>,
+    /// A file with providers of the person's own.
+    pub(crate) providers: Option<PathBuf>,
+
+    /// The most rounds of tools in one turn.
+    pub(crate) max_tool_rounds: u32,
+    /// Whether the model goes on with the results of its tools.
+    pub(crate) enable_tool_continuation: bool,
+    /// The most tools at once.
+    pub(crate) max_parallel_tools: u32,
+    /// The most tool calls in one turn.
+    pub(crate) max_tool_calls: Option<u32>,
+    /// The most tokens in one turn.
+    pub(crate) max_tokens: Option<u64>,
+    /// The longest that a turn may take and still begin tools, in seconds.
+    pub(crate) max_duration: Option<u64>,
+    /// What happens at a limit.
+    #[serde(with = "by_name")]
+    pub(crate) at_limit: AtLimit,
+
+    /// MCP servers: commands and addresses.
+    pub(crate) mcp: Vec<String>,
+    /// Files with MCP servers.
+    pub(crate) mcp_config: Vec<PathBuf>,
+    /// Tools that need the person's leave.
+    pub(crate) ask_before: Vec<String>,
+
+    /// Where sessions are kept.
+    pub(crate) store: Option<String>,
+    /// The name of this host among those on the store.
+    pub(crate) owner: String,
+    /// The address to listen on.
+    pub(crate) listen: SocketAddr,
+    /// The token that requests must bear.
+    #[serde(with = "secret_text")]
+    pub(crate) token: Option<Secret>,
+    /// The web origins that may use the server.
+    pub(crate) allow_origin: Vec<String>,
+    /// The names by which the server may be reached without a token.
+    pub(crate) allow_host: Vec<String>,
+    /// The longest request body, in bytes.
+    pub(crate) max_body: usize,
+    /// The most runs at once.
+    pub(crate) max_runs: usize,
+    /// How long a run may take, in seconds.
+    pub(crate) run_timeout: u64,
+    /// How long a question to the person stands, in seconds.
+    pub(crate) interrupt_timeout: u64,
+    /// How long a stream may be silent before a comment is sent, in seconds.
+    pub(crate) keep_alive: NonZeroU64,
+    /// How long runs may go on once the server is told to stop, in seconds.
+    pub(crate) grace: u64,
+
+    /// What is logged, as `tracing-subscriber` reads it.
+    pub(crate) log: Option<String>,
+    /// How the log is written.
+    #[serde(with = "by_name")]
+    pub(crate) log_format: LogFormat,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        let limits = Limits::default();
+        Self {
+            provider: None,
+            api: None,
+            model: None,
+            base_url: None,
+            instructions: None,
+            providers: None,
+            max_tool_rounds: limits.max_tool_rounds,
+            enable_tool_continuation: limits.continue_after_tools,
+            max_parallel_tools: limits.max_parallel_tools,
+            max_tool_calls: limits.max_tool_calls,
+            max_tokens: limits.max_tokens,
+            max_duration: None,
+            at_limit: AtLimit::Complete,
+            mcp: Vec::new(),
+            mcp_config: Vec::new(),
+            ask_before: Vec::new(),
+            store: None,
+            owner: "stepwell".to_owned(),
+            listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 8000)),
+            token: None,
+            allow_origin: Vec::new(),
+            allow_host: Vec::new(),
+            max_body: 16 << 20,
+            max_runs: 1000,
+            run_timeout: 600,
+            interrupt_timeout: 3600,
+            keep_alive: NonZeroU64::MIN.saturating_add(14),
+            grace: 10,
+            log: None,
+            log_format: LogFormat::Text,
+        }
+    }
+}
+
+impl Settings {
+    /// Puts the limits of a turn in place.
+    pub(crate) fn limit(&self, limits: &mut Limits) {
+        limits.max_tool_rounds = self.max_tool_rounds;
+        limits.continue_after_tools = self.enable_tool_continuation;
+        limits.max_parallel_tools = self.max_parallel_tools;
+        limits.max_tool_calls = self.max_tool_calls;
+        limits.max_tokens = self.max_tokens;
+        limits.max_duration = self.max_duration.map(Duration::from_secs);
+        limits.at_limit = match self.at_limit {
+            AtLimit::Fail => LimitPolicy::Fail,
+            AtLimit::Complete => LimitPolicy::Complete,
+            AtLimit::SumUp => LimitPolicy::SumUp,
+        };
+    }
+}
+
+/// What happens when the model asks for tools beyond a limit of the turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum AtLimit {
+    /// The turn fails.
+    Fail,
+    /// The turn ends with the limit's name as its reason.
+    Complete,
+    /// The model answers once more, without tools.
+    SumUp,
+}
+
+/// A value of a list, by the name that its flag takes.
+mod by_name {
+    use super::{Deserialize, Deserializer, Serializer, ValueEnum};
+    use serde::de::Error;
+
+    pub(super) fn deserialize<'de, T, D>(deserializer: D) -> Result<T, D::Error>
+    where
+        T: ValueEnum,
+        D: Deserializer<'de>,
+    {
+        let name = String::deserialize(deserializer)?;
+        T::from_str(&name, false).map_err(|_| {
+            let names = T::value_variants().iter().filter_map(T::to_possible_value);
+            let names: Vec<_> = names.map(|value| value.get_name().to_owned()).collect();
+            D::Error::custom(format!("`{name}` is none of: {}", names.join(", ")))
+        })
+    }
+
+    pub(super) fn serialize<T: ValueEnum, S: Serializer>(
+        value: &T,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        let name = value.to_possible_value();
+        serializer.serialize_str(name.as_ref().map_or("", |name| name.get_name()))
+    }
+}
+
+/// A text that no message and no listing repeats.
+mod secret_text {
+    use super::{Deserialize, Deserializer, Secret, Serializer, Value};
+    use serde::de::Error;
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Option<Secret>, D::Error> {
+        match Value::deserialize(deserializer)? {
+            Value::Null => Ok(None),
+            Value::String(text) if text.trim().is_empty() => Err(D::Error::custom(
+                "the token is empty: leave it out, or give one",
+            )),
+            Value::String(text) => Ok(Some(text.into())),
+            _ => Err(D::Error::custom("a token is a text in quotes")),
+        }
+    }
+
+    pub(super) fn serialize<S: Serializer>(
+        secret: &Option<Secret>,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        match secret {
+            Some(_) => serializer.serialize_some("***"),
+            None => serializer.serialize_none(),
+        }
+    }
+}

@@ -1,0 +1,316 @@
+//! What is set, and where it comes from.
+
+use crate::chat::model;
+use crate::run::{Ran, finish, stepwell};
+use serde_json::{Value, json};
+use std::path::PathBuf;
+use stepwell_mock_llm::{Hop, Script};
+
+/// A folder that is gone when the test is over.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Self {
+        let name = format!("stepwell-config-{name}-{}", std::process::id());
+        let folder = std::env::temp_dir().join(name);
+        std::fs::create_dir_all(folder.join("stepwell")).expect("a folder");
+        Self(folder)
+    }
+
+    fn with(self, text: &str) -> Self {
+        std::fs::write(self.file(), text).expect("a file");
+        self
+    }
+
+    fn file(&self) -> PathBuf {
+        self.0.join("stepwell/config.toml")
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+fn config(arguments: &[&str], variables: &[(&str, &str)]) -> Ran {
+    let mut command = stepwell(&[&["config"], arguments].concat());
+    command.envs(variables.iter().copied());
+    finish(command, b"")
+}
+
+fn listed(arguments: &[&str], variables: &[(&str, &str)]) -> Value {
+    let arguments = [&["--format", "json"], arguments].concat();
+    config(&arguments, variables).succeeded().json()
+}
+
+#[track_caller]
+#[allow(clippy::needless_pass_by_value)] // written in place
+fn is(report: &Value, key: &str, value: Value, origin: Value) {
+    let settings = report["settings"].as_array().expect("settings");
+    let setting = settings.iter().find(|setting| setting["key"] == key);
+    let setting = setting.unwrap_or_else(|| panic!("no `{key}` in {report}"));
+    assert_eq!((&setting["value"], &setting["origin"]), (&value, &origin));
+}
+
+#[test]
+fn a_flag_goes_before_a_variable_before_the_file_before_the_default() {
+    let folder = Folder::new("order").with(
+        "model = \"of the file\"\nmax_tool_rounds = 3\ngrace = 4\nask_before = [\"a\", \"b\"]\n",
+    );
+    let file = folder.file().display().to_string();
+    let report = listed(
+        &["--config", &file, "--model", "of the flag"],
+        &[
+            ("STEPWELL_MODEL", "of the variable"),
+            ("MAX_TOOL_ROUNDS", "5"),
+            ("ENABLE_TOOL_CONTINUATION", "false"),
+            ("STEPWELL_ALLOW_HOST", "one.example, two.example"),
+        ],
+    );
+    let flag = |name: &str| json!({ "kind": "flag", "name": name });
+    let variable = |name: &str| json!({ "kind": "environment", "name": name });
+    let of_file = json!({ "kind": "file", "name": file });
+    is(&report, "model", json!("of the flag"), flag("--model"));
+    is(
+        &report,
+        "max_tool_rounds",
+        json!(5),
+        variable("MAX_TOOL_ROUNDS"),
+    );
+    is(
+        &report,
+        "enable_tool_continuation",
+        json!(false),
+        variable("ENABLE_TOOL_CONTINUATION"),
+    );
+    is(
+        &report,
+        "allow_host",
+        json!(["one.example", "two.example"]),
+        variable("STEPWELL_ALLOW_HOST"),
+    );
+    is(&report, "grace", json!(4), of_file.clone());
+    is(&report, "ask_before", json!(["a", "b"]), of_file);
+    is(
+        &report,
+        "max_runs",
+        json!(1000),
+        json!({ "kind": "default" }),
+    );
+    is(
+        &report,
+        "provider",
+        Value::Null,
+        json!({ "kind": "default" }),
+    );
+    assert_eq!(report["file"], json!({ "path": file, "isRead": true }));
+}
+
+#[test]
+fn the_programs_own_variable_goes_before_the_plain_one() {
+    let report = listed(
+        &[],
+        &[("MAX_TOOL_ROUNDS", "5"), ("STEPWELL_MAX_TOOL_ROUNDS", "6")],
+    );
+    let origin = json!({ "kind": "environment", "name": "STEPWELL_MAX_TOOL_ROUNDS" });
+    is(&report, "max_tool_rounds", json!(6), origin);
+}
+
+#[test]
+fn the_persons_own_file_is_read_and_none_of_the_folder_one_is_in() {
+    let folder = Folder::new("own").with("grace = 77\n");
+    std::fs::write(folder.0.join("stepwell.toml"), "grace = 1\n").expect("a file");
+    std::fs::write(folder.0.join("config.toml"), "grace = 1\n").expect("a file");
+    let mut command = stepwell(&["config"]);
+    command
+        .env("XDG_CONFIG_HOME", &folder.0)
+        .current_dir(&folder.0);
+    let ran = finish(command, b"").succeeded();
+    let line = ran.out.lines().find(|line| line.starts_with("grace = "));
+    let line = line.expect("a line");
+    assert!(
+        line.starts_with("grace = 77 ") && line.ends_with("stepwell/config.toml"),
+        "{line}"
+    );
+}
+
+#[test]
+fn what_is_printed_as_text_can_be_a_file() {
+    let printed = config(&["--model", "a \"model\"", "--mcp", "run 'it'"], &[])
+        .succeeded()
+        .out;
+    let folder = Folder::new("text").with(&printed);
+    let file = folder.file().display().to_string();
+    let report = listed(&["--config", &file], &[]);
+    let of_file = json!({ "kind": "file", "name": file });
+    is(&report, "model", json!("a \"model\""), of_file.clone());
+    is(&report, "mcp", json!(["run 'it'"]), of_file);
+}
+
+#[test]
+fn no_secret_is_printed() {
+    for format in ["text", "json"] {
+        let ran = config(
+            &[
+                "--format",
+                format,
+                "--provider",
+                "openai",
+                "--mcp",
+                "KEY=s3cret run --token s3cret",
+            ],
+            &[
+                ("STEPWELL_SERVE_TOKEN", "s3cret"),
+                (
+                    "STEPWELL_BASE_URL",
+                    "https://me:s3cret@proxy.example/v1?api_key=s3cret",
+                ),
+                ("OPENAI_API_KEY", "s3cret"),
+            ],
+        );
+        let out = ran.succeeded().out;
+        assert!(!out.contains("s3cret"), "{out}");
+        assert!(
+            out.contains("proxy.example") && out.contains("OPENAI_API_KEY"),
+            "{out}"
+        );
+        assert!(out.contains("***"), "{out}");
+    }
+}
+
+#[test]
+fn what_is_no_setting_is_refused_with_its_place() {
+    for (text, expected) in [
+        (
+            "model = \"m\"\nmodle = \"m\"\n",
+            "line 2, column 1: unknown field `modle`",
+        ),
+        (
+            "max_runs = \"many\"\n",
+            "line 1, column 12: invalid type: string",
+        ),
+        (
+            "listen = \"here\"\n",
+            "line 1, column 10: invalid socket address",
+        ),
+        ("token = \"\"\n", "the token is empty"),
+    ] {
+        let folder = Folder::new("wrong").with(text);
+        let file = folder.file().display().to_string();
+        let ran = config(&["--config", &file], &[]);
+        let line = ran.failed(2);
+        assert!(line.starts_with(&file) && line.contains(expected), "{line}");
+    }
+    for (variable, value, expected) in [
+        (
+            "MAX_TOOL_ROUNDS",
+            "ten",
+            "environment variable MAX_TOOL_ROUNDS: string \"ten\"",
+        ),
+        (
+            "STEPWELL_MAX_TOOL_ROUNDS",
+            "-1",
+            "environment variable STEPWELL_MAX_TOOL_ROUNDS",
+        ),
+        (
+            "STEPWELL_ENABLE_TOOL_CONTINUATION",
+            "perhaps",
+            "STEPWELL_ENABLE_TOOL_CONTINUATION",
+        ),
+        (
+            "STEPWELL_AT_LIMIT",
+            "stop",
+            "`stop` is none of: fail, complete, sum-up",
+        ),
+        ("STEPWELL_SERVE_TOKEN", "", "the token is empty"),
+        (
+            "STEPWELL_CONFIG",
+            "no/such/file.toml",
+            "no/such/file.toml: ",
+        ),
+    ] {
+        let ran = config(&[], &[(variable, value)]);
+        let line = ran.failed(2);
+        assert!(line.contains(expected), "{line}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_chat_takes_its_model_and_its_limits_from_the_settings() {
+    let script = Script::new()
+        .hop(
+            Hop::new()
+                .text("One moment.")
+                .tool_call("calculator", json!({ "expression": "1 + 1" })),
+        )
+        .hop(Hop::new().text("It is 2."));
+    let model = model(script).await;
+    let folder = Folder::new("chat").with(&format!(
+        "provider = \"openai-compatible\"\nmodel = \"of the file\"\nbase_url = \"{}\"\ninstructions = \"Be brief.\"\n",
+        model.base_url()
+    ));
+    let mut command = stepwell(&["chat"]);
+    command.env("STEPWELL_CONFIG", folder.file());
+    command.env("ENABLE_TOOL_CONTINUATION", "false");
+    let ran = finish(command, b"What is 1 + 1?\n").succeeded();
+    assert!(ran.out.contains("✓ calculator"), "{}", ran.out);
+    assert!(!ran.out.contains("It is 2."), "{}", ran.out);
+    let requests = model.requests();
+    assert_eq!(requests.len(), 1, "the turn does not go on after its tools");
+    assert_eq!(requests[0].body["model"], "of the file");
+    assert_eq!(requests[0].body["messages"][0]["content"], "Be brief.");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_limit_of_the_environment_holds() {
+    let call = || Hop::new().tool_call("calculator", json!({ "expression": "1 + 1" }));
+    let model = model(Script::new().hop(call()).hop(call())).await;
+    let base_url = model.base_url();
+    let provider = [
+        "--provider",
+        "openai-compatible",
+        "--model",
+        "m",
+        "--base-url",
+        &base_url,
+    ];
+    let mut command = stepwell(&[&["chat"], &provider[..]].concat());
+    command.env("MAX_TOOL_ROUNDS", "1");
+    let ran = finish(command, b"?\n");
+    assert!(ran.err.contains("limit of tool rounds, 1"), "{}", ran.err);
+    assert_eq!(model.requests().len(), 2);
+}
+
+#[test]
+fn a_chat_without_a_provider_says_how_to_name_one() {
+    let ran = finish(stepwell(&["chat"]), b"");
+    assert!(ran.failed(2).contains("--provider"));
+    let ran = finish(stepwell(&["serve", "--model", "m"]), b"");
+    assert!(ran.failed(2).contains("--model is of a provider"));
+}
+
+#[test]
+fn the_readme_has_every_setting_with_its_variables_and_its_default() {
+    let report = listed(&[], &[]);
+    let readme = include_str!("../../../README.md");
+    for setting in report["settings"].as_array().expect("settings") {
+        let key = setting["key"].as_str().expect("a key");
+        let variables = setting["variables"].as_array().expect("variables");
+        let variables: Vec<_> = variables
+            .iter()
+            .map(|name| format!("`{}`", name.as_str().unwrap()))
+            .collect();
+        let default = match &setting["value"] {
+            Value::Null => String::new(),
+            Value::Array(values) if values.is_empty() => String::new(),
+            Value::String(text) => format!(" `{text}`"),
+            other => format!(" `{other}`"),
+        };
+        let row = format!("| `{key}` | {} |{default} |", variables.join(", "));
+        assert!(
+            readme.contains(&row),
+            "the README has no row that begins with: {row}"
+        );
+    }
+}

@@ -1,0 +1,165 @@
+//! What stands in the store before a turn's first request goes out.
+
+use super::history::history;
+use super::patience::{Notices, Patience};
+use super::take_over::take_over;
+use super::{StoreSetup, StoredTurn};
+use crate::setup::Setup;
+use crate::store::{Claimed, NewTurn, StoreError, TurnKey, Unfinished};
+use futures::FutureExt;
+use std::sync::OnceLock;
+use std::time::Duration;
+use stepwell_core::conversation::Conversation;
+use stepwell_core::registry::ThreadKey;
+use stepwell_core::run::{Failure, Outcome};
+use stepwell_core::{RunId, Timestamp};
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+/// After which turn a new one comes.
+#[derive(Clone, Debug, Default)]
+pub(crate) enum BeginFrom {
+    /// The last one of the thread.
+    #[default]
+    Latest,
+    /// This one; none makes it a first turn.
+    Turn(Option<RunId>),
+}
+
+/// What a new turn goes on from.
+pub(crate) struct Before {
+    pub(crate) history: Conversation,
+    pub(crate) parent: Option<RunId>,
+}
+
+/// What all calls of the store at the beginning of a turn share.
+pub(crate) struct Beginning<'a> {
+    pub(crate) setup: &'a Setup,
+    pub(crate) stored: &'a StoreSetup,
+    pub(crate) notices: &'a Notices,
+    pub(crate) cancel: &'a CancellationToken,
+    /// How long the conversation took to be made of stored turns, if it was.
+    pub(crate) history_took: &'a OnceLock<Duration>,
+}
+
+impl<'a> Beginning<'a> {
+    pub(crate) fn patience(&self) -> Patience {
+        Patience::of(&self.setup.config)
+    }
+
+    /// What the store has before the turn. `known` is what this process knows: the thread's last turn, and the
+    /// conversation after it. A turn of the thread that nobody has brought to its end is stopped first, as one of this
+    /// process would be.
+    pub(crate) async fn before(
+        &self,
+        thread: &ThreadKey,
+        from: BeginFrom,
+        known: (Option<RunId>, Conversation),
+        now: Timestamp,
+    ) -> Result<Before, StoreError> {
+        let store = &self.stored.store;
+        let patience = self.patience();
+        let record = patience
+            .call(self.notices, self.cancel, || store.thread(thread))
+            .await?;
+        let Some(record) = record else {
+            let (_, history) = known;
+            let parent = match from {
+                BeginFrom::Latest => None,
+                BeginFrom::Turn(parent) => parent,
+            };
+            return Ok(Before { history, parent });
+        };
+        let mut stopped = None;
+        if let Some(unfinished) = &record.unfinished {
+            let history = take_over(self, unfinished, now).await?;
+            stopped = Some((unfinished.key.turn.clone(), history));
+        }
+        let parent = match from {
+            BeginFrom::Latest => record.latest,
+            BeginFrom::Turn(parent) => parent,
+        };
+        let (last, conversation) = known;
+        let history = match (&parent, stopped) {
+            (None, _) => Conversation::default(),
+            (Some(parent), Some((turn, Some(history)))) if *parent == turn => history,
+            (Some(parent), None) if last.as_ref() == Some(parent) => conversation,
+            (Some(parent), _) => {
+                let turn = TurnKey::new(thread.clone(), parent.clone());
+                self.history(&turn).await?
+            }
+        };
+        Ok(Before { history, parent })
+    }
+
+    /// The conversation as of a stored turn.
+    pub(crate) async fn history(&self, turn: &TurnKey) -> Result<Conversation, StoreError> {
+        let store = &self.stored.store;
+        let path = self
+            .patience()
+            .call(self.notices, self.cancel, || store.path(turn))
+            .await?;
+        let begin = Instant::now();
+        let history = history(&path)?;
+        let _ = self.history_took.set(begin.elapsed());
+        Ok(history)
+    }
+
+    /// Stores that the turn begins.
+    pub(crate) async fn begin(&self, new: &NewTurn) -> Result<StoredTurn, StoreError> {
+        let store = &self.stored.store;
+        let mut tries = 0;
+        let begun = self
+            .patience()
+            .call(self.notices, self.cancel, || {
+                tries += 1;
+                store.begin_turn(new)
+            })
+            .await;
+        let key = new.key.clone();
+        match begun {
+            Ok(generation) => Ok(StoredTurn { key, generation }),
+            // An earlier try may have been done, and its answer lost on the way.
+            Err(error @ StoreError::Exists { .. }) if tries > 1 => {
+                let claimed = self.claim(&key, true).await?.ok_or(error)?;
+                let generation = claimed.generation;
+                Ok(StoredTurn { key, generation })
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Claims a turn, if it is unfinished: `own` if it is under this host's name alone. A claim whose answer was lost
+    /// is made anew, from the generation that it left.
+    pub(crate) async fn claim(
+        &self,
+        key: &TurnKey,
+        own: bool,
+    ) -> Result<Option<Claimed>, StoreError> {
+        let StoreSetup { store, owner } = self.stored;
+        let claim = || {
+            async {
+                let record = store.thread(&key.thread).await?;
+                let unfinished = record.and_then(|record| record.unfinished);
+                let is_it = |turn: &Unfinished| turn.key == *key && (!own || turn.owner == *owner);
+                match unfinished.filter(is_it) {
+                    Some(turn) => match store.claim(key, turn.generation, owner).await {
+                        Err(StoreError::Closed { .. }) => Ok(None),
+                        claimed => claimed.map(Some),
+                    },
+                    None => Ok(None),
+                }
+            }
+            .boxed()
+        };
+        self.patience().call(self.notices, self.cancel, claim).await
+    }
+}
+
+/// A turn that could not be stored has not begun.
+pub(crate) fn not_stored(error: &StoreError) -> Outcome {
+    let message = error.to_string();
+    Outcome::Failed {
+        failure: Failure::NotStored { message },
+    }
+}

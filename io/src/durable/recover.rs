@@ -1,0 +1,124 @@
+//! Goes on with what an earlier process left unfinished.
+
+use super::history::history;
+use super::patience::in_time;
+use super::{StoreSetup, StoredTurn};
+use crate::agent::{Agent, ReviveError};
+use crate::clock::Clock;
+use crate::journal::Journaled;
+use crate::setup::Setup;
+use crate::start::Begin;
+use crate::store::{Claimed, StoreError, TurnKey, Unfinished};
+use crate::threads::lock;
+use crate::turn::Turn;
+use std::sync::Arc;
+use stepwell_core::run::Start;
+
+/// An unfinished turn of the store that goes on here.
+#[derive(Debug)]
+pub struct Recovered {
+    /// The turn.
+    pub key: TurnKey,
+    /// It is under way again, or its snapshot cannot be read: then it stays unfinished in the store, for a program that
+    /// can read it, or until somebody sends on its thread.
+    pub turn: Result<Turn, ReviveError>,
+}
+
+impl Agent {
+    /// Goes on with every turn that the store has under this host's [name](crate::AgentBuilder::owner) and that is
+    /// unfinished, each on its own thread, with this agent's model and tools. To be called when the program starts,
+    /// before anything is sent: turns of this agent that are under way are left alone, but not those of other agents.
+    ///
+    /// Where a turn goes on is said at [`revive`](Self::revive). One that another host claims at the same time is left
+    /// to it.
+    ///
+    /// # Errors
+    /// The store cannot be read or written. None was begun: try again.
+    ///
+    /// # Panics
+    /// Outside of a tokio runtime.
+    pub async fn recover(&self) -> Result<Vec<Recovered>, StoreError> {
+        let setup = self.shared.turn_setup();
+        let Some(stored) = &setup.store else {
+            return Ok(Vec::new());
+        };
+        let unfinished = in_time(stored.store.unfinished(Some(&stored.owner))).await?;
+        let mut begun = Vec::new();
+        for unfinished in unfinished {
+            let agent = self.thread(unfinished.key.thread.clone());
+            let is_under_way = !lock(&agent.thread.current).ended.is_cancelled();
+            if is_under_way {
+                continue;
+            }
+            if let Some(begin) = claim(&setup, stored, &unfinished).await? {
+                begun.push((agent, unfinished.key, begin));
+            }
+        }
+        let recovered = begun.into_iter().map(|(agent, key, begin)| Recovered {
+            key,
+            turn: begin.map(|begin| agent.begin(begin)),
+        });
+        Ok(recovered.collect())
+    }
+}
+
+/// Makes the turn this host's. None if another was quicker.
+async fn claim(
+    setup: &Arc<Setup>,
+    stored: &StoreSetup,
+    unfinished: &Unfinished,
+) -> Result<Option<Result<Begin, ReviveError>>, StoreError> {
+    let key = &unfinished.key;
+    let claim = stored
+        .store
+        .claim(key, unfinished.generation, &stored.owner);
+    let Claimed {
+        generation,
+        snapshot,
+    } = match in_time(claim).await {
+        Ok(claimed) => claimed,
+        Err(error) if error.is_lost() => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    let turn = StoredTurn {
+        key: key.clone(),
+        generation,
+    };
+    let Some(snapshot) = snapshot else {
+        return begin_anew(setup, stored, turn)
+            .await
+            .map(|begin| Some(Ok(begin)));
+    };
+    let journal = setup.journal.as_ref();
+    let run = Journaled::revive(&snapshot, &setup.config, journal, Clock::new().now());
+    Ok(Some(match run {
+        Ok(run) => Ok(Begin::Claimed {
+            turn,
+            run: Box::new(run),
+            setup: Arc::clone(setup),
+        }),
+        Err(error) => Err(error.into()),
+    }))
+}
+
+/// A turn of which the store has no more than its message.
+async fn begin_anew(
+    setup: &Arc<Setup>,
+    stored: &StoreSetup,
+    turn: StoredTurn,
+) -> Result<Begin, StoreError> {
+    let mut path = in_time(stored.store.path(&turn.key)).await?;
+    let own = path.pop();
+    let start = Start {
+        run_id: turn.key.turn.clone(),
+        message: own.and_then(|own| own.message),
+        resume: Vec::new(),
+        parent_run_id: None,
+    };
+    Ok(Begin::Anew {
+        turn,
+        start: Box::new(start),
+        history: Box::new(history(&path)?),
+        setup: Arc::clone(setup),
+    })
+}

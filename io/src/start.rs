@@ -1,0 +1,223 @@
+//! Makes the machine that a turn is driven with, and says in the store that the turn begins or goes on here.
+
+use crate::agent::Agent;
+use crate::clock::Clock;
+use crate::device::Device;
+use crate::durable::{
+    BeginFrom, Beginning, Notices, Patience, StoreSetup, StoredTurn, Writer, in_time,
+};
+use crate::journal::Journaled;
+use crate::setup::Setup;
+use crate::store::{NewTurn, StoreError, TurnKey};
+use crate::threads::lock;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+use stepwell_core::conversation::Conversation;
+use stepwell_core::run::{Input, Start};
+use stepwell_core::session::title;
+use tokio_util::sync::CancellationToken;
+
+/// How a turn begins.
+pub(crate) enum Begin {
+    /// As a new one.
+    Start(Box<Start>, BeginFrom),
+    /// From a snapshot that the app has kept.
+    Revived {
+        snapshot: String,
+        run: Box<Journaled>,
+        setup: Arc<Setup>,
+    },
+    /// From a snapshot that the store has kept.
+    Claimed {
+        turn: StoredTurn,
+        run: Box<Journaled>,
+        setup: Arc<Setup>,
+    },
+    /// Anew: the store has its message alone.
+    Anew {
+        turn: StoredTurn,
+        start: Box<Start>,
+        history: Box<Conversation>,
+        setup: Arc<Setup>,
+    },
+}
+
+/// A turn that is ready to be driven.
+pub(crate) struct Prepared {
+    pub(crate) run: Journaled,
+    pub(crate) setup: Arc<Setup>,
+    /// What its machine has heard of the device.
+    pub(crate) known: Device,
+    pub(crate) writer: Option<Arc<Writer>>,
+}
+
+/// What a turn has before it has a machine.
+pub(crate) struct Preparation<'a> {
+    pub(crate) agent: &'a Agent,
+    pub(crate) notices: &'a Notices,
+    pub(crate) cancel: &'a CancellationToken,
+    pub(crate) device: Device,
+    pub(crate) clock: Clock,
+    /// How long the conversation took to be made of stored turns, if it was.
+    pub(crate) history_took: OnceLock<Duration>,
+}
+
+impl Preparation<'_> {
+    pub(crate) async fn prepare(&self, begin: Begin) -> Result<Prepared, StoreError> {
+        let (turn, run, setup, known) = match begin {
+            Begin::Start(start, from) => {
+                let setup = self.agent.shared.turn_setup();
+                let (turn, run) = self.start(&setup, &start, from).await?;
+                (turn, run, setup, self.device)
+            }
+            Begin::Revived {
+                snapshot,
+                run,
+                setup,
+            } => {
+                // What it gives is to be taken first: it is told of the device at the first look.
+                let (turn, run) = match &setup.store {
+                    Some(stored) => self.revive(&setup, stored, &snapshot, *run).await?,
+                    None => (None, *run),
+                };
+                (turn, run, setup, Device::default())
+            }
+            Begin::Claimed { turn, run, setup } => (Some(turn), *run, setup, Device::default()),
+            Begin::Anew {
+                turn,
+                start,
+                history,
+                setup,
+            } => {
+                let run = self.machine(&setup, &start, *history);
+                (Some(turn), run, setup, self.device)
+            }
+        };
+        let writer = turn.zip(setup.store.clone()).map(|(turn, stored)| {
+            let patience = Patience::of(&setup.config);
+            let (notices, cancel) = (self.notices.clone(), self.cancel.clone());
+            let writer = Writer::new(stored, turn, patience, self.clock, notices, cancel);
+            Arc::new(writer)
+        });
+        Ok(Prepared {
+            run,
+            setup,
+            known,
+            writer,
+        })
+    }
+
+    /// A new turn, which stands in the store before anything of it goes out.
+    async fn start(
+        &self,
+        setup: &Setup,
+        start: &Start,
+        from: BeginFrom,
+    ) -> Result<(Option<StoredTurn>, Journaled), StoreError> {
+        let thread = &self.agent.thread;
+        let known = || {
+            let known = lock(&thread.conversation);
+            (known.last.clone(), known.conversation.clone())
+        };
+        let Some(stored) = &setup.store else {
+            if let BeginFrom::Turn(_) = from {
+                return Err(StoreError::Refused {
+                    message: "the agent has no store to take the earlier turn from".to_owned(),
+                });
+            }
+            let (_, history) = known();
+            return Ok((None, self.machine(setup, start, history)));
+        };
+        let beginning = self.beginning(setup, stored);
+        let now = self.clock.now();
+        let before = beginning.before(&thread.key, from, known(), now).await?;
+        let run = self.machine(setup, start, before.history);
+        let new = NewTurn {
+            key: TurnKey::new(thread.key.clone(), start.run_id.clone()),
+            parent: before.parent,
+            message: start.message.clone(),
+            snapshot: Some(run.machine.snapshot()),
+            owner: stored.owner.clone(),
+            title: title_of(&run),
+            at: self.clock.now(),
+        };
+        let turn = beginning.begin(&new).await?;
+        Ok((Some(turn), run))
+    }
+
+    /// A turn whose snapshot the app has kept. What the store has of it is at least as new, and goes first.
+    async fn revive(
+        &self,
+        setup: &Arc<Setup>,
+        stored: &StoreSetup,
+        snapshot: &str,
+        run: Journaled,
+    ) -> Result<(Option<StoredTurn>, Journaled), StoreError> {
+        let turn = run.machine.turn().cloned().unwrap_or_default();
+        let key = TurnKey::new(self.agent.thread.key.clone(), turn);
+        let record = in_time(stored.store.thread(&key.thread)).await?;
+        let unfinished = record.and_then(|record| record.unfinished);
+        if let Some(unfinished) = unfinished.filter(|unfinished| unfinished.key == key) {
+            let claim = stored
+                .store
+                .claim(&key, unfinished.generation, &stored.owner);
+            let claimed = in_time(claim).await?;
+            let generation = claimed.generation;
+            let snapshot = claimed.snapshot.as_deref().unwrap_or(snapshot);
+            let run = Journaled::revive(
+                snapshot,
+                &setup.config,
+                setup.journal.as_ref(),
+                self.clock.now(),
+            );
+            let run = run.map_err(|error| StoreError::Damaged {
+                message: error.to_string(),
+            })?;
+            return Ok((Some(StoredTurn { key, generation }), run));
+        }
+        // It was begun without this store.
+        let beginning = self.beginning(setup, stored);
+        let mut new = NewTurn::new(key, stored.owner.clone(), self.clock.now());
+        new.snapshot = Some(snapshot.to_owned());
+        let turn = beginning.begin(&new).await?;
+        Ok((Some(turn), run))
+    }
+
+    fn beginning<'b>(&'b self, setup: &'b Setup, stored: &'b StoreSetup) -> Beginning<'b> {
+        Beginning {
+            setup,
+            stored,
+            notices: self.notices,
+            cancel: self.cancel,
+            history_took: &self.history_took,
+        }
+    }
+
+    /// A machine that has started, with its first outputs still in it.
+    fn machine(&self, setup: &Setup, start: &Start, history: Conversation) -> Journaled {
+        let thread_id = &self.agent.thread.key.thread;
+        let journal = setup.journal.as_ref();
+        let mut run = Journaled::new(&setup.config, thread_id, history, journal, &start.run_id);
+        // Before its first request: there may be no network for it.
+        for news in self.device.news(Device::default()) {
+            if let Err(misuse) = run.handle(news, self.clock.now()) {
+                tracing::error!(target: "stepwell", %misuse, "the machine refused to hear of the device");
+            }
+            // Nothing is under way yet: there is nothing to take.
+            while run.poll_output().is_some() {}
+        }
+        let start = Input::Start(Box::new(start.clone()));
+        if let Err(misuse) = run.handle(start, self.clock.now()) {
+            tracing::error!(target: "stepwell", %misuse, "a new machine refused to start");
+        }
+        run
+    }
+}
+
+/// What the thread is called, if this is its first turn.
+fn title_of(run: &Journaled) -> Option<String> {
+    let title = title(run.machine.conversation().messages());
+    // A store takes any text but this.
+    let title = title.replace('\0', "");
+    Some(title).filter(|title| !title.is_empty())
+}

@@ -1,0 +1,119 @@
+//! What every store refuses in the same words.
+
+use super::error::StoreError;
+use super::record::{Generation, NewTurn, PersistBatch, TurnKey};
+use stepwell_core::RunId;
+use stepwell_core::registry::ThreadKey;
+use stepwell_core::run::TurnStatus;
+
+/// The longest name, in bytes: three of them fit into one entry of PostgreSQL's indexes.
+const LONGEST_NAME: usize = 800;
+
+/// Names are in indexes.
+fn name(what: &str, text: &str) -> Result<(), StoreError> {
+    if text.len() > LONGEST_NAME {
+        let message = format!("{what} is longer than {LONGEST_NAME} bytes");
+        return Err(StoreError::Refused { message });
+    }
+    plain(what, text)
+}
+
+/// Databases take no NUL in a text. JSON has none.
+fn plain(what: &str, text: &str) -> Result<(), StoreError> {
+    if text.contains('\0') {
+        let message = format!("{what} holds a NUL character");
+        return Err(StoreError::Refused { message });
+    }
+    Ok(())
+}
+
+pub(super) fn thread(key: &ThreadKey) -> Result<(), StoreError> {
+    name("the server's name", &key.server)?;
+    name("the room's name", &key.room)?;
+    name("the thread's id", &key.thread)
+}
+
+pub(super) fn turn(key: &TurnKey) -> Result<(), StoreError> {
+    thread(&key.thread)?;
+    name("the turn's id", &key.turn)
+}
+
+pub(super) fn title(title: &str) -> Result<(), StoreError> {
+    plain("the title", title)
+}
+
+pub(super) fn owner(owner: &str) -> Result<(), StoreError> {
+    name("the owner's name", owner)
+}
+
+pub(super) fn new_turn(new: &NewTurn) -> Result<(), StoreError> {
+    turn(&new.key)?;
+    owner(&new.owner)?;
+    if let Some(parent) = &new.parent {
+        name("the parent's id", parent)?;
+    }
+    new.title.as_deref().map_or(Ok(()), title)
+}
+
+/// The blocks must be numbered as the batch says.
+pub(super) fn batch(batch: &PersistBatch) -> Result<(), StoreError> {
+    let refused = |message: String| Err(StoreError::Refused { message });
+    let numbers = batch.first..;
+    for (block, number) in batch.blocks.iter().zip(numbers) {
+        if block.sequence != number {
+            let given = block.sequence;
+            return refused(format!(
+                "a block is numbered {given} where {number} follows"
+            ));
+        }
+    }
+    if batch.status == TurnStatus::Streaming && batch.outcome.is_some() {
+        return refused("an outcome is given of a turn that goes on".to_owned());
+    }
+    Ok(())
+}
+
+pub(super) fn owned(
+    turn: &RunId,
+    given: Generation,
+    current: Generation,
+) -> Result<(), StoreError> {
+    if given == current {
+        Ok(())
+    } else {
+        Err(StoreError::Stale {
+            turn: turn.clone(),
+            given,
+            current,
+        })
+    }
+}
+
+pub(super) fn follows(turn: &RunId, given: u64, next: u64) -> Result<(), StoreError> {
+    if given <= next {
+        Ok(())
+    } else {
+        Err(StoreError::Gap {
+            turn: turn.clone(),
+            given,
+            next,
+        })
+    }
+}
+
+/// The event itself must be there, not only those before it.
+pub(super) fn acknowledged(turn: &RunId, index: u64, next: u64) -> Result<(), StoreError> {
+    if index < next {
+        Ok(())
+    } else {
+        Err(StoreError::Gap {
+            turn: turn.clone(),
+            given: index,
+            next,
+        })
+    }
+}
+
+pub(super) fn events(events: &[String]) -> Result<(), StoreError> {
+    events.iter().try_for_each(|event| plain("an event", event))
+}

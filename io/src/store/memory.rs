@@ -1,0 +1,438 @@
+use super::error::StoreError;
+use super::record::{
+    Claimed, EventLog, Generation, LoggedEvent, NewTurn, PersistBatch, ThreadQuery, ThreadRecord,
+    TurnKey, Unfinished,
+};
+use super::wake::{Changes, Wakers};
+use super::{Store, StoreFuture, check};
+use crate::threads::lock;
+use futures::FutureExt;
+use std::cmp::Reverse;
+use std::collections::HashMap;
+use std::future::ready;
+use std::sync::{Arc, Mutex};
+use stepwell_core::registry::ThreadKey;
+use stepwell_core::run::TurnStatus;
+use stepwell_core::session::{Turn, TurnBlock};
+use stepwell_core::{RunId, Timestamp};
+
+/// Keeps all in memory, as long as it or a clone of it lives.
+#[derive(Clone, Debug, Default)]
+pub struct MemoryStore {
+    threads: Arc<Mutex<HashMap<ThreadKey, Thread>>>,
+    wakers: Wakers,
+}
+
+#[derive(Debug)]
+struct Thread {
+    title: Option<String>,
+    created_at: Timestamp,
+    updated_at: Timestamp,
+    /// In the order in which they began.
+    turns: Vec<Stored>,
+}
+
+#[derive(Debug)]
+struct Stored {
+    turn: Turn,
+    owner: String,
+    generation: Generation,
+    snapshot: Option<String>,
+    events: Vec<String>,
+    acknowledged: Option<u64>,
+}
+
+impl Stored {
+    fn is_open(&self) -> bool {
+        self.turn.status == TurnStatus::Streaming
+    }
+
+    fn unfinished(&self, thread: &ThreadKey) -> Unfinished {
+        Unfinished {
+            key: TurnKey::new(thread.clone(), self.turn.id.clone()),
+            generation: self.generation,
+            owner: self.owner.clone(),
+            updated_at: self.turn.updated_at,
+        }
+    }
+}
+
+impl Thread {
+    fn turn(&self, id: &RunId) -> Option<&Stored> {
+        self.turns.iter().find(|stored| stored.turn.id == *id)
+    }
+
+    fn open(&self) -> Option<&Stored> {
+        self.turns.iter().find(|stored| stored.is_open())
+    }
+
+    fn record(&self, key: &ThreadKey) -> ThreadRecord {
+        ThreadRecord {
+            key: key.clone(),
+            title: self.title.clone(),
+            created_at: self.created_at,
+            updated_at: self.updated_at,
+            latest: self.turns.last().map(|stored| stored.turn.id.clone()),
+            unfinished: self.open().map(|stored| stored.unfinished(key)),
+        }
+    }
+}
+
+fn no_turn(turn: &RunId) -> StoreError {
+    StoreError::NoTurn { turn: turn.clone() }
+}
+
+impl MemoryStore {
+    /// An empty store.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Looks at a turn, or changes it.
+    fn with<T>(
+        &self,
+        key: &TurnKey,
+        look: impl FnOnce(&mut Stored) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        let mut threads = lock(&self.threads);
+        let thread = threads.get_mut(&key.thread);
+        let mut turns = thread
+            .into_iter()
+            .flat_map(|thread| thread.turns.iter_mut());
+        let stored = turns.find(|stored| stored.turn.id == key.turn);
+        look(stored.ok_or_else(|| no_turn(&key.turn))?)
+    }
+
+    fn begin(&self, new: &NewTurn) -> Result<Generation, StoreError> {
+        check::new_turn(new)?;
+        let mut threads = lock(&self.threads);
+        let key = &new.key;
+        if let Some(thread) = threads.get(&key.thread) {
+            if thread.turn(&key.turn).is_some() {
+                let turn = key.turn.clone();
+                return Err(StoreError::Exists { turn });
+            }
+            if let Some(open) = thread.open() {
+                return Err(StoreError::Busy {
+                    turn: open.turn.id.clone(),
+                    generation: open.generation,
+                    owner: open.owner.clone(),
+                });
+            }
+        }
+        if let Some(parent) = &new.parent {
+            let thread = threads.get(&key.thread);
+            thread
+                .and_then(|thread| thread.turn(parent))
+                .ok_or_else(|| no_turn(parent))?;
+        }
+        let thread = threads.entry(key.thread.clone());
+        let thread = thread.or_insert_with(|| Thread {
+            title: None,
+            created_at: new.at,
+            updated_at: new.at,
+            turns: Vec::new(),
+        });
+        thread.updated_at = thread.updated_at.max(new.at);
+        thread.title = thread.title.take().or_else(|| new.title.clone());
+        thread.turns.push(Stored {
+            turn: Turn {
+                id: key.turn.clone(),
+                parent: new.parent.clone(),
+                message: new.message.clone(),
+                status: TurnStatus::Streaming,
+                outcome: None,
+                created_at: new.at,
+                updated_at: new.at,
+                blocks: Vec::new(),
+            },
+            owner: new.owner.clone(),
+            generation: Generation::FIRST,
+            snapshot: new.snapshot.clone(),
+            events: Vec::new(),
+            acknowledged: None,
+        });
+        Ok(Generation::FIRST)
+    }
+
+    fn write(
+        &self,
+        key: &TurnKey,
+        generation: Generation,
+        batch: &PersistBatch,
+    ) -> Result<(), StoreError> {
+        check::batch(batch)?;
+        self.with(key, |stored| {
+            let turn = &mut stored.turn;
+            check::owned(&turn.id, generation, stored.generation)?;
+            let next = turn.blocks.len() as u64;
+            check::follows(&turn.id, batch.first, next)?;
+            let is_stored = |sequence: u64| sequence < next;
+            let (old, new): (Vec<_>, Vec<_>) = batch
+                .blocks
+                .iter()
+                .partition(|block| is_stored(block.sequence));
+            for (block, stored) in old.iter().zip(turn.blocks.iter().skip(index(batch.first))) {
+                if **block != stored.block {
+                    return Err(StoreError::Conflict {
+                        turn: turn.id.clone(),
+                        number: block.sequence,
+                    });
+                }
+            }
+            if turn.status != TurnStatus::Streaming {
+                let is_the_end = turn.status == batch.status && turn.outcome == batch.outcome;
+                return if is_the_end && new.is_empty() {
+                    Ok(())
+                } else {
+                    let turn = turn.id.clone();
+                    Err(StoreError::Closed { turn })
+                };
+            }
+            turn.blocks
+                .extend(new.into_iter().cloned().map(|block| TurnBlock {
+                    block,
+                    at: batch.at,
+                }));
+            turn.status = batch.status;
+            turn.outcome.clone_from(&batch.outcome);
+            turn.updated_at = turn.updated_at.max(batch.at);
+            let goes_on = batch.status == TurnStatus::Streaming;
+            stored.snapshot = goes_on.then(|| batch.snapshot.clone());
+            Ok(())
+        })?;
+        if let Some(thread) = lock(&self.threads).get_mut(&key.thread) {
+            thread.updated_at = thread.updated_at.max(batch.at);
+        }
+        Ok(())
+    }
+
+    fn append(
+        &self,
+        key: &TurnKey,
+        generation: Generation,
+        first: u64,
+        events: &[String],
+    ) -> Result<(), StoreError> {
+        check::events(events)?;
+        self.with(key, |stored| {
+            let turn = &stored.turn.id;
+            check::owned(turn, generation, stored.generation)?;
+            let next = stored.events.len() as u64;
+            check::follows(turn, first, next)?;
+            let old = stored.events.len() - index(first);
+            let there = stored.events.iter().skip(index(first));
+            for ((event, there), number) in events.iter().zip(there).zip(first..) {
+                if event != there {
+                    let turn = turn.clone();
+                    return Err(StoreError::Conflict { turn, number });
+                }
+            }
+            stored.events.extend(events.iter().skip(old).cloned());
+            Ok(())
+        })
+    }
+
+    fn list(&self, query: &ThreadQuery) -> Vec<ThreadRecord> {
+        let threads = lock(&self.threads);
+        let place = |updated_at: Timestamp, key: &ThreadKey| (Reverse(updated_at), key.clone());
+        let after = query.after.as_ref();
+        let after = after.map(|after| place(after.updated_at, &after.key));
+        let is_of = |wanted: &Option<String>, name: &str| {
+            wanted.as_deref().is_none_or(|wanted| wanted == name)
+        };
+        let mut records: Vec<_> = threads
+            .iter()
+            .filter(|(key, _)| is_of(&query.server, &key.server) && is_of(&query.room, &key.room))
+            .filter(|(key, thread)| {
+                let place = place(thread.updated_at, key);
+                after.as_ref().is_none_or(|after| place > *after)
+            })
+            .map(|(key, thread)| thread.record(key))
+            .collect();
+        records.sort_by_cached_key(|record| place(record.updated_at, &record.key));
+        records.truncate(query.limit);
+        records
+    }
+
+    /// Answers at once, and wakes whoever follows the thread if something was done.
+    fn done<'a, T: Send + 'a>(
+        &self,
+        thread: &ThreadKey,
+        result: Result<T, StoreError>,
+    ) -> StoreFuture<'a, T> {
+        if result.is_ok() {
+            self.wakers.wake(thread);
+        }
+        ready(result).boxed()
+    }
+}
+
+/// Where a number lies in a list.
+fn index(number: u64) -> usize {
+    usize::try_from(number).unwrap_or(usize::MAX)
+}
+
+impl Store for MemoryStore {
+    fn begin_turn<'a>(&'a self, turn: &'a NewTurn) -> StoreFuture<'a, Generation> {
+        self.done(&turn.key.thread, self.begin(turn))
+    }
+
+    fn claim<'a>(
+        &'a self,
+        turn: &'a TurnKey,
+        seen: Generation,
+        owner: &'a str,
+    ) -> StoreFuture<'a, Claimed> {
+        let claimed = check::owner(owner).and_then(|()| {
+            self.with(turn, |stored| {
+                if !stored.is_open() {
+                    let turn = turn.turn.clone();
+                    return Err(StoreError::Closed { turn });
+                }
+                check::owned(&turn.turn, seen, stored.generation)?;
+                stored.generation = stored.generation.next();
+                owner.clone_into(&mut stored.owner);
+                Ok(Claimed {
+                    generation: stored.generation,
+                    snapshot: stored.snapshot.clone(),
+                })
+            })
+        });
+        self.done(&turn.thread, claimed)
+    }
+
+    fn persist<'a>(
+        &'a self,
+        turn: &'a TurnKey,
+        generation: Generation,
+        batch: &'a PersistBatch,
+    ) -> StoreFuture<'a, ()> {
+        self.done(&turn.thread, self.write(turn, generation, batch))
+    }
+
+    fn unfinished<'a>(&'a self, owner: Option<&'a str>) -> StoreFuture<'a, Vec<Unfinished>> {
+        let threads = lock(&self.threads);
+        let mut open: Vec<_> = threads
+            .iter()
+            .filter_map(|(key, thread)| Some((key, thread.open()?)))
+            .filter(|(_, stored)| owner.is_none_or(|owner| owner == stored.owner))
+            .collect();
+        open.sort_by_key(|(key, stored)| (stored.turn.created_at, *key));
+        let open = open.into_iter().map(|(key, stored)| stored.unfinished(key));
+        ready(Ok(open.collect())).boxed()
+    }
+
+    fn turn<'a>(&'a self, turn: &'a TurnKey) -> StoreFuture<'a, Option<Turn>> {
+        let threads = lock(&self.threads);
+        let thread = threads.get(&turn.thread);
+        let stored = thread.and_then(|thread| thread.turn(&turn.turn));
+        ready(Ok(stored.map(|stored| stored.turn.clone()))).boxed()
+    }
+
+    fn path<'a>(&'a self, turn: &'a TurnKey) -> StoreFuture<'a, Vec<Turn>> {
+        let threads = lock(&self.threads);
+        let thread = threads.get(&turn.thread);
+        let mut path = Vec::new();
+        let mut next = Some(&turn.turn);
+        while let Some(id) = next {
+            let Some(stored) = thread.and_then(|thread| thread.turn(id)) else {
+                return ready(Err(no_turn(id))).boxed();
+            };
+            path.push(stored.turn.clone());
+            next = stored.turn.parent.as_ref();
+        }
+        path.reverse();
+        ready(Ok(path)).boxed()
+    }
+
+    fn turns<'a>(&'a self, thread: &'a ThreadKey) -> StoreFuture<'a, Vec<Turn>> {
+        let threads = lock(&self.threads);
+        let turns = threads.get(thread).into_iter();
+        let turns = turns.flat_map(|thread| &thread.turns);
+        let turns = turns.map(|stored| stored.turn.clone()).collect();
+        ready(Ok(turns)).boxed()
+    }
+
+    fn thread<'a>(&'a self, thread: &'a ThreadKey) -> StoreFuture<'a, Option<ThreadRecord>> {
+        let threads = lock(&self.threads);
+        let record = threads.get(thread).map(|found| found.record(thread));
+        ready(Ok(record)).boxed()
+    }
+
+    fn threads<'a>(&'a self, query: &'a ThreadQuery) -> StoreFuture<'a, Vec<ThreadRecord>> {
+        ready(Ok(self.list(query))).boxed()
+    }
+
+    fn rename_thread<'a>(&'a self, thread: &'a ThreadKey, title: &'a str) -> StoreFuture<'a, ()> {
+        let renamed =
+            check::title(title).and_then(|()| match lock(&self.threads).get_mut(thread) {
+                Some(found) => {
+                    found.title = Some(title.to_owned());
+                    Ok(())
+                }
+                None => Err(StoreError::NoThread {
+                    thread: thread.clone(),
+                }),
+            });
+        self.done(thread, renamed)
+    }
+
+    fn delete_thread<'a>(&'a self, thread: &'a ThreadKey) -> StoreFuture<'a, bool> {
+        let deleted = lock(&self.threads).remove(thread).is_some();
+        self.done(thread, Ok(deleted))
+    }
+
+    fn append_events<'a>(
+        &'a self,
+        turn: &'a TurnKey,
+        generation: Generation,
+        first: u64,
+        events: &'a [String],
+    ) -> StoreFuture<'a, ()> {
+        self.done(&turn.thread, self.append(turn, generation, first, events))
+    }
+
+    fn events<'a>(
+        &'a self,
+        turn: &'a TurnKey,
+        after: Option<u64>,
+        limit: usize,
+    ) -> StoreFuture<'a, Vec<LoggedEvent>> {
+        let first = after.map_or(0, |after| after.saturating_add(1));
+        let events = self.with(turn, |stored| {
+            let events = stored.events.iter().skip(index(first)).take(limit);
+            let events = events.zip(first..).map(|(data, index)| LoggedEvent {
+                index,
+                data: data.clone(),
+            });
+            Ok(events.collect())
+        });
+        ready(events).boxed()
+    }
+
+    fn event_log<'a>(&'a self, turn: &'a TurnKey) -> StoreFuture<'a, EventLog> {
+        let log = self.with(turn, |stored| {
+            Ok(EventLog {
+                next: stored.events.len() as u64,
+                acknowledged: stored.acknowledged,
+            })
+        });
+        ready(log).boxed()
+    }
+
+    fn acknowledge<'a>(&'a self, turn: &'a TurnKey, index: u64) -> StoreFuture<'a, ()> {
+        let acknowledged = self.with(turn, |stored| {
+            let next = stored.events.len() as u64;
+            check::acknowledged(&turn.turn, index, next)?;
+            stored.acknowledged = stored.acknowledged.max(Some(index));
+            Ok(())
+        });
+        ready(acknowledged).boxed()
+    }
+
+    fn subscribe<'a>(&'a self, thread: &'a ThreadKey) -> StoreFuture<'a, Changes> {
+        ready(Ok(self.wakers.subscribe(thread))).boxed()
+    }
+}

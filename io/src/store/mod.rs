@@ -1,0 +1,180 @@
+//! Where turns are kept: [`Store`], and the stores that come with Stepwell.
+//!
+//! A store holds threads; a thread holds a tree of turns; a turn holds its blocks in sequence, its status, the snapshot
+//! that it can be revived from, and the log of what the person was shown of it. It is written by one owner at a time:
+//!
+//! 1. [`begin_turn`](Store::begin_turn) before anything is sent to the model. A thread has one unfinished turn at most,
+//!    so that of two hosts that begin one at the same time one wins; the other hears [`StoreError::Busy`].
+//! 2. [`persist`](Store::persist) for each write of the machine
+//!    ([`Effect::Persist`](stepwell_core::run::Effect::Persist)): blocks, status and snapshot in one transaction.
+//!    With its last write the turn is closed, once.
+//! 3. [`claim`](Store::claim) to go on with a turn whose owner died, or to take it away from one that lives. It raises
+//!    the turn's [`Generation`] in the database; from then on whatever the owner before writes is refused with
+//!    [`StoreError::Stale`], so no lease and no clock is needed to keep two owners apart.
+//!
+//! Whoever watches needs no ownership: [`events`](Store::events) gives what was shown, from any place on, and
+//! [`subscribe`](Store::subscribe) wakes when there may be more, also for turns of other hosts on the same database.
+//! To follow a turn without gap or repeat: subscribe first, then read on from the last index until nothing comes, then
+//! wait for [`Changes::changed`], and so on.
+//!
+//! | store | for |
+//! |---|---|
+//! | [`MemoryStore`] | tests, and apps that keep nothing |
+#![cfg_attr(
+    feature = "sqlite",
+    doc = "| [`SqliteStore`] | one host: an app or a server with a file of its own |"
+)]
+#![cfg_attr(
+    feature = "postgres",
+    doc = "| [`PostgresStore`] | several hosts on one database |"
+)]
+//!
+//! An app with a database of its own implements [`Store`]; the rules that its methods' comments state are what the
+//! tests in `tests/store` hold the others to.
+
+mod check;
+mod error;
+mod memory;
+mod record;
+#[cfg(any(feature = "sqlite", feature = "postgres"))]
+mod sql;
+mod wake;
+
+pub use error::StoreError;
+pub use memory::MemoryStore;
+pub use record::{
+    Claimed, EventLog, Generation, LoggedEvent, NewTurn, PersistBatch, ThreadCursor, ThreadQuery,
+    ThreadRecord, TurnKey, Unfinished,
+};
+#[cfg(any(feature = "sqlite", feature = "postgres"))]
+pub use sql::SqlStore;
+#[cfg(feature = "postgres")]
+pub use sql::{PostgresOptions, PostgresStore};
+#[cfg(feature = "sqlite")]
+pub use sql::{SqliteOptions, SqliteStore, SqliteSync};
+pub use wake::{Changes, Wakers};
+
+use futures::future::BoxFuture;
+use std::fmt::Debug;
+use stepwell_core::registry::ThreadKey;
+use stepwell_core::session::Turn;
+
+/// What a store's methods give.
+pub type StoreFuture<'a, T> = BoxFuture<'a, Result<T, StoreError>>;
+
+/// Keeps threads, turns and their blocks.
+///
+/// Each method is one transaction: it is done as a whole or not at all, also if its future is dropped on the way, and
+/// what it has said to be done is still there after the process was killed.
+pub trait Store: Debug + Send + Sync + 'static {
+    /// Begins a turn, and its thread if that is new; the caller owns the turn. Its status is
+    /// [`Streaming`](stepwell_core::run::TurnStatus::Streaming).
+    ///
+    /// # Errors
+    /// [`Busy`](StoreError::Busy) if another turn of the thread is unfinished, [`Exists`](StoreError::Exists) if the
+    /// thread has a turn of this id, [`NoTurn`](StoreError::NoTurn) if there is no such parent.
+    fn begin_turn<'a>(&'a self, turn: &'a NewTurn) -> StoreFuture<'a, Generation>;
+
+    /// Makes `owner` the owner of an unfinished turn, if its generation is still `seen`: compare-and-swap. Gives the
+    /// new generation, and the snapshot to go on from.
+    ///
+    /// # Errors
+    /// [`Stale`](StoreError::Stale) if somebody else claimed it first, [`Closed`](StoreError::Closed) if it has come to
+    /// its end, [`NoTurn`](StoreError::NoTurn).
+    fn claim<'a>(
+        &'a self,
+        turn: &'a TurnKey,
+        seen: Generation,
+        owner: &'a str,
+    ) -> StoreFuture<'a, Claimed>;
+
+    /// Stores blocks, status, outcome and snapshot. The blocks are numbered from `batch.first` on. Those that are
+    /// stored already must be the same ones, and change nothing: a batch may be sent again, alone or as a part of a
+    /// longer one, if it is not known whether it was stored. The newer snapshot takes the place of the older; a turn
+    /// that is closed keeps none.
+    ///
+    /// # Errors
+    /// [`Stale`](StoreError::Stale) if the turn has another owner by now, [`Gap`](StoreError::Gap) if blocks are missing
+    /// before the first, [`Conflict`](StoreError::Conflict) if one is stored with another content,
+    /// [`Closed`](StoreError::Closed) if the turn has ended otherwise, [`NoTurn`](StoreError::NoTurn).
+    fn persist<'a>(
+        &'a self,
+        turn: &'a TurnKey,
+        generation: Generation,
+        batch: &'a PersistBatch,
+    ) -> StoreFuture<'a, ()>;
+
+    /// The turns that have not come to their end, oldest first: all, or those that `owner` has.
+    fn unfinished<'a>(&'a self, owner: Option<&'a str>) -> StoreFuture<'a, Vec<Unfinished>>;
+
+    /// A turn with its blocks; `None` if there is none.
+    fn turn<'a>(&'a self, turn: &'a TurnKey) -> StoreFuture<'a, Option<Turn>>;
+
+    /// The turns on the way to this one, oldest first, itself included: the conversation as of this turn.
+    ///
+    /// # Errors
+    /// [`NoTurn`](StoreError::NoTurn).
+    fn path<'a>(&'a self, turn: &'a TurnKey) -> StoreFuture<'a, Vec<Turn>>;
+
+    /// All turns of a thread, in the order in which they began; none if there is no such thread.
+    fn turns<'a>(&'a self, thread: &'a ThreadKey) -> StoreFuture<'a, Vec<Turn>>;
+
+    /// A thread; `None` if there is none.
+    fn thread<'a>(&'a self, thread: &'a ThreadKey) -> StoreFuture<'a, Option<ThreadRecord>>;
+
+    /// Threads, the last used first, then by key.
+    fn threads<'a>(&'a self, query: &'a ThreadQuery) -> StoreFuture<'a, Vec<ThreadRecord>>;
+
+    /// Gives a thread a title. It does not count as use.
+    ///
+    /// # Errors
+    /// [`NoThread`](StoreError::NoThread).
+    fn rename_thread<'a>(&'a self, thread: &'a ThreadKey, title: &'a str) -> StoreFuture<'a, ()>;
+
+    /// Deletes a thread with all that it holds; whether there was one. The owner of an unfinished turn of it hears
+    /// [`NoTurn`](StoreError::NoTurn) at its next write.
+    fn delete_thread<'a>(&'a self, thread: &'a ThreadKey) -> StoreFuture<'a, bool>;
+
+    /// Appends to the log of what the person is shown of a turn; the first of `events` gets the index `first`. As for
+    /// blocks, what is there already must be the same and changes nothing. The owner may still append when the turn is
+    /// closed: its last event tells of the end.
+    ///
+    /// # Errors
+    /// [`Stale`](StoreError::Stale), [`Gap`](StoreError::Gap), [`Conflict`](StoreError::Conflict),
+    /// [`NoTurn`](StoreError::NoTurn).
+    fn append_events<'a>(
+        &'a self,
+        turn: &'a TurnKey,
+        generation: Generation,
+        first: u64,
+        events: &'a [String],
+    ) -> StoreFuture<'a, ()>;
+
+    /// What was shown of a turn after the event `after`, or from the beginning: `limit` events at most.
+    ///
+    /// # Errors
+    /// [`NoTurn`](StoreError::NoTurn).
+    fn events<'a>(
+        &'a self,
+        turn: &'a TurnKey,
+        after: Option<u64>,
+        limit: usize,
+    ) -> StoreFuture<'a, Vec<LoggedEvent>>;
+
+    /// How long the log of a turn is, and how much of it was acknowledged.
+    ///
+    /// # Errors
+    /// [`NoTurn`](StoreError::NoTurn).
+    fn event_log<'a>(&'a self, turn: &'a TurnKey) -> StoreFuture<'a, EventLog>;
+
+    /// The person has seen the events up to and including `index`. It never goes back.
+    ///
+    /// # Errors
+    /// [`Gap`](StoreError::Gap) if there is no such event: what was shown must be in the log before.
+    /// [`NoTurn`](StoreError::NoTurn).
+    fn acknowledge<'a>(&'a self, turn: &'a TurnKey, index: u64) -> StoreFuture<'a, ()>;
+
+    /// Wakes when something of the thread may have changed: a turn began, was claimed, has new blocks or events, or
+    /// ended; the thread was renamed or deleted. It need not exist yet.
+    fn subscribe<'a>(&'a self, thread: &'a ThreadKey) -> StoreFuture<'a, Changes>;
+}

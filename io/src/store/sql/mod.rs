@@ -1,0 +1,256 @@
+//! The stores on SQL databases. They share the schema and all statements; a database brings its connections, its
+//! errors and a few words.
+
+mod database;
+#[cfg(feature = "postgres")]
+mod postgres;
+mod read;
+mod schema;
+#[cfg(feature = "sqlite")]
+mod sqlite;
+mod write;
+
+#[cfg(feature = "postgres")]
+pub use postgres::{PostgresOptions, PostgresStore};
+#[cfg(feature = "sqlite")]
+pub use sqlite::{SqliteOptions, SqliteStore, SqliteSync};
+
+use super::record::{
+    Claimed, EventLog, Generation, LoggedEvent, NewTurn, PersistBatch, ThreadQuery, ThreadRecord,
+    TurnKey, Unfinished,
+};
+use super::wake::Changes;
+use super::{Store, StoreError, StoreFuture, check};
+use database::{Access, Database, Transaction};
+use futures::FutureExt;
+use std::future::ready;
+use std::sync::Arc;
+use stepwell_core::registry::ThreadKey;
+use stepwell_core::session::Turn;
+
+/// A store on an SQL database. Cloning gives another handle on the same one.
+#[derive(Debug)]
+pub struct SqlStore<D: Database> {
+    database: Arc<D>,
+}
+
+impl<D: Database> Clone for SqlStore<D> {
+    fn clone(&self) -> Self {
+        Self {
+            database: Arc::clone(&self.database),
+        }
+    }
+}
+
+impl<D: Database> SqlStore<D> {
+    fn of(database: D) -> Self {
+        Self {
+            database: Arc::new(database),
+        }
+    }
+
+    async fn read(&self) -> Result<D::Transaction, StoreError> {
+        self.database.begin(Access::Read).await
+    }
+
+    async fn write(&self) -> Result<D::Transaction, StoreError> {
+        self.database.begin(Access::Write).await
+    }
+
+    /// Makes a change of a thread last, and wakes whoever follows it.
+    async fn done(
+        &self,
+        mut transaction: D::Transaction,
+        thread: &ThreadKey,
+    ) -> Result<(), StoreError> {
+        D::announce(&mut transaction, thread).await?;
+        transaction.commit().await?;
+        self.database.wakers().wake(thread);
+        Ok(())
+    }
+}
+
+impl<D: Database> Store for SqlStore<D> {
+    fn begin_turn<'a>(&'a self, turn: &'a NewTurn) -> StoreFuture<'a, Generation> {
+        async move {
+            check::new_turn(turn)?;
+            let mut transaction = self.write().await?;
+            let done = write::begin_turn::<D>(&mut transaction, turn).await?;
+            self.done(transaction, &turn.key.thread).await?;
+            Ok(done)
+        }
+        .boxed()
+    }
+
+    fn claim<'a>(
+        &'a self,
+        turn: &'a TurnKey,
+        seen: Generation,
+        owner: &'a str,
+    ) -> StoreFuture<'a, Claimed> {
+        async move {
+            check::owner(owner)?;
+            let mut transaction = self.write().await?;
+            let done = write::claim::<D>(&mut transaction, turn, seen, owner).await?;
+            self.done(transaction, &turn.thread).await?;
+            Ok(done)
+        }
+        .boxed()
+    }
+
+    fn persist<'a>(
+        &'a self,
+        turn: &'a TurnKey,
+        generation: Generation,
+        batch: &'a PersistBatch,
+    ) -> StoreFuture<'a, ()> {
+        async move {
+            check::batch(batch)?;
+            let mut transaction = self.write().await?;
+            write::persist::<D>(&mut transaction, turn, generation, batch).await?;
+            self.done(transaction, &turn.thread).await
+        }
+        .boxed()
+    }
+
+    fn unfinished<'a>(&'a self, owner: Option<&'a str>) -> StoreFuture<'a, Vec<Unfinished>> {
+        async move {
+            let mut transaction = self.read().await?;
+            let found = read::unfinished::<D>(&mut transaction, owner).await?;
+            transaction.commit().await?;
+            Ok(found)
+        }
+        .boxed()
+    }
+
+    fn turn<'a>(&'a self, turn: &'a TurnKey) -> StoreFuture<'a, Option<Turn>> {
+        async move {
+            let mut transaction = self.read().await?;
+            let found = read::turn::<D>(&mut transaction, turn).await?;
+            transaction.commit().await?;
+            Ok(found)
+        }
+        .boxed()
+    }
+
+    fn path<'a>(&'a self, turn: &'a TurnKey) -> StoreFuture<'a, Vec<Turn>> {
+        async move {
+            let mut transaction = self.read().await?;
+            let found = read::path::<D>(&mut transaction, turn).await?;
+            transaction.commit().await?;
+            Ok(found)
+        }
+        .boxed()
+    }
+
+    fn turns<'a>(&'a self, thread: &'a ThreadKey) -> StoreFuture<'a, Vec<Turn>> {
+        async move {
+            let mut transaction = self.read().await?;
+            let found = read::turns::<D>(&mut transaction, thread).await?;
+            transaction.commit().await?;
+            Ok(found)
+        }
+        .boxed()
+    }
+
+    fn thread<'a>(&'a self, thread: &'a ThreadKey) -> StoreFuture<'a, Option<ThreadRecord>> {
+        async move {
+            let mut transaction = self.read().await?;
+            let found = read::thread::<D>(&mut transaction, thread).await?;
+            transaction.commit().await?;
+            Ok(found)
+        }
+        .boxed()
+    }
+
+    fn threads<'a>(&'a self, query: &'a ThreadQuery) -> StoreFuture<'a, Vec<ThreadRecord>> {
+        async move {
+            let mut transaction = self.read().await?;
+            let found = read::threads::<D>(&mut transaction, query).await?;
+            transaction.commit().await?;
+            Ok(found)
+        }
+        .boxed()
+    }
+
+    fn rename_thread<'a>(&'a self, thread: &'a ThreadKey, title: &'a str) -> StoreFuture<'a, ()> {
+        async move {
+            check::title(title)?;
+            let mut transaction = self.write().await?;
+            write::rename_thread::<D>(&mut transaction, thread, title).await?;
+            self.done(transaction, thread).await
+        }
+        .boxed()
+    }
+
+    fn delete_thread<'a>(&'a self, thread: &'a ThreadKey) -> StoreFuture<'a, bool> {
+        async move {
+            let mut transaction = self.write().await?;
+            let done = write::delete_thread::<D>(&mut transaction, thread).await?;
+            self.done(transaction, thread).await?;
+            Ok(done)
+        }
+        .boxed()
+    }
+
+    fn append_events<'a>(
+        &'a self,
+        turn: &'a TurnKey,
+        generation: Generation,
+        first: u64,
+        events: &'a [String],
+    ) -> StoreFuture<'a, ()> {
+        async move {
+            check::events(events)?;
+            let mut transaction = self.write().await?;
+            write::append_events::<D>(&mut transaction, turn, generation, first, events).await?;
+            self.done(transaction, &turn.thread).await
+        }
+        .boxed()
+    }
+
+    fn events<'a>(
+        &'a self,
+        turn: &'a TurnKey,
+        after: Option<u64>,
+        limit: usize,
+    ) -> StoreFuture<'a, Vec<LoggedEvent>> {
+        async move {
+            let mut transaction = self.read().await?;
+            let state = read::state::<D>(&mut transaction, turn, "").await?;
+            let turn = state.turn_id;
+            let found = read::events::<D>(&mut transaction, turn, after, limit).await?;
+            transaction.commit().await?;
+            Ok(found)
+        }
+        .boxed()
+    }
+
+    fn event_log<'a>(&'a self, turn: &'a TurnKey) -> StoreFuture<'a, EventLog> {
+        async move {
+            let mut transaction = self.read().await?;
+            let state = read::state::<D>(&mut transaction, turn, "").await?;
+            transaction.commit().await?;
+            Ok(EventLog {
+                next: state.events,
+                acknowledged: state
+                    .acknowledged
+                    .and_then(|index| u64::try_from(index).ok()),
+            })
+        }
+        .boxed()
+    }
+
+    fn acknowledge<'a>(&'a self, turn: &'a TurnKey, index: u64) -> StoreFuture<'a, ()> {
+        async move {
+            let mut transaction = self.write().await?;
+            write::acknowledge::<D>(&mut transaction, turn, index).await?;
+            self.done(transaction, &turn.thread).await
+        }
+        .boxed()
+    }
+
+    fn subscribe<'a>(&'a self, thread: &'a ThreadKey) -> StoreFuture<'a, Changes> {
+        ready(Ok(self.database.wakers().subscribe(thread))).boxed()
+    }
+}

@@ -1,0 +1,245 @@
+use super::SqlStore;
+use super::database::{Access, Database, Row, Transaction, Value, drive, failed_by, not_migrated};
+use super::schema::{Migrations, Words};
+use crate::store::StoreError;
+use crate::store::wake::Wakers;
+use sqlx::migrate::{MigrateError, Migrator};
+use sqlx::postgres::{
+    PgConnectOptions, PgConnection, PgListener, PgPool, PgPoolOptions, PgRow, Postgres as Driver,
+};
+use std::str::FromStr;
+use std::time::Duration;
+use stepwell_core::registry::ThreadKey;
+use tokio_util::sync::{CancellationToken, DropGuard};
+
+/// A store that several hosts share, on a PostgreSQL server. Whoever follows a thread is woken by the changes of all of
+/// them, by LISTEN and NOTIFY.
+pub type PostgresStore = SqlStore<Postgres>;
+
+/// How a server is used.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct PostgresOptions {
+    /// The most connections of this process, at least 2: one listens.
+    pub max_connections: u32,
+    /// The schema that the tables are in, which is made if it is not there; that of the user's search path if none is
+    /// named.
+    pub schema: Option<String>,
+    /// How long to wait for a connection, before the store counts as [away](StoreError::Unavailable).
+    pub connect_timeout: Duration,
+}
+
+impl Default for PostgresOptions {
+    fn default() -> Self {
+        Self {
+            max_connections: 10,
+            schema: None,
+            connect_timeout: Duration::from_secs(5),
+        }
+    }
+}
+
+/// A PostgreSQL server.
+#[derive(Debug)]
+pub struct Postgres {
+    pool: PgPool,
+    wakers: Wakers,
+    _listening: DropGuard,
+}
+
+const CHANNEL: &str = "stepwell";
+/// A notification of 8,000 bytes and more is refused (<https://www.postgresql.org/docs/current/sql-notify.html>).
+const LONGEST_NOTIFICATION: usize = 7_900;
+
+impl PostgresStore {
+    /// Connects to a server, and brings the schema up to date.
+    ///
+    /// The address is a URL, `postgres://user:password@server/database?sslmode=verify-full`, as libpq takes it; what it
+    /// leaves out is taken from libpq's environment variables.
+    ///
+    /// # Errors
+    /// It cannot be reached, does not let the user in, or is of a later version.
+    pub async fn connect(url: &str) -> Result<Self, StoreError> {
+        Self::connect_with(url, PostgresOptions::default()).await
+    }
+
+    /// As [`connect`](Self::connect), with other options than the default ones.
+    ///
+    /// # Errors
+    /// As for [`connect`](Self::connect).
+    pub async fn connect_with(url: &str, options: PostgresOptions) -> Result<Self, StoreError> {
+        let mut connect = PgConnectOptions::from_str(url).map_err(|error| {
+            // Its words may hold the password.
+            let kind = match error {
+                sqlx::Error::Configuration(_) => "it cannot be read as a URL",
+                _ => "it is refused",
+            };
+            StoreError::Refused {
+                message: format!("the address of the PostgreSQL server: {kind}"),
+            }
+        })?;
+        if let Some(schema) = &options.schema {
+            connect = connect.options([("search_path", quoted(schema))]);
+        }
+        let pool = PgPoolOptions::new()
+            .max_connections(options.max_connections.max(2))
+            .acquire_timeout(options.connect_timeout)
+            .connect_with(connect)
+            .await
+            .map_err(failed)?;
+        if let Some(schema) = &options.schema {
+            let sql = format!("CREATE SCHEMA IF NOT EXISTS {}", quoted(schema));
+            let created = sqlx::query(&sql).execute(&pool).await;
+            created.map_err(failed)?;
+        }
+        let migrated = migrate(&pool).await;
+        migrated.map_err(|error| not_migrated(error, failed))?;
+        let wakers = Wakers::default();
+        let mut listener = PgListener::connect_with(&pool).await.map_err(failed)?;
+        listener.listen(CHANNEL).await.map_err(failed)?;
+        let over = CancellationToken::new();
+        tokio::spawn(listen(listener, wakers.clone(), over.clone()));
+        Ok(Self::of(Postgres {
+            pool,
+            wakers,
+            _listening: over.drop_guard(),
+        }))
+    }
+
+    /// Waits for what is under way, and closes the connections. Dropping the store does so too, later.
+    pub async fn close(&self) {
+        self.database.pool.close().await;
+    }
+}
+
+/// Wakes whoever follows a thread that some host changed, until the store is gone.
+async fn listen(mut listener: PgListener, wakers: Wakers, over: CancellationToken) {
+    loop {
+        let heard = tokio::select! {
+            () = over.cancelled() => return,
+            heard = listener.try_recv() => heard,
+        };
+        match heard {
+            Ok(Some(notification)) => match thread_of(notification.payload()) {
+                Some(thread) => wakers.wake(&thread),
+                None => wakers.wake_all(),
+            },
+            // The connection was lost, and something may have been missed; the next call makes another.
+            Ok(None) => wakers.wake_all(),
+            Err(sqlx::Error::PoolClosed) => return,
+            Err(error) => {
+                tracing::warn!(target: "stepwell", %error, "the store cannot be listened to; trying again");
+                tokio::select! {
+                    () = over.cancelled() => return,
+                    () = tokio::time::sleep(Duration::from_secs(1)) => {}
+                }
+                wakers.wake_all();
+            }
+        }
+    }
+}
+
+/// The thread as a notification names it.
+fn payload(thread: &ThreadKey) -> String {
+    let parts = [&*thread.server, &*thread.room, &*thread.thread];
+    let payload = serde_json::json!(parts).to_string();
+    // Without a name: all are woken.
+    if payload.len() > LONGEST_NOTIFICATION {
+        String::new()
+    } else {
+        payload
+    }
+}
+
+fn thread_of(payload: &str) -> Option<ThreadKey> {
+    let [server, room, thread]: [String; 3] = serde_json::from_str(payload).ok()?;
+    Some(ThreadKey::new(server, room, thread))
+}
+
+fn quoted(name: &str) -> String {
+    format!("\"{}\"", name.replace('"', "\"\""))
+}
+
+async fn migrate(pool: &PgPool) -> Result<(), MigrateError> {
+    let migrator = Migrator::new(Migrations(Postgres::WORDS)).await?;
+    migrator.run(pool).await
+}
+
+impl Database for Postgres {
+    type Transaction = sqlx::Transaction<'static, Driver>;
+
+    const WORDS: Words = Words {
+        serial: "BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY",
+        key: "BIGINT PRIMARY KEY",
+        name: "TEXT COLLATE \"C\"",
+        clustered: "",
+    };
+    const LOCKED: &'static str = " FOR UPDATE OF s";
+
+    async fn begin(&self, access: Access) -> Result<Self::Transaction, StoreError> {
+        let begin = match access {
+            Access::Read => "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
+            Access::Write => "BEGIN ISOLATION LEVEL READ COMMITTED",
+        };
+        self.pool.begin_with(begin).await.map_err(failed)
+    }
+
+    async fn announce(
+        transaction: &mut Self::Transaction,
+        thread: &ThreadKey,
+    ) -> Result<(), StoreError> {
+        let payload = payload(thread);
+        let values = [CHANNEL.into(), payload.as_str().into()];
+        let notify = "SELECT CAST(pg_notify($1, $2) AS TEXT)";
+        transaction.rows(notify, &values).await.map(drop)
+    }
+
+    fn wakers(&self) -> &Wakers {
+        &self.wakers
+    }
+}
+
+drive!(Driver, PgRow, sqlx::Transaction<'static, Driver>);
+
+fn connection<'a>(transaction: &'a mut sqlx::Transaction<'static, Driver>) -> &'a mut PgConnection {
+    transaction
+}
+
+async fn commit(transaction: sqlx::Transaction<'static, Driver>) -> Result<(), sqlx::Error> {
+    transaction.commit().await
+}
+
+/// Error codes: <https://www.postgresql.org/docs/current/errcodes-appendix.html>.
+fn failed(error: sqlx::Error) -> StoreError {
+    failed_by(error, |database, message| {
+        let code = database.code().unwrap_or_default();
+        let class = code.get(..2).unwrap_or_default();
+        match (class, &*code) {
+            // No connection, a server that goes down or is not up yet, a disk that fails, no connection left; a
+            // deadlock, a lock that was waited for too long, a transaction that came between.
+            ("08" | "40" | "57" | "58", _) | (_, "53300" | "55P03") => {
+                StoreError::Unavailable { message }
+            }
+            ("53", _) => StoreError::Full { message },
+            (_, "25006" | "42501") => StoreError::ReadOnly { message },
+            // What was given cannot be stored; the user or the database is not known.
+            ("22" | "28" | "3D", _) => StoreError::Refused { message },
+            (_, "XX001" | "XX002") => StoreError::Damaged { message },
+            _ => StoreError::Other { message },
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_notification_names_the_thread_if_there_is_room() {
+        let key = ThreadKey::new("a\"b", "", "c/d\u{1f}");
+        assert_eq!(thread_of(&payload(&key)), Some(key));
+        let long = ThreadKey::from(&*"\u{1}".repeat(2_000));
+        assert_eq!(payload(&long), "");
+        assert_eq!(thread_of(""), None);
+    }
+}

@@ -1,0 +1,314 @@
+//! The statements that read.
+
+use super::database::{Database, Row, Transaction, Value};
+use crate::store::StoreError;
+use crate::store::record::{
+    Generation, LoggedEvent, ThreadQuery, ThreadRecord, TurnKey, Unfinished,
+};
+use serde::de::DeserializeOwned;
+use std::collections::HashMap;
+use stepwell_core::registry::ThreadKey;
+use stepwell_core::run::{Outcome, TurnStatus};
+use stepwell_core::session::{Turn, TurnBlock};
+use stepwell_core::{RunId, Timestamp};
+
+/// What changes of a turn, and its number.
+pub(super) struct TurnState {
+    pub(super) turn_id: i64,
+    pub(super) thread_id: i64,
+    pub(super) status: TurnStatus,
+    pub(super) outcome: Option<String>,
+    pub(super) generation: Generation,
+    pub(super) blocks: u64,
+    pub(super) events: u64,
+    pub(super) acknowledged: Option<i64>,
+}
+
+/// A number as databases have it. Times and counts beyond them do not occur.
+pub(super) fn integer(number: u64) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
+}
+
+pub(super) fn status_name(status: TurnStatus) -> &'static str {
+    match status {
+        TurnStatus::Streaming => "streaming",
+        TurnStatus::Complete => "complete",
+        TurnStatus::Failed => "failed",
+        TurnStatus::Cancelled => "cancelled",
+    }
+}
+
+fn status_of(name: &str) -> Result<TurnStatus, StoreError> {
+    Ok(match name {
+        "streaming" => TurnStatus::Streaming,
+        "complete" => TurnStatus::Complete,
+        "failed" => TurnStatus::Failed,
+        "cancelled" => TurnStatus::Cancelled,
+        other => {
+            return Err(StoreError::Damaged {
+                message: format!("a turn has the status `{other}`"),
+            });
+        }
+    })
+}
+
+pub(super) fn parsed<T: DeserializeOwned>(what: &str, json: &str) -> Result<T, StoreError> {
+    serde_json::from_str(json).map_err(|error| StoreError::Damaged {
+        message: format!("{what} cannot be read: {error}"),
+    })
+}
+
+fn timestamp(row: &impl Row, column: usize) -> Result<Timestamp, StoreError> {
+    row.count(column).map(Timestamp)
+}
+
+pub(super) fn no_turn(turn: &RunId) -> StoreError {
+    StoreError::NoTurn { turn: turn.clone() }
+}
+
+/// The state of a turn; in a transaction that writes, nobody else changes it before that is over.
+pub(super) async fn state<D: Database>(
+    transaction: &mut D::Transaction,
+    key: &TurnKey,
+    lock: &str,
+) -> Result<TurnState, StoreError> {
+    let sql = format!(
+        "SELECT s.turn_id, s.thread_id, s.status, s.outcome, s.generation, s.blocks, s.events, s.acknowledged \
+         FROM turn_states s JOIN turns t ON t.id = s.turn_id JOIN threads h ON h.id = t.thread_id \
+         WHERE h.server = $1 AND h.room = $2 AND h.thread = $3 AND t.run_id = $4{lock}"
+    );
+    let row = transaction.row(&sql, &turn_values(key)).await?;
+    let row = row.ok_or_else(|| no_turn(&key.turn))?;
+    Ok(TurnState {
+        turn_id: row.integer(0)?,
+        thread_id: row.integer(1)?,
+        status: status_of(&row.text(2)?)?,
+        outcome: row.maybe_text(3)?,
+        generation: Generation(row.count(4)?),
+        blocks: row.count(5)?,
+        events: row.count(6)?,
+        acknowledged: row.maybe_integer(7)?,
+    })
+}
+
+pub(super) fn thread_values(key: &ThreadKey) -> [Value<'_>; 3] {
+    [
+        Value::Text(&key.server),
+        Value::Text(&key.room),
+        Value::Text(&key.thread),
+    ]
+}
+
+fn turn_values(key: &TurnKey) -> [Value<'_>; 4] {
+    let [server, room, thread] = thread_values(&key.thread);
+    [server, room, thread, Value::Text(&key.turn)]
+}
+
+/// The turns that `chosen` chooses, which makes a table of ids and their order.
+async fn turns_of<D: Database>(
+    transaction: &mut D::Transaction,
+    chosen: &str,
+    values: &[Value<'_>],
+) -> Result<Vec<Turn>, StoreError> {
+    let sql = format!(
+        "WITH RECURSIVE {chosen} \
+         SELECT t.id, t.run_id, t.parent, t.message, s.status, s.outcome, t.created_at, s.updated_at \
+         FROM chosen c JOIN turns t ON t.id = c.id JOIN turn_states s ON s.turn_id = t.id \
+         ORDER BY c.place"
+    );
+    let rows = transaction.rows(&sql, values).await?;
+    let mut places = HashMap::with_capacity(rows.len());
+    let mut turns = Vec::with_capacity(rows.len());
+    for row in &rows {
+        places.insert(row.integer(0)?, turns.len());
+        let message = row.maybe_text(3)?;
+        let outcome = row.maybe_text(5)?;
+        turns.push(Turn {
+            id: row.text(1)?.into(),
+            parent: row.maybe_text(2)?.map(Into::into),
+            message: message
+                .map(|message| parsed("a message", &message))
+                .transpose()?,
+            status: status_of(&row.text(4)?)?,
+            outcome: outcome.map(|json| outcome_of(&json)).transpose()?,
+            created_at: timestamp(row, 6)?,
+            updated_at: timestamp(row, 7)?,
+            blocks: Vec::new(),
+        });
+    }
+    let sql = format!(
+        "WITH RECURSIVE {chosen} SELECT b.turn_id, b.block, b.stored_at \
+         FROM chosen c JOIN blocks b ON b.turn_id = c.id ORDER BY b.turn_id, b.sequence"
+    );
+    for row in transaction.rows(&sql, values).await? {
+        let turn = places
+            .get(&row.integer(0)?)
+            .and_then(|at| turns.get_mut(*at));
+        if let Some(turn) = turn {
+            turn.blocks.push(TurnBlock {
+                block: parsed("a block", &row.text(1)?)?,
+                at: timestamp(&row, 2)?,
+            });
+        }
+    }
+    Ok(turns)
+}
+
+fn outcome_of(json: &str) -> Result<Outcome, StoreError> {
+    parsed("an outcome", json)
+}
+
+pub(super) async fn turn<D: Database>(
+    transaction: &mut D::Transaction,
+    key: &TurnKey,
+) -> Result<Option<Turn>, StoreError> {
+    let chosen = "chosen (id, place) AS (SELECT t.id, 0 FROM turns t JOIN threads h ON h.id = t.thread_id \
+                  WHERE h.server = $1 AND h.room = $2 AND h.thread = $3 AND t.run_id = $4)";
+    let turns = turns_of::<D>(transaction, chosen, &turn_values(key)).await?;
+    Ok(turns.into_iter().next())
+}
+
+pub(super) async fn path<D: Database>(
+    transaction: &mut D::Transaction,
+    key: &TurnKey,
+) -> Result<Vec<Turn>, StoreError> {
+    // `place` goes down: the parents come first.
+    let chosen = "up (id, thread_id, parent, place) AS ( \
+                  SELECT t.id, t.thread_id, t.parent, 0 FROM turns t JOIN threads h ON h.id = t.thread_id \
+                  WHERE h.server = $1 AND h.room = $2 AND h.thread = $3 AND t.run_id = $4 \
+                  UNION ALL SELECT t.id, t.thread_id, t.parent, up.place - 1 \
+                  FROM up JOIN turns t ON t.thread_id = up.thread_id AND t.run_id = up.parent), \
+                  chosen (id, place) AS (SELECT id, place FROM up)";
+    let turns = turns_of::<D>(transaction, chosen, &turn_values(key)).await?;
+    if turns.is_empty() {
+        return Err(no_turn(&key.turn));
+    }
+    Ok(turns)
+}
+
+pub(super) async fn turns<D: Database>(
+    transaction: &mut D::Transaction,
+    thread: &ThreadKey,
+) -> Result<Vec<Turn>, StoreError> {
+    let chosen = "chosen (id, place) AS (SELECT t.id, t.id FROM turns t JOIN threads h ON h.id = t.thread_id \
+                  WHERE h.server = $1 AND h.room = $2 AND h.thread = $3)";
+    turns_of::<D>(transaction, chosen, &thread_values(thread)).await
+}
+
+pub(super) async fn unfinished<D: Database>(
+    transaction: &mut D::Transaction,
+    owner: Option<&str>,
+) -> Result<Vec<Unfinished>, StoreError> {
+    let of_owner = owner.map_or("", |_| " AND s.owner = $1");
+    let sql = format!(
+        "SELECT h.server, h.room, h.thread, t.run_id, s.generation, s.owner, s.updated_at \
+         FROM turn_states s JOIN turns t ON t.id = s.turn_id JOIN threads h ON h.id = t.thread_id \
+         WHERE s.status = 'streaming'{of_owner} \
+         ORDER BY t.created_at, h.server, h.room, h.thread"
+    );
+    let values: Vec<_> = owner.map(Value::Text).into_iter().collect();
+    let rows = transaction.rows(&sql, &values).await?;
+    let unfinished = rows.iter().map(|row| {
+        let thread = ThreadKey::new(row.text(0)?, row.text(1)?, row.text(2)?);
+        Ok(Unfinished {
+            key: TurnKey::new(thread, row.text(3)?),
+            generation: Generation(row.count(4)?),
+            owner: row.text(5)?,
+            updated_at: timestamp(row, 6)?,
+        })
+    });
+    unfinished.collect()
+}
+
+/// The threads that `condition` holds for.
+async fn records<D: Database>(
+    transaction: &mut D::Transaction,
+    condition: &str,
+    values: &[Value<'_>],
+) -> Result<Vec<ThreadRecord>, StoreError> {
+    let sql = format!(
+        "SELECT h.server, h.room, h.thread, h.title, h.created_at, h.updated_at, \
+         (SELECT t.run_id FROM turns t WHERE t.thread_id = h.id ORDER BY t.id DESC LIMIT 1), \
+         u.run_id, s.generation, s.owner, s.updated_at \
+         FROM threads h LEFT JOIN turn_states s ON s.thread_id = h.id AND s.status = 'streaming' \
+         LEFT JOIN turns u ON u.id = s.turn_id WHERE {condition}"
+    );
+    let rows = transaction.rows(&sql, values).await?;
+    let records = rows.iter().map(|row| {
+        let key = ThreadKey::new(row.text(0)?, row.text(1)?, row.text(2)?);
+        let unfinished = match row.maybe_text(7)? {
+            Some(turn) => Some(Unfinished {
+                key: TurnKey::new(key.clone(), turn),
+                generation: Generation(row.count(8)?),
+                owner: row.text(9)?,
+                updated_at: timestamp(row, 10)?,
+            }),
+            None => None,
+        };
+        Ok(ThreadRecord {
+            key,
+            title: row.maybe_text(3)?,
+            created_at: timestamp(row, 4)?,
+            updated_at: timestamp(row, 5)?,
+            latest: row.maybe_text(6)?.map(Into::into),
+            unfinished,
+        })
+    });
+    records.collect()
+}
+
+pub(super) async fn thread<D: Database>(
+    transaction: &mut D::Transaction,
+    thread: &ThreadKey,
+) -> Result<Option<ThreadRecord>, StoreError> {
+    let condition = "h.server = $1 AND h.room = $2 AND h.thread = $3";
+    let records = records::<D>(transaction, condition, &thread_values(thread)).await?;
+    Ok(records.into_iter().next())
+}
+
+pub(super) async fn threads<D: Database>(
+    transaction: &mut D::Transaction,
+    query: &ThreadQuery,
+) -> Result<Vec<ThreadRecord>, StoreError> {
+    let mut values: Vec<Value<'_>> = vec![integer(query.limit as u64).into()];
+    let mut conditions = vec!["1 = 1".to_owned()];
+    for (column, wanted) in [("server", &query.server), ("room", &query.room)] {
+        if let Some(wanted) = wanted {
+            values.push(Value::Text(wanted));
+            conditions.push(format!("h.{column} = ${}", values.len()));
+        }
+    }
+    if let Some(after) = &query.after {
+        values.push(integer(after.updated_at.0).into());
+        let at = values.len();
+        values.extend(thread_values(&after.key));
+        let [server, room, thread] = [at + 1, at + 2, at + 3];
+        conditions.push(format!(
+            "(h.updated_at < ${at} OR (h.updated_at = ${at} \
+             AND (h.server, h.room, h.thread) > (${server}, ${room}, ${thread})))"
+        ));
+    }
+    let mut condition = conditions.join(" AND ");
+    condition.push_str(" ORDER BY h.updated_at DESC, h.server, h.room, h.thread LIMIT $1");
+    records::<D>(transaction, &condition, &values).await
+}
+
+pub(super) async fn events<D: Database>(
+    transaction: &mut D::Transaction,
+    turn: i64,
+    after: Option<u64>,
+    limit: usize,
+) -> Result<Vec<LoggedEvent>, StoreError> {
+    let sql = "SELECT position, data FROM events WHERE turn_id = $1 AND position > $2 \
+               ORDER BY position LIMIT $3";
+    let after = after.map_or(-1, integer);
+    let values = [turn.into(), after.into(), integer(limit as u64).into()];
+    let rows = transaction.rows(sql, &values).await?;
+    let events = rows.iter().map(|row| {
+        Ok(LoggedEvent {
+            index: row.count(0)?,
+            data: row.text(1)?,
+        })
+    });
+    events.collect()
+}

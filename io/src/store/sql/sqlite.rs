@@ -1,0 +1,220 @@
+use super::SqlStore;
+use super::database::{Access, Database, Row, Transaction, Value, drive, failed_by, not_migrated};
+use super::schema::{Migrations, Words};
+use crate::store::StoreError;
+use crate::store::wake::Wakers;
+use sqlx::migrate::{MigrateError, Migrator};
+use sqlx::pool::PoolConnection;
+use sqlx::sqlite::{
+    Sqlite as Driver, SqliteConnectOptions, SqliteConnection, SqliteJournalMode, SqlitePool,
+    SqlitePoolOptions, SqliteRow, SqliteSynchronous,
+};
+use std::path::Path;
+use std::time::Duration;
+use stepwell_core::registry::ThreadKey;
+
+/// A store in a file of its own. Other programs may read it, and other processes use it; whoever follows a thread is
+/// woken by this one's changes alone.
+///
+/// The file is in WAL mode: beside it lie `-wal` and `-shm`.
+pub type SqliteStore = SqlStore<Sqlite>;
+
+/// How a file is used.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct SqliteOptions {
+    /// When a write counts as stored.
+    pub sync: SqliteSync,
+    /// How long to wait while another process writes.
+    pub busy_timeout: Duration,
+    /// How large the file may become, in bytes. Beyond that the store is [full](StoreError::Full).
+    pub max_bytes: Option<u64>,
+    /// Only look: the file must exist, and nothing is changed.
+    pub read_only: bool,
+}
+
+impl Default for SqliteOptions {
+    fn default() -> Self {
+        Self {
+            sync: SqliteSync::default(),
+            busy_timeout: Duration::from_secs(5),
+            max_bytes: None,
+            read_only: false,
+        }
+    }
+}
+
+/// When a write counts as stored.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum SqliteSync {
+    /// When the disk has it: it outlives a power cut.
+    #[default]
+    Full,
+    /// When the system has it: it outlives a kill of the process. A power cut may take the last writes back, and a
+    /// tool that they told of may be run again.
+    Normal,
+}
+
+/// SQLite, in a file.
+#[derive(Debug)]
+pub struct Sqlite {
+    /// One at a time writes; more would only wait for each other.
+    writer: SqlitePool,
+    readers: SqlitePool,
+    wakers: Wakers,
+}
+
+/// As [`SqliteConnectOptions`] sets it.
+const PAGE: u64 = 4096;
+const READERS: u32 = 4;
+
+impl SqliteStore {
+    /// Opens a file, or makes it, and brings its schema up to date.
+    ///
+    /// # Errors
+    /// It cannot be opened or written, is no SQLite database, or of a later version.
+    pub async fn open(path: impl AsRef<Path>) -> Result<Self, StoreError> {
+        Self::open_with(path, SqliteOptions::default()).await
+    }
+
+    /// As [`open`](Self::open), with other options than the default ones.
+    ///
+    /// # Errors
+    /// As for [`open`](Self::open).
+    pub async fn open_with(
+        path: impl AsRef<Path>,
+        options: SqliteOptions,
+    ) -> Result<Self, StoreError> {
+        let mut connect = SqliteConnectOptions::new()
+            .filename(path)
+            .create_if_missing(!options.read_only)
+            .read_only(options.read_only)
+            .busy_timeout(options.busy_timeout)
+            .foreign_keys(true)
+            .synchronous(match options.sync {
+                SqliteSync::Full => SqliteSynchronous::Full,
+                SqliteSync::Normal => SqliteSynchronous::Normal,
+            });
+        if !options.read_only {
+            connect = connect
+                .page_size(u32::try_from(PAGE).unwrap_or(4096))
+                .journal_mode(SqliteJournalMode::Wal);
+        }
+        if let Some(bytes) = options.max_bytes {
+            let pages = (bytes / PAGE).max(1);
+            connect = connect.pragma("max_page_count", pages.to_string());
+        }
+        let pool = |connections: u32| {
+            SqlitePoolOptions::new()
+                .max_connections(connections)
+                .min_connections(0)
+        };
+        let writer = pool(1).connect_with(connect.clone()).await;
+        let writer = writer.map_err(failed)?;
+        if !options.read_only {
+            let migrated = migrate(&writer).await;
+            migrated.map_err(|error| not_migrated(error, failed))?;
+        }
+        let readers = pool(READERS).connect_lazy_with(connect.read_only(true));
+        Ok(Self::of(Sqlite {
+            writer,
+            readers,
+            wakers: Wakers::default(),
+        }))
+    }
+
+    /// Waits for what is under way, and closes the file. Dropping the store does so too, later.
+    pub async fn close(&self) {
+        self.database.readers.close().await;
+        self.database.writer.close().await;
+    }
+}
+
+async fn migrate(writer: &SqlitePool) -> Result<(), MigrateError> {
+    let migrator = Migrator::new(Migrations(Sqlite::WORDS)).await?;
+    migrator.run(writer).await
+}
+
+impl Database for Sqlite {
+    type Transaction = SqliteTransaction;
+
+    const WORDS: Words = Words {
+        serial: "INTEGER PRIMARY KEY",
+        key: "INTEGER PRIMARY KEY",
+        name: "TEXT",
+        clustered: "WITHOUT ROWID",
+    };
+    /// The whole file is, from the beginning of a transaction that writes.
+    const LOCKED: &'static str = "";
+
+    async fn begin(&self, access: Access) -> Result<Self::Transaction, StoreError> {
+        let (pool, begin) = match access {
+            Access::Read => (&self.readers, "BEGIN"),
+            // A transaction that reads first and writes later may find the file changed in between.
+            Access::Write => (&self.writer, "BEGIN IMMEDIATE"),
+        };
+        let mut transaction = SqliteTransaction {
+            connection: pool.acquire().await.map_err(failed)?,
+            is_open: true,
+        };
+        transaction.execute(begin, &[]).await?;
+        Ok(transaction)
+    }
+
+    async fn announce(_: &mut Self::Transaction, _: &ThreadKey) -> Result<(), StoreError> {
+        Ok(())
+    }
+
+    fn wakers(&self) -> &Wakers {
+        &self.wakers
+    }
+}
+
+/// A transaction on a connection that is closed with it, if it is not committed. SQLite itself rolls back where a disk
+/// is full or fails; a connection that is used again must not have lost count of that.
+#[derive(Debug)]
+pub struct SqliteTransaction {
+    connection: PoolConnection<Driver>,
+    is_open: bool,
+}
+
+impl Drop for SqliteTransaction {
+    fn drop(&mut self) {
+        if self.is_open {
+            self.connection.close_on_drop();
+        }
+    }
+}
+
+drive!(Driver, SqliteRow, SqliteTransaction);
+
+fn connection(transaction: &mut SqliteTransaction) -> &mut SqliteConnection {
+    &mut transaction.connection
+}
+
+async fn commit(mut transaction: SqliteTransaction) -> Result<(), sqlx::Error> {
+    sqlx::query("COMMIT")
+        .execute(connection(&mut transaction))
+        .await?;
+    transaction.is_open = false;
+    Ok(())
+}
+
+/// Result codes: <https://www.sqlite.org/rescode.html>.
+fn failed(error: sqlx::Error) -> StoreError {
+    failed_by(error, |database, message| {
+        let code = database.code().and_then(|code| code.parse::<u32>().ok());
+        // The lower byte is the code, the rest says more.
+        match code.map(|code| code & 0xff) {
+            // BUSY, LOCKED, IOERR, CANTOPEN, PROTOCOL
+            Some(5 | 6 | 10 | 14 | 15) => StoreError::Unavailable { message },
+            // NOMEM, FULL, TOOBIG
+            Some(7 | 13 | 18) => StoreError::Full { message },
+            // PERM, READONLY, AUTH
+            Some(3 | 8 | 23) => StoreError::ReadOnly { message },
+            // CORRUPT, NOTADB
+            Some(11 | 26) => StoreError::Damaged { message },
+            _ => StoreError::Other { message },
+        }
+    })
+}

@@ -1,0 +1,250 @@
+//! Stores that fail.
+
+use crate::faulty::{Fault, away};
+use crate::*;
+use stepwell_io::store::StoreError;
+
+fn full() -> StoreError {
+    StoreError::Full {
+        message: "no space left".to_owned(),
+    }
+}
+
+fn read_only() -> StoreError {
+    StoreError::ReadOnly {
+        message: "read only".to_owned(),
+    }
+}
+
+#[tokio::test]
+async fn a_store_that_comes_back_has_everything_once() {
+    for error in [away(), full()] {
+        let server = serve([asks(&["a"]), says("Done.")]).await;
+        let store = faulty();
+        // The turn begins at the third try, and its first write is done at the fourth.
+        let fails = |times| std::iter::repeat_n(Fault::Before(error.clone()), times);
+        store.next(fails(2).chain([Fault::None]).chain(fails(3)));
+        let agent = agent(&server, &store).tool(work(), done).build().unwrap();
+        let (events, finished) = watch(agent.send("Do it")).await;
+        assert_eq!(finished.outcome, Outcome::Success);
+        let warned = warnings(&events);
+        assert_eq!(warned.len(), 5, "{warned:?}");
+        let says_why = |warning: &&str| warning.contains(&error.to_string());
+        assert!(warned.iter().all(says_why), "{warned:?}");
+        let turns = turns(&store).await;
+        assert_eq!(
+            kinds(&turns[0]),
+            ["text", "tool_use", "tool_result", "text"]
+        );
+        assert_eq!(turns[0].outcome, Some(Outcome::Success));
+        assert_legal(&server);
+    }
+}
+
+#[tokio::test]
+async fn a_write_whose_answer_was_lost_is_not_done_twice() {
+    let server = serve([asks(&["a"]), says("Done.")]).await;
+    let store = faulty();
+    // Each second write is done, and says that it was not.
+    let lost = || [Fault::After(away()), Fault::None];
+    store.next((0..10).flat_map(|_| lost()));
+    let agent = agent(&server, &store).tool(work(), done).build().unwrap();
+    let (_, finished) = watch(agent.send("Do it")).await;
+    assert_eq!(finished.outcome, Outcome::Success);
+    let turns = turns(&store).await;
+    assert_eq!(
+        kinds(&turns[0]),
+        ["text", "tool_use", "tool_result", "text"]
+    );
+    assert!(is_closed(&turns[0]));
+}
+
+#[tokio::test]
+async fn a_turn_that_cannot_begin_says_so_and_sends_nothing() {
+    for (error, tries) in [(away(), 6), (full(), 6), (read_only(), 1)] {
+        let server = serve([says("Hello.")]).await;
+        let store = faulty();
+        store.always(Fault::Before(error.clone()));
+        let agent = agent(&server, &store).build().unwrap();
+        let (events, finished) = watch(agent.send("Hello?")).await;
+        assert_eq!(not_stored(&finished.outcome), error.to_string());
+        assert_eq!(warnings(&events).len(), tries - 1);
+        assert!(matches!(events.last(), Some(RunEvent::Completed(_))));
+        assert!(server.requests().is_empty());
+        assert!(
+            agent.conversation().messages().is_empty(),
+            "it has not begun"
+        );
+        assert!(turns(&store).await.is_empty());
+        // The next one does not remember it.
+        store.always(Fault::None);
+        let (_, finished) = watch(agent.send("Hello?")).await;
+        assert_eq!(finished.outcome, Outcome::Success);
+        assert_eq!(contents(&server.requests()[0], "user"), ["Hello?"]);
+    }
+}
+
+#[tokio::test]
+async fn a_store_that_stays_away_fails_the_turn_which_is_recovered_later() {
+    for error in [away(), full(), read_only()] {
+        let server = serve([asks(&["a"]), says("Done.")]).await;
+        let store = faulty();
+        let down = store.clone();
+        let fault = Fault::Before(error.clone());
+        let agent = |store: &Faulty| agent(&server, store);
+        let first = agent(&store).tool(work(), move |call| {
+            // The call is stored, its result cannot be.
+            down.always(fault.clone());
+            done(call)
+        });
+        let (events, finished) = watch(first.build().unwrap().send("Do it")).await;
+        assert_eq!(not_stored(&finished.outcome), error.to_string());
+        let last = warnings(&events).pop().unwrap_or_default();
+        assert!(
+            last.contains("the end of the turn could not be stored"),
+            "{last}"
+        );
+        assert_eq!(server.requests().len(), 1, "nothing was built on it");
+        let left = turns(&store).await;
+        assert_eq!(kinds(&left[0]), ["text", "tool_use"]);
+        assert!(!is_closed(&left[0]));
+        // The disk is mended, and the program started again.
+        store.always(Fault::None);
+        let second = agent(&store).tool(work(), |_| async { Err::<String, _>("run twice") });
+        let recovered = second.build().unwrap().recover().await.unwrap();
+        let [recovered] = <[_; 1]>::try_from(recovered).unwrap();
+        let (_, finished) = watch(recovered.turn.unwrap()).await;
+        assert_eq!(finished.outcome, Outcome::Success);
+        let told = &results(&server.requests()[1])[0];
+        assert!(told.contains("not known"), "{told}");
+        let turns = turns(&store).await;
+        assert_eq!(kinds(&turns[0]), ["text", "tool_use", "tool_error", "text"]);
+        assert!(is_closed(&turns[0]));
+        assert_legal(&server);
+    }
+}
+
+#[tokio::test]
+async fn a_turn_is_cancelled_while_it_waits_for_its_store() {
+    let server = serve([says("Hello.")]).await;
+    let store = faulty();
+    store.always(Fault::Before(away()));
+    let agent = agent(&server, &store).configure(|config| {
+        config.retry.first_delay = Duration::from_secs(3_600);
+        config.retry.max_delay = Duration::from_secs(3_600);
+    });
+    let mut turn = agent.build().unwrap().send("Hello?");
+    let first = turn.next().await.unwrap();
+    assert!(matches!(first, RunEvent::Warning { .. }), "{first:?}");
+    turn.cancel();
+    let (_, finished) = watch(turn).await;
+    assert_eq!(not_stored(&finished.outcome), away().to_string());
+    assert!(server.requests().is_empty());
+}
+
+#[cfg(feature = "sqlite")]
+mod sqlite {
+    use super::*;
+    use std::path::{Path, PathBuf};
+    use stepwell_io::store::{SqliteOptions, SqliteStore};
+
+    fn file(name: &str) -> PathBuf {
+        let name = format!("durable-{name}-{}", std::process::id());
+        let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+        let _ = std::fs::remove_dir_all(&directory);
+        std::fs::create_dir_all(&directory).unwrap();
+        directory.join("turns.db")
+    }
+
+    #[tokio::test]
+    async fn a_disk_that_is_full_fails_the_turn_and_one_with_room_goes_on_with_it() {
+        let file = file("full");
+        let mut options = SqliteOptions::default();
+        options.max_bytes = Some(300_000);
+        let store = SqliteStore::open_with(&file, options).await.unwrap();
+        let server = serve([asks(&["a"]), says("Done.")]).await;
+        let large = |_| async { Ok::<_, String>("x".repeat(400_000)) };
+        let first = agent(&server, &store).tool(work().idempotent(), large);
+        let first = first.build().unwrap();
+        let (events, finished) = watch(first.send("Hello?")).await;
+        assert!(
+            not_stored(&finished.outcome).contains("full"),
+            "{:?}",
+            finished.outcome
+        );
+        assert!(!warnings(&events).is_empty());
+        let left = turns(&store).await;
+        assert_eq!(
+            kinds(&left[0]),
+            ["text", "tool_use"],
+            "nothing is half written"
+        );
+        assert!(!is_closed(&left[0]));
+        assert_eq!(server.requests().len(), 1);
+        store.close().await;
+        drop((first, store));
+
+        let store = SqliteStore::open(&file).await.unwrap();
+        let second = agent(&server, &store).tool(work().idempotent(), large);
+        let recovered = second
+            .build()
+            .unwrap()
+            .recover()
+            .await
+            .unwrap()
+            .pop()
+            .unwrap();
+        let (_, finished) = watch(recovered.turn.unwrap()).await;
+        assert_eq!(finished.outcome, Outcome::Success);
+        let turns = turns(&store).await;
+        assert_eq!(turns.len(), 1);
+        assert_eq!(
+            kinds(&turns[0]),
+            ["text", "tool_use", "tool_result", "text"]
+        );
+    }
+
+    #[tokio::test]
+    async fn a_file_that_may_only_be_read_fails_the_turn_at_once() {
+        let file = file("read-only");
+        let server = serve([says("One."), says("Two.")]).await;
+        let store = SqliteStore::open(&file).await.unwrap();
+        watch(agent(&server, &store).build().unwrap().send("First")).await;
+        store.close().await;
+        let mut options = SqliteOptions::default();
+        options.read_only = true;
+        let store = SqliteStore::open_with(&file, options).await.unwrap();
+        let reader = agent(&server, &store).build().unwrap();
+        let (events, finished) = watch(reader.send("Second")).await;
+        assert!(
+            not_stored(&finished.outcome).contains("not written"),
+            "{:?}",
+            finished.outcome
+        );
+        assert_eq!(warnings(&events), [""; 0], "there is nothing to wait for");
+        assert_eq!(server.requests().len(), 1);
+        assert_eq!(turns(&store).await.len(), 1, "and is read all the same");
+    }
+
+    #[tokio::test]
+    async fn a_file_that_another_program_locks_is_waited_for() {
+        let file = file("locked");
+        let mut options = SqliteOptions::default();
+        options.busy_timeout = Duration::ZERO;
+        let store = SqliteStore::open_with(&file, options).await.unwrap();
+        let connect = sqlx::sqlite::SqliteConnectOptions::new().filename(&file);
+        let other = sqlx::SqlitePool::connect_with(connect).await.unwrap();
+        let lock = other.begin_with("BEGIN IMMEDIATE").await.unwrap();
+        let server = serve([says("Hello.")]).await;
+        let mut turn = agent(&server, &store).build().unwrap().send("Hello?");
+        let warned = turn.next().await.unwrap();
+        let RunEvent::Warning { message } = warned else {
+            panic!("{warned:?}")
+        };
+        assert!(message.contains("locked"), "{message}");
+        lock.rollback().await.unwrap();
+        let (_, finished) = watch(turn).await;
+        assert_eq!(finished.outcome, Outcome::Success);
+        assert_eq!(turns(&store).await.len(), 1);
+    }
+}

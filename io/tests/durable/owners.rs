@@ -1,0 +1,113 @@
+//! Several hosts on one store.
+
+use crate::*;
+use stepwell_io::store::{Generation, NewTurn};
+
+#[tokio::test]
+async fn a_turn_that_another_host_claimed_stops_and_writes_no_more() {
+    let server = serve([asks(&["a"]), says("Never sent.")]).await;
+    let (store, calls) = (memory(), Arc::new(Semaphore::new(0)));
+    let finish = Arc::new(Semaphore::new(0));
+    let (begin, end) = (Arc::clone(&calls), Arc::clone(&finish));
+    let agent = agent(&server, &store).tool(work(), move |call| {
+        let (begin, end) = (Arc::clone(&begin), Arc::clone(&end));
+        async move {
+            begin.add_permits(1);
+            end.acquire().await.unwrap().forget();
+            done(call).await
+        }
+    });
+    let turn = agent.build().unwrap().send("Do it");
+    begun(&calls, 1).await;
+    let stored = turns(&store).await;
+    let claimed = store
+        .claim(&key(&stored[0]), Generation::FIRST, "other")
+        .await
+        .unwrap();
+    assert!(claimed.snapshot.is_some());
+    finish.add_permits(1);
+    let (events, finished) = watch(turn).await;
+    assert_eq!(finished.outcome, Outcome::Cancelled);
+    let warned = warnings(&events);
+    assert!(
+        warned
+            .iter()
+            .any(|warning| warning.contains("another host")),
+        "{warned:?}"
+    );
+    assert_eq!(turns(&store).await, stored, "the turn is the other host's");
+    assert_eq!(server.requests().len(), 1);
+}
+
+#[tokio::test]
+async fn a_turn_that_a_dead_host_left_is_stopped_when_the_person_goes_on() {
+    let server = serve([asks(&["a"]), says("All right.")]).await;
+    let (store, calls) = (memory(), Arc::new(Semaphore::new(0)));
+    let first = agent(&server, &store)
+        .owner("first")
+        .tool(work(), hangs(&calls))
+        .build()
+        .unwrap();
+    let mut left = first.send("Do it");
+    begun(&calls, 1).await;
+
+    let second = agent(&server, &store)
+        .owner("second")
+        .tool(work(), |_| async { Err::<String, _>("run twice") });
+    let (_, finished) = watch(second.build().unwrap().send("Leave it")).await;
+    assert_eq!(finished.outcome, Outcome::Success);
+    let turns = turns(&store).await;
+    assert_eq!(turns[0].status, TurnStatus::Cancelled);
+    assert_eq!(kinds(&turns[0]), ["text", "tool_use", "tool_error"]);
+    assert_eq!(turns[1].status, TurnStatus::Complete);
+    assert_eq!(turns[1].parent, Some(turns[0].id.clone()));
+    // Its history has what was said by then.
+    assert_eq!(
+        contents(&server.requests()[1], "user"),
+        ["Do it", "Leave it"]
+    );
+    assert_eq!(results(&server.requests()[1]).len(), 1);
+    assert_legal(&server);
+    assert!(matches!(left.next().await, Some(RunEvent::Started { .. })));
+}
+
+#[tokio::test]
+async fn a_turn_whose_run_cannot_be_read_is_closed_when_the_person_goes_on() {
+    for snapshot in [None, Some("no snapshot".to_owned())] {
+        let server = serve([says("Hello.")]).await;
+        let store = memory();
+        let mut new = NewTurn::new(
+            TurnKey::new(stepwell_io::ThreadKey::from("thread-1"), "left"),
+            "dead",
+            stepwell_core::Timestamp(1),
+        );
+        new.message = Some(stepwell_io::Message::user("left-user", "Is anybody there?"));
+        new.snapshot = snapshot;
+        store.begin_turn(&new).await.unwrap();
+        let agent = agent(&server, &store).build().unwrap();
+        let (_, finished) = watch(agent.send("Hello?")).await;
+        assert_eq!(finished.outcome, Outcome::Success);
+        let turns = turns(&store).await;
+        assert_eq!(turns[0].status, TurnStatus::Cancelled);
+        assert_eq!(turns[1].parent, Some("left".into()));
+        let said = contents(&server.requests()[0], "user");
+        assert_eq!(said, ["Is anybody there?", "Hello?"]);
+    }
+}
+
+#[tokio::test]
+async fn a_host_goes_on_from_what_another_has_added() {
+    let server = serve([says("One."), says("Two."), says("Three.")]).await;
+    let store = memory();
+    let host = |name| agent(&server, &store).owner(name).build().unwrap();
+    let (first, second) = (host("first"), host("second"));
+    watch(first.send("A")).await;
+    watch(second.send("B")).await;
+    watch(first.send("C")).await;
+    assert_eq!(contents(&server.requests()[2], "user"), ["A", "B", "C"]);
+    let said = contents(&server.requests()[2], "assistant");
+    assert_eq!(said, ["One.", "Two."]);
+    let turns = turns(&store).await;
+    assert_eq!(turns[2].parent, Some(turns[1].id.clone()));
+    assert_legal(&server);
+}

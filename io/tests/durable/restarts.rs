@@ -1,0 +1,213 @@
+//! Hosts that die and come back. A kill is a runtime that is dropped, with all that runs on it.
+
+use crate::*;
+use std::sync::atomic::{AtomicU32, Ordering};
+use stepwell_io::ToolAnswer;
+use stepwell_io::store::{NewTurn, StoreError};
+
+/// Begins a turn on a runtime of its own, and drops that when `ready`.
+fn killed<F: Future<Output = ()> + Send + 'static>(life: impl FnOnce() -> F + Send + 'static) {
+    std::thread::spawn(move || {
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(1)
+            .enable_all()
+            .build()
+            .unwrap();
+        runtime.block_on(life());
+        runtime.shutdown_background();
+    })
+    .join()
+    .unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_tool_that_ran_when_the_host_died_is_run_again_only_if_it_may_be() {
+    for (is_idempotent, runs) in [(false, 1), (true, 2)] {
+        let server = Arc::new(serve([asks(&["a"]), says("Done.")]).await);
+        let store = memory();
+        let count = Arc::new(AtomicU32::new(0));
+        let tool = if is_idempotent {
+            work().idempotent()
+        } else {
+            work()
+        };
+        let life = {
+            let (server, store, tool) = (Arc::clone(&server), store.clone(), tool.clone());
+            let count = Arc::clone(&count);
+            move || async move {
+                let calls = Arc::new(Semaphore::new(0));
+                let begins = Arc::clone(&calls);
+                let agent = agent(&server, &store).tool(tool, move |_| {
+                    count.fetch_add(1, Ordering::SeqCst);
+                    begins.add_permits(1);
+                    std::future::pending::<Result<String, String>>()
+                });
+                agent.build().unwrap().send("Do it").detach();
+                begun(&calls, 1).await;
+            }
+        };
+        killed(life);
+        let left = turns(&store).await;
+        assert!(!is_closed(&left[0]));
+
+        let counted = Arc::clone(&count);
+        let agent = agent(&server, &store).tool(tool, move |call| {
+            counted.fetch_add(1, Ordering::SeqCst);
+            done(call)
+        });
+        let agent = agent.build().unwrap();
+        let recovered = agent.recover().await.unwrap().pop().unwrap();
+        assert_eq!(recovered.key, key(&left[0]));
+        let (_, finished) = watch(recovered.turn.unwrap()).await;
+        assert_eq!(finished.outcome, Outcome::Success);
+        assert_eq!(count.load(Ordering::SeqCst), runs);
+        let told = &results(&server.requests()[1])[0];
+        assert_eq!(told == "a is done", is_idempotent, "{told}");
+        let turns = turns(&store).await;
+        assert!(is_closed(&turns[0]));
+        assert_eq!(kinds(&turns[0]).len(), 4);
+        assert_eq!(agent.conversation(), finished.conversation);
+        assert!(agent.recover().await.unwrap().is_empty());
+        assert_legal(&server);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_host_that_dies_while_the_model_speaks_asks_again() {
+    let server = Arc::new(serve([Hop::new().text("Half of").stall(), says("All of it.")]).await);
+    let store = memory();
+    let life = {
+        let (server, store) = (Arc::clone(&server), store.clone());
+        move || async move {
+            let agent = agent(&server, &store).build().unwrap();
+            let mut turn = agent.send("Tell me");
+            while !matches!(turn.next().await, Some(RunEvent::AgUi(_))) {}
+            turn.detach();
+        }
+    };
+    killed(life);
+    let agent = agent(&server, &store).build().unwrap();
+    let recovered = agent.recover().await.unwrap().pop().unwrap();
+    let (_, finished) = watch(recovered.turn.unwrap()).await;
+    assert_eq!(finished.outcome, Outcome::Success);
+    assert_eq!(finished.conversation.text(), "All of it.");
+    assert_eq!(contents(&server.requests()[1], "user"), ["Tell me"]);
+    let turns = turns(&store).await;
+    assert_eq!(kinds(&turns[0]), ["text"]);
+}
+
+#[tokio::test]
+async fn a_turn_of_which_only_the_message_is_stored_begins_anew() {
+    let server = serve([says("First."), says("Second.")]).await;
+    let store = memory();
+    watch(agent(&server, &store).build().unwrap().send("One")).await;
+    let first = turns(&store).await.remove(0);
+    let left = TurnKey::new(stepwell_io::ThreadKey::from("thread-1"), "left");
+    let mut new = NewTurn::new(left, "stepwell", stepwell_core::Timestamp(u64::MAX >> 20));
+    new.parent = Some(first.id.clone());
+    new.message = Some(stepwell_io::Message::user("left-user", "Two"));
+    store.begin_turn(&new).await.unwrap();
+    let agent = agent(&server, &store).build().unwrap();
+    let recovered = agent.recover().await.unwrap().pop().unwrap();
+    let (_, finished) = watch(recovered.turn.unwrap()).await;
+    assert_eq!(finished.outcome, Outcome::Success);
+    assert_eq!(contents(&server.requests()[1], "user"), ["One", "Two"]);
+    assert!(turns(&store).await.iter().all(is_closed));
+}
+
+#[tokio::test]
+async fn only_this_hosts_turns_are_recovered_and_none_that_is_under_way() {
+    let server = serve([asks(&["a"])]).await;
+    let (store, calls) = (memory(), Arc::new(Semaphore::new(0)));
+    let mut other = NewTurn::new(
+        TurnKey::new(stepwell_io::ThreadKey::from("thread-2"), "theirs"),
+        "other",
+        stepwell_core::Timestamp(1),
+    );
+    other.message = Some(stepwell_io::Message::user("m", "?"));
+    store.begin_turn(&other).await.unwrap();
+    let agent = agent(&server, &store)
+        .tool(work(), hangs(&calls))
+        .build()
+        .unwrap();
+    let turn = agent.send("Do it");
+    begun(&calls, 1).await;
+    assert!(agent.recover().await.unwrap().is_empty());
+    assert_eq!(store.unfinished(None).await.unwrap().len(), 2);
+    turn.cancel();
+    assert_eq!(watch(turn).await.1.outcome, Outcome::Cancelled);
+}
+
+#[tokio::test]
+async fn a_program_that_is_started_again_knows_the_conversation() {
+    let server = serve([asks(&["a"]), says("It is 7."), says("Still 7.")]).await;
+    let store = memory();
+    let host = || agent(&server, &store).tool(work(), done).build().unwrap();
+    let (_, live) = watch(host().send("What is it?")).await;
+    let again = host();
+    let (_, finished) = watch(again.send("And now?")).await;
+    assert_eq!(finished.outcome, Outcome::Success);
+    let requests = server.requests();
+    let before = requests[2].body["messages"].as_array().unwrap();
+    let live_requests = requests[1].body["messages"].as_array().unwrap();
+    // What the provider sees is what it saw and said, and the new question.
+    assert_eq!(before[..live_requests.len()], live_requests[..]);
+    assert_eq!(before.len(), live_requests.len() + 2);
+    let messages = live.conversation.messages();
+    assert_eq!(
+        finished.conversation.messages()[..messages.len()],
+        *messages
+    );
+    assert_legal(&server);
+}
+
+#[tokio::test]
+async fn a_turn_that_was_suspended_is_revived_from_its_store() {
+    let server = serve([asks(&["later"]), says("It has arrived.")]).await;
+    let store = memory();
+    let host = || {
+        let tool = |_| async { Ok::<_, String>(ToolAnswer::Deferred) };
+        agent(&server, &store).tool(work(), tool).build().unwrap()
+    };
+    let turn = host().send("Order it");
+    turn.handle().rested().await.unwrap();
+    let kept = turn.suspend().await.unwrap();
+    assert!(!is_closed(&turns(&store).await[0]));
+    let agent = host();
+    let turn = agent.revive(&kept).unwrap();
+    let handle = turn.handle();
+    handle.rested().await.unwrap();
+    handle
+        .finish_call("later", Ok("delivered".into()))
+        .await
+        .unwrap();
+    let (_, finished) = watch(turn).await;
+    assert_eq!(finished.outcome, Outcome::Success);
+    assert_eq!(results(&server.requests()[1]), ["delivered"]);
+    assert!(is_closed(&turns(&store).await[0]));
+    // It is over: the snapshot is of no use any more.
+    let (_, finished) = watch(agent.revive(&kept).unwrap()).await;
+    assert!(not_stored(&finished.outcome).contains("already"));
+    assert_legal(&server);
+}
+
+#[tokio::test]
+async fn a_store_that_cannot_be_read_says_so_at_recovery() {
+    let server = serve([]).await;
+    let store = faulty();
+    let mut new = NewTurn::new(
+        TurnKey::new(stepwell_io::ThreadKey::from("thread-1"), "left"),
+        "stepwell",
+        stepwell_core::Timestamp(1),
+    );
+    new.message = Some(stepwell_io::Message::user("m", "?"));
+    store.begin_turn(&new).await.unwrap();
+    let away = crate::faulty::away();
+    store.next([crate::faulty::Fault::Before(away.clone())]);
+    let agent = agent(&server, &store).build().unwrap();
+    assert_eq!(agent.recover().await.map(|_| ()), Err(away));
+    assert!(matches!(
+        store.begin_turn(&new).await,
+        Err(StoreError::Exists { .. })
+    ));
+}

@@ -1,0 +1,74 @@
+//! The program that is killed.
+
+use crate::{EFFECTS, FINISH, PROVIDER, open};
+use std::fs::OpenOptions;
+use std::io::Write;
+use std::sync::Arc;
+use std::time::Duration;
+use stepwell_io::{Agent, Tool, ToolInvocation, provider};
+
+/// Turns side by side, each on a thread of its own.
+const THREADS: u32 = 3;
+
+/// How long a tool takes: a kill may come in its midst.
+const WORK: Duration = Duration::from_millis(3);
+
+pub(crate) fn run(store: &str) {
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    runtime.block_on(live(store));
+}
+
+fn variable(name: &str) -> String {
+    std::env::var(name).unwrap()
+}
+
+/// Leaves its mark, as one write at the end of the file, and then takes a while.
+async fn mark(call: ToolInvocation) -> Result<String, std::io::Error> {
+    let mut file = OpenOptions::new().append(true).open(variable(EFFECTS))?;
+    file.write_all(format!("{}\n", call.tool_call_id).as_bytes())?;
+    tokio::time::sleep(WORK).await;
+    Ok("done".to_owned())
+}
+
+async fn live(store: &str) {
+    let endpoint = provider::find("openai-compatible").unwrap();
+    let endpoint = endpoint.endpoint(None, "m", Some(&variable(PROVIDER)), None);
+    let agent = Agent::builder(endpoint.unwrap())
+        .store(open(store).await)
+        .tool(Tool::new("work", "Works."), mark)
+        .tool(Tool::new("look", "Looks.").idempotent(), mark)
+        .build()
+        .unwrap();
+    let recovered = agent.recover().await.unwrap();
+    let recovered = recovered.into_iter().map(|recovered| {
+        let turn = recovered.turn.unwrap();
+        tokio::spawn(turn.finish())
+    });
+    let recovered: Vec<_> = recovered.collect();
+    if std::env::var(FINISH).is_ok() {
+        for turn in recovered {
+            turn.await.unwrap();
+        }
+        return;
+    }
+    println!("ready");
+    let agent = Arc::new(agent);
+    let threads: Vec<_> = (0..THREADS)
+        .map(|number| {
+            let agent = Arc::clone(&agent);
+            tokio::spawn(async move {
+                for round in 0u64.. {
+                    let name = format!("{}-{number}-{round}", std::process::id());
+                    let thread = agent.thread(name.as_str());
+                    thread.send(name.as_str()).finish().await;
+                    // A second turn, on the same thread.
+                    thread.send(format!("{name}-again")).finish().await;
+                    agent.forget_thread(thread.thread_key());
+                }
+            })
+        })
+        .collect();
+    for thread in threads {
+        thread.await.unwrap();
+    }
+}

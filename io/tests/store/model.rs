@@ -1,0 +1,313 @@
+//! Owners, writers and readers in any order, against a model that is a few lists.
+
+use crate::open::Opened;
+use crate::support::{key, new_turn};
+use proptest::collection::vec;
+use proptest::prelude::*;
+use proptest::test_runner::TestRunner;
+use std::collections::BTreeMap;
+use stepwell_core::run::{Outcome, TurnStatus};
+use stepwell_io::store::{Generation, PersistBatch, Store, StoreError};
+
+/// One call. The numbers are taken modulo what makes sense.
+#[derive(Clone, Debug)]
+enum Call {
+    Begin {
+        thread: u8,
+        turn: u8,
+    },
+    Claim {
+        turn: u8,
+        behind: u64,
+    },
+    Persist {
+        turn: u8,
+        behind: u64,
+        first: u64,
+        letters: Vec<u8>,
+        ends: bool,
+    },
+    Append {
+        turn: u8,
+        behind: u64,
+        first: u64,
+        letters: Vec<u8>,
+    },
+    Acknowledge {
+        turn: u8,
+        index: u64,
+    },
+    Delete {
+        thread: u8,
+    },
+}
+
+#[derive(Debug, Default)]
+struct Turn {
+    thread: u8,
+    generation: u64,
+    blocks: Vec<u8>,
+    events: Vec<u8>,
+    acknowledged: Option<u64>,
+    is_closed: bool,
+}
+
+/// What came of a call: `Ok`, or the kind of error.
+type Came = Result<u64, &'static str>;
+
+/// Threads 0 and 1 have the turns 0 to 3 each: turn 5 is turn 1 of thread 1.
+#[derive(Debug, Default)]
+struct Model {
+    turns: BTreeMap<u8, Turn>,
+}
+
+fn append(list: &mut Vec<u8>, first: u64, letters: &[u8]) -> Result<bool, &'static str> {
+    let first = usize::try_from(first).unwrap();
+    if first > list.len() {
+        return Err("gap");
+    }
+    let shared = letters.len().min(list.len() - first);
+    if list[first..first + shared] != letters[..shared] {
+        return Err("conflict");
+    }
+    list.extend(&letters[shared..]);
+    Ok(letters.len() > shared)
+}
+
+impl Model {
+    fn owned(&mut self, turn: u8, behind: u64) -> Result<&mut Turn, &'static str> {
+        let turn = self.turns.get_mut(&turn).ok_or("no turn")?;
+        if behind > 0 { Err("stale") } else { Ok(turn) }
+    }
+
+    fn call(&mut self, call: &Call) -> Came {
+        match call {
+            Call::Begin { thread, turn } => {
+                if self.turns.contains_key(turn) {
+                    return Err("exists");
+                }
+                let mut of_thread = self.turns.values().filter(|turn| turn.thread == *thread);
+                if of_thread.any(|turn| !turn.is_closed) {
+                    return Err("busy");
+                }
+                let begun = Turn {
+                    thread: *thread,
+                    generation: 1,
+                    ..Turn::default()
+                };
+                self.turns.insert(*turn, begun);
+                Ok(1)
+            }
+            Call::Claim { turn, behind } => {
+                let known = self.turns.get(turn).ok_or("no turn")?;
+                if known.is_closed {
+                    return Err("closed");
+                }
+                let turn = self.owned(*turn, *behind)?;
+                turn.generation += 1;
+                Ok(turn.generation)
+            }
+            Call::Persist {
+                turn,
+                behind,
+                first,
+                letters,
+                ends,
+            } => {
+                let turn = self.owned(*turn, *behind)?;
+                let mut blocks = turn.blocks.clone();
+                let is_new = append(&mut blocks, *first, letters)?;
+                if turn.is_closed {
+                    return if *ends && !is_new {
+                        Ok(0)
+                    } else {
+                        Err("closed")
+                    };
+                }
+                turn.blocks = blocks;
+                turn.is_closed = *ends;
+                Ok(0)
+            }
+            Call::Append {
+                turn,
+                behind,
+                first,
+                letters,
+            } => {
+                let turn = self.owned(*turn, *behind)?;
+                append(&mut turn.events, *first, letters).map(|_| 0)
+            }
+            Call::Acknowledge { turn, index } => {
+                let turn = self.owned(*turn, 0)?;
+                if *index >= turn.events.len() as u64 {
+                    return Err("gap");
+                }
+                turn.acknowledged = turn.acknowledged.max(Some(*index));
+                Ok(0)
+            }
+            Call::Delete { thread } => {
+                let before = self.turns.len();
+                self.turns.retain(|_, turn| turn.thread != *thread);
+                Ok(u64::from(self.turns.len() < before))
+            }
+        }
+    }
+
+    fn generation(&self, turn: u8, behind: u64) -> Generation {
+        let current = self.turns.get(&turn).map_or(1, |turn| turn.generation);
+        Generation(current.saturating_sub(behind))
+    }
+}
+
+fn kind(error: &StoreError) -> &'static str {
+    match error {
+        StoreError::Stale { .. } => "stale",
+        StoreError::Busy { .. } => "busy",
+        StoreError::Exists { .. } => "exists",
+        StoreError::Closed { .. } => "closed",
+        StoreError::Gap { .. } => "gap",
+        StoreError::Conflict { .. } => "conflict",
+        StoreError::NoTurn { .. } => "no turn",
+        other => panic!("{other}"),
+    }
+}
+
+fn name(turn: u8) -> stepwell_io::store::TurnKey {
+    key(&format!("t{}", turn / 4), &format!("run{}", turn % 4))
+}
+
+fn words(letters: &[u8]) -> Vec<String> {
+    letters.iter().map(|letter| format!("{letter}")).collect()
+}
+
+async fn carry_out(store: &dyn Store, model: &Model, call: &Call, at: u64) -> Came {
+    let came = match call {
+        Call::Begin { thread, turn } => {
+            let new = new_turn(&format!("t{thread}"), &format!("run{}", turn % 4), at);
+            store.begin_turn(&new).await.map(|generation| generation.0)
+        }
+        Call::Claim { turn, behind } => {
+            let seen = model.generation(*turn, *behind);
+            let claimed = store.claim(&name(*turn), seen, "host").await;
+            claimed.map(|claimed| claimed.generation.0)
+        }
+        Call::Persist {
+            turn,
+            behind,
+            first,
+            letters,
+            ends,
+        } => {
+            let generation = model.generation(*turn, *behind);
+            let texts = words(letters);
+            let texts: Vec<_> = texts.iter().map(String::as_str).collect();
+            let mut batch = crate::support::batch(*first, &texts, at);
+            if *ends {
+                batch = PersistBatch {
+                    status: TurnStatus::Cancelled,
+                    outcome: Some(Outcome::Cancelled),
+                    ..batch
+                };
+            }
+            store
+                .persist(&name(*turn), generation, &batch)
+                .await
+                .map(|()| 0)
+        }
+        Call::Append {
+            turn,
+            behind,
+            first,
+            letters,
+        } => {
+            let generation = model.generation(*turn, *behind);
+            let (turn, events) = (name(*turn), words(letters));
+            let appended = store.append_events(&turn, generation, *first, &events);
+            appended.await.map(|()| 0)
+        }
+        Call::Acknowledge { turn, index } => {
+            store.acknowledge(&name(*turn), *index).await.map(|()| 0)
+        }
+        Call::Delete { thread } => {
+            let thread = format!("t{thread}");
+            store.delete_thread(&(&*thread).into()).await.map(u64::from)
+        }
+    };
+    came.map_err(|error| kind(&error))
+}
+
+async fn agrees(store: &dyn Store, model: &Model) {
+    for turn in 0..8 {
+        let stored = store.turn(&name(turn)).await.unwrap();
+        let Some(expected) = model.turns.get(&turn) else {
+            assert_eq!(stored, None);
+            continue;
+        };
+        let stored = stored.unwrap();
+        assert_eq!(stored.status != TurnStatus::Streaming, expected.is_closed);
+        assert_eq!(
+            crate::support::texts(store, &name(turn)).await,
+            words(&expected.blocks)
+        );
+        let events = store.events(&name(turn), None, 1_000).await.unwrap();
+        let events: Vec<_> = events.into_iter().map(|event| event.data).collect();
+        assert_eq!(events, words(&expected.events));
+        let log = store.event_log(&name(turn)).await.unwrap();
+        assert_eq!(log.acknowledged, expected.acknowledged);
+    }
+    let open = store.unfinished(None).await.unwrap();
+    let expected = model.turns.values().filter(|turn| !turn.is_closed).count();
+    assert_eq!(open.len(), expected);
+    for unfinished in open {
+        let turn = (0..8).find(|turn| name(*turn) == unfinished.key).unwrap();
+        assert_eq!(unfinished.generation.0, model.turns[&turn].generation);
+    }
+}
+
+fn calls() -> impl Strategy<Value = Vec<Call>> {
+    let turn = || 0..8u8;
+    // Most callers are the owner.
+    let behind = || prop_oneof![4 => Just(0u64), 1 => Just(1u64)];
+    let letters = || vec(0..2u8, 0..4);
+    let call = prop_oneof![
+        3 => turn().prop_map(|turn| Call::Begin { thread: turn / 4, turn }),
+        2 => (turn(), behind()).prop_map(|(turn, behind)| Call::Claim { turn, behind }),
+        6 => (turn(), behind(), 0..5u64, letters(), prop::bool::weighted(0.2)).prop_map(
+            |(turn, behind, first, letters, ends)| Call::Persist { turn, behind, first, letters, ends }
+        ),
+        3 => (turn(), behind(), 0..5u64, letters())
+            .prop_map(|(turn, behind, first, letters)| Call::Append { turn, behind, first, letters }),
+        1 => (turn(), 0..5u64).prop_map(|(turn, index)| Call::Acknowledge { turn, index }),
+        1 => (0..2u8).prop_map(|thread| Call::Delete { thread }),
+    ];
+    vec(call, 1..60)
+}
+
+/// Runs calls on new stores and on the model. Each call is a transaction, so every interleaving of owners is one order
+/// of calls.
+pub(crate) fn holds<F: Future<Output = Opened>>(open: impl Fn() -> F) {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(1)
+        .enable_all()
+        .build()
+        .unwrap();
+    let mut config = ProptestConfig::default();
+    // Each case opens a database of its own.
+    config.cases = (config.cases / 8).max(8);
+    config.failure_persistence = None;
+    let ran = TestRunner::new(config).run(&calls(), |calls| {
+        runtime.block_on(async {
+            let opened = open().await;
+            let mut model = Model::default();
+            for (at, call) in (1..).zip(&calls) {
+                let came = carry_out(&*opened.store, &model, call, at).await;
+                assert_eq!(came, model.call(call), "{call:?} on {model:?}");
+            }
+            agrees(&*opened.store, &model).await;
+        });
+        Ok(())
+    });
+    if let Err(error) = ran {
+        panic!("{error}");
+    }
+}

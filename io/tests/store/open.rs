@@ -1,0 +1,107 @@
+//! A new, empty store for each test.
+
+use std::sync::Arc;
+use stepwell_io::store::{MemoryStore, Store};
+
+pub(crate) struct Opened {
+    pub(crate) store: Arc<dyn Store>,
+    /// What goes when the test is over.
+    _rest: Box<dyn Send + Sync>,
+}
+
+pub(crate) fn memory() -> Opened {
+    Opened {
+        store: Arc::new(MemoryStore::new()),
+        _rest: Box::new(()),
+    }
+}
+
+#[cfg(feature = "sqlite")]
+pub(crate) use sqlite::{Directory, sqlite};
+
+#[cfg(feature = "sqlite")]
+mod sqlite {
+    use super::Opened;
+    use std::fs;
+    use std::path::{Path, PathBuf};
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicU32, Ordering};
+    use stepwell_io::store::SqliteStore;
+
+    /// A directory of the test's own, which goes with it.
+    pub(crate) struct Directory(PathBuf);
+
+    impl Directory {
+        pub(crate) fn new(test: &str) -> Self {
+            static NEXT: AtomicU32 = AtomicU32::new(0);
+            let next = NEXT.fetch_add(1, Ordering::Relaxed);
+            let name = format!("{test}-{}-{next}", std::process::id());
+            let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+            let _ = fs::remove_dir_all(&path);
+            fs::create_dir_all(&path).unwrap();
+            Self(path)
+        }
+
+        pub(crate) fn file(&self) -> PathBuf {
+            self.0.join("turns.db")
+        }
+    }
+
+    impl Drop for Directory {
+        fn drop(&mut self) {
+            let _ = fs::remove_dir_all(&self.0);
+        }
+    }
+
+    pub(crate) async fn sqlite(test: &str) -> Opened {
+        let directory = Directory::new(test);
+        let store = SqliteStore::open(directory.file()).await.unwrap();
+        Opened {
+            store: Arc::new(store),
+            _rest: Box::new(directory),
+        }
+    }
+}
+
+#[cfg(feature = "postgres")]
+pub(crate) use postgres::{options, postgres, postgres_url};
+
+#[cfg(feature = "postgres")]
+mod postgres {
+    use super::Opened;
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicU32, Ordering};
+    use stepwell_io::store::{PostgresOptions, PostgresStore};
+
+    /// The address of the server, or nothing said aloud.
+    pub(crate) fn postgres_url() -> Option<String> {
+        let url = std::env::var("STEPWELL_POSTGRES").ok();
+        if url.is_none() {
+            eprintln!(
+                "SKIPPED: set STEPWELL_POSTGRES to a server's address, or run `cargo xtask test store-postgres`"
+            );
+        }
+        url
+    }
+
+    /// A schema of the test's own.
+    pub(crate) fn options(test: &str) -> PostgresOptions {
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        let next = NEXT.fetch_add(1, Ordering::Relaxed);
+        let mut options = PostgresOptions::default();
+        // A name has 63 bytes at most.
+        let test: String = test.chars().take(40).collect();
+        options.schema = Some(format!("{test}_{}_{next}", std::process::id()));
+        options.max_connections = 4;
+        options
+    }
+
+    pub(crate) async fn postgres(test: &str) -> Option<Opened> {
+        let url = postgres_url()?;
+        let store = PostgresStore::connect_with(&url, options(test)).await;
+        Some(Opened {
+            store: Arc::new(store.unwrap()),
+            _rest: Box::new(()),
+        })
+    }
+}

@@ -1,0 +1,218 @@
+//! What only a file can have.
+
+use crate::open::Directory;
+use crate::support::{FIRST, batch, key, last, new_turn, texts, whole_turn};
+use std::time::Duration;
+use stepwell_io::store::{Generation, SqliteOptions, SqliteStore, Store, StoreError};
+
+#[tokio::test]
+async fn a_file_that_is_opened_again_has_everything() {
+    let directory = Directory::new("reopened");
+    let store = SqliteStore::open(directory.file()).await.unwrap();
+    let turn = key("t", "a");
+    store.begin_turn(&new_turn("t", "a", 1)).await.unwrap();
+    store
+        .persist(&turn, FIRST, &batch(0, &["x"], 2))
+        .await
+        .unwrap();
+    store
+        .append_events(&turn, FIRST, 0, &["e".to_owned()])
+        .await
+        .unwrap();
+    // Not closed: as after a kill.
+    let again = SqliteStore::open(directory.file()).await.unwrap();
+    assert_eq!(texts(&again, &turn).await, ["x"]);
+    assert_eq!(again.event_log(&turn).await.unwrap().next, 1);
+    let claimed = again.claim(&turn, FIRST, "host").await.unwrap();
+    assert_eq!(claimed.snapshot.as_deref(), Some("snapshot after 0"));
+    let stale = store.persist(&turn, FIRST, &batch(1, &["y"], 3)).await;
+    assert!(matches!(stale, Err(StoreError::Stale { .. })), "{stale:?}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn two_processes_on_one_file_keep_apart() {
+    let directory = Directory::new("two");
+    let stores = [
+        SqliteStore::open(directory.file()).await.unwrap(),
+        SqliteStore::open(directory.file()).await.unwrap(),
+    ];
+    let turn = key("t", "a");
+    let mut generation = stores[0].begin_turn(&new_turn("t", "a", 1)).await.unwrap();
+    for _ in 0..20 {
+        let claims = stores.each_ref().map(|store| {
+            let (store, turn) = (store.clone(), turn.clone());
+            tokio::spawn(async move { store.claim(&turn, generation, "host").await })
+        });
+        let mut won = 0;
+        for claim in claims {
+            match claim.await.unwrap() {
+                Ok(claimed) => {
+                    won += 1;
+                    assert_eq!(claimed.generation, generation.next());
+                }
+                Err(StoreError::Stale { .. }) => {}
+                Err(other) => panic!("{other}"),
+            }
+        }
+        assert_eq!(won, 1);
+        generation = generation.next();
+    }
+    assert_eq!(generation, Generation(21));
+}
+
+#[tokio::test]
+async fn a_file_that_is_full_says_so_and_keeps_what_it_has() {
+    let directory = Directory::new("full");
+    let mut options = SqliteOptions::default();
+    options.max_bytes = Some(300_000);
+    let store = SqliteStore::open_with(directory.file(), options)
+        .await
+        .unwrap();
+    let turn = key("t", "a");
+    store.begin_turn(&new_turn("t", "a", 1)).await.unwrap();
+    let text = "x".repeat(20_000);
+    let mut stored = 0;
+    let error = loop {
+        match store
+            .persist(&turn, FIRST, &batch(stored, &[&text, "y"], 2))
+            .await
+        {
+            Ok(()) => stored += 2,
+            Err(error) => break error,
+        }
+        assert!(stored < 100, "it never became full");
+    };
+    assert!(matches!(error, StoreError::Full { .. }), "{error:?}");
+    assert!(error.is_transient());
+    assert!(stored > 0);
+    assert_eq!(
+        texts(&store, &turn).await.len(),
+        usize::try_from(stored).unwrap()
+    );
+    store.close().await;
+    let store = SqliteStore::open(directory.file()).await.unwrap();
+    store
+        .persist(&turn, FIRST, &last(stored, &[&text], 3))
+        .await
+        .unwrap();
+}
+
+#[tokio::test]
+async fn a_file_that_may_only_be_read_is_read() {
+    let directory = Directory::new("read-only");
+    let mut options = SqliteOptions::default();
+    options.read_only = true;
+    let missing = SqliteStore::open_with(directory.file(), options.clone()).await;
+    assert!(
+        matches!(missing, Err(StoreError::Unavailable { .. })),
+        "{missing:?}"
+    );
+    let store = SqliteStore::open(directory.file()).await.unwrap();
+    whole_turn(&store, new_turn("t", "a", 1)).await;
+    store.close().await;
+    let store = SqliteStore::open_with(directory.file(), options)
+        .await
+        .unwrap();
+    assert_eq!(texts(&store, &key("t", "a")).await, ["done"]);
+    let refused = store.begin_turn(&new_turn("t", "b", 1)).await;
+    assert!(
+        matches!(refused, Err(StoreError::ReadOnly { .. })),
+        "{refused:?}"
+    );
+}
+
+#[tokio::test]
+async fn a_file_that_is_locked_is_away_for_now() {
+    let directory = Directory::new("locked");
+    let mut options = SqliteOptions::default();
+    options.busy_timeout = Duration::ZERO;
+    let store = SqliteStore::open_with(directory.file(), options)
+        .await
+        .unwrap();
+    let connect = sqlx::sqlite::SqliteConnectOptions::new().filename(directory.file());
+    let other = sqlx::SqlitePool::connect_with(connect).await.unwrap();
+    let lock = other.begin_with("BEGIN IMMEDIATE").await.unwrap();
+    let busy = store.begin_turn(&new_turn("t", "a", 1)).await;
+    assert!(
+        matches!(busy, Err(StoreError::Unavailable { .. })),
+        "{busy:?}"
+    );
+    assert_eq!(
+        store.turn(&key("t", "a")).await,
+        Ok(None),
+        "readers do not wait"
+    );
+    lock.rollback().await.unwrap();
+    store.begin_turn(&new_turn("t", "a", 1)).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_file_that_is_no_store_is_refused() {
+    let directory = Directory::new("garbage");
+    let bytes: Vec<u8> = (0..200_000u32).map(|byte| (byte % 251) as u8).collect();
+    std::fs::write(directory.file(), &bytes).unwrap();
+    let refused = SqliteStore::open(directory.file()).await;
+    assert!(
+        matches!(refused, Err(StoreError::Damaged { .. })),
+        "{refused:?}"
+    );
+    assert_eq!(
+        std::fs::read(directory.file()).unwrap(),
+        bytes,
+        "it is left alone"
+    );
+    let nowhere = SqliteStore::open(directory.file().join("below/it.db")).await;
+    assert!(
+        matches!(nowhere, Err(StoreError::Unavailable { .. })),
+        "{nowhere:?}"
+    );
+}
+
+async fn raw(directory: &Directory, sql: &'static str) {
+    let connect = sqlx::sqlite::SqliteConnectOptions::new().filename(directory.file());
+    let pool = sqlx::SqlitePool::connect_with(connect).await.unwrap();
+    sqlx::query(sql).execute(&pool).await.unwrap();
+    pool.close().await;
+}
+
+#[tokio::test]
+async fn a_file_of_a_later_version_is_refused() {
+    let directory = Directory::new("later");
+    SqliteStore::open(directory.file())
+        .await
+        .unwrap()
+        .close()
+        .await;
+    raw(
+        &directory,
+        "INSERT INTO _sqlx_migrations (version, description, success, checksum, execution_time) \
+         VALUES (9999, 'later', TRUE, x'00', 0)",
+    )
+    .await;
+    let refused = SqliteStore::open(directory.file()).await;
+    assert!(
+        matches!(refused, Err(StoreError::TooNew { .. })),
+        "{refused:?}"
+    );
+}
+
+#[tokio::test]
+async fn what_somebody_else_wrote_into_it_is_an_error_and_no_panic() {
+    for damage in [
+        "UPDATE blocks SET block = '{'",
+        "UPDATE blocks SET block = x'ff00ff'",
+        "UPDATE turn_states SET status = 'paused'",
+        "UPDATE turn_states SET updated_at = -1",
+        "UPDATE turns SET message = '[]'",
+    ] {
+        let directory = Directory::new("damaged");
+        let store = SqliteStore::open(directory.file()).await.unwrap();
+        whole_turn(&store, new_turn("t", "a", 1)).await;
+        raw(&directory, damage).await;
+        let damaged = store.turn(&key("t", "a")).await;
+        assert!(
+            matches!(damaged, Err(StoreError::Damaged { .. })),
+            "{damage}: {damaged:?}"
+        );
+    }
+}

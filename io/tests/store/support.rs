@@ -1,0 +1,77 @@
+//! Turns and blocks to store.
+
+use stepwell_core::event::Message;
+use stepwell_core::run::{Attached, Block, BlockContent, Outcome, TurnStatus};
+use stepwell_core::{RunId, Timestamp};
+use stepwell_io::ThreadKey;
+use stepwell_io::store::{Generation, NewTurn, PersistBatch, Store, TurnKey};
+
+pub(crate) fn key(thread: &str, turn: &str) -> TurnKey {
+    TurnKey::new(ThreadKey::new("", "", thread), turn)
+}
+
+pub(crate) fn new_turn(thread: &str, turn: &str, at: u64) -> NewTurn {
+    let mut new = NewTurn::new(key(thread, turn), "host", Timestamp(at));
+    new.message = Some(Message::user(format!("{turn}-user"), "Hello"));
+    new
+}
+
+pub(crate) fn block(sequence: u64, text: &str) -> Block {
+    Block {
+        sequence,
+        hop: 0,
+        content: BlockContent::Text {
+            message_id: "m".into(),
+            text: text.to_owned(),
+            attached: Attached::default(),
+        },
+    }
+}
+
+/// Blocks from `first` on, one for each text.
+pub(crate) fn batch(first: u64, texts: &[&str], at: u64) -> PersistBatch {
+    let blocks = texts.iter().zip(first..);
+    PersistBatch {
+        first,
+        blocks: blocks.map(|(text, number)| block(number, text)).collect(),
+        status: TurnStatus::Streaming,
+        outcome: None,
+        snapshot: format!("snapshot after {first}"),
+        at: Timestamp(at),
+    }
+}
+
+pub(crate) fn last(first: u64, texts: &[&str], at: u64) -> PersistBatch {
+    PersistBatch {
+        status: TurnStatus::Complete,
+        outcome: Some(Outcome::Success),
+        ..batch(first, texts, at)
+    }
+}
+
+/// A turn from its beginning to its end.
+pub(crate) async fn whole_turn(store: &dyn Store, new: NewTurn) {
+    let generation = store.begin_turn(&new).await.unwrap();
+    let batch = last(0, &["done"], new.at.0 + 1);
+    store.persist(&new.key, generation, &batch).await.unwrap();
+}
+
+/// The texts of a turn's blocks.
+pub(crate) async fn texts(store: &dyn Store, key: &TurnKey) -> Vec<String> {
+    let turn = store.turn(key).await.unwrap().unwrap();
+    let blocks = turn.blocks.into_iter().enumerate();
+    let text = |(number, block): (usize, stepwell_core::session::TurnBlock)| {
+        assert_eq!(block.block.sequence, number as u64);
+        match block.block.content {
+            BlockContent::Text { text, .. } => text,
+            other => format!("{other:?}"),
+        }
+    };
+    blocks.map(text).collect()
+}
+
+pub(crate) fn turn_ids(turns: &[stepwell_core::session::Turn]) -> Vec<RunId> {
+    turns.iter().map(|turn| turn.id.clone()).collect()
+}
+
+pub(crate) const FIRST: Generation = Generation::FIRST;

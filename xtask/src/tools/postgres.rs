@@ -1,0 +1,133 @@
+//! A PostgreSQL server of a suite's own, from Debian's package, in a directory that goes with it.
+
+use super::{Unavailable, apt};
+use crate::{log::Log, process};
+use anyhow::Context as _;
+use std::{
+    env, fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+/// Where the stores' tests find the server's address.
+pub(crate) const VARIABLE: &str = "STEPWELL_POSTGRES";
+
+/// The user of Debian's package: root may not run the server.
+const USER: &str = "postgres";
+
+/// A server that runs until it is dropped. It listens on a socket in its directory alone.
+#[derive(Debug)]
+pub(crate) struct Postgres {
+    programs: PathBuf,
+    directory: PathBuf,
+    /// Started by root, and so run as another user.
+    as_user: bool,
+}
+
+impl Postgres {
+    /// Makes a server and starts it.
+    pub(crate) fn start(log: &mut Log) -> anyhow::Result<Self> {
+        apt::ensure_that(
+            log,
+            || programs().is_some(),
+            "a PostgreSQL server",
+            &["postgresql"],
+        )?;
+        let programs = programs().context("the PostgreSQL server is gone again")?;
+        let as_user = log.read(process::command("id").arg("-u"))?.trim() == "0";
+        let name = format!("stepwell-postgres-{}", std::process::id());
+        let server = Self {
+            programs,
+            directory: env::temp_dir().join(name),
+            as_user,
+        };
+        fs::create_dir_all(&server.directory)?;
+        if as_user {
+            log.run(process::command("chown").arg(USER).arg(&server.directory))?;
+        }
+        let data = server.directory.join("data");
+        log.run(
+            server
+                .program("initdb")
+                .args(["--auth=trust", "--username=postgres", "--encoding=UTF8"])
+                .args(["--locale=C", "--no-sync", "--pgdata"])
+                .arg(&data),
+        )?;
+        // What is lost with the machine may be lost: the tests kill programs, not machines.
+        let settings = format!(
+            "-c listen_addresses= -c fsync=off -c max_connections=200 -c unix_socket_directories={}",
+            server.directory.display()
+        );
+        let started = log.run(
+            server
+                .program("pg_ctl")
+                .args(["--wait", "start", "--options", &settings, "--pgdata"])
+                .arg(&data)
+                .arg("--log")
+                .arg(server.directory.join("log")),
+        );
+        started.map_err(|error| {
+            let said = fs::read_to_string(server.directory.join("log")).unwrap_or_default();
+            Unavailable(format!(
+                "the PostgreSQL server does not start ({error}): {said}"
+            ))
+        })?;
+        Ok(server)
+    }
+
+    /// Its address.
+    pub(crate) fn url(&self) -> String {
+        let directory = self.directory.display();
+        format!("postgres://postgres@localhost/postgres?host={directory}")
+    }
+
+    fn program(&self, name: &str) -> Command {
+        let program = self.programs.join(name);
+        let mut command = if self.as_user {
+            let mut command = process::command("setpriv");
+            command
+                .args(["--reuid", USER, "--regid", USER, "--clear-groups"])
+                .arg(program);
+            command
+        } else {
+            process::command(program)
+        };
+        // It may not enter where this program was started.
+        command.current_dir(&self.directory);
+        command
+    }
+}
+
+impl Drop for Postgres {
+    fn drop(&mut self) {
+        let data = self.directory.join("data");
+        let mut stop = self.program("pg_ctl");
+        // The test is over either way.
+        let _ = stop
+            .args(["stop", "--mode=immediate", "--silent", "--pgdata"])
+            .arg(data)
+            .status();
+        let _ = fs::remove_dir_all(&self.directory);
+    }
+}
+
+/// Where the newest server's programs are.
+fn programs() -> Option<PathBuf> {
+    let versions = fs::read_dir("/usr/lib/postgresql").ok()?;
+    let mut found: Vec<(u32, PathBuf)> = versions
+        .filter_map(Result::ok)
+        .filter_map(|entry| {
+            let version = entry.file_name().to_str()?.parse().ok()?;
+            Some((version, entry.path().join("bin")))
+        })
+        .filter(|(_, programs)| is_complete(programs))
+        .collect();
+    found.sort_unstable();
+    found.pop().map(|(_, programs)| programs)
+}
+
+fn is_complete(programs: &Path) -> bool {
+    ["initdb", "pg_ctl", "postgres"]
+        .iter()
+        .all(|name| programs.join(name).exists())
+}
