@@ -64,6 +64,19 @@ fn denied_it_does_not_run_and_the_model_is_told_why() {
 }
 
 #[test]
+fn a_run_rests_while_the_person_alone_can_move_it() {
+    let mut world = asking(None).says([Say::Calls(vec![
+        a_call("a", "ask", "{}"),
+        a_call("b", "work", "{}"),
+    ])]);
+    world.send("Hello");
+    world.drive_to(StateKind::ExecutingTools);
+    assert!(!world.machine.is_resting(), "a tool runs");
+    world.drive();
+    assert!(world.machine.is_resting());
+}
+
+#[test]
 fn others_run_while_the_person_is_asked() {
     let mut world = asking(None).says([Say::Calls(vec![
         a_call("a", "ask", "{}"),

@@ -414,3 +414,14 @@ fn a_trimmed_turn_replays_and_can_be_redacted() {
         journal.replay().expect("the same run").effects
     );
 }
+
+#[test]
+fn a_conversation_that_is_far_from_the_window_leaves_nothing_in_the_snapshot() {
+    let snapshot = |window| {
+        let mut world = guarded(window, ContextPolicy::Send, |_| {}).answers(Answer::Never);
+        world.send("Go on");
+        world.machine.snapshot()
+    };
+    assert!(!snapshot(1_000_000).contains("\"context\""));
+    assert!(snapshot(1).contains("\"context\""), "the model is warned");
+}

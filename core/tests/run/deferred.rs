@@ -16,7 +16,8 @@ use stepwell_core::{CallKey, Timestamp};
 const CALL: EffectId = EffectId::Tool(CallKey { hop: 0, index: 0 });
 const DAYS: u64 = 3 * 24 * 3_600_000;
 
-fn deferring(change: impl FnOnce(&mut stepwell_core::run::RunConfig)) -> World {
+/// A turn whose only call runs.
+fn ordering(change: impl FnOnce(&mut stepwell_core::run::RunConfig)) -> World {
     let mut world = World::with(Dialect::OpenAiChat, |config| {
         offer(config, Tool::new("order", "Orders something."));
         offer(config, Tool::new("work", "Works."));
@@ -31,6 +32,11 @@ fn deferring(change: impl FnOnce(&mut stepwell_core::run::RunConfig)) -> World {
     world.send("Hello");
     world.drive_to(StateKind::ExecutingTools);
     world.drive_until(|world| world.hands.contains(&CALL));
+    world
+}
+
+fn deferring(change: impl FnOnce(&mut stepwell_core::run::RunConfig)) -> World {
+    let mut world = ordering(change);
     world
         .input(Input::ToolDeferred { effect: CALL })
         .expect("it runs");
@@ -61,6 +67,17 @@ fn a_deferred_call_rests_without_a_clock_and_its_result_wakes_the_turn() {
     assert_eq!(*world.outcome(), Outcome::Success);
     assert_eq!(world.result(), "delivered");
     world.assert_legal();
+}
+
+#[test]
+fn a_run_does_not_rest_before_its_outputs_are_taken() {
+    let mut world = ordering(|_| {});
+    let deferred = Input::ToolDeferred { effect: CALL };
+    let now = Timestamp(world.now);
+    world.machine.handle(deferred, now).expect("it runs");
+    assert!(!world.machine.is_resting());
+    while world.machine.poll_output().is_some() {}
+    assert!(world.machine.is_resting());
 }
 
 #[test]

@@ -84,6 +84,32 @@ fn every_block_is_stored_once_and_in_sequence() {
 }
 
 #[test]
+fn reasoning_is_stored_as_a_block_of_its_own() {
+    for dialect in BOTH {
+        let world = stored(dialect, |_| {})
+            .says([Say::Reasoning("Hm, well.".to_owned()), text("Yes.")])
+            .turn();
+        assert_eq!(kinds(&world), ["reasoning", "text"]);
+        let content = &world.store.blocks[0].content;
+        assert!(
+            matches!(content, BlockContent::Reasoning { text, .. } if text == "Hm, well."),
+            "{content:?}"
+        );
+    }
+}
+
+#[test]
+fn a_call_with_the_id_of_an_earlier_one_is_stored_with_its_own_result_alone() {
+    let world = stored(Dialect::OpenAiChat, |_| {})
+        .says([call("c", "work", "{\"n\":1}")])
+        .says([call("c", "work", "{\"n\":2}")])
+        .says([text("Done.")])
+        .turn();
+    let round = ["tool_use", "tool_result"];
+    assert_eq!(kinds(&world), [&round[..], &round, &["text"]].concat());
+}
+
+#[test]
 fn of_a_thread_with_a_history_only_the_turn_is_stored() {
     for dialect in BOTH {
         let mut world = turn_with_a_tool(dialect);
@@ -103,6 +129,42 @@ fn of_a_thread_with_a_history_only_the_turn_is_stored() {
         );
         assert_eq!(texts(&world.turn()), "Let me see.Done.", "{dialect:?}");
     }
+}
+
+#[test]
+fn of_a_thread_whose_messages_the_backend_names_anew_only_the_turn_is_stored() {
+    let said =
+        |id: &str, role: &str, content: &str| json!({"id": id, "role": role, "content": content});
+    let history = serde_json::from_value(json!([
+        said("user-0", "user", "Before"),
+        said("before", "assistant", "Some time ago."),
+    ]));
+    let messages = [
+        said("user-0", "user", "Before"),
+        said("before", "assistant", "Some time ago."),
+        said("theirs", "user", "Go on"),
+        said("m", "assistant", "An answer."),
+    ];
+    let snapshot = json!({"type": "MESSAGES_SNAPSHOT", "messages": messages});
+    let mut world = stored(Dialect::AgUi, |_| {}).says([Say::Event(snapshot)]);
+    world.machine = RunMachine::new(
+        Arc::clone(&world.config),
+        "thread".into(),
+        Conversation::new(history.expect("messages of AG-UI")),
+    );
+    let world = world.turn();
+    let [block] = &world.store.blocks[..] else {
+        panic!("{:?}", world.store.blocks);
+    };
+    let BlockContent::Messages { after, messages } = &block.content else {
+        panic!("{block:?}");
+    };
+    assert_eq!(after.as_deref(), Some("before"));
+    let ids: Vec<_> = messages
+        .iter()
+        .map(|message| message.id().as_str())
+        .collect();
+    assert_eq!(ids, ["theirs", "m"]);
 }
 
 /// The person's words in the middle of a turn, as the backend tells them, end nothing.
@@ -364,6 +426,38 @@ fn what_the_backend_answered_itself_is_stored_too() {
     // The message that asks comes before the text, which is stored while the stream goes on.
     let expected = ["message", "text", "tool_use", "tool_result"];
     assert_eq!(kinds(&world), expected);
+}
+
+#[test]
+fn each_call_that_the_backend_answered_is_stored_with_its_own_answer() {
+    let answer = |call: &str, content: &str| Say::Answer {
+        call: call.to_owned(),
+        content: content.to_owned(),
+    };
+    let world = stored(Dialect::AgUi, |_| {})
+        .says([
+            call("a", "work", "{}"),
+            call("b", "work", "{}"),
+            answer("a", "first"),
+            answer("b", "second"),
+            text("Done."),
+        ])
+        .turn();
+    let answers: Vec<_> = world
+        .store
+        .blocks
+        .iter()
+        .filter_map(|block| match &block.content {
+            BlockContent::ToolResult {
+                tool_call_id,
+                content,
+                ..
+            } => Some((tool_call_id.as_str(), content.to_text())),
+            _ => None,
+        })
+        .collect();
+    let expected = [("a", "first"), ("b", "second")].map(|(id, text)| (id, text.into()));
+    assert_eq!(answers, expected);
 }
 
 #[test]

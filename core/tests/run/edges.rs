@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 use stepwell_core::dialect::Dialect;
 use stepwell_core::run::{
-    EDGES, Input, LimitPolicy, NetworkChangePolicy, StateKind, statechart_mermaid,
+    EDGES, Input, LimitPolicy, NetworkChangePolicy, StateKind, statechart, statechart_mermaid,
 };
 use stepwell_core::tool::Tool;
 
@@ -179,6 +179,15 @@ fn nothing_leaves_the_end_and_every_other_state_can_be_cancelled() {
                 .any(|row| (row.from, row.on, row.to) == (state, "Cancel", StateKind::Completed))
         );
     }
+}
+
+#[test]
+fn the_chart_as_data_has_every_state_and_edge_and_where_they_begin_and_end() {
+    let chart = statechart();
+    assert_eq!(chart.initial, StateKind::Idle);
+    assert_eq!(chart.r#final, [StateKind::Completed]);
+    assert_eq!(chart.states.len(), 7);
+    assert_eq!(chart.edges, EDGES);
 }
 
 #[test]

@@ -5,6 +5,7 @@ use crate::wire::{Say, call, text};
 use crate::world::{Answer, Cut, Work, World, offer};
 use std::time::Duration;
 use stepwell_core::dialect::{ApiErrorKind, Dialect};
+use stepwell_core::provider;
 use stepwell_core::run::{Failure, Outcome, Refusal, RunEvent};
 use stepwell_core::tool::Tool;
 
@@ -62,6 +63,26 @@ fn a_stream_cut_with_calls_abandons_them_and_the_history_stays_legal() {
         );
         assert!(world.result().contains("broke off"));
         world.assert_legal();
+    }
+}
+
+/// The first piece of a line looks like JSON that is no stream.
+#[test]
+fn a_stream_of_lines_that_is_cut_is_truncated_however_its_first_line_came() {
+    for size in [1, 5, 1_000] {
+        let provider = provider::find("ollama").expect("a provider of the table");
+        let endpoint = provider.endpoint(None, "a-model", Some("http://localhost"), None);
+        let mut world = World::with(Dialect::OpenAiChat, |config| {
+            config.endpoint = endpoint.expect("nothing is missing");
+        });
+        world.cut = Cut::Every(size);
+        let line = r#"{"model":"m","message":{"role":"assistant","content":"Half"},"done":false}"#;
+        let body = format!("{line}\n").into_bytes();
+        let world = world
+            .answers(Answer::Body(Some("application/x-ndjson"), body))
+            .turn();
+        assert_eq!(*world.outcome(), Outcome::Truncated, "{size}");
+        assert_eq!(world.machine.conversation().text(), "Half");
     }
 }
 
@@ -377,6 +398,14 @@ fn an_error_in_the_stream_fails_with_its_words_and_keeps_the_text() {
         );
         assert_eq!(failure(&world).kind(), Some(ApiErrorKind::Overloaded));
         assert_eq!(world.machine.conversation().text(), "Half");
+    }
+}
+
+#[test]
+fn the_words_of_an_error_in_the_stream_say_whether_to_try_again_may_help() {
+    for (words, may_help) in [("overloaded", true), ("the prompt is too long", false)] {
+        let world = World::ag_ui().says([Say::Error(words.into())]).turn();
+        assert_eq!(failure(&world).is_transient(), may_help, "{words}");
     }
 }
 

@@ -5,7 +5,7 @@ use crate::invariants::cases;
 use crate::mad::{Mad, presses, settings};
 use crate::turn::{BOTH, secret_numbers};
 use crate::wire::{Say, a_call, call, text};
-use crate::world::{Answer, World, offer};
+use crate::world::{Answer, Work, World, offer};
 use proptest::prelude::*;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
@@ -154,6 +154,24 @@ fn a_journal_is_lines_of_json_with_stable_names() {
 }
 
 #[test]
+fn what_is_stopped_is_named_like_all_else() {
+    let mut world = World::with(Dialect::OpenAiChat, |config| {
+        offer(config, Tool::new("work", "Works."));
+    })
+    .tool("work", |_| Work::never())
+    .journaled()
+    .says([call("c", "work", "{}")]);
+    world.send("Hello");
+    world.drive_to(StateKind::ExecutingTools);
+    world.cancel();
+    let journal = parsed(&written(&mut world));
+    let last = journal.entries.last().expect("some");
+    assert_eq!(last.step.name(), "cancel");
+    let gives = last.gives.as_ref().expect("it is known");
+    assert_eq!(gives.outputs[0], "cancel_tool tool:0:0");
+}
+
+#[test]
 fn a_journal_holds_no_key() {
     let mut world = World::with(Dialect::OpenAiChat, |config| {
         let header = ("x-team".to_owned(), "sk-team".to_owned());
@@ -220,6 +238,29 @@ fn a_journal_goes_on_over_a_crash_at_any_write() {
             return;
         }
     }
+}
+
+/// The last write did not reach the disk.
+#[test]
+fn a_run_that_comes_back_from_an_earlier_write_is_replayed_from_that_one() {
+    let mut world = stored(Dialect::OpenAiChat, |_| {})
+        .journaled()
+        .says([call("c", "work", "{}")])
+        .says([text("Done.")]);
+    world.send("Hello");
+    world.drive_until(|world| world.store.writes.len() == 1);
+    let before = world.store.clone();
+    world.drive_until(|world| world.store.writes.len() == 2);
+    let snapshot = before.snapshot.clone().expect("stored");
+    world.store = before;
+    let (config, now) = (Arc::clone(&world.config), Timestamp(world.now));
+    let journal = world.journal.as_mut().expect("it writes one");
+    let machine = journal.revive(&snapshot, &config, now);
+    world.take_over(machine.expect("just written"));
+    world.drive();
+    let journal = parsed(&written(&mut world));
+    let replayed = journal.replay().expect("the same");
+    assert_eq!(replayed.digest, Digest::of_run(&world.machine));
 }
 
 #[test]
@@ -291,7 +332,8 @@ fn a_difference_is_named_with_its_input() {
 
     let digest = parsed(&text).replay().expect("the same").digest.to_string();
     let found = differs(&text.replace(&digest, "0123456789abcdef"));
-    assert_eq!(found.name, "end");
+    let after_all = parsed(&text).entries.len() + 1;
+    assert_eq!((found.name.as_str(), found.number), ("end", after_all));
 }
 
 #[test]

@@ -275,3 +275,23 @@ fn the_persons_time_does_not_count_towards_the_wall_time_budget() {
     world.drive();
     assert_eq!(*world.outcome(), Outcome::Success);
 }
+
+#[test]
+fn the_time_before_the_person_was_asked_counts_towards_the_wall_time_budget() {
+    let mut world = World::with(Dialect::OpenAiChat, |config| {
+        offer(config, Tool::new("work", "Works."));
+        offer(config, Tool::new("ask", "Asks.").requires_approval());
+        config.limits.max_duration = Some(Duration::from_millis(2_500));
+    })
+    .tool("work", |_| Work::gives("ok").after(2_000))
+    .tool("ask", |_| Work::gives("ok").after(1_000))
+    .says([call("a", "work", "{}")])
+    .says([call("b", "ask", "{}")])
+    .says([call("c", "work", "{}")]);
+    world.decisions.push_back(Decision::Granted);
+    let world = world.turn();
+    let limit = TurnLimit::MaxDuration { max_ms: 2_500 };
+    assert_eq!(*world.outcome(), Outcome::LimitReached { limit });
+    assert_eq!(world.seen.invocations().len(), 2);
+    world.assert_legal();
+}

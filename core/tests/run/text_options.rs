@@ -18,6 +18,11 @@ const BOTH_ON: TextOptions = TextOptions {
     drop_blank: true,
 };
 
+const BREAKS: TextOptions = TextOptions {
+    break_after_tools: true,
+    drop_blank: false,
+};
+
 fn showing(dialect: Dialect, text: TextOptions) -> World {
     World::with(dialect, |config| {
         offer(config, Tool::new("work", "Works."));
@@ -41,6 +46,19 @@ fn starts_and_ends(world: &World) -> (usize, usize) {
         count(|event| matches!(event, Event::TextMessageStart(_))),
         count(|event| matches!(event, Event::TextMessageEnd(_))),
     )
+}
+
+/// What an agent says of one text message.
+fn start(id: &str) -> Say {
+    Say::Event(json!({"type": "TEXT_MESSAGE_START", "messageId": id}))
+}
+
+fn piece(id: &str, delta: &str) -> Say {
+    Say::Event(json!({"type": "TEXT_MESSAGE_CONTENT", "messageId": id, "delta": delta}))
+}
+
+fn end(id: &str) -> Say {
+    Say::Event(json!({"type": "TEXT_MESSAGE_END", "messageId": id}))
 }
 
 fn two_hops(options: TextOptions, first: &str, second: &str) -> World {
@@ -67,6 +85,30 @@ fn a_line_break_parts_the_texts_of_two_hops_where_it_is_shown_alone() {
     let off = two_hops(TextOptions::default(), "Let me see.", "It is done.");
     assert_eq!(off.seen.streamed_text(), "Let me see.It is done.");
     assert_eq!(off.machine.shown_text(), "Let me see.It is done.");
+}
+
+#[test]
+fn the_line_break_needs_no_other_option() {
+    let world = two_hops(BREAKS, "Let me see.", "It is done.");
+    assert_eq!(world.seen.streamed_text(), "Let me see.\nIt is done.");
+    assert_eq!(world.machine.shown_text(), "Let me see.\nIt is done.");
+}
+
+#[test]
+fn a_message_that_goes_on_beside_one_that_is_held_back_gets_no_second_break() {
+    let world = showing(Dialect::AgUi, BOTH_ON)
+        .says([text("Let me see."), call("c", "work", "{}")])
+        .says([
+            start("a"),
+            piece("a", "It is "),
+            start("b"),
+            piece("a", "done."),
+            end("b"),
+            end("a"),
+        ])
+        .turn();
+    assert_eq!(world.seen.streamed_text(), "Let me see.\nIt is done.");
+    assert_eq!(world.machine.shown_text(), "Let me see.\nIt is done.");
 }
 
 #[test]
@@ -149,6 +191,40 @@ fn only_what_the_model_says_is_held_back() {
 }
 
 #[test]
+fn a_message_that_goes_on_after_its_end_is_shown_but_once() {
+    let world = showing(Dialect::AgUi, BOTH_ON)
+        .says([
+            start("a"),
+            piece("a", "One."),
+            end("a"),
+            start("a"),
+            piece("a", " Two."),
+            end("a"),
+        ])
+        .turn();
+    assert_eq!(world.seen.streamed_text(), "One. Two.");
+    assert_eq!(starts_and_ends(&world), (2, 2));
+}
+
+#[test]
+fn a_first_piece_with_attachments_comes_alone() {
+    let piece = json!({"type": "TEXT_MESSAGE_CONTENT", "messageId": "a", "delta": "Yes.",
+        "metadata": {"k": 1}});
+    let world = showing(Dialect::AgUi, BOTH_ON)
+        .says([start("a"), Say::Event(piece), end("a")])
+        .turn();
+    let pieces: Vec<_> = world
+        .seen
+        .ag_ui()
+        .filter_map(|event| match event {
+            Event::TextMessageContent(event) => Some(event.delta.as_str()),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(pieces, ["Yes."]);
+}
+
+#[test]
 fn every_cut_and_every_snapshot_shows_the_same() {
     let hops = [
         vec![
@@ -185,6 +261,10 @@ fn every_cut_and_every_snapshot_shows_the_same() {
     }
 }
 
+fn outputs(machine: &mut RunMachine) -> Vec<Output> {
+    std::iter::from_fn(|| machine.poll_output()).collect()
+}
+
 /// A snapshot that was made while a message was held back can be read by a host that shows all of it.
 #[test]
 fn what_was_held_back_is_shown_when_the_options_are_off_again() {
@@ -198,9 +278,6 @@ fn what_was_held_back_is_shown_when_the_options_are_off_again() {
     );
     let start = Start::new("run-1", Message::user("user-1", "Hello"));
     machine.start(start, now).expect("idle");
-    let outputs = |machine: &mut RunMachine| -> Vec<Output> {
-        std::iter::from_fn(|| machine.poll_output()).collect()
-    };
     let is_open = |output: &Output| matches!(output, Output::Effect(_, Effect::OpenStream { .. }));
     assert!(outputs(&mut machine).iter().any(is_open));
     let effect = EffectId::Open { hop: 0, attempt: 0 };
@@ -236,4 +313,19 @@ fn what_was_held_back_is_shown_when_the_options_are_off_again() {
         ),
         "{shown:?}"
     );
+}
+
+#[test]
+fn what_one_hop_held_back_is_not_shown_in_the_next() {
+    // The agent leaves the message open.
+    let mut world = showing(Dialect::AgUi, BOTH_ON)
+        .says([start("a"), piece("a", " "), call("c", "work", "{}")])
+        .says([text("Done.")]);
+    world.send("Go on");
+    world.drive_until(|world| world.machine.hop() == 1);
+    let snapshot = world.machine.snapshot();
+    let mut config = (*world.config).clone();
+    config.text = TextOptions::default();
+    let mut machine = RunMachine::restore(&snapshot, Arc::new(config)).expect("readable");
+    assert_eq!(outputs(&mut machine), []);
 }

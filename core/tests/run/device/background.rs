@@ -2,11 +2,12 @@
 
 use super::{device, world, worlds};
 use crate::wire::{Say, call, text};
-use crate::world::{Answer, Work};
+use crate::world::{Answer, Work, offer};
 use std::time::Duration;
 use stepwell_core::run::{
     BackgroundPolicy, Deadline, EffectId, Failure, Input, Outcome, StateKind, TimerKey,
 };
+use stepwell_core::tool::Tool;
 use stepwell_core::{CallKey, Timestamp};
 
 #[test]
@@ -134,4 +135,27 @@ fn the_policy_may_be_to_cancel_in_the_background() {
             }
         }
     }
+}
+
+#[test]
+fn the_time_to_allow_a_call_is_the_persons_and_runs_on_in_the_background() {
+    let call_key = CallKey { hop: 0, index: 0 };
+    let mut world = world(|config| {
+        offer(config, Tool::new("ask", "Asks.").requires_approval());
+        config.timeouts.approval = Some(Duration::from_secs(60));
+    })
+    .says([call("c", "ask", "{}")])
+    .says([text("Then not.")]);
+    world.send("Hello");
+    world.drive_to(StateKind::ExecutingTools);
+    let until = Timestamp(world.now + 60_000);
+    device(&mut world, Input::EnteredBackground);
+    assert_eq!(world.machine.poll_timeout(), Some(until));
+    let reason = world.machine.timeout_reason();
+    assert_eq!(reason, Some(TimerKey::Approval(call_key)));
+    world.wait(20_000);
+    device(&mut world, Input::EnteredForeground);
+    assert_eq!(world.machine.poll_timeout(), Some(until));
+    world.drive();
+    assert!(world.result().contains("did not answer in time"));
 }

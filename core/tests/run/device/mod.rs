@@ -98,6 +98,22 @@ fn a_new_host_is_in_the_foreground_and_has_a_network_until_it_says_otherwise() {
 }
 
 #[test]
+fn what_waited_for_the_old_hosts_network_goes_out_at_once_and_its_clock_runs() {
+    let mut world = world(|_| {}).says([text("Yes.")]);
+    device(&mut world, Input::NetworkLost);
+    device(&mut world, Input::EnteredBackground);
+    world.send("Hello");
+    assert!(world.seen.requests().is_empty());
+    world.wait(60_000);
+    revive(&mut world);
+    assert_eq!(world.seen.requests().len(), 1);
+    let silence = Timestamp(world.now + 20_000);
+    assert_eq!(world.machine.poll_timeout(), Some(silence));
+    world.drive();
+    assert_eq!(*world.outcome(), Outcome::Success);
+}
+
+#[test]
 fn the_policy_may_be_that_the_turn_ends_with_the_app() {
     for (state, mut world) in worlds(|config| config.device.killed = KilledPolicy::Cancel) {
         let before = world.seen.effects().count();

@@ -254,3 +254,24 @@ fn a_wait_for_the_network_is_cancelled_and_restored_like_any_state() {
         world.drive();
     }
 }
+
+#[test]
+fn a_refusal_that_comes_all_the_same_is_a_try_with_a_pause_of_its_own() {
+    let mut world = world(|_| {})
+        .answers(Answer::Refuses(Refusal {
+            status: 503,
+            ..Refusal::default()
+        }))
+        .says([text("Yes.")]);
+    world.send("Hello");
+    device(&mut world, Input::NetworkLost);
+    world.drive_to(StateKind::Waiting);
+    assert_eq!(world.machine.timeout_reason(), Some(TimerKey::Retry));
+    assert_eq!(waits(&world), 0);
+    // The next one waits for the network.
+    world.drive_to(StateKind::Opening);
+    assert_eq!(world.machine.timeout_reason(), Some(TimerKey::Network));
+    device(&mut world, Input::NetworkAvailable);
+    world.drive();
+    assert_eq!(*world.outcome(), Outcome::Success);
+}

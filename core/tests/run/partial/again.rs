@@ -195,3 +195,26 @@ fn the_same_id_with_another_parent_is_read_from_its_own_beginning() {
         assert_eq!(view, json!({"b": 2}));
     }
 }
+
+#[test]
+fn what_a_snapshot_puts_in_the_place_of_whole_arguments_is_whole_too() {
+    let messages = json!([
+        {"id": "user-1", "role": "user", "content": "Go on"},
+        {"id": "hop-0-calls", "role": "assistant", "toolCalls": [
+            {"id": "c", "type": "function", "function": {"name": "work", "arguments": "{\"b\":"}}
+        ]}
+    ]);
+    for restores in [false, true] {
+        let mut world = world(Dialect::AgUi, true)
+            .says([
+                call("c", "work", r#"{"a":1}"#),
+                Say::Event(json!({"type": "MESSAGES_SNAPSHOT", "messages": messages})),
+            ])
+            .says([text("Done.")]);
+        world.restores = restores;
+        world.send("Go on");
+        world.drive();
+        let last = updates(&world.seen.outputs).last().expect("it is told");
+        assert!(last.stopped.is_some(), "nothing more comes: {last:?}");
+    }
+}

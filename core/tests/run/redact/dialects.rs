@@ -6,12 +6,12 @@ use crate::world::{Answer, Then, Work, World, offer};
 use serde_json::{Value, json};
 use stepwell_core::dialect::Dialect;
 use stepwell_core::provider;
-use stepwell_core::run::Outcome;
+use stepwell_core::run::{Outcome, RunMachine};
 use stepwell_core::tool::Tool;
 
 /// Two calls, whose pieces come in turns where the dialect lets them.
-const FIRST: [&str; 2] = [r#"{"city":"Zeb"#, r#"ra","days":2}"#];
-const SECOND: [&str; 2] = [r#"{"city":"#, r#""Zebra"}"#];
+pub(super) const FIRST: [&str; 2] = [r#"{"city":"Zeb"#, r#"ra","days":2}"#];
+pub(super) const SECOND: [&str; 2] = [r#"{"city":"#, r#""Zebra"}"#];
 
 fn sse(events: &[Value]) -> String {
     let frames = events.iter().map(|event| format!("data: {event}\n\n"));
@@ -56,6 +56,29 @@ fn anthropic() -> (String, String) {
         sse(&asks),
         sse(&[start, text, stop(0), end("end_turn"), over]),
     )
+}
+
+/// The input of each call stands in its beginning.
+fn anthropic_at_once() -> (String, String) {
+    let call = |index: usize, input: &Value| {
+        let block = json!({"type": "tool_use", "id": format!("toolu_zebra{index}"), "name": "work", "input": input});
+        [
+            json!({"type": "content_block_start", "index": index, "content_block": block}),
+            json!({"type": "content_block_stop", "index": index}),
+        ]
+    };
+    let [first, second] = both();
+    let message = json!({"id": "msg_zebra", "type": "message", "role": "assistant", "model": "m", "content": []});
+    let asks = [
+        vec![json!({"type": "message_start", "message": message})],
+        call(0, &first).to_vec(),
+        call(1, &second).to_vec(),
+        vec![
+            json!({"type": "message_delta", "delta": {"stop_reason": "tool_use"}, "usage": {"output_tokens": 5}}),
+            json!({"type": "message_stop"}),
+        ],
+    ];
+    (sse(&asks.concat()), anthropic().1)
 }
 
 fn responses() -> (String, String) {
@@ -185,15 +208,15 @@ fn ag_ui() -> (String, String) {
     (sse(&asks), sse(&[start, text, end]))
 }
 
-/// With an index for each call, and without.
-fn chat(has_index: bool) -> (String, String) {
+/// With an index for each call, and without; with its id in each piece, or only in the first.
+fn chat(has_index: bool, repeats_id: bool) -> (String, String) {
     let frame = |delta: Value, reason: Option<&str>| json!({"id": "zebra", "object": "chat.completion.chunk", "model": "m", "choices": [{"index": 0, "delta": delta, "finish_reason": reason}]});
     let call = |index: u8, is_first: bool, piece: &str| {
         let mut call = json!({"function": {"arguments": piece}});
         if has_index {
             call["index"] = index.into();
         }
-        if is_first || !has_index {
+        if is_first || repeats_id {
             call["id"] = format!("call_zebra{index}").into();
         }
         if is_first {
@@ -228,13 +251,67 @@ fn chat(has_index: bool) -> (String, String) {
     )
 }
 
+/// The calls that a conversation holds, as the model asked for them.
+pub(super) fn asked(machine: &RunMachine) -> Vec<Value> {
+    let calls = machine.conversation().tool_calls();
+    calls
+        .map(|call| serde_json::from_str(&call.function.arguments).expect("JSON as before"))
+        .collect()
+}
+
+/// A turn in which both calls are made: redacted, they are made alike, and nothing is told.
+#[track_caller]
+pub(super) fn hides_both(name: &str, world: &mut World) {
+    world.send("Zebra?");
+    world.drive();
+    assert_eq!(*world.outcome(), Outcome::Success, "{name}");
+    let journal = parsed(&written(world));
+    let redacted = journal.redact(5).expect("it goes the same way");
+    replays_alike(&journal, &redacted);
+    let text = redacted.to_text();
+    for word in ["Zebra", "zebra", "Quagga", "days"] {
+        assert!(!text.contains(word), "{name} tells {word}");
+    }
+    assert_eq!(asked(&world.machine), both(), "{name}");
+    let hidden = asked(&relived(&redacted, |_, _| ()));
+    let city = hidden[0]["city"].as_str().expect("the parameter stays");
+    assert!(
+        city.len() == 5 && city != "Zebra" && city != "Xxxxx",
+        "{name}: {city}"
+    );
+    assert_eq!(
+        hidden[1],
+        json!({"city": city}),
+        "{name}: equal ones stay equal"
+    );
+    let days = hidden[0].as_object().expect("an object").iter().next_back();
+    let (key, value) = days.expect("two fields");
+    assert!(key.len() == 4 && *value == json!(2), "{name}: {key}");
+}
+
+/// A tool that knows of one of the parameters.
+pub(super) fn work() -> Tool {
+    let schema = json!({"type": "object", "properties": {"city": {"type": "string"}}});
+    Tool::new("work", "Works.").parameters(schema)
+}
+
 #[test]
 fn the_arguments_of_calls_are_hidden_alike_in_every_dialect() {
     for (name, provider, (asks, answers)) in [
-        ("chat", "openai-compatible", chat(true)),
-        ("chat without an index", "openai-compatible", chat(false)),
+        ("chat", "openai-compatible", chat(true, false)),
+        (
+            "chat with each id again",
+            "openai-compatible",
+            chat(true, true),
+        ),
+        (
+            "chat without an index",
+            "openai-compatible",
+            chat(false, true),
+        ),
         ("ag-ui", "ag-ui", ag_ui()),
         ("anthropic", "anthropic", anthropic()),
+        ("anthropic at once", "anthropic", anthropic_at_once()),
         ("responses", "openai", responses()),
         ("cohere", "cohere", cohere()),
         ("gemini", "gemini", gemini()),
@@ -244,7 +321,6 @@ fn the_arguments_of_calls_are_hidden_alike_in_every_dialect() {
             "ollama" => Answer::Body(Some("application/x-ndjson"), text.into_bytes()),
             _ => Answer::Stream(text.into_bytes(), Then::Ends),
         };
-        let schema = json!({"type": "object", "properties": {"city": {"type": "string"}}});
         let mut world = World::with(Dialect::OpenAiChat, |config| {
             let provider = provider::find(provider).expect("a provider of the table");
             let address = Some("http://localhost/v1");
@@ -257,48 +333,12 @@ fn the_arguments_of_calls_are_hidden_alike_in_every_dialect() {
                     key,
                 )
                 .expect("nothing is missing");
-            offer(config, Tool::new("work", "Works.").parameters(schema));
+            offer(config, work());
         })
         .tool("work", |_| Work::gives("Quagga"))
         .journaled()
         .answers(body(asks))
         .answers(body(answers));
-        world.send("Zebra?");
-        world.drive();
-        assert_eq!(*world.outcome(), Outcome::Success, "{name}");
-        let journal = parsed(&written(&mut world));
-        let redacted = journal.redact(5).expect("it goes the same way");
-        replays_alike(&journal, &redacted);
-        let text = redacted.to_text();
-        for word in ["Zebra", "zebra", "Quagga", "days"] {
-            assert!(!text.contains(word), "{name} tells {word}");
-        }
-        let calls = |machine: &stepwell_core::run::RunMachine| -> Vec<Value> {
-            let messages = machine.conversation().messages();
-            let messages = messages.iter().filter_map(|message| match message {
-                stepwell_core::event::Message::Assistant(message) => Some(&message.tool_calls),
-                _ => None,
-            });
-            let arguments = messages.flatten().map(|call| &call.function.arguments);
-            arguments
-                .map(|text| serde_json::from_str(text).expect("JSON as before"))
-                .collect()
-        };
-        let original = calls(&world.machine);
-        assert_eq!(original, both(), "{name}");
-        let hidden = calls(&relived(&redacted, |_, _| ()));
-        let city = hidden[0]["city"].as_str().expect("the parameter stays");
-        assert!(
-            city.len() == 5 && city != "Zebra" && city != "Xxxxx",
-            "{name}: {city}"
-        );
-        assert_eq!(
-            hidden[1],
-            json!({"city": city}),
-            "{name}: equal ones stay equal"
-        );
-        let days = hidden[0].as_object().expect("an object").iter().next_back();
-        let (key, value) = days.expect("two fields");
-        assert!(key.len() == 4 && *value == json!(2), "{name}: {key}");
+        hides_both(name, &mut world);
     }
 }

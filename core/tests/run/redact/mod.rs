@@ -1,5 +1,6 @@
 //! A redacted journal says nothing of what was said, and replays through the same states and effects.
 
+mod broken_off;
 mod config;
 mod dialects;
 mod texts;
@@ -17,7 +18,7 @@ use serde_json::json;
 use std::sync::Arc;
 use stepwell_core::conversation::Conversation;
 use stepwell_core::dialect::Dialect;
-use stepwell_core::event::{Message, ResumeEntry, ResumeStatus};
+use stepwell_core::event::{Message, ResumeEntry, ResumeStatus, protobuf};
 use stepwell_core::run::journal::{Journal, RedactError, Step};
 use stepwell_core::run::{
     ContextPolicy, Decision, Durability, Input, Outcome, Refusal, RunMachine, Start,
@@ -380,4 +381,46 @@ fn a_journal_with_a_whole_snapshot_is_not_redacted() {
     let journal = parsed(&journal.take_lines());
     let refused = journal.redact(1).expect_err("it holds a snapshot");
     assert_eq!(refused, RedactError::Snapshot { number: 1 });
+}
+
+#[test]
+fn a_journal_with_a_binary_stream_is_not_redacted() {
+    let mut world = World::ag_ui()
+        .journaled()
+        .answers(Answer::Unreachable)
+        .answers(Answer::Body(Some(protobuf::MEDIA_TYPE), Vec::new()))
+        .turn();
+    let journal = parsed(&written(&mut world));
+    let steps: Vec<_> = journal
+        .entries
+        .iter()
+        .map(|entry| entry.step.name())
+        .collect();
+    assert_eq!(
+        steps[..4],
+        ["start", "connection_failed", "timeout", "opened"]
+    );
+    assert_eq!(journal.redact(1), Err(RedactError::Binary { number: 4 }));
+}
+
+/// What kind of error it is, and so whether the request goes out again, nothing says but its words.
+#[test]
+fn a_run_that_goes_by_words_alone_is_not_redacted() {
+    let refusal = Refusal {
+        status: 503,
+        retry_after: None,
+        body: b"the prompt is too long".to_vec(),
+    };
+    let mut world = World::chat()
+        .journaled()
+        .answers(Answer::Refuses(refusal))
+        .turn();
+    let journal = parsed(&written(&mut world));
+    let differs = RedactError::Differs {
+        number: 2,
+        name: "refused".to_owned(),
+        expected: "Completed with []".to_owned(),
+        got: "Waiting with []".to_owned(),
+    };
+    assert_eq!(journal.redact(1), Err(differs));
 }

@@ -4,6 +4,7 @@ use super::replays_alike;
 use crate::journal::{parsed, written};
 use crate::world::{Answer, Then, World};
 use serde_json::{Value, json};
+use std::collections::BTreeSet;
 use stepwell_core::dialect::Dialect;
 use stepwell_core::run::Input;
 use stepwell_core::run::journal::{Journal, Step};
@@ -20,11 +21,16 @@ pub(super) fn received(journal: &Journal) -> String {
 /// The redacted body of a stream, in a turn that goes on as with the original.
 #[track_caller]
 fn redacted(dialect: Dialect, body: &str) -> String {
+    redacted_by(5, dialect, body)
+}
+
+#[track_caller]
+fn redacted_by(seed: u64, dialect: Dialect, body: &str) -> String {
     let answer = Answer::Stream(body.as_bytes().to_vec(), Then::Ends);
     let mut world = World::of(dialect).journaled().answers(answer).turn();
     let journal = parsed(&written(&mut world));
     assert_eq!(received(&journal), body);
-    let redacted = journal.redact(5).expect("it goes the same way");
+    let redacted = journal.redact(seed).expect("it goes the same way");
     replays_alike(&journal, &redacted);
     let text = received(&redacted);
     assert_eq!(text.len(), body.len(), "{text}");
@@ -92,6 +98,12 @@ fn what_breaks_off_or_is_no_json_is_hidden_to_its_end() {
             assert_eq!(redacted(dialect, &frame(data)), frame(hidden));
         }
     }
+}
+
+#[test]
+fn a_text_that_is_all_of_an_event_is_hidden_from_its_first_character_on() {
+    let frame = redacted(Dialect::OpenAiChat, "data:\"🦓 zebra\"\n\n");
+    assert_eq!(frame, "data:\"🔹 xxxxx\"\n\n");
 }
 
 #[test]
@@ -171,10 +183,14 @@ fn an_id_that_is_no_text_is_hidden_like_any_bytes() {
 
 /// The JSON of each frame of a redacted AG-UI stream.
 fn redacted_events(events: &[Value]) -> Vec<Value> {
+    redacted_events_by(5, events)
+}
+
+fn redacted_events_by(seed: u64, events: &[Value]) -> Vec<Value> {
     let begin = json!({"type": "RUN_STARTED", "threadId": "t", "runId": "r"});
     let frames = [&begin].into_iter().chain(events);
     let frames = frames.map(|event| format!("data: {event}\n\n"));
-    let text = redacted(Dialect::AgUi, &frames.collect::<String>());
+    let text = redacted_by(seed, Dialect::AgUi, &frames.collect::<String>());
     let data = text.lines().filter_map(|line| line.strip_prefix("data: "));
     data.skip(1)
         .map(|data| serde_json::from_str(data).expect("JSON as before"))
@@ -197,12 +213,15 @@ fn words_of_the_protocol_stay_and_other_words_in_their_place_do_not() {
         ("stop_reason", "end_turn"),
         ("done_reason", "stop"),
         ("status", "completed"),
+        ("status", "executing"),
         ("blockReason", "SAFETY"),
         ("reason", "max_output_tokens"),
         ("object", "response"),
         ("op", "replace"),
         ("subtype", "error"),
         ("kind", "timeout"),
+        ("kind", "panicked"),
+        ("decision", "granted"),
         ("entityType", "tool-call"),
         ("outcome", "interrupt"),
         ("activityType", "ping"),
@@ -217,6 +236,42 @@ fn words_of_the_protocol_stay_and_other_words_in_their_place_do_not() {
     // Under another key it may be what somebody said.
     let said = redacted_events(&[word("content", "stop")]);
     assert_eq!(said, [word("content", "xxxx")]);
+}
+
+#[test]
+fn a_media_type_keeps_what_all_have_in_common_wherever_it_stands() {
+    for key in ["mimeType", "mime_type", "content_type"] {
+        let of = |media_type: &str| raw(&json!({ key: media_type }));
+        let seen = redacted_events(&[of("image/png"), of("zebra/quagga")]);
+        assert_eq!(seen, [of("image/png"), of("xxxxx/xxxxxx")]);
+    }
+}
+
+#[test]
+fn arguments_in_a_text_are_hidden_as_the_json_that_they_are() {
+    let arguments = json!({"zebra": "Quagga", "days": 2}).to_string();
+    let seen = redacted_events(&[
+        raw(&json!({ "arguments": arguments })),
+        raw(&json!({"value": {"zebra": "Quagga"}})),
+    ]);
+    let arguments = seen[0]["event"]["arguments"].as_str().expect("a text");
+    let arguments: Value = serde_json::from_str(arguments).expect("JSON as before");
+    let own = seen[1]["event"]["value"].as_object().expect("an object");
+    let (zebra, quagga) = own.iter().next().expect("one");
+    assert_eq!(arguments[zebra], *quagga);
+    let numbers = arguments.as_object().expect("an object").values();
+    assert_eq!(numbers.filter(|value| **value == json!(2)).count(), 1);
+}
+
+#[test]
+fn of_what_tools_gave_back_different_texts_stay_different() {
+    for key in ["Ok", "result"] {
+        let given = ["Quagga", "Wombat", "Quagga"].map(|text| raw(&json!({ key: text })));
+        let seen = redacted_events(&given);
+        assert_eq!(seen[0], seen[2], "{key}");
+        assert_ne!(seen[0], seen[1], "{key}");
+        assert_ne!(seen[0], given[0], "{key}");
+    }
 }
 
 #[test]
@@ -309,4 +364,42 @@ fn a_pointer_keeps_its_indices_and_its_keys_are_those_of_the_state() {
     assert_eq!(path(2, "from"), Some(format!("/{zebra}/0/{}", inner[1])));
     assert_eq!(path(3, "path"), Some("/12".to_owned()));
     assert_ne!(path(2, "path"), Some("/quagga".to_owned()));
+}
+
+/// The stand-in is longer than the text then: what of it has no room is left out.
+#[test]
+fn a_pointer_with_an_escape_that_is_none_takes_no_more_room_than_it_has() {
+    let seen = redacted_events(&[raw(&json!({"path": "/zebra~2é/quagga"}))]);
+    let path = seen[0]["event"]["path"].as_str().expect("a text");
+    assert!(path.starts_with('/') && !path.contains("zebra"), "{path}");
+}
+
+/// All 20 are found though there are but 26.
+#[test]
+fn short_texts_that_differ_have_stand_ins_that_differ() {
+    let letters: Vec<_> = ('a'..='t').map(String::from).collect();
+    let ids: Vec<_> = letters.iter().map(|id| raw(&json!({ "id": id }))).collect();
+    let seen = redacted_events_by(u64::MAX, &ids);
+    let stand_ins: BTreeSet<_> = seen
+        .iter()
+        .map(|event| event["event"]["id"].as_str())
+        .collect();
+    assert_eq!(stand_ins.len(), letters.len(), "{stand_ins:?}");
+}
+
+/// By an independent writing of SplitMix64: what two versions make of a journal with one seed can be compared.
+#[test]
+fn a_seed_gives_the_same_stand_ins_in_every_version() {
+    let zebra = "Zebra77";
+    let seen = redacted_events(&[
+        raw(&json!({ "id": zebra })),
+        raw(&json!({"state": {zebra: zebra}})),
+        raw(&json!({ "toolCallName": zebra })),
+    ]);
+    let expected = [
+        raw(&json!({"id": "Pmzqh86"})),
+        raw(&json!({"state": {"Halro27": "Leomu45"}})),
+        raw(&json!({"toolCallName": "Hmvtp21"})),
+    ];
+    assert_eq!(seen, expected);
 }
