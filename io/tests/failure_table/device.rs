@@ -263,3 +263,59 @@ async fn a_stream_that_broke_off_is_resumed_where_the_backend_can() {
     assert_eq!(requests[0].header("last-event-id"), None);
     assert_eq!(requests[1].header("last-event-id"), Some("3"));
 }
+
+#[tokio::test]
+async fn a_stream_that_broke_off_is_gone_on_with_from_a_replay_and_from_a_snapshot() {
+    let ids = |kind: &str| json!({"type": kind, "threadId": "thread-1", "runId": "r"});
+    let text =
+        |delta: &str| json!({"type": "TEXT_MESSAGE_CONTENT", "messageId": "m", "delta": delta});
+    let frames = |events: &[Value]| -> String {
+        let frames = events.iter().map(|event| format!("data: {event}\n\n"));
+        frames.collect()
+    };
+    let start = json!({"type": "TEXT_MESSAGE_START", "messageId": "m", "role": "assistant"});
+    let end = json!({"type": "TEXT_MESSAGE_END", "messageId": "m"});
+    let first = [
+        ids("RUN_STARTED"),
+        start.clone(),
+        text("The "),
+        text("answer "),
+    ];
+    // The backend has merged what it said, and said more meanwhile.
+    let replay = [
+        ids("RUN_STARTED"),
+        start,
+        text("The answer is "),
+        text("42."),
+        end.clone(),
+        ids("RUN_FINISHED"),
+    ];
+    let so_far = json!({"id": "m", "role": "assistant", "content": "The answer is "});
+    let snapshot = [
+        ids("RUN_STARTED"),
+        json!({"type": "MESSAGES_SNAPSHOT", "messages": [so_far]}),
+        text("42."),
+        end,
+        ids("RUN_FINISHED"),
+    ];
+    for (way, rest) in [
+        (Resumption::Replay, &replay[..]),
+        (Resumption::Snapshot, &snapshot[..]),
+    ] {
+        let server = serve([
+            Hop::new().bare().raw_bytes(frames(&first)).cut(),
+            Hop::new().bare().raw_bytes(frames(rest)),
+        ])
+        .await;
+        let agent = Dialect::AgUi
+            .agent(&server)
+            .configure(|config| config.endpoint.quirks.resumption = way);
+        let agent = agent.build().expect("the agent is set up");
+        let (events, finished) = watch(agent.send("What is it?")).await;
+        assert_eq!(finished.outcome, Outcome::Success, "{way:?}");
+        assert_eq!(finished.conversation.text(), "The answer is 42.", "{way:?}");
+        let begun = |event: &&RunEvent| matches!(event, RunEvent::AgUi(event) if event.kind() == "TEXT_MESSAGE_START");
+        assert_eq!(events.iter().filter(begun).count(), 1, "{way:?}");
+        assert_eq!(server.requests().len(), 2, "{way:?}");
+    }
+}

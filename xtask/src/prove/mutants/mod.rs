@@ -131,7 +131,7 @@ fn run(context: &Context, log: &mut Log, options: &Options) -> anyhow::Result<St
         if !names.is_empty() {
             let output = context.scratch().join("mutants").join("alone");
             try_alone(context, log, &program, part, &names, &output)?;
-            found.add(&output.join("mutants.out"))?;
+            found.add(&output.join("mutants.out"), &names)?;
         }
     }
 
@@ -337,13 +337,15 @@ impl Found {
         }
     }
 
-    /// Adds the lists that cargo-mutants left; each has a mutant a line.
-    fn add(&mut self, folder: &Path) -> anyhow::Result<()> {
+    /// Adds the lists that cargo-mutants left; each has a mutant a line. It tries some that it was not asked for, which
+    /// the woven build has tried with all their tests: only `names` count.
+    fn add(&mut self, folder: &Path, names: &[&str]) -> anyhow::Result<()> {
         let list = |name: &str| -> anyhow::Result<Vec<String>> {
             let path = folder.join(name);
             let text = fs::read_to_string(&path)
                 .with_context(|| format!("cargo-mutants left no {}", path.display()))?;
-            Ok(text.lines().map(str::to_owned).collect())
+            let asked = text.lines().filter(|line| names.contains(line));
+            Ok(asked.map(str::to_owned).collect())
         };
         self.caught += list("caught.txt")?.len();
         self.late.extend(list("timeout.txt")?);

@@ -119,9 +119,14 @@ impl Aliases {
             if part == "-" || part.bytes().all(|byte| byte.is_ascii_digit()) {
                 return part.to_owned();
             }
+            let escaped = |key: &str| key.replace('~', "~0").replace('/', "~1");
             let key = part.replace("~1", "/").replace("~0", "~");
-            let alias = self.key(&key);
-            alias.replace('~', "~0").replace('/', "~1")
+            if escaped(&key) == part {
+                escaped(&self.key(&key))
+            } else {
+                // Its escapes are none: no more is known than that it is a text of this length.
+                self.key(part)
+            }
         });
         parts.collect::<Vec<_>>().join("/")
     }
