@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use serde_json::json;
 use std::collections::HashMap;
 use stepwell_core::conversation::{Applied, Conversation};
-use stepwell_core::event::{Event, EventRef, Message, Order};
+use stepwell_core::event::{Event, EventRef, Message, Order, TextMessageStart, ToolCallStart};
 
 fn cases(few: u32) -> ProptestConfig {
     let asked = std::env::var("PROPTEST_CASES")
@@ -216,4 +216,51 @@ fn a_state_cannot_be_made_deeper_and_deeper() {
     let text = serde_json::to_string(conversation.state()).expect("JSON");
     assert_eq!(text.matches('{').count(), 100);
     assert_eq!(reloaded(&conversation), conversation);
+}
+
+/// Found by `i04`: which of two calls of one id began last is not to be seen in the messages.
+#[test]
+fn a_call_that_began_again_in_an_earlier_message_goes_on_there_after_a_restore() {
+    let start = |parent: &str| {
+        Event::from(ToolCallStart {
+            tool_call_id: "c".into(),
+            tool_call_name: "work".to_owned(),
+            parent_message_id: Some(parent.into()),
+            ..ToolCallStart::default()
+        })
+    };
+    let text = |id: &str| {
+        Event::from(TextMessageStart {
+            message_id: id.into(),
+            ..TextMessageStart::default()
+        })
+    };
+    let mut conversation = Conversation::default();
+    for event in [
+        text("first"),
+        start("second"),
+        text("third"),
+        start("first"),
+    ] {
+        let _ = conversation.apply((&event).into());
+    }
+    let mut restored = reloaded(&conversation);
+    let piece = EventRef::ToolCallArgs {
+        tool_call_id: "c",
+        delta: "{}",
+    };
+    assert_eq!(restored.apply(piece), conversation.apply(piece));
+    assert_eq!(reloaded(&restored), restored);
+    let calls: Vec<_> = restored
+        .tool_calls()
+        .map(|call| call.function.arguments.as_str())
+        .collect();
+    assert_eq!(calls, ["{}", ""]);
+
+    // A place that a damaged snapshot names and that has no such call is none.
+    let stored = serde_json::to_string(&restored).expect("plain data");
+    let damaged = stored.replace("[0,0]", "[7,0]");
+    assert_ne!(damaged, stored);
+    let read: Conversation = serde_json::from_str(&damaged).expect("readable");
+    assert_eq!(read.messages(), restored.messages());
 }

@@ -1,10 +1,13 @@
 use crate::event::Message;
 use crate::{MessageId, ToolCallId};
 use foldhash::fast::RandomState;
-use std::collections::HashMap;
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-/// Where messages and calls stand, by id. Made from the messages, so it neither counts in comparisons nor is stored.
-#[derive(Clone, Debug, Default)]
+/// Where messages and calls stand, by id. Made from the messages, so it does not count in comparisons; of it only is
+/// stored what the messages do not tell.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(from = "Returned", into = "Returned")]
 pub(super) struct Index {
     messages: HashMap<MessageId, usize, RandomState>,
     calls: HashMap<ToolCallId, (usize, usize), RandomState>,
@@ -12,6 +15,30 @@ pub(super) struct Index {
     rewritten: Option<usize>,
     /// Some messages have the same id.
     has_twins: bool,
+    /// The calls that began again in an earlier message than that which has the last of their id.
+    returned: BTreeSet<ToolCallId>,
+}
+
+/// Where the calls stand that began again in an earlier message.
+#[derive(Default, Serialize, Deserialize)]
+#[serde(transparent)]
+struct Returned(BTreeMap<ToolCallId, (usize, usize)>);
+
+impl From<Index> for Returned {
+    fn from(index: Index) -> Self {
+        let place = |id: ToolCallId| Some((id.clone(), index.call(&id)?));
+        Self(index.returned.iter().cloned().filter_map(place).collect())
+    }
+}
+
+impl From<Returned> for Index {
+    fn from(Returned(calls): Returned) -> Self {
+        Self {
+            returned: calls.keys().cloned().collect(),
+            calls: calls.into_iter().collect(),
+            ..Self::default()
+        }
+    }
 }
 
 impl PartialEq for Index {
@@ -27,6 +54,28 @@ impl Index {
             index.add(message, at);
         }
         index
+    }
+
+    /// The index of messages that were stored with what this one holds of theirs.
+    pub(super) fn completed(self, messages: &[Message]) -> Self {
+        let mut index = Self::of(messages);
+        for id in self.returned {
+            // What was stored may be damaged: a place that has no such call is none.
+            let has_call = |&(at, position): &(usize, usize)| match messages.get(at) {
+                Some(Message::Assistant(message)) => {
+                    (message.tool_calls.get(position)).is_some_and(|call| call.id == id)
+                }
+                _ => false,
+            };
+            if let Some(place) = self.calls.get(&id).copied().filter(has_call) {
+                index.add_call(id, place);
+            }
+        }
+        index
+    }
+
+    pub(super) fn tells_nothing(&self) -> bool {
+        self.returned.is_empty()
     }
 
     /// From here on there are other messages than before.
@@ -62,7 +111,10 @@ impl Index {
     }
 
     pub(super) fn add_call(&mut self, id: ToolCallId, at: (usize, usize)) {
-        self.calls.insert(id, at);
+        let before = self.calls.insert(id.clone(), at);
+        if before.is_some_and(|before| before > at) {
+            self.returned.insert(id);
+        }
     }
 
     /// A message was put in at `at`: what stood there or after it moves on by one.

@@ -51,11 +51,11 @@ pub struct Conversation {
     hop: u32,
     next_call: u32,
     summary: HopSummary,
-    #[serde(skip)]
+    #[serde(skip_serializing_if = "Index::tells_nothing")]
     index: Index,
 }
 
-/// The stored form: without the index, which is made anew.
+/// The stored form: of the index it has only what is not made anew from the messages.
 #[derive(Deserialize)]
 struct Stored {
     messages: Vec<Message>,
@@ -64,11 +64,12 @@ struct Stored {
     hop: u32,
     next_call: u32,
     summary: HopSummary,
+    #[serde(default)]
+    index: Index,
 }
 
 impl From<Stored> for Conversation {
     fn from(stored: Stored) -> Self {
-        let index = Index::of(&stored.messages);
         let Stored {
             messages,
             state,
@@ -76,7 +77,9 @@ impl From<Stored> for Conversation {
             hop,
             next_call,
             summary,
+            index,
         } = stored;
+        let index = index.completed(&messages);
         Self {
             messages,
             state,
