@@ -116,11 +116,11 @@ impl Rounds {
             .iter()
             .filter(|call| !call.status.is_final())
             .collect();
-        let is_heard = |call: &&LiveCall| self.seen.get(&call.id) == Some(&call.status);
         let is_decided = |call: &&LiveCall| {
             call.status == ToolCallStatus::AwaitingApproval && self.decisions.contains_key(&call.id)
         };
-        if self.asked.is_empty() && (!open.iter().all(is_heard) || open.iter().any(is_decided)) {
+        let is_heard = self.is_heard(conversation.calls());
+        if self.asked.is_empty() && (!is_heard || open.iter().any(is_decided)) {
             return Rest::Not;
         }
         let mut questions: Vec<Question> = open
@@ -151,6 +151,15 @@ impl Rounds {
         }
     }
 
+    /// Whether all was heard that the turn has said of these calls. One that has come to its end since the turn began to
+    /// rest has a result that the client is still to be told.
+    fn is_heard(&self, calls: &[LiveCall]) -> bool {
+        calls.iter().all(|call| {
+            self.seen.get(&call.id) == Some(&call.status)
+                || (call.status.is_final() && self.reported.contains(&call.id))
+        })
+    }
+
     /// What is to be known when the person has answered.
     pub(super) fn into_parts(self) -> (HashMap<ToolCallId, ToolCallStatus>, HashSet<ToolCallId>) {
         (self.seen, self.reported)
@@ -170,5 +179,54 @@ fn invocation(conversation: &Conversation, call: &LiveCall) -> ToolInvocation {
             value: parse_arguments(&raw).unwrap_or_default(),
             raw,
         },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use stepwell_core::CallKey;
+
+    fn call(id: &str, index: u32, status: ToolCallStatus) -> LiveCall {
+        LiveCall {
+            key: CallKey { hop: 0, index },
+            id: id.into(),
+            name: "work".to_owned(),
+            status,
+            result: None,
+            edited: None,
+        }
+    }
+
+    #[test]
+    fn a_turn_is_not_heard_while_a_result_is_on_its_way_to_the_client() {
+        use ToolCallStatus::{Completed, Deferred, Executing};
+        let mut rounds = Rounds::new("run".to_owned());
+        rounds.seen.insert("theirs".into(), Deferred);
+        rounds.seen.insert("ours".into(), Executing);
+        let theirs = call("theirs", 0, Deferred);
+        let running = [theirs.clone(), call("ours", 1, Executing)];
+        assert!(rounds.is_heard(&running));
+        // It has come to its end, and nobody has said so yet.
+        let ended = [theirs, call("ours", 1, Completed)];
+        assert!(!rounds.is_heard(&ended));
+        let update = ToolCallUpdate {
+            call: CallKey { hop: 0, index: 1 },
+            tool_call_id: "ours".into(),
+            name: "work".to_owned(),
+            status: Completed,
+            result: Some(Ok("done".into())),
+        };
+        assert!(rounds.update(update).is_some());
+        assert!(rounds.is_heard(&ended));
+    }
+
+    #[test]
+    fn a_call_that_the_agent_answered_itself_is_heard_by_its_result() {
+        let mut rounds = Rounds::new("run".to_owned());
+        let calls = [call("c", 0, ToolCallStatus::Completed)];
+        assert!(!rounds.is_heard(&calls));
+        rounds.is_known(&"c".into());
+        assert!(rounds.is_heard(&calls));
     }
 }
