@@ -31,6 +31,7 @@ fn main() {
     }
     framing(rounds, scale);
     full_path(rounds, scale, "");
+    parsed(rounds, scale);
     other_formats(rounds, scale, "");
     growth(rounds, scale);
     history(rounds, scale);
@@ -114,6 +115,28 @@ fn full_path(rounds: usize, scale: f64, name: &str) {
     println!(
         "the bar: faster than eventsource-stream with serde, and at most {FLOOR_BAR} of the floor; the goal: \
          {FLOOR_GOAL} of it"
+    );
+}
+
+/// Arguments that are parsed while they stream, which the floor does not do.
+fn parsed(rounds: usize, scale: f64) {
+    let work = w2(scale);
+    let table = in_turns(
+        rounds,
+        &[
+            Box::new(|| {
+                let chunks = work.bytes.chunks(CHUNK);
+                checked(&work, stepwell::decode_with(&work, chunks, true))
+            }),
+            Box::new(|| checked(&work, floor::decode(&work, CHUNK))),
+        ],
+    );
+    let ratio = table.ratio(0, 1);
+    let verdict = if ratio <= FLOOR_BAR { "met" } else { "MISSED" };
+    println!(
+        "  W2 with partial arguments: {:.3} ms, floor {:.3} ms, ratio {ratio:.2}  {verdict}",
+        table.median(0),
+        table.median(1)
     );
 }
 

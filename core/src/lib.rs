@@ -6,6 +6,8 @@ pub mod conversation;
 pub mod dialect;
 pub mod event;
 mod id;
+#[doc(hidden)]
+pub mod json;
 pub mod middleware;
 pub mod pipeline;
 pub mod provider;

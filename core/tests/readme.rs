@@ -62,8 +62,8 @@ fn the_readme_shows_the_examples_as_they_are() {
             include_str!("../../examples/kotlin/Hello.kt"),
         ),
         (
-            "swift/Hello.swift",
-            include_str!("../../examples/swift/Hello.swift"),
+            "swift/hello/Hello.swift",
+            include_str!("../../examples/swift/hello/Hello.swift"),
         ),
     ] {
         assert!(
@@ -106,4 +106,29 @@ fn every_test_that_the_cores_page_names_is_there() {
         .filter(|name| !sources.contains(&format!("fn {name}(")))
         .collect();
     assert!(missing.is_empty(), "not there: {missing:#?}");
+}
+
+#[test]
+fn the_guides_show_the_first_programs_as_they_are() {
+    for (page, text, example) in [
+        (
+            "docs/rust.md",
+            include_str!("../../docs/rust.md"),
+            include_str!("../../examples/rust/src/main.rs"),
+        ),
+        (
+            "docs/swift.md",
+            include_str!("../../docs/swift.md"),
+            include_str!("../../examples/swift/hello/Hello.swift"),
+        ),
+    ] {
+        assert!(
+            text.contains(example),
+            "{page} does not hold its first program as it is now"
+        );
+        assert!(
+            example.lines().count() < 30,
+            "{page}: it is no short program"
+        );
+    }
 }

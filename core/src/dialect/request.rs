@@ -191,17 +191,11 @@ impl Resumption {
     fn or_whether_by_event_id<'de, D: Deserializer<'de>>(
         deserializer: D,
     ) -> Result<Self, D::Error> {
-        #[derive(Deserialize)]
-        #[serde(untagged)]
-        enum Form {
-            ByEventId(bool),
-            Way(Resumption),
+        match Value::deserialize(deserializer)? {
+            Value::Bool(true) => Ok(Self::LastEventId),
+            Value::Bool(false) => Ok(Self::Never),
+            way => crate::json::from_value(way).map_err(serde::de::Error::custom),
         }
-        Ok(match Form::deserialize(deserializer)? {
-            Form::ByEventId(true) => Self::LastEventId,
-            Form::ByEventId(false) => Self::Never,
-            Form::Way(way) => way,
-        })
     }
 }
 

@@ -1,4 +1,5 @@
 use super::field::{Metadata, is_absent, present, present_json};
+use crate::json::told_apart_by;
 use serde::de::value::SeqAccessDeserializer;
 use serde::de::{Deserializer, SeqAccess, Visitor};
 use serde::{Deserialize, Serialize};
@@ -77,7 +78,7 @@ impl From<String> for MessageContent {
 }
 
 /// One part of a message's content.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "type", rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum ContentPart {
@@ -92,6 +93,19 @@ pub enum ContentPart {
     /// A document, such as a PDF file.
     Document(MediaPart),
 }
+
+/// [`ContentPart`] as it is read.
+#[derive(Deserialize)]
+#[serde(remote = "ContentPart", rename_all = "lowercase")]
+enum ReadContentPart {
+    Text(TextPart),
+    Image(MediaPart),
+    Audio(MediaPart),
+    Video(MediaPart),
+    Document(MediaPart),
+}
+
+told_apart_by!("type", ContentPart, ReadContentPart);
 
 /// A text part.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -144,7 +158,7 @@ pub struct MediaPart {
 }
 
 /// Where a part's media is.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "type", rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum Source {
@@ -190,3 +204,27 @@ pub enum Source {
         mime_type: Option<String>,
     },
 }
+
+/// [`Source`] as it is read.
+#[derive(Deserialize)]
+#[serde(remote = "Source", rename_all = "lowercase")]
+enum ReadSource {
+    #[serde(rename_all = "camelCase")]
+    Data { value: String, mime_type: String },
+    #[serde(rename_all = "camelCase")]
+    Url {
+        value: String,
+        #[serde(default, deserialize_with = "present")]
+        mime_type: Option<String>,
+    },
+    #[serde(rename_all = "camelCase")]
+    File {
+        value: String,
+        #[serde(default, deserialize_with = "present")]
+        provider: Option<String>,
+        #[serde(default, deserialize_with = "present")]
+        mime_type: Option<String>,
+    },
+}
+
+told_apart_by!("type", Source, ReadSource);

@@ -66,11 +66,11 @@ pub(super) fn optional<T: DeserializeOwned>(
 }
 
 fn parsed<T: DeserializeOwned>(
-    value: Value,
+    mut value: Value,
     kind: &'static str,
     field: &'static str,
 ) -> Result<T, EventError> {
-    serde_json::from_value(value).map_err(|error| malformed(kind, field, &error))
+    crate::json::read(&mut value).map_err(|error| malformed(kind, field, &error))
 }
 
 pub(super) fn malformed(

@@ -1,11 +1,12 @@
 use super::content::MessageContent;
 use super::field::{Metadata, present};
+use crate::json::told_apart_by;
 use crate::{MessageId, ToolCallId};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 /// One message of a conversation, told apart by its `role`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "role", rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum Message {
@@ -24,6 +25,21 @@ pub enum Message {
     /// What the model thought.
     Reasoning(ReasoningMessage),
 }
+
+/// [`Message`] as it is read.
+#[derive(Deserialize)]
+#[serde(remote = "Message", rename_all = "lowercase")]
+enum ReadMessage {
+    Developer(TextualMessage),
+    System(TextualMessage),
+    Assistant(AssistantMessage),
+    User(UserMessage),
+    Tool(ToolMessage),
+    Activity(ActivityMessage),
+    Reasoning(ReasoningMessage),
+}
+
+told_apart_by!("role", Message, ReadMessage);
 
 macro_rules! message_struct {
     ($(#[$doc:meta])* $name:ident { $($fields:tt)* }) => {

@@ -1,10 +1,11 @@
 use super::field::{Metadata, is_absent, present, present_count, present_json};
 use crate::ToolCallId;
+use crate::json::told_apart_by;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 /// How a run ended, as `RUN_FINISHED` says it. An absent outcome is success.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "type", rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum RunOutcome {
@@ -29,6 +30,24 @@ pub enum RunOutcome {
     Cancelled,
 }
 
+/// [`RunOutcome`] as it is read.
+#[derive(Deserialize)]
+#[serde(remote = "RunOutcome", rename_all = "lowercase")]
+enum ReadRunOutcome {
+    #[serde(rename_all = "camelCase")]
+    Success {
+        #[serde(default, deserialize_with = "present")]
+        pending_tool_call_ids: Option<Vec<ToolCallId>>,
+    },
+    Interrupt {
+        #[serde(deserialize_with = "not_empty")]
+        interrupts: Vec<Interrupt>,
+    },
+    Cancelled,
+}
+
+told_apart_by!("type", RunOutcome, ReadRunOutcome);
+
 fn not_empty<'de, D: serde::Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Vec<Interrupt>, D::Error> {
@@ -42,7 +61,7 @@ fn not_empty<'de, D: serde::Deserializer<'de>>(
 }
 
 /// How a subagent's run ended.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "type", rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum SubagentOutcome {
@@ -60,6 +79,20 @@ pub enum SubagentOutcome {
         interrupt_ids: Option<Vec<String>>,
     },
 }
+
+/// [`SubagentOutcome`] as it is read.
+#[derive(Deserialize)]
+#[serde(remote = "SubagentOutcome", rename_all = "lowercase")]
+enum ReadSubagentOutcome {
+    Success,
+    #[serde(rename_all = "camelCase")]
+    Suspended {
+        #[serde(default, deserialize_with = "present")]
+        interrupt_ids: Option<Vec<String>>,
+    },
+}
+
+told_apart_by!("type", SubagentOutcome, ReadSubagentOutcome);
 
 /// Something an agent asks the person before it can go on.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

@@ -101,6 +101,7 @@ impl Catalog {
     /// # Errors
     /// The text is not such an object, or a provider in it cannot be used.
     pub fn from_json(text: &str) -> Result<Self, CatalogError> {
+        // By serde_json itself, which says the line and the column of what a person has written.
         let custom: CustomProviders =
             serde_json::from_str(text).map_err(|error| CatalogError::Malformed {
                 reason: error.to_string(),
@@ -189,7 +190,7 @@ impl Catalog {
 
 /// The quirks of most compatible servers with these in their place.
 fn quirks(given: Map<String, Value>) -> Result<Quirks, String> {
-    let Ok(Value::Object(mut fields)) = serde_json::to_value(table::COMPATIBLE) else {
+    let Ok(Value::Object(mut fields)) = crate::json::to_value(&table::COMPATIBLE) else {
         return Ok(table::COMPATIBLE);
     };
     for (name, value) in given {
@@ -200,7 +201,7 @@ fn quirks(given: Map<String, Value>) -> Result<Quirks, String> {
         }
         fields.insert(name, value);
     }
-    serde_json::from_value(Value::Object(fields)).map_err(|error| format!("`quirks`: {error}"))
+    crate::json::from_value(Value::Object(fields)).map_err(|error| format!("`quirks`: {error}"))
 }
 
 /// RFC 9110, section 5.1.

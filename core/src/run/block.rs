@@ -1,5 +1,6 @@
 use super::effect::Decision;
 use crate::event::{Message, MessageContent, Metadata, ResumeEntry, TokenUsage};
+use crate::json::told_apart_by;
 use crate::tool::ToolFailure;
 use crate::{CallKey, MessageId, ToolCallId};
 use serde::{Deserialize, Serialize};
@@ -18,7 +19,7 @@ pub struct Block {
 
 /// What a block holds. The blocks of a turn, in sequence, give the turn's part of the history back: see
 /// [`MessageBuilder`](crate::session::MessageBuilder).
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum BlockContent {
@@ -133,6 +134,79 @@ pub enum BlockContent {
         usage: Vec<TokenUsage>,
     },
 }
+
+/// [`BlockContent`] as it is read.
+#[derive(Deserialize)]
+#[serde(remote = "BlockContent", rename_all = "snake_case")]
+enum ReadBlockContent {
+    Text {
+        message_id: MessageId,
+        text: String,
+        #[serde(flatten)]
+        attached: Attached,
+    },
+    Reasoning {
+        message_id: MessageId,
+        text: String,
+        #[serde(flatten)]
+        attached: Attached,
+    },
+    ToolUse {
+        call: CallKey,
+        tool_call_id: ToolCallId,
+        name: String,
+        arguments: String,
+        #[serde(default)]
+        parent: Option<MessageId>,
+        #[serde(default)]
+        label: Option<String>,
+        #[serde(default)]
+        encrypted_value: Option<String>,
+        #[serde(default)]
+        metadata: Option<Metadata>,
+    },
+    Approval {
+        call: CallKey,
+        decision: Decision,
+    },
+    Deferred {
+        call: CallKey,
+    },
+    ToolResult {
+        call: CallKey,
+        tool_call_id: ToolCallId,
+        content: MessageContent,
+        is_error: bool,
+        #[serde(default)]
+        message_id: Option<MessageId>,
+        #[serde(default)]
+        failure: Option<ToolFailure>,
+        #[serde(flatten)]
+        attached: Attached,
+    },
+    Resumed {
+        answers: Vec<ResumeEntry>,
+    },
+    Steering {
+        message: Box<Message>,
+    },
+    Message {
+        message: Box<Message>,
+    },
+    Messages {
+        #[serde(default)]
+        after: Option<MessageId>,
+        messages: Vec<Message>,
+    },
+    State {
+        state: Value,
+    },
+    Usage {
+        usage: Vec<TokenUsage>,
+    },
+}
+
+told_apart_by!("type", BlockContent, ReadBlockContent);
 
 /// What is attached to a message beside its words.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

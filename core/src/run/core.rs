@@ -315,10 +315,13 @@ impl Core {
             | Outcome::Failed {
                 failure: Failure::LimitReached { limit },
             } => (ToolFailureKind::LimitReached, Self::limit_message(limit)),
-            Outcome::Success | Outcome::Truncated | Outcome::Failed { .. } => (
-                ToolFailureKind::Cancelled,
-                "the call was not run: the answer that asked for it broke off".to_owned(),
-            ),
+            Outcome::Success | Outcome::Truncated | Outcome::Failed { .. } => {
+                self.abandon_running_calls();
+                (
+                    ToolFailureKind::Cancelled,
+                    "the call was not run: the answer that asked for it broke off".to_owned(),
+                )
+            }
         };
         self.timers.stop_all();
         let is_left = |stage| fault!(EndLeavesHeldEffects) && matches!(stage, Stage::Held { .. });

@@ -4,12 +4,13 @@ use super::core::Core;
 use super::fault::fault;
 use super::outcome::Outcome;
 use crate::CallKey;
+use crate::json::told_apart_by;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::time::Duration;
 
 /// A limit that a turn has reached.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, thiserror::Error)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum TurnLimit {
@@ -48,6 +49,19 @@ pub enum TurnLimit {
         times: u32,
     },
 }
+
+/// [`TurnLimit`] as it is read.
+#[derive(Deserialize)]
+#[serde(remote = "TurnLimit", rename_all = "snake_case")]
+enum ReadTurnLimit {
+    MaxToolRounds { max: u32 },
+    MaxToolCalls { max: u32 },
+    MaxTokens { max: u64 },
+    MaxDuration { max_ms: u64 },
+    NoProgress { tool: String, times: u32 },
+}
+
+told_apart_by!("kind", TurnLimit, ReadTurnLimit);
 
 impl TurnLimit {
     /// The limit's name, as a stop reason: `max_tool_rounds`, …

@@ -2,10 +2,11 @@ use super::block::TurnStatus;
 use super::limits::TurnLimit;
 use crate::conversation::RunFailure;
 use crate::dialect::{ApiError, ApiErrorKind, is_transient_in_stream};
+use crate::json::told_apart_by;
 use serde::{Deserialize, Serialize};
 
 /// How a turn ended.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "outcome", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Outcome {
@@ -27,6 +28,19 @@ pub enum Outcome {
     },
 }
 
+/// [`Outcome`] as it is read.
+#[derive(Deserialize)]
+#[serde(remote = "Outcome", rename_all = "snake_case")]
+enum ReadOutcome {
+    Success,
+    LimitReached { limit: TurnLimit },
+    Cancelled,
+    Truncated,
+    Failed { failure: Failure },
+}
+
+told_apart_by!("outcome", Outcome, ReadOutcome);
+
 impl Outcome {
     /// Where a turn stands in the store that ended so.
     #[must_use]
@@ -40,7 +54,7 @@ impl Outcome {
 }
 
 /// Why a turn failed: the peer's fault, or the transport's.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, thiserror::Error)]
 #[serde(tag = "failure", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Failure {
@@ -118,6 +132,48 @@ pub enum Failure {
         window: u64,
     },
 }
+
+/// [`Failure`] as it is read.
+#[derive(Deserialize)]
+#[serde(remote = "Failure", rename_all = "snake_case")]
+enum ReadFailure {
+    Api {
+        error: ApiError,
+    },
+    Connection {
+        message: String,
+    },
+    UnexpectedBody {
+        content_type: String,
+        excerpt: String,
+    },
+    Stream {
+        message: String,
+    },
+    Reported {
+        error: RunFailure,
+        #[serde(default)]
+        kind: Option<ApiErrorKind>,
+    },
+    TimedOut {
+        deadline: Deadline,
+    },
+    RunNotCreated {
+        message: String,
+    },
+    NotStored {
+        message: String,
+    },
+    LimitReached {
+        limit: TurnLimit,
+    },
+    ContextTooLong {
+        tokens: u64,
+        window: u64,
+    },
+}
+
+told_apart_by!("failure", Failure, ReadFailure);
 
 /// The things that may take too long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]

@@ -320,8 +320,9 @@ impl Core {
         if recorded.results.contains(&call.key) {
             return false;
         }
+        let key = call.key;
         let content = BlockContent::ToolResult {
-            call: call.key,
+            call: key,
             tool_call_id: call.id.clone(),
             content: answer.content.clone(),
             is_error: answer.error.is_some(),
@@ -329,7 +330,9 @@ impl Core {
             failure: None,
             attached: Attached::of(message),
         };
-        recorded.results.insert(call.key);
+        recorded.results.insert(key);
+        // The call may hang on a message from before the stream: it comes first all the same.
+        self.record_call(key, recorded);
         self.recorder.record(self.hop, content);
         true
     }
@@ -391,13 +394,11 @@ impl<'a> Form<'a> {
         match message {
             Message::Assistant(said) => {
                 let mut calls = said.tool_calls.iter();
-                let is_plain = said.extra.is_empty()
+                // An agent may use an id twice: then the last one is live.
+                let is_plain = is_bare(said)
                     && calls.all(|call| {
-                        let is_bare = call.extra.is_empty() && call.function.extra.is_empty();
-                        // An agent may use an id twice: then the last one is live.
-                        let is_live = conversation.call_by_id(&call.id).is_some()
-                            && conversation.owner(&call.id) == Some(&said.id);
-                        is_bare && is_live
+                        conversation.call_by_id(&call.id).is_some()
+                            && conversation.owner(&call.id) == Some(&said.id)
                     });
                 match &said.content {
                     Some(text) if is_plain => Self::Text(text),
@@ -414,4 +415,11 @@ impl<'a> Form<'a> {
             _ => Self::Whole,
         }
     }
+}
+
+/// Whether there is nothing in the message that only a whole one can hold.
+fn is_bare(said: &AssistantMessage) -> bool {
+    let mut calls = said.tool_calls.iter();
+    said.extra.is_empty()
+        && calls.all(|call| call.extra.is_empty() && call.function.extra.is_empty())
 }

@@ -5,9 +5,10 @@ use super::fault::fault;
 use super::output::RunEvent;
 use super::typed::{Run, State};
 use super::{Completed, ExecutingTools, Idle, Interrupted, Opening, Streaming, Waiting};
+use crate::json;
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-use serde_json::value::RawValue;
-use serde_json::{Value, json};
+use serde_json::Value;
 use std::sync::Arc;
 
 /// The version of the format below. A change that an older snapshot cannot be read by raises it, and adds a step to
@@ -56,12 +57,6 @@ struct StoredRef<'a, S> {
     state: &'a S,
 }
 
-#[derive(Deserialize)]
-struct Stored<S> {
-    core: Box<Core>,
-    state: S,
-}
-
 /// A change of the tools while a run rests is not an error, but the host should know.
 fn tools_digest(config: &RunConfig) -> u64 {
     fnv1a(&serde_json::to_vec(config.tools.definitions()).unwrap_or_default())
@@ -85,12 +80,12 @@ struct Head {
     dialect: String,
     tools: u64,
     state: super::StateKind,
-    run: Box<RawValue>,
+    run: Value,
 }
 
 pub(super) fn read(snapshot: &str, config: Arc<RunConfig>) -> Result<AnyRun, SnapshotError> {
     let malformed = |error: serde_json::Error| SnapshotError::Malformed(error.to_string());
-    let head: Head = serde_json::from_str(snapshot).map_err(malformed)?;
+    let head: Head = json::from_str(snapshot).map_err(malformed)?;
     let head = upgraded(head)?;
     let configured = config.endpoint.dialect.name();
     if head.dialect != configured {
@@ -99,61 +94,58 @@ pub(super) fn read(snapshot: &str, config: Arc<RunConfig>) -> Result<AnyRun, Sna
             configured,
         });
     }
-    let run_text = with_present_names(head.run.get(), config.limits.max_tool_rounds);
-    let stored: &str = run_text.as_deref().unwrap_or(head.run.get());
+    let mut run = head.run;
+    let _ = with_present_names(&mut run, config.limits.max_tool_rounds);
     let tools_changed = head.tools != tools_digest(&config);
 
-    fn run<S: State + for<'de> Deserialize<'de>>(
-        stored: &str,
-        config: Arc<RunConfig>,
-        tools_changed: bool,
+    let mut core: Box<Core> = json::field(&mut run, "core").map_err(malformed)?;
+    core.config = config;
+    if fault!(TimersLostAtRestore) {
+        core.timers.stop_all();
+    }
+    let Core {
+        config,
+        outbox,
+        conversation,
+        ..
+    } = &mut *core;
+    outbox.read_arguments(config.partial_arguments, conversation);
+    outbox.show_text(config.text);
+    if tools_changed {
+        let message = "the tools have changed since the run was stored".to_owned();
+        core.event(RunEvent::Warning { message });
+    }
+
+    fn with<S: State + DeserializeOwned>(
+        core: Box<Core>,
+        run: &mut Value,
     ) -> Result<AnyRun, serde_json::Error>
     where
         AnyRun: From<Run<S>>,
     {
-        let Stored { mut core, state } = serde_json::from_str::<Stored<S>>(stored)?;
-        core.config = config;
-        if fault!(TimersLostAtRestore) {
-            core.timers.stop_all();
-        }
-        let Core {
-            config,
-            outbox,
-            conversation,
-            ..
-        } = &mut *core;
-        outbox.read_arguments(config.partial_arguments, conversation);
-        outbox.show_text(config.text);
-        if tools_changed {
-            let message = "the tools have changed since the run was stored".to_owned();
-            core.event(RunEvent::Warning { message });
-        }
+        let state: S = json::field(run, "state")?;
         Ok(Run { core, state }.into())
     }
     use super::StateKind as Kind;
     match head.state {
-        Kind::Idle => run::<Idle>(stored, config, tools_changed),
-        Kind::Opening => run::<Opening>(stored, config, tools_changed),
-        Kind::Waiting => run::<Waiting>(stored, config, tools_changed),
-        Kind::Streaming => run::<Streaming>(stored, config, tools_changed),
-        Kind::ExecutingTools => run::<ExecutingTools>(stored, config, tools_changed),
-        Kind::Interrupted => run::<Interrupted>(stored, config, tools_changed),
-        Kind::Completed => run::<Completed>(stored, config, tools_changed),
+        Kind::Idle => with::<Idle>(core, &mut run),
+        Kind::Opening => with::<Opening>(core, &mut run),
+        Kind::Waiting => with::<Waiting>(core, &mut run),
+        Kind::Streaming => with::<Streaming>(core, &mut run),
+        Kind::ExecutingTools => with::<ExecutingTools>(core, &mut run),
+        Kind::Interrupted => with::<Interrupted>(core, &mut run),
+        Kind::Completed => with::<Completed>(core, &mut run),
     }
     .map_err(malformed)
 }
 
-/// A snapshot from before there were other limits than the rounds of tools, with the names that these have now; nothing
+/// Gives a snapshot from before there were other limits than the rounds of tools the names that these have now; nothing
 /// if it is none.
-fn with_present_names(run: &str, max: u32) -> Option<String> {
+fn with_present_names(run: &mut Value, max: u32) -> Option<()> {
     const BEFORE: &str = "tools_withheld";
-    if !run.contains(BEFORE) {
-        return None;
-    }
-    let mut run: Value = serde_json::from_str(run).ok()?;
     let core = run.get_mut("core")?.as_object_mut()?;
     if core.shift_remove(BEFORE)? == Value::Bool(true) {
-        core.insert("reached".to_owned(), rounds(&json!(max)));
+        core.insert("reached".to_owned(), rounds(&serde_json::json!(max)));
     }
     let waiting = core
         .get_mut("outbox")
@@ -167,20 +159,21 @@ fn with_present_names(run: &str, max: u32) -> Option<String> {
     if let Some(outcome) = run.pointer_mut("/state/outcome") {
         rename_outcome(outcome, max);
     }
-    Some(run.to_string())
+    Some(())
 }
 
 fn rounds(max: &Value) -> Value {
-    json!({ "kind": "max_tool_rounds", "max": max })
+    serde_json::json!({ "kind": "max_tool_rounds", "max": max })
 }
 
 fn rename_outcome(outcome: &mut Value, max: u32) {
     if outcome["outcome"] == "max_tool_rounds" {
-        *outcome = json!({ "outcome": "limit_reached", "limit": rounds(&json!(max)) });
+        *outcome = serde_json::json!({ "outcome": "limit_reached", "limit": rounds(&serde_json::json!(max)) });
     } else if let Some(failure) = outcome.get_mut("failure")
         && failure["failure"] == "too_many_tool_rounds"
     {
-        *failure = json!({ "failure": "limit_reached", "limit": rounds(&failure["limit"]) });
+        *failure =
+            serde_json::json!({ "failure": "limit_reached", "limit": rounds(&failure["limit"]) });
     }
 }
 

@@ -378,6 +378,20 @@ impl Core {
         self.set_status(key, status, Some(result));
     }
 
+    /// Ends the calls that are in the host's hands when the turn fails. The model of a later turn must not be told that
+    /// they were not run: it would ask for the same again.
+    pub(super) fn abandon_running_calls(&mut self) {
+        let message = "the turn ended while the tool ran, and the tool was stopped: whether it did its work is not known";
+        for key in self.open_calls() {
+            let effect = EffectId::Tool(key);
+            if let Some(Stage::Given | Stage::Deferred) = self.pending.stage(effect) {
+                self.withdraw(effect);
+                let failure = ToolFailure::new(ToolFailureKind::OutcomeUnknown, message);
+                self.finish_call(key, Err(failure));
+            }
+        }
+    }
+
     /// Ends every call that is still open with the same failure.
     pub(super) fn abandon_calls(&mut self, kind: ToolFailureKind, reason: &str) {
         for key in self.open_calls() {

@@ -263,7 +263,7 @@ struct RunInput {
 }
 
 fn read<T: for<'de> Deserialize<'de>>(answer: Value) -> Result<T, RunSourceError> {
-    serde_json::from_value(answer).map_err(|error| RunSourceError::Unreadable(error.to_string()))
+    crate::json::from_value(answer).map_err(|error| RunSourceError::Unreadable(error.to_string()))
 }
 
 #[cfg(test)]

@@ -1,4 +1,5 @@
 use crate::event::Message;
+use crate::json;
 use crate::run::{Block, Outcome, TurnStatus};
 use crate::{RunId, Timestamp};
 use serde::{Deserialize, Serialize};
@@ -29,7 +30,7 @@ pub struct Turn {
 }
 
 /// A block and when it was stored.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct TurnBlock {
     /// The block.
     #[serde(flatten)]
@@ -37,3 +38,8 @@ pub struct TurnBlock {
     /// When it was stored.
     pub at: Timestamp,
 }
+
+json::read_from_value!(TurnBlock, |value| Ok(TurnBlock {
+    at: json::required(value, "at")?,
+    block: json::read(value)?,
+}));

@@ -133,6 +133,12 @@ pub enum ToolError {
         /// The name.
         name: String,
     },
+    /// No tool has the name.
+    #[error("there is no tool named `{name}`: register it first")]
+    Unknown {
+        /// The name.
+        name: String,
+    },
     /// The parameters are not a JSON Schema.
     #[error("the parameters of `{name}` are not a JSON Schema: {reason}")]
     Schema {

@@ -7,6 +7,7 @@ mod ag_ui;
 mod anthropic;
 mod cohere;
 mod gemini;
+mod memory;
 mod ollama;
 mod openai_chat;
 mod openai_responses;

@@ -1,7 +1,7 @@
 use serde_json::{Map, Value, json};
 use stepwell_core::dialect::{
     Dialect, Endpoint, GenerationSettings, HttpRequest, ModelRequest, ReasoningEffort,
-    ResponseFormat, Secret, ToolChoice,
+    ResponseFormat, Secret, ToolChoice, validate,
 };
 use stepwell_core::event::{Message, ToolDefinition};
 use stepwell_core::provider;
@@ -323,6 +323,78 @@ fn a_round_of_tools_that_began_without_thinking_goes_on_without() {
 }
 
 #[test]
+fn a_round_of_tools_goes_on_without_its_thinking_if_the_request_has_none() {
+    let signed =
+        json!({"provider": "anthropic", "dialect": "anthropic", "value": {"signature": "s"}})
+            .to_string();
+    let thought = |id: &str| json!({"id": id, "role": "reasoning", "content": "Hm", "encryptedValue": signed});
+    let called = |id: &str| {
+        let call = json!({"id": format!("c{id}"), "type": "function", "function": {"name": "f", "arguments": "{}"}});
+        json!({"id": id, "role": "assistant", "toolCalls": [call]})
+    };
+    let result = |id: &str| json!({"id": format!("r{id}"), "role": "tool", "toolCallId": format!("c{id}"), "content": "1"});
+    let user = |id: &str| json!({"id": id, "role": "user", "content": "Hi"});
+    let turn = |id: &str| [thought(&format!("t{id}")), called(id), result(id)];
+    // Only the first answer of the turn that goes on has to think; those after it may or may not.
+    let mut messages = vec![user("1")];
+    messages.extend(turn("2"));
+    messages.push(json!({"id": "a", "role": "assistant", "content": "So"}));
+    messages.push(user("3"));
+    messages.extend(turn("4"));
+    messages.extend([called("5"), result("5")]);
+    let kinds = |reasoning: Option<ReasoningEffort>| {
+        let settings = GenerationSettings {
+            reasoning,
+            ..GenerationSettings::default()
+        };
+        let model = endpoint("claude-sonnet-4-5");
+        let tools = json!([{"name": "f", "description": ""}]);
+        let request = encode(
+            &model,
+            None,
+            Value::from(messages.clone()),
+            tools,
+            &settings,
+        );
+        let validated = validate::request(Dialect::Anthropic, "anthropic", &request);
+        assert_eq!(validated, Ok(()), "{reasoning:?}");
+        let body = json_body(&request);
+        let said = body["messages"].as_array().unwrap().iter();
+        let said = said.filter(|message| message["role"] == "assistant");
+        said.map(|message| message["content"][0]["type"].clone())
+            .collect::<Vec<_>>()
+    };
+    let high = Some(ReasoningEffort::High);
+    assert_eq!(kinds(high), ["thinking", "text", "thinking", "tool_use"]);
+    assert_eq!(kinds(None), ["thinking", "text", "tool_use", "tool_use"]);
+}
+
+#[test]
+fn marks_within_results_count_among_the_four() {
+    let settings = GenerationSettings {
+        cache_prompt: true,
+        ..GenerationSettings::default()
+    };
+    let image = json!({
+        "type": "image", "metadata": {"cacheControl": {"type": "ephemeral"}},
+        "source": {"type": "url", "value": "https://h/x"}
+    });
+    let call = json!({"id": "c", "type": "function", "function": {"name": "f", "arguments": "{}"}});
+    let messages = json!([
+        {"id": "1", "role": "user", "content": "Hi"},
+        {"id": "2", "role": "assistant", "toolCalls": [call]},
+        {"id": "3", "role": "tool", "toolCallId": "c", "content": [image, image, image, image, image]}
+    ]);
+    let tools = json!([{"name": "f", "description": ""}]);
+    let model = endpoint("claude-sonnet-4-5");
+    let request = encode(&model, Some("Be brief."), messages, tools, &settings);
+    let validated = validate::request(Dialect::Anthropic, "anthropic", &request);
+    assert_eq!(validated, Ok(()));
+    let text = json_body(&request).to_string();
+    assert_eq!(text.matches("cache_control").count(), 4);
+}
+
+#[test]
 fn some_json_object_is_asked_for_in_words() {
     let settings = GenerationSettings {
         response_format: ResponseFormat::Json,
@@ -434,6 +506,7 @@ fn thinking_goes_back_only_to_whose_it_is() {
         reasoning("5", "foreign", Some("s4".to_owned())),
         reasoning("6", "cut off", None),
         {"id": "7", "role": "assistant", "content": "Hello"},
+        {"id": "8", "role": "user", "content": "And?"},
     ]));
     assert_eq!(
         encoded[1]["content"],

@@ -328,6 +328,11 @@ fn anthropic() {
             ("/tool_choice", json!({"type": "any"}), "/tool_choice/type"),
             ("/temperature", json!(0.5), "/temperature"),
             ("/tools/0/input_schema", json!({}), "/tools/0/input_schema"),
+            (
+                "/thinking",
+                json!({"type": "disabled"}),
+                "/messages/1: has no thinking",
+            ),
         ],
     );
 }

@@ -371,6 +371,20 @@ fn a_cancel_while_a_write_is_under_way_closes_the_turn_once() {
 }
 
 #[test]
+fn a_hop_that_waited_for_a_write_never_opens_after_a_cancel() {
+    let mut world = turn_with_a_tool(Dialect::OpenAiChat);
+    world.store.takes = 1_000;
+    world.send("Hello");
+    world.drive_until(|world| world.machine.hop() == 1);
+    assert_eq!(world.seen.requests().len(), 1);
+    world.cancel();
+    world.drive();
+    assert_eq!(*world.outcome(), Outcome::Cancelled);
+    assert_eq!(world.seen.requests().len(), 1);
+    assert_eq!(world.store.status, Some(TurnStatus::Cancelled));
+}
+
+#[test]
 fn text_of_a_broken_answer_is_stored() {
     for says in [
         vec![text("Half an"), Say::Cut],

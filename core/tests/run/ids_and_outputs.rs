@@ -3,11 +3,11 @@
 use crate::turn::{BOTH, secret_numbers};
 use crate::wire::{Say, call, text};
 use crate::world::{Answer, Cut, Work, World, offer};
-use stepwell_core::CallKey;
 use stepwell_core::dialect::Dialect;
 use stepwell_core::event::Event;
 use stepwell_core::run::{EffectId, RunEvent};
 use stepwell_core::tool::Tool;
+use stepwell_core::{CallKey, RunId};
 
 #[test]
 fn the_same_turn_gives_the_same_outputs_and_ids() {
@@ -37,6 +37,16 @@ fn ids_come_from_the_run_the_hop_and_the_place() {
             "run-1.1-message-0"
         ]
     );
+}
+
+#[test]
+fn a_turn_has_the_run_id_of_its_first_hop() {
+    let mut world = secret_numbers(Dialect::OpenAiChat);
+    assert!(world.machine.turn().is_none_or(|turn| *turn == *""));
+    world = world.turn();
+    let id = |id: Option<&RunId>| id.map(ToString::to_string);
+    assert_eq!(id(world.machine.turn()).as_deref(), Some("run-1"));
+    assert_eq!(id(world.machine.run_id()).as_deref(), Some("run-1.1"));
 }
 
 #[test]

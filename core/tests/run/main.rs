@@ -35,6 +35,7 @@ mod moves;
 mod one_call;
 mod parallel;
 mod partial;
+mod recording;
 mod redact;
 mod reference;
 mod rejoin;

@@ -5,8 +5,10 @@ use crate::world::{Answer, Work, World, offer};
 use std::time::Duration;
 use stepwell_core::conversation::ToolCallStatus;
 use stepwell_core::dialect::Dialect;
-use stepwell_core::run::{Deadline, EffectId, Failure, Input, Outcome, StateKind, TimerKey};
-use stepwell_core::tool::Tool;
+use stepwell_core::run::{
+    Deadline, EffectId, Failure, Input, Outcome, RunEvent, StateKind, TimerKey,
+};
+use stepwell_core::tool::{Tool, ToolFailureKind};
 use stepwell_core::{CallKey, Timestamp};
 
 fn world() -> World {
@@ -156,6 +158,53 @@ fn a_turn_that_takes_too_long_fails_in_every_state() {
         world.drive();
         assert_eq!(*world.outcome(), timed_out(Deadline::Turn), "{state:?}");
         assert_eq!(world.now, 1_001_000);
+        world.assert_legal();
+    }
+}
+
+/// A later turn's model would else ask for it again: the tool may have done its work.
+#[test]
+fn of_a_tool_that_runs_when_the_turn_fails_the_outcome_is_unknown() {
+    for is_deferred in [false, true] {
+        let mut world = World::with(Dialect::OpenAiChat, |config| {
+            offer(config, Tool::new("work", "Works."));
+            config.timeouts.turn = Some(Duration::from_secs(60));
+            config.timeouts.tool = None;
+            config.limits.max_parallel_tools = 2;
+        })
+        .tool("work", |_| Work::never())
+        .says([
+            call("a", "work", "{}"),
+            call("b", "work", "{\"n\":2}"),
+            call("c", "work", "{\"n\":3}"),
+        ]);
+        world.send("Hello");
+        world.drive_to(StateKind::ExecutingTools);
+        if is_deferred {
+            let effect = EffectId::Tool(CallKey { hop: 0, index: 0 });
+            world
+                .input(Input::ToolDeferred { effect })
+                .expect("it is pending");
+        }
+        world.drive();
+        assert_eq!(*world.outcome(), timed_out(Deadline::Turn));
+        let kinds: Vec<_> = world
+            .seen
+            .events()
+            .filter_map(|event| match event {
+                RunEvent::ToolCall(update) => update.result.as_ref()?.as_ref().err(),
+                _ => None,
+            })
+            .map(|failure| failure.kind)
+            .collect();
+        let unknown = ToolFailureKind::OutcomeUnknown;
+        // The third waited for its turn, unless the first made room for it.
+        let third = if is_deferred {
+            unknown
+        } else {
+            ToolFailureKind::Cancelled
+        };
+        assert_eq!(kinds, [unknown, unknown, third]);
         world.assert_legal();
     }
 }

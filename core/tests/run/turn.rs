@@ -1,11 +1,12 @@
 //! Whole turns that go well.
 
 use crate::wire::{Say, a_call, call, text};
-use crate::world::{Work, World, offer};
-use serde_json::json;
+use crate::world::{Answer, Work, World, offer};
+use serde_json::{Value, json};
 use stepwell_core::conversation::ToolCallStatus;
-use stepwell_core::dialect::Dialect;
+use stepwell_core::dialect::{Dialect, ReasoningEffort};
 use stepwell_core::event::{Event, Message};
+use stepwell_core::provider;
 use stepwell_core::run::{Outcome, RunEvent};
 use stepwell_core::tool::{Tool, ToolResult};
 
@@ -210,4 +211,59 @@ fn a_message_that_is_known_already_is_not_added_twice_and_said_so() {
     world.drive();
     assert_eq!(world.messages().len(), 2);
     assert!(world.seen.warnings()[0].contains("`user-1`"));
+}
+
+/// Only the provider that signed its reasoning can read the signature.
+#[test]
+fn what_a_provider_signed_goes_back_to_it_in_the_next_hop() {
+    let block = |index: u32, start: Value, delta: Value| {
+        [
+            json!({"type": "content_block_start", "index": index, "content_block": start}),
+            json!({"type": "content_block_delta", "index": index, "delta": delta}),
+            json!({"type": "content_block_stop", "index": index}),
+        ]
+    };
+    let message = json!({"id": "msg", "type": "message", "role": "assistant", "model": "m", "content": [],
+        "stop_reason": null, "usage": {"input_tokens": 1, "output_tokens": 1}});
+    let frames = [
+        &[json!({"type": "message_start", "message": message})][..],
+        &block(
+            0,
+            json!({"type": "thinking", "thinking": "Hm.", "signature": ""}),
+            json!({"type": "signature_delta", "signature": "c2ln"}),
+        ),
+        &block(
+            1,
+            json!({"type": "tool_use", "id": "toolu_1", "name": "work", "input": {}}),
+            json!({"type": "input_json_delta", "partial_json": "{}"}),
+        ),
+        &[
+            json!({"type": "message_delta", "delta": {"stop_reason": "tool_use"}, "usage": {"output_tokens": 5}}),
+            json!({"type": "message_stop"}),
+        ],
+    ];
+    let frames = frames.concat();
+    let frames = frames.iter().map(|frame| {
+        let name = frame["type"].as_str().unwrap_or_default();
+        format!("event: {name}\ndata: {frame}\n\n")
+    });
+    let body = frames.collect::<String>().into_bytes();
+    let mut world = World::with(Dialect::OpenAiChat, |config| {
+        let provider = provider::find("anthropic").expect("the table has it");
+        config.settings.reasoning = Some(ReasoningEffort::Low);
+        config.endpoint = provider
+            .endpoint(None, "a-model", None, Some("key".into()))
+            .expect("nothing is missing");
+        offer(config, Tool::new("work", "Works."));
+    })
+    .tool("work", |_| Work::gives("ok"))
+    .answers(Answer::Body(Some("text/event-stream"), body))
+    .answers(Answer::Never);
+    world.send("Go on");
+    world.drive_until(|world| world.seen.requests().len() == 2);
+    let request = &world.seen.requests()[1];
+    assert_eq!(
+        request["messages"][1]["content"][0],
+        json!({"type": "thinking", "thinking": "Hm.", "signature": "c2ln"})
+    );
 }

@@ -69,6 +69,25 @@ fn blocks_of_earlier_versions_can_be_read() {
 }
 
 #[test]
+fn what_an_agent_attached_to_its_result_is_in_the_message_too() {
+    let call = json!({"hop": 0, "index": 0});
+    let contents = [
+        json!({"type": "text", "message_id": "m", "text": "Let me see."}),
+        json!({"type": "tool_use", "call": call, "tool_call_id": "c", "name": "theirs", "arguments": "{}"}),
+        json!({"type": "tool_result", "call": call, "tool_call_id": "c", "content": "Done.", "is_error": false,
+            "message_id": "t", "encrypted_value": "sealed", "metadata": {"by": "them"}}),
+    ];
+    let messages = messages(&[turn("run", None, TurnStatus::Complete, &contents)]);
+    assert_eq!(
+        messages.last(),
+        Some(
+            &json!({"role": "tool", "id": "t", "toolCallId": "c", "content": "Done.", "encryptedValue": "sealed",
+            "metadata": {"by": "them"}})
+        )
+    );
+}
+
+#[test]
 fn a_turn_that_is_not_over_has_a_result_for_each_call() {
     let messages = messages(&[asked(TurnStatus::Streaming)]);
     let unknown = "the app stopped while the tool ran: whether it did its work is not known";

@@ -104,7 +104,7 @@ fn accept(encoding: AgUiEncoding) -> &'static str {
 
 impl<T: Serialize> Serialize for Closed<'_, T> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut value = serde_json::to_value(self.value).map_err(serde::ser::Error::custom)?;
+        let mut value = crate::json::to_value(self.value).map_err(serde::ser::Error::custom)?;
         strip(&mut value, self.shape);
         value.serialize(serializer)
     }
@@ -115,7 +115,7 @@ struct Tool<'a>(&'a ToolDefinition);
 
 impl Serialize for Tool<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut value = serde_json::to_value(self.0).map_err(serde::ser::Error::custom)?;
+        let mut value = crate::json::to_value(self.0).map_err(serde::ser::Error::custom)?;
         strip(&mut value, &TOOL);
         if let Some(tool) = value.as_object_mut() {
             tool.entry("parameters")

@@ -76,11 +76,15 @@ impl<'a> Body<'a> {
             tools = prompt.called().into_iter().map(Tool::former).collect();
         }
         let may_think = !prompt.goes_on_without_thinking();
+        let thinking = Thinking::new(&request.endpoint.model, settings, may_think);
+        if thinking.is_off {
+            prompt.forget_thinking();
+        }
         let mut body = Self {
             request,
             prompt,
             tools,
-            thinking: Thinking::new(&request.endpoint.model, settings, may_think),
+            thinking,
         };
         body.mark();
         body
@@ -101,7 +105,7 @@ impl<'a> Body<'a> {
         places.extend(
             turns
                 .flat_map(|turn| &mut turn.content)
-                .filter_map(Block::mark),
+                .flat_map(Block::marks),
         );
         let mut wanted = Vec::new();
         if self.request.settings.cache_prompt {

@@ -126,8 +126,27 @@ impl<'a> Block<'a> {
         }
     }
 
+    /// All places where marks may be, in the order of the request: a result's parts have their own.
+    pub(super) fn marks(&mut self) -> Vec<&mut Option<Mark>> {
+        match self {
+            Self::ToolResult {
+                content,
+                cache_control,
+                ..
+            } => {
+                let parts = content.iter_mut().filter_map(Self::mark);
+                parts.chain([cache_control]).collect()
+            }
+            other => other.mark().into_iter().collect(),
+        }
+    }
+
     fn is_result(&self) -> bool {
         matches!(self, Self::ToolResult { .. })
+    }
+
+    fn is_thinking(&self) -> bool {
+        matches!(self, Self::Thinking { .. } | Self::RedactedThinking { .. })
     }
 }
 
@@ -249,18 +268,29 @@ impl<'a> Prompt<'a> {
         names
     }
 
-    /// Whether a round of tools is going on whose first answer has no thinking: then this one can have none either.
-    pub(super) fn goes_on_without_thinking(&self) -> bool {
+    /// Where the answers to what the person said last begin: with their results they are one turn of the model's.
+    fn last_said(&self) -> usize {
         let is_said =
             |turn: &Turn<'_>| turn.role == Role::User && !turn.content.iter().any(Block::is_result);
-        let since = self.turns.iter().rposition(is_said).map_or(0, |at| at + 1);
-        let first = self.turns.get(since).and_then(|turn| turn.content.first());
-        first.is_some_and(|block| {
-            !matches!(
-                block,
-                Block::Thinking { .. } | Block::RedactedThinking { .. }
-            )
-        })
+        self.turns.iter().rposition(is_said).map_or(0, |at| at + 1)
+    }
+
+    /// Whether a turn of tools is going on that began without thinking: then it goes on without.
+    pub(super) fn goes_on_without_thinking(&self) -> bool {
+        let first = self.turns.get(self.last_said());
+        let first = first.and_then(|turn| turn.content.first());
+        first.is_some_and(|block| !block.is_thinking())
+    }
+
+    /// Leaves the thinking out of the turn that goes on, for a request without: the API refuses it there, and reads none
+    /// of that of earlier turns.
+    pub(super) fn forget_thinking(&mut self) {
+        let since = self.last_said();
+        for turn in self.turns.iter_mut().skip(since) {
+            if !turn.content.iter().all(Block::is_thinking) {
+                turn.content.retain(|block| !block.is_thinking());
+            }
+        }
     }
 }
 

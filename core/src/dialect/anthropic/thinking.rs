@@ -15,6 +15,8 @@ pub(super) struct Thinking {
     pub(super) effort: Option<&'static str>,
     /// How many tokens of the answer it may take.
     pub(super) budget: u32,
+    /// Whether the model is not to think.
+    pub(super) is_off: bool,
     /// Whether the model takes no temperature.
     pub(super) no_temperature: bool,
 }
@@ -29,13 +31,18 @@ fn version(model: &str) -> Option<(u32, u32)> {
     Some((major, words.next().and_then(number).unwrap_or(0)))
 }
 
+/// Whether a model of this name thinks if nothing is said of it.
+pub(in crate::dialect) fn thinks_by_default(model: &str) -> bool {
+    version(model).is_some_and(|version| version >= (5, 0))
+}
+
 impl Thinking {
     /// `may_think` is whether the history allows for it where a budget is said.
     pub(super) fn new(model: &str, settings: &GenerationSettings, may_think: bool) -> Self {
         // A name without a version is some other provider's model, and has what is oldest.
         let version = version(model).unwrap_or((0, 0));
         let is_adaptive = version >= (4, 6);
-        let thinks_by_default = version >= (5, 0);
+        let thinks_by_default = thinks_by_default(model);
         let refuses_temperature = version >= (4, 7);
         // A forced call leaves no room for thinking.
         let is_forced = matches!(
@@ -51,6 +58,7 @@ impl Thinking {
         let Some(effort) = effort.filter(|_| !is_forced && (is_adaptive || may_think)) else {
             return Self {
                 thinking: thinks_by_default.then(|| json!({"type": "disabled"})),
+                is_off: true,
                 no_temperature: refuses_temperature,
                 ..Self::default()
             };
@@ -73,6 +81,7 @@ impl Thinking {
             thinking,
             effort: effort.filter(|_| is_adaptive).map(|_| name),
             budget,
+            is_off: false,
             no_temperature: true,
         }
     }

@@ -1,5 +1,6 @@
 //! Source: <https://docs.anthropic.com/en/api/messages>, and its pages on tool use, extended thinking and caching.
 
+use super::super::anthropic::thinks_by_default;
 use super::at::{At, Breaches, is_word};
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -234,6 +235,15 @@ fn thinking(body: &At<'_>, messages: &[At<'_>], most: u64, breaches: &mut Breach
     let thinking = body.get("thinking");
     let kind = thinking.get("type");
     if thinking.is_absent() || kind.text() == "disabled" {
+        let is_off = !thinking.is_absent() || !thinks_by_default(body.get("model").text());
+        for answer in answers(messages).iter().filter(|_| is_off) {
+            let has_thinking = answer.get("content").items().iter().any(is_thinking);
+            breaches.unless(
+                !has_thinking,
+                answer,
+                "has no thinking where none is allowed",
+            );
+        }
         return;
     }
     breaches.one_of(&kind, &["enabled", "adaptive"]);
@@ -256,22 +266,32 @@ fn thinking(body: &At<'_>, messages: &[At<'_>], most: u64, breaches: &mut Breach
         &body.get("temperature"),
         "is 1 while the model thinks",
     );
-    // The answer that asked for tools in the turn that goes on begins with its thinking.
-    let is_results = |message: &At<'_>| {
-        let mut blocks = message.get("content").items().into_iter();
-        blocks.any(|block| block.get("type").text() == "tool_result")
-    };
     if kind.text() == "enabled"
-        && let [.., asked, results] = messages
-        && is_results(results)
+        && let Some(first) = answers(messages).first()
     {
-        let first = asked
+        let thinks = first
             .get("content")
             .items()
             .first()
-            .map(|block| block.get("type"));
-        let first = first.map_or("", |kind| kind.text());
-        let thought = matches!(first, "thinking" | "redacted_thinking");
-        breaches.unless(thought, asked, "begins with its thinking");
+            .is_some_and(is_thinking);
+        breaches.unless(thinks, first, "begins with its thinking");
     }
+}
+
+/// The messages after what the person said last: answers with their results. They are one turn, with thinking from its
+/// beginning or without any.
+///
+/// Source: <https://platform.claude.com/docs/en/build-with-claude/extended-thinking>.
+fn answers<'m, 'a>(messages: &'m [At<'a>]) -> &'m [At<'a>] {
+    let is_said = |message: &At<'_>| {
+        let mut blocks = message.get("content").items().into_iter();
+        message.get("role").text() == "user"
+            && !blocks.any(|block| block.get("type").text() == "tool_result")
+    };
+    let said = messages.iter().rposition(is_said);
+    &messages[said.map_or(0, |at| at + 1)..]
+}
+
+fn is_thinking(block: &At<'_>) -> bool {
+    matches!(block.get("type").text(), "thinking" | "redacted_thinking")
 }

@@ -4,6 +4,7 @@ use super::{End, Order, Phase, Rule, Violation};
 use crate::event::{
     Event, EventRef, Interrupt, RunFinished, RunOutcome, RunStarted, ToolCallStart,
 };
+use crate::json;
 use crate::{RunId, ThreadId};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -104,19 +105,43 @@ pub enum Verdict {
 /// assert_eq!((finding.rule, finding.severity), (Rule::O7, Severity::Dropped));
 /// # Ok::<(), serde_json::Error>(())
 /// ```
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Verifier {
     #[serde(flatten)]
     order: Order,
-    #[serde(default, skip_serializing_if = "is_default")]
+    #[serde(skip_serializing_if = "is_default")]
     verification: Verification,
-    #[serde(default = "off", skip_serializing_if = "is_off")]
+    #[serde(skip_serializing_if = "is_off")]
     extra_rules: ExtraRules,
-    #[serde(default, skip_serializing_if = "is_default")]
+    #[serde(skip_serializing_if = "is_default")]
     events: u64,
-    #[serde(default, skip_serializing_if = "is_default")]
+    #[serde(skip_serializing_if = "is_default")]
     seen: Seen,
 }
+
+/// What a [`Verifier`] keeps beside the order, as it is read.
+#[derive(Deserialize)]
+struct Kept {
+    #[serde(default)]
+    verification: Verification,
+    #[serde(default = "off")]
+    extra_rules: ExtraRules,
+    #[serde(default)]
+    events: u64,
+    #[serde(default)]
+    seen: Seen,
+}
+
+json::read_from_value!(Verifier, |value| {
+    let kept: Kept = json::read(value)?;
+    Ok(Verifier {
+        order: json::read(value)?,
+        verification: kept.verification,
+        extra_rules: kept.extra_rules,
+        events: kept.events,
+        seen: kept.seen,
+    })
+});
 
 /// What the extra rules need to know.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

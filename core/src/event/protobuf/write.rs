@@ -43,7 +43,7 @@ fn whole(event: &Event, out: &mut Vec<u8>) -> Result<(), EncodeError> {
     };
     let arm = arm_for(event.kind()).ok_or_else(unknown)?;
     // An event is JSON in memory, which cannot fail.
-    let Ok(Value::Object(mut object)) = serde_json::to_value(event) else {
+    let Ok(Value::Object(mut object)) = crate::json::to_value(event) else {
         return Err(unknown());
     };
     let mut body = Vec::new();

@@ -81,7 +81,7 @@ impl Digest {
 
 /// As JSON. What the machine gives has string keys and serialisers that cannot fail.
 pub(super) fn json(value: &(impl Serialize + ?Sized)) -> Value {
-    serde_json::to_value(value).unwrap_or_default()
+    crate::json::to_value(value).unwrap_or_default()
 }
 
 impl fmt::Display for Digest {

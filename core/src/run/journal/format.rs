@@ -1,9 +1,9 @@
 use super::digest::{Digest, json};
 use crate::conversation::Conversation;
+use crate::json as typed;
 use crate::run::{Input, Output, RunConfig, StateKind};
 use crate::{ThreadId, Timestamp};
 use serde::{Deserialize, Serialize};
-use serde_json::value::RawValue;
 use serde_json::{Value, json as object};
 
 /// The version of the format below.
@@ -190,21 +190,19 @@ struct Version {
 }
 
 #[derive(Deserialize)]
-struct Head<'a> {
+struct Head {
     program: String,
     thread_id: ThreadId,
-    #[serde(borrow)]
-    config: &'a RawValue,
+    config: Value,
     history: Option<Conversation>,
     #[serde(default)]
     redacted: bool,
 }
 
 #[derive(Deserialize)]
-struct Line<'a> {
+struct Line {
     at: Option<Timestamp>,
-    #[serde(borrow)]
-    input: Option<&'a RawValue>,
+    input: Option<Value>,
     restored: Option<WayBack>,
     revived: Option<WayBack>,
     gives: Option<Gives>,
@@ -259,7 +257,7 @@ impl Journal {
             name: name.to_owned(),
             program: program.to_owned(),
         };
-        let parsed: Line<'_> = serde_json::from_str(content).map_err(damaged)?;
+        let parsed: Line = typed::from_str(content).map_err(damaged)?;
         if let Some(gives) = parsed.gives {
             let entry = self.entries.last_mut();
             let Some(entry) = entry.filter(|entry| entry.gives.is_none()) else {
@@ -273,18 +271,16 @@ impl Journal {
             return Ok(());
         }
         let step = match (parsed.input, parsed.restored, parsed.revived) {
-            (Some(input), ..) => Step::Input(match serde_json::from_str(input.get()) {
-                Ok(input) => input,
-                Err(error) => {
-                    let value: Value = serde_json::from_str(input.get()).map_err(damaged)?;
-                    let name = tag(&value);
-                    return Err(if is_known(name) {
+            (Some(input), ..) => {
+                let name = tag(&input).to_owned();
+                Step::Input(typed::from_value(input).map_err(|error| {
+                    if is_known(&name) {
                         damaged(error)
                     } else {
-                        unknown(name, &self.program)
-                    });
-                }
-            }),
+                        unknown(&name, &self.program)
+                    }
+                })?)
+            }
             (None, Some(back), _) => Step::Restored(back),
             (None, None, Some(back)) => Step::Revived(back),
             (None, None, None) => {
@@ -349,14 +345,14 @@ fn head(line: &str) -> Result<Journal, JournalError> {
     let no_journal = |error: serde_json::Error| JournalError::NoJournal {
         reason: error.to_string(),
     };
-    let Version { stepwell_journal } = serde_json::from_str(line).map_err(no_journal)?;
+    let Version { stepwell_journal } = typed::from_str(line).map_err(no_journal)?;
     if stepwell_journal != VERSION {
         return Err(JournalError::TooNew {
             found: stepwell_journal,
         });
     }
-    let head: Head<'_> = serde_json::from_str(line).map_err(no_journal)?;
-    let config = serde_json::from_str(head.config.get());
+    let head: Head = typed::from_str(line).map_err(no_journal)?;
+    let config = typed::from_value(head.config);
     let config = config.map_err(|error| JournalError::Configuration {
         reason: error.to_string(),
         program: head.program.clone(),
@@ -383,7 +379,7 @@ pub(super) fn tag(value: &Value) -> &str {
 
 /// Whether there is an input of this name, as serde knows it.
 fn is_known(name: &str) -> bool {
-    match serde_json::from_value::<Input<'static>>(object!({ name: null })) {
+    match typed::from_value::<Input<'static>>(object!({ name: null })) {
         Ok(_) => true,
         Err(error) => !error.to_string().starts_with("unknown variant"),
     }
@@ -428,7 +424,7 @@ pub(super) fn write_head(
         "dialect": config["endpoint"]["dialect"],
         "thread_id": thread_id,
         "config": config,
-        "history": history,
+        "history": history.map(json),
     });
     if redacted {
         head["redacted"] = true.into();

@@ -1,4 +1,5 @@
 use super::change::{Change, MisplacedChange};
+use crate::json::told_apart_by;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -18,7 +19,7 @@ use serde_json::Value;
 /// assert_eq!(view, json!({"city": "Os"}));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "op", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum OwnedChange {
@@ -49,6 +50,18 @@ pub enum OwnedChange {
         value: Value,
     },
 }
+
+/// [`OwnedChange`] as it is read.
+#[derive(Deserialize)]
+#[serde(remote = "OwnedChange", rename_all = "snake_case")]
+enum ReadOwnedChange {
+    Add { path: String, value: Value },
+    Append { path: String, text: String },
+    End { path: String },
+    Replace { path: String, value: Value },
+}
+
+told_apart_by!("op", OwnedChange, ReadOwnedChange);
 
 impl OwnedChange {
     /// The change, borrowed.

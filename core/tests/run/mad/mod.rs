@@ -241,6 +241,8 @@ impl Mad {
                     .headers
                     .iter()
                     .find(|(name, _)| name == "last-event-id");
+                // After a crash the ids come again.
+                self.resumes_after.remove(&id);
                 if let Some((_, last)) = header {
                     let last = last.parse().expect("the ids are numbers");
                     self.resumes_after.insert(id, last);

@@ -260,7 +260,7 @@ fn again<T: Serialize + DeserializeOwned>(
     aliases: &mut Aliases,
 ) -> Result<T, RedactError> {
     let redacted = walk::value(&json(value), Area::Protocol, aliases);
-    serde_json::from_value(redacted).map_err(|error| RedactError::Unreadable {
+    crate::json::from_value(redacted).map_err(|error| RedactError::Unreadable {
         reason: error.to_string(),
     })
 }

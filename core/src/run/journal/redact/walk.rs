@@ -5,6 +5,7 @@ use super::token::Token;
 use super::words;
 use crate::conversation::ToolCallStatus;
 use crate::event::Event;
+use crate::json::is_variant;
 use crate::run::Decision;
 use crate::tool::ToolFailureKind;
 use serde_json::{Value, json};
@@ -258,17 +259,17 @@ fn is_own(key: &str) -> bool {
 }
 
 fn is_protocol_word(word: &str) -> bool {
-    let is = |value: &Value| {
-        serde_json::from_value::<ToolCallStatus>(value.clone()).is_ok()
-            || serde_json::from_value::<ToolFailureKind>(value.clone()).is_ok()
-            || serde_json::from_value::<Decision>(value.clone()).is_ok()
-            || serde_json::from_value::<crate::run::Input<'static>>(value.clone()).is_ok()
+    let is = |word: &str| {
+        is_variant::<ToolCallStatus>(word)
+            || is_variant::<ToolFailureKind>(word)
+            || is_variant::<Decision>(word)
+            || is_variant::<crate::run::Input<'static>>(word)
     };
     let is_event = || match json!({ "type": word }) {
         Value::Object(map) => !matches!(Event::from_object(map), Ok(Event::Unknown(_))),
         _ => false,
     };
-    words::is_one(word) || (!word.is_empty() && is_event()) || is(&word.into())
+    words::is_one(word) || (!word.is_empty() && is_event()) || is(word)
 }
 
 /// A media type, and of its parameters only the character set.

@@ -1,0 +1,197 @@
+//! How a scenario sets a run up: the names are those of the bindings' `RunConfig`.
+
+use serde_json::Value;
+use std::sync::Arc;
+use std::time::Duration;
+use stepwell_core::dialect::{GenerationSettings, Resumption, Secret};
+use stepwell_core::provider;
+use stepwell_core::run::{
+    BackgroundPolicy, ContextPolicy, Durability, KilledPolicy, LimitPolicy, Limits,
+    NetworkChangePolicy, OfflinePolicy, RepeatLimit, RetryPolicy, RunConfig, RunIds, Timeouts,
+};
+use stepwell_core::tool::{Tool, ToolRegistry};
+
+/// The configuration. A name that is not known here is an error of the schema's.
+pub(crate) fn config(said: &Value) -> Arc<RunConfig> {
+    let text = |name: &str| said[name].as_str();
+    let provider = provider::find(text("provider").expect("a provider")).expect("it is known");
+    let endpoint = provider.endpoint(
+        text("api"),
+        text("model").unwrap_or_default(),
+        text("base_url"),
+        text("key").map(|key| Secret::from(key.to_owned())),
+    );
+    let mut endpoint = endpoint.expect("an endpoint");
+    if let Some(resumption) = text("resumption") {
+        endpoint.quirks.resumption = match resumption {
+            "never" => Resumption::Never,
+            "last_event_id" => Resumption::LastEventId,
+            "replay" => Resumption::Replay,
+            "snapshot" => Resumption::Snapshot,
+            other => panic!("no resumption {other}"),
+        };
+    }
+    let mut config = RunConfig::new(endpoint);
+    config.tools = tools(&said["tools"]);
+    config.instructions = text("instructions").map(str::to_owned);
+    config.settings = settings(&said["settings"]);
+    config.limits = limits(&said["limits"]);
+    config.retry = retry(&said["retry"]);
+    config.timeouts = timeouts(&said["timeouts"]);
+    if text("run_ids") == Some("host") {
+        config.run_ids = RunIds::Host;
+    }
+    if let Some(attempts) = said["persist_attempts"].as_u64() {
+        let attempts = attempts as u32;
+        config.durability = Durability::Blocks { attempts };
+    }
+    config.partial_arguments = said["partial_arguments"] == true;
+    device(&said["device"], &mut config);
+    config.text.break_after_tools = said["text"]["break_after_tools"] == true;
+    config.text.drop_blank = said["text"]["drop_blank"] == true;
+    let context = &said["context"];
+    config.context.window = context["window"].as_u64();
+    config.context.warn_at = optional(context, "warn_at", config.context.warn_at, Value::as_f64);
+    config.context.at_limit = match context["at_limit"].as_str() {
+        None | Some("fail") => ContextPolicy::Fail,
+        Some("send") => ContextPolicy::Send,
+        Some("trim") => ContextPolicy::Trim,
+        Some(other) => panic!("no context policy {other}"),
+    };
+    Arc::new(config)
+}
+
+/// `null` is none, absence the default.
+fn optional<T>(
+    said: &Value,
+    name: &str,
+    default: Option<T>,
+    read: impl Fn(&Value) -> Option<T>,
+) -> Option<T> {
+    match said.get(name) {
+        None => default,
+        Some(value) => read(value),
+    }
+}
+
+fn millis(value: &Value) -> Option<Duration> {
+    value.as_u64().map(Duration::from_millis)
+}
+
+fn small(value: &Value) -> Option<u32> {
+    value.as_u64().map(|value| value as u32)
+}
+
+fn tools(said: &Value) -> ToolRegistry {
+    let mut tools = ToolRegistry::new();
+    for said in said.as_array().into_iter().flatten() {
+        let text = |name: &str| said[name].as_str().unwrap_or_default();
+        let mut tool = Tool::new(text("name"), text("description"));
+        if let Some(schema) = said.get("parameters") {
+            tool = tool.parameters(schema.clone());
+        }
+        tool.requires_approval = said["requires_approval"] == true;
+        tool.idempotent = said["idempotent"] == true;
+        tool.repeatable = said["repeatable"] == true;
+        tool.timeout = millis(&said["timeout_ms"]);
+        tools = tools.register(tool).expect("the tool is sound");
+    }
+    tools
+}
+
+fn settings(said: &Value) -> GenerationSettings {
+    GenerationSettings {
+        temperature: said["temperature"].as_f64(),
+        max_output_tokens: small(&said["max_output_tokens"]),
+        ..GenerationSettings::default()
+    }
+}
+
+fn limits(said: &Value) -> Limits {
+    let default = Limits::default();
+    let repeats = RepeatLimit::default();
+    let never = |limit: Option<u32>| limit.unwrap_or(u32::MAX);
+    let tell = optional(
+        &said["repeats"],
+        "tell_after",
+        Some(repeats.tell_after),
+        small,
+    );
+    let stop = optional(
+        &said["repeats"],
+        "stop_after",
+        Some(repeats.stop_after),
+        small,
+    );
+    Limits {
+        max_tool_rounds: small(&said["max_tool_rounds"]).unwrap_or(default.max_tool_rounds),
+        continue_after_tools: said["continue_after_tools"] != false,
+        max_parallel_tools: small(&said["max_parallel_tools"])
+            .unwrap_or(default.max_parallel_tools),
+        max_tool_calls: small(&said["max_tool_calls"]),
+        max_tokens: said["max_tokens"].as_u64(),
+        max_duration: millis(&said["max_duration_ms"]),
+        repeats: (tell.is_some() || stop.is_some()).then(|| RepeatLimit {
+            tell_after: never(tell),
+            stop_after: never(stop),
+        }),
+        at_limit: match said["at_limit"].as_str() {
+            None | Some("complete") => LimitPolicy::Complete,
+            Some("fail") => LimitPolicy::Fail,
+            Some("sum_up") => LimitPolicy::SumUp,
+            Some(other) => panic!("no limit policy {other}"),
+        },
+        frames: default.frames,
+    }
+}
+
+fn retry(said: &Value) -> RetryPolicy {
+    let default = RetryPolicy::default();
+    RetryPolicy {
+        attempts: small(&said["attempts"]).unwrap_or(default.attempts),
+        first_delay: millis(&said["first_delay_ms"]).unwrap_or(default.first_delay),
+        max_delay: millis(&said["max_delay_ms"]).unwrap_or(default.max_delay),
+        max_retry_after: millis(&said["max_retry_after_ms"]).unwrap_or(default.max_retry_after),
+        jitter: said["jitter"].as_f64().unwrap_or(default.jitter),
+        seed: said["seed"].as_u64().unwrap_or(default.seed),
+    }
+}
+
+fn timeouts(said: &Value) -> Timeouts {
+    let default = Timeouts::default();
+    let time = |name: &str, default| optional(said, name, default, millis);
+    Timeouts {
+        silence: time("silence_ms", default.silence),
+        tool: time("tool_ms", default.tool),
+        turn: time("turn_ms", default.turn),
+        approval: time("approval_ms", default.approval),
+        deferred: time("deferred_ms", default.deferred),
+    }
+}
+
+fn device(said: &Value, config: &mut RunConfig) {
+    let device = &mut config.device;
+    device.background = match said["background"].as_str() {
+        None | Some("pause_clocks") => BackgroundPolicy::PauseClocks,
+        Some("continue") => BackgroundPolicy::Continue,
+        Some("cancel") => BackgroundPolicy::Cancel,
+        Some(other) => panic!("no background policy {other}"),
+    };
+    device.offline = match said.get("offline_ms") {
+        None => OfflinePolicy::default(),
+        Some(wait) => match millis(wait) {
+            Some(up_to) => OfflinePolicy::Wait { up_to },
+            None => OfflinePolicy::Fail,
+        },
+    };
+    device.network_change = match said["network_change"].as_str() {
+        None | Some("keep") => NetworkChangePolicy::Keep,
+        Some("reopen") => NetworkChangePolicy::Reopen,
+        Some(other) => panic!("no network policy {other}"),
+    };
+    device.killed = match said["killed"].as_str() {
+        None | Some("continue") => KilledPolicy::Continue,
+        Some("cancel") => KilledPolicy::Cancel,
+        Some(other) => panic!("no killed policy {other}"),
+    };
+}

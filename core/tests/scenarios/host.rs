@@ -1,0 +1,290 @@
+//! The host that a scenario speaks of: it feeds each input to its run, and says what came of it.
+
+use crate::config::config;
+use crate::outputs::{Collected, result};
+use crate::wire;
+use serde_json::{Map, Value, json};
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+use stepwell_core::conversation::Conversation;
+use stepwell_core::event::{Message, ResumeEntry};
+use stepwell_core::run::journal::Digest;
+use stepwell_core::run::{
+    Decision, Effect, EffectId, Input, Output, Refusal, RunConfig, RunMachine, Start,
+};
+use stepwell_core::tool::{ToolFailure, ToolFailureKind};
+use stepwell_core::{CallKey, Timestamp};
+
+/// The name of the run where a scenario has only one.
+pub(crate) const RUN: &str = "run";
+
+/// The runs of a scenario, and what is stored of them.
+pub(crate) struct Host {
+    pub(crate) config: Arc<RunConfig>,
+    pub(crate) runs: BTreeMap<String, RunMachine>,
+    /// The snapshot of each write, by run and effect.
+    pub(crate) written: BTreeMap<String, String>,
+    pub(crate) now: u64,
+}
+
+impl Host {
+    pub(crate) fn new(scenario: &Value) -> Self {
+        let config = config(&scenario["config"]);
+        let history: Vec<Message> = match scenario.get("history") {
+            Some(history) => serde_json::from_value(history.clone()).expect("messages"),
+            None => Vec::new(),
+        };
+        let history = Conversation::new(history);
+        let machine = RunMachine::new(Arc::clone(&config), "thread-1".into(), history);
+        Self {
+            config,
+            runs: BTreeMap::from([(RUN.to_owned(), machine)]),
+            written: BTreeMap::new(),
+            now: 0,
+        }
+    }
+
+    pub(crate) fn run(&self, name: &str) -> &RunMachine {
+        self.runs.get(name).expect("there is a run of this name")
+    }
+
+    pub(crate) fn is_disposed(&self) -> bool {
+        self.runs.values().any(RunMachine::is_disposed)
+    }
+
+    /// How each run stands, as the journal digests it.
+    pub(crate) fn digests(&self) -> Map<String, Value> {
+        let digest = |(name, machine): (&String, &RunMachine)| {
+            let digest = Digest::of_run(machine).to_string();
+            (name.clone(), Value::from(digest))
+        };
+        self.runs.iter().map(digest).collect()
+    }
+
+    /// Stores every run and takes it from the store again.
+    pub(crate) fn restore_all(&mut self) {
+        for machine in self.runs.values_mut() {
+            let snapshot = machine.snapshot();
+            let restored = RunMachine::restore(&snapshot, Arc::clone(&self.config));
+            *machine = restored.expect("a snapshot can be read");
+            assert!(machine.poll_output().is_none(), "a restore gives nothing");
+        }
+    }
+
+    /// Takes one step: what came of it.
+    pub(crate) fn step(&mut self, step: &Value) -> Value {
+        self.now = step["at"].as_u64().unwrap_or(self.now);
+        let name = step["run"].as_str().unwrap_or(RUN).to_owned();
+        let now = Timestamp(self.now);
+        let mut collected = Collected::default();
+        let mut error = None;
+        match step["input"].as_str().expect("an input") {
+            "new_run" => {
+                let history = match step["history_of"].as_str() {
+                    Some(other) => self.run(other).conversation().messages().to_vec(),
+                    None => Vec::new(),
+                };
+                let thread = step["thread_id"].as_str().unwrap_or("thread-1");
+                let history = Conversation::new(history);
+                let machine = RunMachine::new(Arc::clone(&self.config), thread.into(), history);
+                self.runs.insert(name.clone(), machine);
+            }
+            "restore" => {
+                let snapshot = self.run(&name).snapshot();
+                let machine = RunMachine::restore(&snapshot, Arc::clone(&self.config));
+                self.runs
+                    .insert(name.clone(), machine.expect("a snapshot can be read"));
+            }
+            "revive" => {
+                let snapshot = match step["written"].as_str() {
+                    Some(effect) => self.written[&format!("{name} {effect}")].clone(),
+                    None => self.run(&name).snapshot(),
+                };
+                let machine = RunMachine::revive(&snapshot, Arc::clone(&self.config), now);
+                self.runs
+                    .insert(name.clone(), machine.expect("a snapshot can be read"));
+            }
+            "receive" => {
+                let bytes = wire::bytes(step);
+                let cut = step["cut"].as_u64().map_or(bytes.len(), |cut| cut as usize);
+                for piece in bytes.chunks(cut.max(1)) {
+                    if step["restore_between"] == true {
+                        self.restore_all();
+                    }
+                    let input = Input::Received {
+                        effect: effect(step),
+                        bytes: Cow::Borrowed(piece),
+                    };
+                    let machine = self.runs.get_mut(&name).expect("there is a run");
+                    error = machine.handle(input, now).err();
+                    drain(&mut self.written, machine, &name, &mut collected);
+                }
+            }
+            _ => {
+                let machine = self.runs.get_mut(&name).expect("there is a run");
+                error = machine.handle(input(step), now).err();
+            }
+        }
+        let machine = self.runs.get_mut(&name).expect("there is a run");
+        drain(&mut self.written, machine, &name, &mut collected);
+        let mut gives = Map::new();
+        gives.insert("state".to_owned(), json!(machine.state()));
+        if let Some(at) = machine.poll_timeout() {
+            gives.insert("wake_at".to_owned(), at.0.into());
+        }
+        if let Some(error) = error {
+            gives.insert("error".to_owned(), error.to_string().into());
+        }
+        collected.put_into(&mut gives);
+        Value::Object(gives)
+    }
+}
+
+fn drain(
+    written: &mut BTreeMap<String, String>,
+    machine: &mut RunMachine,
+    name: &str,
+    collected: &mut Collected,
+) {
+    while let Some(output) = machine.poll_output() {
+        if let Output::Effect(id, Effect::Persist { snapshot, .. }) = &output {
+            written.insert(format!("{name} {id}"), snapshot.clone());
+        }
+        collected.take(output);
+    }
+}
+
+fn effect(step: &Value) -> EffectId {
+    let id = step["effect"].as_str().expect("an effect");
+    id.parse().expect("the id of an effect")
+}
+
+fn entries(said: &Value) -> Vec<ResumeEntry> {
+    match said {
+        Value::Null => Vec::new(),
+        said => serde_json::from_value(said.clone()).expect("answers"),
+    }
+}
+
+fn call(text: &str) -> CallKey {
+    let (hop, index) = text.split_once(':').expect("a hop and an index");
+    CallKey {
+        hop: hop.parse().expect("a number"),
+        index: index.parse().expect("a number"),
+    }
+}
+
+fn start(step: &Value) -> Start {
+    let run_id = step["run_id"].as_str().expect("a run's id");
+    let message = match (step["say"].as_str(), step.get("message")) {
+        (Some(text), _) => Some(Message::user(format!("{run_id}-user"), text)),
+        (None, Some(message)) => Some(serde_json::from_value(message.clone()).expect("a message")),
+        (None, None) => None,
+    };
+    Start {
+        run_id: run_id.into(),
+        parent_run_id: step["parent_run_id"].as_str().map(Into::into),
+        message,
+        resume: entries(&step["answers"]),
+    }
+}
+
+fn input(step: &Value) -> Input<'static> {
+    let text = |name: &str| step[name].as_str().map(str::to_owned);
+    let message = || text("message").expect("a message");
+    match step["input"].as_str().expect("an input") {
+        "start" => Input::Start(Box::new(start(step))),
+        "run_created" => Input::RunCreated {
+            effect: effect(step),
+            run_id: text("run_id").expect("a run's id").into(),
+        },
+        "run_not_created" => Input::RunNotCreated {
+            effect: effect(step),
+            message: message(),
+        },
+        "opened" => Input::Opened {
+            effect: effect(step),
+            content_type: text("content_type"),
+        },
+        "refused" => Input::Refused {
+            effect: effect(step),
+            refusal: Refusal {
+                status: step["status"].as_u64().expect("a status") as u16,
+                retry_after: step["retry_after_ms"].as_u64().map(Duration::from_millis),
+                body: wire::text(&step["body"]).into_bytes(),
+            },
+        },
+        "connection_failed" => Input::ConnectionFailed {
+            effect: effect(step),
+            message: message(),
+        },
+        "ended" => Input::Ended {
+            effect: effect(step),
+        },
+        "lost" => Input::Lost {
+            effect: effect(step),
+            message: message(),
+        },
+        "tool_finished" => Input::ToolFinished {
+            effect: effect(step),
+            result: result(&text("content").expect("a content")),
+        },
+        "tool_failed" => Input::ToolFinished {
+            effect: effect(step),
+            result: Err(ToolFailure::new(ToolFailureKind::Error, message())),
+        },
+        "tool_deferred" => Input::ToolDeferred {
+            effect: effect(step),
+        },
+        "approve" => Input::Decided {
+            effect: effect(step),
+            decision: match step.get("arguments") {
+                None => Decision::Granted,
+                Some(arguments) => Decision::Edited {
+                    arguments: arguments.to_string(),
+                },
+            },
+        },
+        "deny" => Input::Decided {
+            effect: effect(step),
+            decision: Decision::Denied {
+                reason: text("reason"),
+            },
+        },
+        "context_trimmed" => Input::ContextTrimmed {
+            effect: effect(step),
+            keep: serde_json::from_value(step["keep"].clone()).expect("ids"),
+            summary: text("summary"),
+        },
+        "context_not_trimmed" => Input::ContextNotTrimmed {
+            effect: effect(step),
+            message: message(),
+        },
+        "persisted" => Input::Persisted {
+            effect: effect(step),
+        },
+        "persist_failed" => Input::PersistFailed {
+            effect: effect(step),
+            message: message(),
+        },
+        "resume" => Input::Resume(entries(&step["answers"])),
+        "cancel" => Input::Cancel,
+        "cancel_call" => Input::CancelCall {
+            call: call(&text("call").expect("a call")),
+        },
+        "steer" => {
+            let id = text("message_id").expect("an id");
+            let message = Message::user(id, text("say").expect("a text"));
+            Input::Steer(Box::new(message))
+        }
+        "entered_background" => Input::EnteredBackground,
+        "entered_foreground" => Input::EnteredForeground,
+        "network_lost" => Input::NetworkLost,
+        "network_available" => Input::NetworkAvailable,
+        "dispose" => Input::Dispose,
+        "timeout" => Input::Timeout,
+        other => panic!("no input {other}"),
+    }
+}

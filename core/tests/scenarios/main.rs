@@ -1,0 +1,188 @@
+//! The scenario files of `tests/scenarios`, played by the core. The bindings play the same files, and must come to the
+//! same effects and digests.
+//!
+//! `STEPWELL_UPDATE=1 cargo test -p stepwell-core --test scenarios` writes what comes of each input into the files; what
+//! is written by hand (`expect`) stays, and is checked against the table of failures by people.
+
+mod config;
+mod coverage;
+mod expect;
+mod host;
+mod layout;
+mod outputs;
+mod ring;
+mod wire;
+
+use host::Host;
+use serde_json::{Map, Value, json};
+use std::path::PathBuf;
+
+/// A scenario file.
+struct Scenario {
+    name: String,
+    path: PathBuf,
+    content: Value,
+}
+
+fn folder() -> PathBuf {
+    PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/scenarios"))
+}
+
+/// All of them, by name.
+fn scenarios() -> Vec<Scenario> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(folder()).expect("a folder") {
+        let path = entry.expect("an entry").path();
+        let name = path.file_stem().expect("a name").to_string_lossy();
+        let name = name.into_owned();
+        if path
+            .extension()
+            .is_some_and(|extension| extension == "json")
+            && name != "schema"
+        {
+            let text = std::fs::read_to_string(&path).expect("text");
+            let content = serde_json::from_str(&text)
+                .unwrap_or_else(|error| panic!("{name} is not JSON: {error}"));
+            found.push(Scenario {
+                name,
+                path,
+                content,
+            });
+        }
+    }
+    found.sort_by(|one, other| one.name.cmp(&other.name));
+    found
+}
+
+/// Plays a scenario: the same file with what came of it.
+fn play(scenario: &Value) -> Value {
+    let mut host = Host::new(scenario);
+    let mut played = scenario.clone();
+    let steps = played["steps"].as_array_mut().expect("steps");
+    for step in steps {
+        let gives = host.step(step);
+        step["gives"] = gives;
+    }
+    let digests: Map<_, _> = host.digests();
+    played["digests"] = Value::Object(digests);
+    played
+}
+
+fn is_update() -> bool {
+    std::env::var("STEPWELL_UPDATE").is_ok_and(|value| !matches!(value.as_str(), "" | "0"))
+}
+
+/// The steps that came to something else than the file says, and the digests.
+fn differences(file: &Value, played: &Value) -> Vec<String> {
+    let mut found = Vec::new();
+    let none = Vec::new();
+    let steps = |value: &Value| value["steps"].as_array().unwrap_or(&none).clone();
+    for (number, (said, came)) in steps(file).iter().zip(&steps(played)).enumerate() {
+        if said["gives"] != came["gives"] {
+            found.push(format!(
+                "step {} ({}):\n  the file says {}\n  it came to    {}",
+                number + 1,
+                came["input"].as_str().unwrap_or_default(),
+                said["gives"],
+                came["gives"],
+            ));
+        }
+    }
+    if file["digests"] != played["digests"] {
+        found.push(format!(
+            "the digests: the file says {}, they came to {}",
+            file["digests"], played["digests"]
+        ));
+    }
+    found
+}
+
+#[test]
+fn every_scenario_comes_to_what_its_file_says() {
+    let mut failures = Vec::new();
+    for scenario in scenarios() {
+        let name = &scenario.name;
+        let (played, wrong) = expect::play_and_look(&scenario.content);
+        failures.extend(wrong.into_iter().map(|wrong| format!("{name}: {wrong}")));
+        if is_update() {
+            let text = layout::write(&played);
+            std::fs::write(&scenario.path, text).expect("the file can be written");
+        } else {
+            let differences = differences(&scenario.content, &played);
+            failures.extend(differences.iter().map(|what| format!("{name}, {what}")));
+        }
+    }
+    assert!(failures.is_empty(), "{}", failures.join("\n"));
+}
+
+/// The files are laid out as the update writes them, so that an update shows only what has changed.
+#[test]
+fn the_files_are_laid_out_as_they_are_written() {
+    if is_update() {
+        return;
+    }
+    for scenario in scenarios() {
+        let text = std::fs::read_to_string(&scenario.path).expect("text");
+        assert!(
+            text == layout::write(&scenario.content),
+            "{}: run the test with STEPWELL_UPDATE=1",
+            scenario.name
+        );
+    }
+}
+
+#[test]
+fn a_changed_input_changes_the_digest() {
+    let scenarios = scenarios();
+    let scenario = scenarios.first().expect("there are files");
+    let text = scenario.content.to_string();
+    assert!(text.contains("Hello"), "{}", scenario.name);
+    let changed = serde_json::from_str(&text.replace("\"Hello", "\"Hallo")).expect("JSON");
+    let played = play(&changed);
+    assert_ne!(played["digests"], scenario.content["digests"]);
+    assert!(!differences(&changed, &played).is_empty());
+}
+
+/// Being stored and restored after every step changes nothing.
+#[test]
+fn a_restore_after_every_step_changes_nothing() {
+    for scenario in scenarios() {
+        let mut host = Host::new(&scenario.content);
+        for step in scenario.content["steps"].as_array().expect("steps") {
+            if !host.is_disposed() {
+                host.restore_all();
+            }
+            let gives = host.step(step);
+            assert_eq!(gives, step["gives"], "{}", scenario.name);
+        }
+        assert_eq!(
+            Value::Object(host.digests()),
+            scenario.content["digests"],
+            "{}",
+            scenario.name
+        );
+    }
+}
+
+/// However the bodies are cut, the same comes of them.
+#[test]
+fn single_bytes_come_to_the_same() {
+    for scenario in scenarios() {
+        let mut cut = scenario.content.clone();
+        for step in cut["steps"].as_array_mut().expect("steps") {
+            // Late bytes are dropped piece by piece, and that is said as often.
+            let is_late = step["gives"].to_string().contains("answer_dropped");
+            if step["input"] == "receive" && !is_late {
+                step["cut"] = json!(1);
+            }
+        }
+        let played = play(&cut);
+        let differences = differences(&scenario.content, &played);
+        assert!(
+            differences.is_empty(),
+            "{} in single bytes, {}",
+            scenario.name,
+            differences.join("\n")
+        );
+    }
+}
