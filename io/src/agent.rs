@@ -2,7 +2,7 @@ use crate::builder::AgentBuilder;
 use crate::clock::Clock;
 use crate::device::Device;
 use crate::driver::Driver;
-use crate::durable::{BeginFrom, Notices, StoredTurn, not_stored};
+use crate::durable::{BeginFrom, Notices, in_time, not_stored};
 use crate::handle::{Command, TurnHandle};
 use crate::journal::Journaled;
 use crate::owner::Owner;
@@ -20,7 +20,7 @@ use stepwell_core::event::{Message, TokenUsage};
 use stepwell_core::registry::{RegistryEvent, SharedRegistry, ThreadKey};
 use stepwell_core::run::{RunEvent, SnapshotError, Start, StateKind};
 use stepwell_core::{RunId, ThreadId};
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
 use tracing::Instrument;
 use uuid::Uuid;
 
@@ -42,7 +42,7 @@ pub struct Agent {
 }
 
 /// Events that may wait for the app.
-const EVENTS: usize = 256;
+const EVENTS: usize = 64;
 
 /// Commands that may wait for a turn.
 const COMMANDS: usize = 8;
@@ -181,6 +181,8 @@ impl Agent {
             cancel: current.cancel.clone(),
             commands,
             stored: Arc::default(),
+            trouble: watch::Sender::default(),
+            revived_from: Arc::default(),
         };
         let work = self.clone().run_turn(
             begin,
@@ -188,7 +190,7 @@ impl Agent {
             (current, earlier),
             commanded,
             events,
-            handle.stored.clone(),
+            handle.clone(),
         );
         let task = tokio::spawn(work.instrument(span));
         Turn {
@@ -205,7 +207,7 @@ impl Agent {
         (current, earlier): (Current, Current),
         commands: mpsc::Receiver<Command>,
         events: mpsc::Sender<RunEvent>,
-        stored: Arc<OnceLock<StoredTurn>>,
+        handle: TurnHandle,
     ) -> Option<Finished> {
         // However this ends, the next turn must not wait for it.
         let ended = current.ended.drop_guard();
@@ -218,6 +220,7 @@ impl Agent {
             agent: &self,
             notices: &Notices(sender),
             cancel: &current.cancel,
+            trouble: &handle.trouble,
             device: *device.borrow_and_update(),
             clock,
             history_took: OnceLock::new(),
@@ -228,10 +231,12 @@ impl Agent {
             setup,
             known,
             writer,
+            is_revived,
         } = match prepared {
             Ok(prepared) => prepared,
             Err(error) => {
                 let finished = self.not_begun(&error);
+                handle.trouble.send_replace(Some(error));
                 owner.complete(&finished.outcome);
                 drop(ended);
                 let _ = events
@@ -253,8 +258,13 @@ impl Agent {
         }
         let turn = writer.as_ref().map(|writer| writer.turn().clone());
         if let Some(turn) = &turn {
-            let _ = stored.set(turn.clone());
+            let _ = handle.stored.set(turn.clone());
         }
+        if is_revived {
+            let _ = handle.revived_from.set(run.machine.conversation().clone());
+        }
+        // A turn under way holds no handle on itself: its commands end with the last one.
+        drop(handle);
         let driver = Driver {
             run,
             setup,
@@ -303,8 +313,22 @@ impl Agent {
         Self::new(Arc::clone(&self.shared), thread)
     }
 
-    /// Cancels the thread's turn, if one is under way, and forgets its conversation. An [`Agent`] on the thread that
-    /// is still held is not to be used any more.
+    /// Forgets a thread, as [`forget_thread`](Self::forget_thread) does, and deletes it from the agent's
+    /// [store](AgentBuilder::store) with all its turns. Whether the store had it; an agent without one has none.
+    ///
+    /// # Errors
+    /// The store cannot be written: the thread is forgotten here, and still there.
+    pub async fn delete_thread(&self, key: &ThreadKey) -> Result<bool, StoreError> {
+        self.forget_thread(key);
+        match &self.shared.setup.store {
+            Some(stored) => in_time(stored.store.delete_thread(key)).await,
+            None => Ok(false),
+        }
+    }
+
+    /// Cancels the thread's turn, if one is under way, and forgets its conversation: what a
+    /// [store](AgentBuilder::store) has of it stays there. An [`Agent`] on the thread that is still held is not to be
+    /// used any more.
     pub fn forget_thread(&self, key: &ThreadKey) {
         self.shared.forget(key);
     }

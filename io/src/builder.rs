@@ -36,6 +36,7 @@ pub struct AgentBuilder {
     observer: Option<MakeObserver>,
     store: Option<Arc<dyn Store>>,
     owner: String,
+    waits_for_store: bool,
     client: Option<HttpClient>,
     thread: Option<ThreadKey>,
     registry: SharedRegistry,
@@ -82,6 +83,7 @@ impl AgentBuilder {
             observer: None,
             store: None,
             owner: "stepwell".to_owned(),
+            waits_for_store: false,
             client: None,
             thread: None,
             registry: SharedRegistry::default(),
@@ -125,6 +127,31 @@ impl AgentBuilder {
                 self.handlers.insert(name, Arc::new(handler));
             }
             Err(error) => self.error = self.error.or(Some(error)),
+        }
+        self
+    }
+
+    /// Gives a tool that was added before other code: for clones of one builder, which share what was made of the tool's
+    /// schema, and whose code knows what is each one's own.
+    ///
+    /// ```
+    /// # use stepwell_io::{Agent, provider};
+    /// use std::convert::Infallible;
+    /// use stepwell_io::{Tool, ToolInvocation};
+    /// # let endpoint = provider::find("openai-compatible")?.endpoint(None, "m", Some("http://localhost/v1"), None)?;
+    /// let of_nobody = |_: ToolInvocation| async { Err::<String, _>("nobody has signed in") };
+    /// let base = Agent::builder(endpoint).tool(Tool::new("who_am_i", "The person's name."), of_nobody);
+    /// let ada = base.clone().handler("who_am_i", |_: ToolInvocation| async { Ok::<_, Infallible>("Ada") }).build()?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn handler(mut self, name: &str, handler: impl ToolHandler) -> Self {
+        match self.handlers.get_mut(name) {
+            Some(own) => *own = Arc::new(handler),
+            None => {
+                let name = name.to_owned();
+                self.error = self.error.or(Some(ToolError::Unknown { name }));
+            }
         }
         self
     }
@@ -292,6 +319,16 @@ impl AgentBuilder {
         self
     }
 
+    /// The turns wait for their [store](Self::store) however long it takes, where it is full, can only be read, or cannot
+    /// be reached: no write fails for that, and nothing that was said is lost. How long is long enough is for the app to
+    /// say, by [`TurnHandle::store_trouble`](crate::TurnHandle::store_trouble) and
+    /// [`cancel`](crate::TurnHandle::cancel). A turn still does not begin with a store that cannot take it.
+    #[must_use]
+    pub fn wait_for_store(mut self) -> Self {
+        self.waits_for_store = true;
+        self
+    }
+
     /// Sets the app's own instructions to the model.
     #[must_use]
     pub fn instructions(mut self, instructions: impl Into<String>) -> Self {
@@ -392,6 +429,7 @@ impl AgentBuilder {
             store: self.store.map(|store| StoreSetup {
                 store,
                 owner: self.owner,
+                waits: self.waits_for_store,
             }),
             client,
         };

@@ -228,8 +228,15 @@ impl Driver {
     async fn store_the_end(&mut self, work: &mut Work, arrivals: &mut Arrivals) {
         while work.is_persisting() {
             // The work holds a sender: there is always an answer to come.
-            let Some(input) = arrivals.answers.recv().await else {
-                break;
+            let input = tokio::select! {
+                Some(input) = arrivals.answers.recv() => input,
+                Some(command) = self.commands.recv() => {
+                    // The turn is over; but whoever lets go of it waits no longer for its end to be stored.
+                    if let (Command::Suspend(_), Some(writer)) = (command, &self.writer) {
+                        writer.give_up();
+                    }
+                    continue;
+                }
             };
             while let Ok(notice) = self.notices.try_recv() {
                 self.show(notice);
@@ -254,6 +261,9 @@ impl Driver {
         // What is to be stopped is stopped when it is dropped.
         while self.run.poll_output().is_some() {}
         self.run.end();
+        if let Some(writer) = &self.writer {
+            writer.give_up();
+        }
         // Its snapshot counts a write that is under way as done.
         while work.is_persisting() {
             let answer = arrivals.answers.recv().await;

@@ -1,6 +1,7 @@
 //! What the app may tell a turn that is under way.
 
-use crate::durable::StoredTurn;
+use crate::durable::{StoredTurn, Trouble};
+use crate::store::StoreError;
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 use stepwell_core::conversation::Conversation;
@@ -8,7 +9,7 @@ use stepwell_core::event::{Message, ResumeEntry, TokenUsage};
 use stepwell_core::run::{Input, Misuse, RunMachine};
 use stepwell_core::tool::ToolResult;
 use stepwell_core::{MessageId, ToolCallId};
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{mpsc, oneshot, watch};
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
@@ -18,6 +19,8 @@ pub struct TurnHandle {
     pub(crate) cancel: CancellationToken,
     pub(crate) commands: mpsc::Sender<Command>,
     pub(crate) stored: Arc<OnceLock<StoredTurn>>,
+    pub(crate) trouble: Trouble,
+    pub(crate) revived_from: Arc<OnceLock<Conversation>>,
 }
 
 /// Why a turn did not take what it was told. It is as it was.
@@ -125,6 +128,21 @@ impl TurnHandle {
     #[must_use]
     pub fn stored(&self) -> Option<&StoredTurn> {
         self.stored.get()
+    }
+
+    /// The conversation from which a stored turn went on, before anything new came of it: its events come on top of
+    /// that. Set before its first event; `None` of a turn that began anew.
+    #[must_use]
+    pub fn revived_from(&self) -> Option<&Conversation> {
+        self.revived_from.get()
+    }
+
+    /// What keeps the turn's writes waiting: a store that is full, can only be read, or cannot be reached. `None` while
+    /// nothing does. Of a turn that could not begin it is the reason. For turns that [wait for their store](crate::AgentBuilder::wait_for_store), whose host decides how
+    /// long is long enough; it [cancels](Self::cancel) the turn then, and the turn ends when its end is stored.
+    #[must_use]
+    pub fn store_trouble(&self) -> watch::Receiver<Option<StoreError>> {
+        self.trouble.subscribe()
     }
 
     /// The turn as text, as it stands, for [`Agent::revive`](crate::Agent::revive). It holds no key. A turn that goes

@@ -4,7 +4,7 @@ use crate::agent::Agent;
 use crate::clock::Clock;
 use crate::device::Device;
 use crate::durable::{
-    BeginFrom, Beginning, Notices, Patience, StoreSetup, StoredTurn, Writer, in_time,
+    BeginFrom, Beginning, Notices, Patience, StoreSetup, StoredTurn, Trouble, Writer,
 };
 use crate::journal::Journaled;
 use crate::setup::Setup;
@@ -49,6 +49,8 @@ pub(crate) struct Prepared {
     /// What its machine has heard of the device.
     pub(crate) known: Device,
     pub(crate) writer: Option<Arc<Writer>>,
+    /// It goes on from a snapshot.
+    pub(crate) is_revived: bool,
 }
 
 /// What a turn has before it has a machine.
@@ -56,6 +58,7 @@ pub(crate) struct Preparation<'a> {
     pub(crate) agent: &'a Agent,
     pub(crate) notices: &'a Notices,
     pub(crate) cancel: &'a CancellationToken,
+    pub(crate) trouble: &'a Trouble,
     pub(crate) device: Device,
     pub(crate) clock: Clock,
     /// How long the conversation took to be made of stored turns, if it was.
@@ -64,6 +67,7 @@ pub(crate) struct Preparation<'a> {
 
 impl Preparation<'_> {
     pub(crate) async fn prepare(&self, begin: Begin) -> Result<Prepared, StoreError> {
+        let is_revived = matches!(begin, Begin::Revived { .. } | Begin::Claimed { .. });
         let (turn, run, setup, known) = match begin {
             Begin::Start(start, from) => {
                 let setup = self.agent.shared.turn_setup();
@@ -96,7 +100,8 @@ impl Preparation<'_> {
         let writer = turn.zip(setup.store.clone()).map(|(turn, stored)| {
             let patience = Patience::of(&setup.config);
             let (notices, cancel) = (self.notices.clone(), self.cancel.clone());
-            let writer = Writer::new(stored, turn, patience, self.clock, notices, cancel);
+            let trouble = self.trouble.clone();
+            let writer = Writer::new(stored, turn, patience, self.clock, notices, cancel, trouble);
             Arc::new(writer)
         });
         Ok(Prepared {
@@ -104,6 +109,7 @@ impl Preparation<'_> {
             setup,
             known,
             writer,
+            is_revived,
         })
     }
 
@@ -155,13 +161,8 @@ impl Preparation<'_> {
     ) -> Result<(Option<StoredTurn>, Journaled), StoreError> {
         let turn = run.machine.turn().cloned().unwrap_or_default();
         let key = TurnKey::new(self.agent.thread.key.clone(), turn);
-        let record = in_time(stored.store.thread(&key.thread)).await?;
-        let unfinished = record.and_then(|record| record.unfinished);
-        if let Some(unfinished) = unfinished.filter(|unfinished| unfinished.key == key) {
-            let claim = stored
-                .store
-                .claim(&key, unfinished.generation, &stored.owner);
-            let claimed = in_time(claim).await?;
+        let beginning = self.beginning(setup, stored);
+        if let Some(claimed) = beginning.claim(&key, false).await? {
             let generation = claimed.generation;
             let snapshot = claimed.snapshot.as_deref().unwrap_or(snapshot);
             let run = Journaled::revive(
@@ -176,7 +177,6 @@ impl Preparation<'_> {
             return Ok((Some(StoredTurn { key, generation }), run));
         }
         // It was begun without this store.
-        let beginning = self.beginning(setup, stored);
         let mut new = NewTurn::new(key, stored.owner.clone(), self.clock.now());
         new.snapshot = Some(snapshot.to_owned());
         let turn = beginning.begin(&new).await?;

@@ -11,7 +11,7 @@ use tokio::task::JoinHandle;
 /// A turn under way: a stream of what is to be shown, ending with [`RunEvent::Completed`].
 ///
 /// Dropping it cancels the turn; [`detach`](Self::detach) lets it go on unseen. While nobody takes its events, the
-/// turn reads no more of the answer once some hundreds of them wait; its tools, its clocks and its
+/// turn reads no more of the answer once some dozens of them wait; its tools, its clocks and its
 /// [`handle`](Self::handle) are not held up.
 #[derive(Debug)]
 #[must_use = "a turn that is dropped is cancelled"]

@@ -136,7 +136,7 @@ impl<'a> Beginning<'a> {
         key: &TurnKey,
         own: bool,
     ) -> Result<Option<Claimed>, StoreError> {
-        let StoreSetup { store, owner } = self.stored;
+        let StoreSetup { store, owner, .. } = self.stored;
         let claim = || {
             async {
                 let record = store.thread(&key.thread).await?;

@@ -4,13 +4,14 @@ mod begin;
 mod history;
 mod patience;
 mod recover;
+mod resend;
 mod take_over;
 mod writer;
 
 pub(crate) use begin::{BeginFrom, Beginning, not_stored};
 pub(crate) use patience::{Notices, Patience, in_time};
 pub use recover::Recovered;
-pub(crate) use writer::Writer;
+pub(crate) use writer::{Trouble, Writer};
 
 use crate::store::{Generation, Store, TurnKey};
 use std::fmt;
@@ -21,12 +22,15 @@ use std::sync::Arc;
 pub(crate) struct StoreSetup {
     pub(crate) store: Arc<dyn Store>,
     pub(crate) owner: String,
+    /// Whether writes wait for the store however long it takes.
+    pub(crate) waits: bool,
 }
 
 impl fmt::Debug for StoreSetup {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("StoreSetup")
             .field("owner", &self.owner)
+            .field("waits", &self.waits)
             .finish_non_exhaustive()
     }
 }

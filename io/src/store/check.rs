@@ -1,4 +1,5 @@
-//! What every store refuses in the same words.
+//! What every store refuses in the same words, for those who write a [`Store`](super::Store). Each gives
+//! [`StoreError::Refused`] with the reason.
 
 use super::error::StoreError;
 use super::record::{Generation, NewTurn, PersistBatch, TurnKey};
@@ -38,15 +39,27 @@ pub(super) fn turn(key: &TurnKey) -> Result<(), StoreError> {
     name("the turn's id", &key.turn)
 }
 
-pub(super) fn title(title: &str) -> Result<(), StoreError> {
+/// A title: any text without a NUL.
+///
+/// # Errors
+/// It is something else.
+pub fn title(title: &str) -> Result<(), StoreError> {
     plain("the title", title)
 }
 
-pub(super) fn owner(owner: &str) -> Result<(), StoreError> {
+/// An owner's name: at most 800 bytes, without a NUL.
+///
+/// # Errors
+/// It is something else.
+pub fn owner(owner: &str) -> Result<(), StoreError> {
     name("the owner's name", owner)
 }
 
-pub(super) fn new_turn(new: &NewTurn) -> Result<(), StoreError> {
+/// The names of a turn that begins, and its title.
+///
+/// # Errors
+/// It is something else.
+pub fn new_turn(new: &NewTurn) -> Result<(), StoreError> {
     turn(&new.key)?;
     owner(&new.owner)?;
     if let Some(parent) = &new.parent {
@@ -56,7 +69,10 @@ pub(super) fn new_turn(new: &NewTurn) -> Result<(), StoreError> {
 }
 
 /// The blocks must be numbered as the batch says.
-pub(super) fn batch(batch: &PersistBatch) -> Result<(), StoreError> {
+///
+/// # Errors
+/// They are not, or a turn that goes on has an outcome.
+pub fn batch(batch: &PersistBatch) -> Result<(), StoreError> {
     let refused = |message: String| Err(StoreError::Refused { message });
     let numbers = batch.first..;
     for (block, number) in batch.blocks.iter().zip(numbers) {
@@ -114,6 +130,10 @@ pub(super) fn acknowledged(turn: &RunId, index: u64, next: u64) -> Result<(), St
     }
 }
 
-pub(super) fn events(events: &[String]) -> Result<(), StoreError> {
+/// Events of a log: any texts without a NUL.
+///
+/// # Errors
+/// It is something else.
+pub fn events(events: &[String]) -> Result<(), StoreError> {
     events.iter().try_for_each(|event| plain("an event", event))
 }

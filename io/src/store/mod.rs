@@ -30,10 +30,12 @@
 )]
 //!
 //! An app with a database of its own implements [`Store`]; the rules that its methods' comments state are what the
-//! tests in `tests/store` hold the others to.
+//! tests in `tests/store` hold the others to, and [`check`] has what every store refuses. One that only changes some of what another store does implements
+//! [`StoreLayer`].
 
-mod check;
+pub mod check;
 mod error;
+mod layer;
 mod memory;
 mod record;
 #[cfg(any(feature = "sqlite", feature = "postgres"))]
@@ -41,6 +43,7 @@ mod sql;
 mod wake;
 
 pub use error::StoreError;
+pub use layer::StoreLayer;
 pub use memory::MemoryStore;
 pub use record::{
     Claimed, EventLog, Generation, LoggedEvent, NewTurn, PersistBatch, ThreadCursor, ThreadQuery,

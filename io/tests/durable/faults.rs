@@ -142,6 +142,100 @@ async fn a_turn_is_cancelled_while_it_waits_for_its_store() {
     assert!(server.requests().is_empty());
 }
 
+/// An agent that waits, with a tool whose result the store does not take until it is mended.
+fn waits(
+    server: &MockLlm,
+    store: &Faulty,
+    error: &StoreError,
+    begun: &Arc<Semaphore>,
+) -> stepwell_io::Agent {
+    let (down, begun) = (store.clone(), Arc::clone(begun));
+    let fault = Fault::Before(error.clone());
+    let agent = agent(server, store).wait_for_store();
+    let agent = agent.tool(work(), move |call| {
+        down.always(fault.clone());
+        begun.add_permits(1);
+        done(call)
+    });
+    agent.build().unwrap()
+}
+
+#[tokio::test]
+async fn a_turn_waits_for_its_store_however_long_it_takes() {
+    for error in [away(), full(), read_only()] {
+        let server = serve([asks(&["a"]), says("Done.")]).await;
+        let (store, calls) = (faulty(), Arc::new(Semaphore::new(0)));
+        let turn = waits(&server, &store, &error, &calls).send("Do it");
+        let mut trouble = turn.handle().store_trouble();
+        let told = trouble.wait_for(Option::is_some).await.unwrap().clone();
+        assert_eq!(told, Some(error.clone()));
+        // More often than a turn tries that does not wait.
+        let (tries, tried) = tokio::sync::mpsc::unbounded_channel();
+        store.watch(move |_| {
+            let _ = tries.send(());
+        });
+        let mut tried = tried;
+        for _ in 0..30 {
+            tried.recv().await.unwrap();
+        }
+        assert_eq!(server.requests().len(), 1, "nothing is built on it");
+        store.always(Fault::None);
+        let (events, finished) = watch(turn).await;
+        assert_eq!(finished.outcome, Outcome::Success);
+        assert_eq!(*trouble.borrow_and_update(), None);
+        assert_eq!(warnings(&events).len(), 1, "it is said once");
+        let turns = turns(&store).await;
+        assert_eq!(
+            kinds(&turns[0]),
+            ["text", "tool_use", "tool_result", "text"]
+        );
+        assert!(is_closed(&turns[0]));
+        assert_legal(&server);
+    }
+}
+
+#[tokio::test]
+async fn a_turn_that_is_cancelled_while_it_waits_loses_nothing() {
+    let server = serve([asks(&["a"])]).await;
+    let (store, calls) = (faulty(), Arc::new(Semaphore::new(0)));
+    let turn = waits(&server, &store, &full(), &calls).send("Do it");
+    let mut trouble = turn.handle().store_trouble();
+    trouble.wait_for(Option::is_some).await.unwrap();
+    turn.cancel();
+    store.always(Fault::None);
+    let (_, finished) = watch(turn).await;
+    assert_eq!(finished.outcome, Outcome::Cancelled);
+    let turns = turns(&store).await;
+    assert_eq!(kinds(&turns[0]), ["text", "tool_use", "tool_result"]);
+    assert_eq!(turns[0].outcome, Some(Outcome::Cancelled));
+}
+
+#[tokio::test]
+async fn a_turn_that_waits_can_be_let_go_of_and_goes_on_elsewhere() {
+    for is_over in [false, true] {
+        let server = serve([asks(&["a"]), says("Done.")]).await;
+        let (store, calls) = (faulty(), Arc::new(Semaphore::new(0)));
+        let turn = waits(&server, &store, &away(), &calls).send("Do it");
+        let mut trouble = turn.handle().store_trouble();
+        trouble.wait_for(Option::is_some).await.unwrap();
+        if is_over {
+            turn.cancel();
+            // It has come to its end, which cannot be stored.
+            turn.handle().conversation().await.ok();
+        }
+        let kept = turn.suspend().await;
+        assert!(kept.is_ok() || is_over, "{kept:?}");
+        store.always(Fault::None);
+        let left = turns(&store).await;
+        assert_eq!(kinds(&left[0]), ["text", "tool_use"]);
+        assert!(!is_closed(&left[0]));
+        let next = agent(&server, &store).tool(work(), done).build().unwrap();
+        let recovered = next.recover().await.unwrap().pop().unwrap();
+        let (_, finished) = watch(recovered.turn.unwrap()).await;
+        assert_eq!(finished.outcome, Outcome::Success);
+    }
+}
+
 #[cfg(feature = "sqlite")]
 mod sqlite {
     use super::*;

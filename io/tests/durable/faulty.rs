@@ -2,11 +2,9 @@
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
-use stepwell_core::session::Turn;
-use stepwell_io::ThreadKey;
 use stepwell_io::store::{
-    Changes, Claimed, EventLog, Generation, LoggedEvent, MemoryStore, NewTurn, PersistBatch, Store,
-    StoreError, StoreFuture, ThreadQuery, ThreadRecord, TurnKey, Unfinished,
+    Claimed, Generation, MemoryStore, NewTurn, PersistBatch, Store, StoreError, StoreFuture,
+    StoreLayer, TurnKey,
 };
 
 /// What becomes of a write.
@@ -89,7 +87,11 @@ impl Faulty {
     }
 }
 
-impl Store for Faulty {
+impl StoreLayer for Faulty {
+    fn inner(&self) -> &dyn Store {
+        &self.inner
+    }
+
     fn begin_turn<'a>(&'a self, turn: &'a NewTurn) -> StoreFuture<'a, Generation> {
         self.write("begin_turn", || self.inner.begin_turn(turn))
     }
@@ -114,38 +116,6 @@ impl Store for Faulty {
         })
     }
 
-    fn unfinished<'a>(&'a self, owner: Option<&'a str>) -> StoreFuture<'a, Vec<Unfinished>> {
-        self.inner.unfinished(owner)
-    }
-
-    fn turn<'a>(&'a self, turn: &'a TurnKey) -> StoreFuture<'a, Option<Turn>> {
-        self.inner.turn(turn)
-    }
-
-    fn path<'a>(&'a self, turn: &'a TurnKey) -> StoreFuture<'a, Vec<Turn>> {
-        self.inner.path(turn)
-    }
-
-    fn turns<'a>(&'a self, thread: &'a ThreadKey) -> StoreFuture<'a, Vec<Turn>> {
-        self.inner.turns(thread)
-    }
-
-    fn thread<'a>(&'a self, thread: &'a ThreadKey) -> StoreFuture<'a, Option<ThreadRecord>> {
-        self.inner.thread(thread)
-    }
-
-    fn threads<'a>(&'a self, query: &'a ThreadQuery) -> StoreFuture<'a, Vec<ThreadRecord>> {
-        self.inner.threads(query)
-    }
-
-    fn rename_thread<'a>(&'a self, thread: &'a ThreadKey, title: &'a str) -> StoreFuture<'a, ()> {
-        self.inner.rename_thread(thread, title)
-    }
-
-    fn delete_thread<'a>(&'a self, thread: &'a ThreadKey) -> StoreFuture<'a, bool> {
-        self.inner.delete_thread(thread)
-    }
-
     fn append_events<'a>(
         &'a self,
         turn: &'a TurnKey,
@@ -156,26 +126,5 @@ impl Store for Faulty {
         self.write("append_events", move || {
             self.inner.append_events(turn, generation, first, events)
         })
-    }
-
-    fn events<'a>(
-        &'a self,
-        turn: &'a TurnKey,
-        after: Option<u64>,
-        limit: usize,
-    ) -> StoreFuture<'a, Vec<LoggedEvent>> {
-        self.inner.events(turn, after, limit)
-    }
-
-    fn event_log<'a>(&'a self, turn: &'a TurnKey) -> StoreFuture<'a, EventLog> {
-        self.inner.event_log(turn)
-    }
-
-    fn acknowledge<'a>(&'a self, turn: &'a TurnKey, index: u64) -> StoreFuture<'a, ()> {
-        self.inner.acknowledge(turn, index)
-    }
-
-    fn subscribe<'a>(&'a self, thread: &'a ThreadKey) -> StoreFuture<'a, Changes> {
-        self.inner.subscribe(thread)
     }
 }

@@ -2,8 +2,8 @@
 
 use crate::*;
 use std::sync::atomic::{AtomicU32, Ordering};
-use stepwell_io::ToolAnswer;
-use stepwell_io::store::{NewTurn, StoreError};
+use stepwell_io::store::{MemoryStore, NewTurn, StoreError};
+use stepwell_io::{NewRun, ToolAnswer};
 
 /// Begins a turn on a runtime of its own, and drops that when `ready`.
 fn killed<F: Future<Output = ()> + Send + 'static>(life: impl FnOnce() -> F + Send + 'static) {
@@ -210,4 +210,66 @@ async fn a_store_that_cannot_be_read_says_so_at_recovery() {
         store.begin_turn(&new).await,
         Err(StoreError::Exists { .. })
     ));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_turn_whose_runs_a_backend_makes_goes_on_after_a_kill() {
+    let server = Arc::new(serve([asks(&["a"]), says("Done.")]).await);
+    let store = memory();
+    let made = Arc::new(AtomicU32::new(0));
+    let host = |server: &MockLlm, store: &MemoryStore, made: &Arc<AtomicU32>| {
+        let made = Arc::clone(made);
+        agent(server, store).run_source(move |_: NewRun| {
+            let number = made.fetch_add(1, Ordering::SeqCst);
+            async move { Ok::<_, String>(format!("run-{number}").into()) }
+        })
+    };
+    let life = {
+        let (server, store, made) = (Arc::clone(&server), store.clone(), Arc::clone(&made));
+        move || async move {
+            let calls = Arc::new(Semaphore::new(0));
+            let agent = host(&server, &store, &made).tool(work().idempotent(), hangs(&calls));
+            agent.build().unwrap().send("Do it").detach();
+            begun(&calls, 1).await;
+        }
+    };
+    killed(life);
+    let agent = host(&server, &store, &made).tool(work().idempotent(), done);
+    let agent = agent.build().unwrap();
+    let recovered = agent.recover().await.unwrap().pop().unwrap();
+    let (events, finished) = watch(recovered.turn.unwrap()).await;
+    assert_eq!(finished.outcome, Outcome::Success);
+    let hops = events.iter().filter_map(|event| match event {
+        RunEvent::HopStarted { hop, run_id } => Some((*hop, run_id.to_string())),
+        _ => None,
+    });
+    assert_eq!(hops.collect::<Vec<_>>(), [(1, "run-1".to_owned())]);
+    assert_eq!(made.load(Ordering::SeqCst), 2, "a run for each hop");
+    let turns = turns(&store).await;
+    assert_eq!(turns.len(), 1);
+    assert_eq!(
+        kinds(&turns[0]),
+        ["text", "tool_use", "tool_result", "text"]
+    );
+    assert!(is_closed(&turns[0]));
+    // The next turn goes on from it.
+    assert_eq!(agent.conversation(), finished.conversation);
+    assert_legal(&server);
+}
+
+#[tokio::test]
+async fn a_thread_that_is_forgotten_is_still_stored_and_one_that_is_deleted_is_not() {
+    let server = serve([says("One."), says("Two.")]).await;
+    let store = memory();
+    let agent = agent(&server, &store).build().unwrap();
+    let key = agent.thread_key().clone();
+    watch(agent.send("First")).await;
+    agent.forget_thread(&key);
+    assert_eq!(turns(&store).await.len(), 1);
+    assert_eq!(agent.delete_thread(&key).await, Ok(true));
+    assert!(turns(&store).await.is_empty());
+    assert_eq!(agent.delete_thread(&key).await, Ok(false));
+    let (_, finished) = watch(agent.thread(key).send("Second")).await;
+    assert_eq!(finished.outcome, Outcome::Success);
+    assert_eq!(contents(&server.requests()[1], "user"), ["Second"]);
 }

@@ -26,6 +26,14 @@ macro_rules! contract {
             }
         }
 
+        mod layer {
+            $(#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            async fn $test() {
+                let opened = crate::open::layer();
+                crate::contract::$test(opened.store).await;
+            })*
+        }
+
         #[cfg(feature = "sqlite")]
         mod sqlite {
             $(#[tokio::test(flavor = "multi_thread", worker_threads = 2)]

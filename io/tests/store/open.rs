@@ -1,7 +1,7 @@
 //! A new, empty store for each test.
 
 use std::sync::Arc;
-use stepwell_io::store::{MemoryStore, Store};
+use stepwell_io::store::{MemoryStore, Store, StoreLayer};
 
 pub(crate) struct Opened {
     pub(crate) store: Arc<dyn Store>,
@@ -12,6 +12,23 @@ pub(crate) struct Opened {
 pub(crate) fn memory() -> Opened {
     Opened {
         store: Arc::new(MemoryStore::new()),
+        _rest: Box::new(()),
+    }
+}
+
+/// A layer that changes nothing.
+#[derive(Debug)]
+struct Layer(MemoryStore);
+
+impl StoreLayer for Layer {
+    fn inner(&self) -> &dyn Store {
+        &self.0
+    }
+}
+
+pub(crate) fn layer() -> Opened {
+    Opened {
+        store: Arc::new(Layer(MemoryStore::new())),
         _rest: Box::new(()),
     }
 }

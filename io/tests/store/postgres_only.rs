@@ -178,3 +178,29 @@ async fn an_address_that_leads_nowhere_says_so_without_the_password() {
     assert!(matches!(error, StoreError::Refused { .. }), "{error:?}");
     assert!(!error.to_string().contains("secret"), "{error}");
 }
+
+#[tokio::test]
+async fn reads_that_are_dropped_on_the_way_leave_no_transaction_behind() {
+    let Some(url) = postgres_url() else { return };
+    let mut options = options("dropped");
+    options.max_connections = 2;
+    let store = PostgresStore::connect_with(&url, options).await.unwrap();
+    let turn = key("t", "a");
+    store.begin_turn(&new_turn("t", "a", 1)).await.unwrap();
+    for round in 0..100 {
+        for polls in 0..12 {
+            let mut read = store.turn(&turn);
+            for _ in 0..polls {
+                if futures::poll!(&mut read).is_ready() {
+                    break;
+                }
+                tokio::task::yield_now().await;
+            }
+        }
+        store
+            .persist(&turn, FIRST, &batch(round, &["x"], 2))
+            .await
+            .unwrap();
+    }
+    assert_eq!(texts(&store, &turn).await.len(), 100);
+}

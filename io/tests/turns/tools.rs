@@ -1,8 +1,10 @@
 use super::{agent, lookup, messages, secret_number, serve, watch};
 use serde_json::json;
+use std::convert::Infallible;
 use std::sync::Arc;
 use stepwell_io::{
-    Decision, Event, Outcome, RunEvent, Tool, ToolCallStatus, ToolFailureKind, TurnLimit,
+    BuildError, Decision, Event, Outcome, RunEvent, Tool, ToolCallStatus, ToolError,
+    ToolFailureKind, TurnLimit,
 };
 use stepwell_mock_llm::{Hop, Script};
 use tokio::sync::Barrier;
@@ -273,4 +275,30 @@ async fn a_turn_stops_at_its_limit_of_tool_rounds() {
     );
     assert_eq!(server.requests().len(), 4);
     assert!(server.failures().is_empty(), "{:?}", server.failures());
+}
+
+#[tokio::test]
+async fn a_clone_of_a_builder_may_give_a_tool_other_code() {
+    let scripted = || {
+        let call = Hop::new().tool_call("get_secret_number", json!({"name": "alice"}));
+        Script::new().hop(call).hop(Hop::new().text("I see."))
+    };
+    let server = serve(scripted()).await;
+    let base = agent(&server).tool(secret_number(), lookup);
+    let own = base
+        .clone()
+        .handler("get_secret_number", |_| async {
+            Ok::<_, Infallible>("1,000")
+        })
+        .build()
+        .expect("the agent is set up");
+    watch(own.send("Alice's number?")).await;
+    let requests = server.requests();
+    assert_eq!(messages(&requests[1], "tool")[0]["content"], "1,000");
+
+    let unknown = base.handler("get_secret", |_| async { Ok::<_, Infallible>("") });
+    assert!(matches!(
+        unknown.build(),
+        Err(BuildError::Tool(ToolError::Unknown { name: told })) if told == "get_secret"
+    ));
 }

@@ -181,7 +181,14 @@ impl Database for Postgres {
             Access::Read => "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
             Access::Write => "BEGIN ISOLATION LEVEL READ COMMITTED",
         };
-        self.pool.begin_with(begin).await.map_err(failed)
+        let pool = self.pool.clone();
+        // To its end, also if nobody waits for it any more: a connection that is let go of while the server answers goes
+        // back to the pool with a transaction that nobody knows of, and the next write fails on it.
+        let begun = tokio::spawn(async move { pool.begin_with(begin).await });
+        let begun = begun.await.map_err(|error| StoreError::Other {
+            message: error.to_string(),
+        })?;
+        begun.map_err(failed)
     }
 
     async fn announce(

@@ -1,0 +1,225 @@
+//! A store around another one.
+
+use super::{
+    Changes, Claimed, EventLog, Generation, LoggedEvent, NewTurn, PersistBatch, Store, StoreFuture,
+    ThreadQuery, ThreadRecord, TurnKey, Unfinished,
+};
+use std::fmt::Debug;
+use stepwell_core::registry::ThreadKey;
+use stepwell_core::session::Turn;
+
+/// A store around another one: what it does not do itself is done by the inner one. Whoever implements it is a
+/// [`Store`], and writes only the methods that it changes: to measure writes, to refuse some, to let them fail in a test.
+///
+/// ```
+/// use stepwell_io::store::{Generation, MemoryStore, NewTurn, Store, StoreError, StoreFuture, StoreLayer};
+///
+/// /// Takes no new turns.
+/// #[derive(Debug)]
+/// struct Closing(MemoryStore);
+///
+/// impl StoreLayer for Closing {
+///     fn inner(&self) -> &dyn Store {
+///         &self.0
+///     }
+///
+///     fn begin_turn<'a>(&'a self, _: &'a NewTurn) -> StoreFuture<'a, Generation> {
+///         let message = "this host is about to stop".to_owned();
+///         Box::pin(async move { Err(StoreError::Refused { message }) })
+///     }
+/// }
+///
+/// let store: Box<dyn Store> = Box::new(Closing(MemoryStore::new()));
+/// ```
+pub trait StoreLayer: Debug + Send + Sync + 'static {
+    /// The store that does what this one does not do itself.
+    fn inner(&self) -> &dyn Store;
+
+    /// As [`Store::begin_turn`].
+    fn begin_turn<'a>(&'a self, turn: &'a NewTurn) -> StoreFuture<'a, Generation> {
+        self.inner().begin_turn(turn)
+    }
+
+    /// As [`Store::claim`].
+    fn claim<'a>(
+        &'a self,
+        turn: &'a TurnKey,
+        seen: Generation,
+        owner: &'a str,
+    ) -> StoreFuture<'a, Claimed> {
+        self.inner().claim(turn, seen, owner)
+    }
+
+    /// As [`Store::persist`].
+    fn persist<'a>(
+        &'a self,
+        turn: &'a TurnKey,
+        generation: Generation,
+        batch: &'a PersistBatch,
+    ) -> StoreFuture<'a, ()> {
+        self.inner().persist(turn, generation, batch)
+    }
+
+    /// As [`Store::unfinished`].
+    fn unfinished<'a>(&'a self, owner: Option<&'a str>) -> StoreFuture<'a, Vec<Unfinished>> {
+        self.inner().unfinished(owner)
+    }
+
+    /// As [`Store::turn`].
+    fn turn<'a>(&'a self, turn: &'a TurnKey) -> StoreFuture<'a, Option<Turn>> {
+        self.inner().turn(turn)
+    }
+
+    /// As [`Store::path`].
+    fn path<'a>(&'a self, turn: &'a TurnKey) -> StoreFuture<'a, Vec<Turn>> {
+        self.inner().path(turn)
+    }
+
+    /// As [`Store::turns`].
+    fn turns<'a>(&'a self, thread: &'a ThreadKey) -> StoreFuture<'a, Vec<Turn>> {
+        self.inner().turns(thread)
+    }
+
+    /// As [`Store::thread`].
+    fn thread<'a>(&'a self, thread: &'a ThreadKey) -> StoreFuture<'a, Option<ThreadRecord>> {
+        self.inner().thread(thread)
+    }
+
+    /// As [`Store::threads`].
+    fn threads<'a>(&'a self, query: &'a ThreadQuery) -> StoreFuture<'a, Vec<ThreadRecord>> {
+        self.inner().threads(query)
+    }
+
+    /// As [`Store::rename_thread`].
+    fn rename_thread<'a>(&'a self, thread: &'a ThreadKey, title: &'a str) -> StoreFuture<'a, ()> {
+        self.inner().rename_thread(thread, title)
+    }
+
+    /// As [`Store::delete_thread`].
+    fn delete_thread<'a>(&'a self, thread: &'a ThreadKey) -> StoreFuture<'a, bool> {
+        self.inner().delete_thread(thread)
+    }
+
+    /// As [`Store::append_events`].
+    fn append_events<'a>(
+        &'a self,
+        turn: &'a TurnKey,
+        generation: Generation,
+        first: u64,
+        events: &'a [String],
+    ) -> StoreFuture<'a, ()> {
+        self.inner().append_events(turn, generation, first, events)
+    }
+
+    /// As [`Store::events`].
+    fn events<'a>(
+        &'a self,
+        turn: &'a TurnKey,
+        after: Option<u64>,
+        limit: usize,
+    ) -> StoreFuture<'a, Vec<LoggedEvent>> {
+        self.inner().events(turn, after, limit)
+    }
+
+    /// As [`Store::event_log`].
+    fn event_log<'a>(&'a self, turn: &'a TurnKey) -> StoreFuture<'a, EventLog> {
+        self.inner().event_log(turn)
+    }
+
+    /// As [`Store::acknowledge`].
+    fn acknowledge<'a>(&'a self, turn: &'a TurnKey, index: u64) -> StoreFuture<'a, ()> {
+        self.inner().acknowledge(turn, index)
+    }
+
+    /// As [`Store::subscribe`].
+    fn subscribe<'a>(&'a self, thread: &'a ThreadKey) -> StoreFuture<'a, Changes> {
+        self.inner().subscribe(thread)
+    }
+}
+
+impl<L: StoreLayer> Store for L {
+    fn begin_turn<'a>(&'a self, turn: &'a NewTurn) -> StoreFuture<'a, Generation> {
+        StoreLayer::begin_turn(self, turn)
+    }
+
+    fn claim<'a>(
+        &'a self,
+        turn: &'a TurnKey,
+        seen: Generation,
+        owner: &'a str,
+    ) -> StoreFuture<'a, Claimed> {
+        StoreLayer::claim(self, turn, seen, owner)
+    }
+
+    fn persist<'a>(
+        &'a self,
+        turn: &'a TurnKey,
+        generation: Generation,
+        batch: &'a PersistBatch,
+    ) -> StoreFuture<'a, ()> {
+        StoreLayer::persist(self, turn, generation, batch)
+    }
+
+    fn unfinished<'a>(&'a self, owner: Option<&'a str>) -> StoreFuture<'a, Vec<Unfinished>> {
+        StoreLayer::unfinished(self, owner)
+    }
+
+    fn turn<'a>(&'a self, turn: &'a TurnKey) -> StoreFuture<'a, Option<Turn>> {
+        StoreLayer::turn(self, turn)
+    }
+
+    fn path<'a>(&'a self, turn: &'a TurnKey) -> StoreFuture<'a, Vec<Turn>> {
+        StoreLayer::path(self, turn)
+    }
+
+    fn turns<'a>(&'a self, thread: &'a ThreadKey) -> StoreFuture<'a, Vec<Turn>> {
+        StoreLayer::turns(self, thread)
+    }
+
+    fn thread<'a>(&'a self, thread: &'a ThreadKey) -> StoreFuture<'a, Option<ThreadRecord>> {
+        StoreLayer::thread(self, thread)
+    }
+
+    fn threads<'a>(&'a self, query: &'a ThreadQuery) -> StoreFuture<'a, Vec<ThreadRecord>> {
+        StoreLayer::threads(self, query)
+    }
+
+    fn rename_thread<'a>(&'a self, thread: &'a ThreadKey, title: &'a str) -> StoreFuture<'a, ()> {
+        StoreLayer::rename_thread(self, thread, title)
+    }
+
+    fn delete_thread<'a>(&'a self, thread: &'a ThreadKey) -> StoreFuture<'a, bool> {
+        StoreLayer::delete_thread(self, thread)
+    }
+
+    fn append_events<'a>(
+        &'a self,
+        turn: &'a TurnKey,
+        generation: Generation,
+        first: u64,
+        events: &'a [String],
+    ) -> StoreFuture<'a, ()> {
+        StoreLayer::append_events(self, turn, generation, first, events)
+    }
+
+    fn events<'a>(
+        &'a self,
+        turn: &'a TurnKey,
+        after: Option<u64>,
+        limit: usize,
+    ) -> StoreFuture<'a, Vec<LoggedEvent>> {
+        StoreLayer::events(self, turn, after, limit)
+    }
+
+    fn event_log<'a>(&'a self, turn: &'a TurnKey) -> StoreFuture<'a, EventLog> {
+        StoreLayer::event_log(self, turn)
+    }
+
+    fn acknowledge<'a>(&'a self, turn: &'a TurnKey, index: u64) -> StoreFuture<'a, ()> {
+        StoreLayer::acknowledge(self, turn, index)
+    }
+
+    fn subscribe<'a>(&'a self, thread: &'a ThreadKey) -> StoreFuture<'a, Changes> {
+        StoreLayer::subscribe(self, thread)
+    }
+}

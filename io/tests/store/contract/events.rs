@@ -1,0 +1,131 @@
+//! The log of what was said, and who follows it.
+
+use super::AnyStore;
+use crate::support::{FIRST, batch, key, last, new_turn};
+use futures::FutureExt;
+use stepwell_io::ThreadKey;
+use stepwell_io::store::StoreError;
+
+fn events(range: std::ops::Range<u64>) -> Vec<String> {
+    range.map(|number| format!("{{\"n\":{number}}}")).collect()
+}
+
+pub(crate) async fn events_are_read_from_any_place_on(store: AnyStore) {
+    let turn = key("t", "a");
+    store.begin_turn(&new_turn("t", "a", 1)).await.unwrap();
+    assert_eq!(store.events(&turn, None, 10).await, Ok(Vec::new()));
+    store
+        .append_events(&turn, FIRST, 0, &events(0..7))
+        .await
+        .unwrap();
+    store
+        .append_events(&turn, FIRST, 7, &events(7..10))
+        .await
+        .unwrap();
+    store.append_events(&turn, FIRST, 10, &[]).await.unwrap();
+    let read = async |after, limit| {
+        let events = store.events(&turn, after, limit).await.unwrap();
+        for event in &events {
+            assert_eq!(event.data, format!("{{\"n\":{}}}", event.index));
+        }
+        events
+            .into_iter()
+            .map(|event| event.index)
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(read(None, 100).await, (0..10).collect::<Vec<_>>());
+    assert_eq!(read(Some(0), 3).await, [1, 2, 3]);
+    assert_eq!(read(Some(8), 3).await, [9]);
+    assert_eq!(read(Some(9), 3).await, [0; 0]);
+    assert_eq!(read(Some(u64::MAX), 3).await, [0; 0]);
+    assert_eq!(read(None, 0).await, [0; 0]);
+    // The last event tells of the end, after it.
+    store.persist(&turn, FIRST, &last(0, &[], 2)).await.unwrap();
+    store
+        .append_events(&turn, FIRST, 10, &events(10..11))
+        .await
+        .unwrap();
+    assert_eq!(read(Some(9), 3).await, [10]);
+}
+
+pub(crate) async fn events_that_do_not_follow_are_refused(store: AnyStore) {
+    let turn = key("t", "a");
+    store.begin_turn(&new_turn("t", "a", 1)).await.unwrap();
+    let append =
+        async |first, events: &[String]| store.append_events(&turn, FIRST, first, events).await;
+    append(0, &events(0..3)).await.unwrap();
+    append(0, &events(0..3)).await.unwrap();
+    append(1, &events(1..5)).await.unwrap();
+    let gap = StoreError::Gap {
+        turn: "a".into(),
+        given: 6,
+        next: 5,
+    };
+    assert_eq!(append(6, &events(6..7)).await, Err(gap));
+    let conflict = StoreError::Conflict {
+        turn: "a".into(),
+        number: 4,
+    };
+    assert_eq!(append(4, &events(7..9)).await, Err(conflict));
+    let nul = append(5, &["a\0".to_owned()]).await;
+    assert!(matches!(nul, Err(StoreError::Refused { .. })), "{nul:?}");
+    let log = store.event_log(&turn).await.unwrap();
+    assert_eq!(log.next, 5);
+    let none = store
+        .append_events(&key("t", "b"), FIRST, 0, &events(0..1))
+        .await;
+    assert_eq!(none, Err(StoreError::NoTurn { turn: "b".into() }));
+}
+
+pub(crate) async fn what_was_seen_never_goes_back(store: AnyStore) {
+    let turn = key("t", "a");
+    store.begin_turn(&new_turn("t", "a", 1)).await.unwrap();
+    store
+        .append_events(&turn, FIRST, 0, &events(0..5))
+        .await
+        .unwrap();
+    let seen = async || store.event_log(&turn).await.unwrap().acknowledged;
+    assert_eq!(seen().await, None);
+    store.acknowledge(&turn, 3).await.unwrap();
+    store.acknowledge(&turn, 1).await.unwrap();
+    assert_eq!(seen().await, Some(3));
+    // Nobody can have seen what is not stored.
+    let gap = StoreError::Gap {
+        turn: "a".into(),
+        given: 5,
+        next: 5,
+    };
+    assert_eq!(store.acknowledge(&turn, 5).await, Err(gap));
+    store.claim(&turn, FIRST, "other").await.unwrap();
+    assert_eq!(seen().await, Some(3));
+}
+
+pub(crate) async fn whoever_follows_a_thread_is_woken(store: AnyStore) {
+    let turn = key("t", "a");
+    let mut changes = store.subscribe(&turn.thread).await.unwrap();
+    let mut other = store.subscribe(&ThreadKey::from("other")).await.unwrap();
+    store.begin_turn(&new_turn("t", "a", 1)).await.unwrap();
+    changes.changed().await;
+    store
+        .append_events(&turn, FIRST, 0, &events(0..1))
+        .await
+        .unwrap();
+    changes.changed().await;
+    store
+        .persist(&turn, FIRST, &batch(0, &["a"], 2))
+        .await
+        .unwrap();
+    changes.changed().await;
+    let claimed = store.claim(&turn, FIRST, "host").await.unwrap();
+    changes.changed().await;
+    store
+        .persist(&turn, claimed.generation, &last(1, &[], 3))
+        .await
+        .unwrap();
+    changes.changed().await;
+    store.rename_thread(&turn.thread, "title").await.unwrap();
+    changes.changed().await;
+    store.delete_thread(&turn.thread).await.unwrap();
+    changes.changed().await;
+    assert_eq!(other.changed().now_or_never(), None);
+}

@@ -1,0 +1,124 @@
+//! Whose turn it is.
+
+use super::AnyStore;
+use crate::support::{FIRST, batch, key, new_turn, texts, whole_turn};
+use std::sync::Arc;
+use stepwell_core::Timestamp;
+use stepwell_io::ThreadKey;
+use stepwell_io::store::{Generation, StoreError};
+
+pub(crate) async fn a_claim_shuts_the_owner_before_out(store: AnyStore) {
+    let turn = key("t", "a");
+    store.begin_turn(&new_turn("t", "a", 1)).await.unwrap();
+    let claimed = store.claim(&turn, FIRST, "other").await.unwrap();
+    assert_eq!(claimed.generation, Generation(2));
+    let stale = StoreError::Stale {
+        turn: "a".into(),
+        given: FIRST,
+        current: Generation(2),
+    };
+    let events = ["event".to_owned()];
+    let write = store.persist(&turn, FIRST, &batch(0, &["a"], 2)).await;
+    assert_eq!(write, Err(stale.clone()));
+    let write = store.append_events(&turn, FIRST, 0, &events).await;
+    assert_eq!(write, Err(stale.clone()));
+    let write = store.claim(&turn, FIRST, "host").await.map(drop);
+    assert_eq!(write, Err(stale));
+    // One that was never given out is refused too.
+    let ahead = store
+        .persist(&turn, Generation(3), &batch(0, &["a"], 2))
+        .await;
+    assert!(matches!(ahead, Err(StoreError::Stale { .. })), "{ahead:?}");
+    assert_eq!(texts(&*store, &turn).await, [""; 0]);
+    store
+        .persist(&turn, Generation(2), &batch(0, &["b"], 2))
+        .await
+        .unwrap();
+    store
+        .append_events(&turn, Generation(2), 0, &events)
+        .await
+        .unwrap();
+    assert_eq!(texts(&*store, &turn).await, ["b"]);
+    let record = store.thread(&turn.thread).await.unwrap().unwrap();
+    assert_eq!(record.unfinished.unwrap().owner, "other");
+}
+
+pub(crate) async fn of_many_that_claim_at_once_one_wins(store: AnyStore) {
+    let turn = key("t", "a");
+    let mut generation = store.begin_turn(&new_turn("t", "a", 1)).await.unwrap();
+    for _ in 0..5 {
+        let claims: Vec<_> = (0..8)
+            .map(|owner| {
+                let (store, turn) = (Arc::clone(&store), turn.clone());
+                let claim =
+                    async move { store.claim(&turn, generation, &format!("{owner}")).await };
+                tokio::spawn(claim)
+            })
+            .collect();
+        let mut winners = Vec::new();
+        for claim in claims {
+            match claim.await.unwrap() {
+                Ok(claimed) => winners.push(claimed.generation),
+                Err(StoreError::Stale { current, .. }) => assert_eq!(current, generation.next()),
+                Err(other) => panic!("{other}"),
+            }
+        }
+        assert_eq!(winners, [generation.next()]);
+        generation = generation.next();
+    }
+}
+
+pub(crate) async fn of_many_that_begin_at_once_one_wins(store: AnyStore) {
+    for round in 0..5 {
+        let thread = format!("t{round}");
+        let begins: Vec<_> = (0..8)
+            .map(|owner| {
+                let store = Arc::clone(&store);
+                let new = new_turn(&thread, &format!("run{owner}"), 1);
+                tokio::spawn(async move { store.begin_turn(&new).await })
+            })
+            .collect();
+        let mut won = 0;
+        for begin in begins {
+            match begin.await.unwrap() {
+                Ok(_) => won += 1,
+                Err(StoreError::Busy { .. }) => {}
+                Err(other) => panic!("{other}"),
+            }
+        }
+        assert_eq!(won, 1);
+        let turns = store.turns(&ThreadKey::from(&*thread)).await.unwrap();
+        assert_eq!(turns.len(), 1);
+    }
+}
+
+pub(crate) async fn unfinished_turns_are_listed_by_owner(store: AnyStore) {
+    assert_eq!(store.unfinished(None).await, Ok(Vec::new()));
+    for (thread, owner, at) in [("c", "x", 3), ("a", "y", 2), ("b", "x", 1)] {
+        let mut new = new_turn(thread, "run", at);
+        new.owner = owner.to_owned();
+        store.begin_turn(&new).await.unwrap();
+    }
+    whole_turn(&*store, new_turn("d", "run", 0)).await;
+    let threads = async |owner| {
+        let turns = store.unfinished(owner).await.unwrap();
+        let threads = turns
+            .into_iter()
+            .map(|turn| turn.key.thread.thread.into_string());
+        threads.collect::<Vec<_>>()
+    };
+    assert_eq!(threads(None).await, ["b", "a", "c"]);
+    assert_eq!(threads(Some("x")).await, ["b", "c"]);
+    assert_eq!(threads(Some("z")).await, [""; 0]);
+    store.claim(&key("a", "run"), FIRST, "x").await.unwrap();
+    assert_eq!(threads(Some("y")).await, [""; 0]);
+    let turns = store.unfinished(Some("x")).await.unwrap();
+    let claimed = turns
+        .iter()
+        .find(|turn| turn.key == key("a", "run"))
+        .unwrap();
+    assert_eq!(
+        (claimed.generation, claimed.updated_at),
+        (Generation(2), Timestamp(2))
+    );
+}

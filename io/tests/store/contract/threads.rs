@@ -1,0 +1,155 @@
+//! Threads, and the tree of their turns.
+
+use super::AnyStore;
+use crate::support::{FIRST, batch, key, last, new_turn, texts, turn_ids, whole_turn};
+use stepwell_core::Timestamp;
+use stepwell_io::ThreadKey;
+use stepwell_io::store::{EventLog, NewTurn, StoreError, ThreadQuery, TurnKey};
+
+pub(crate) async fn a_path_goes_up_the_tree(store: AnyStore) {
+    // 1 ─ 2 ─ 3
+    //  └─ 4 ─ 5      6
+    let parents = [
+        ("1", None),
+        ("2", Some("1")),
+        ("3", Some("2")),
+        ("4", Some("1")),
+        ("5", Some("4")),
+        ("6", None),
+    ];
+    for (at, (turn, parent)) in (0..).zip(parents) {
+        let mut new = new_turn("t", turn, at * 10);
+        new.parent = parent.map(Into::into);
+        whole_turn(&*store, new).await;
+        whole_turn(&*store, new_turn("noise", turn, at * 10)).await;
+    }
+    let path = async |turn| turn_ids(&store.path(&key("t", turn)).await.unwrap());
+    assert_eq!(path("3").await, ["1", "2", "3"]);
+    assert_eq!(path("5").await, ["1", "4", "5"]);
+    assert_eq!(path("6").await, ["6"]);
+    let turns = store.path(&key("t", "5")).await.unwrap();
+    assert!(turns.iter().all(|turn| turn.blocks.len() == 1));
+    assert_eq!(turns[1].parent, Some("1".into()));
+    let all = store.turns(&ThreadKey::from("t")).await.unwrap();
+    assert_eq!(turn_ids(&all), ["1", "2", "3", "4", "5", "6"]);
+    assert_eq!(store.turns(&ThreadKey::from("none")).await, Ok(Vec::new()));
+    let missing = store.path(&key("t", "7")).await;
+    assert_eq!(missing, Err(StoreError::NoTurn { turn: "7".into() }));
+}
+
+pub(crate) async fn threads_are_listed_page_by_page(store: AnyStore) {
+    let keys: Vec<_> = (0..25)
+        .map(|number| ThreadKey::new(format!("s{}", number % 2), "", format!("T{number:02}")))
+        .collect();
+    for (number, thread) in keys.iter().enumerate() {
+        // Five of them at each time.
+        let at = Timestamp(number as u64 / 5);
+        let new = NewTurn::new(TurnKey::new(thread.clone(), "run"), "host", at);
+        store.begin_turn(&new).await.unwrap();
+    }
+    let mut expected: Vec<_> = keys.iter().enumerate().collect();
+    expected.sort_by_key(|(number, thread)| (std::cmp::Reverse(number / 5), *thread));
+    let expected: Vec<_> = expected
+        .into_iter()
+        .map(|(_, thread)| thread.clone())
+        .collect();
+    let mut query = ThreadQuery {
+        limit: 7,
+        ..ThreadQuery::default()
+    };
+    let mut listed = Vec::new();
+    loop {
+        let page = store.threads(&query).await.unwrap();
+        let Some(end) = page.last() else { break };
+        assert!(page.len() == 7 || page.len() == 25 % 7);
+        query.after = Some(end.cursor());
+        listed.extend(page.into_iter().map(|record| record.key));
+    }
+    assert_eq!(listed, expected);
+    query = ThreadQuery {
+        server: Some("s1".to_owned()),
+        ..ThreadQuery::default()
+    };
+    let of_server = store.threads(&query).await.unwrap();
+    assert_eq!(of_server.len(), 12);
+    assert!(of_server.iter().all(|record| record.key.server == "s1"));
+    query.room = Some("none".to_owned());
+    assert_eq!(store.threads(&query).await, Ok(Vec::new()));
+    // What is written to is used.
+    let oldest = TurnKey::new(keys[0].clone(), "run");
+    store
+        .persist(&oldest, FIRST, &last(0, &[], 99))
+        .await
+        .unwrap();
+    let first = store
+        .threads(&ThreadQuery::default())
+        .await
+        .unwrap()
+        .remove(0);
+    assert_eq!(
+        (first.key, first.updated_at),
+        (keys[0].clone(), Timestamp(99))
+    );
+    assert_eq!((first.created_at, first.unfinished), (Timestamp(0), None));
+}
+
+pub(crate) async fn a_thread_has_a_title(store: AnyStore) {
+    let thread = ThreadKey::from("t");
+    let missing = StoreError::NoThread {
+        thread: thread.clone(),
+    };
+    assert_eq!(store.rename_thread(&thread, "x").await, Err(missing));
+    whole_turn(&*store, new_turn("t", "a", 1)).await;
+    let title = async || store.thread(&thread).await.unwrap().unwrap().title;
+    assert_eq!(title().await, None);
+    let mut new = new_turn("t", "b", 5);
+    new.title = Some("The \"weather\" 'in' \u{1F327}".to_owned());
+    whole_turn(&*store, new.clone()).await;
+    assert_eq!(title().await, new.title);
+    let mut later = new_turn("t", "c", 8);
+    later.title = Some("another".to_owned());
+    whole_turn(&*store, later).await;
+    assert_eq!(title().await, new.title, "a thread keeps its title");
+    store.rename_thread(&thread, "mine").await.unwrap();
+    let record = store.thread(&thread).await.unwrap().unwrap();
+    assert_eq!(record.title.as_deref(), Some("mine"));
+    assert_eq!(record.updated_at, Timestamp(9), "a new title is no use");
+    assert_eq!(record.latest, Some("c".into()));
+}
+
+pub(crate) async fn a_deleted_thread_leaves_nothing(store: AnyStore) {
+    let turn = key("t", "b");
+    whole_turn(&*store, new_turn("t", "a", 1)).await;
+    whole_turn(&*store, new_turn("other", "a", 1)).await;
+    let mut new = new_turn("t", "b", 2);
+    new.snapshot = Some("s".to_owned());
+    store.begin_turn(&new).await.unwrap();
+    store
+        .persist(&turn, FIRST, &batch(0, &["x"], 3))
+        .await
+        .unwrap();
+    store
+        .append_events(&turn, FIRST, 0, &["e".to_owned()])
+        .await
+        .unwrap();
+    assert_eq!(store.delete_thread(&turn.thread).await, Ok(true));
+    assert_eq!(store.delete_thread(&turn.thread).await, Ok(false));
+    let gone = StoreError::NoTurn { turn: "b".into() };
+    assert!(gone.is_lost());
+    let write = store.persist(&turn, FIRST, &batch(1, &["y"], 4)).await;
+    assert_eq!(write, Err(gone.clone()));
+    let write = store
+        .append_events(&turn, FIRST, 1, &["f".to_owned()])
+        .await;
+    assert_eq!(write, Err(gone.clone()));
+    assert_eq!(store.events(&turn, None, 10).await, Err(gone));
+    assert_eq!(store.thread(&turn.thread).await, Ok(None));
+    assert_eq!(store.unfinished(None).await, Ok(Vec::new()));
+    // The same names begin anew.
+    store.begin_turn(&new_turn("t", "b", 5)).await.unwrap();
+    assert_eq!(texts(&*store, &turn).await, [""; 0]);
+    assert_eq!(store.event_log(&turn).await, Ok(EventLog::default()));
+    let claimed = store.claim(&turn, FIRST, "host").await.unwrap();
+    assert_eq!(claimed.snapshot, None);
+    assert_eq!(texts(&*store, &key("other", "a")).await, ["done"]);
+}
