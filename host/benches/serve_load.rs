@@ -1,5 +1,5 @@
 //! Many runs at once through `stepwell serve`, on loopback: whether all that the model says arrives, in order; how much
-//! memory a run takes; how long a word is on its way from the model to the client.
+//! memory a run takes; how long an event waits in the server, and a word on its way from the model to the client.
 //!
 //! `cargo bench -p stepwell --bench serve_load -- --runs 500 --rate 200 --seconds 10`
 //!
@@ -96,10 +96,14 @@ async fn measure(load: Load) {
     println!("time           {took:.1?} for {} s of speech", load.seconds);
     println!("memory         {per_run} KiB a run ({before} KiB before, {highest} KiB at most)");
     println!(
-        "delay          median {:.1?}, p99 {:.1?}, highest {:.1?}",
+        "on the way     median {:.1?}, p99 {:.1?}, highest {:.1?}",
         at(0.5),
         at(0.99),
         at(1.0)
+    );
+    let (median, p99) = server.waits(&client).await;
+    println!(
+        "in the server  median at most {median}, p99 at most {p99}, from the event to the socket"
     );
 }
 
@@ -226,6 +230,29 @@ impl Server {
 
     fn resident(&self) -> usize {
         resident(self.child.id())
+    }
+
+    /// How long the half and 99 of 100 events waited at most, of all since the server began: the bounds of the buckets
+    /// of its own histogram.
+    async fn waits(&self, client: &reqwest::Client) -> (String, String) {
+        let url = self.url.replace("/agent", "/metrics");
+        let metrics = client.get(url).send().await.expect("an answer");
+        let metrics = metrics.text().await.expect("text");
+        let buckets: Vec<(f64, f64)> = metrics
+            .lines()
+            .filter_map(|line| {
+                let bucket = line.strip_prefix("stepwell_event_delay_seconds_bucket{le=\"")?;
+                let (bound, count) = bucket.split_once("\"} ")?;
+                Some((bound.parse().unwrap_or(f64::INFINITY), count.parse().ok()?))
+            })
+            .collect();
+        let all = buckets.last().expect("the server counts").1;
+        let under = |part: f64| {
+            let bucket = buckets.iter().find(|(_, count)| *count >= all * part);
+            let (bound, _) = bucket.expect("the last one has all");
+            format!("{:.2} ms", bound * 1000.0)
+        };
+        (under(0.5), under(0.99))
     }
 }
 

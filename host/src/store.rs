@@ -3,14 +3,23 @@
 use crate::failure::Failure;
 use std::path::Path;
 use std::sync::Arc;
-use stepwell_io::store::{MemoryStore, PostgresStore, SqliteStore, Store, StoreError};
+use stepwell_io::store::{
+    MemoryStore, PostgresStore, SqliteOptions, SqliteStore, Store, StoreError,
+};
+
+/// How large a file may become: `sqlite:FILE?max_bytes=N`.
+const MAX_BYTES: &str = "?max_bytes=";
+
+/// The address of a store that ends with the process.
+pub(crate) const MEMORY: &str = "memory";
 
 /// Opens the store that goes by this address: `memory`, `sqlite:FILE`, `postgres://…`.
 pub(crate) async fn open(address: &str) -> Result<Arc<dyn Store>, Failure> {
-    if address == "memory" {
+    if address == MEMORY {
         return Ok(Arc::new(MemoryStore::new()));
     }
     if let Some(path) = address.strip_prefix("sqlite:") {
+        let (path, options) = file(path)?;
         if path.is_empty() {
             return Err(unknown(address));
         }
@@ -18,7 +27,7 @@ pub(crate) async fn open(address: &str) -> Result<Arc<dyn Store>, Failure> {
             let failed = |error| Failure::failed(format!("{}: {error}", folder.display()));
             std::fs::create_dir_all(folder).map_err(failed)?;
         }
-        let store = SqliteStore::open(path).await;
+        let store = SqliteStore::open_with(path, options).await;
         return Ok(Arc::new(store.map_err(|error| unusable(path, &error))?));
     }
     if address.starts_with("postgres://") || address.starts_with("postgresql://") {
@@ -28,6 +37,21 @@ pub(crate) async fn open(address: &str) -> Result<Arc<dyn Store>, Failure> {
         return Ok(Arc::new(store));
     }
     Err(unknown(address))
+}
+
+/// A file, and how it is used.
+fn file(path: &str) -> Result<(&str, SqliteOptions), Failure> {
+    let mut options = SqliteOptions::default();
+    let Some((path, bytes)) = path.rsplit_once(MAX_BYTES) else {
+        return Ok((path, options));
+    };
+    let bytes = bytes.parse().map_err(|_| {
+        Failure::usage(format!(
+            "`{bytes}` is no number of bytes: {MAX_BYTES}1000000"
+        ))
+    })?;
+    options.max_bytes = Some(bytes);
+    Ok((path, options))
 }
 
 fn unusable(name: &str, error: &StoreError) -> Failure {

@@ -1,9 +1,12 @@
+use super::asking::{AskBefore, Asked, approver};
 use super::session::Session;
-use super::turn::{follow_with, problem};
+use super::turn::{Beside, follow_with, problem};
 use crate::failure::Failure;
 use crate::input::Format;
 use crate::mcp::Mcp;
-use crate::settings::{LimitFlags, ModelFlags, Settings, Sources, StoreFlags, flags};
+use crate::settings::{
+    LimitFlags, ModelFlags, Origin, Settings, Sources, StoreFlags, ToolFlags, flags,
+};
 use crate::terminal::{self, Line, Prompt, Shown, Summary};
 use crate::tools::{calculator, clock};
 use clap::Args;
@@ -11,19 +14,22 @@ use std::sync::Arc;
 use std::time::Instant;
 use stepwell_core::dialect::{Endpoint, Secret};
 use stepwell_core::provider::EndpointError;
-use stepwell_io::Agent;
 use stepwell_io::mcp::McpServers;
+use stepwell_io::{Agent, Tool, ToolSource};
 
 /// Talks with a model that has a clock and a calculator.
 ///
 /// Each line is a question; Ctrl-C stops an answer, Ctrl-D ends. With its input from a pipe it answers line by line,
-/// and stops at the first answer that fails.
+/// and stops at the first answer that fails. A tool that asks before it runs is answered with `yes`, with `no` and a
+/// reason, or with `edit` and other arguments: in a pipe by the next line.
 #[derive(Args, Debug)]
 pub(crate) struct Chat {
     #[command(flatten)]
     model: ModelFlags,
     #[command(flatten)]
     limits: LimitFlags,
+    #[command(flatten)]
+    tools: ToolFlags,
     #[command(flatten)]
     mcp: Mcp,
     #[command(flatten)]
@@ -38,20 +44,35 @@ impl Chat {
         let own = [
             flags(&self.model)?,
             flags(&self.limits)?,
+            flags(&self.tools)?,
             flags(&self.mcp)?,
             flags(&self.store)?,
         ];
-        let settings = sources.with(&own)?.settings;
+        let in_force = sources.with(&own)?;
+        let is_flag = matches!(in_force.origin("ask_before"), Origin::Flag(_));
+        let settings = in_force.settings;
         let endpoint = set_endpoint(&settings)?.ok_or_else(|| {
             Failure::usage(
                 "a chat needs a model: name its provider with --provider, such as ollama",
             )
         })?;
         let servers = Mcp::of(&settings).connect().await?;
+        let names = &settings.ask_before;
+        let asks = |mut tool: Tool| {
+            tool.requires_approval = names.iter().any(|name| name == tool.name());
+            tool
+        };
+        let own = [clock::tool(), calculator::tool()].map(asks);
+        if is_flag {
+            known(names, &own, &servers)?;
+        }
+        let [clock, calculator] = own;
+        let (approver, mut asked) = approver();
         let mut agent = Agent::builder(endpoint)
-            .tool_source(servers.clone())
-            .tool(clock::tool(), clock::run)
-            .tool(calculator::tool(), calculator::run)
+            .tool_source(AskBefore::new(servers.clone(), names.clone()))
+            .tool(clock, clock::run)
+            .tool(calculator, calculator::run)
+            .approver(approver)
             .configure(|config| settings.limit(&mut config.limits));
         if let Some(instructions) = settings.instructions {
             agent = agent.instructions(instructions);
@@ -73,15 +94,32 @@ impl Chat {
             ));
         }
         let agent = agent.build().map_err(Failure::usage)?;
-        let ended = talk(&agent, &servers, session.as_ref()).await;
+        let ended = talk(&agent, &servers, &mut asked, session.as_ref()).await;
         servers.close().await;
         ended
+    }
+}
+
+/// Checks that there are tools of these names.
+fn known(names: &[String], own: &[Tool], servers: &McpServers) -> Result<(), Failure> {
+    let of_servers = servers.tools();
+    let tools = own
+        .iter()
+        .chain(of_servers.iter().map(|sourced| &sourced.tool));
+    let tools: Vec<_> = tools.map(Tool::name).collect();
+    match names.iter().find(|name| !tools.contains(&name.as_str())) {
+        Some(unknown) => Err(Failure::usage(format!(
+            "there is no tool `{unknown}` to ask before; there are: {}",
+            tools.join(", ")
+        ))),
+        None => Ok(()),
     }
 }
 
 async fn talk(
     agent: &Agent,
     servers: &McpServers,
+    asked: &mut Asked,
     session: Option<&Session>,
 ) -> Result<(), Failure> {
     let mut news = servers.events();
@@ -104,7 +142,12 @@ async fn talk(
             }
         };
         let begin = Instant::now();
-        let finished = follow_with(agent.send(question), &mut shown, &mut news).await?;
+        let beside = Beside {
+            news: &mut news,
+            asked: &mut *asked,
+            prompt: &mut prompt,
+        };
+        let finished = follow_with(agent.send(question), &mut shown, beside).await?;
         match problem(&finished.outcome) {
             Some(problem) if !prompt.is_interactive() => return Err(Failure::Failed(problem)),
             Some(problem) => shown.problem(&problem)?,
@@ -117,40 +160,6 @@ async fn talk(
                 time: begin.elapsed(),
             })?;
         }
-    }
-}
-
-/// A model in the place of the scripted one, if a provider is named.
-#[derive(Args, Debug)]
-pub(super) struct OwnModel {
-    /// The provider to ask; `stepwell providers` lists them.
-    #[arg(long)]
-    provider: Option<String>,
-    /// Which of its APIs, if not its default one.
-    #[arg(long, requires = "provider")]
-    api: Option<String>,
-    /// The address of the API, if not the provider's own: `http://localhost:8000/v1`.
-    #[arg(long, value_name = "URL", requires = "provider")]
-    base_url: Option<String>,
-    /// The model, as the provider names it.
-    #[arg(
-        long,
-        default_value = "",
-        hide_default_value = true,
-        requires = "provider"
-    )]
-    model: String,
-}
-
-impl OwnModel {
-    /// Where the questions go; `None` if no provider is named.
-    pub(super) fn endpoint(&self) -> Result<Option<Endpoint>, Failure> {
-        let Some(provider) = self.provider.clone() else {
-            return Ok(None);
-        };
-        let api = self.api.clone();
-        let format = Format { provider, api };
-        endpoint(&format, &self.model, self.base_url.as_deref()).map(Some)
     }
 }
 

@@ -1,6 +1,7 @@
 //! One file a command.
 
 mod agui;
+mod asking;
 mod bench;
 mod chat;
 mod config;
@@ -60,7 +61,7 @@ impl Command {
             Self::Decode(decode) => decode.run(),
             Self::Agui(agui) => agui.run(),
             Self::Bench(bench) => bench.run(),
-            Self::Record(record) => wait(record.run()),
+            Self::Record(record) => wait(record.run(sources)),
             Self::Replay(replay) => replay.run(),
             Self::Statechart(statechart) => statechart.run(),
             Self::Serve(serve) => wait(serve.run(sources)),

@@ -1,8 +1,9 @@
-use super::chat::OwnModel;
+use super::chat::set_endpoint;
 use super::demo;
 use super::replay::redacted;
 use super::turn::{follow, problem};
 use crate::failure::Failure;
+use crate::settings::{LimitFlags, ModelFlags, Origin, Sources, flags};
 use crate::terminal::{self, Shown};
 use crate::tools::{calculator, clock};
 use clap::Args;
@@ -14,7 +15,7 @@ use stepwell_io::{Agent, RunId};
 
 /// Writes the journal of one turn.
 ///
-/// Without --provider it is the demo's turn with its scripted model, without key and network. A journal holds all that
+/// Without a provider it is the demo's turn with its scripted model, without key and network. A journal holds all that
 /// is said, but no key; --redact hides the texts and keeps the rest, so that it still replays.
 #[derive(Args, Debug)]
 pub(crate) struct Record {
@@ -24,20 +25,29 @@ pub(crate) struct Record {
     #[arg(long)]
     redact: bool,
     #[command(flatten)]
-    model: OwnModel,
-    /// What the model is told before all else.
-    #[arg(long, value_name = "TEXT", requires = "provider")]
-    instructions: Option<String>,
+    model: ModelFlags,
+    #[command(flatten)]
+    limits: LimitFlags,
     /// What to ask.
     #[arg(long, value_name = "TEXT", default_value = demo::QUESTION)]
     question: String,
 }
 
 impl Record {
-    pub(crate) async fn run(self) -> Result<(), Failure> {
+    pub(crate) async fn run(self, sources: &Sources) -> Result<(), Failure> {
+        let in_force = sources.with(&[flags(&self.model)?, flags(&self.limits)?])?;
+        let settings = &in_force.settings;
+        let endpoint = set_endpoint(settings)?;
+        for key in ["api", "base_url", "instructions", "model"] {
+            if let (None, Origin::Flag(flag)) = (&endpoint, in_force.origin(key)) {
+                return Err(Failure::usage(format!(
+                    "{flag} is of a provider: name it with --provider"
+                )));
+            }
+        }
         let journal = Journal::to(&self.file, self.redact)?;
         let mut scripted = None;
-        let agent = match self.model.endpoint()? {
+        let agent = match endpoint {
             None => {
                 let (model, agent) = demo::agent(&demo::Demo::default().format(), false).await?;
                 scripted = Some(model);
@@ -47,7 +57,7 @@ impl Record {
                 let agent = Agent::builder(endpoint)
                     .tool(clock::tool(), clock::run)
                     .tool(calculator::tool(), calculator::run);
-                match &self.instructions {
+                match &settings.instructions {
                     Some(instructions) => agent.instructions(instructions),
                     None => agent,
                 }
@@ -56,6 +66,7 @@ impl Record {
         let journal = Arc::new(Mutex::new(journal));
         let sink = Arc::clone(&journal);
         let agent = agent
+            .configure(|config| settings.limit(&mut config.limits))
             .journal(move |_: &RunId, lines: &str| lock(&sink).take(lines))
             .build()
             .map_err(Failure::usage)?;

@@ -1,10 +1,14 @@
 use super::chat::set_endpoint;
 use crate::failure::Failure;
 use crate::mcp::Mcp;
-use crate::serve::{AGENT_PATH, Backend, Limits, ServerTool, Serving, scripted, serve};
-use crate::settings::{
-    InForce, LimitFlags, ModelFlags, Origin, ServeFlags, Settings, Sources, StoreFlags, flags,
+use crate::serve::{
+    AGENT_PATH, Backend, Limits, ServerTool, Serving, SessionStore, scripted, serve,
 };
+use crate::settings::{
+    InForce, LimitFlags, ModelFlags, Origin, ServeFlags, Settings, Sources, StoreFlags, ToolFlags,
+    flags,
+};
+use crate::store::MEMORY;
 use crate::tools::{calculator, clock};
 use clap::Args;
 use std::fs;
@@ -16,12 +20,12 @@ use stepwell_io::{HttpClient, http_client};
 use stepwell_mock_llm::MockLlm;
 use tokio::net::TcpListener;
 
-/// Serves an AG-UI agent: runs are posted to /agent, and their events streamed.
+/// Serves an AG-UI agent: runs are posted to /agent, and their events streamed. A web page at / is for people.
 ///
 /// Without --provider a scripted model answers, without key and network; a word of the question chooses what happens:
-/// hello, think, app, both, list, change, everything, fail, refuse, wait, or anything else. With a provider the model
-/// has a clock, a calculator, the state that it shares with the client, and the client's own tools; with either, those
-/// that MCP servers have when the server starts.
+/// hello, think, app, both, list, change, everything, slow, missing, table, fail, refuse, wait, or anything else. With a
+/// provider the model has a clock, a calculator, the state that it shares with the client, and the client's own tools;
+/// with either, those that MCP servers have when the server starts.
 ///
 /// Ctrl-C or SIGTERM stop it: runs under way may end first.
 #[derive(Args, Debug)]
@@ -30,6 +34,8 @@ pub(crate) struct Serve {
     model: ModelFlags,
     #[command(flatten)]
     limits: LimitFlags,
+    #[command(flatten)]
+    tools: ToolFlags,
     /// What the scripted model says, in the place of its own script: a file in the format of `mock-llm`.
     #[arg(long, value_name = "FILE", conflicts_with = "provider")]
     script: Option<PathBuf>,
@@ -47,17 +53,20 @@ impl Serve {
         let own = [
             flags(&self.model)?,
             flags(&self.limits)?,
+            flags(&self.tools)?,
             flags(&self.mcp)?,
             flags(&self.store)?,
             flags(&self.serve)?,
         ];
         let in_force = sources.with(&own)?;
         let settings = &in_force.settings;
-        let mut serving = serving(settings)?;
-        if let Some(address) = &settings.store {
-            let store = crate::store::open(address).await?;
-            serving.sessions = Some((store, settings.owner.clone()));
-        }
+        let address = settings.store.as_deref().unwrap_or(MEMORY);
+        let sessions = SessionStore {
+            store: crate::store::open(address).await?,
+            owner: settings.owner.clone(),
+            is_durable: address != MEMORY,
+        };
+        let serving = serving(settings, sessions)?;
         let client = http_client().map_err(Failure::failed)?;
         let (_model, mut backend) = self.backend(&in_force, client).await?;
         backend.instructions.clone_from(&settings.instructions);
@@ -71,7 +80,10 @@ impl Serve {
         let listener = TcpListener::bind(listen).await.map_err(unusable)?;
         let address = listener.local_addr().map_err(unusable)?;
         let mut out = io::stdout();
-        writeln!(out, "AG-UI agent at http://{address}{AGENT_PATH}")?;
+        // At once: whoever started the program may read no more than the first line.
+        let addresses =
+            format!("AG-UI agent at http://{address}{AGENT_PATH}\nweb page at http://{address}/\n");
+        out.write_all(addresses.as_bytes())?;
         if !address.ip().is_loopback() && settings.token.is_none() {
             writeln!(
                 io::stderr(),
@@ -101,7 +113,11 @@ impl Serve {
                 limits: RunLimits::default(),
                 tools: vec![
                     ServerTool::new(clock::tool(), clock::run),
-                    ServerTool::new(calculator::tool(), calculator::run),
+                    ServerTool::new(
+                        calculator::tool()
+                            .label(|arguments| Some(arguments["expression"].as_str()?.to_owned())),
+                        calculator::run,
+                    ),
                 ],
                 client,
             };
@@ -125,7 +141,7 @@ impl Serve {
 }
 
 /// How the server behaves towards its clients.
-fn serving(settings: &Settings) -> Result<Serving, Failure> {
+fn serving(settings: &Settings, sessions: SessionStore) -> Result<Serving, Failure> {
     for origin in &settings.allow_origin {
         let is_origin = origin == "*" || is_origin(origin);
         if !is_origin {
@@ -140,9 +156,10 @@ fn serving(settings: &Settings) -> Result<Serving, Failure> {
             runs: settings.max_runs,
             run_time: Duration::from_secs(settings.run_timeout),
             interrupt_time: Duration::from_secs(settings.interrupt_timeout),
+            store_timeout: Duration::from_secs(settings.store_timeout),
             grace: Duration::from_secs(settings.grace),
         },
-        sessions: None,
+        sessions,
         token: settings.token.clone(),
         origins: settings.allow_origin.clone(),
         hosts: settings.allow_host.clone(),

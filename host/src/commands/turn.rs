@@ -1,7 +1,8 @@
 //! Shows a turn to its end.
 
+use super::asking::{Asked, Asking, ask};
 use crate::failure::Failure;
-use crate::terminal::Shown;
+use crate::terminal::{Prompt, Shown};
 use futures::StreamExt;
 use stepwell_core::dialect::ApiErrorKind;
 use stepwell_io::mcp::{McpEvent, McpEvents};
@@ -12,19 +13,28 @@ pub(crate) async fn follow(turn: Turn, shown: &mut Shown) -> Result<Finished, Fa
     watch(turn, shown, None).await
 }
 
-/// As [`follow`], with what MCP servers tell in the meantime.
+/// What a chat heeds beside the turn.
+pub(crate) struct Beside<'a> {
+    /// What MCP servers tell.
+    pub(crate) news: &'a mut McpEvents,
+    /// The tools that ask to run, and where the person answers.
+    pub(crate) asked: &'a mut Asked,
+    pub(crate) prompt: &'a mut Prompt,
+}
+
+/// As [`follow`], with what comes beside the turn.
 pub(crate) async fn follow_with(
     turn: Turn,
     shown: &mut Shown,
-    news: &mut McpEvents,
+    beside: Beside<'_>,
 ) -> Result<Finished, Failure> {
-    watch(turn, shown, Some(news)).await
+    watch(turn, shown, Some(beside)).await
 }
 
 async fn watch(
     mut turn: Turn,
     shown: &mut Shown,
-    mut news: Option<&mut McpEvents>,
+    mut beside: Option<Beside<'_>>,
 ) -> Result<Finished, Failure> {
     let ctrl_c = tokio::signal::ctrl_c();
     tokio::pin!(ctrl_c);
@@ -40,8 +50,15 @@ async fn watch(
                 continue;
             }
             event = turn.next() => event,
-            Some(event) = next(&mut news) => {
-                shown.news(&event)?;
+            Some(news) = next(&mut beside) => {
+                match news {
+                    News::Mcp(event) => shown.news(&event)?,
+                    News::Asks(asking, prompt) => {
+                        if !ask(asking, prompt, shown).await? {
+                            turn.cancel();
+                        }
+                    }
+                }
                 continue;
             }
         };
@@ -54,10 +71,22 @@ async fn watch(
     Ok(turn.finish().await)
 }
 
-async fn next(news: &mut Option<&mut McpEvents>) -> Option<McpEvent> {
-    match news {
-        Some(news) => news.next().await,
-        None => None,
+/// What came beside the turn.
+enum News<'a> {
+    Mcp(McpEvent),
+    Asks(Asking, &'a mut Prompt),
+}
+
+async fn next<'a>(beside: &'a mut Option<Beside<'_>>) -> Option<News<'a>> {
+    let Beside {
+        news,
+        asked,
+        prompt,
+    } = beside.as_mut()?;
+    tokio::select! {
+        Some(event) = news.next() => Some(News::Mcp(event)),
+        Some(asking) = asked.recv() => Some(News::Asks(asking, prompt)),
+        else => None,
     }
 }
 

@@ -5,10 +5,12 @@ use super::backend::Backend;
 use super::refusal::{Code, Refusal};
 use super::shared_state::{self, CHANGE_STATE, SharedState};
 use crate::metrics::Metrics;
+use serde_json::Value;
 use std::collections::HashMap;
 use std::convert::Infallible;
 use std::fmt::Write;
 use std::sync::{Arc, OnceLock};
+use stepwell_core::dialect::Dialect;
 use stepwell_core::event::{Context, RunAgentInput, ToolDefinition};
 use stepwell_core::{ToolCallId, event::Message};
 use stepwell_io::{
@@ -29,8 +31,12 @@ pub(super) fn base(backend: &Backend, metrics: &Metrics) -> AgentBuilder {
         .client(backend.client.clone())
         .observer(move |_: &RunId| metrics.turn())
         .configure(|config| config.limits = backend.limits);
-    backend.tools.iter().fold(agent, |agent, server_tool| {
+    let agent = backend.tools.iter().fold(agent, |agent, server_tool| {
         agent.tool_handler(server_tool.tool.clone(), server_tool.clone())
+    });
+    // Each run has a state of its own.
+    agent.tool(shared_state::tool(), |_| async {
+        Err::<String, _>("there is no state to change")
     })
 }
 
@@ -65,11 +71,23 @@ pub(super) fn agent(
                 }
             }
         });
-    if let Some(instructions) = instructions(backend, input, state) {
+    if backend.endpoint.dialect == Dialect::AgUi {
+        // It takes what the client says of itself as it is.
+        agent = agent.configure(|config| {
+            let settings = &mut config.settings;
+            settings
+                .context
+                .extend(input.context.iter().flatten().cloned());
+            if let Some(Value::Object(props)) = &input.forwarded_props {
+                settings.extra.extend(props.clone());
+            }
+            config.instructions.clone_from(&backend.instructions);
+        });
+    } else if let Some(instructions) = instructions(backend, input, state) {
         agent = agent.instructions(instructions);
     }
     let changed = state.clone();
-    agent = agent.tool(shared_state::tool(), move |call: ToolInvocation| {
+    agent = agent.handler(CHANGE_STATE, move |call: ToolInvocation| {
         std::future::ready(changed.change(&call))
     });
     for definition in input.tools.iter().flatten() {
@@ -109,7 +127,7 @@ fn client_tool(definition: &ToolDefinition) -> Tool {
     }
 }
 
-/// What the model is told before the conversation: the server's instructions, the client's context, and the state.
+/// What a model is told before the conversation: the server's instructions, the client's context, and the state.
 fn instructions(backend: &Backend, input: &RunAgentInput, state: &SharedState) -> Option<String> {
     let mut text = backend.instructions.clone().unwrap_or_default();
     let paragraph = |text: &mut String| {

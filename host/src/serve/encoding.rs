@@ -2,10 +2,10 @@
 //!
 //! Another encoding is a variant here, with its media type and its frame.
 
-use super::event_log::Entry;
 use super::refusal::{Code, Refusal};
 use axum::http::{HeaderMap, header};
 use bytes::Bytes;
+use std::io::Write;
 use stepwell_core::event::{Event, protobuf};
 
 /// A way of writing events.
@@ -60,23 +60,40 @@ impl Encoding {
         }
     }
 
-    /// One event, with an id that a client can name to be told of what comes after it.
-    pub(super) fn event(self, run_id: &str, entry: &Entry) -> Bytes {
+    /// Writes one event, with an id that a client can name to be told of what comes after it: the run and its place in
+    /// it.
+    pub(super) fn write(self, run_id: &str, index: u64, json: &[u8], frames: &mut Vec<u8>) {
         match self {
             Self::Sse => {
-                let mut frame = format!("id: {run_id}:{}\ndata: ", entry.index).into_bytes();
-                frame.extend_from_slice(&entry.json);
-                frame.extend_from_slice(b"\n\n");
-                frame.into()
+                // A Vec takes all that is written.
+                let _ = write!(frames, "id: {run_id}:{index}\ndata: ");
+                frames.extend_from_slice(json);
+                frames.extend_from_slice(b"\n\n");
             }
             Self::Protobuf => {
-                let mut frame = Vec::new();
-                if let Err(reason) = write_protobuf(&entry.json, &mut frame) {
+                if let Err(reason) = write_protobuf(json, frames) {
                     tracing::error!(target: "stepwell", reason, "an event cannot be written");
                 }
-                frame.into()
             }
         }
+    }
+
+    /// One event that is no part of the run's log, and so has no id.
+    pub(super) fn notice(self, event: &Event) -> Bytes {
+        let frame = match self {
+            Self::Sse => serde_json::to_string(event)
+                .map(|json| format!("data: {json}\n\n").into_bytes())
+                .map_err(|error| error.to_string()),
+            Self::Protobuf => {
+                let mut frame = Vec::new();
+                let written = protobuf::encode_frame(event.into(), &mut frame);
+                written.map(|_| frame).map_err(|error| error.to_string())
+            }
+        };
+        frame.map(Bytes::from).unwrap_or_else(|reason| {
+            tracing::error!(target: "stepwell", reason, "an event cannot be written");
+            Bytes::new()
+        })
     }
 
     /// What is sent when nothing happens, so that nobody in between takes the connection for a dead one.
@@ -88,9 +105,9 @@ impl Encoding {
     }
 }
 
-fn write_protobuf(json: &[u8], frame: &mut Vec<u8>) -> Result<(), String> {
+fn write_protobuf(json: &[u8], frames: &mut Vec<u8>) -> Result<(), String> {
     let event: Event = serde_json::from_slice(json).map_err(|error| error.to_string())?;
-    protobuf::encode_frame((&event).into(), frame).map_err(|error| error.to_string())
+    protobuf::encode_frame((&event).into(), frames).map_err(|error| error.to_string())
 }
 
 /// A media range and how much it is wanted, in thousandths.

@@ -35,14 +35,29 @@ impl Ending {
     /// How a turn's outcome is told to the client. What is wrong between the server and its model is for the server's
     /// log: addresses, keys and pages of error are not the client's business.
     pub(super) fn of(outcome: &Outcome, stopped: Option<Stop>, endpoint: &Endpoint) -> Self {
+        if let Outcome::Failed { failure } = outcome {
+            let reason = without_key(failure.to_string(), endpoint);
+            tracing::warn!(target: "stepwell", reason, "a run failed");
+        }
         match outcome {
-            Outcome::Success => Self::Finished(RunOutcome::Success {
-                pending_tool_call_ids: None,
-            }),
             Outcome::Cancelled if stopped == Some(Stop::OutOfTime) => Self::failed(
                 "run_timeout",
                 "the run took longer than it may, and was stopped",
             ),
+            Outcome::Cancelled if stopped == Some(Stop::StoreAway) => Self::failed(
+                "store_unavailable",
+                "the server's store was full or out of reach for too long, and the turn was stopped",
+            ),
+            _ => Self::stored(outcome, endpoint),
+        }
+    }
+
+    /// How it is told later, from what the store has of it.
+    pub(super) fn stored(outcome: &Outcome, endpoint: &Endpoint) -> Self {
+        match outcome {
+            Outcome::Success => Self::Finished(RunOutcome::Success {
+                pending_tool_call_ids: None,
+            }),
             Outcome::Cancelled => Self::Finished(RunOutcome::Cancelled),
             Outcome::Truncated => Self::failed(
                 "model_truncated",
@@ -50,8 +65,6 @@ impl Ending {
             ),
             Outcome::LimitReached { limit } => Self::failed(limit.name(), limit.to_string()),
             Outcome::Failed { failure } => {
-                let reason = without_key(failure.to_string(), endpoint);
-                tracing::warn!(target: "stepwell", reason, "a run failed");
                 let (code, message) = told(failure);
                 Self::failed(code, without_key(message, endpoint))
             }

@@ -58,8 +58,7 @@ pub(super) async fn run_agent(
         writer: RunWriter::new(log, stop),
     };
     server.runs.spawn(run.drive(beginning));
-    let keep_alive = server.serving.keep_alive;
-    Ok(reply(encoding, run_id, reader, keep_alive))
+    Ok(reply(&server, encoding, run_id, reader))
 }
 
 pub(super) fn check_content_type(headers: &HeaderMap) -> Result<(), Refusal> {

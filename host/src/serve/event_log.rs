@@ -4,23 +4,25 @@
 //! dropped, and a writer waits while too much is unread, so that a slow reader holds up its run instead of filling the
 //! memory.
 
-use bytes::Bytes;
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use stepwell_io::Event;
 use tokio::sync::Notify;
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 /// So many bytes may be unread before the writer waits.
 const WINDOW: usize = 16 << 10;
 
 /// One event of a run.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Debug, PartialEq)]
 pub(super) struct Entry {
     /// Its place in the run, from 0.
     pub(super) index: u64,
     /// The event as JSON.
-    pub(super) json: Bytes,
+    pub(super) json: Vec<u8>,
+    /// When it was written into the log.
+    pub(super) written: Instant,
 }
 
 #[derive(Debug, Default)]
@@ -66,9 +68,14 @@ pub(super) fn event_log() -> (LogWriter, LogReader) {
 impl LogWriter {
     /// Waits until the log takes more, or nobody reads it any more.
     pub(super) async fn room(&self) {
-        while self.0.unread().bytes >= WINDOW && !self.0.left.is_cancelled() {
+        while !self.has_room() {
             self.0.read.notified().await;
         }
+    }
+
+    /// Whether the log takes more, or nobody reads it any more.
+    pub(super) fn has_room(&self) -> bool {
+        self.0.unread().bytes < WINDOW || self.0.left.is_cancelled()
     }
 
     /// Appends an event, whether there is room or not. An event that cannot be written as JSON is left out.
@@ -77,7 +84,7 @@ impl LogWriter {
             return;
         }
         let json = match serde_json::to_vec(event) {
-            Ok(json) => Bytes::from(json),
+            Ok(json) => json,
             Err(error) => {
                 tracing::error!(target: "stepwell", %error, kind = event.kind(), "an event cannot be written");
                 return;
@@ -87,7 +94,11 @@ impl LogWriter {
         let index = unread.next;
         unread.next += 1;
         unread.bytes += json.len();
-        unread.entries.push_back(Entry { index, json });
+        unread.entries.push_back(Entry {
+            index,
+            json,
+            written: Instant::now(),
+        });
         drop(unread);
         self.0.written.notify_one();
     }
@@ -109,20 +120,26 @@ impl LogReader {
     /// The next event; nothing once the run is over and all is read. Can be dropped and asked again: nothing is lost.
     pub(super) async fn next(&mut self) -> Option<Entry> {
         loop {
-            {
-                let mut unread = self.0.unread();
-                if let Some(entry) = unread.entries.pop_front() {
-                    unread.bytes -= entry.json.len();
-                    drop(unread);
-                    self.0.read.notify_one();
-                    return Some(entry);
-                }
-                if unread.is_over {
-                    return None;
-                }
+            // In this order: what is written before the end is read before it.
+            let is_over = self.0.unread().is_over;
+            if let Some(entry) = self.next_unread() {
+                return Some(entry);
+            }
+            if is_over {
+                return None;
             }
             self.0.written.notified().await;
         }
+    }
+
+    /// The next event, if it is there.
+    pub(super) fn next_unread(&mut self) -> Option<Entry> {
+        let mut unread = self.0.unread();
+        let entry = unread.entries.pop_front()?;
+        unread.bytes -= entry.json.len();
+        drop(unread);
+        self.0.read.notify_one();
+        Some(entry)
     }
 }
 

@@ -20,6 +20,7 @@ mod lawful;
 mod measured;
 mod open_turn;
 mod openapi;
+mod page;
 mod refusal;
 mod reply;
 mod rounds;
@@ -30,6 +31,7 @@ mod serving;
 mod sessions;
 mod shared_state;
 mod stop;
+mod store_trouble;
 mod threads;
 mod turn_events;
 mod writer;
@@ -37,7 +39,7 @@ mod writer;
 pub(crate) use backend::{Backend, ServerTool};
 pub(crate) use openapi::AGENT_PATH;
 pub(crate) use scripted::scripted;
-pub(crate) use serving::{Limits, Serving};
+pub(crate) use serving::{Limits, Serving, SessionStore};
 
 use crate::metrics::Metrics;
 use axum::serve::ListenerExt;
@@ -68,8 +70,8 @@ struct Server {
     serving: Serving,
     threads: Arc<Threads>,
     metrics: Metrics,
-    /// The stored sessions, if there is a store.
-    sessions: Option<Sessions>,
+    /// The stored sessions.
+    sessions: Sessions,
     /// The runs under way.
     runs: TaskTracker,
 }
@@ -87,35 +89,30 @@ pub(crate) async fn serve(
     let names = names.map(|tool| tool.name.clone());
     let metrics = Metrics::new(names.chain([shared_state::CHANGE_STATE.to_owned()]));
     let base = agent::base(&backend, &metrics);
-    let engine = serving.sessions.clone().map(|(store, owner)| {
-        let store = Arc::new(MeasuredStore {
-            store,
+    let kept = serving.sessions.clone();
+    let engine = LocalEngine::new(LocalSetup {
+        store: Arc::new(MeasuredStore {
+            store: kept.store,
             metrics: metrics.clone(),
-        });
-        LocalEngine::new(LocalSetup {
-            store,
-            owner,
-            base: base.clone(),
-            instructions: backend.instructions.clone(),
-            tools: tools.clone(),
-            endpoint: backend.endpoint.clone(),
-            metrics: metrics.clone(),
-            most: serving.limits.runs,
-            run_time: serving.limits.run_time,
-            interrupt_time: serving.limits.interrupt_time,
-        })
+        }),
+        owner: kept.owner,
+        base: base.clone(),
+        instructions: backend.instructions.clone(),
+        tools: tools.clone(),
+        endpoint: backend.endpoint.clone(),
+        metrics: metrics.clone(),
+        most: serving.limits.runs,
+        run_time: serving.limits.run_time,
+        interrupt_time: serving.limits.interrupt_time,
+        store_timeout: serving.limits.store_timeout,
     });
-    if let Some(engine) = &engine {
-        engine.recover().await.map_err(io::Error::other)?;
-    }
-    let sessions = engine.clone().map(|engine| {
-        let store = Arc::clone(engine.store());
-        let view = ViewOptions {
-            tools: tools.clone(),
-            ..ViewOptions::default()
-        };
-        Sessions::new(store, Arc::new(engine), view)
-    });
+    engine.recover().await.map_err(io::Error::other)?;
+    let store = Arc::clone(engine.store());
+    let view = ViewOptions {
+        tools: tools.clone(),
+        ..ViewOptions::default()
+    };
+    let sessions = Sessions::new(store, Arc::new(engine.clone()), view, kept.is_durable);
     let server = Arc::new(Server {
         base,
         sessions,
@@ -142,7 +139,7 @@ pub(crate) async fn serve(
     }
     server.threads.close();
     server.runs.close();
-    let stopping = engine.map(|engine| tokio::spawn(async move { engine.stop(grace).await }));
+    let stopping = tokio::spawn(async move { engine.stop(grace).await });
     if tokio::time::timeout(grace, server.runs.wait())
         .await
         .is_err()
@@ -150,10 +147,8 @@ pub(crate) async fn serve(
         server.threads.cancel_all();
         server.runs.wait().await;
     }
-    if let Some(stopping) = stopping {
-        // A task that broke off has nothing more to stop.
-        let _ = stopping.await;
-    }
+    // A task that broke off has nothing more to stop.
+    let _ = stopping.await;
     closing.cancel();
     match tokio::time::timeout(LAST_BYTES, &mut http).await {
         Ok(ended) => ended?,

@@ -43,8 +43,6 @@ codes! {
     Unauthorized = UNAUTHORIZED,
     /// There is nothing at the path.
     NotFound = NOT_FOUND,
-    /// The server keeps no sessions.
-    NoStore = NOT_FOUND,
     /// The store has no such thread.
     NoThread = NOT_FOUND,
     /// The store has no such turn.

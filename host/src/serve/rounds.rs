@@ -7,7 +7,7 @@ use stepwell_core::conversation::{LiveCall, shown_result};
 use stepwell_core::event::{Interrupt, ToolCallResult, ToolRole};
 use stepwell_core::run::ToolCallUpdate;
 use stepwell_core::tool::{Arguments, parse_arguments};
-use stepwell_core::{MessageId, ToolCallId};
+use stepwell_core::{CallKey, MessageId, ToolCallId};
 use stepwell_io::{Conversation, Decision, Event, ToolCallStatus, ToolInvocation, ToolRegistry};
 use time::OffsetDateTime;
 
@@ -91,10 +91,9 @@ impl Rounds {
             result: None,
             edited,
         };
-        let message_id = format!("{}-{}-result-{}", self.prefix, call.hop, call.index);
         Some(
             ToolCallResult {
-                message_id: MessageId::from(message_id),
+                message_id: self.result_id(call),
                 tool_call_id,
                 content: shown_result(&live, &result),
                 role: Some(ToolRole::Tool),
@@ -102,6 +101,21 @@ impl Rounds {
             }
             .into(),
         )
+    }
+
+    /// The message that holds the result of a call: the same as in the turn's own history.
+    fn result_id(&self, call: CallKey) -> MessageId {
+        let run = &self.prefix;
+        let id = match call.hop {
+            0 => format!("{run}-result-{}", call.index),
+            hop => format!("{run}.{hop}-result-{}", call.index),
+        };
+        id.into()
+    }
+
+    /// Whether the client has the call's result.
+    pub(super) fn knows(&self, call: &ToolCallId) -> bool {
+        self.reported.contains(call)
     }
 
     /// What the turn waits for, if all that it has said was heard.
@@ -185,7 +199,6 @@ fn invocation(conversation: &Conversation, call: &LiveCall) -> ToolInvocation {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use stepwell_core::CallKey;
 
     fn call(id: &str, index: u32, status: ToolCallStatus) -> LiveCall {
         LiveCall {

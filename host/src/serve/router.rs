@@ -2,7 +2,9 @@
 
 use super::openapi::{AGENT_PATH, openapi};
 use super::refusal::{Code, Refusal};
-use super::{Server, authorization, capabilities, endpoint, host_name, sessions, turn_events};
+use super::{
+    Server, authorization, capabilities, endpoint, host_name, page, sessions, turn_events,
+};
 use crate::metrics::MEDIA_TYPE;
 use axum::Json;
 use axum::Router;
@@ -38,12 +40,18 @@ pub(super) fn router(server: Arc<Server>) -> Router {
             authorization::check,
         ))
         .route_layer(from_fn_with_state(Arc::clone(&server), host_name::check));
+    // The page asks for the token itself.
+    let page = Router::new()
+        .route("/", get(page::index))
+        .route("/page/{file}", get(page::file))
+        .route_layer(from_fn_with_state(Arc::clone(&server), host_name::check));
     let origins = &server.serving.origins;
     let cors = (!origins.is_empty()).then(|| cors(origins));
     let router = Router::new()
         .route("/health", get(health))
         .route("/ready", get(ready))
         .route("/openapi.json", get(openapi))
+        .merge(page)
         .merge(guarded)
         .method_not_allowed_fallback(wrong_method)
         .fallback(unknown)

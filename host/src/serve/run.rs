@@ -22,6 +22,9 @@ use stepwell_io::{
 use time::OffsetDateTime;
 use uuid::Uuid;
 
+/// So many events are said before the run looks at anything else.
+const AT_ONCE: u32 = 32;
+
 /// All that a run needs.
 pub(super) struct Run {
     pub(super) server: Arc<Server>,
@@ -172,8 +175,17 @@ impl Run {
             match next {
                 Next::Stopped => turn.cancel(),
                 Next::Said(event) => {
-                    if self.say(event, &mut rounds).await {
-                        turn.cancel();
+                    let mut said = Some(event);
+                    let mut more = AT_ONCE;
+                    while let Some(event) = said {
+                        if self.say(event, &mut rounds).await {
+                            turn.cancel();
+                        }
+                        more -= 1;
+                        said = match more {
+                            0 => None,
+                            _ => turn.next().now_or_never().flatten(),
+                        };
                     }
                     if !may_rest {
                         rested.set(rests(handle.clone()));

@@ -2,6 +2,7 @@
 
 use super::backend::{Backend, ServerTool};
 use crate::failure::Failure;
+use crate::tools::count_down;
 use crate::tools::secret_numbers::{SecretNumbers, get_tool, set_tool};
 use std::future::ready;
 use stepwell_core::run::Limits;
@@ -31,6 +32,7 @@ pub(crate) async fn scripted(
         ServerTool::new(set_tool(), move |call: ToolInvocation| {
             ready(changed.set(&call))
         }),
+        ServerTool::new(count_down::tool(), count_down::run),
     ];
     let backend = Backend {
         endpoint,

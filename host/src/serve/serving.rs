@@ -8,8 +8,8 @@ use stepwell_io::store::Store;
 pub(crate) struct Serving {
     /// How far a client may go.
     pub(crate) limits: Limits,
-    /// Where sessions are kept, and the name of this host there.
-    pub(crate) sessions: Option<(Arc<dyn Store>, String)>,
+    /// Where sessions are kept.
+    pub(crate) sessions: SessionStore,
     /// The token that requests must bear, if any.
     pub(crate) token: Option<Secret>,
     /// The web origins that may read the answers; `*` is any.
@@ -18,6 +18,16 @@ pub(crate) struct Serving {
     pub(crate) hosts: Vec<String>,
     /// How long a stream may be silent before a comment is sent.
     pub(crate) keep_alive: Duration,
+}
+
+/// Where sessions are kept.
+#[derive(Clone, Debug)]
+pub(crate) struct SessionStore {
+    pub(crate) store: Arc<dyn Store>,
+    /// The name of this host among those on the store.
+    pub(crate) owner: String,
+    /// Whether they are there after a restart.
+    pub(crate) is_durable: bool,
 }
 
 /// How far a client may go.
@@ -31,6 +41,8 @@ pub(crate) struct Limits {
     pub(crate) run_time: Duration,
     /// How long a question to the person stands.
     pub(crate) interrupt_time: Duration,
+    /// How long a turn waits for a store that is full or out of reach.
+    pub(crate) store_timeout: Duration,
     /// How long runs may go on once the server is told to stop.
     pub(crate) grace: Duration,
 }

@@ -1,6 +1,7 @@
 //! The sessions of the store over HTTP: threads, what is in them, and turns to start, answer and cancel.
 
 use super::Server;
+use super::ending::Ending;
 use super::endpoint::{LONGEST_ID, check_content_type, read_body};
 use super::engine::{Engine, EngineError, NewTurn, Parent};
 use super::refusal::{Code, Refusal};
@@ -14,7 +15,8 @@ use serde_json::{Value, json};
 use std::sync::Arc;
 use stepwell_core::event::{Message, ResumeEntry};
 use stepwell_core::registry::ThreadKey;
-use stepwell_core::session::{SessionView, ViewOptions};
+use stepwell_core::run::Outcome;
+use stepwell_core::session::{SessionView, TurnView, ViewOptions};
 use stepwell_core::{ThreadId, Timestamp};
 use stepwell_io::RunId;
 use stepwell_io::store::{Store, StoreError, ThreadCursor, ThreadQuery, ThreadRecord, TurnKey};
@@ -32,28 +34,31 @@ pub(super) struct Sessions {
     store: Arc<dyn Store>,
     engine: Arc<dyn Engine>,
     view: ViewOptions,
+    /// Whether they are there after a restart.
+    is_durable: bool,
 }
 
 impl Sessions {
-    pub(super) fn new(store: Arc<dyn Store>, engine: Arc<dyn Engine>, view: ViewOptions) -> Self {
+    pub(super) fn new(
+        store: Arc<dyn Store>,
+        engine: Arc<dyn Engine>,
+        view: ViewOptions,
+        is_durable: bool,
+    ) -> Self {
         Self {
             store,
             engine,
             view,
+            is_durable,
         }
     }
 
     pub(super) fn store(&self) -> &Arc<dyn Store> {
         &self.store
     }
-}
 
-impl Server {
-    pub(super) fn sessions(&self) -> Result<&Sessions, Refusal> {
-        self.sessions.as_ref().ok_or_else(|| {
-            let message = "this server keeps no sessions: start it with --store";
-            Refusal::new(Code::NoStore, message)
-        })
+    pub(super) fn engine(&self) -> &Arc<dyn Engine> {
+        &self.engine
     }
 }
 
@@ -93,7 +98,7 @@ pub(super) async fn list(
     State(server): State<Arc<Server>>,
     Query(page): Query<Page>,
 ) -> Result<Json<Value>, Refusal> {
-    let sessions = server.sessions()?;
+    let sessions = &server.sessions;
     let limit = page.limit.unwrap_or(50).clamp(1, MOST_THREADS);
     let query = ThreadQuery {
         server: Some(String::new()),
@@ -105,7 +110,9 @@ pub(super) async fn list(
     let last = threads.last().filter(|_| threads.len() == limit);
     let next = last.map(|last| format!("{}:{}", last.updated_at.0, last.key.thread));
     let threads: Vec<_> = threads.into_iter().map(ThreadView::from).collect();
-    Ok(Json(json!({ "threads": threads, "next": next })))
+    Ok(Json(
+        json!({ "threads": threads, "next": next, "durable": sessions.is_durable }),
+    ))
 }
 
 fn cursor(text: &str) -> Result<ThreadCursor, Refusal> {
@@ -128,7 +135,7 @@ pub(super) async fn view(
     Path(thread): Path<String>,
     Query(shown): Query<Shown>,
 ) -> Result<Json<Value>, Refusal> {
-    let sessions = server.sessions()?;
+    let sessions = &server.sessions;
     let key = thread_key(&thread)?;
     let record = sessions.store.thread(&key).await?;
     let record = record.ok_or_else(|| StoreError::NoThread {
@@ -155,9 +162,37 @@ pub(super) async fn view(
         )
     })?;
     let thread = ThreadView::from(record);
+    let shown = view.turns.iter().cloned();
+    let shown: Vec<_> = shown.map(|turn| shown_turn(turn, &server)).collect();
+    let mut session = json!(view);
+    session["turns"] = json!(shown);
     Ok(Json(
-        json!({ "thread": thread, "turns": branches, "session": view }),
+        json!({ "thread": thread, "turns": branches, "session": session }),
     ))
+}
+
+/// A turn as clients are shown it.
+#[derive(Debug, Serialize)]
+struct ShownTurn {
+    #[serde(flatten)]
+    turn: TurnView,
+    /// What `RUN_ERROR` said, where the turn did not end well.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<Value>,
+}
+
+fn shown_turn(mut turn: TurnView, server: &Server) -> ShownTurn {
+    let ending = turn.outcome.as_ref();
+    let ending = ending.map(|outcome| Ending::stored(outcome, &server.backend.endpoint));
+    let error = match ending {
+        Some(Ending::Failed { code, message }) => Some(json!({ "code": code, "message": message })),
+        _ => None,
+    };
+    if matches!(turn.outcome, Some(Outcome::Failed { .. })) {
+        // It may name addresses and keys.
+        turn.outcome = None;
+    }
+    ShownTurn { turn, error }
 }
 
 #[derive(Debug, Deserialize)]
@@ -172,7 +207,7 @@ pub(super) async fn rename(
     Path(thread): Path<String>,
     request: Request,
 ) -> Result<StatusCode, Refusal> {
-    let sessions = server.sessions()?;
+    let sessions = &server.sessions;
     let key = thread_key(&thread)?;
     let Rename { title } = read(&server, request).await?;
     if title.len() > LONGEST_TITLE {
@@ -189,7 +224,7 @@ pub(super) async fn delete(
     State(server): State<Arc<Server>>,
     Path(thread): Path<String>,
 ) -> Result<StatusCode, Refusal> {
-    let sessions = server.sessions()?;
+    let sessions = &server.sessions;
     let key = thread_key(&thread)?;
     // Nothing is to run on for a thread that is gone.
     if let Some(record) = sessions.store.thread(&key).await?
@@ -232,7 +267,7 @@ pub(super) async fn start(
     Path(thread): Path<String>,
     request: Request,
 ) -> Result<Response, Refusal> {
-    let sessions = server.sessions()?;
+    let sessions = &server.sessions;
     let Start {
         turn_id,
         parent,
@@ -270,7 +305,7 @@ pub(super) async fn cancel(
     Path((thread, turn)): Path<(String, String)>,
     request: Request,
 ) -> Result<StatusCode, Refusal> {
-    let sessions = server.sessions()?;
+    let sessions = &server.sessions;
     // Of this type alone: no web page can ask for it unasked.
     check_content_type(request.headers())?;
     sessions.engine.cancel(&turn_key(&thread, &turn)?).await?;
@@ -289,7 +324,7 @@ pub(super) async fn resume(
     Path((thread, turn)): Path<(String, String)>,
     request: Request,
 ) -> Result<StatusCode, Refusal> {
-    let sessions = server.sessions()?;
+    let sessions = &server.sessions;
     let key = turn_key(&thread, &turn)?;
     let Resume { resume } = read(&server, request).await?;
     if resume.is_empty() {
@@ -311,7 +346,7 @@ pub(super) async fn acknowledge(
     Path((thread, turn)): Path<(String, String)>,
     request: Request,
 ) -> Result<StatusCode, Refusal> {
-    let sessions = server.sessions()?;
+    let sessions = &server.sessions;
     let key = turn_key(&thread, &turn)?;
     let Acknowledge { index } = read(&server, request).await?;
     sessions.store.acknowledge(&key, index).await?;

@@ -13,6 +13,8 @@ pub(super) enum Stop {
     Cancelled,
     /// It has taken too long.
     OutOfTime,
+    /// Its store was full or out of reach for too long.
+    StoreAway,
 }
 
 /// What may stop a run from outside.

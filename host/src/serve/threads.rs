@@ -296,6 +296,7 @@ mod tests {
             runs: 10,
             run_time: time,
             interrupt_time: time,
+            store_timeout: time,
             grace: time,
         });
         Arc::new(Threads {

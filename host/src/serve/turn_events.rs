@@ -2,11 +2,11 @@
 
 use super::Server;
 use super::encoding::Encoding;
-use super::ending::Ending;
-use super::event_log::Entry;
+use super::engine::Engine;
 use super::refusal::{Code, Refusal};
 use super::reply::streamed;
 use super::sessions::turn_key;
+use super::store_trouble::StoreTrouble;
 use axum::extract::{Path, State};
 use axum::http::HeaderMap;
 use axum::response::Response;
@@ -17,13 +17,15 @@ use std::collections::VecDeque;
 use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
-use stepwell_core::event::{RunAgentInput, RunOutcome};
-use stepwell_core::run::{Outcome, TurnStatus};
-use stepwell_core::session::Turn;
 use stepwell_io::store::{Changes, LoggedEvent, Store, StoreError, TurnKey};
+use tokio::sync::watch;
+use tokio::time::Instant;
 
 /// How many events are read from the store at once.
 const PAGE: usize = 256;
+
+/// Between two tries to read a store that cannot be reached.
+const PAUSE: Duration = Duration::from_millis(500);
 
 /// The header of a client that comes back:
 /// <https://html.spec.whatwg.org/multipage/server-sent-events.html#the-last-event-id-header>.
@@ -37,7 +39,8 @@ pub(super) async fn get(
     let encoding = Encoding::accepted(&headers)?;
     let key = turn_key(&thread, &turn)?;
     let after = after(&headers, &key)?;
-    let store = Arc::clone(server.sessions()?.store());
+    let sessions = &server.sessions;
+    let store = Arc::clone(sessions.store());
     // Before the first look: what comes in between is not missed.
     let changes = store.subscribe(&key.thread).await?;
     if store.turn(&key).await?.is_none() {
@@ -54,6 +57,11 @@ pub(super) async fn get(
     };
     let follow = Follow {
         store,
+        engine: Arc::clone(sessions.engine()),
+        trouble: None,
+        told: None,
+        unread_since: None,
+        longest: server.serving.limits.store_timeout,
         key,
         changes,
         after,
@@ -88,6 +96,14 @@ fn no_event(key: &TurnKey) -> Refusal {
 /// One reader of a turn's events.
 struct Follow {
     store: Arc<dyn Store>,
+    engine: Arc<dyn Engine>,
+    /// What keeps the turn from being stored, if this host drives it.
+    trouble: Option<watch::Receiver<Option<StoreTrouble>>>,
+    /// What the client was told of that.
+    told: Option<StoreTrouble>,
+    /// Since when the store cannot be read, and for how long that may be.
+    unread_since: Option<Instant>,
+    longest: Duration,
     key: TurnKey,
     changes: Changes,
     /// The event that was read last.
@@ -112,74 +128,94 @@ impl Follow {
             if let Some(event) = self.page.pop_front() {
                 self.after = Some(event.index);
                 self.is_over = self.page.is_empty() && is_end(&event.data);
-                return Some(self.frame(event.index, event.data));
+                return Some(self.frame(event.index, &event.data));
             }
             if self.is_over {
                 return None;
             }
             match self.store.events(&self.key, self.after, PAGE).await {
                 Ok(page) if !page.is_empty() => {
+                    self.unread_since = None;
                     self.page = page.into();
                     continue;
                 }
                 Ok(_) if is_silent => {
-                    if let Some(end) = self.lost_end().await {
-                        self.is_over = true;
-                        return Some(end);
+                    // Its owner may have died before it could tell the end.
+                    if let Err(error) = self.engine.tell_end(&self.key).await {
+                        tracing::warn!(target: "stepwell", turn = %self.key, %error, "the end of a turn cannot be told");
                     }
                     if let Some(comment) = self.encoding.keep_alive() {
                         return Some(comment);
                     }
                 }
-                Ok(_) => {}
+                Ok(_) => self.unread_since = None,
                 // The turn is gone.
                 Err(error) if error.is_lost() => return None,
                 Err(error) => {
-                    // The client comes back with the id of the last event.
                     tracing::warn!(target: "stepwell", turn = %self.key, %error, "the events cannot be read");
-                    return None;
+                    let since = *self.unread_since.get_or_insert_with(Instant::now);
+                    if !error.is_transient() || since.elapsed() >= self.longest {
+                        // The client comes back with the id of the last event.
+                        return None;
+                    }
+                    if let Some(notice) = self.tell(Some(StoreTrouble::from(&error))) {
+                        return Some(notice);
+                    }
+                    tokio::time::sleep(PAUSE).await;
+                    continue;
                 }
             }
-            let changed = tokio::time::timeout(self.keep_alive, self.changes.changed());
-            is_silent = changed.await.is_err();
+            let trouble = self.trouble();
+            if let Some(notice) = self.tell(trouble) {
+                return Some(notice);
+            }
+            is_silent = tokio::time::timeout(self.keep_alive, self.moved())
+                .await
+                .is_err();
         }
     }
 
-    /// The end of a turn whose owner died before it could tell it.
-    async fn lost_end(&self) -> Option<Bytes> {
-        let turn = self.store.turn(&self.key).await.ok().flatten()?;
-        if turn.status == TurnStatus::Streaming {
+    /// What keeps the turn from being stored, as far as it is known here.
+    fn trouble(&mut self) -> Option<StoreTrouble> {
+        if self.trouble.is_none() {
+            self.trouble = self.engine.trouble(&self.key);
+        }
+        *self.trouble.as_mut()?.borrow_and_update()
+    }
+
+    /// Tells the client, if it does not know yet. One that has nothing of the turn is told nothing: a turn begins with
+    /// its first event.
+    fn tell(&mut self, trouble: Option<StoreTrouble>) -> Option<Bytes> {
+        if self.told == trouble || self.after.is_none() {
             return None;
         }
-        let index = self.after.map_or(0, |after| after + 1);
-        let input = RunAgentInput {
-            thread_id: self.key.thread.thread.clone(),
-            run_id: self.key.turn.clone(),
-            ..RunAgentInput::default()
+        self.told = trouble;
+        Some(self.encoding.notice(&trouble?.waiting()))
+    }
+
+    /// Waits until there may be something new.
+    async fn moved(&mut self) {
+        let trouble = async {
+            let is_told = match &mut self.trouble {
+                Some(trouble) => trouble.changed().await.is_ok(),
+                None => false,
+            };
+            if !is_told {
+                // The turn is over, or driven elsewhere.
+                std::future::pending::<()>().await;
+            }
         };
-        let event = ending(&turn).event(&input, None);
-        let json = serde_json::to_string(&event).ok()?;
-        Some(self.frame(index, json))
+        tokio::select! {
+            () = self.changes.changed() => {}
+            () = trouble => {}
+        }
     }
 
-    fn frame(&self, index: u64, json: String) -> Bytes {
-        let json = Bytes::from(json);
-        self.encoding.event(&self.key.turn, &Entry { index, json })
-    }
-}
-
-fn ending(turn: &Turn) -> Ending {
-    match (&turn.outcome, turn.status) {
-        (Some(Outcome::Cancelled), _) | (_, TurnStatus::Cancelled) => {
-            Ending::Finished(RunOutcome::Cancelled)
-        }
-        (Some(Outcome::LimitReached { limit }), _) => {
-            Ending::failed(limit.name(), limit.to_string())
-        }
-        (_, TurnStatus::Complete) => Ending::Finished(RunOutcome::Success {
-            pending_tool_call_ids: None,
-        }),
-        _ => Ending::failed("turn_failed", "the turn failed: see the server's log"),
+    fn frame(&self, index: u64, json: &str) -> Bytes {
+        let mut frame = Vec::new();
+        self.encoding
+            .write(&self.key.turn, index, json.as_bytes(), &mut frame);
+        frame.into()
     }
 }
 

@@ -48,7 +48,7 @@ impl RunWriter {
     /// all the same, as are the few that still come.
     pub(super) async fn write(&mut self, event: Event) -> bool {
         let mut is_stopped_now = false;
-        if self.stopped.is_none() {
+        if self.stopped.is_none() && !self.log.has_room() {
             tokio::select! {
                 biased;
                 () = self.log.room() => {}

@@ -70,7 +70,8 @@ pub(crate) struct LimitFlags {
 /// Where sessions are kept.
 #[derive(Args, Debug, Serialize)]
 pub(crate) struct StoreFlags {
-    /// Where sessions are kept: `memory`, `sqlite:FILE` or `postgres://USER@HOST/DATABASE`; without one there are none.
+    /// Where sessions are kept: `memory`, `sqlite:FILE` or `postgres://USER@HOST/DATABASE`. Without one `chat` keeps
+    /// none, and `serve` keeps them in memory.
     #[arg(long, value_name = "STORE")]
     store: Option<String>,
     /// The name of this host, of several on one store: it goes on with its own turns when it starts again [default:
@@ -79,12 +80,17 @@ pub(crate) struct StoreFlags {
     owner: Option<String>,
 }
 
+/// Which tools may run.
+#[derive(Args, Debug, Serialize)]
+pub(crate) struct ToolFlags {
+    /// A tool that may only run when the person has allowed it; may be repeated.
+    #[arg(long, value_name = "TOOL")]
+    ask_before: Vec<String>,
+}
+
 /// How the server behaves.
 #[derive(Args, Debug, Serialize)]
 pub(crate) struct ServeFlags {
-    /// A tool of the server's that may only run when the person has allowed it; may be repeated.
-    #[arg(long, value_name = "TOOL")]
-    ask_before: Vec<String>,
     /// The address to listen on; port 0 is any free one [default: 127.0.0.1:8000].
     #[arg(long, value_name = "ADDRESS:PORT")]
     listen: Option<SocketAddr>,
@@ -109,6 +115,10 @@ pub(crate) struct ServeFlags {
     /// How long a question to the person stands, in seconds [default: 3600].
     #[arg(long, value_name = "SECONDS")]
     interrupt_timeout: Option<u64>,
+    /// How long a turn waits for a store that is full, can only be read, or cannot be reached, before it fails, in
+    /// seconds; 0 waits not at all [default: 60].
+    #[arg(long, value_name = "SECONDS")]
+    store_timeout: Option<u64>,
     /// How long a stream may be silent before a comment is sent, in seconds [default: 15].
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..))]
     keep_alive: Option<u64>,

@@ -8,7 +8,7 @@ mod hidden;
 mod layer;
 mod read;
 
-pub(crate) use flags::{GlobalFlags, LimitFlags, ModelFlags, ServeFlags, StoreFlags};
+pub(crate) use flags::{GlobalFlags, LimitFlags, ModelFlags, ServeFlags, StoreFlags, ToolFlags};
 pub(crate) use layer::{Origin, flags, variables};
 pub(crate) use read::{InForce, Sources};
 
@@ -84,6 +84,8 @@ pub(crate) struct Settings {
     pub(crate) run_timeout: u64,
     /// How long a question to the person stands, in seconds.
     pub(crate) interrupt_timeout: u64,
+    /// How long a turn waits for a store that is full or out of reach, in seconds.
+    pub(crate) store_timeout: u64,
     /// How long a stream may be silent before a comment is sent, in seconds.
     pub(crate) keep_alive: NonZeroU64,
     /// How long runs may go on once the server is told to stop, in seconds.
@@ -126,6 +128,7 @@ impl Default for Settings {
             max_runs: 1000,
             run_timeout: 600,
             interrupt_timeout: 3600,
+            store_timeout: 60,
             keep_alive: NonZeroU64::MIN.saturating_add(14),
             grace: 10,
             log: None,

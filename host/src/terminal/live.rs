@@ -172,6 +172,16 @@ impl Screen for Live {
         self.line(text, &style().dim())
     }
 
+    fn pause(&mut self) -> io::Result<()> {
+        for row in &mut self.round {
+            let title = row.spinner.message();
+            row.last_line.get_or_insert_with(|| format!("… {title}"));
+        }
+        self.settle_round()?;
+        self.begin_line()?;
+        self.term.flush()
+    }
+
     fn end(&mut self) -> io::Result<()> {
         // A call that the turn's end overtook.
         for row in &mut self.round {

@@ -23,6 +23,8 @@ pub(crate) trait Screen {
     fn call(&mut self, call: &Call) -> io::Result<()>;
     /// Something to know that is no part of the answer, for a person who watches.
     fn note(&mut self, text: &str) -> io::Result<()>;
+    /// The person is to type something: nothing moves until the next event.
+    fn pause(&mut self) -> io::Result<()>;
     /// The turn is over.
     fn end(&mut self) -> io::Result<()>;
     /// A line of the program's own.

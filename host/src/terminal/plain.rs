@@ -55,6 +55,10 @@ impl<W: Write> Screen for Plain<W> {
         Ok(())
     }
 
+    fn pause(&mut self) -> io::Result<()> {
+        self.end()
+    }
+
     fn end(&mut self) -> io::Result<()> {
         if !self.at_line_start {
             writeln!(self.out)?;

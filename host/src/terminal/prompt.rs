@@ -9,9 +9,20 @@ use tokio::sync::mpsc;
 ///
 /// Reading blocks, so it has a thread of its own, which ends with the program.
 pub(crate) struct Prompt {
-    ask: blocking::Sender<()>,
-    lines: mpsc::Receiver<Line>,
+    ask: blocking::Sender<Question>,
+    lines: mpsc::Receiver<(u64, Line)>,
     is_interactive: bool,
+    /// How many questions were asked, and how many lines have come.
+    asked: u64,
+    answered: u64,
+}
+
+/// What a line is read for.
+struct Question {
+    number: u64,
+    prompt: &'static str,
+    /// What stands in the line to begin with.
+    initial: String,
 }
 
 /// What the person said.
@@ -30,19 +41,20 @@ pub(crate) enum Line {
 impl Prompt {
     pub(crate) fn start() -> Result<Self, Failure> {
         let is_interactive = io::stdin().is_terminal() && io::stdout().is_terminal();
-        let mut read: Box<dyn FnMut() -> Line + Send> = if is_interactive {
+        let mut read: Box<dyn FnMut(&Question) -> Line + Send> = if is_interactive {
             let mut editor = DefaultEditor::new().map_err(Failure::failed)?;
-            Box::new(move || edited(&mut editor))
+            Box::new(move |question| edited(&mut editor, question))
         } else {
-            Box::new(plain)
+            Box::new(|_| plain())
         };
-        let (ask, asked) = blocking::channel();
+        let (ask, asked) = blocking::channel::<Question>();
         let (answer, lines) = mpsc::channel(1);
         std::thread::Builder::new()
             .name("prompt".to_owned())
             .spawn(move || {
-                while asked.recv().is_ok() {
-                    if answer.blocking_send(read()).is_err() {
+                while let Ok(question) = asked.recv() {
+                    let line = read(&question);
+                    if answer.blocking_send((question.number, line)).is_err() {
                         return;
                     }
                 }
@@ -51,6 +63,8 @@ impl Prompt {
             ask,
             lines,
             is_interactive,
+            asked: 0,
+            answered: 0,
         })
     }
 
@@ -61,22 +75,51 @@ impl Prompt {
 
     /// Waits for the next line.
     pub(crate) async fn next(&mut self) -> Line {
-        if self.ask.send(()).is_err() {
-            return Line::End;
+        self.ask(NEXT, "").await
+    }
+
+    /// Waits for the answer to a question, with `initial` in the line to begin with. May be dropped: what the person
+    /// types to a question that nobody waits for is no answer to the next one. A pipe has no questions: each takes its
+    /// next line.
+    pub(crate) async fn ask(&mut self, prompt: &'static str, initial: &str) -> Line {
+        if self.is_interactive || self.asked == self.answered {
+            self.asked += 1;
+            let question = Question {
+                number: self.asked,
+                prompt,
+                initial: initial.to_owned(),
+            };
+            if self.ask.send(question).is_err() {
+                return Line::End;
+            }
         }
-        tokio::select! {
-            line = self.lines.recv() => line.unwrap_or(Line::End),
-            // An editor sees Ctrl-C itself; without one it ends the program, as it does everywhere.
-            Ok(()) = tokio::signal::ctrl_c(), if !self.is_interactive => Line::End,
+        loop {
+            let (number, line) = tokio::select! {
+                line = self.lines.recv() => match line {
+                    Some(line) => line,
+                    None => return Line::End,
+                },
+                // An editor sees Ctrl-C itself; without one it ends the program, as it does everywhere.
+                Ok(()) = tokio::signal::ctrl_c(), if !self.is_interactive => return Line::End,
+            };
+            self.answered = number;
+            if number == self.asked {
+                return line;
+            }
         }
     }
 }
 
-fn edited(editor: &mut DefaultEditor) -> Line {
-    match editor.readline("› ") {
+/// What stands before a line that says something to the model.
+const NEXT: &str = "› ";
+
+fn edited(editor: &mut DefaultEditor, question: &Question) -> Line {
+    match editor.readline_with_initial(question.prompt, (&question.initial, "")) {
         Ok(text) => {
-            // A line that cannot be remembered can still be sent.
-            let _ = editor.add_history_entry(&text);
+            if question.prompt == NEXT {
+                // A line that cannot be remembered can still be sent.
+                let _ = editor.add_history_entry(&text);
+            }
             Line::Text(text)
         }
         Err(ReadlineError::Interrupted) => Line::Interrupted,

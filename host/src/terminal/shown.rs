@@ -148,6 +148,14 @@ impl Shown {
         }
     }
 
+    /// A tool asks to run, with these arguments: all of them, since the person answers for them. What turns on the screen
+    /// stops, as the person types now.
+    pub(crate) fn asks(&mut self, name: &str, arguments: &str) -> io::Result<()> {
+        self.screen.pause()?;
+        self.screen
+            .remark(&format!("? {} {}", one_line(name), one_line(arguments)))
+    }
+
     /// What the model said in an earlier turn.
     pub(crate) fn said(&mut self, text: &str) -> io::Result<()> {
         self.screen.text(&clean(text))?;

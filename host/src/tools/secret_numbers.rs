@@ -51,6 +51,7 @@ pub(crate) fn get_tool() -> Tool {
             "properties": { "name": { "type": "string", "description": "Whose number" } },
             "required": ["name"],
         }))
+        .label(|arguments| Some(format!("Secret number of {}", arguments["name"].as_str()?)))
         .idempotent()
 }
 
@@ -65,5 +66,9 @@ pub(crate) fn set_tool() -> Tool {
             },
             "required": ["name", "number"],
         }))
+        .label(|arguments| {
+            let name = arguments["name"].as_str()?;
+            Some(format!("Secret number of {name}: {}", arguments["number"]))
+        })
         .requires_approval()
 }

@@ -210,3 +210,44 @@ async fn ctrl_c_stops_the_answer_and_closes_its_connection() {
         .wait_until(|requests| requests[0].delivery == Delivery::ClientLeft)
         .await;
 }
+
+/// A call, and a word at the end.
+fn calculates() -> Script {
+    let call = || Hop::new().tool_call("calculator", json!({ "expression": "6 * 7" }));
+    Script::new().hop(call()).hop(Hop::new().text("I see."))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_person_is_asked_before_a_tool_runs() {
+    let asks = ["--ask-before", "calculator"];
+    for (lines, told) in [
+        ("yes\n", "42"),
+        ("no, it is Sunday\n", "it is Sunday"),
+        ("maybe\ny\n", "42"),
+        ("edit {\"expression\": \"6 * 8\"}\n", "48"),
+        ("e\n{\"expression\": 6\n{\"expression\": \"6 * 9\"}\n", "54"),
+        ("", "nobody answered"),
+    ] {
+        let model = model(calculates()).await;
+        let ran = chat(&model, &asks, &format!("Compute.\n{lines}")).succeeded();
+        let question = "? calculator {\"expression\":\"6 * 7\"}\n";
+        assert!(ran.out.contains(question), "{lines:?}: {}", ran.out);
+        assert!(ran.out.ends_with("I see.\n"), "{lines:?}: {}", ran.out);
+        let requests = model.requests();
+        let messages = requests[1].body["messages"].as_array().expect("messages");
+        let result = messages.last().expect("a result");
+        assert_eq!(result["role"], "tool", "{lines:?}");
+        let content = result["content"].as_str().unwrap_or_default();
+        assert!(content.contains(told), "{lines:?}: {content}");
+        is_content(&model);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_tool_to_ask_before_has_to_be_there() {
+    let model = model(Script::new()).await;
+    let ran = chat(&model, &["--ask-before", "abacus"], "");
+    let said = ran.failed(2);
+    assert!(said.contains("no tool `abacus`"), "{said}");
+    assert!(said.contains("clock, calculator"), "{said}");
+}

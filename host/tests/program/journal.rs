@@ -112,6 +112,27 @@ fn what_is_no_journal_is_refused_with_advice() {
     assert!(ran.failed(2).contains("--provider"));
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn a_turn_is_recorded_with_what_is_set() {
+    use crate::run::{finish, stepwell};
+    use stepwell_mock_llm::{Hop, MockLlm, Script};
+
+    let call = || Hop::new().tool_call("clock", serde_json::json!({}));
+    let script = Script::new().hop(call()).hop(call());
+    let model = MockLlm::start(script).await.expect("the mock starts");
+    let file = File::new("set.jsonl");
+    let mut command = stepwell(&["record", file.path(), "--question", "What time is it?"]);
+    command.env("STEPWELL_PROVIDER", "openai-compatible");
+    command.env("STEPWELL_MODEL", "m");
+    command.env("STEPWELL_BASE_URL", model.base_url());
+    command.env("MAX_TOOL_ROUNDS", "1");
+    let ran = finish(command, b"");
+    assert!(ran.failed(1).contains("tool rounds, 1"), "{}", ran.err);
+    assert_eq!(model.requests().len(), 2);
+    let replayed = run(&["replay", file.path()], b"").succeeded();
+    assert!(replayed.out.contains("outcome  "), "{}", replayed.out);
+}
+
 #[test]
 fn the_statechart_is_printed_as_a_picture_and_as_data() {
     let ran = run(&["statechart"], b"").succeeded();

@@ -31,6 +31,18 @@ async fn a_chat_has_the_tools_of_a_server() {
 
 #[cfg(unix)]
 #[tokio::test(flavor = "multi_thread")]
+async fn the_person_may_be_asked_before_a_servers_tool() {
+    let model = model(greeting("mcp-server__greet")).await;
+    let server = format!("sh '{}'", server().display());
+    let arguments = ["--mcp", &server, "--ask-before", "mcp-server__greet"];
+    let ran = chat(&model, &arguments, "Greet them.\nno\n").succeeded();
+    assert!(ran.out.contains("? mcp-server__greet {}\n"), "{}", ran.out);
+    assert!(ran.out.contains("✗ mcp-server__greet {} → "), "{}", ran.out);
+    assert!(model.failures().is_empty(), "{:?}", model.failures());
+}
+
+#[cfg(unix)]
+#[tokio::test(flavor = "multi_thread")]
 async fn servers_come_from_a_file_too() {
     let file = std::env::temp_dir().join(format!("stepwell-mcp-{}.json", std::process::id()));
     let servers = json!({ "mcpServers": {

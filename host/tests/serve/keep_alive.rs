@@ -2,7 +2,7 @@
 
 use crate::model::HeldModel;
 use crate::server::{Server, asks};
-use crate::stream::{Run, text};
+use crate::stream::{Run, events, text};
 
 #[tokio::test]
 async fn a_silent_stream_has_comments_in_it() {
@@ -26,4 +26,11 @@ async fn a_run_that_takes_too_long_ends_with_an_error() {
         (&end["type"], &end["code"]),
         (&"RUN_ERROR".into(), &"run_timeout".into())
     );
+}
+
+#[tokio::test]
+async fn a_silence_may_be_longer_than_time_can_count() {
+    let server = Server::start(&["--keep-alive", &u64::MAX.to_string()]);
+    let events = events(server.run(&asks("r", "hello")).await).await;
+    assert_eq!(events.last().expect("an event")["type"], "RUN_FINISHED");
 }

@@ -4,11 +4,13 @@
 
 mod connections;
 mod cross_origin;
+mod file;
 mod interrupts;
 mod keep_alive;
 mod mcp;
 mod metrics;
 mod model;
+mod page;
 mod providers;
 mod refusals;
 mod restarts;
@@ -16,6 +18,7 @@ mod runs;
 mod server;
 mod sessions;
 mod stopping;
+mod store_away;
 mod stream;
 mod threads;
 mod two_hosts;

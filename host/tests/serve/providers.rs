@@ -183,3 +183,33 @@ async fn a_call_beside_a_question_waits_for_the_client_after_the_answer() {
     let expected = json!({"type": "success", "pendingToolCallIds": ["c"]});
     assert_eq!(*outcome, expected);
 }
+
+#[tokio::test]
+async fn an_agent_behind_the_server_gets_what_the_client_says_beside_the_conversation() {
+    let model = model([Hop::new().text("Hello.")]).await;
+    let server = Server::start(&["--provider", "ag-ui", "--base-url", &model.ag_ui_url()]);
+    let mut input = asks("first", "?");
+    input["context"] = json!([{"description": "Place", "value": "Bergen"}]);
+    input["forwardedProps"] = json!({"mode": "brief", "depth": {"most": 2}});
+    input["state"] = json!({"city": "Bergen"});
+    assert_eq!(text(&events(server.run(&input).await).await), "Hello.");
+    let sent = &model.requests()[0].body;
+    for field in ["context", "forwardedProps", "state"] {
+        assert_eq!(sent[field], input[field], "{field}");
+    }
+    let messages = sent["messages"].as_array().expect("messages");
+    assert!(
+        messages.iter().all(|message| message["role"] == "user"),
+        "{messages:?}"
+    );
+}
+
+#[tokio::test]
+async fn a_model_behind_the_server_gets_no_props_of_the_clients() {
+    let model = model([Hop::new().text("Hello.")]).await;
+    let server = Server::before(&model, &[]);
+    let mut input = asks("first", "?");
+    input["forwardedProps"] = json!({"model": "a dearer one"});
+    events(server.run(&input).await).await;
+    assert_ne!(model.requests()[0].body["model"], "a dearer one");
+}

@@ -1,33 +1,15 @@
 //! The host is killed and started again.
 
+use crate::file::File;
 use crate::model::HeldModel;
 use crate::server::Server;
 use crate::stream::{Run, events, kinds, text};
-use serde_json::Value;
-use std::path::PathBuf;
+use serde_json::{Value, json};
+use stepwell_core::Timestamp;
+use stepwell_core::run::{Attached, Block, BlockContent, TurnStatus};
+use stepwell_io::store::{NewTurn, PersistBatch, SqliteStore, Store, TurnKey};
+use stepwell_io::{Outcome, ThreadKey};
 use stepwell_mock_llm::{Hop, MockLlm, Script};
-
-/// A file for a store, gone when the test is over.
-struct File(PathBuf);
-
-impl File {
-    fn new(name: &str) -> Self {
-        let name = format!("stepwell-serve-{name}-{}", std::process::id());
-        let folder = std::env::temp_dir().join(name);
-        std::fs::create_dir_all(&folder).expect("a folder");
-        Self(folder)
-    }
-
-    fn store(&self) -> String {
-        format!("sqlite:{}", self.0.join("turns.db").display())
-    }
-}
-
-impl Drop for File {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
 
 #[tokio::test]
 async fn a_turn_whose_host_was_killed_is_finished_by_the_next_start() {
@@ -101,7 +83,7 @@ async fn killed_at_any_event_a_turn_ends_and_its_log_has_no_gap() {
             seen.push(event);
         }
         drop(server);
-        let server = Server::before(&model, &["--store", &store]);
+        let server = Server::before(&model, &["--store", &store, "--keep-alive", "1"]);
         let whole = events(server.follow("t", "r", None).await).await;
         assert_eq!(
             whole[..seen.len()],
@@ -118,4 +100,61 @@ async fn killed_at_any_event_a_turn_ends_and_its_log_has_no_gap() {
         let view: Value = serde_json::from_str(&view).expect("JSON");
         assert_ne!(view["session"]["turns"][0]["status"], "streaming");
     }
+}
+
+/// A host may die between the end of a turn and the telling of it.
+#[tokio::test]
+async fn an_end_that_nobody_could_log_is_told_all_the_same_and_counts_as_an_event() {
+    let file = File::new("untold");
+    let (key, owner) = (TurnKey::new(ThreadKey::from("t"), "r"), "other");
+    let store = SqliteStore::open(file.path()).await.expect("a store");
+    let new = NewTurn::new(key.clone(), owner, Timestamp(1));
+    let generation = store.begin_turn(&new).await.expect("it begins");
+    let started = json!({ "type": "RUN_STARTED", "threadId": "t", "runId": "r" }).to_string();
+    let logged = store.append_events(&key, generation, 0, &[started]).await;
+    logged.expect("it is logged");
+    let content = BlockContent::Text {
+        message_id: "m".into(),
+        text: "All of it.".to_owned(),
+        attached: Attached::default(),
+    };
+    let batch = PersistBatch {
+        first: 0,
+        blocks: vec![Block {
+            sequence: 0,
+            hop: 0,
+            content,
+        }],
+        status: TurnStatus::Complete,
+        outcome: Some(Outcome::Success),
+        snapshot: String::new(),
+        at: Timestamp(2),
+    };
+    let closed = store.persist(&key, generation, &batch).await;
+    closed.expect("it is closed");
+    store.close().await;
+
+    let server = Server::start(&["--store", &file.store(), "--keep-alive", "1"]);
+    let told = events(server.follow("t", "r", None).await).await;
+    assert_eq!(
+        kinds(&told),
+        ["RUN_STARTED", "MESSAGES_SNAPSHOT", "RUN_FINISHED"]
+    );
+    assert_eq!(text_of(&told[1]), "All of it.", "what is stored is told");
+    assert_eq!(server.acknowledge("t", "r", 2).await, 204);
+    assert_eq!(server.acknowledge("t", "r", 3).await, 422);
+    assert_eq!(events(server.follow("t", "r", None).await).await, told);
+    // Who has it comes back to nothing.
+    let again = server.follow("t", "r", Some(2)).await;
+    assert_eq!(again.status(), 200);
+    assert_eq!(again.text().await.expect("text"), "");
+    let beyond = server.follow("t", "r", Some(3)).await;
+    assert_eq!(beyond.status(), 422);
+}
+
+/// The text of a snapshot's last message.
+fn text_of(snapshot: &Value) -> &str {
+    let messages = snapshot["messages"].as_array().expect("messages");
+    let last = messages.last().expect("a message");
+    last["content"].as_str().expect("text")
 }

@@ -1,5 +1,6 @@
 //! Sessions that the server keeps: turns go on without anybody, and whoever comes back catches up.
 
+use crate::file::File;
 use crate::model::HeldModel;
 use crate::server::{Server, refusal};
 use crate::stream::{Run, all, events, kinds, text};
@@ -40,6 +41,13 @@ impl Server {
             request = request.header("last-event-id", format!("{turn}:{last}"));
         }
         request.send().await.expect("an answer")
+    }
+
+    /// Says how far the person has seen a turn; gives the status.
+    pub(crate) async fn acknowledge(&self, thread: &str, turn: &str, index: u64) -> u16 {
+        let body = json!({ "index": index });
+        let answer = self.act(thread, turn, "acknowledge", body).await;
+        answer.status().as_u16()
     }
 
     async fn act(&self, thread: &str, turn: &str, action: &str, body: Value) -> Response {
@@ -293,10 +301,17 @@ async fn an_edited_message_is_a_branch_of_its_own() {
 }
 
 #[tokio::test]
-async fn a_server_without_a_store_has_no_sessions() {
-    let server = Server::start(&[]);
-    let refused = refusal(server.get("/threads").await).await;
-    assert_eq!(refused, (404, "no_store".to_owned()));
+async fn a_server_says_whether_its_sessions_outlive_it() {
+    for (store, is_durable) in [(None, false), (Some("sqlite"), true)] {
+        let file = File::new("durable");
+        let address = file.store();
+        let arguments = store.map(|_| ["--store", &address]);
+        let server = Server::start(arguments.as_ref().map_or(&[], |arguments| &arguments[..]));
+        server.begin("t", "r", "hello").await;
+        let list = server.json("/threads").await;
+        assert_eq!(list["durable"], json!(is_durable));
+        assert_eq!(list["threads"][0]["threadId"], "t");
+    }
 }
 
 #[tokio::test]
@@ -312,4 +327,48 @@ async fn what_the_client_had_last_must_be_of_the_turn() {
             .expect("an answer");
         assert_eq!(refusal(answer).await, (422, "invalid_input".to_owned()));
     }
+}
+
+#[tokio::test]
+async fn a_call_is_told_by_its_label() {
+    let server = Server::start(&STORE);
+    server.begin("t", "r", "What are the numbers?").await;
+    let told = events(server.follow("t", "r", None).await).await;
+    let mut labels: Vec<_> = all(&told, "CUSTOM")
+        .into_iter()
+        .filter(|event| event["value"]["status"] == "completed")
+        .map(|event| event["value"]["label"].as_str().unwrap().to_owned())
+        .collect();
+    labels.sort();
+    let expected = ["Secret number of alice", "Secret number of bob"];
+    assert_eq!(labels, expected);
+    let view = server.json("/threads/t").await;
+    let calls = &view["session"]["messages"][1]["tool_executions"];
+    assert_eq!(calls[0]["label"], expected[0]);
+}
+
+#[tokio::test]
+async fn a_turn_that_failed_says_later_what_it_said_then() {
+    let server = Server::before_url("http://127.0.0.1:1/v1", &STORE);
+    server.begin("t", "r", "?").await;
+    let told = events(server.follow("t", "r", None).await).await;
+    let end = told.last().expect("an end");
+    assert_eq!(end["code"], "model_unreachable");
+    let view = server.json("/threads/t").await;
+    let error = json!({ "code": end["code"], "message": end["message"] });
+    assert_eq!(view["session"]["turns"][0]["error"], error);
+    assert!(!view.to_string().contains("127.0.0.1"), "{view}");
+}
+
+#[tokio::test]
+async fn a_turn_at_a_limit_says_later_which() {
+    let arguments = [&STORE[..], &["--max-tool-rounds", "1"]].concat();
+    let server = Server::start(&arguments);
+    server.begin("t", "r", "list").await;
+    let told = events(server.follow("t", "r", None).await).await;
+    assert_eq!(told.last().expect("an end")["code"], "max_tool_rounds");
+    let view = server.json("/threads/t").await;
+    let turn = &view["session"]["turns"][0];
+    assert_eq!(turn["status"], "complete");
+    assert_eq!(turn["error"]["code"], "max_tool_rounds");
 }

@@ -14,6 +14,8 @@ pub(crate) struct Run {
     index: u64,
     /// Comments so far.
     pub(crate) comments: usize,
+    /// What was told that is no part of the run's log.
+    notices: Vec<Value>,
 }
 
 impl Run {
@@ -27,6 +29,7 @@ impl Run {
             run_id: None,
             index: 0,
             comments: 0,
+            notices: Vec::new(),
         }
     }
 
@@ -40,6 +43,10 @@ impl Run {
                     self.comments += 1;
                     return Some(Value::Null);
                 }
+                if let Some(data) = frame.strip_prefix("data: ") {
+                    self.notices.push(self.notice(data));
+                    return Some(Value::Null);
+                }
                 return Some(self.take(&frame));
             }
             let chunk = self.response.chunk().await.expect("the body goes on");
@@ -51,6 +58,14 @@ impl Run {
             self.unread
                 .push_str(std::str::from_utf8(&chunk).expect("text"));
         }
+    }
+
+    fn notice(&self, data: &str) -> Value {
+        let json: Value = serde_json::from_str(data).expect("JSON");
+        check_event(&json);
+        assert_eq!(json["type"], "CUSTOM", "{data}");
+        assert!(self.run_id.is_some(), "a run has begun");
+        json
     }
 
     fn take(&mut self, frame: &str) -> Value {
@@ -80,6 +95,19 @@ impl Run {
             if event["type"] == kind {
                 return event;
             }
+        }
+    }
+
+    /// Reads until a notice of this name.
+    pub(crate) async fn until_notice(&mut self, name: &str) -> Value {
+        loop {
+            let mut notices = self.notices.drain(..);
+            if let Some(notice) = notices.find(|notice| notice["name"] == name) {
+                return notice;
+            }
+            drop(notices);
+            let event = self.next().await;
+            assert!(event.is_some(), "the run ended without the notice {name}");
         }
     }
 

@@ -1,9 +1,14 @@
 //! Two hosts on one PostgreSQL. The server's address is in `STEPWELL_POSTGRES`.
 
+use crate::model::HeldModel;
 use crate::server::Server;
 use crate::sessions::later;
-use crate::stream::{events, text};
+use crate::stream::{Run, all, events, kinds, text};
+use futures::stream::{self, StreamExt};
 use serde_json::Value;
+
+/// How many turns at once.
+const AT_ONCE: usize = 4;
 
 /// How often: a small share, unless `STEPWELL_CATCH_UPS` says more.
 fn times() -> usize {
@@ -19,22 +24,90 @@ fn url() -> Option<String> {
     url
 }
 
+fn host(url: &str, name: &str) -> Server {
+    Server::start(&["--store", url, "--owner", name])
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn what_begins_on_one_host_is_followed_on_the_other() {
     let Some(url) = url() else { return };
     let name = format!("two-hosts-{}", std::process::id());
-    let one = Server::start(&["--store", &url, "--owner", &format!("{name}-one")]);
-    let other = Server::start(&["--store", &url, "--owner", &format!("{name}-other")]);
-    for number in 0..times() {
+    let one = host(&url, &format!("{name}-one"));
+    let other = host(&url, &format!("{name}-other"));
+    let turns = stream::iter(0..times()).map(|number| {
         let thread = format!("{name}-{number}");
-        one.begin(&thread, "r", "What are the numbers?").await;
-        let followed = events(other.follow(&thread, "r", None).await).await;
-        assert!(text(&followed).ends_with("Bob's is 7"), "{followed:#?}");
-        let own = events(one.follow(&thread, "r", None).await).await;
-        assert_eq!(own, followed, "turn {number}");
-        let half = followed.len() as u64 / 2;
-        let rest = later(other.follow(&thread, "r", Some(half)).await, half + 1).await;
-        assert_eq!(rest, followed[half as usize + 1..]);
+        follows(&one, &other, thread, number)
+    });
+    let told: usize = turns
+        .buffer_unordered(AT_ONCE)
+        .fold(0, |sum, count| async move { sum + count })
+        .await;
+    println!(
+        "{} catch-ups: {told} events, each once and in order",
+        times()
+    );
+}
+
+/// Begins a turn on one host, reads some of it there, and goes on on the other while it is said.
+async fn follows(one: &Server, other: &Server, thread: String, number: usize) -> usize {
+    one.begin(&thread, "r", "What are the numbers?").await;
+    let mut seen = Vec::new();
+    // Another place each time; a turn has some twenty events.
+    let wanted = number % 16;
+    if wanted > 0 {
+        let mut listener = Run::new(one.follow(&thread, "r", None).await);
+        while seen.len() < wanted {
+            let event = listener.next().await.expect("the turn goes on");
+            seen.extend(Some(event).filter(|event| !event.is_null()));
+        }
+    }
+    let last = seen.len().checked_sub(1).map(|last| last as u64);
+    let rest = later(other.follow(&thread, "r", last).await, seen.len() as u64).await;
+    seen.extend(rest);
+    assert!(text(&seen).ends_with("Bob's is 7"), "{seen:#?}");
+    // The whole log, on either host, is what the client has put together.
+    for host in [one, other] {
+        assert_eq!(events(host.follow(&thread, "r", None).await).await, seen);
+    }
+    seen.len()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_host_that_is_started_again_finishes_its_turns_for_who_follows_on_the_other() {
+    let Some(url) = url() else { return };
+    let name = format!("started-again-{}", std::process::id());
+    let model = HeldModel::start().await;
+    let owner = format!("{name}-one");
+    let start = || Server::before_url(&model.url, &["--store", &url, "--owner", &owner]);
+    let one = start();
+    let other = host(&url, &format!("{name}-other"));
+    let threads: Vec<_> = (0..AT_ONCE)
+        .map(|number| format!("{name}-{number}"))
+        .collect();
+    let mut listeners = Vec::new();
+    for thread in &threads {
+        one.begin(thread, "r", "?").await;
+        let mut listener = Run::new(other.follow(thread, "r", None).await);
+        listener.until("RUN_STARTED").await;
+        model.asked().await;
+        listeners.push(listener);
+    }
+    drop(one);
+    // Those that were asked have nobody to answer.
+    threads.iter().for_each(|_| model.answer());
+    let one = start();
+    for _ in &threads {
+        model.asked().await;
+        model.answer();
+    }
+    for (listener, thread) in listeners.iter_mut().zip(&threads) {
+        // The stream that began before the kill goes on to the end.
+        let rest = listener.rest().await;
+        assert_eq!(kinds(&rest).last(), Some(&"RUN_FINISHED"));
+        assert_eq!(text(&rest), "At last.");
+        let whole = events(one.follow(thread, "r", None).await).await;
+        assert_eq!(all(&whole, "RUN_STARTED").len(), 1);
+        assert_eq!(whole[1..], rest);
     }
 }
 
@@ -42,8 +115,8 @@ async fn what_begins_on_one_host_is_followed_on_the_other() {
 async fn a_turn_of_another_host_can_be_cancelled() {
     let Some(url) = url() else { return };
     let thread = format!("cancelled-{}", std::process::id());
-    let one = Server::start(&["--store", &url, "--owner", &format!("{thread}-one")]);
-    let other = Server::start(&["--store", &url, "--owner", &format!("{thread}-other")]);
+    let one = host(&url, &format!("{thread}-one"));
+    let other = host(&url, &format!("{thread}-other"));
     one.begin(&thread, "r", "wait").await;
     let listener = one.follow(&thread, "r", None).await;
     let path = format!("/threads/{thread}/turns/r/cancel");

@@ -1,25 +1,27 @@
 //! One stored turn: driven by an agent, and what it says goes into the store.
 
 use super::super::ending::{Ending, usage_since};
-use super::super::interrupts;
 use super::super::open_turn::Unresumable;
 use super::super::rounds::Rounds;
-use super::event_writer::{EventWriter, Written};
+use super::super::stop::Stop;
+use super::super::store_trouble::{StoreTrouble, custom};
+use super::announce::{Stands, announce, progress};
+use super::call_labels::CallLabels;
+use super::event_writer::{EventWriter, Log};
 use super::local::LocalSetup;
+use super::questions::{Asking, Questions};
+use super::store_waits::StoreWaits;
+use super::stored_results::watched;
 use super::{EngineError, Parent};
 use futures::StreamExt;
-use serde_json::{Value, json};
+use serde_json::json;
 use std::sync::Arc;
-use stepwell_core::event::{
-    Custom, Event, Interrupt, Message, MessagesSnapshot, PROTOCOL_VERSION, ResumeEntry,
-    RunAgentInput, RunStarted,
-};
-use stepwell_io::store::{StoreError, TurnKey};
-use stepwell_io::{
-    Decision, RunEvent, SharedRegistry, Start, ToolCallStatus, ToolCallUpdate, ToolInvocation, Turn,
-};
+use stepwell_core::event::{Event, Message, ResumeEntry, RunAgentInput};
+use stepwell_core::run::Durability;
+use stepwell_io::store::{Store, StoreError, TurnKey};
+use stepwell_io::{RunEvent, SharedRegistry, Start, ToolInvocation, Turn, TurnHandle};
 use time::OffsetDateTime;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
@@ -52,17 +54,8 @@ pub(super) struct Drive {
     pub(super) cancel: CancellationToken,
     /// The turn is let go of, to go on another time.
     pub(super) leave: CancellationToken,
-}
-
-/// A tool that asks to run.
-type Asking = (ToolInvocation, oneshot::Sender<Decision>);
-
-/// A question to the person.
-#[derive(Debug)]
-struct Open {
-    interrupt: Interrupt,
-    /// The tool that asks to run, and where its answer goes; none if the agent behind the server asks.
-    asking: Option<(String, oneshot::Sender<Decision>)>,
+    /// What keeps the turn from being stored: told to whoever follows it on this host.
+    pub(super) trouble: watch::Sender<Option<StoreTrouble>>,
 }
 
 /// What happens next in a turn.
@@ -70,8 +63,8 @@ enum Next {
     Said(Option<RunEvent>),
     Asked(Asking),
     Told(Command),
-    Cancelled,
-    OutOfTime,
+    Waits(Option<StoreTrouble>),
+    Stopped(Stop),
     Left,
 }
 
@@ -96,7 +89,8 @@ impl Drive {
             ..RunAgentInput::default()
         };
         let (asking, mut asked) = mpsc::unbounded_channel();
-        let (turn, begun) = self.begin(begin, asking);
+        let (store, results) = watched(Arc::clone(&self.setup.store));
+        let (turn, begun) = self.begin(begin, asking, store);
         let mut turn = match turn {
             Ok(turn) => turn,
             Err(reason) => {
@@ -109,40 +103,65 @@ impl Drive {
         };
         let meter = self.setup.metrics.run();
         let mut first = self.first(&mut turn).await;
-        let Some(stored) = turn.handle().stored().cloned() else {
+        let handle = turn.handle();
+        let Some(stored) = handle.stored().cloned() else {
             // The store did not take it: nothing of it went out.
+            let refused = handle.store_trouble().borrow().clone();
             let finished = turn.finish().await;
             tracing::error!(target: "stepwell", turn = %key, outcome = ?finished.outcome, "a turn could not begin");
             if let Some(begun) = begun {
-                let message = "the turn could not be stored".to_owned();
-                let _ = begun.send(Err(StoreError::Unavailable { message }.into()));
+                let refused = refused.unwrap_or_else(|| StoreError::Other {
+                    message: "the turn could not be stored".to_owned(),
+                });
+                let _ = begun.send(Err(refused.into()));
             }
             return Ok(());
         };
         if let Some(begun) = begun {
             let _ = begun.send(Ok(()));
         }
-        let store = Arc::clone(&self.setup.store);
-        let (mut writer, written) = EventWriter::open(store, stored).await?;
+        let log = Log {
+            store: Arc::clone(&self.setup.store),
+            turn: stored,
+            results,
+            leave: self.leave.clone(),
+            trouble: watch::Sender::default(),
+        };
+        let (mut writer, written) = match EventWriter::open(log).await {
+            Ok(opened) => opened,
+            Err(error) => {
+                // It stays unfinished: dropped, it would end as cancelled.
+                let _ = turn.suspend().await;
+                return Err(error);
+            }
+        };
         let mut rounds = Rounds::new(key.turn.to_string());
-        self.announce(&turn, &mut writer, &written, &mut rounds)
-            .await;
-        let handle = turn.handle();
+        let mut labels = CallLabels::default();
+        let stands = Stands {
+            key: &key,
+            conversation: handle.revived_from(),
+            written: &written,
+            tools: &self.setup.tools,
+        };
+        announce(stands, &mut writer, &mut rounds, &mut labels).await;
         let failed = writer.failed();
         tokio::pin!(failed);
         let deadline = Instant::now().checked_add(self.setup.run_time);
-        let mut open: Vec<Open> = Vec::new();
+        let mut waits = StoreWaits::new(&handle, &writer, self.setup.store_timeout);
+        let mut questions = Questions::default();
         let mut stop = None;
         loop {
             let next = tokio::select! {
                 biased;
                 () = &mut failed => Next::Left,
                 () = self.leave.cancelled() => Next::Left,
-                () = self.cancel.cancelled(), if stop.is_none() => Next::Cancelled,
-                () = until(deadline), if stop.is_none() => Next::OutOfTime,
+                () = self.cancel.cancelled(), if stop.is_none() => Next::Stopped(Stop::Cancelled),
+                () = until(deadline), if stop.is_none() => Next::Stopped(Stop::OutOfTime),
+                () = until(waits.deadline()), if stop.is_none() => Next::Stopped(Stop::StoreAway),
+                trouble = waits.changed() => Next::Waits(trouble),
                 Some(command) = self.commands.recv() => Next::Told(command),
                 Some(asking) = asked.recv() => Next::Asked(asking),
-                event = take(&mut first, &mut turn) => Next::Said(event),
+                event = take(&writer, &mut first, &mut turn) => Next::Said(event),
             };
             match next {
                 Next::Left => {
@@ -150,53 +169,24 @@ impl Drive {
                     let _ = turn.suspend().await;
                     return writer.finish().await;
                 }
-                Next::Cancelled => {
-                    stop = Some(super::super::stop::Stop::Cancelled);
+                Next::Stopped(why) => {
+                    stop = Some(why);
                     turn.cancel();
                 }
-                Next::OutOfTime => {
-                    stop = Some(super::super::stop::Stop::OutOfTime);
-                    turn.cancel();
+                Next::Waits(trouble) => {
+                    let before = self.trouble.send_replace(trouble);
+                    if let (None, Some(trouble)) = (before, trouble) {
+                        writer.append(trouble.warning()).await;
+                    }
                 }
-                Next::Asked((invocation, answer)) => {
-                    let interrupt = self.question(&invocation);
+                Next::Asked(asking) => {
+                    let interrupt = questions.ask(asking, &self.setup.tools, self.expires());
                     writer.append(custom("interrupt", json!(interrupt))).await;
-                    let asking = Some((invocation.name, answer));
-                    open.push(Open { interrupt, asking });
                 }
                 Next::Told(Command::Answer(answers, told)) => {
-                    let (decisions, forwarded) = match self.fits(&open, &answers) {
-                        Ok(fitting) => fitting,
-                        Err(error) => {
-                            let _ = told.send(Err(error));
-                            continue;
-                        }
-                    };
-                    let result = match forwarded.is_empty() {
-                        true => Ok(()),
-                        false => handle.resume(forwarded).await,
-                    };
-                    let answered = result.map_err(|error| Unresumable::Payload {
-                        id: answers[0].interrupt_id.clone(),
-                        reason: error.to_string(),
-                    });
-                    if answered.is_ok() {
-                        for answer in &answers {
-                            let value = json!({ "interruptId": answer.interrupt_id });
-                            writer.append(custom("interrupt_answered", value)).await;
-                        }
-                        let is_answered =
-                            |id: &str| answers.iter().any(|answer| answer.interrupt_id == id);
-                        let (closed, rest): (Vec<_>, Vec<_>) = open
-                            .into_iter()
-                            .partition(|open| is_answered(&open.interrupt.id));
-                        open = rest;
-                        for (open, decision) in closed.into_iter().zip(decisions) {
-                            if let (Some((_, sender)), Some(decision)) = (open.asking, decision) {
-                                let _ = sender.send(decision);
-                            }
-                        }
-                    }
+                    let answered = self
+                        .answer(&answers, &mut questions, &handle, &mut writer)
+                        .await;
                     let _ = told.send(answered);
                 }
                 Next::Said(None) => break,
@@ -204,13 +194,10 @@ impl Drive {
                     if let RunEvent::Interrupted { interrupts } = &event {
                         for interrupt in interrupts {
                             writer.append(custom("interrupt", json!(interrupt))).await;
-                            open.push(Open {
-                                interrupt: interrupt.clone(),
-                                asking: None,
-                            });
+                            questions.ask_for_agent(interrupt.clone());
                         }
                     }
-                    self.say(event, &mut writer, &mut rounds).await;
+                    self.say(event, &mut writer, &mut rounds, &mut labels).await;
                 }
             }
         }
@@ -222,6 +209,31 @@ impl Drive {
         tracing::info!(target: "stepwell", turn = %key, end = event.kind(), "a turn is over");
         meter.end(&event);
         writer.end(event).await
+    }
+
+    /// Hands the person's answers on, if they fit.
+    async fn answer(
+        &self,
+        answers: &[ResumeEntry],
+        questions: &mut Questions,
+        handle: &TurnHandle,
+        writer: &mut EventWriter,
+    ) -> Result<(), Unresumable> {
+        let mut fitting = questions.fit(answers, &self.setup.tools)?;
+        let forwarded = std::mem::take(&mut fitting.forwarded);
+        if !forwarded.is_empty() {
+            let resumed = handle.resume(forwarded).await;
+            resumed.map_err(|error| Unresumable::Payload {
+                id: answers[0].interrupt_id.clone(),
+                reason: error.to_string(),
+            })?;
+        }
+        for answer in answers {
+            let value = json!({ "interruptId": answer.interrupt_id });
+            writer.append(custom("interrupt_answered", value)).await;
+        }
+        questions.close(answers, fitting);
+        Ok(())
     }
 
     /// The first that the turn says beside warnings: it is in the store by then.
@@ -248,6 +260,7 @@ impl Drive {
         &self,
         begin: Begin,
         asking: mpsc::UnboundedSender<Asking>,
+        store: Arc<dyn Store>,
     ) -> (
         Result<Turn, String>,
         Option<oneshot::Sender<Result<(), EngineError>>>,
@@ -257,9 +270,13 @@ impl Drive {
         if let Some(instructions) = &self.setup.instructions {
             builder = builder.instructions(instructions);
         }
+        let attempts = self.setup.attempts();
         let agent = builder
-            .store(Arc::clone(&self.setup.store))
+            .store(store)
             .owner(&self.setup.owner)
+            .wait_for_store()
+            // For the beginning of a turn, which somebody waits for.
+            .configure(|config| config.durability = Durability::Blocks { attempts })
             .registry(SharedRegistry::default())
             .thread_key(key.thread.clone())
             .approver(move |invocation: ToolInvocation| {
@@ -302,52 +319,31 @@ impl Drive {
         }
     }
 
-    /// Says that the turn begins; or, if another owner had begun it, where it stands.
-    async fn announce(
+    async fn say(
         &self,
-        turn: &Turn,
+        event: RunEvent,
         writer: &mut EventWriter,
-        written: &Written,
         rounds: &mut Rounds,
+        labels: &mut CallLabels,
     ) {
-        let key = &self.key;
-        if written.events.is_empty() {
-            let started = RunStarted {
-                thread_id: key.thread.thread.clone(),
-                run_id: key.turn.clone(),
-                protocol_version: Some(PROTOCOL_VERSION.to_owned()),
-                ..RunStarted::default()
-            };
-            return writer.append(started.into()).await;
-        }
-        for event in &written.events {
-            if let Event::ToolCallResult(result) = event {
-                rounds.is_known(&result.tool_call_id);
-            }
-        }
-        // What was shown after the last write may be gone, or come again: whoever watches begins anew from here.
-        writer.close_open_items().await;
-        if let Ok(conversation) = turn.handle().conversation().await {
-            let snapshot = MessagesSnapshot {
-                messages: conversation.messages().to_vec(),
-                ..MessagesSnapshot::default()
-            };
-            writer.append(snapshot.into()).await;
-        }
-    }
-
-    async fn say(&self, event: RunEvent, writer: &mut EventWriter, rounds: &mut Rounds) {
         match event {
             RunEvent::AgUi(event) => {
+                labels.note(&event);
                 if let Event::ToolCallResult(result) = &event {
                     rounds.is_known(&result.tool_call_id);
                 }
                 writer.append(event).await;
             }
             RunEvent::ToolCall(update) => {
-                writer.append(progress(&update)).await;
+                let label = labels.label(&update, &self.setup.tools);
+                let event = progress(&update, &label);
+                if update.result.is_none() {
+                    return writer.append(event).await;
+                }
+                let call = update.tool_call_id.clone();
+                writer.append_result(event, &call).await;
                 if let Some(result) = rounds.update(update) {
-                    writer.append(result).await;
+                    writer.append_result(result, &call).await;
                 }
             }
             RunEvent::Retrying {
@@ -360,96 +356,25 @@ impl Drive {
         }
     }
 
-    fn question(&self, invocation: &ToolInvocation) -> Interrupt {
-        let time = time::Duration::try_from(self.setup.interrupt_time).ok();
-        let now = OffsetDateTime::now_utc().replace_nanosecond(0).ok();
-        let expires = now.zip(time).and_then(|(now, time)| now.checked_add(time));
-        let mut question = interrupts::question(invocation, &self.setup.tools, expires);
-        // The same after a restart.
-        question.id = format!("interrupt-{}", invocation.tool_call_id);
-        question
-    }
-
-    /// What the answers say, in the order of the open questions that they are to.
-    #[allow(clippy::type_complexity)]
-    fn fits(
-        &self,
-        open: &[Open],
-        answers: &[ResumeEntry],
-    ) -> Result<(Vec<Option<Decision>>, Vec<ResumeEntry>), Unresumable> {
-        for (index, answer) in answers.iter().enumerate() {
-            let id = &answer.interrupt_id;
-            if !open.iter().any(|open| open.interrupt.id == *id) {
-                return Err(Unresumable::Unknown(id.clone()));
-            }
-            if answers[..index]
-                .iter()
-                .any(|earlier| earlier.interrupt_id == *id)
-            {
-                return Err(Unresumable::Twice(id.clone()));
-            }
-        }
-        let mut decisions = Vec::new();
-        let mut forwarded = Vec::new();
-        for open in open {
-            let id = &open.interrupt.id;
-            let Some(answer) = answers.iter().find(|answer| answer.interrupt_id == *id) else {
-                continue;
-            };
-            match &open.asking {
-                Some((tool, _)) => {
-                    let decision = interrupts::decision(answer, tool, &self.setup.tools);
-                    decisions.push(Some(decision.map_err(|reason| Unresumable::Payload {
-                        id: id.clone(),
-                        reason,
-                    })?));
-                }
-                None => {
-                    decisions.push(None);
-                    forwarded.push(answer.clone());
-                }
-            }
-        }
-        Ok((decisions, forwarded))
+    /// When a question that is asked now lapses.
+    fn expires(&self) -> Option<OffsetDateTime> {
+        let time = time::Duration::try_from(self.setup.interrupt_time).ok()?;
+        let now = OffsetDateTime::now_utc();
+        now.replace_nanosecond(0).ok()?.checked_add(time)
     }
 }
 
-/// The event that was taken before, or the next one.
-async fn take(first: &mut Option<RunEvent>, turn: &mut Turn) -> Option<RunEvent> {
+/// The event that was taken before, or the next one, once the log has room for it.
+async fn take(
+    writer: &EventWriter,
+    first: &mut Option<RunEvent>,
+    turn: &mut Turn,
+) -> Option<RunEvent> {
+    writer.room().await;
     match first.take() {
         Some(event) => Some(event),
         None => turn.next().await,
     }
-}
-
-/// Where a tool call stands. AG-UI has no event of its own for it.
-fn progress(update: &ToolCallUpdate) -> Event {
-    let status = match update.status {
-        ToolCallStatus::Streaming => "streaming",
-        ToolCallStatus::AwaitingApproval => "awaiting_approval",
-        ToolCallStatus::Executing => "executing",
-        ToolCallStatus::Deferred => "deferred",
-        ToolCallStatus::Completed => "completed",
-        ToolCallStatus::Failed => "failed",
-        ToolCallStatus::Denied => "denied",
-        ToolCallStatus::Cancelled => "cancelled",
-        _ => "pending",
-    };
-    let value = json!({
-        "toolCallId": update.tool_call_id,
-        "toolName": update.name,
-        "status": status,
-    });
-    custom("tool_status", value)
-}
-
-fn custom(name: &str, value: Value) -> Event {
-    Custom {
-        name: name.to_owned(),
-        value,
-        common: None,
-    }
-    .into()
 }
 
 async fn until(deadline: Option<Instant>) {

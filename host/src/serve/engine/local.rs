@@ -1,7 +1,8 @@
 //! The engine of one process: a task for each turn, one turn a thread.
 
+use super::super::store_trouble::StoreTrouble;
 use super::drive::{Begin, Command, Drive};
-use super::{Engine, EngineError, NewTurn, Parent};
+use super::{Engine, EngineError, NewTurn, Parent, lost_end};
 use crate::metrics::Metrics;
 use futures::FutureExt;
 use futures::future::BoxFuture;
@@ -11,13 +12,16 @@ use std::time::Duration;
 use stepwell_core::event::ResumeEntry;
 use stepwell_core::session::title;
 use stepwell_io::store::{Store, StoreError, TurnKey, Unfinished};
-use stepwell_io::{AgentBuilder, Endpoint, ToolRegistry};
-use tokio::sync::{mpsc, oneshot};
+use stepwell_io::{AgentBuilder, Endpoint, RetryPolicy, ToolRegistry};
+use tokio::sync::{mpsc, oneshot, watch};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 /// Commands that may wait for a turn.
 const COMMANDS: usize = 8;
+
+/// How long somebody waits for the store who wants to begin a turn or to stop one.
+const LONGEST_REQUEST: Duration = Duration::from_secs(15);
 
 /// What the engine drives its turns with.
 #[derive(Debug)]
@@ -37,6 +41,27 @@ pub(in crate::serve) struct LocalSetup {
     /// How long a turn may take, and how long a question stands.
     pub(in crate::serve) run_time: Duration,
     pub(in crate::serve) interrupt_time: Duration,
+    /// How long a turn waits for a store that is full or out of reach.
+    pub(in crate::serve) store_timeout: Duration,
+}
+
+impl LocalSetup {
+    /// How often the store is asked to take a new turn: so often that the pauses come to the time that it may take.
+    pub(super) fn attempts(&self) -> u32 {
+        let RetryPolicy {
+            first_delay,
+            max_delay,
+            ..
+        } = RetryPolicy::default();
+        let longest = self.store_timeout.min(LONGEST_REQUEST);
+        let (mut attempts, mut waited, mut pause) = (1, Duration::ZERO, first_delay);
+        while waited < longest && attempts < 20 {
+            waited += pause;
+            pause = (pause * 2).min(max_delay);
+            attempts += 1;
+        }
+        attempts
+    }
 }
 
 /// Drives turns in tasks of this process. Clones are the same engine.
@@ -58,6 +83,7 @@ struct Active {
     commands: mpsc::Sender<Command>,
     cancel: CancellationToken,
     ended: CancellationToken,
+    trouble: watch::Receiver<Option<StoreTrouble>>,
 }
 
 impl LocalEngine {
@@ -118,10 +144,12 @@ impl LocalEngine {
     fn spawn(&self, key: TurnKey, begin: Begin, cancelled: bool) -> Active {
         let setup = Arc::clone(&self.0.setup);
         let (commands, receiver) = mpsc::channel(COMMANDS);
+        let (trouble, troubles) = watch::channel(None);
         let active = Active {
             commands,
             cancel: CancellationToken::new(),
             ended: CancellationToken::new(),
+            trouble: troubles,
         };
         if cancelled {
             active.cancel.cancel();
@@ -133,6 +161,7 @@ impl LocalEngine {
             commands: receiver,
             cancel: active.cancel.clone(),
             leave: self.0.leave.clone(),
+            trouble,
         };
         let inner = Arc::clone(&self.0);
         let ended = active.ended.clone().drop_guard();
@@ -211,8 +240,11 @@ impl LocalEngine {
             },
         };
         active.cancel.cancel();
-        active.ended.cancelled().await;
-        Ok(())
+        let ended = tokio::time::timeout(LONGEST_REQUEST, active.ended.cancelled()).await;
+        ended.map_err(|_| {
+            let message = "the turn is stopped, and its end waits to be stored".to_owned();
+            StoreError::Unavailable { message }.into()
+        })
     }
 
     async fn unfinished(&self, turn: &TurnKey) -> Result<Option<Unfinished>, EngineError> {
@@ -263,6 +295,20 @@ impl Engine for LocalEngine {
             Ok(answered.await.map_err(|_| EngineError::Over)??)
         }
         .boxed()
+    }
+
+    fn tell_end<'a>(&'a self, turn: &'a TurnKey) -> BoxFuture<'a, Result<(), EngineError>> {
+        async move {
+            if self.find(turn).is_none() {
+                lost_end::tell(&self.0.setup, turn, self.0.leave.clone()).await?;
+            }
+            Ok(())
+        }
+        .boxed()
+    }
+
+    fn trouble(&self, turn: &TurnKey) -> Option<watch::Receiver<Option<StoreTrouble>>> {
+        self.find(turn).map(|active| active.trouble)
     }
 
     fn cancel<'a>(&'a self, turn: &'a TurnKey) -> BoxFuture<'a, Result<(), EngineError>> {

@@ -4,18 +4,28 @@
 //! The one engine is [`local`]: a task of this process for each turn. Turns that are to move from machine to machine
 //! would run on an engine that makes them durable itself, behind the same trait.
 
+mod announce;
+mod call_labels;
 mod drive;
 mod event_writer;
 mod local;
+mod lost_end;
+mod questions;
+mod store_waits;
+mod stored_results;
+#[cfg(test)]
+mod tests;
 
 pub(super) use local::{LocalEngine, LocalSetup};
 
+use super::store_trouble::StoreTrouble;
 use futures::future::BoxFuture;
 use std::fmt::Debug;
 use stepwell_core::event::{Message, ResumeEntry};
 use stepwell_core::registry::ThreadKey;
 use stepwell_io::RunId;
 use stepwell_io::store::{StoreError, TurnKey};
+use tokio::sync::watch;
 
 /// A turn to begin.
 #[derive(Clone, Debug)]
@@ -75,6 +85,13 @@ pub(super) trait Engine: Debug + Send + Sync {
         turn: &'a TurnKey,
         answers: Vec<ResumeEntry>,
     ) -> BoxFuture<'a, Result<(), EngineError>>;
+
+    /// Completes the log of a turn that is over, and that nobody drives any more: its host may have died before it could
+    /// tell the end.
+    fn tell_end<'a>(&'a self, turn: &'a TurnKey) -> BoxFuture<'a, Result<(), EngineError>>;
+
+    /// What keeps a turn that is driven here from being stored, as it changes.
+    fn trouble(&self, turn: &TurnKey) -> Option<watch::Receiver<Option<StoreTrouble>>>;
 
     /// Cancels a turn, and waits until that is stored. One that is over stays as it is.
     fn cancel<'a>(&'a self, turn: &'a TurnKey) -> BoxFuture<'a, Result<(), EngineError>>;

@@ -1,0 +1,106 @@
+// Markdown that somebody else wrote, and perhaps to do harm: parsed by one library, cleaned by another.
+import DOMPurify from "dompurify";
+import { Marked, type Token, type TokensList } from "marked";
+import { memo } from "preact/compat";
+import { useEffect, useMemo, useRef } from "preact/hooks";
+import { copyButton } from "./copy";
+
+/** Where a link may lead. */
+const ADDRESSES = /^(?:https?:|mailto:)/i;
+
+/** The HTML that people write in Markdown, and that says nothing but how a word looks. */
+const PLAIN_TAG = /^<(?:br ?\/?|\/?(?:sub|sup|kbd|mark|u|s|b|i|small))>$/i;
+
+const marked = new Marked({
+  gfm: true,
+  breaks: true,
+  renderer: {
+    // Shown as it was written. It does not get as far as the cleaning.
+    html: ({ text, block }) => {
+      const shown = PLAIN_TAG.test(text.trim()) ? text : escaped(text.trim()).replaceAll("\n", "<br>");
+      return block ? `<p>${shown}</p>` : shown;
+    },
+    // A picture tells its server who looks at it: it is loaded only if the person asks for it.
+    image: ({ href, text }) => `<a href="${escaped(href)}">Picture${text ? `: ${escaped(text)}` : ""}</a>`,
+    checkbox: ({ checked }) => (checked ? "☑ " : "☐ "),
+  },
+});
+
+function escaped(text: string): string {
+  const entities: Record<string, string> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;" };
+  return text.replace(/[&<>"']/g, (character) => entities[character]!);
+}
+
+/** What a text may be made of: no picture, no form, no style. */
+const TAGS = [
+  ...["p", "br", "hr", "blockquote", "ul", "ol", "li", "h1", "h2", "h3", "h4", "h5", "h6", "pre", "code", "strong", "em"],
+  ...["del", "sub", "sup", "kbd", "mark", "u", "s", "b", "i", "small", "a", "table", "thead", "tbody", "tr", "th", "td"],
+];
+const ATTRIBUTES = ["href", "title", "align", "start"];
+
+const purifier = DOMPurify(window);
+const OPTIONS = {
+  ALLOWED_TAGS: TAGS,
+  ALLOWED_ATTR: ATTRIBUTES,
+  ALLOWED_URI_REGEXP: ADDRESSES,
+  // These are no addresses.
+  ADD_URI_SAFE_ATTR: ["align", "start"],
+  ALLOW_DATA_ATTR: false,
+  ALLOW_ARIA_ATTR: false,
+};
+
+/** The text as a tree that can do nothing. */
+export function clean(html: string): DocumentFragment {
+  const fragment = purifier.sanitize(html, { ...OPTIONS, RETURN_DOM_FRAGMENT: true });
+  for (const link of fragment.querySelectorAll("a")) {
+    if (!ADDRESSES.test(link.getAttribute("href") ?? "")) link.removeAttribute("href");
+    link.target = "_blank";
+    link.rel = "noopener noreferrer nofollow";
+    link.dir = "auto";
+  }
+  // The page has a heading of its own for each turn.
+  for (const heading of fragment.querySelectorAll("h1, h2, h3, h4, h5, h6")) {
+    const lower = document.createElement(`h${Math.min(6, Number(heading.tagName[1]) + 2)}`);
+    lower.append(...heading.childNodes);
+    heading.replaceWith(lower);
+  }
+  for (const wide of fragment.querySelectorAll("pre, table")) {
+    const frame = document.createElement("div");
+    const isCode = wide.tagName === "PRE";
+    frame.className = isCode ? "code" : "scroll";
+    wide.replaceWith(frame);
+    const scrolled = isCode ? (wide as HTMLElement) : frame;
+    // Whoever has no mouse scrolls with the keys.
+    scrolled.tabIndex = 0;
+    scrolled.setAttribute("role", "region");
+    scrolled.setAttribute("aria-label", isCode ? "Code" : "Table");
+    frame.append(wide);
+    if (isCode) frame.append(copyButton(() => wide.textContent ?? ""));
+  }
+  return fragment;
+}
+
+/** A piece of the text between two blank lines. It is made anew only if it has changed. */
+const Block = memo(({ html }: { html: string }) => {
+  const place = useRef<HTMLDivElement>(null);
+  useEffect(() => place.current?.replaceChildren(clean(html)), [html]);
+  return <div ref={place} class="block" />;
+});
+
+export function Markdown({ text }: { text: string }) {
+  const blocks = useMemo(() => {
+    const tokens = marked.lexer(text);
+    return tokens.filter((token) => token.type !== "space" && token.type !== "def").map((token) => htmlOf(token, tokens));
+  }, [text]);
+  return (
+    <div class="markdown" dir="auto">
+      {blocks.map((html, index) => (
+        <Block key={index} html={html} />
+      ))}
+    </div>
+  );
+}
+
+function htmlOf(token: Token, { links }: TokensList): string {
+  return marked.parser(Object.assign([token], { links }));
+}

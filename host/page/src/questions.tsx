@@ -1,0 +1,137 @@
+// Questions to the person: whether a tool may run, or what an agent wants to know.
+import { useEffect, useId, useRef, useState } from "preact/hooks";
+import type { Answer } from "./api";
+import { toComposer } from "./focus";
+import { answer } from "./session";
+import type { Call, Question } from "./view";
+
+/** How a question is answered: what is wrong with the answer, if it was not taken. */
+function useAnswer(turn: string, question: Question, leave: () => void) {
+  const [isBusy, setBusy] = useState(false);
+  const [problem, setProblem] = useState<string | null>(null);
+  const give = async (given: Omit<Answer, "interruptId">): Promise<void> => {
+    setBusy(true);
+    setProblem(null);
+    // The buttons will be gone.
+    leave();
+    const wrong = await answer(turn, { interruptId: question.id, ...given });
+    setProblem(wrong);
+    // Else the events take the question away.
+    if (wrong !== null) setBusy(false);
+  };
+  return { isBusy, problem, give };
+}
+
+export function Approval({ question, call, turn }: { question: Question; call: Call; turn: string }) {
+  const place = useRef<HTMLDivElement>(null);
+  const toCard = (): void => place.current?.closest(".tool")?.querySelector<HTMLElement>(".tool-head")?.focus();
+  const { isBusy, problem, give } = useAnswer(turn, question, toCard);
+  const [isDenying, setDenying] = useState(false);
+  const [reason, setReason] = useState("");
+  const id = useId();
+  const field = useRef<HTMLInputElement>(null);
+  useEffect(() => field.current?.focus(), [isDenying]);
+  const deny = (): void => {
+    const said = reason.trim();
+    void give({ status: "resolved", payload: { approved: false, ...(said === "" ? {} : { reason: said }) } });
+  };
+  return (
+    <div ref={place} class="question" role="group" aria-labelledby={id}>
+      <p id={id} class="asked">
+        {"May "}
+        <strong>
+          <bdi>{call.name}</bdi>
+        </strong>
+        {" run with these arguments?"}
+      </p>
+      {isDenying ? (
+        <form
+          class="answers"
+          onSubmit={(event) => {
+            event.preventDefault();
+            deny();
+          }}
+        >
+          <label class="reason">
+            <span>Why not? The model reads it.</span>
+            <input
+              value={reason}
+              disabled={isBusy}
+              placeholder="No reason"
+              ref={field}
+              onInput={(event) => setReason(event.currentTarget.value)}
+              onKeyDown={(event) => {
+                if (event.key !== "Escape") return;
+                event.stopPropagation();
+                setDenying(false);
+              }}
+            />
+          </label>
+          <button type="submit" class="button danger" disabled={isBusy}>
+            Deny
+          </button>
+          <button type="button" class="button" disabled={isBusy} onClick={() => setDenying(false)}>
+            Back
+          </button>
+        </form>
+      ) : (
+        <div class="answers">
+          <button type="button" class="button primary" disabled={isBusy} onClick={() => void give({ status: "resolved", payload: { approved: true } })}>
+            Approve
+          </button>
+          <button type="button" class="button" disabled={isBusy} onClick={() => setDenying(true)}>
+            Deny…
+          </button>
+        </div>
+      )}
+      <Problem text={problem} />
+    </div>
+  );
+}
+
+/** A question that is about no tool. */
+export function OpenQuestion({ question, turn }: { question: Question; turn: string }) {
+  const { isBusy, problem, give } = useAnswer(turn, question, toComposer);
+  const [text, setText] = useState("");
+  return (
+    <form
+      class="question alone"
+      aria-label="A question to you"
+      onSubmit={(event) => {
+        event.preventDefault();
+        void give({ status: "resolved", payload: valueOf(text) });
+      }}
+    >
+      <label class="reason">
+        <span dir="auto">{question.message ?? "The agent asks you."}</span>
+        <textarea rows={2} value={text} disabled={isBusy} onInput={(event) => setText(event.currentTarget.value)} />
+      </label>
+      <div class="answers">
+        <button type="submit" class="button primary" disabled={isBusy}>
+          Answer
+        </button>
+        <button type="button" class="button" disabled={isBusy} onClick={() => void give({ status: "cancelled" })}>
+          Dismiss
+        </button>
+      </div>
+      <Problem text={problem} />
+    </form>
+  );
+}
+
+/** An agent may ask for JSON: what is none is a text. */
+function valueOf(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return text;
+  }
+}
+
+function Problem({ text }: { text: string | null }) {
+  return text === null ? null : (
+    <p class="problem" role="alert">
+      {text}
+    </p>
+  );
+}

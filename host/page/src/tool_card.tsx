@@ -1,0 +1,120 @@
+// A tool call: what it is called, how it stands, what it was given and what came of it.
+import { useState } from "preact/hooks";
+import { Icon, type IconName } from "./icons";
+import { Approval } from "./questions";
+import { isFinal, textOf, type Call, type CallStatus, type Content, type Question } from "./view";
+
+const STATUS: Record<CallStatus, { words: string; icon?: IconName; look: string }> = {
+  streaming: { words: "Being written", look: "busy" },
+  pending: { words: "Waiting", look: "busy" },
+  awaiting_approval: { words: "Needs your leave", icon: "question", look: "asks" },
+  executing: { words: "Running", look: "busy" },
+  deferred: { words: "Waiting for its app", look: "busy" },
+  completed: { words: "Done", icon: "tick", look: "good" },
+  failed: { words: "Failed", icon: "cross", look: "bad" },
+  denied: { words: "Denied", icon: "barred", look: "bad" },
+  cancelled: { words: "Stopped", icon: "barred", look: "idle" },
+};
+
+export function ToolCard({ call, turn, question }: { call: Call; turn: string; question: Question | undefined }) {
+  const status = STATUS[call.status];
+  const isBeingWritten = call.status === "streaming";
+  // Until the person has chosen, it is open while there is something to follow.
+  const [chosen, setChosen] = useState<boolean | null>(null);
+  const isOpen = chosen ?? (isBeingWritten || question !== undefined);
+  const reason = call.status === "failed" || call.status === "denied" ? firstLine(call.result) : "";
+  return (
+    <section class={`tool ${status.look}`} aria-label={`Tool: ${call.label}`} data-status={call.status}>
+      <button type="button" class="tool-head" aria-expanded={isOpen} onClick={() => setChosen(!isOpen)}>
+        <span class="tool-mark">{status.icon ? <Icon name={status.icon} /> : <span class="spinner" aria-hidden="true" />}</span>
+        <span class="tool-label">
+          <bdi>{call.label}</bdi>
+        </span>
+        <span class="tool-name">
+          <bdi>{call.label === call.name ? gist(call.args) : call.name}</bdi>
+        </span>
+        <span class="tool-status">{status.words}</span>
+        <span class="tool-chevron">
+          <Icon name="chevron" />
+        </span>
+      </button>
+      {reason && !isOpen && (
+        <p class="tool-reason" dir="auto">
+          {reason}
+        </p>
+      )}
+      {isOpen && (
+        <div class="tool-body">
+          <Shown title="Arguments" text={isBeingWritten ? call.args : pretty(call.args)} isBusy={isBeingWritten} />
+          {call.result !== undefined && <Result content={call.result} isBad={status.look === "bad"} />}
+          {call.result === undefined && isFinal(call.status) && <p class="nothing">Nothing came of it.</p>}
+        </div>
+      )}
+      {question && call.status === "awaiting_approval" && <Approval question={question} call={call} turn={turn} />}
+    </section>
+  );
+}
+
+function Shown({ title, text, isBusy = false, isBad = false }: { title: string; text: string; isBusy?: boolean; isBad?: boolean }) {
+  return (
+    <>
+      <h3>{title}</h3>
+      <pre class={`data ${isBad ? "bad" : ""} ${isBusy ? "writing" : ""}`} tabIndex={0} role="region" aria-label={title} dir="auto">
+        {text || (isBusy ? "" : "none")}
+      </pre>
+    </>
+  );
+}
+
+/** Pictures that cannot hold a script. */
+const PICTURES = /^image\/(?:png|jpeg|gif|webp|avif)$/;
+
+function Result({ content, isBad }: { content: Content; isBad: boolean }) {
+  const text = textOf(content);
+  const parts = typeof content === "string" ? [] : content;
+  const pictures = parts.filter(({ source }) => source?.type === "data" && PICTURES.test(source.mimeType ?? ""));
+  const others = parts.filter((part) => part.text === undefined && !pictures.includes(part));
+  return (
+    <>
+      {(text !== "" || parts.length === 0) && <Shown title={isBad ? "What went wrong" : "Result"} text={pretty(text)} isBad={isBad} />}
+      {pictures.map(({ source }, index) => (
+        <img key={index} class="picture" alt="A picture that the tool gave" src={`data:${source!.mimeType};base64,${source!.value}`} />
+      ))}
+      {others.map((part, index) => (
+        <p key={index} class="nothing">
+          {`The tool gave something that is not shown here: ${part.type}${part.source?.mimeType ? `, ${part.source.mimeType}` : ""}.`}
+        </p>
+      ))}
+    </>
+  );
+}
+
+/** The arguments in a few words, for a tool that has no label for them. */
+function gist(args: string): string {
+  let value: unknown;
+  try {
+    value = JSON.parse(args);
+  } catch {
+    return "";
+  }
+  if (typeof value !== "object" || value === null) return "";
+  const words = Object.values(value).map((part) => (typeof part === "string" ? part : JSON.stringify(part)));
+  return words.join(", ").replace(/\s+/g, " ").slice(0, 120);
+}
+
+function firstLine(result: Content | undefined): string {
+  const line = result === undefined ? "" : (textOf(result).trim().split("\n")[0] ?? "");
+  return line.length > 200 ? `${line.slice(0, 200)}…` : line;
+}
+
+/** JSON with line breaks; anything else as it is. */
+function pretty(text: string): string {
+  try {
+    const value: unknown = JSON.parse(text);
+    if (typeof value !== "object" || value === null) return text;
+    if (Object.keys(value).length === 0) return "none";
+    return JSON.stringify(value, null, 2);
+  } catch {
+    return text;
+  }
+}

@@ -1,0 +1,284 @@
+// One turn: what the person said, and all that came of it.
+import { memo } from "preact/compat";
+import { useEffect, useRef, useState } from "preact/hooks";
+import { copy } from "./copy";
+import { toComposer } from "./focus";
+import { Icon } from "./icons";
+import { Markdown } from "./markdown";
+import { OpenQuestion } from "./questions";
+import { branches, goOn, retry, sayAnew, showBranch, siblings } from "./session";
+import { ToolCard } from "./tool_card";
+import { isLimit, textOf, type Message, type Turn } from "./view";
+
+export const TurnView = memo(({ turn, isLast }: { turn: Turn; isLast: boolean }) => {
+  const isRunning = turn.status === "streaming";
+  const said = turn.messages.filter((message) => message.role === "user");
+  const answers = turn.messages.filter((message) => message.role !== "user");
+  const isIdle = isRunning && turn.waiting === undefined && isWaiting(answers);
+  return (
+    <article class="turn" aria-busy={isRunning} data-turn={turn.id}>
+      {said.map((message) => (
+        <Said key={message.id} turn={turn} message={message} />
+      ))}
+      <div class="answer">
+        <h2 class="unseen">Answer</h2>
+        {answers.map((message) => (
+          <Answered key={message.id} turn={turn} message={message} isRunning={isRunning} />
+        ))}
+        {turn.questions
+          .filter((question) => question.toolCallId === undefined)
+          .map((question) => (
+            <OpenQuestion key={question.id} question={question} turn={turn.id} />
+          ))}
+        {isIdle && <p class="thinking">{answers.length === 0 ? "Thinking" : "Going on"}</p>}
+        {turn.waiting !== undefined && <p class="thinking">{turn.waiting}</p>}
+        <End turn={turn} isLast={isLast} />
+        {!isRunning && <Actions turn={turn} answers={answers} isLast={isLast} />}
+      </div>
+    </article>
+  );
+});
+
+/** Whether nothing on the page moves, and the model is to speak next. */
+function isWaiting(answers: Message[]): boolean {
+  const last = answers.at(-1);
+  if (!last) return true;
+  if (last.isOpen) return last.content === "" && last.calls.length === 0;
+  const busy = ["streaming", "pending", "executing", "awaiting_approval", "deferred"];
+  return !last.calls.some((call) => busy.includes(call.status));
+}
+
+function Said({ turn, message }: { turn: Turn; message: Message }) {
+  const [isEditing, setEditing] = useState(false);
+  const edit = useRef<HTMLButtonElement>(null);
+  const text = textOf(message.content);
+  const beside = siblings(turn);
+  // Whoever stands in the tree is known only once it was read.
+  const place = branches.value.length === 0 ? -1 : beside.findIndex((branch) => branch.id === turn.id);
+  const close = (): void => {
+    setEditing(false);
+    requestAnimationFrame(() => edit.current?.focus());
+  };
+  return (
+    <div class="said">
+      <h2 class="unseen">You</h2>
+      {isEditing ? (
+        <Edit
+          text={text}
+          onCancel={close}
+          onSend={(changed) => {
+            setEditing(false);
+            void sayAnew(turn, changed);
+            toComposer();
+          }}
+        />
+      ) : (
+        <>
+          <div class="said-line">
+            <button ref={edit} type="button" class="quiet edit" aria-label="Edit and send again" title="Edit and send again" onClick={() => setEditing(true)}>
+              <Icon name="pencil" />
+            </button>
+            <div class="bubble" dir="auto">
+              {text}
+            </div>
+          </div>
+          {place >= 0 && beside.length > 1 && (
+            <div class="branches" role="group" aria-label="Versions of this message">
+              <button type="button" class="quiet" aria-label="Version before" disabled={place === 0} onClick={() => showBranch(beside[place - 1]!)}>
+                <Icon name="left" />
+              </button>
+              <span>
+                <span class="unseen">Version </span>
+                {place + 1}
+                <span aria-hidden="true"> / </span>
+                <span class="unseen"> of </span>
+                {beside.length}
+              </span>
+              <button
+                type="button"
+                class="quiet"
+                aria-label="Version after"
+                disabled={place === beside.length - 1}
+                onClick={() => showBranch(beside[place + 1]!)}
+              >
+                <Icon name="right" />
+              </button>
+            </div>
+          )}
+        </>
+      )}
+    </div>
+  );
+}
+
+function Edit({ text, onSend, onCancel }: { text: string; onSend: (text: string) => void; onCancel: () => void }) {
+  const [changed, setChanged] = useState(text);
+  const field = useRef<HTMLTextAreaElement>(null);
+  useEffect(() => {
+    field.current?.focus();
+    field.current?.setSelectionRange(text.length, text.length);
+  }, []);
+  const send = (): void => {
+    if (changed.trim() !== "") onSend(changed.trim());
+  };
+  return (
+    <form
+      class="editing"
+      onSubmit={(event) => {
+        event.preventDefault();
+        send();
+      }}
+    >
+      <textarea
+        ref={field}
+        aria-label="Your message"
+        dir="auto"
+        rows={Math.min(12, changed.split("\n").length + 1)}
+        value={changed}
+        onInput={(event) => setChanged(event.currentTarget.value)}
+        onKeyDown={(event) => {
+          if (event.isComposing) return;
+          if (event.key === "Escape") {
+            event.stopPropagation();
+            onCancel();
+          } else if (event.key === "Enter" && !event.shiftKey) {
+            event.preventDefault();
+            send();
+          }
+        }}
+      />
+      <div class="answers">
+        <span class="hint">What was said before stays, as another version.</span>
+        <button type="button" class="button" onClick={onCancel}>
+          Cancel
+        </button>
+        <button type="submit" class="button primary" disabled={changed.trim() === ""}>
+          Send
+        </button>
+      </div>
+    </form>
+  );
+}
+
+const Answered = memo(({ turn, message, isRunning }: { turn: Turn; message: Message; isRunning: boolean }) => {
+  const text = textOf(message.content);
+  if (message.role === "reasoning") return <Reasoning text={text} isOpen={message.isOpen && isRunning} />;
+  if (message.role === "activity") {
+    return (
+      <p class="activity" dir="auto">
+        {text}
+      </p>
+    );
+  }
+  return (
+    <div class={`message ${message.isOpen && isRunning ? "writing" : ""}`}>
+      {text !== "" && <Markdown text={text} />}
+      {message.calls.map((call) => (
+        <ToolCard key={call.id} call={call} turn={turn.id} question={turn.questions.find((question) => question.toolCallId === call.id)} />
+      ))}
+    </div>
+  );
+});
+
+function Reasoning({ text, isOpen }: { text: string; isOpen: boolean }) {
+  return (
+    <details class={`reasoning ${isOpen ? "writing" : ""}`}>
+      <summary>
+        <Icon name="bulb" />
+        <span>{isOpen ? "Reasoning…" : "Reasoning"}</span>
+        <span class="tool-chevron">
+          <Icon name="chevron" />
+        </span>
+      </summary>
+      <Markdown text={text} />
+    </details>
+  );
+}
+
+/** Another turn begins, and the button for it is gone. */
+function anew(begin: (turn: Turn) => Promise<boolean>, turn: Turn): void {
+  void begin(turn);
+  toComposer();
+}
+
+/** How the turn ended, where that is worth a word. */
+function End({ turn, isLast }: { turn: Turn; isLast: boolean }) {
+  if (turn.error && isLimit(turn.error)) {
+    return (
+      <div class="end limit" role="group" aria-label="A limit was reached">
+        <Icon name="alert" />
+        <div>
+          <strong>{turn.error.code === "max_tool_rounds" || turn.error.code === "max_tool_calls" ? "Tool limit reached" : "Limit reached"}</strong>
+          <p>{`${sentence(turn.error.message)} What was done so far stands.`}</p>
+        </div>
+        {isLast && (
+          <button type="button" class="button" onClick={() => anew(goOn, turn)}>
+            Go on
+          </button>
+        )}
+      </div>
+    );
+  }
+  if (turn.error || turn.status === "failed") {
+    return (
+      <div class="end failed" role="group" aria-label="The answer failed">
+        <Icon name="cross" />
+        <div>
+          <strong>The answer failed</strong>
+          <p dir="auto">{sentence(turn.error?.message ?? "The server's log says why.")}</p>
+          {turn.error?.code && <code>{turn.error.code}</code>}
+        </div>
+        <button type="button" class="button" onClick={() => anew(retry, turn)}>
+          <Icon name="again" />
+          Try again
+        </button>
+      </div>
+    );
+  }
+  if (turn.status === "cancelled") {
+    return (
+      <div class="end stopped" role="group" aria-label="Stopped">
+        <Icon name="barred" />
+        <div>
+          <strong>Stopped</strong>
+        </div>
+        {isLast && (
+          <button type="button" class="button" onClick={() => anew(retry, turn)}>
+            <Icon name="again" />
+            Try again
+          </button>
+        )}
+      </div>
+    );
+  }
+  return null;
+}
+
+function sentence(words: string): string {
+  const text = words.charAt(0).toUpperCase() + words.slice(1);
+  return /[.!?…]$/.test(text) ? text : `${text}.`;
+}
+
+function Actions({ turn, answers, isLast }: { turn: Turn; answers: Message[]; isLast: boolean }) {
+  const text = answers
+    .filter((message) => message.role === "assistant")
+    .map((message) => textOf(message.content))
+    .filter(Boolean)
+    .join("\n\n");
+  const isWell = turn.status === "complete" && !turn.error;
+  if (text === "" && !isWell) return null;
+  return (
+    <div class="answer-actions">
+      {text !== "" && (
+        <button type="button" class="quiet" aria-label="Copy the answer" title="Copy" onClick={() => void copy(text)}>
+          <Icon name="copy" />
+        </button>
+      )}
+      {isWell && isLast && (
+        <button type="button" class="quiet" aria-label="Another answer" title="Another answer" onClick={() => anew(retry, turn)}>
+          <Icon name="again" />
+        </button>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,155 @@
+// What the server says of a session, and what the page shows of it: the same shape for a stored turn and a live one.
+
+/** What was said: a text, or the protocol's content parts. */
+export type Content = string | ContentPart[];
+
+export interface ContentPart {
+  type: string;
+  text?: string;
+  source?: { type: "data" | "url"; value: string; mimeType?: string };
+}
+
+export type CallStatus =
+  | "streaming"
+  | "pending"
+  | "awaiting_approval"
+  | "executing"
+  | "deferred"
+  | "completed"
+  | "failed"
+  | "denied"
+  | "cancelled";
+
+/** The session as the server shows it. */
+export interface View {
+  title: string;
+  turns: {
+    id: string;
+    parent?: string;
+    status: Turn["status"];
+    created_at: number;
+    error?: TurnError;
+  }[];
+  messages: {
+    id: string;
+    turn?: string;
+    role: Role;
+    content: Content;
+    activity?: { activity_type: string; content: unknown };
+    tool_executions?: {
+      tool_id: string;
+      tool_name: string;
+      label: string;
+      status: CallStatus;
+      args: unknown;
+      result?: Content;
+    }[];
+  }[];
+}
+
+export type Role = "user" | "assistant" | "reasoning" | "activity";
+
+/** A tool call. */
+export interface Call {
+  id: string;
+  name: string;
+  label: string;
+  status: CallStatus;
+  /** The arguments as the model wrote them. */
+  args: string;
+  result?: Content;
+}
+
+/** A message, with the calls that it asks for. */
+export interface Message {
+  id: string;
+  role: Role;
+  content: Content;
+  calls: Call[];
+  /** Whether more of it is to come. */
+  isOpen: boolean;
+}
+
+/** A question to the person. */
+export interface Question {
+  id: string;
+  message?: string;
+  toolCallId?: string;
+  expiresAt?: string;
+}
+
+export interface TurnError {
+  code: string;
+  message: string;
+}
+
+/** What the person said, and all that came of it. */
+export interface Turn {
+  id: string;
+  parent: string | null;
+  status: "streaming" | "complete" | "failed" | "cancelled";
+  createdAt: number;
+  messages: Message[];
+  questions: Question[];
+  /** Why it did not end well, or at a limit. */
+  error?: TurnError;
+  /** What it waits for, until its next event. */
+  waiting?: string;
+}
+
+/** The turns of a session, the oldest first. */
+export function turnsOf(view: View): Turn[] {
+  const turns = view.turns.map((turn): Turn => {
+    const shown: Turn = {
+      id: turn.id,
+      parent: turn.parent ?? null,
+      status: turn.status,
+      createdAt: turn.created_at,
+      messages: [],
+      questions: [],
+    };
+    if (turn.error) shown.error = turn.error;
+    return shown;
+  });
+  const byId = new Map(turns.map((turn) => [turn.id, turn]));
+  for (const message of view.messages) {
+    const turn = byId.get(message.turn ?? "") ?? turns[0];
+    turn?.messages.push({
+      id: message.id,
+      role: message.role,
+      content: message.activity ? activity(message.activity) : message.content,
+      calls: (message.tool_executions ?? []).map((call) => ({
+        id: call.tool_id,
+        name: call.tool_name,
+        label: call.label,
+        status: call.status,
+        args: typeof call.args === "string" ? call.args : JSON.stringify(call.args),
+        ...(call.result === undefined ? {} : { result: call.result }),
+      })),
+      isOpen: false,
+    });
+  }
+  return turns;
+}
+
+/** What an agent shows of its work, as text. */
+export function activity({ activity_type, content }: { activity_type: string; content: unknown }): string {
+  return `${activity_type}: ${JSON.stringify(content)}`;
+}
+
+/** The text of a content, without what is no text. */
+export function textOf(content: Content): string {
+  if (typeof content === "string") return content;
+  return content.map((part) => part.text ?? "").filter(Boolean).join("\n");
+}
+
+export function isFinal(status: CallStatus): boolean {
+  return status === "completed" || status === "failed" || status === "denied" || status === "cancelled";
+}
+
+const LIMITS = ["max_tool_rounds", "max_tool_calls", "max_tokens", "max_duration", "no_progress"];
+
+/** Whether the turn was ended by a limit that its server sets. */
+export function isLimit(error: TurnError): boolean {
+  return LIMITS.includes(error.code);
+}

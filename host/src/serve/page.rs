@@ -1,0 +1,85 @@
+//! `GET /`: the web page, and what it is made of. All of it is in the program; its source is in `host/page`.
+
+use super::refusal::{Code, Refusal};
+use axum::extract::Path;
+use axum::http::{HeaderName, HeaderValue, header};
+use axum::response::{IntoResponse, Response};
+
+const INDEX: &str = include_str!("../../page/dist/index.html");
+
+/// What the page may do: run its own script, and speak to its own server. What a model, a tool or a person wrote
+/// cannot bring script, style or frames with it, nor have anything loaded from elsewhere.
+/// Source: <https://www.w3.org/TR/CSP3/>, <https://www.w3.org/TR/trusted-types/>.
+const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; \
+     connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; \
+     require-trusted-types-for 'script'; trusted-types dompurify";
+
+const HEADERS: [(HeaderName, &str); 5] = [
+    (header::CONTENT_SECURITY_POLICY, POLICY),
+    (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+    (header::REFERRER_POLICY, "no-referrer"),
+    (header::X_FRAME_OPTIONS, "DENY"),
+    (
+        HeaderName::from_static("cross-origin-resource-policy"),
+        "same-origin",
+    ),
+];
+
+/// A file of the page: its name, its type, what is in it.
+type File = (&'static str, &'static str, &'static str);
+
+const FILES: [File; 4] = [
+    (
+        "app.js",
+        "text/javascript; charset=utf-8",
+        include_str!("../../page/dist/app.js"),
+    ),
+    (
+        "app.css",
+        "text/css; charset=utf-8",
+        include_str!("../../page/dist/app.css"),
+    ),
+    (
+        "icon.svg",
+        "image/svg+xml",
+        include_str!("../../page/dist/icon.svg"),
+    ),
+    (
+        "licences.txt",
+        "text/plain; charset=utf-8",
+        include_str!("../../page/dist/licences.txt"),
+    ),
+];
+
+/// `GET /`.
+pub(super) async fn index() -> Response {
+    reply("text/html; charset=utf-8", "no-cache", INDEX)
+}
+
+/// `GET /page/{file}`.
+pub(super) async fn file(Path(name): Path<String>) -> Result<Response, Refusal> {
+    let file = FILES.iter().find(|file| file.0 == name);
+    let (_, media_type, text) = file.ok_or_else(|| {
+        let message = format!("the page has no file `{name}`");
+        Refusal::new(Code::NotFound, message)
+    })?;
+    // The page names them with a digest of what is in them.
+    Ok(reply(
+        media_type,
+        "public, max-age=31536000, immutable",
+        text,
+    ))
+}
+
+fn reply(media_type: &'static str, caching: &'static str, text: &'static str) -> Response {
+    let mut response = text.into_response();
+    let own = [
+        (header::CONTENT_TYPE, media_type),
+        (header::CACHE_CONTROL, caching),
+    ];
+    for (name, value) in own.into_iter().chain(HEADERS) {
+        let value = HeaderValue::from_static(value);
+        response.headers_mut().insert(name, value);
+    }
+    response
+}

@@ -1,0 +1,62 @@
+//! A tool that takes its time, for the scripted model behind a server.
+
+use serde_json::json;
+use std::time::Duration;
+use stepwell_io::{Tool, ToolInvocation};
+
+/// The longest count.
+const MOST: u64 = 60;
+
+pub(crate) fn tool() -> Tool {
+    Tool::new("count_down", "Counts down to zero, one number a second.")
+        .parameters(json!({
+            "type": "object",
+            "properties": {
+                "from": { "type": "integer", "minimum": 1, "maximum": MOST },
+            },
+            "required": ["from"],
+            "additionalProperties": false,
+        }))
+        .label(|arguments| Some(format!("Count down from {}", arguments["from"].as_u64()?)))
+        .idempotent()
+}
+
+pub(crate) async fn run(call: ToolInvocation) -> Result<String, String> {
+    let from = call.arguments.value["from"].as_u64();
+    let from = from.filter(|from| *from <= MOST);
+    let from = from.ok_or_else(|| format!("`from` is a number up to {MOST}"))?;
+    tokio::time::sleep(Duration::from_secs(from)).await;
+    let numbers: Vec<_> = (0..=from).rev().map(|number| number.to_string()).collect();
+    Ok(numbers.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::Value;
+    use stepwell_core::CallKey;
+    use stepwell_core::tool::Arguments;
+    use tokio::time::Instant;
+
+    async fn count(from: Value) -> Result<String, String> {
+        let value = json!({ "from": from });
+        run(ToolInvocation {
+            call: CallKey { hop: 0, index: 0 },
+            tool_call_id: "c".into(),
+            name: "count_down".to_owned(),
+            arguments: Arguments {
+                raw: value.to_string(),
+                value,
+            },
+        })
+        .await
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn it_takes_a_second_for_each_number() {
+        let start = Instant::now();
+        assert_eq!(count(json!(3)).await.as_deref(), Ok("3, 2, 1, 0"));
+        assert_eq!(start.elapsed().as_secs(), 3);
+        assert!(count(json!(MOST + 1)).await.is_err());
+    }
+}
