@@ -1,17 +1,20 @@
 use crate::config::RunConfig;
 use crate::effect::json;
 use crate::error::StepwellError;
+use crate::journal::{JournalSink, Sink};
 use crate::listener::Listener;
 use crate::machine::conversation;
-use crate::runtime::runtime;
+use crate::registry::RunRegistry;
+use crate::runtime::{on_runtime, runtime};
+use crate::store::{StoreSetup, TurnKey};
 use crate::task::{Runner, TaskRunner};
+use crate::thread_key::ThreadKey;
 use crate::tool::{AgentTool, Approver, Asking, Handler};
 use crate::turn::{Finished, Turn, batch, finish};
 use std::sync::Arc;
 use stepwell_core::run::{ContextPolicy, Durability, RunIds};
 use stepwell_core::tool::Tool;
 use stepwell_io::AgentBuilder;
-use tokio::task::JoinHandle;
 
 /// A conversation with a model and the app's tools, with the network inside. All work is done on threads of Stepwell's
 /// own.
@@ -25,14 +28,18 @@ impl Agent {
     /// An agent with its tools.
     ///
     /// `approver` asks the person about the tools that need it; without one they are denied. `thread_id` is random if
-    /// absent. `history_json` is an earlier conversation to go on with: a JSON array of AG-UI messages.
-    #[uniffi::constructor(default(tools = [], approver = None, thread_id = None, history_json = "[]"))]
+    /// absent. `history_json` is an earlier conversation to go on with: a JSON array of AG-UI messages. With a `store`
+    /// each turn is kept there, and a thread that it has goes on from what it has. `journal` takes the journals of the
+    /// turns, for `replay_journal`.
+    #[uniffi::constructor(default(tools = [], approver = None, thread_id = None, history_json = "[]", store = None, journal = None))]
     pub fn new(
         config: RunConfig,
         tools: Vec<AgentTool>,
         approver: Option<Arc<dyn Approver>>,
         thread_id: Option<String>,
         history_json: &str,
+        store: Option<StoreSetup>,
+        journal: Option<Arc<dyn JournalSink>>,
     ) -> Result<Arc<Self>, StepwellError> {
         if let Some(tool) = config.tools.first() {
             return Err(StepwellError::configuration(
@@ -40,7 +47,10 @@ impl Agent {
                 "give the agent its tools as `tools`, each with its handler, and leave those of the configuration empty",
             ));
         }
-        let mut builder = builder(config, thread_id, history_json)?;
+        let mut builder = builder(config, thread_id, history_json, store)?;
+        if let Some(journal) = journal {
+            builder = builder.journal(Sink(journal));
+        }
         for AgentTool {
             definition,
             handler,
@@ -55,15 +65,20 @@ impl Agent {
     }
 
     /// An agent whose tools, those of the configuration, and approvals are carried out by the app's own event loop.
-    #[uniffi::constructor(default(thread_id = None, history_json = "[]"))]
+    #[uniffi::constructor(default(thread_id = None, history_json = "[]", store = None, journal = None))]
     pub fn with_task_runner(
         mut config: RunConfig,
         runner: Arc<dyn TaskRunner>,
         thread_id: Option<String>,
         history_json: &str,
+        store: Option<StoreSetup>,
+        journal: Option<Arc<dyn JournalSink>>,
     ) -> Result<Arc<Self>, StepwellError> {
         let tools = std::mem::take(&mut config.tools);
-        let mut builder = builder(config, thread_id, history_json)?;
+        let mut builder = builder(config, thread_id, history_json, store)?;
+        if let Some(journal) = journal {
+            builder = builder.journal(Sink(journal));
+        }
         for definition in tools {
             let runner = Runner(Arc::clone(&runner));
             builder = builder.tool_handler(Tool::try_from(definition)?, runner);
@@ -81,8 +96,44 @@ impl Agent {
     /// comes to is then told to `Turn.finish_call`; the person is asked again what they had not answered. The turn's
     /// thread is that of the snapshot.
     pub fn revive(&self, snapshot: &str) -> Result<Arc<Turn>, StepwellError> {
-        let _entered = runtime()?.enter();
+        let runtime = runtime()?;
+        let _entered = runtime.enter();
         Ok(Turn::new(self.agent.revive(snapshot)?))
+    }
+
+    /// Says something else in the place of what a stored turn began with: another branch of the thread, from the
+    /// conversation before that turn, which stays. For an agent with a store.
+    pub async fn resend(&self, turn: String, text: String) -> Result<Arc<Turn>, StepwellError> {
+        let agent = self.agent.clone();
+        on_runtime(async move { Ok(Turn::new(agent.resend(&turn.into(), text).await?)) }).await
+    }
+
+    /// Goes on with every unfinished turn that the store has under this app's name, each on its own thread: with what a
+    /// process that died has left. To be called when the app starts, before anything is sent; turns of this agent that
+    /// are under way are left alone.
+    pub async fn recover(&self) -> Result<Vec<Recovered>, StepwellError> {
+        let agent = self.agent.clone();
+        on_runtime(async move {
+            let recovered = agent.recover().await?;
+            Ok(recovered.into_iter().map(Into::into).collect())
+        })
+        .await
+    }
+
+    /// Another conversation with the same model, tools and store: the one that goes by this key, or a new one.
+    pub fn thread(&self, key: ThreadKey) -> Arc<Self> {
+        let agent = self
+            .agent
+            .thread(stepwell_core::registry::ThreadKey::from(key));
+        Arc::new(Self { agent })
+    }
+
+    /// Cancels the thread's turn, if one is under way, forgets its conversation, and deletes it from the store with all
+    /// its turns. Whether the store had it; an agent without one has none.
+    pub async fn delete_thread(&self, key: ThreadKey) -> Result<bool, StepwellError> {
+        let agent = self.agent.clone();
+        let key = key.into();
+        on_runtime(async move { Ok(agent.delete_thread(&key).await?) }).await
     }
 
     /// Says something to the model, tells the listener what happens, and waits for the end. A call that is given up
@@ -113,10 +164,7 @@ impl Agent {
                 }
             }
         };
-        let mut task = AbortOnDrop(runtime()?.spawn(work));
-        (&mut task.0)
-            .await
-            .unwrap_or_else(|error| Err(StepwellError::broken(&error)))
+        on_runtime(work).await
     }
 
     /// Cancels the turn under way, if there is one.
@@ -150,7 +198,19 @@ impl Agent {
         self.agent.thread_id().to_string()
     }
 
-    /// The conversation as it was after the last turn: a JSON array of AG-UI messages, oldest first.
+    /// Which threads have a turn under way, what the person looks at, and what is unread: of this agent and of those
+    /// that `thread` gave. Say with `look_at` what the person looks at. Its runs are the agent's turns: leave it to the
+    /// agent to register, to complete and to remove them.
+    pub fn registry(&self) -> Arc<RunRegistry> {
+        RunRegistry::of(self.agent.registry().clone())
+    }
+
+    /// The conversation's id, with its room and server.
+    pub fn thread_key(&self) -> ThreadKey {
+        self.agent.thread_key().clone().into()
+    }
+
+    /// The conversation as it was after the last turn of this process: a JSON array of AG-UI messages, oldest first.
     pub fn messages_json(&self) -> String {
         json(&self.agent.conversation().messages())
     }
@@ -163,17 +223,9 @@ impl Agent {
 
 impl Agent {
     fn begin(&self, text: String) -> Result<stepwell_io::Turn, StepwellError> {
-        let _entered = runtime()?.enter();
+        let runtime = runtime()?;
+        let _entered = runtime.enter();
         Ok(self.agent.send(text))
-    }
-}
-
-/// A task that nobody waits for any more is stopped.
-struct AbortOnDrop<T>(JoinHandle<T>);
-
-impl<T> Drop for AbortOnDrop<T> {
-    fn drop(&mut self) {
-        self.0.abort();
     }
 }
 
@@ -181,13 +233,20 @@ fn builder(
     config: RunConfig,
     thread_id: Option<String>,
     history_json: &str,
+    store: Option<StoreSetup>,
 ) -> Result<AgentBuilder, StepwellError> {
     let history = conversation(history_json, "{}")?;
     let config = config.into_core()?;
-    if config.durability != Durability::None || config.run_ids != RunIds::Derived {
+    if config.durability != Durability::None && store.is_none() {
         return Err(StepwellError::configuration(
-            &"an `Agent` has no store and no source of runs",
-            "leave `durability` and `run_ids` out, or drive a `RunMachine`",
+            &"the agent has no store to keep its turns in",
+            "give it a `store`, or leave `durability` out",
+        ));
+    }
+    if config.run_ids != RunIds::Derived {
+        return Err(StepwellError::configuration(
+            &"an `Agent` has no source of runs",
+            "leave `run_ids` out, or drive a `RunMachine`",
         ));
     }
     if config.context.at_limit == ContextPolicy::Trim {
@@ -202,6 +261,12 @@ fn builder(
     if let Some(thread_id) = thread_id {
         builder = builder.thread_id(thread_id);
     }
+    if let Some(setup) = store {
+        builder = builder.store(setup.store.inner()).owner(setup.owner);
+        if setup.waits {
+            builder = builder.wait_for_store();
+        }
+    }
     Ok(builder)
 }
 
@@ -214,4 +279,30 @@ fn build(builder: AgentBuilder) -> Result<Arc<Agent>, StepwellError> {
         },
     })?;
     Ok(Arc::new(Agent { agent }))
+}
+
+/// An unfinished turn of the store that goes on here.
+#[derive(Clone, Debug, uniffi::Record)]
+pub struct Recovered {
+    /// The turn. `Agent.thread` with its thread gives the conversation.
+    pub key: TurnKey,
+    /// The turn under way: take its events, or `detach` it. Letting go of it cancels it. Absent if it cannot go on.
+    pub turn: Option<Arc<Turn>>,
+    /// Why it cannot go on: its snapshot cannot be read. It stays unfinished in the store, for a program that can read
+    /// it, or until somebody sends on its thread.
+    pub error: Option<String>,
+}
+
+impl From<stepwell_io::Recovered> for Recovered {
+    fn from(recovered: stepwell_io::Recovered) -> Self {
+        let (turn, error) = match recovered.turn {
+            Ok(turn) => (Some(Turn::new(turn)), None),
+            Err(error) => (None, Some(error.to_string())),
+        };
+        Self {
+            key: recovered.key.into(),
+            turn,
+            error,
+        }
+    }
 }

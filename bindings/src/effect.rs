@@ -73,6 +73,8 @@ pub enum Effect {
         snapshot: String,
         /// How the turn ended, with its last write.
         outcome: Option<Outcome>,
+        /// The same as JSON, for an app that keeps `TurnRecord`s by itself.
+        stored_outcome_json: Option<String>,
     },
     /// Say which messages the next request is to carry, since all do not fit the model's context; answer with
     /// `context_trimmed` or `context_not_trimmed`. Only with `ContextPolicy.Trim`.
@@ -221,6 +223,16 @@ pub(crate) fn name(variant: &impl fmt::Debug) -> String {
     text[..end].to_owned()
 }
 
+impl From<run::Block> for Block {
+    fn from(block: run::Block) -> Self {
+        Self {
+            sequence: block.sequence,
+            hop: block.hop,
+            content_json: json(&block.content),
+        }
+    }
+}
+
 impl From<run::ToolInvocation> for ToolInvocation {
     fn from(invocation: run::ToolInvocation) -> Self {
         let tool::Arguments { raw, value } = invocation.arguments;
@@ -230,6 +242,28 @@ impl From<run::ToolInvocation> for ToolInvocation {
             name: invocation.name,
             arguments_json: json(&value),
             raw_arguments: raw,
+        }
+    }
+}
+
+impl From<run::TurnStatus> for TurnStatus {
+    fn from(status: run::TurnStatus) -> Self {
+        match status {
+            run::TurnStatus::Streaming => Self::Streaming,
+            run::TurnStatus::Complete => Self::Complete,
+            run::TurnStatus::Failed => Self::Failed,
+            run::TurnStatus::Cancelled => Self::Cancelled,
+        }
+    }
+}
+
+impl From<TurnStatus> for run::TurnStatus {
+    fn from(status: TurnStatus) -> Self {
+        match status {
+            TurnStatus::Streaming => Self::Streaming,
+            TurnStatus::Complete => Self::Complete,
+            TurnStatus::Failed => Self::Failed,
+            TurnStatus::Cancelled => Self::Cancelled,
         }
     }
 }
@@ -301,21 +335,10 @@ impl Effect {
             } => Self::Persist {
                 id,
                 turn: turn.into_string(),
-                status: match status {
-                    run::TurnStatus::Streaming => TurnStatus::Streaming,
-                    run::TurnStatus::Complete => TurnStatus::Complete,
-                    run::TurnStatus::Failed => TurnStatus::Failed,
-                    run::TurnStatus::Cancelled => TurnStatus::Cancelled,
-                },
-                blocks: blocks
-                    .into_iter()
-                    .map(|block| Block {
-                        sequence: block.sequence,
-                        hop: block.hop,
-                        content_json: json(&block.content),
-                    })
-                    .collect(),
+                status: status.into(),
+                blocks: blocks.into_iter().map(Into::into).collect(),
                 snapshot,
+                stored_outcome_json: outcome.as_ref().map(json),
                 outcome: outcome.map(Outcome::from),
             },
             run::Effect::TrimContext { overflow } => Self::TrimContext {

@@ -49,6 +49,30 @@ pub enum StepwellError {
         /// What to do about it.
         advice: String,
     },
+    /// The text is no journal, or the run goes otherwise than its journal says.
+    #[error("{reason}; {advice}")]
+    Journal {
+        /// What went wrong, and where.
+        reason: String,
+        /// What to do about it.
+        advice: String,
+    },
+    /// The store cannot be read or written, or has not what was asked for.
+    #[error("{reason}; {advice}")]
+    Store {
+        /// What went wrong.
+        reason: String,
+        /// What to do about it.
+        advice: String,
+    },
+    /// The handle is of a run that no longer owns its thread. Nothing was changed.
+    #[error("{reason}; {advice}")]
+    Stale {
+        /// What went wrong.
+        reason: String,
+        /// What to do about it.
+        advice: String,
+    },
     /// The system does not give what the agent needs: threads, or an HTTP client.
     #[error("{reason}; {advice}")]
     Unavailable {
@@ -76,6 +100,13 @@ impl StepwellError {
 
     pub(crate) fn misuse(reason: &dyn Display, advice: &str) -> Self {
         Self::Misuse {
+            reason: reason.to_string(),
+            advice: advice.to_owned(),
+        }
+    }
+
+    pub(crate) fn journal(reason: &dyn Display, advice: &str) -> Self {
+        Self::Journal {
             reason: reason.to_string(),
             advice: advice.to_owned(),
         }

@@ -13,14 +13,21 @@ mod config;
 mod effect;
 mod error;
 mod event;
+mod journal;
 #[cfg(feature = "agent")]
 mod listener;
 mod machine;
 mod outcome;
+mod provider;
+mod registry;
 #[cfg(feature = "agent")]
 mod runtime;
+mod session;
+#[cfg(feature = "agent")]
+mod store;
 #[cfg(feature = "agent")]
 mod task;
+mod thread_key;
 #[cfg(feature = "agent")]
 mod tool;
 #[cfg(feature = "agent")]
@@ -29,7 +36,7 @@ mod turn;
 mod variants;
 
 #[cfg(feature = "agent")]
-pub use agent::Agent;
+pub use agent::{Agent, Recovered};
 pub use config::{
     BackgroundPolicy, ContextGuard, ContextPolicy, DevicePolicy, Durability, GenerationSettings,
     KilledPolicy, LimitPolicy, Limits, NetworkChangePolicy, OfflinePolicy, ReasoningEffort,
@@ -46,11 +53,29 @@ pub use event::{
     TextMessageRole, ToolCallStatus, ToolFailureKind, ToolResult,
 };
 #[cfg(feature = "agent")]
+pub use journal::JournalSink;
+pub use journal::{JournalReplay, redact_journal, replay_journal};
+#[cfg(feature = "agent")]
 pub use listener::Listener;
 pub use machine::{ResumeEntry, ResumeStatus, RunMachine, Start, StateKind, TimerKey};
 pub use outcome::{ApiErrorKind, Deadline, Failure, Outcome, TokenUsage, TurnLimit};
+pub use provider::{Api, Capabilities, ContextWindow, Provider, context_window, providers};
+pub use registry::{Registered, RegistryEvent, RunHandle, RunRegistry};
+#[cfg(feature = "agent")]
+pub use runtime::shutdown;
+pub use session::{
+    ActivityView, MessageView, Role, SessionView, ToolExecution, TurnBlock, TurnRecord, TurnView,
+    conversation_of, session_view,
+};
+#[cfg(feature = "agent")]
+pub use store::{
+    Claimed, EventLog, LoggedEvent, NewTurn, PersistBatch, SessionStore, Store, StoreAnswer,
+    StoreCall, StoreError, StoreRunner, StoreSetup, StoreTask, ThreadCursor, ThreadQuery,
+    ThreadRecord, TurnKey, Unfinished,
+};
 #[cfg(feature = "agent")]
 pub use task::{ApprovalTask, TaskRunner, ToolTask};
+pub use thread_key::ThreadKey;
 #[cfg(feature = "agent")]
 pub use tool::{AgentTool, Approver, Decision, ToolHandler};
 #[cfg(feature = "agent")]

@@ -1,3 +1,5 @@
+mod into_core;
+
 use crate::effect::name;
 use stepwell_core::{dialect, event, run};
 

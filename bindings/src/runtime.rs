@@ -1,21 +1,83 @@
-use crate::error::StepwellError;
-use std::sync::LazyLock;
-use tokio::runtime::{Builder, Runtime};
+//! The threads that all agents' work is done on.
 
-static RUNTIME: LazyLock<Result<Runtime, String>> = LazyLock::new(|| {
-    Builder::new_multi_thread()
-        .thread_name("stepwell")
-        .enable_all()
-        .build()
-        .map_err(|error| error.to_string())
-});
+use crate::error::StepwellError;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+use tokio::runtime::{Builder, Handle, Runtime};
+use tokio::task::JoinHandle;
+
+enum Threads {
+    NotBegun,
+    Running(Runtime),
+    Stopped,
+}
+
+static THREADS: Mutex<Threads> = Mutex::new(Threads::NotBegun);
+
+/// So long `shutdown` waits for code of the app that does not come back.
+const PATIENCE: Duration = Duration::from_secs(2);
 
 /// The runtime that all agents' work runs on. The app's own threads only wait for it.
-pub(crate) fn runtime() -> Result<&'static Runtime, StepwellError> {
-    RUNTIME
-        .as_ref()
-        .map_err(|reason| StepwellError::Unavailable {
-            reason: format!("the threads for the network cannot be started: {reason}"),
-            advice: "look at the process's limits of threads and open files".to_owned(),
-        })
+pub(crate) fn runtime() -> Result<Handle, StepwellError> {
+    let unavailable = |reason: String, advice: &str| StepwellError::Unavailable {
+        reason,
+        advice: advice.to_owned(),
+    };
+    let mut threads = THREADS.lock().unwrap_or_else(PoisonError::into_inner);
+    match &*threads {
+        Threads::Running(runtime) => Ok(runtime.handle().clone()),
+        Threads::Stopped => Err(unavailable(
+            "Stepwell's threads were stopped".to_owned(),
+            "begin nothing after `shutdown`",
+        )),
+        Threads::NotBegun => {
+            let begun = Builder::new_multi_thread()
+                .thread_name("stepwell")
+                .enable_all()
+                .build();
+            let runtime = begun.map_err(|error| {
+                unavailable(
+                    format!("the threads for the network cannot be started: {error}"),
+                    "look at the process's limits of threads and open files",
+                )
+            })?;
+            let handle = runtime.handle().clone();
+            *threads = Threads::Running(runtime);
+            Ok(handle)
+        }
+    }
+}
+
+/// Stops Stepwell's threads for good, because the process is about to end: once this returns, none of them calls code of
+/// the app any more, unless a tool keeps one for more than two seconds. Turns under way stop where they are, as if the
+/// process had been killed; a store has what was in it. Whatever needs the threads later is refused with `Unavailable`.
+/// Python's package calls it by itself when the interpreter exits.
+#[uniffi::export]
+pub fn shutdown() {
+    let mut threads = THREADS.lock().unwrap_or_else(PoisonError::into_inner);
+    let before = std::mem::replace(&mut *threads, Threads::Stopped);
+    // Code of the app may ask for the runtime while it is stopped.
+    drop(threads);
+    if let Threads::Running(runtime) = before {
+        runtime.shutdown_timeout(PATIENCE);
+    }
+}
+
+/// Does work on that runtime. Whoever stops waiting for it stops it.
+pub(crate) async fn on_runtime<T: Send + 'static>(
+    work: impl Future<Output = Result<T, StepwellError>> + Send + 'static,
+) -> Result<T, StepwellError> {
+    let mut task = AbortOnDrop(runtime()?.spawn(work));
+    (&mut task.0)
+        .await
+        .unwrap_or_else(|error| Err(StepwellError::broken(&error)))
+}
+
+/// A task that nobody waits for any more is stopped.
+struct AbortOnDrop<T>(JoinHandle<T>);
+
+impl<T> Drop for AbortOnDrop<T> {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
 }

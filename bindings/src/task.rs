@@ -2,8 +2,9 @@
 //! handed a task, and answers it whenever it is done, from any thread.
 
 use crate::effect::ToolInvocation;
-use crate::error::CallbackError;
+use crate::error::{CallbackError, StepwellError};
 use crate::event::ToolFailureKind;
+use crate::machine::parts;
 use crate::tool::{Decision, could_not_ask};
 use futures::FutureExt;
 use futures::future::BoxFuture;
@@ -28,22 +29,27 @@ pub trait TaskRunner: Send + Sync {
 
 /// Where a task's one answer goes.
 #[derive(Debug)]
-struct Reply<T>(Mutex<Option<oneshot::Sender<T>>>);
+pub(crate) struct Reply<T>(Mutex<Option<oneshot::Sender<T>>>);
 
 impl<T> Reply<T> {
-    fn new() -> (Self, oneshot::Receiver<T>) {
+    pub(crate) fn new() -> (Self, oneshot::Receiver<T>) {
         let (sender, receiver) = oneshot::channel();
         (Self(Mutex::new(Some(sender))), receiver)
     }
 
     /// Whether the answer was still wanted.
-    fn give(&self, answer: T) -> bool {
+    pub(crate) fn give(&self, answer: T) -> bool {
         let sender = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
         sender.is_some_and(|sender| sender.send(answer).is_ok())
     }
 }
 
 static NEXT: AtomicU64 = AtomicU64::new(1);
+
+/// Names a task in this process.
+pub(crate) fn next_id() -> u64 {
+    NEXT.fetch_add(1, Ordering::Relaxed)
+}
 
 /// A tool call for the app to run. A task that is dropped without an answer counts as failed.
 #[derive(Debug, uniffi::Object)]
@@ -68,6 +74,12 @@ impl ToolTask {
     /// The tool gave a result. Says whether it was still wanted.
     pub fn finish(&self, content: String) -> bool {
         self.reply.give(Ok(content.into()))
+    }
+
+    /// As `finish`, with a result that is more than text: a JSON array of AG-UI content parts, such as pictures.
+    pub fn finish_parts(&self, parts_json: &str) -> Result<bool, StepwellError> {
+        let output = parts(parts_json)?;
+        Ok(self.reply.give(Ok(ToolAnswer::Finished(output))))
     }
 
     /// The tool has begun something whose result comes later, by `Turn.finish_call` or `Turn.fail_call`. Says whether
@@ -119,13 +131,14 @@ impl stepwell_io::ToolHandler for Runner {
         let runner = Arc::clone(&self.0);
         async move {
             let (reply, answer) = Reply::new();
-            let id = NEXT.fetch_add(1, Ordering::Relaxed);
+            let id = next_id();
             let task = Arc::new(ToolTask {
                 id,
                 invocation: invocation.into(),
                 reply,
             });
-            let mut stop = StopOnDrop::new(&runner, id);
+            let of = Arc::clone(&runner);
+            let mut stop = StopOnDrop::new(move || of.cancel(id));
             let broke_off = |reason: &str| {
                 let kind = stepwell_core::tool::ToolFailureKind::Panicked;
                 Err(ToolFailure::new(kind, reason))
@@ -148,13 +161,14 @@ impl stepwell_io::Approver for Runner {
         let runner = Arc::clone(&self.0);
         async move {
             let (reply, answer) = Reply::new();
-            let id = NEXT.fetch_add(1, Ordering::Relaxed);
+            let id = next_id();
             let task = Arc::new(ApprovalTask {
                 id,
                 invocation: invocation.into(),
                 reply,
             });
-            let mut stop = StopOnDrop::new(&runner, id);
+            let of = Arc::clone(&runner);
+            let mut stop = StopOnDrop::new(move || of.cancel(id));
             let no_answer = || CallbackError::Failed {
                 reason: "the question ended without an answer".to_owned(),
             };
@@ -172,22 +186,22 @@ impl stepwell_io::Approver for Runner {
 }
 
 /// Tells the app when the agent has lost interest in a task.
-struct StopOnDrop(Option<(Arc<dyn TaskRunner>, u64)>);
+pub(crate) struct StopOnDrop<F: FnOnce() -> Result<(), CallbackError>>(Option<F>);
 
-impl StopOnDrop {
-    fn new(runner: &Arc<dyn TaskRunner>, id: u64) -> Self {
-        Self(Some((Arc::clone(runner), id)))
+impl<F: FnOnce() -> Result<(), CallbackError>> StopOnDrop<F> {
+    pub(crate) fn new(stop: F) -> Self {
+        Self(Some(stop))
     }
 
-    fn disarm(&mut self) {
+    pub(crate) fn disarm(&mut self) {
         self.0 = None;
     }
 }
 
-impl Drop for StopOnDrop {
+impl<F: FnOnce() -> Result<(), CallbackError>> Drop for StopOnDrop<F> {
     fn drop(&mut self) {
-        if let Some((runner, id)) = self.0.take()
-            && let Err(error) = runner.cancel(id)
+        if let Some(stop) = self.0.take()
+            && let Err(error) = stop()
         {
             tracing::warn!(target: "stepwell", %error, "the app could not stop a task");
         }

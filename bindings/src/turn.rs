@@ -1,7 +1,7 @@
 use crate::effect::json;
 use crate::error::StepwellError;
 use crate::event::{Event, ToolFailureKind};
-use crate::machine::{ResumeEntry, entries, message};
+use crate::machine::{ResumeEntry, entries, message, parts};
 use crate::outcome::{Outcome, TokenUsage};
 use futures::{FutureExt, StreamExt};
 use std::panic::AssertUnwindSafe;
@@ -59,6 +59,13 @@ impl Turn {
         finish(turn).await
     }
 
+    /// Lets the turn go on to its end without anyone watching. It can still be cancelled.
+    pub async fn detach(&self) {
+        if let Some(turn) = self.turn.lock().await.take() {
+            turn.detach();
+        }
+    }
+
     /// Stops the turn: its tools are stopped, its connection is closed. The events up to its end still come.
     pub fn cancel(&self) {
         self.handle.cancel();
@@ -77,6 +84,16 @@ impl Turn {
         content: String,
     ) -> Result<(), StepwellError> {
         let result = Ok(ToolOutput::from(content));
+        Ok(self.handle.finish_call(tool_call_id, result).await?)
+    }
+
+    /// As `finish_call`, with a result that is more than text: a JSON array of AG-UI content parts, such as pictures.
+    pub async fn finish_call_parts(
+        &self,
+        tool_call_id: String,
+        parts_json: String,
+    ) -> Result<(), StepwellError> {
+        let result = Ok(parts(&parts_json)?);
         Ok(self.handle.finish_call(tool_call_id, result).await?)
     }
 

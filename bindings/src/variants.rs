@@ -512,6 +512,7 @@ fn every_input_has_its_method() {
         |run| run.ended("open:0:0", 1),
         |run| run.lost("open:0:0", "reset".to_owned(), 1),
         |run| run.tool_finished("tool:0:0", "42".to_owned(), 1),
+        |run| run.tool_finished_parts("tool:0:0", r#"[{"type":"text","text":"42"}]"#, 1),
         |run| run.tool_failed("tool:0:0", "no".to_owned(), 1, None),
         |run| run.tool_deferred("tool:0:0", 1),
         |run| run.approve("approve:0:0", 1, None),
@@ -532,7 +533,7 @@ fn every_input_has_its_method() {
         |run| run.context_not_trimmed("trim:0", "no".to_owned(), 1),
         |run| run.timeout(1),
     ];
-    let run = RunMachine::new(config(), "thread".to_owned(), "[]", "{}").unwrap();
+    let run = RunMachine::new(config(), "thread".to_owned(), "[]", "{}", false).unwrap();
     assert!(!run.is_disposed());
     run.dispose(1).unwrap();
     assert!(run.is_disposed());

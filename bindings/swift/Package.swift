@@ -1,5 +1,28 @@
 // swift-tools-version: 6.0
+import Foundation
 import PackageDescription
+
+// On Apple's systems the library comes as an XCFramework: that of `Scripts/xcframework.sh` if it is here, else the
+// release's. On Linux, and with STEPWELL_SYSTEM_LIBRARY set, it is linked where it was built:
+// `-Xlinker -L../../target/debug`.
+let version = "0.1.0"
+// `cargo xtask package swift` writes it for a release.
+let checksum = ""
+
+#if os(Linux)
+let isSystemLibrary = true
+#else
+let isSystemLibrary = Context.environment["STEPWELL_SYSTEM_LIBRARY"] != nil
+#endif
+let built = "StepwellFFI.xcframework"
+let isBuilt = FileManager.default.fileExists(atPath: Context.packageDirectory + "/" + built)
+let release = "https://github.com/stepwell/stepwell/releases/download/v\(version)/\(built).zip"
+let library: Target =
+    isSystemLibrary
+    ? .systemLibrary(name: "StepwellFFI")
+    : isBuilt || checksum.isEmpty
+    ? .binaryTarget(name: "StepwellFFI", path: built)
+    : .binaryTarget(name: "StepwellFFI", url: release, checksum: checksum)
 
 let package = Package(
     name: "Stepwell",
@@ -8,12 +31,16 @@ let package = Package(
         .library(name: "Stepwell", targets: ["Stepwell"])
     ],
     targets: [
-        .systemLibrary(name: "StepwellFFI"),
+        library,
         .target(
             name: "Stepwell",
             dependencies: ["StepwellFFI"],
-            linkerSettings: [.linkedLibrary("stepwell_ffi")]
+            linkerSettings: (isSystemLibrary ? [.linkedLibrary("stepwell_ffi")] : []) + [
+                .linkedFramework("Security", .when(platforms: [.iOS, .macOS])),
+                .linkedFramework("SystemConfiguration", .when(platforms: [.iOS, .macOS])),
+            ]
         ),
         .testTarget(name: "StepwellTests", dependencies: ["Stepwell"]),
-    ]
+    ],
+    swiftLanguageModes: [.v6]
 )

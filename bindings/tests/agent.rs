@@ -1,84 +1,19 @@
 //! The agent through the traits that other languages implement, over real HTTP.
 #![allow(clippy::unwrap_used)]
 
+mod support;
+
 use serde_json::json;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 use stepwell_ffi::{
-    Agent, AgentTool, ApprovalTask, CallbackError, ContextGuard, DevicePolicy, Durability, Event,
-    Failure, GenerationSettings, Limits, Listener, Outcome, RepeatLimit, RetryPolicy, RunConfig,
-    StepwellError, TaskRunner, TextOptions, Timeouts, ToolDefinition, ToolError, ToolFailureKind,
-    ToolHandler, ToolInvocation, ToolResult, ToolTask,
+    Agent, AgentTool, ApprovalTask, CallbackError, Durability, Event, Failure, JournalSink,
+    Listener, Outcome, RegistryEvent, StepwellError, TaskRunner, ThreadKey, ToolError,
+    ToolFailureKind, ToolHandler, ToolInvocation, ToolResult, ToolTask, replay_journal,
 };
 use stepwell_mock_llm::{Delivery, Hop, MockLlm, Script};
+use support::{config, definition};
 use tokio::sync::mpsc;
-
-fn config(base_url: &str) -> RunConfig {
-    RunConfig {
-        provider: "openai-compatible".into(),
-        model: "mock".into(),
-        api: None,
-        base_url: Some(base_url.into()),
-        key: None,
-        headers: HashMap::new(),
-        instructions: None,
-        tools: Vec::new(),
-        settings: GenerationSettings::default(),
-        limits: Limits {
-            max_tool_rounds: 10,
-            max_tool_calls: None,
-            max_tokens: None,
-            max_duration_ms: None,
-            max_parallel_tools: 8,
-            repeats: RepeatLimit {
-                tell_after: None,
-                stop_after: None,
-            },
-            at_limit: None,
-            max_line_bytes: 1 << 20,
-            max_event_bytes: 1 << 20,
-        },
-        retry: RetryPolicy {
-            attempts: 1,
-            first_delay_ms: 0,
-            max_delay_ms: 0,
-            max_retry_after_ms: 0,
-            jitter: 0.0,
-            seed: 0,
-        },
-        timeouts: Timeouts {
-            silence_ms: None,
-            tool_ms: None,
-            turn_ms: None,
-            approval_ms: None,
-            deferred_ms: None,
-        },
-        partial_arguments: false,
-        device: DevicePolicy::default(),
-        resumption: None,
-        providers_json: None,
-        text: TextOptions::default(),
-        context: ContextGuard {
-            window: None,
-            warn_at: Some(0.8),
-            at_limit: None,
-        },
-        run_ids: None,
-        durability: None,
-    }
-}
-
-fn definition(name: &str) -> ToolDefinition {
-    ToolDefinition {
-        name: name.into(),
-        description: String::new(),
-        parameters_json: None,
-        requires_approval: false,
-        idempotent: false,
-        repeatable: false,
-        timeout_ms: None,
-    }
-}
 
 /// A tool whose code gives the same each time.
 struct Gives(Result<String, ToolError>);
@@ -145,7 +80,16 @@ async fn a_tools_errors_keep_their_kind() {
         tool("failed", Err(failed)),
         tool("odd", Err(odd)),
     ];
-    let agent = Agent::new(config(&server.base_url()), tools, None, None, "[]").unwrap();
+    let agent = Agent::new(
+        config(&server.base_url()),
+        tools,
+        None,
+        None,
+        "[]",
+        None,
+        None,
+    )
+    .unwrap();
     let events = all_events(&agent).await;
     let results = results(&events);
     assert_eq!(
@@ -206,7 +150,7 @@ fn watched(base_url: &str, names: &[&str]) -> (Arc<Agent>, mpsc::UnboundedReceiv
     }
     let runner = Arc::new(Watching(sender, Mutex::default()));
     (
-        Agent::with_task_runner(config, runner, None, "[]").unwrap(),
+        Agent::with_task_runner(config, runner, None, "[]", None, None).unwrap(),
         heard,
     )
 }
@@ -266,7 +210,16 @@ impl Listener for Failing {
 #[tokio::test]
 async fn a_listener_that_fails_hears_all_the_same() {
     let server = start(Script::new().hop(Hop::new().text("Hello"))).await;
-    let agent = Agent::new(config(&server.base_url()), Vec::new(), None, None, "[]").unwrap();
+    let agent = Agent::new(
+        config(&server.base_url()),
+        Vec::new(),
+        None,
+        None,
+        "[]",
+        None,
+        None,
+    )
+    .unwrap();
     let listener = Arc::new(Failing(Mutex::default()));
     let finished = agent
         .send_to_listener("Hi".into(), Arc::clone(&listener) as _)
@@ -288,7 +241,16 @@ async fn a_listener_that_fails_hears_all_the_same() {
 #[tokio::test]
 async fn giving_up_on_a_listener_cancels_the_turn() {
     let server = start(Script::new().hop(Hop::new().text("Well").stall())).await;
-    let agent = Agent::new(config(&server.base_url()), Vec::new(), None, None, "[]").unwrap();
+    let agent = Agent::new(
+        config(&server.base_url()),
+        Vec::new(),
+        None,
+        None,
+        "[]",
+        None,
+        None,
+    )
+    .unwrap();
     let listener = Arc::new(Failing(Mutex::default()));
     tokio::select! {
         _ = agent.send_to_listener("Hi".into(), listener) => panic!("the model is silent"),
@@ -302,7 +264,16 @@ async fn giving_up_on_a_listener_cancels_the_turn() {
 #[tokio::test]
 async fn a_result_is_taken_once() {
     let server = start(Script::new().hop(Hop::hang_up())).await;
-    let agent = Agent::new(config(&server.base_url()), Vec::new(), None, None, "[]").unwrap();
+    let agent = Agent::new(
+        config(&server.base_url()),
+        Vec::new(),
+        None,
+        None,
+        "[]",
+        None,
+        None,
+    )
+    .unwrap();
     let turn = agent.start_turn("Hi".into()).unwrap();
     let Outcome::Failed {
         failure, transient, ..
@@ -330,7 +301,7 @@ fn what_an_agent_cannot_do_is_said_at_once() {
     let mut bad_schema = config("http://localhost/v1");
     bad_schema.tools = vec![no_schema];
     for config in [stored, without_code, bad_schema] {
-        let refused = Agent::new(config, Vec::new(), None, None, "[]");
+        let refused = Agent::new(config, Vec::new(), None, None, "[]", None, None);
         assert!(
             matches!(refused, Err(StepwellError::Configuration { .. })),
             "{refused:?}"
@@ -342,9 +313,68 @@ fn what_an_agent_cannot_do_is_said_at_once() {
         None,
         None,
         "nonsense",
+        None,
+        None,
     );
     assert!(matches!(
         refused,
         Err(StepwellError::InvalidArgument { .. })
     ));
+}
+
+/// Keeps the lines, and fails each time.
+#[derive(Default)]
+struct Lines(Mutex<String>);
+
+impl JournalSink for Lines {
+    fn write(&self, turn: String, lines: String) -> Result<(), CallbackError> {
+        assert!(!turn.is_empty());
+        self.0.lock().unwrap().push_str(&lines);
+        Err(CallbackError::Failed {
+            reason: "the disk is full".into(),
+        })
+    }
+}
+
+#[tokio::test]
+async fn a_turns_journal_goes_to_the_app() {
+    let server = start(Script::new().hop(Hop::new().text("Hello"))).await;
+    let lines = Arc::new(Lines::default());
+    let journal = Some(Arc::clone(&lines) as Arc<dyn JournalSink>);
+    let config = config(&server.base_url());
+    let agent = Agent::new(config, Vec::new(), None, None, "[]", None, journal).unwrap();
+    let turn = agent.start_turn("Hi".into()).unwrap();
+    assert_eq!(turn.finish().await.unwrap().outcome, Outcome::Success);
+    let replayed = replay_journal(&lines.0.lock().unwrap()).unwrap();
+    assert!(replayed.is_closed);
+    assert_eq!(replayed.outcome, Some(Outcome::Success));
+}
+
+#[tokio::test]
+async fn which_threads_are_unread_is_in_the_registry() {
+    let script = Script::new()
+        .hop(Hop::new().text("Hello"))
+        .hop(Hop::new().text("Hello"));
+    let server = start(script).await;
+    let config = config(&server.base_url());
+    let thread = Some("first".to_owned());
+    let agent = Agent::new(config, Vec::new(), None, thread, "[]", None, None).unwrap();
+    let key = |thread: &str| ThreadKey {
+        thread: thread.to_owned(),
+        ..ThreadKey::default()
+    };
+    let other = agent.thread(key("other"));
+    assert_eq!(
+        (other.thread_key(), agent.thread_key()),
+        (key("other"), key("first"))
+    );
+    let registry = agent.registry();
+    registry.look_at(Some(key("first")));
+    for agent in [&agent, &other] {
+        let turn = agent.start_turn("Hi".into()).unwrap();
+        turn.finish().await.unwrap();
+    }
+    assert_eq!(registry.unread_threads(), [key("other")]);
+    let unread = RegistryEvent::Unread { key: key("other") };
+    assert_eq!(registry.take_events().last(), Some(&unread));
 }

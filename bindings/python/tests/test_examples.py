@@ -1,19 +1,163 @@
-"""The first program, as a person would run it."""
+"""The examples, as a person would run them."""
 
 from __future__ import annotations
 
+import asyncio
+import importlib.util
 import subprocess
 import sys
 from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
-from conftest import ROOT, MockLlm
+import httpx
+import pytest
+from conftest import ROOT, MockLlm, calls, text
+
+from stepwell import (
+    Cancelled,
+    Event,
+    RetryPolicy,
+    Retrying,
+    RunConfig,
+    RunMachine,
+    Success,
+    TextMessageContent,
+    ToolCallUpdate,
+    ToolFailure,
+    tool,
+)
+
+Start = Callable[..., MockLlm]
+EXAMPLES = ROOT / "examples" / "python"
 
 
-def test_hello(mock_llm: Callable[..., MockLlm]) -> None:
-    program = ROOT / "examples" / "python" / "hello.py"
-    assert len(program.read_text().splitlines()) < 30
-    ran = subprocess.run(
-        [sys.executable, str(program), mock_llm().base_url], capture_output=True, text=True, timeout=60, check=False
-    )
+def run(*arguments: str) -> str:
+    ran = subprocess.run([sys.executable, *arguments], capture_output=True, text=True, timeout=60, check=False)
     assert (ran.returncode, ran.stderr) == (0, "")
-    assert ran.stdout.endswith("Alice's number is 42, Bob's is 7\n")
+    return ran.stdout
+
+
+@pytest.mark.parametrize("name", ["hello.py", "scripted.py"])
+def test_first_programs_are_short(name: str) -> None:
+    assert len((EXAMPLES / name).read_text(encoding="utf-8").splitlines()) < 30
+
+
+@pytest.mark.parametrize(("page", "name"), [("docs/python.md", "scripted.py"), ("README.md", "hello.py")])
+def test_the_pages_have_the_programs_as_they_are(page: str, name: str) -> None:
+    program = (EXAMPLES / name).read_text(encoding="utf-8")
+    assert f"```python\n{program}```\n" in (ROOT / page).read_text(encoding="utf-8")
+
+
+def test_hello(mock_llm: Start) -> None:
+    assert run(str(EXAMPLES / "hello.py"), mock_llm().base_url).endswith("Alice's number is 42, Bob's is 7\n")
+
+
+def test_scripted_needs_nothing() -> None:
+    said = run(str(EXAMPLES / "scripted.py"))
+    assert "[get_secret_number: ToolOutput(content='42')]" in said
+    assert said.endswith("Alice's number is 42, Bob's is 7\n")
+
+
+def test_own_client(mock_llm: Start) -> None:
+    said = run(str(EXAMPLES / "own_client.py"), mock_llm().base_url)
+    assert said.endswith("Alice's number is 42, Bob's is 7\nSuccess()\n")
+
+
+@pytest.fixture(scope="module")
+def own_client() -> Any:
+    spec = importlib.util.spec_from_file_location("own_client", EXAMPLES / "own_client.py")
+    assert spec and spec.loader
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def setup(base_url: str, *tools: Any) -> tuple[RunMachine, list[Any]]:
+    retry = RetryPolicy(first_delay=0.0, jitter=0.0)
+    config = RunConfig(provider="openai-compatible", model="m", base_url=base_url, tools=tools, retry=retry)
+    return RunMachine(config), list(tools)
+
+
+async def test_own_client_runs_tools_side_by_side_and_survives_one_that_raises(own_client: Any, mock_llm: Start) -> None:
+    both = asyncio.Event()
+
+    @tool
+    async def meet(name: str) -> str:
+        if name == "b":
+            both.set()
+        await both.wait()
+        return name
+
+    @tool
+    def breaks() -> str:
+        raise ValueError("no such file")
+
+    mock = mock_llm(calls(("meet", {"name": "a"}), ("breaks", {}), ("meet", {"name": "b"})), text("Done"))
+    machine, tools = setup(mock.base_url, meet, breaks)
+    events: list[Event] = []
+    async with httpx.AsyncClient(timeout=None) as client:
+        assert await own_client.Host(machine, client, tools, events.append).run("Go") == Success()
+    results = {event.call.index: event.result for event in events if isinstance(event, ToolCallUpdate)}
+    assert isinstance(results[1], ToolFailure) and "no such file" in results[1].message
+    assert [message["content"] for message in machine.messages if message["role"] == "tool"][::2] == ["a", "b"]
+    assert mock.failures() == []
+
+
+async def test_own_client_tries_again(own_client: Any, mock_llm: Start) -> None:
+    mock = mock_llm({"hang_up": True}, {"status": 503, "error": "Overloaded"}, text("Hello"))
+    machine, _ = setup(mock.base_url)
+    events: list[Event] = []
+    async with httpx.AsyncClient(timeout=None) as client:
+        assert await own_client.Host(machine, client, [], events.append).run("Go") == Success()
+    assert len([event for event in events if isinstance(event, Retrying)]) == 2
+
+
+@pytest.mark.parametrize("during", ["stream", "tool"])
+async def test_cancelling_the_task_of_the_own_client_stops_everything(
+    own_client: Any, mock_llm: Start, during: str
+) -> None:
+    running, stopped = asyncio.Event(), asyncio.Event()
+
+    @tool
+    async def slow() -> str:
+        running.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            stopped.set()
+        return "never"
+
+    hop = calls(("slow", {})) if during == "tool" else {"steps": [{"text": "Well"}, "stall"]}
+    mock = mock_llm(hop)
+    machine, tools = setup(mock.base_url, slow)
+
+    def listen(event: Event) -> None:
+        if isinstance(event, TextMessageContent):
+            running.set()
+
+    async with httpx.AsyncClient(timeout=None) as client:
+        task = asyncio.create_task(own_client.Host(machine, client, tools, listen).run("Go"))
+        await asyncio.wait_for(running.wait(), 10)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+    assert machine.outcome == Cancelled()
+    if during == "tool":
+        assert stopped.is_set()
+    else:
+        await asyncio.to_thread(mock.wait_until, lambda requests: requests[0]["delivery"] == "client_left")
+
+
+def test_stored(mock_llm: Start, tmp_path: Path) -> None:
+    mock = mock_llm(text("Nothing yet"), text("A question"))
+    for said in ("Nothing yet\nWhat have I said so far? 1\n", "A question\nWhat have I said so far? 2\n"):
+        assert run(str(EXAMPLES / "stored.py"), str(tmp_path / "diary.db"), mock.base_url) == said
+    assert len(mock.requests()[1]["body"]["messages"]) == 3
+    assert mock.failures() == []
+
+
+def test_the_readme_has_the_examples() -> None:
+    readme = (ROOT / "README.md").read_text()
+    for program in ("python/stored.py", "kotlin/Stored.kt"):
+        assert (ROOT / "examples" / program).read_text() in readme, program

@@ -7,7 +7,20 @@ from typing import Any
 
 import pytest
 
-from stepwell import RunConfig, RunMachine, Tool, Turn, _ffi, _record
+from stepwell import (
+    Block,
+    RunConfig,
+    RunMachine,
+    RunRegistry,
+    SessionStore,
+    Store,
+    ThreadKey,
+    Tool,
+    Turn,
+    TurnStatus,
+    _ffi,
+    _record,
+)
 from stepwell.config import (
     ContextGuard,
     DevicePolicy,
@@ -18,19 +31,64 @@ from stepwell.config import (
     TextOptions,
     Timeouts,
 )
+from stepwell.stores import ThreadCursor, ThreadQuery, TurnBlock, TurnKey, TurnRecord, Unfinished
 from stepwell.tools import as_tool
 
-UNIONS = ["ArgumentsChange", "Effect", "Event", "Failure", "Outcome", "TimerKey", "ToolResult", "TurnLimit"]
+UNIONS = [
+    "ArgumentsChange",
+    "Effect",
+    "Event",
+    "Failure",
+    "Outcome",
+    "RegistryEvent",
+    "TimerKey",
+    "ToolResult",
+    "TurnLimit",
+]
 ENUMS = [
     "ApiErrorKind",
     "Deadline",
     "EncryptedValueSubtype",
+    "Role",
     "StateKind",
     "SteeringRefusal",
     "TextMessageRole",
     "ToolCallStatus",
     "ToolFailureKind",
     "TurnStatus",
+]
+RECORDS = [
+    "ActivityView",
+    "Api",
+    "Block",
+    "CallKey",
+    "Capabilities",
+    "Claimed",
+    "ContextWindow",
+    "EventCommon",
+    "EventLog",
+    "Interrupt",
+    "JournalReplay",
+    "LoggedEvent",
+    "MessageView",
+    "NewTurn",
+    "PersistBatch",
+    "Provider",
+    "Registered",
+    "RunHandle",
+    "SessionView",
+    "ThreadCursor",
+    "ThreadKey",
+    "ThreadQuery",
+    "ThreadRecord",
+    "TokenUsage",
+    "ToolExecution",
+    "ToolInvocation",
+    "TurnBlock",
+    "TurnKey",
+    "TurnRecord",
+    "TurnView",
+    "Unfinished",
 ]
 
 
@@ -55,12 +113,38 @@ def test_every_value_of_an_enum_has_its_own(name: str) -> None:
     assert [value.name for value in _record._ENUMS[generated]] == [value.name for value in generated]
 
 
-@pytest.mark.parametrize("name", ["Block", "CallKey", "EventCommon", "Interrupt", "ToolInvocation", "TokenUsage"])
+@pytest.mark.parametrize("name", RECORDS)
 def test_every_field_of_a_record_has_its_own(name: str) -> None:
     generated = getattr(_ffi, name)
     _, fields = _record._RECORDS[generated]
     assert fields
     assert fields_of(generated) == set(fields)
+
+
+def test_every_method_of_a_registry_has_its_own() -> None:
+    assert public(_ffi.RunRegistry) == public(RunRegistry) - {"of"}
+
+
+def test_every_method_of_a_store_has_its_own() -> None:
+    assert {name.removesuffix("_json") for name in public(_ffi.SessionStore)} - {
+        "in_memory",
+        "of_app",
+        "open_sqlite",
+        "with_store_runner",
+    } == public(SessionStore) - {"bind"}
+    assert public(Store) == public(_ffi.Store)
+
+
+def test_what_is_lifted_can_be_lowered() -> None:
+    key = TurnKey(ThreadKey("thread", "room", "server"), "turn")
+    block = TurnBlock(Block(3, 1, {"type": "text", "text": "x"}), 7)
+    message = {"id": "m", "role": "user", "content": "Hi"}
+    for value in (
+        TurnRecord("turn", "parent", message, TurnStatus.COMPLETE, {"outcome": "success"}, 1, 2, [block]),
+        Unfinished(key, 2, "owner", 9),
+        ThreadQuery("server", None, ThreadCursor(1, key.thread), 5),
+    ):
+        assert _record.lift(_record.lower(value)) == value
 
 
 def public(of: type) -> set[str]:
@@ -69,15 +153,15 @@ def public(of: type) -> set[str]:
 
 
 def test_every_method_of_a_turn_has_its_own() -> None:
-    # A turn is iterated over, and one method takes both forms of a message.
-    theirs = public(_ffi.Turn) - {"next_batch", "steer_message"}
-    assert theirs == public(Turn)
+    # A turn is iterated over, one by one or by `more`, and one method takes both forms of a message, or of a result.
+    theirs = public(_ffi.Turn) - {"next_batch", "steer_message", "finish_call_parts"}
+    assert theirs == public(Turn) - {"more"}
 
 
 def test_every_method_of_the_machine_has_its_own() -> None:
     named = {"messages_json": "messages", "state_json": "shared_state", "partial_arguments_json": "partial_arguments"}
-    # One method takes both forms of a message.
-    named["steer_message"] = "steer"
+    # One method takes both forms of a message, and of a result.
+    named |= {"steer_message": "steer", "tool_finished_parts": "tool_finished"}
     theirs = {named.get(name, name) for name in public(_ffi.RunMachine)}
     assert theirs == public(RunMachine)
 

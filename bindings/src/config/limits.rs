@@ -8,6 +8,10 @@ pub struct Limits {
     /// The most rounds of tools in a turn.
     #[uniffi(default = 10)]
     pub max_tool_rounds: u32,
+    /// Whether the model goes on with the results of its tools. If not, a turn ends when its first round of tools is
+    /// done, with the results in the history; the next turn sends them.
+    #[uniffi(default = true)]
+    pub continue_after_tools: bool,
     /// The most tool calls in a turn; any number if absent. A round that would go beyond is not begun.
     #[uniffi(default = None)]
     pub max_tool_calls: Option<u32>,
@@ -111,7 +115,7 @@ impl From<Limits> for run::Limits {
         let bytes = |bytes| usize::try_from(bytes).unwrap_or(usize::MAX);
         Self {
             max_tool_rounds: limits.max_tool_rounds,
-            continue_after_tools: true,
+            continue_after_tools: limits.continue_after_tools,
             max_tool_calls: limits.max_tool_calls,
             max_tokens: limits.max_tokens,
             max_duration: limits.max_duration_ms.map(Duration::from_millis),

@@ -64,7 +64,7 @@ pub struct RunConfig {
     /// Who makes the ids of the continuations' runs; the core if absent. An `Agent` cannot ask the app for them.
     #[uniffi(default = None)]
     pub run_ids: Option<RunIds>,
-    /// Whether the app stores what is said; it does not if absent. An `Agent` has no store.
+    /// Whether what is said is stored; it is not if absent, but by an `Agent` with a store.
     #[uniffi(default = None)]
     pub durability: Option<Durability>,
     /// Whether tool calls' arguments are parsed while they stream, for the event `PartialArguments` and
@@ -218,7 +218,7 @@ pub enum RunIds {
     Host,
 }
 
-/// Whether the app stores what is said.
+/// Whether what is said is stored: by the app that drives a `RunMachine`, by the store of an `Agent`.
 #[derive(Clone, Debug, PartialEq, Eq, uniffi::Enum)]
 pub enum Durability {
     /// Each finished block is stored, and what depends on it waits until it is.
@@ -232,13 +232,7 @@ impl RunConfig {
     /// The core's configuration, with all tools registered.
     pub(crate) fn into_core(self) -> Result<run::RunConfig, StepwellError> {
         let key = self.key.map(Secret::from);
-        let catalog = match &self.providers_json {
-            None => provider::Catalog::default(),
-            Some(json) => provider::Catalog::from_json(json).map_err(|error| {
-                let advice = "give an object whose `providers` is a list, as `stepwell --providers` takes it";
-                StepwellError::configuration(&error, advice)
-            })?,
-        };
+        let catalog = catalog(self.providers_json.as_deref())?;
         let mut endpoint = catalog.find(&self.provider)?.endpoint(
             self.api.as_deref(),
             &self.model,
@@ -276,6 +270,18 @@ impl RunConfig {
         config.context = self.context.into();
         Ok(config)
     }
+}
+
+/// The providers, with those of the app's own.
+pub(crate) fn catalog(providers_json: Option<&str>) -> Result<provider::Catalog, StepwellError> {
+    let Some(json) = providers_json else {
+        return Ok(provider::Catalog::default());
+    };
+    provider::Catalog::from_json(json).map_err(|error| {
+        let advice =
+            "give an object whose `providers` is a list, as `stepwell --providers` takes it";
+        StepwellError::configuration(&error, advice)
+    })
 }
 
 impl GenerationSettings {
@@ -334,6 +340,7 @@ pub(crate) mod tests {
     pub(crate) fn limits() -> Limits {
         Limits {
             max_tool_rounds: 10,
+            continue_after_tools: true,
             max_tool_calls: None,
             max_tokens: None,
             max_duration_ms: None,

@@ -1,6 +1,6 @@
 //! What the app tells a run: each input of the core is one method.
 
-use super::start::{ResumeEntry, Start, entries, message};
+use super::start::{ResumeEntry, Start, entries, message, parts};
 use super::{RunMachine, id};
 use crate::effect::{CallKey, Outputs};
 use crate::error::StepwellError;
@@ -127,6 +127,18 @@ impl RunMachine {
     ) -> Result<Outputs, StepwellError> {
         let effect = id(effect)?;
         let result = Ok(ToolOutput::from(content));
+        self.handle(Input::ToolFinished { effect, result }, now_ms)
+    }
+
+    /// As `tool_finished`, with a result that is more than text: a JSON array of AG-UI content parts, such as pictures.
+    pub fn tool_finished_parts(
+        &self,
+        effect: &str,
+        parts_json: &str,
+        now_ms: u64,
+    ) -> Result<Outputs, StepwellError> {
+        let effect = id(effect)?;
+        let result = Ok(parts(parts_json)?);
         self.handle(Input::ToolFinished { effect, result }, now_ms)
     }
 

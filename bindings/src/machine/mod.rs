@@ -8,7 +8,7 @@ mod timer;
 pub(crate) use start::conversation;
 pub use start::{ResumeEntry, ResumeStatus, Start};
 #[cfg(feature = "agent")]
-pub(crate) use start::{entries, message};
+pub(crate) use start::{entries, message, parts};
 pub use timer::TimerKey;
 
 use crate::config::RunConfig;
@@ -17,6 +17,7 @@ use crate::error::StepwellError;
 use crate::event::Event;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use stepwell_core::run::journal::JournalWriter;
 use stepwell_core::run::{self, EffectId, Input, Output};
 use stepwell_core::{ThreadId, Timestamp};
 
@@ -45,6 +46,8 @@ pub struct RunMachine {
 struct Inner {
     /// Nothing once a call has panicked: what it left cannot be trusted.
     machine: Option<run::RunMachine>,
+    /// Outlives the machine: what broke it is in it.
+    journal: Option<JournalWriter>,
     /// Outputs that came of no input: those of a restore.
     held: Outputs,
 }
@@ -76,20 +79,21 @@ impl RunMachine {
     ///
     /// `history_json` is a JSON array of AG-UI messages, oldest first; `state_json` the state shared with an AG-UI
     /// agent: any JSON.
-    #[uniffi::constructor(default(history_json = "[]", state_json = "{}"))]
+    /// With `journal` all inputs are written down, for `take_journal`.
+    #[uniffi::constructor(default(history_json = "[]", state_json = "{}", journal = false))]
     pub fn new(
         config: RunConfig,
         thread_id: String,
         history_json: &str,
         state_json: &str,
+        journal: bool,
     ) -> Result<Arc<Self>, StepwellError> {
         let history = conversation(history_json, state_json)?;
         let config = Arc::new(config.into_core()?);
-        Ok(Self::of(run::RunMachine::new(
-            config,
-            ThreadId::from(thread_id),
-            history,
-        )))
+        let thread_id = ThreadId::from(thread_id);
+        let journal = journal.then(|| JournalWriter::new(&config, &thread_id, &history));
+        let machine = run::RunMachine::new(config, thread_id, history);
+        Ok(Self::with_journal(machine, journal))
     }
 
     /// A stored run in the same process, which was suspended and goes on: what the app was given to do, it still does.
@@ -102,30 +106,40 @@ impl RunMachine {
 
     /// A stored run whose process died. A request that had shown nothing goes out again; a stream that was open is
     /// lost, or resumed where the server can; a tool that had begun is run again only if it says that it is idempotent,
-    /// and else the model is told that its outcome is unknown. `DevicePolicy.killed` may end the turn instead. Take `poll_outputs` first.
-    #[uniffi::constructor]
+    /// and else the model is told that its outcome is unknown. `DevicePolicy.killed` may end the turn instead. Take
+    /// `poll_outputs` first. With `journal` all further inputs are written down, in a journal of their own.
+    #[uniffi::constructor(default(journal = false))]
     pub fn revive(
         snapshot: &str,
         config: RunConfig,
         now_ms: u64,
+        journal: bool,
     ) -> Result<Arc<Self>, StepwellError> {
         let config = Arc::new(config.into_core()?);
+        let now = Timestamp(now_ms);
         guard(|| {
-            Ok(run::RunMachine::revive(
-                snapshot,
-                config,
-                Timestamp(now_ms),
-            )?)
+            let machine = run::RunMachine::revive(snapshot, Arc::clone(&config), now)?;
+            if !journal {
+                return Ok(Self::of(machine));
+            }
+            let thread_id = machine.thread_id().cloned().unwrap_or_default();
+            let mut journal = JournalWriter::of_stored(&config, &thread_id);
+            let machine = journal.revive(snapshot, &config, now)?;
+            Ok(Self::with_journal(machine, Some(journal)))
         })
-        .map(Self::of)
     }
 }
 
 impl RunMachine {
     fn of(machine: run::RunMachine) -> Arc<Self> {
+        Self::with_journal(machine, None)
+    }
+
+    fn with_journal(machine: run::RunMachine, journal: Option<JournalWriter>) -> Arc<Self> {
         Arc::new(Self {
             inner: Mutex::new(Inner {
                 machine: Some(machine),
+                journal,
                 held: Outputs::default(),
             }),
         })
@@ -138,10 +152,15 @@ impl RunMachine {
 
     fn handle(&self, input: Input<'_>, now_ms: u64) -> Result<Outputs, StepwellError> {
         let mut inner = self.lock();
-        inner.attempt(|machine, held| {
+        inner.attempt(|machine, journal, held| {
             // The core wants its outputs taken before the next input.
-            drain(machine, held);
-            Ok(machine.handle(input, Timestamp(now_ms))?)
+            drain(machine, journal, held);
+            let now = Timestamp(now_ms);
+            match journal {
+                Some(journal) => journal.handle(machine, input, now)?,
+                None => machine.handle(input, now)?,
+            }
+            Ok(())
         })
     }
 
@@ -156,13 +175,21 @@ impl RunMachine {
 impl Inner {
     fn attempt(
         &mut self,
-        step: impl FnOnce(&mut run::RunMachine, &mut Outputs) -> Result<(), StepwellError>,
+        step: impl FnOnce(
+            &mut run::RunMachine,
+            &mut Option<JournalWriter>,
+            &mut Outputs,
+        ) -> Result<(), StepwellError>,
     ) -> Result<Outputs, StepwellError> {
-        let Self { machine, held } = self;
+        let Self {
+            machine,
+            journal,
+            held,
+        } = self;
         let running = machine.as_mut().ok_or_else(broken)?;
         let result = guard(|| {
-            step(running, held)?;
-            drain(running, held);
+            step(running, journal, held)?;
+            drain(running, journal, held);
             held.wake_at_ms = running.poll_timeout().map(|at| at.0);
             Ok(std::mem::take(held))
         });
@@ -178,13 +205,23 @@ fn broken() -> StepwellError {
 }
 
 /// Runs the core's code; a panic in it is an error.
-fn guard<T>(work: impl FnOnce() -> Result<T, StepwellError>) -> Result<T, StepwellError> {
+pub(crate) fn guard<T>(
+    work: impl FnOnce() -> Result<T, StepwellError>,
+) -> Result<T, StepwellError> {
     catch_unwind(AssertUnwindSafe(work))
         .unwrap_or_else(|panic| Err(StepwellError::panicked(&*panic)))
 }
 
-fn drain(machine: &mut run::RunMachine, outputs: &mut Outputs) {
-    while let Some(output) = machine.poll_output() {
+fn drain(
+    machine: &mut run::RunMachine,
+    journal: &mut Option<JournalWriter>,
+    outputs: &mut Outputs,
+) {
+    let mut next = || match journal {
+        Some(journal) => journal.poll_output(machine),
+        None => machine.poll_output(),
+    };
+    while let Some(output) = next() {
         match output {
             Output::Event(event) => outputs.events.push(Event::from(event)),
             Output::Effect(id, effect) => outputs.effects.push(Effect::new(id, effect)),

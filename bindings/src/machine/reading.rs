@@ -1,10 +1,11 @@
 //! What the app may ask of a run.
 
-use super::{RunMachine, StateKind, TimerKey, broken};
+use super::{Inner, RunMachine, StateKind, TimerKey, broken, guard};
 use crate::effect::{Outputs, json};
 use crate::error::StepwellError;
 use crate::event::Interrupt;
 use crate::outcome::{Outcome, TokenUsage};
+use stepwell_core::run::journal::{Digest, JournalWriter};
 use stepwell_core::{event, run};
 
 #[uniffi::export]
@@ -12,7 +13,7 @@ impl RunMachine {
     /// What waits for the app without an input of its own: after `restore` and `revive`.
     pub fn poll_outputs(&self) -> Result<Outputs, StepwellError> {
         let mut inner = self.lock();
-        inner.attempt(|_, _| Ok(()))
+        inner.attempt(|_, _, _| Ok(()))
     }
 
     /// When the run wants to be woken with `timeout`, in milliseconds since the epoch; every batch of outputs says so
@@ -74,6 +75,11 @@ impl RunMachine {
             .unwrap_or_default()
     }
 
+    /// The text since the person's last message as it is shown: see `TextOptions`.
+    pub fn shown_text(&self) -> String {
+        self.read(run::RunMachine::shown_text).unwrap_or_default()
+    }
+
     /// The conversation: a JSON array of AG-UI messages, oldest first.
     pub fn messages_json(&self) -> String {
         self.read(|machine| json(&machine.conversation().messages()))
@@ -115,6 +121,13 @@ impl RunMachine {
             .unwrap_or_default()
     }
 
+    /// The turn: the run id of its first hop. Empty before it has started.
+    pub fn turn(&self) -> String {
+        self.read(|machine| machine.turn().map(|id| id.to_string()))
+            .flatten()
+            .unwrap_or_default()
+    }
+
     /// The run id of the hop.
     pub fn run_id(&self) -> String {
         self.read(|machine| machine.run_id().map(|id| id.to_string()))
@@ -122,9 +135,47 @@ impl RunMachine {
             .unwrap_or_default()
     }
 
+    /// A digest of how the run stands: its state, outcome, cost and conversation. Runs that stand alike have the same, in
+    /// every language and on every machine; it is the one that a journal ends with. Absent if the run is broken.
+    pub fn digest(&self) -> Option<String> {
+        self.read(|machine| Digest::of_run(machine).to_string())
+    }
+
     /// The run as text, to be stored and given to `restore` or `revive`. It holds no key. After `dispose` it is the run
     /// from before.
     pub fn snapshot(&self) -> Result<String, StepwellError> {
-        self.read(run::RunMachine::snapshot).ok_or_else(broken)
+        let mut inner = self.lock();
+        let Inner {
+            machine, journal, ..
+        } = &mut *inner;
+        let machine = machine.as_ref().ok_or_else(broken)?;
+        guard(|| {
+            Ok(match journal {
+                Some(journal) => journal.snapshot(machine),
+                None => machine.snapshot(),
+            })
+        })
+    }
+
+    /// The lines of the journal that were written since the last call, to be appended to a file; empty without a
+    /// journal. They hold all that is said, but no key. A run that broke still gives them. `replay_journal` lives through
+    /// all of them again.
+    pub fn take_journal(&self) -> String {
+        let mut inner = self.lock();
+        let journal = inner.journal.as_mut();
+        journal.map(JournalWriter::take_lines).unwrap_or_default()
+    }
+
+    /// Closes the journal, since the run is over or the app leaves it, and gives its last lines. Later inputs are written
+    /// down no more.
+    pub fn end_journal(&self) -> String {
+        let mut inner = self.lock();
+        let Some(mut journal) = inner.journal.take() else {
+            return String::new();
+        };
+        if let Some(machine) = &inner.machine {
+            journal.end(machine);
+        }
+        journal.take_lines()
     }
 }

@@ -2,8 +2,10 @@
 
 use crate::error::StepwellError;
 use stepwell_core::conversation::Conversation;
-use stepwell_core::event::{self, Message};
+use stepwell_core::event::{self, ContentPart, Message};
+use stepwell_core::json;
 use stepwell_core::run;
+use stepwell_core::tool::ToolOutput;
 
 /// What starts a turn.
 #[derive(Clone, Debug, PartialEq, Eq, uniffi::Record)]
@@ -51,7 +53,7 @@ pub(crate) fn conversation(
     history_json: &str,
     state_json: &str,
 ) -> Result<Conversation, StepwellError> {
-    let messages: Vec<Message> = serde_json::from_str(history_json).map_err(|error| {
+    let messages: Vec<Message> = json::from_str(history_json).map_err(|error| {
         let reason = format!("the history is no JSON array of AG-UI messages: {error}");
         StepwellError::invalid(&reason, "give what `messages_json` returned")
     })?;
@@ -67,9 +69,23 @@ fn any_json(what: &str, text: &str) -> Result<serde_json::Value, StepwellError> 
 
 /// An AG-UI message that an app gives as JSON.
 pub(crate) fn message(json: &str) -> Result<Message, StepwellError> {
-    serde_json::from_str(json).map_err(|error| {
+    json::from_str(json).map_err(|error| {
         let reason = format!("the message is no AG-UI message: {error}");
         StepwellError::invalid(&reason, "give an object with `id`, `role` and `content`")
+    })
+}
+
+/// A tool's result that an app gives as JSON.
+pub(crate) fn parts(json: &str) -> Result<ToolOutput, StepwellError> {
+    let parts: Vec<ContentPart> = json::from_str(json).map_err(|error| {
+        let reason = format!("the result is no array of AG-UI content parts: {error}");
+        StepwellError::invalid(
+            &reason,
+            "give objects with `type`, such as `text` or `image`",
+        )
+    })?;
+    Ok(ToolOutput {
+        content: event::MessageContent::Parts(parts),
     })
 }
 

@@ -15,7 +15,7 @@ fn machine() -> Arc<RunMachine> {
 #[test]
 fn a_panic_is_an_error_and_leaves_the_run_broken() {
     let machine = machine();
-    let first = machine.lock().attempt(|_, _| panic!("half-way"));
+    let first = machine.lock().attempt(|_, _, _| panic!("half-way"));
     let Err(StepwellError::Broken { reason, advice }) = first else {
         panic!("{first:?}");
     };

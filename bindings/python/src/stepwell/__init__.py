@@ -15,7 +15,7 @@ Two doors on the same machine: :class:`Agent` has the network inside, :class:`Ru
 """
 
 from ._ffi import version as _version
-from .agent import Agent, Approver, Decision, Turn
+from .agent import Agent, Approver, Decision, Recovered, Turn
 from .config import (
     ContextGuard,
     DevicePolicy,
@@ -28,6 +28,7 @@ from .config import (
     TextOptions,
     Timeouts,
 )
+from .display import TurnCard, show
 from .effects import (
     AskApproval,
     Block,
@@ -51,10 +52,14 @@ from .errors import (
     ConfigurationError,
     Deferred,
     InvalidArgumentError,
+    JournalError,
     MisuseError,
     SnapshotError,
+    StaleError,
     StepwellError,
+    StoreFailedError,
     ToolError,
+    TurnError,
     UnavailableError,
 )
 from .events import (
@@ -118,6 +123,7 @@ from .events import (
     WaitingForNetwork,
     WarningEvent,
 )
+from .journals import JournalReplay, JournalSink, redact_journal, replay_journal
 from .machine import (
     ApprovalTimer,
     NetworkTimer,
@@ -160,7 +166,23 @@ from .outcomes import (
     TurnLimit,
     UnexpectedBody,
 )
-from .tools import Tool, tool
+from .providers import Api, Capabilities, ContextWindow, Provider, context_window, providers
+from .registry import Registered, RegistryEvent, RunHandle, RunRegistry
+from .sessions import (
+    MemoryStore,
+    MessageView,
+    Role,
+    SessionStore,
+    SessionView,
+    SqliteStore,
+    ToolExecution,
+    TurnView,
+    conversation_of,
+    session_view,
+)
+from .stores import Store, StoreError, ThreadKey, ThreadRecord, TurnBlock, TurnRecord
+from .sync import SyncTurn
+from .tools import Parts, Tool, tool
 
 __version__ = _version()
 
@@ -170,6 +192,7 @@ __all__ = [
     "AddChange",
     "Agent",
     "AnswerDropped",
+    "Api",
     "ApiErrorKind",
     "ApiFailure",
     "AppendChange",
@@ -182,6 +205,7 @@ __all__ = [
     "CallKey",
     "CancelTool",
     "Cancelled",
+    "Capabilities",
     "CloseStream",
     "Completed",
     "ConfigurationError",
@@ -191,6 +215,7 @@ __all__ = [
     "ContextNearlyFull",
     "ContextTooLong",
     "ContextTrimmed",
+    "ContextWindow",
     "CreateRun",
     "Custom",
     "Deadline",
@@ -211,6 +236,9 @@ __all__ = [
     "Interrupt",
     "Interrupted",
     "InvalidArgumentError",
+    "JournalError",
+    "JournalReplay",
+    "JournalSink",
     "JsonSchema",
     "LimitFailure",
     "LimitReached",
@@ -219,6 +247,8 @@ __all__ = [
     "MaxTokens",
     "MaxToolCalls",
     "MaxToolRounds",
+    "MemoryStore",
+    "MessageView",
     "MessagesSnapshot",
     "MisuseError",
     "NetworkTimer",
@@ -230,7 +260,9 @@ __all__ = [
     "Outcome",
     "Outputs",
     "PartialArguments",
+    "Parts",
     "Persist",
+    "Provider",
     "Raw",
     "ReasoningEncryptedValue",
     "ReasoningEnd",
@@ -238,18 +270,28 @@ __all__ = [
     "ReasoningMessageEnd",
     "ReasoningMessageStart",
     "ReasoningStart",
+    "Recovered",
+    "Registered",
+    "RegistryEvent",
     "RepeatLimit",
     "ReplaceChange",
     "ReportedFailure",
     "RetryPolicy",
     "RetryTimer",
     "Retrying",
+    "Role",
     "RunConfig",
+    "RunHandle",
     "RunMachine",
     "RunNotCreated",
+    "RunRegistry",
     "RunTool",
+    "SessionStore",
+    "SessionView",
     "SilenceTimer",
     "SnapshotError",
+    "SqliteStore",
+    "StaleError",
     "Started",
     "StateDelta",
     "StateKind",
@@ -260,17 +302,23 @@ __all__ = [
     "StepFinished",
     "StepStarted",
     "StepwellError",
+    "Store",
+    "StoreError",
+    "StoreFailedError",
     "StreamFailure",
     "StreamResumed",
     "SubagentError",
     "SubagentFinished",
     "SubagentStarted",
     "Success",
+    "SyncTurn",
     "TextMessageContent",
     "TextMessageEnd",
     "TextMessageRole",
     "TextMessageStart",
     "TextOptions",
+    "ThreadKey",
+    "ThreadRecord",
     "TimedOut",
     "Timeouts",
     "TimerKey",
@@ -283,6 +331,7 @@ __all__ = [
     "ToolCallStatus",
     "ToolCallUpdate",
     "ToolError",
+    "ToolExecution",
     "ToolFailure",
     "ToolFailureKind",
     "ToolInvocation",
@@ -291,9 +340,14 @@ __all__ = [
     "TrimContext",
     "Truncated",
     "Turn",
+    "TurnBlock",
+    "TurnCard",
+    "TurnError",
     "TurnLimit",
+    "TurnRecord",
     "TurnStatus",
     "TurnTimer",
+    "TurnView",
     "UnavailableError",
     "UnexpectedBody",
     "UnknownChange",
@@ -302,5 +356,12 @@ __all__ = [
     "UnknownToolCall",
     "WaitingForNetwork",
     "WarningEvent",
+    "context_window",
+    "conversation_of",
+    "providers",
+    "redact_journal",
+    "replay_journal",
+    "session_view",
+    "show",
     "tool",
 ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import enum
+import inspect
 import json
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
@@ -47,6 +48,7 @@ def record(cls: type[T]) -> type[T]:
 
 _RECORDS: dict[type, tuple[type, tuple[str, ...]]] = {}
 _ENUMS: dict[type, type[enum.Enum]] = {}
+_GENERATED: dict[type, Any] = {}
 
 
 def lifts(generated: type, ours: Any) -> None:
@@ -55,6 +57,7 @@ def lifts(generated: type, ours: Any) -> None:
         _ENUMS[generated] = ours
     else:
         _RECORDS[generated] = (ours, tuple(field.name for field in dataclasses.fields(ours)))
+    _GENERATED[ours] = generated
 
 
 def lift(value: Any) -> Any:
@@ -69,6 +72,26 @@ def lift(value: Any) -> Any:
     if kind is list:
         return [lift(item) for item in value]
     return value
+
+
+def lower(value: Any) -> Any:
+    """The library's form of a value of ours: the reverse of ``lift``."""
+    generated: Any = _GENERATED.get(type(value))
+    if isinstance(value, Record):
+        fields = inspect.signature(generated).parameters
+        return generated(**{name: _lower_field(value, name) for name in fields})
+    if isinstance(value, enum.Enum):
+        return generated[value.name]
+    if isinstance(value, (list, tuple)):
+        return [lower(item) for item in value]
+    return value
+
+
+def _lower_field(value: Record, name: str) -> Any:
+    if not name.endswith("_json"):
+        return lower(getattr(value, name))
+    content = getattr(value, name.removesuffix("_json"))
+    return None if content is None else json.dumps(content)
 
 
 def parsed(text: str | None) -> Json:

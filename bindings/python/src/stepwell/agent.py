@@ -3,25 +3,43 @@
 from __future__ import annotations
 
 import asyncio
+import atexit
 import inspect
 import json
 import logging
+import os
 from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Generator, Mapping, Sequence
 from types import TracebackType
 from typing import Any
 
 from . import _ffi
-from ._record import Json, lift
+from ._record import Json, Record, lift, lower, record
 from .config import DevicePolicy, GenerationSettings, Limits, RetryPolicy, RunConfig, Timeouts
+from .display import TurnCard
 from .effects import ToolInvocation
-from .errors import Deferred, InvalidArgumentError, ToolError, translated, translates
+from .errors import Deferred, InvalidArgumentError, ToolError, told, translated, translates
 from .events import Completed, Event, ToolFailureKind, lift_event
-from .outcomes import Finished, Outcome
+from .journals import JournalSink, Sink
 from .machine import entries
-from .tools import Tool, as_tool, shown
+from .outcomes import Finished, Outcome
+from .registry import RunRegistry
+from .sessions import SessionStore
+from .stores import Store, ThreadKey, TurnKey, thread_key
+from .sync import SyncTurn
+from .tools import Parts, Tool, as_tool, shown
 
 logger = logging.getLogger("stepwell")
+
+
+def _stop_threads(process: int) -> None:
+    # A fork has what the process had, but none of its threads.
+    if os.getpid() == process:
+        _ffi.shutdown()
+
+
+# A thread that calls into Python while the interpreter is taken down would take the process with it.
+atexit.register(_stop_threads, os.getpid())
 
 Decision = bool | str | Mapping[str, Json]
 """What the person says to a tool that asks to run: ``True``, ``False``, or a reason why not, for the model to read; or
@@ -40,6 +58,9 @@ class Agent:
 
     The network runs on threads of Stepwell's own. Tools and the approver run on the event loop that ``send`` was called
     on (plain functions in a thread), several side by side where the model asks for several.
+
+    Without an event loop, in a script or a notebook cell: ``agent.run_sync("…").text``, or ``for event in
+    agent.send_sync("…")``.
     """
 
     def __init__(
@@ -61,6 +82,10 @@ class Agent:
         retry: RetryPolicy | None = None,
         timeouts: Timeouts | None = None,
         device: DevicePolicy | None = None,
+        store: SessionStore | Store | None = None,
+        owner: str = "stepwell",
+        wait_for_store: bool = False,
+        journal: JournalSink | None = None,
     ) -> None:
         self.tools: tuple[Tool[..., Any], ...] = tuple(as_tool(tool) for tool in tools)
         """The tools on offer."""
@@ -80,8 +105,11 @@ class Agent:
             device=device or DevicePolicy(),
         )
         self._runner = _Runner(self.tools, approver)
+        self.store: SessionStore | None = SessionStore(store) if isinstance(store, Store) else store
+        """Where its turns are kept."""
+        setup = self.store and _ffi.StoreSetup(store=self.store.inner, owner=owner, waits=wait_for_store)
         self._agent = translates(_ffi.Agent.with_task_runner)(
-            config.lower(), self._runner, thread_id, json.dumps(list(history))
+            config.lower(), self._runner, thread_id, json.dumps(list(history)), setup, journal and Sink(journal)
         )
 
     def __repr__(self) -> str:
@@ -92,8 +120,23 @@ class Agent:
 
         To be called where an event loop runs.
         """
-        self._runner.loop = asyncio.get_running_loop()
+        self._bind()
         return Turn(translates(self._agent.start_turn)(text))
+
+    def send_sync(self, text: str) -> SyncTurn:
+        """As ``send``, for a plain ``for`` loop: also where an event loop runs, as it does in a notebook.
+
+        The caller's thread waits, so the code of an async program awaits ``send`` instead.
+        """
+        return SyncTurn(lambda: self.send(text))
+
+    def run_sync(self, text: str) -> Finished:
+        """Says something to the model and waits for the end of the turn; see ``send_sync``."""
+        return self.send_sync(text).finish()
+
+    def revive_sync(self, snapshot: str) -> SyncTurn:
+        """As ``revive``, for a plain ``for`` loop."""
+        return SyncTurn(lambda: self.revive(snapshot))
 
     def revive(self, snapshot: str) -> Turn:
         """Goes on with a stored turn: with what ``Turn.rested`` gave, in this process or a later one.
@@ -101,8 +144,45 @@ class Agent:
         What a deferred call comes to is then told to ``Turn.finish_call``; the person is asked again what they had not
         answered. To be called where an event loop runs.
         """
-        self._runner.loop = asyncio.get_running_loop()
+        self._bind()
         return Turn(translates(self._agent.revive)(snapshot))
+
+    async def recover(self) -> list[Recovered]:
+        """Goes on with every unfinished turn that the store has under this agent's ``owner``, each on its own thread.
+
+        They are what a process that died has left. To be called when the app starts, before anything is sent; turns of
+        this agent that are under way are left alone.
+        """
+        self._bind()
+        recovered = await told(self._agent.recover())
+        turns = [None if found.turn is None else Turn(found.turn) for found in recovered]
+        return [Recovered(lift(found.key), turn, found.error) for found, turn in zip(recovered, turns)]
+
+    async def resend(self, turn: str, text: str) -> Turn:
+        """Says something else in the place of what a stored turn began with: another branch of the thread.
+
+        It goes on from the conversation before that turn, which stays. For an agent with a store.
+        """
+        self._bind()
+        return Turn(await told(self._agent.resend(turn, text)))
+
+    def thread(self, thread: ThreadKey | str) -> Agent:
+        """Another conversation with the same model, tools and store: the one that goes by this key, or a new one."""
+        other = object.__new__(type(self))
+        other.__dict__.update(self.__dict__)
+        other._agent = self._agent.thread(lower(thread_key(thread)))
+        return other
+
+    async def delete_thread(self, thread: ThreadKey | str) -> bool:
+        """Cancels the thread's turn, forgets its conversation, and deletes it from the store. Whether that had it."""
+        self._bind()
+        return await told(self._agent.delete_thread(lower(thread_key(thread))))
+
+    def _bind(self) -> None:
+        """Tools, approvals and an app's store run on the event loop that runs now."""
+        self._runner.loop = asyncio.get_running_loop()
+        if self.store is not None:
+            self.store.bind()
 
     async def send_to_listener(self, text: str, listener: Callable[[Event], object]) -> Finished:
         """Says something to the model, calls the listener with each event, and waits for the end.
@@ -141,6 +221,15 @@ class Agent:
         self._agent.network_available()
 
     @property
+    def registry(self) -> RunRegistry:
+        """Which threads have a turn under way, what the person looks at, and what is unread.
+
+        Of this agent and of those that ``thread`` gave. Its runs are the agent's turns: leave it to the agent to register,
+        to complete and to remove them.
+        """
+        return RunRegistry.of(self._agent.registry())
+
+    @property
     def thread_id(self) -> str:
         """The conversation's id."""
         return self._agent.thread_id()
@@ -155,6 +244,10 @@ class Agent:
     def text(self) -> str:
         """All that the model said since the person's last message."""
         return self._agent.text()
+
+    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
+        """The conversation, for a notebook."""
+        return TurnCard.of_messages(self.messages)._repr_mimebundle_()
 
 
 class Turn(AsyncIterator[Event]):
@@ -180,17 +273,28 @@ class Turn(AsyncIterator[Event]):
 
     async def __anext__(self) -> Event:
         if not self._ready:
-            if self._over:
+            self._ready.extend(await self.more())
+            if not self._ready:
                 raise StopAsyncIteration
-            events = await self._or_cancel(self._turn.next_batch())
-            if not events:
-                self._over = True
-                raise StopAsyncIteration
-            self._ready.extend(map(lift_event, events))
         event = self._ready.popleft()
         if isinstance(event, Completed):
             self.outcome = event.outcome
         return event
+
+    async def more(self) -> list[Event]:
+        """Waits for the next event and gives it with all others that are there; none when the turn is over.
+
+        For a screen that is drawn once for all that has come; a loop over the turn gives the same one by one.
+        """
+        if self._ready:
+            events = list(self._ready)
+            self._ready.clear()
+            return events
+        if self._over:
+            return []
+        events = [lift_event(event) for event in await self._or_cancel(self._turn.next_batch())]
+        self._over = not events
+        return events
 
     async def finish(self) -> Finished:
         """Waits for the end, whatever is left of the events."""
@@ -207,26 +311,33 @@ class Turn(AsyncIterator[Event]):
     def __await__(self) -> Generator[Any, None, Finished]:
         return self.finish().__await__()
 
+    async def detach(self) -> None:
+        """Lets the turn go on to its end without anyone watching. It can still be cancelled."""
+        await self._turn.detach()
+
     def cancel(self) -> None:
         """Stops the turn: its tools are stopped, its connection is closed. The events up to its end still come."""
         self._turn.cancel()
 
     async def cancel_call(self, tool_call_id: str) -> None:
         """Stops one tool call, by the provider's id for it. The others go on, and the model is told."""
-        await _told(self._turn.cancel_call(tool_call_id))
+        await told(self._turn.cancel_call(tool_call_id))
 
     async def finish_call(self, tool_call_id: str, result: object) -> None:
         """Brings the result of a tool call, by the provider's id for it: of a deferred one, or of one that still runs.
 
-        A result that is no string is written as JSON.
+        A result that is no string is written as JSON, but for ``Parts``.
         """
-        await _told(self._turn.finish_call(tool_call_id, shown(result)))
+        if isinstance(result, Parts):
+            await told(self._turn.finish_call_parts(tool_call_id, json.dumps(result)))
+        else:
+            await told(self._turn.finish_call(tool_call_id, shown(result)))
 
     async def fail_call(
         self, tool_call_id: str, message: str, *, kind: ToolFailureKind = ToolFailureKind.ERROR
     ) -> None:
         """As ``finish_call``, for a call that failed; the model is shown the message."""
-        await _told(self._turn.fail_call(tool_call_id, message, _ffi.ToolFailureKind[kind.name]))
+        await told(self._turn.fail_call(tool_call_id, message, _ffi.ToolFailureKind[kind.name]))
 
     async def steer(self, text: str | None = None, *, message: Mapping[str, Json] | None = None) -> str:
         """Says something during the turn, without stopping it: text, or an AG-UI message. Gives the message's id.
@@ -235,16 +346,16 @@ class Turn(AsyncIterator[Event]):
         cannot be taken in, ``SteeringRefused`` gives it back.
         """
         if text is not None and message is None:
-            taken: str = await _told(self._turn.steer(text))
+            taken: str = await told(self._turn.steer(text))
             return taken
         if message is None or text is not None:
             raise InvalidArgumentError("`steer` takes a text or a message", "give one of them, not both")
-        await _told(self._turn.steer_message(json.dumps(message)))
+        await told(self._turn.steer_message(json.dumps(message)))
         return str(message["id"])
 
     async def resume(self, answers: Mapping[str, Json]) -> None:
         """Answers what the agent asked with ``Interrupted``, all of it, by their ids; ``None`` waves one away."""
-        await _told(self._turn.resume(entries(answers)))
+        await told(self._turn.resume(entries(answers)))
 
     async def rested(self) -> str:
         """Waits until nothing but the person, or the result of a deferred call, can move the turn on.
@@ -252,7 +363,7 @@ class Turn(AsyncIterator[Event]):
         Gives the turn as text for ``Agent.revive``, in this process or a later one. The turn goes on in this process
         too, until it is let go of.
         """
-        snapshot: str = await _told(self._turn.rested())
+        snapshot: str = await told(self._turn.rested())
         return snapshot
 
     async def __aenter__(self) -> Turn:
@@ -271,11 +382,16 @@ class Turn(AsyncIterator[Event]):
             raise
 
 
-async def _told(telling: Coroutine[Any, Any, Any]) -> Any:
-    try:
-        return await telling
-    except _ffi.StepwellError as error:
-        raise translated(error) from None
+@record
+class Recovered(Record):
+    """An unfinished turn of the store that goes on here."""
+
+    key: TurnKey
+    """The turn. ``Agent.thread`` with its thread gives the conversation."""
+    turn: Turn | None
+    """The turn under way; letting go of it cancels it, unless it was detached. ``None`` if it cannot go on."""
+    error: str | None
+    """Why it cannot go on. It stays unfinished in the store, until somebody sends on its thread."""
 
 
 class _Runner(_ffi.TaskRunner):
@@ -321,7 +437,11 @@ class _Runner(_ffi.TaskRunner):
     async def _run_tool(self, task: _ffi.ToolTask) -> None:
         invocation: ToolInvocation = lift(task.invocation())
         try:
-            task.finish(await self._tools[invocation.name].run(invocation.arguments))
+            result = await self._tools[invocation.name].run(invocation.arguments)
+            if isinstance(result, Parts):
+                task.finish_parts(json.dumps(result))
+            else:
+                task.finish(result)
         except Deferred:
             task.defer()
         except ToolError as error:
@@ -351,6 +471,6 @@ class _Runner(_ffi.TaskRunner):
             return
         made: Any = _ffi.Decision
         if isinstance(answer, Mapping):
-            task.decide(made.EDITED(json.dumps(dict(answer))))
+            task.decide(made.EDITED(json.dumps(dict(answer), ensure_ascii=False, separators=(",", ":"))))
         else:
             task.decide(made.GRANTED() if answer is True else denied(answer or None))

@@ -87,6 +87,9 @@ class Limits:
 
     max_tool_rounds: int = 10
     """The most rounds of tools in a turn."""
+    continue_after_tools: bool = True
+    """Whether the model goes on with the results of its tools. If not, a turn ends when its first round of tools is done,
+    with the results in the history; the next turn sends them."""
     max_tool_calls: int | None = None
     """The most tool calls in a turn. A round that would go beyond is not begun."""
     max_tokens: int | None = None
@@ -280,6 +283,7 @@ def _settings(settings: GenerationSettings) -> _ffi.GenerationSettings:
 def _limits(limits: Limits) -> _ffi.Limits:
     return _ffi.Limits(
         max_tool_rounds=limits.max_tool_rounds,
+        continue_after_tools=limits.continue_after_tools,
         max_tool_calls=limits.max_tool_calls,
         max_tokens=limits.max_tokens,
         max_duration_ms=_optional_ms(limits.max_duration),

@@ -119,6 +119,8 @@ class Persist(Effect):
     snapshot: str
     outcome: Outcome | None
     """How the turn ended, with its last write."""
+    stored_outcome: dict[str, Json] | str | None
+    """The same as JSON, for an app that keeps each ``TurnRecord`` by itself."""
 
 
 @record

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from functools import wraps
-from typing import Any, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from . import _ffi
+
+if TYPE_CHECKING:
+    from .outcomes import Outcome
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -43,8 +46,29 @@ class BrokenError(StepwellError):
     """A call broke off inside Stepwell, so the run cannot be trusted any more."""
 
 
+class JournalError(StepwellError):
+    """The text is no journal, or the run goes otherwise than its journal says."""
+
+
+class StoreFailedError(StepwellError):
+    """The store cannot be read or written, or has not what was asked for."""
+
+
+class StaleError(StepwellError):
+    """The handle is of a run that no longer owns its thread. Nothing was changed."""
+
+
 class UnavailableError(StepwellError):
     """The system does not give what the agent needs: threads, or an HTTP client."""
+
+
+class TurnError(StepwellError):
+    """A turn did not come to its end; ``Finished.raise_for_failure`` raises it."""
+
+    def __init__(self, outcome: Outcome, reason: str, advice: str) -> None:
+        super().__init__(reason, advice)
+        self.outcome = outcome
+        """How it ended."""
 
 
 class ToolError(Exception):
@@ -67,6 +91,9 @@ _CLASSES: dict[str, type[StepwellError]] = {
     "Misuse": MisuseError,
     "Snapshot": SnapshotError,
     "Broken": BrokenError,
+    "Journal": JournalError,
+    "Store": StoreFailedError,
+    "Stale": StaleError,
     "Unavailable": UnavailableError,
 }
 
@@ -87,3 +114,11 @@ def translates(function: Callable[P, T]) -> Callable[P, T]:
             raise translated(error) from None
 
     return translating
+
+
+async def told(telling: Coroutine[Any, Any, T]) -> T:
+    """Waits for a call of the library, and raises this module's exceptions for the library's."""
+    try:
+        return await telling
+    except _ffi.StepwellError as error:
+        raise translated(error) from None

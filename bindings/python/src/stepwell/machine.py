@@ -16,6 +16,7 @@ from .effects import Outputs, lift_outputs
 from .errors import InvalidArgumentError, translated, translates
 from .events import CallKey, Interrupt, ToolFailureKind
 from .outcomes import Outcome, TokenUsage
+from .tools import Parts
 
 
 class StateKind(str, Enum):
@@ -116,12 +117,15 @@ class RunMachine:
         thread_id: str | None = None,
         history: Sequence[Mapping[str, Json]] = (),
         state: Json = None,
+        journal: bool = False,
     ) -> None:
+        """With ``journal`` all inputs are written down, for ``take_journal``."""
         self._machine = _new(
             config.lower(),
             thread_id or str(uuid.uuid4()),
             json.dumps(list(history)),
             json.dumps({} if state is None else state),
+            journal,
         )
 
     @classmethod
@@ -133,12 +137,15 @@ class RunMachine:
         return cls._of(_restore(snapshot, config.lower()))
 
     @classmethod
-    def revive(cls, snapshot: str, config: RunConfig, *, now_ms: int | None = None) -> RunMachine:
+    def revive(
+        cls, snapshot: str, config: RunConfig, *, now_ms: int | None = None, journal: bool = False
+    ) -> RunMachine:
         """A stored run whose process died: what had not begun is given out again, an open stream is lost or resumed.
 
-        ``DevicePolicy.killed`` may end the turn instead. Take ``poll_outputs`` first.
+        ``DevicePolicy.killed`` may end the turn instead. Take ``poll_outputs`` first. With ``journal`` all further inputs
+        are written down, in a journal of their own.
         """
-        return cls._of(_revive(snapshot, config.lower(), _now(now_ms)))
+        return cls._of(_revive(snapshot, config.lower(), _now(now_ms), journal))
 
     @classmethod
     def _of(cls, machine: _ffi.RunMachine) -> RunMachine:
@@ -214,8 +221,10 @@ class RunMachine:
         """The connection broke within the body."""
         return _call(self._machine.lost, effect, message, _now(now_ms))
 
-    def tool_finished(self, effect: str, content: str, *, now_ms: int | None = None) -> Outputs:
-        """A tool gave a result; ``Tool.run`` gives it as the text that is wanted here."""
+    def tool_finished(self, effect: str, content: str | Parts, *, now_ms: int | None = None) -> Outputs:
+        """A tool gave a result; ``Tool.run`` gives it as it is wanted here."""
+        if isinstance(content, Parts):
+            return _call(self._machine.tool_finished_parts, effect, json.dumps(content), _now(now_ms))
         return _call(self._machine.tool_finished, effect, content, _now(now_ms))
 
     def tool_failed(
@@ -241,7 +250,8 @@ class RunMachine:
         With ``arguments`` it is run with these in the place of the model's, and the model is told. If they do not fit
         the tool, that raises ``InvalidArgumentError``, and the call is still asking.
         """
-        edited = None if arguments is None else json.dumps(dict(arguments))
+        # As the other languages write it: the model reads it.
+        edited = None if arguments is None else json.dumps(dict(arguments), ensure_ascii=False, separators=(",", ":"))
         return _call(self._machine.approve, effect, _now(now_ms), edited)
 
     def deny(self, effect: str, reason: str | None = None, *, now_ms: int | None = None) -> Outputs:
@@ -384,6 +394,11 @@ class RunMachine:
         return self._machine.text()
 
     @property
+    def shown_text(self) -> str:
+        """The text since the person's last message as it is shown: see ``TextOptions``."""
+        return self._machine.shown_text()
+
+    @property
     def messages(self) -> list[dict[str, Json]]:
         """The conversation: AG-UI messages, oldest first."""
         messages: list[dict[str, Json]] = json.loads(self._machine.messages_json())
@@ -415,13 +430,38 @@ class RunMachine:
         return self._machine.thread_id()
 
     @property
+    def turn(self) -> str:
+        """The turn: the run id of its first hop. Empty before it has started."""
+        return self._machine.turn()
+
+    @property
     def run_id(self) -> str:
         """The run id of the hop."""
         return self._machine.run_id()
 
+    def digest(self) -> str | None:
+        """A digest of how the run stands: its state, outcome, cost and conversation.
+
+        Runs that stand alike have the same, in every language and on every machine; it is the one that a journal ends
+        with. ``None`` if the run is broken.
+        """
+        return self._machine.digest()
+
     def snapshot(self) -> str:
         """The run as text, for ``restore`` or ``revive``. It holds no key. After ``dispose`` it is the run from before."""
         return translates(self._machine.snapshot)()
+
+    def take_journal(self) -> str:
+        """The lines of the journal that were written since the last call, to be appended to a file.
+
+        They hold all that is said, but no key. A run that broke still gives them. ``replay_journal`` lives through all of
+        them again.
+        """
+        return self._machine.take_journal()
+
+    def end_journal(self) -> str:
+        """Closes the journal, since the run is over or the app leaves it, and gives its last lines."""
+        return self._machine.end_journal()
 
 
 _new = translates(_ffi.RunMachine)

@@ -6,6 +6,7 @@ import enum
 
 from . import _ffi
 from ._record import Json, Record, lifts, record
+from .errors import TurnError
 
 
 @record
@@ -256,6 +257,45 @@ class Finished(Record):
     """What it cost, over all its hops."""
     hops: int
     """How many streams it took."""
+
+    def raise_for_failure(self) -> Finished:
+        """Itself, if the answer is whole or a limit ended it; else raises ``TurnError`` with what to do."""
+        if told := _trouble(self.outcome):
+            raise TurnError(self.outcome, *told)
+        return self
+
+    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
+        """The turn, for a notebook."""
+        from .display import TurnCard
+
+        return TurnCard.of_finished(self)._repr_mimebundle_()
+
+
+_ADVICE = {
+    ApiErrorKind.AUTHENTICATION: "give another key",
+    ApiErrorKind.RATE_LIMIT: "wait, or see whether the quota is used up",
+    ApiErrorKind.BAD_REQUEST: "change the request: sending it again will not help",
+    ApiErrorKind.NOT_FOUND: "look at the model's name and the address",
+    ApiErrorKind.UNAVAILABLE: "try again later",
+    ApiErrorKind.OVERLOADED: "try again later, or another model",
+    ApiErrorKind.CONTEXT_TOO_LONG: "shorten the conversation, or set `ContextGuard(at_limit=\"trim\")`",
+    ApiErrorKind.CONTENT_FILTERED: "ask in other words",
+}
+
+
+def _trouble(outcome: Outcome) -> tuple[str, str] | None:
+    """What is wrong with an outcome and what to do, if something is."""
+    if isinstance(outcome, (Success, LimitReached)):
+        return None
+    if isinstance(outcome, Cancelled):
+        return "the turn was cancelled", "send the message again if that was not meant"
+    if isinstance(outcome, Truncated):
+        return "the stream ended before the answer did", "take what came as a part, or send the message again"
+    if not isinstance(outcome, Failed):
+        return f"the turn ended with {outcome!r}", "update Stepwell: this version does not know that end"
+    kind = getattr(outcome.failure, "kind", None)
+    fallback = "send the message again" if outcome.transient else "see `outcome.failure`; trying again will not help"
+    return outcome.message, _ADVICE.get(kind, fallback) if isinstance(kind, ApiErrorKind) else fallback
 
 
 for _generated, _ours in (

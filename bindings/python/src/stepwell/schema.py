@@ -12,6 +12,7 @@ import typing
 from collections.abc import Callable, Mapping
 from typing import Any, Literal, Union
 
+from . import models
 from ._record import Json
 
 Schema = dict[str, Json]
@@ -66,6 +67,8 @@ def arguments_of(function: Callable[..., Any]) -> dict[str, tuple[Any, Any]]:
     for argument in inspect.signature(function).parameters.values():
         if argument.kind not in (argument.POSITIONAL_OR_KEYWORD, argument.KEYWORD_ONLY):
             raise TypeError(f"{name}: `{argument}` cannot be given by name, so a tool cannot have it")
+        if models.is_field(argument.default):
+            raise TypeError(f"{name}: write `{argument.name}: Annotated[…, Field(…)]`: a default is what the function gets")
         found[argument.name] = (hints.get(argument.name, argument.empty), argument.default)
     return found
 
@@ -76,14 +79,17 @@ class _Builder:
     def __init__(self) -> None:
         self._open: list[type] = []
         self._recursive: dict[type, Schema | None] = {}
+        self._models: Schema = {}
 
     def finished(self, schema: Schema) -> Schema:
-        definitions = {kind.__name__: found for kind, found in self._recursive.items()}
+        definitions = self._models | {kind.__name__: found for kind, found in self._recursive.items()}
         return schema | {"$defs": definitions} if definitions else schema
 
     def schema(self, hint: Any, where: str) -> Schema:
         if isinstance(hint, typing.Hashable) and hint in _PLAIN:
             return dict(_PLAIN[hint])
+        if models.is_model(hint):
+            return models.schema(hint, self._models)
         origin, arguments = typing.get_origin(hint), typing.get_args(hint)
         if origin is typing.Annotated:
             schema = self.schema(arguments[0], where)
@@ -113,7 +119,7 @@ class _Builder:
             return self._fields(hint)
         raise TypeError(
             f"{where}: there is no JSON Schema for {hint!r}; use str, int, float, bool, list, dict, Optional, Literal, "
-            "an Enum, a dataclass or a TypedDict"
+            "an Enum, a dataclass, a TypedDict or a Pydantic model"
         )
 
     def _tuple(self, arguments: tuple[Any, ...], where: str) -> Schema:
@@ -208,9 +214,11 @@ def _with_default(schema: Schema, default: Any) -> Schema:
 
 
 def jsonable(value: Any) -> Json:
-    """A value as JSON can have it: dataclasses are objects, enums their values, sets and tuples arrays."""
+    """A value as JSON can have it: dataclasses and models are objects, enums their values, sets and tuples arrays."""
     if isinstance(value, enum.Enum):
         return jsonable(value.value)
+    if models.is_model(type(value)):
+        return models.to_json(value)
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return {field.name: jsonable(getattr(value, field.name)) for field in dataclasses.fields(value)}
     if isinstance(value, Mapping):
@@ -222,6 +230,8 @@ def jsonable(value: Any) -> Json:
 
 def from_json(hint: Any, value: Json) -> Any:
     """The value of a type, from JSON that fits the type's schema."""
+    if models.is_model(hint):
+        return models.from_json(hint, value)
     origin, arguments = typing.get_origin(hint), typing.get_args(hint)
     if origin is typing.Annotated:
         return from_json(arguments[0], value)

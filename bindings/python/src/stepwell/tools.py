@@ -11,10 +11,19 @@ from typing import Any, Generic, ParamSpec, TypeVar, overload
 
 from . import docstrings
 from ._record import Json
+from .cards import mimebundle_of_tool
+from .errors import ToolError
 from .schema import Schema, arguments_of, from_json, jsonable, schema_of_function
 
 P = ParamSpec("P")
 R = TypeVar("R")
+
+
+class Parts(list[Mapping[str, Json]]):
+    """A tool's result that is more than text: AG-UI content parts, such as pictures::
+
+        return Parts([{"type": "image", "source": {"type": "url", "value": "https://…/cat.png"}}])
+    """
 
 
 class Tool(Generic[P, R]):
@@ -57,12 +66,13 @@ class Tool(Generic[P, R]):
     def __repr__(self) -> str:
         return f"Tool({self.name!r})"
 
-    async def run(self, arguments: Mapping[str, Json]) -> str:
+    async def run(self, arguments: Mapping[str, Json]) -> str | Parts:
         """Runs the tool with arguments from the model, and gives what the model is to see.
 
         A plain function runs in a thread of its own, so it may block. A result that is no string is written as JSON.
+        Arguments that fit the schema but not the types, as a validator may have it, raise ``ToolError``.
         """
-        given = {name: from_json(self._hints.get(name, Any), value) for name, value in arguments.items()}
+        given = {name: self._given(name, value) for name, value in arguments.items()}
         function: Callable[..., Any] = self._function
         if inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(getattr(function, "__call__", None)):
             result = await function(**given)
@@ -70,7 +80,18 @@ class Tool(Generic[P, R]):
             result = await asyncio.to_thread(function, **given)
             if inspect.isawaitable(result):
                 result = await result
-        return shown(result)
+        return result if isinstance(result, Parts) else shown(result)
+
+
+    def _given(self, name: str, value: Json) -> Any:
+        try:
+            return from_json(self._hints.get(name, Any), value)
+        except (TypeError, ValueError) as error:
+            raise ToolError(f"the argument `{name}` does not fit: {error}") from error
+
+    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
+        """The tool's name, what it does and its arguments, for a notebook."""
+        return mimebundle_of_tool(self.name, self.description, self.parameters)
 
 
 @overload
@@ -103,7 +124,8 @@ def tool(function: Callable[..., Any] | None = None, /, **settings: Any) -> Any:
                 city: The city's name.
             \"\"\"
 
-    Both plain and async functions will do. With settings: ``@tool(requires_approval=True)``; ``parameters`` replaces
+    Both plain and async functions will do, and arguments and results that are dataclasses, enums, or Pydantic's models
+    where an app has it. With settings: ``@tool(requires_approval=True)``; ``parameters`` replaces
     the schema.
     """
     if function is None:

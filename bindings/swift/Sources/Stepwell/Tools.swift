@@ -26,28 +26,45 @@ extension AgentTool {
         self.init(definition: definition, handler: Code(run: run))
     }
 
-    /// A tool whose closure takes its arguments as a type of the app's own.
-    public init<Arguments: Decodable>(
+    /// A tool whose closure takes its arguments as a type of the app's own, and gives text, or a value that the model is
+    /// shown as JSON.
+    ///
+    ///     let secretNumber = try AgentTool("get_secret_number", "The secret number of a person.") { (person: Person) in
+    ///         numbers[person.name]
+    ///     }
+    ///
+    /// The JSON Schema of the arguments is read off the type (see `ToolArguments`), or is `parametersJson`. Throws
+    /// `SchemaError` if it cannot be read.
+    public init<Arguments: Decodable, Output: Encodable>(
         _ name: String,
         _ description: String,
-        parametersJson: String,
-        arguments: Arguments.Type,
+        parametersJson: String? = nil,
         requiresApproval: Bool = false,
         idempotent: Bool = false,
         repeatable: Bool = false,
-        run: @escaping @Sendable (Arguments) async throws -> String
-    ) {
+        run: @escaping @Sendable (Arguments) async throws -> Output
+    ) throws {
         self.init(
             name,
             description,
-            parametersJson: parametersJson,
+            parametersJson: try parametersJson ?? jsonSchema(of: Arguments.self),
             requiresApproval: requiresApproval,
             idempotent: idempotent,
             repeatable: repeatable
         ) { invocation in
-            try await run(JSONDecoder().decode(Arguments.self, from: Data(invocation.argumentsJson.utf8)))
+            let output = try await run(decodeArguments(Arguments.self, from: invocation.argumentsJson))
+            return try text(of: output)
         }
     }
+}
+
+/// Text as it is, anything else as JSON.
+private func text(of output: some Encodable) throws -> String {
+    if let text = output as? String { return text }
+    let encoder = JSONEncoder()
+    encoder.dateEncodingStrategy = .iso8601
+    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+    return String(decoding: try encoder.encode(output), as: UTF8.self)
 }
 
 /// A tool's code, with its errors as the tool's.

@@ -15,7 +15,9 @@ extension Agent {
         text: TextOptions = TextOptions(),
         context: ContextGuard = ContextGuard(),
         approver: Approver? = nil,
-        historyJson: String = "[]"
+        threadId: String? = nil,
+        historyJson: String = "[]",
+        store: StoreSetup? = nil
     ) throws {
         let config = RunConfig(
             provider: provider,
@@ -28,7 +30,8 @@ extension Agent {
             text: text,
             context: context
         )
-        try self.init(config: config, tools: tools, approver: approver, historyJson: historyJson)
+        try self.init(
+            config: config, tools: tools, approver: approver, threadId: threadId, historyJson: historyJson, store: store)
     }
 
     /// Says something to the model when the sequence is iterated over, and gives what happens until the turn is over;
@@ -37,7 +40,15 @@ extension Agent {
     /// Cancelling the task cancels the turn, and so does leaving the loop. A turn that is still under way when another
     /// begins is cancelled: the person has moved on.
     public func send(_ text: String) -> TurnEvents {
-        TurnEvents(agent: self, text: text)
+        TurnEvents { try self.startTurn(text: text) }
+    }
+}
+
+extension Turn {
+    /// What happens from here on in a turn that is under way, such as those of `Agent.recover`. To be iterated over once;
+    /// cancelling the task cancels the turn, and so does leaving the loop.
+    public func events() -> TurnEvents {
+        TurnEvents { self }
     }
 }
 
@@ -45,23 +56,20 @@ extension Agent {
 public struct TurnEvents: AsyncSequence, Sendable {
     public typealias Element = Event
 
-    fileprivate let agent: Agent
-    fileprivate let text: String
+    fileprivate let begin: @Sendable () throws -> Turn
 
     public func makeAsyncIterator() -> AsyncIterator {
-        AsyncIterator(agent: agent, text: text)
+        AsyncIterator(begin: begin)
     }
 
     /// Begins the turn with its first call, and cancels it when it is let go of.
     public final class AsyncIterator: AsyncIteratorProtocol {
-        private let agent: Agent
-        private let text: String
+        private let begin: @Sendable () throws -> Turn
         private var turn: Turn?
         private var ready: ArraySlice<Event> = []
 
-        fileprivate init(agent: Agent, text: String) {
-            self.agent = agent
-            self.text = text
+        fileprivate init(begin: @escaping @Sendable () throws -> Turn) {
+            self.begin = begin
         }
 
         deinit {
@@ -72,7 +80,7 @@ public struct TurnEvents: AsyncSequence, Sendable {
             if let event = ready.popFirst() {
                 return event
             }
-            let turn = try self.turn ?? agent.startTurn(text: text)
+            let turn = try self.turn ?? begin()
             self.turn = turn
             // The generated code waits on when its task is cancelled, so the turn has to be told.
             let events = await withTaskCancellationHandler {

@@ -76,6 +76,8 @@ public class AgentBuilder internal constructor(
 
     private val tools = mutableListOf<AgentTool>()
     private var approver: Approver? = null
+    private var stored: StoreSetup? = null
+    private var journal: JournalSink? = null
 
     /** Adds a tool: what it takes, and its code. */
     public fun tool(name: String, description: String, build: ToolBuilder.() -> Unit) {
@@ -90,6 +92,35 @@ public class AgentBuilder internal constructor(
                     ask(invocation)
                 } catch (broken: Error) {
                     // Only exceptions cross to Rust: an error left alone would never answer, and the turn would wait.
+                    throw IllegalStateException("${broken::class.simpleName}: ${broken.message}", broken)
+                }
+        }
+    }
+
+    /**
+     * Keeps the turns in a store: the built-in one of [SqliteStore], say. Under [owner] `Agent.recover` finds again what a
+     * process that died has left; it stays the same when the app is started again. With [waits] a turn waits for its
+     * store however long it takes.
+     */
+    public fun store(store: SessionStore, owner: String = "stepwell", waits: Boolean = false) {
+        stored = StoreSetup(store, owner, waits)
+    }
+
+    /** Keeps the turns in a database of the app's own. */
+    public fun store(store: Store, owner: String = "stepwell", waits: Boolean = false) {
+        store(sessionStore(store), owner, waits)
+    }
+
+    /**
+     * Writes a journal of each turn, for [replayJournal]: [write] takes the turn and whole lines, each as soon as it is
+     * known. It is called on the thread that drives the turn, so it is to be quick.
+     */
+    public fun journal(write: (turn: String, lines: String) -> Unit) {
+        journal = object : JournalSink {
+            override fun write(turn: String, lines: String): Unit =
+                try {
+                    write(turn, lines)
+                } catch (broken: Error) {
                     throw IllegalStateException("${broken::class.simpleName}: ${broken.message}", broken)
                 }
         }
@@ -113,6 +144,6 @@ public class AgentBuilder internal constructor(
             text = this.text,
             context = context,
         )
-        return Agent(config, tools, approver, threadId, historyJson)
+        return Agent(config, tools, approver, threadId, historyJson, stored, journal)
     }
 }

@@ -2,6 +2,8 @@ package dev.stepwell
 
 import kotlin.coroutines.cancellation.CancellationException
 import kotlin.time.Duration
+import kotlinx.serialization.DeserializationStrategy
+import kotlinx.serialization.SerializationStrategy
 import kotlinx.serialization.json.Json
 import kotlinx.serialization.json.JsonArray
 import kotlinx.serialization.json.JsonElement
@@ -61,12 +63,36 @@ public class ToolBuilder internal constructor(private val name: String, private 
         argument(name, schema, description, optional)
 
     /**
-     * Sets the tool's code. What it gives is shown to the model: a string as it is, a [JsonElement] as JSON, anything
-     * else by its `toString`. An exception is this tool's own error: the model is shown it, and the turn goes on. A tool
+     * Sets the tool's code. What it gives is shown to the model: a string as it is, a [JsonElement] as JSON, nothing
+     * ([Unit]) as `done`, anything else by its `toString`. An exception is this tool's own error: the model is shown it, and the turn goes on. A tool
      * whose result comes later throws [ToolException.Deferred]; [Turn.finishCall] brings it.
      */
     public fun run(code: suspend (ToolInvocation) -> Any?) {
         this.code = code
+    }
+
+    /**
+     * Sets [parameters] and the tool's code by serializers: the arguments are an object, and so may the result be, which
+     * is shown to the model as JSON, but a string as it is. Arguments that the class does not take are the tool's own
+     * error, for the model to mend.
+     *
+     * @throws IllegalArgumentException if the arguments have no schema; see [jsonSchema]
+     */
+    public fun <A, R> runWith(
+        arguments: DeserializationStrategy<A>,
+        result: SerializationStrategy<R>,
+        json: Json = StepwellJson,
+        code: suspend (A) -> R,
+    ) {
+        parameters = jsonSchema(arguments.descriptor, json)
+        run { invocation ->
+            val given = try {
+                invocation.decode(arguments, json)
+            } catch (refused: IllegalArgumentException) {
+                throw ToolException.Failed("the arguments cannot be taken: ${refused.message}")
+            }
+            encoded(result, code(given), json)
+        }
     }
 
     private fun argument(name: String, type: String, description: String, optional: Boolean) =
@@ -105,7 +131,7 @@ public class ToolBuilder internal constructor(private val name: String, private 
 private class Code(private val code: suspend (ToolInvocation) -> Any?) : ToolHandler {
     override suspend fun call(invocation: ToolInvocation): String =
         try {
-            code(invocation).toString()
+            shown(code(invocation))
         } catch (stopped: CancellationException) {
             throw stopped
         } catch (declared: ToolException) {

@@ -1,0 +1,343 @@
+import 'dart:async';
+import 'dart:convert';
+import 'dart:math';
+
+import 'package:http/http.dart' as http;
+
+import 'config.dart';
+import 'effects.dart';
+import 'errors.dart';
+import 'events.dart';
+import 'json.dart';
+import 'machine.dart';
+import 'outcomes.dart';
+import 'tools.dart';
+import 'transport.dart';
+
+/// Asks the person whether a tool may run.
+typedef Approver = Future<Decision> Function(ToolInvocation invocation);
+
+/// What the person says to a tool that asks to run.
+sealed class Decision {
+  const Decision();
+}
+
+/// It may.
+final class Granted extends Decision {
+  const Granted();
+}
+
+/// It may not. The reason is for the model to read.
+final class Denied extends Decision {
+  const Denied([this.reason]);
+  final String? reason;
+}
+
+/// It may, with other arguments than the model's. The model is told.
+final class Edited extends Decision {
+  const Edited(this.arguments);
+  final Json arguments;
+}
+
+/// A turn that is over.
+final class Finished {
+  const Finished(this.outcome, this.text, this.messages, this.usage, this.hops);
+
+  final Outcome outcome;
+
+  /// All that the model said in it.
+  final String text;
+
+  /// The conversation after it: AG-UI messages.
+  final List<Json> messages;
+
+  /// What it cost, over all its hops.
+  final TokenUsage usage;
+
+  /// How many streams it took.
+  final int hops;
+}
+
+/// A conversation with a model and the app's tools, with the network inside: a [RunMachine] for each turn, and
+/// `package:http` to carry out what it asks for.
+final class Agent {
+  /// `approver` asks the person about the tools that need it; without one they are denied. `history` is an earlier
+  /// conversation to go on with. `client` may be the platform's own, such as `cupertino_http`'s or `cronet_http`'s; one
+  /// that is given is not closed by [close].
+  Agent(
+    RunConfig config, {
+    List<Tool> tools = const [],
+    Approver? approver,
+    String? threadId,
+    List<Json> history = const [],
+    http.Client? client,
+  })  : _config = config.withTools([for (final tool in tools) tool.definition]),
+        _tools = {for (final tool in tools) tool.definition.name: tool},
+        _approver = approver,
+        threadId = threadId ?? _newId(),
+        _messages = history,
+        _client = client ?? http.Client(),
+        _ownsClient = client == null {
+    if (config.tools case [final tool, ...]) {
+      throw StepwellException(
+        StepwellErrorKind.configuration,
+        'the tool `${tool.name}` has no code',
+        'give the agent its tools as `tools`, and leave those of the configuration empty',
+      );
+    }
+  }
+
+  final RunConfig _config;
+  final Map<String, Tool> _tools;
+  final Approver? _approver;
+  final http.Client _client;
+  final bool _ownsClient;
+  List<Json> _messages;
+  Turn? _current;
+
+  /// The conversation's id.
+  final String threadId;
+
+  /// The conversation as it was after the last turn: AG-UI messages, oldest first.
+  List<Json> get messages => _messages;
+
+  /// Says something to the model. A turn that is still under way is cancelled first: the person has moved on.
+  Turn send(String text) {
+    _current?.cancel();
+    final machine = RunMachine(_config, threadId, history: _messages);
+    return _begin(machine, () => machine.start(_newId(), text: text));
+  }
+
+  /// Goes on with a stored turn, of [Turn.snapshot], in a later process.
+  Turn revive(String snapshot) {
+    _current?.cancel();
+    final machine = RunMachine.revive(snapshot, _config);
+    return _begin(machine, machine.pollOutputs);
+  }
+
+  Turn _begin(RunMachine machine, Outputs Function() begin) {
+    final turn = Turn._(machine, _tools, _approver, _client, (finished) => _messages = finished.messages);
+    _current = turn;
+    turn._take(begin);
+    return turn;
+  }
+
+  /// The app goes to the background; see `DevicePolicy`.
+  void enteredBackground() => _current?._tell((machine) => machine.enteredBackground());
+
+  /// The app is in the foreground again.
+  void enteredForeground() => _current?._tell((machine) => machine.enteredForeground());
+
+  /// The network is gone.
+  void networkLost() => _current?._tell((machine) => machine.networkLost());
+
+  /// There is a network, or another one took the place of the one before.
+  void networkAvailable() => _current?._tell((machine) => machine.networkAvailable());
+
+  /// Cancels the turn under way and lets go of the connections.
+  void close() {
+    _current?.cancel();
+    if (_ownsClient) _client.close();
+  }
+
+  static final _random = Random.secure();
+
+  static String _newId() =>
+      [for (var i = 0; i < 16; i++) _random.nextInt(256).toRadixString(16).padLeft(2, '0')].join();
+}
+
+/// A turn under way.
+final class Turn {
+  Turn._(this._machine, this._tools, this._approver, http.Client client, this._onFinished) {
+    _transport = Transport(client, _take);
+    _events.onCancel = cancel;
+    _events.onPause = _transport.pause;
+    _events.onResume = _transport.resume;
+  }
+
+  final RunMachine _machine;
+  final Map<String, Tool> _tools;
+  final Approver? _approver;
+  final void Function(Finished) _onFinished;
+  late final Transport _transport;
+  final _events = StreamController<Event>();
+  final _finished = Completer<Finished>();
+  final _working = <String, Completer<void>>{};
+  Timer? _timer;
+
+  /// What happens, until the turn is over; the last event is [TurnCompleted]. To be listened to once. Letting go of the
+  /// subscription cancels the turn, and pausing it holds up the model.
+  Stream<Event> get events => _events.stream;
+
+  /// The end of the turn.
+  Future<Finished> get finished => _finished.future;
+
+  bool get _isOver => _finished.isCompleted;
+
+  /// Stops the turn: its tools are told, its connection is closed. The events up to its end still come.
+  void cancel() => _tell((machine) => machine.cancel());
+
+  /// Says something during the turn, without stopping it. Gives the message's id.
+  String steer(String text) {
+    final id = Agent._newId();
+    _said((machine) => machine.steer({'id': id, 'role': 'user', 'content': text}));
+    return id;
+  }
+
+  /// Answers what an AG-UI agent asked with the event `Interrupted`, all of it at once.
+  void resume(List<ResumeEntry> answers) => _said((machine) => machine.resume(answers));
+
+  /// Stops one tool call. The others go on, and the model is told.
+  void cancelCall(CallKey call) => _said((machine) => machine.cancelCall(call));
+
+  /// Brings the result of a deferred tool call, by the provider's id for it.
+  void finishCall(String toolCallId, Object? result) =>
+      _said((machine) => machine.toolFinished(_awaited(toolCallId), _content(result)));
+
+  /// The same for a call that failed; the model is shown the message.
+  void failCall(String toolCallId, String message) =>
+      _said((machine) => machine.toolFailed(_awaited(toolCallId), message));
+
+  /// The turn as text, for `Agent.revive` in a later process. It holds no key.
+  String get snapshot => _machine.snapshot;
+
+  String _awaited(String toolCallId) =>
+      _machine.awaitedResult(toolCallId) ??
+      (throw const StepwellException(
+        StepwellErrorKind.misuse,
+        'no result of this call is awaited',
+        'follow the event `ToolCallUpdate` to know where a call stands',
+      ));
+
+  /// An input that is harmless after the end.
+  void _tell(Outputs Function(RunMachine machine) input) {
+    if (!_isOver) _take(() => input(_machine));
+  }
+
+  /// An input whose refusal the app is to know of.
+  void _said(Outputs Function(RunMachine machine) input) {
+    if (_isOver) {
+      throw const StepwellException(StepwellErrorKind.misuse, 'the turn is over', 'begin another turn');
+    }
+    _carryOut(input(_machine));
+  }
+
+  void _take(Outputs Function() input) {
+    if (_isOver) return;
+    final Outputs outputs;
+    try {
+      outputs = input();
+    } on StepwellException catch (error, trace) {
+      // The machine cannot be trusted any more, or was never right: there is no end of its own to wait for.
+      return _close(() => _finished.completeError(error, trace), error);
+    }
+    _carryOut(outputs);
+  }
+
+  void _carryOut(Outputs outputs) {
+    outputs.effects.forEach(_begin);
+    outputs.events.forEach(_events.add);
+    _wake(outputs.wakeAtMs);
+    if (outputs.events.any((event) => event is TurnCompleted)) {
+      final outcome = _machine.outcome ?? const Cancelled();
+      final finished = Finished(outcome, _machine.text, _machine.messages, _machine.usage, _machine.hop + 1);
+      _onFinished(finished);
+      _close(() => _finished.complete(finished));
+    }
+  }
+
+  void _wake(int? atMs) {
+    _timer?.cancel();
+    if (atMs == null) return;
+    final wait = Duration(milliseconds: max(0, atMs - DateTime.now().millisecondsSinceEpoch));
+    _timer = Timer(wait, () => _tell((machine) => machine.timeout()));
+  }
+
+  void _close(void Function() complete, [Object? error]) {
+    _timer?.cancel();
+    _transport.close();
+    for (final work in _working.values) {
+      if (!work.isCompleted) work.complete();
+    }
+    complete();
+    // Whoever follows the events alone is told there.
+    _finished.future.ignore();
+    if (error != null) _events.addError(error);
+    unawaited(_events.close());
+    _machine.close();
+  }
+
+  void _begin(Effect effect) {
+    switch (effect) {
+      case OpenStream(:final id, :final request):
+        unawaited(_transport.open(id, request, _machine));
+      case CloseStream(:final id):
+        _transport.stop(id);
+      case RunTool(:final id, :final invocation):
+        unawaited(_run(id, invocation));
+      case AskApproval(:final id, :final invocation):
+        unawaited(_ask(id, invocation));
+      case CancelTool(:final id):
+        _working.remove(id)?.complete();
+      case CreateRun(:final id):
+        _later((machine) => machine.runNotCreated(id, 'an `Agent` creates no runs; drive a `RunMachine`'));
+      case Persist(:final id):
+        _later((machine) => machine.persistFailed(id, 'an `Agent` has no store; drive a `RunMachine`'));
+      case TrimContext(:final id):
+        _later((machine) => machine.contextNotTrimmed(id, 'an `Agent` does not trim; drive a `RunMachine`'));
+      case UnknownEffect():
+        break;
+    }
+  }
+
+  /// After the outputs at hand are carried out.
+  void _later(Outputs Function(RunMachine machine) input) => scheduleMicrotask(() => _tell(input));
+
+  Future<void> _run(String id, ToolInvocation invocation) async {
+    final cancelled = _working[id] = Completer<void>();
+    Outputs Function(RunMachine machine) answer;
+    try {
+      // A tool that throws at once must not do so within the machine's call.
+      await null;
+      final tool = _tools[invocation.name];
+      if (tool == null) throw ToolException('there is no tool `${invocation.name}`');
+      final content = _content(await tool.run(ToolCall(invocation, cancelled.future)));
+      answer = (machine) => machine.toolFinished(id, content);
+    } on Deferred {
+      answer = (machine) => machine.toolDeferred(id);
+    } on ToolException catch (error) {
+      answer = (machine) => machine.toolFailed(id, error.message);
+    } catch (error) {
+      answer = (machine) => machine.toolFailed(id, '$error', kind: ToolFailureKind.panicked);
+    }
+    // A call that was stopped is not waited for any more.
+    if (_working.remove(id) != null) _tell(answer);
+  }
+
+  Future<void> _ask(String id, ToolInvocation invocation) async {
+    _working[id] = Completer<void>();
+    Decision decision;
+    try {
+      await null;
+      decision = await _approver?.call(invocation) ?? const Denied('nobody can be asked');
+    } catch (_) {
+      decision = const Denied('the person could not be asked');
+    }
+    if (_working.remove(id) == null) return;
+    _tell((machine) => switch (decision) {
+          Granted() => machine.approve(id),
+          Denied(:final reason) => machine.deny(id, reason: reason),
+          Edited(:final arguments) => _edited(machine, id, arguments),
+        });
+  }
+
+  Outputs _edited(RunMachine machine, String id, Json arguments) {
+    try {
+      return machine.approve(id, arguments: arguments);
+    } on StepwellException catch (error) {
+      return machine.deny(id, reason: error.reason);
+    }
+  }
+
+  static String _content(Object? result) => result is String ? result : jsonEncode(result);
+}

@@ -1,0 +1,348 @@
+import 'json.dart';
+import 'tools.dart';
+
+/// All that a run is to know before it starts. It is no part of a snapshot, so keys never reach the store. What is left
+/// out is as Stepwell has it.
+final class RunConfig {
+  const RunConfig({
+    required this.provider,
+    this.model = '',
+    this.api,
+    this.baseUrl,
+    this.key,
+    this.headers = const {},
+    this.instructions,
+    this.tools = const [],
+    this.settings = const GenerationSettings(),
+    this.limits = const Limits(),
+    this.retry = const RetryPolicy(),
+    this.timeouts = const Timeouts(),
+    this.hostMakesRuns = false,
+    this.persistAttempts,
+    this.partialArguments = false,
+    this.device = const DevicePolicy(),
+    this.resumption,
+    this.providers = const [],
+    this.text = const TextOptions(),
+    this.context = const ContextGuard(),
+  });
+
+  /// The provider's name, such as `openai` or `openai-compatible`; `ag-ui` for an agent.
+  final String provider;
+
+  /// The model's name, as the provider has it.
+  final String model;
+
+  /// Which of the provider's APIs; its usual one if left out.
+  final String? api;
+
+  /// An address in place of the provider's own; for AG-UI the agent's whole address.
+  final String? baseUrl;
+
+  /// The API key. What is shipped with an app can be read by anyone: give it only where the person brings their own.
+  final String? key;
+
+  /// Headers to send besides the provider's own.
+  final Map<String, String> headers;
+
+  /// The app's own instructions; sent first, and no part of the history.
+  final String? instructions;
+
+  /// The tools of a [RunMachine]; an `Agent` takes them with their code.
+  final List<ToolDefinition> tools;
+
+  final GenerationSettings settings;
+  final Limits limits;
+  final RetryPolicy retry;
+  final Timeouts timeouts;
+
+  /// Whether the backend makes the ids of runs, for which `CreateRun` asks.
+  final bool hostMakesRuns;
+
+  /// With a number, each finished block is given out to be stored, and a write is tried that often.
+  final int? persistAttempts;
+
+  /// Whether tool calls' arguments are parsed while they stream, for the event `PartialArguments`.
+  final bool partialArguments;
+
+  final DevicePolicy device;
+
+  /// How a stream that breaks off is gone on with. As Stepwell knows the provider if left out.
+  final Resumption? resumption;
+
+  /// Providers of the app's own, each as in the file that `stepwell --providers` takes.
+  final List<Json> providers;
+
+  final TextOptions text;
+  final ContextGuard context;
+
+  /// The same with the tools of an `Agent`.
+  RunConfig withTools(List<ToolDefinition> tools) => RunConfig(
+        provider: provider,
+        model: model,
+        api: api,
+        baseUrl: baseUrl,
+        key: key,
+        headers: headers,
+        instructions: instructions,
+        tools: tools,
+        settings: settings,
+        limits: limits,
+        retry: retry,
+        timeouts: timeouts,
+        hostMakesRuns: hostMakesRuns,
+        persistAttempts: persistAttempts,
+        partialArguments: partialArguments,
+        device: device,
+        resumption: resumption,
+        providers: providers,
+        text: text,
+        context: context,
+      );
+
+  Json toJson() => given({
+        'provider': provider,
+        'model': model,
+        'api': api,
+        'baseUrl': baseUrl,
+        'key': key,
+        'headers': headers,
+        'instructions': instructions,
+        'tools': [for (final tool in tools) tool.toJson()],
+        'settings': settings.toJson(),
+        'limits': limits.toJson(),
+        'retry': retry.toJson(),
+        'timeouts': timeouts.toJson(),
+        'runIds': hostMakesRuns ? 'host' : null,
+        'persistAttempts': persistAttempts,
+        'partialArguments': partialArguments,
+        'device': device.toJson(),
+        'resumption': resumption?.name,
+        'providers': providers,
+        'text': text.toJson(),
+        'context': context.toJson(),
+      });
+
+  @override
+  String toString() => 'RunConfig($provider $model)';
+}
+
+/// How the model is to answer. What is left out is as the provider has it.
+final class GenerationSettings {
+  const GenerationSettings({
+    this.temperature,
+    this.maxOutputTokens,
+    this.toolChoice,
+    this.parallelToolCalls,
+    this.responseSchema,
+    this.reasoning,
+    this.cachePrompt = false,
+    this.extra = const {},
+  });
+
+  final double? temperature;
+  final int? maxOutputTokens;
+
+  /// `auto`, `never`, `required`, or the name of a tool.
+  final String? toolChoice;
+  final bool? parallelToolCalls;
+
+  /// The answer is JSON of this schema.
+  final ResponseSchema? responseSchema;
+  final ReasoningEffort? reasoning;
+
+  /// Whether the prompt is marked for the provider's cache, for the providers that want marks.
+  final bool cachePrompt;
+
+  /// Fields for the request's body in the provider's own words; they win over Stepwell's.
+  final Json extra;
+
+  Object? get _choice => switch (toolChoice) {
+        null || 'auto' || 'never' || 'required' => toolChoice,
+        final name => {'name': name},
+      };
+
+  Json toJson() => given({
+        'temperature': temperature,
+        'maxOutputTokens': maxOutputTokens,
+        'toolChoice': _choice,
+        'parallelToolCalls': parallelToolCalls,
+        'responseFormat': responseSchema?.toJson(),
+        'reasoning': reasoning?.name,
+        'cachePrompt': cachePrompt,
+        'extra': extra,
+      });
+}
+
+/// A JSON Schema for the model's answer.
+final class ResponseSchema {
+  const ResponseSchema(this.name, this.schema, {this.strict = true});
+
+  /// Letters, digits, `_` and `-`.
+  final String name;
+  final Json schema;
+
+  /// Whether the provider must hold the model to it, where it can be asked to.
+  final bool strict;
+
+  Json toJson() => {'name': name, 'schema': schema, 'strict': strict};
+}
+
+/// How much the model thinks before it answers.
+enum ReasoningEffort { off, low, medium, high }
+
+/// How a stream that breaks off is gone on with.
+enum Resumption { never, lastEventId, replay, snapshot }
+
+/// How far a run may go.
+final class Limits {
+  const Limits({
+    this.maxToolRounds,
+    this.continueAfterTools,
+    this.maxToolCalls,
+    this.maxTokens,
+    this.maxDuration,
+    this.maxParallelTools,
+    this.atLimit,
+  });
+
+  /// 10 if left out.
+  final int? maxToolRounds;
+
+  /// Whether the model goes on with the results of its tools.
+  final bool? continueAfterTools;
+  final int? maxToolCalls;
+  final int? maxTokens;
+  final Duration? maxDuration;
+
+  /// The most tools of a round that run side by side: 8 if left out.
+  final int? maxParallelTools;
+
+  /// What happens when the model asks for tools beyond one of these limits; `complete` if left out.
+  final LimitPolicy? atLimit;
+
+  Json toJson() => given({
+        'maxToolRounds': maxToolRounds,
+        'continueAfterTools': continueAfterTools,
+        'maxToolCalls': maxToolCalls,
+        'maxTokens': maxTokens,
+        'maxDurationMs': maxDuration?.inMilliseconds,
+        'maxParallelTools': maxParallelTools,
+        'atLimit': atLimit?.name,
+      });
+}
+
+/// What happens at a limit.
+enum LimitPolicy { fail, complete, sumUp }
+
+/// When a request that failed is tried again.
+final class RetryPolicy {
+  const RetryPolicy({this.attempts, this.firstDelay, this.maxDelay, this.maxRetryAfter, this.jitter, this.seed});
+
+  /// The most tries for one hop, the first included: 4 if left out.
+  final int? attempts;
+  final Duration? firstDelay;
+  final Duration? maxDelay;
+  final Duration? maxRetryAfter;
+
+  /// By how much a pause may be shorter or longer, as a part of it.
+  final double? jitter;
+  final int? seed;
+
+  Json toJson() => given({
+        'attempts': attempts,
+        'firstDelayMs': firstDelay?.inMilliseconds,
+        'maxDelayMs': maxDelay?.inMilliseconds,
+        'maxRetryAfterMs': maxRetryAfter?.inMilliseconds,
+        'jitter': jitter,
+        'seed': seed,
+      });
+}
+
+/// How long things may take.
+final class Timeouts {
+  const Timeouts({this.silence, this.tool, this.turn, this.approval, this.deferred});
+
+  /// How long the model may be silent: two minutes if left out.
+  final Duration? silence;
+
+  /// How long a tool may take, if it does not say so itself: five minutes if left out.
+  final Duration? tool;
+  final Duration? turn;
+  final Duration? approval;
+  final Duration? deferred;
+
+  Json toJson() => given({
+        'silenceMs': silence?.inMilliseconds,
+        'toolMs': tool?.inMilliseconds,
+        'turnMs': turn?.inMilliseconds,
+        'approvalMs': approval?.inMilliseconds,
+        'deferredMs': deferred?.inMilliseconds,
+      });
+}
+
+/// What happens to a run when something happens to the device.
+final class DevicePolicy {
+  const DevicePolicy({this.background, this.offline, this.networkChange, this.killed});
+
+  final BackgroundPolicy? background;
+
+  /// How long requests wait for a network.
+  final Duration? offline;
+  final NetworkChangePolicy? networkChange;
+
+  /// What a run does whose app was killed: `goOn` if left out.
+  final KilledPolicy? killed;
+
+  Json toJson() => given({
+        'background': switch (background) {
+          BackgroundPolicy.goOn => 'continue',
+          final policy => policy?.name,
+        },
+        'offlineMs': offline?.inMilliseconds,
+        'networkChange': networkChange?.name,
+        'killed': switch (killed) {
+          KilledPolicy.goOn => 'continue',
+          final policy => policy?.name,
+        },
+      });
+}
+
+/// What a run does in the background.
+enum BackgroundPolicy { goOn, pauseClocks, cancel }
+
+/// What a run does when the network changes.
+enum NetworkChangePolicy { keep, reopen }
+
+/// What a run does after its app was killed.
+enum KilledPolicy { goOn, cancel }
+
+/// How the model's text is shown. The history stays as the model wrote it.
+final class TextOptions {
+  const TextOptions({this.breakAfterTools = false, this.dropBlank = false});
+
+  /// A line break goes before the first text after tool calls.
+  final bool breakAfterTools;
+
+  /// A message is shown from its first character on that is no blank.
+  final bool dropBlank;
+
+  Json toJson() => {'breakAfterTools': breakAfterTools, 'dropBlank': dropBlank};
+}
+
+/// What happens when the conversation fills the model's context window.
+final class ContextGuard {
+  const ContextGuard({this.window, this.warnAt, this.atLimit});
+
+  /// The most tokens that the model takes; what Stepwell knows of it if left out.
+  final int? window;
+
+  /// From which part of the window on it is said: 0.8 if left out.
+  final double? warnAt;
+  final ContextPolicy? atLimit;
+
+  Json toJson() => given({'window': window, 'warnAt': warnAt, 'atLimit': atLimit?.name});
+}
+
+/// What happens to a request that does not fit.
+enum ContextPolicy { send, fail, trim }

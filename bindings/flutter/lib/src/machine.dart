@@ -1,0 +1,301 @@
+import 'dart:convert';
+import 'dart:ffi';
+import 'dart:typed_data';
+
+import 'package:ffi/ffi.dart';
+
+import 'config.dart';
+import 'effects.dart';
+import 'errors.dart';
+import 'events.dart';
+import 'json.dart';
+import 'native.dart';
+import 'outcomes.dart';
+
+/// What a run gives the app after one input: all of it.
+final class Outputs {
+  const Outputs(this.events, this.effects, this.wakeAtMs);
+
+  factory Outputs.fromJson(Json json) => Outputs(
+        [for (final event in json.objects('events')) Event.fromJson(event)],
+        [for (final effect in json.objects('effects')) Effect.fromJson(effect)],
+        json.maybeNumber('wakeAtMs'),
+      );
+
+  /// What to show, in order.
+  final List<Event> events;
+
+  /// What to do, in order.
+  final List<Effect> effects;
+
+  /// When the run wants to be woken with `timeout`, in milliseconds since the epoch.
+  final int? wakeAtMs;
+}
+
+/// Where a run stands.
+enum StateKind { idle, opening, streaming, executingTools, waiting, interrupted, completed }
+
+/// Why a tool failed.
+enum ToolFailureKind { error, panicked, timedOut }
+
+/// A turn without any IO: the app owns the network, the tools, the clock and the store.
+///
+/// Each input is one call, and gives back all that came of it. Carry out each effect, and answer it by its id. Time is
+/// an argument, in milliseconds since the epoch; the clock's if left out. Call [timeout] when `wakeAtMs` of the latest
+/// outputs has come.
+///
+/// The host's loop: [start]; for an `OpenStream` send the request and call [opened], then [receive] for every piece of
+/// the body, then [ended] (or [refused], [connectionFailed], [lost]); for a `RunTool` run the tool and call
+/// [toolFinished] or [toolFailed]; until the event `TurnCompleted` comes. Wrong calls throw a `StepwellException`, and
+/// change nothing.
+final class RunMachine implements Finalizable {
+  /// A run that is ready to start, on a conversation as it stands: AG-UI messages, oldest first, and the state shared
+  /// with an AG-UI agent.
+  RunMachine(RunConfig config, String threadId, {List<Json> history = const [], Object? state})
+      : this._(given({'config': config.toJson(), 'threadId': threadId, 'history': history, 'state': state}));
+
+  /// A stored run in the same process, which was suspended and goes on: what the app was given to do, it still does.
+  RunMachine.restore(String snapshot, RunConfig config) : this._({'config': config.toJson(), 'restore': snapshot});
+
+  /// A stored run whose process died. A request that had shown nothing goes out again; a stream that was open is lost,
+  /// or resumed where the server can; a tool that had begun is run again only if it says that it is idempotent, and
+  /// else the model is told that its outcome is unknown. Take [pollOutputs] first.
+  RunMachine.revive(String snapshot, RunConfig config, {int? nowMs})
+      : this._({'config': config.toJson(), 'revive': snapshot, 'nowMs': nowMs ?? _now()});
+
+  RunMachine._(Json making) : _machine = _made(making) {
+    _finalizer.attach(this, _machine.cast(), detach: this);
+  }
+
+  static final _finalizer = NativeFinalizer(Native.instance.freeMachine.cast());
+
+  final Pointer<NativeMachine> _machine;
+  bool _isClosed = false;
+
+  static int _now() => DateTime.now().millisecondsSinceEpoch;
+
+  static Pointer<NativeMachine> _made(Json making) {
+    final native = Native.instance;
+    final refusal = calloc<NativeText>();
+    try {
+      final machine =
+          Native.lent(_bytes(making), (data, length) => native.makeMachine(data, length, refusal));
+      if (machine != nullptr) return machine;
+      throw _refused(jsonDecode(native.taken(refusal.ref)) as Json);
+    } finally {
+      calloc.free(refusal);
+    }
+  }
+
+  static Uint8List _bytes(Json json) => utf8.encode(jsonEncode(json));
+
+  static StepwellException _refused(Json answer) => StepwellException.fromJson(answer.object('refused'));
+
+  Json _answer(NativeText Function(Native native) call) {
+    if (_isClosed) throw StateError('the machine is closed');
+    final native = Native.instance;
+    final answer = jsonDecode(native.taken(call(native))) as Json;
+    if (answer.containsKey('refused')) throw _refused(answer);
+    return answer;
+  }
+
+  Outputs _outputs(NativeText Function(Native native) call) => Outputs.fromJson(_answer(call).object('outputs'));
+
+  Outputs _input(String name, int? nowMs, [Json fields = const {}]) {
+    final json = _bytes({'input': name, ...given(fields)});
+    return _outputs(
+      (native) => Native.lent(json, (data, length) => native.call(_machine, data, length, nowMs ?? _now())),
+    );
+  }
+
+  Object? _ask(String name, [Json fields = const {}]) {
+    final json = _bytes({'ask': name, ...fields});
+    return _answer((native) => Native.lent(json, (data, length) => native.ask(_machine, data, length)))['answer'];
+  }
+
+  /// Gives the machine's memory back at once; else it is given back when the machine is collected.
+  void close() {
+    if (_isClosed) return;
+    _isClosed = true;
+    _finalizer.detach(this);
+    Native.instance.freeMachine.asFunction<void Function(Pointer<NativeMachine>)>()(_machine);
+  }
+
+  /// What waits without an input of its own: after a restore.
+  Outputs pollOutputs() => _outputs((native) => native.poll(_machine));
+
+  /// Starts the turn, with what the person says as text or as an AG-UI message; with neither it goes on from a history
+  /// that wants an answer. `runId` is the turn's id, unique in the thread.
+  Outputs start(String runId,
+          {String? text, Json? message, String? parentRunId, List<ResumeEntry> resume = const [], int? nowMs}) =>
+      _input('start', nowMs, {
+        'start': given({
+          'runId': runId,
+          'parentRunId': parentRunId,
+          'text': text,
+          'message': message,
+          'resume': [for (final entry in resume) entry.toJson()],
+        }),
+      });
+
+  /// The backend created a run.
+  Outputs runCreated(String effect, String runId, {int? nowMs}) =>
+      _input('runCreated', nowMs, {'effect': effect, 'runId': runId});
+
+  /// The backend did not create a run.
+  Outputs runNotCreated(String effect, String message, {int? nowMs}) =>
+      _input('runNotCreated', nowMs, {'effect': effect, 'message': message});
+
+  /// The provider answered with a 2xx status: the body follows.
+  Outputs opened(String effect, {String? contentType, int? nowMs}) =>
+      _input('opened', nowMs, {'effect': effect, 'contentType': contentType});
+
+  /// The provider answered with any other status. `body` is the beginning of its answer, 64 KiB are plenty.
+  Outputs refused(String effect, int status, String body, {Duration? retryAfter, int? nowMs}) =>
+      _input('refused', nowMs, {
+        'effect': effect,
+        'status': status,
+        'body': body,
+        'retryAfterMs': retryAfter?.inMilliseconds,
+      });
+
+  /// No answer came at all.
+  Outputs connectionFailed(String effect, String message, {int? nowMs}) =>
+      _input('connectionFailed', nowMs, {'effect': effect, 'message': message});
+
+  /// Bytes of the body, as many as the transport gave, cut anywhere.
+  Outputs receive(String effect, Uint8List bytes, {int? nowMs}) {
+    final id = utf8.encode(effect);
+    return _outputs(
+      (native) => Native.lent(
+        id,
+        (name, nameLength) => Native.lent(
+          bytes,
+          (data, length) => native.receive(_machine, name, nameLength, data, length, nowMs ?? _now()),
+        ),
+      ),
+    );
+  }
+
+  /// The body ended as it should.
+  Outputs ended(String effect, {int? nowMs}) => _input('ended', nowMs, {'effect': effect});
+
+  /// The connection broke within the body.
+  Outputs lost(String effect, String message, {int? nowMs}) =>
+      _input('lost', nowMs, {'effect': effect, 'message': message});
+
+  /// A tool gave a result: text, or JSON as text.
+  Outputs toolFinished(String effect, String content, {int? nowMs}) =>
+      _input('toolFinished', nowMs, {'effect': effect, 'content': content});
+
+  /// A tool failed; the model is shown the message.
+  Outputs toolFailed(String effect, String message, {ToolFailureKind kind = ToolFailureKind.error, int? nowMs}) =>
+      _input('toolFailed', nowMs, {'effect': effect, 'message': message, 'kind': kind.name});
+
+  /// The tool has begun something whose result comes later.
+  Outputs toolDeferred(String effect, {int? nowMs}) => _input('toolDeferred', nowMs, {'effect': effect});
+
+  /// The person allows the call; with [arguments] in the place of the model's.
+  Outputs approve(String effect, {Json? arguments, int? nowMs}) =>
+      _input('approve', nowMs, {'effect': effect, 'arguments': arguments});
+
+  /// The person does not allow the call. The reason is for the model to read.
+  Outputs deny(String effect, {String? reason, int? nowMs}) =>
+      _input('deny', nowMs, {'effect': effect, 'reason': reason});
+
+  /// The conversation is to go on with the messages of these ids.
+  Outputs contextTrimmed(String effect, List<String> keep, {String? summary, int? nowMs}) =>
+      _input('contextTrimmed', nowMs, {'effect': effect, 'keep': keep, 'summary': summary});
+
+  /// There is no way to shorten the conversation: the turn fails.
+  Outputs contextNotTrimmed(String effect, String message, {int? nowMs}) =>
+      _input('contextNotTrimmed', nowMs, {'effect': effect, 'message': message});
+
+  /// Blocks are stored.
+  Outputs persisted(String effect, {int? nowMs}) => _input('persisted', nowMs, {'effect': effect});
+
+  /// Blocks could not be stored.
+  Outputs persistFailed(String effect, String message, {int? nowMs}) =>
+      _input('persistFailed', nowMs, {'effect': effect, 'message': message});
+
+  /// The person answered the agent's questions, all of them.
+  Outputs resume(List<ResumeEntry> answers, {int? nowMs}) => _input('resume', nowMs, {
+        'answers': [for (final answer in answers) answer.toJson()],
+      });
+
+  /// The person stops the turn. What is over stays as it is.
+  Outputs cancel({int? nowMs}) => _input('cancel', nowMs);
+
+  /// The person stops one call. The others go on, and the model is told.
+  Outputs cancelCall(CallKey call, {int? nowMs}) => _input('cancelCall', nowMs, {'call': call.toJson()});
+
+  /// The person types during the turn: an AG-UI message of the role `user`, answered in this turn.
+  Outputs steer(Json message, {int? nowMs}) => _input('steer', nowMs, {'message': message});
+
+  /// The app goes to the background; see `DevicePolicy`.
+  Outputs enteredBackground({int? nowMs}) => _input('enteredBackground', nowMs);
+
+  /// The app is in the foreground again.
+  Outputs enteredForeground({int? nowMs}) => _input('enteredForeground', nowMs);
+
+  /// The network is gone.
+  Outputs networkLost({int? nowMs}) => _input('networkLost', nowMs);
+
+  /// There is a network, or another one took the place of the one before.
+  Outputs networkAvailable({int? nowMs}) => _input('networkAvailable', nowMs);
+
+  /// The app goes away: the outputs stop what it has begun. The turn can go on elsewhere, by `revive` of the snapshot.
+  Outputs dispose({int? nowMs}) => _input('dispose', nowMs);
+
+  /// Time has passed: what is due is done.
+  Outputs timeout({int? nowMs}) => _input('timeout', nowMs);
+
+  /// Where the run stands.
+  StateKind get state => StateKind.values.byName(_ask('state')! as String);
+
+  /// How the turn ended, once it has.
+  Outcome? get outcome => switch (_ask('outcome')) { final Json json => Outcome.fromJson(json), _ => null };
+
+  /// What the agent asks the person, while it does.
+  List<Interrupt> get interrupts =>
+      [for (final asked in (_ask('interrupts')! as List<Object?>).cast<Json>()) Interrupt.fromJson(asked)];
+
+  /// All that the model has said since the person's last message.
+  String get text => _ask('text')! as String;
+
+  /// The same as it is shown: see `TextOptions`.
+  String get shownText => _ask('shownText')! as String;
+
+  /// The conversation: AG-UI messages, oldest first.
+  List<Json> get messages => (_ask('messages')! as List<Object?>).cast<Json>();
+
+  /// The state shared with an AG-UI agent.
+  Object? get sharedState => _ask('sharedState');
+
+  /// What is certain so far of the arguments of a call that streams. Only with `RunConfig.partialArguments`.
+  Object? partialArguments(String toolCallId) => _ask('partialArguments', {'toolCallId': toolCallId});
+
+  /// The id of the effect under which the result of a tool call is awaited, by the provider's id for the call.
+  String? awaitedResult(String toolCallId) => _ask('awaitedResult', {'toolCallId': toolCallId}) as String?;
+
+  /// When to call [timeout], in milliseconds since the epoch; all outputs say so too.
+  int? get timeoutAtMs => _ask('timeoutAt') as int?;
+
+  /// Whether nothing but the person, or the result of a deferred call, can move the run on.
+  bool get isResting => _ask('isResting')! as bool;
+
+  /// Whether [dispose] was called.
+  bool get isDisposed => _ask('isDisposed')! as bool;
+
+  /// What the turn has cost so far, over all its hops.
+  TokenUsage get usage => TokenUsage.fromJson(_ask('usage')! as Json);
+
+  /// The hop, from 0.
+  int get hop => _ask('hop')! as int;
+
+  /// A digest of how the run stands: the same in every language and on every machine.
+  String get digest => _ask('digest')! as String;
+
+  /// The run as text, to be stored and given to `restore` or `revive`. It holds no key.
+  String get snapshot => _ask('snapshot')! as String;
+}

@@ -1,0 +1,81 @@
+import 'json.dart';
+
+/// How a turn ended.
+sealed class Outcome {
+  const Outcome();
+
+  factory Outcome.fromJson(Json json) => switch (json.text('outcome')) {
+        'success' => const Success(),
+        'cancelled' => const Cancelled(),
+        'truncated' => const Truncated(),
+        'limitReached' => LimitReached(json.object('limit').text('kind'), json.text('message')),
+        _ => Failed(
+            json.object('failure').text('failure'),
+            json.text('message'),
+            transient: json['transient'] == true,
+            details: json.object('failure'),
+          ),
+      };
+}
+
+/// As it should.
+final class Success extends Outcome {
+  const Success();
+}
+
+/// The person stopped it.
+final class Cancelled extends Outcome {
+  const Cancelled();
+}
+
+/// The model's answer was cut off.
+final class Truncated extends Outcome {
+  const Truncated();
+}
+
+/// One of the run's limits was reached.
+final class LimitReached extends Outcome {
+  const LimitReached(this.limit, this.message);
+
+  /// Which: `maxToolRounds`, `maxTokens`, …
+  final String limit;
+
+  /// The same in words.
+  final String message;
+}
+
+/// It failed.
+final class Failed extends Outcome {
+  const Failed(this.failure, this.message, {required this.transient, this.details = const {}});
+
+  /// The kind of failure, such as `api` or `connection`.
+  final String failure;
+
+  /// The same in words.
+  final String message;
+
+  /// Whether the same may go well another time.
+  final bool transient;
+
+  /// All that is known of it.
+  final Json details;
+}
+
+/// How many tokens a turn used, over all its hops. An absent count is unknown, not zero.
+final class TokenUsage {
+  const TokenUsage({this.inputTokens, this.outputTokens, this.totalTokens, this.all = const {}});
+
+  factory TokenUsage.fromJson(Json json) => TokenUsage(
+        inputTokens: json.maybeNumber('inputTokens'),
+        outputTokens: json.maybeNumber('outputTokens'),
+        totalTokens: json.maybeNumber('totalTokens'),
+        all: json,
+      );
+
+  final int? inputTokens;
+  final int? outputTokens;
+  final int? totalTokens;
+
+  /// Every count, as AG-UI names them.
+  final Json all;
+}

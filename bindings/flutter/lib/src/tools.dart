@@ -1,0 +1,140 @@
+import 'dart:async';
+
+import 'effects.dart';
+import 'json.dart';
+
+/// A tool as the model sees it, and how it may be run.
+final class ToolDefinition {
+  const ToolDefinition(
+    this.name,
+    this.description, {
+    this.parameters,
+    this.requiresApproval = false,
+    this.idempotent = false,
+    this.repeatable = false,
+    this.timeout,
+  });
+
+  /// 1 to 64 letters, digits, `_` and `-`.
+  final String name;
+
+  /// What it does and when to use it, for the model.
+  final String description;
+
+  /// The JSON Schema of its arguments; a tool without arguments if left out.
+  final Json? parameters;
+
+  /// Whether the person must allow each call.
+  final bool requiresApproval;
+
+  /// Whether running it twice does no more than running it once. Only such a tool is run again after a crash.
+  final bool idempotent;
+
+  /// Whether asking again with the same arguments makes sense. Else the model is told when it goes in a circle.
+  final bool repeatable;
+
+  /// The longest it may take.
+  final Duration? timeout;
+
+  Json toJson() => given({
+        'name': name,
+        'description': description,
+        'parameters': parameters,
+        'requiresApproval': requiresApproval,
+        'idempotent': idempotent,
+        'repeatable': repeatable,
+        'timeoutMs': timeout?.inMilliseconds,
+      });
+}
+
+/// A tool of an `Agent`, with its code.
+///
+/// ```dart
+/// final secretNumber = Tool(
+///   'get_secret_number',
+///   'The secret number of a person.',
+///   properties: {'name': Schema.text('Whose number.')},
+///   run: (call) async => numbers[call.arguments['name']] ?? (throw ToolException('nobody knows')),
+/// );
+/// ```
+///
+/// The model is shown what [run] gives: text as it is, anything else as JSON. What it throws is this tool's own: the
+/// model is told, and the turn goes on. Its arguments fit its schema before it is called.
+final class Tool {
+  Tool(
+    String name,
+    String description, {
+    Map<String, Json> properties = const {},
+    List<String> optional = const [],
+    Json? parameters,
+    bool requiresApproval = false,
+    bool idempotent = false,
+    bool repeatable = false,
+    Duration? timeout,
+    required this.run,
+  }) : definition = ToolDefinition(
+          name,
+          description,
+          parameters: parameters ?? Schema.object(properties, optional: optional),
+          requiresApproval: requiresApproval,
+          idempotent: idempotent,
+          repeatable: repeatable,
+          timeout: timeout,
+        );
+
+  final ToolDefinition definition;
+  final FutureOr<Object?> Function(ToolCall call) run;
+}
+
+/// A call of a tool.
+final class ToolCall {
+  ToolCall(this.invocation, this.cancelled);
+
+  final ToolInvocation invocation;
+
+  /// Is done when the result is no longer wanted: the turn was cancelled, or the tool took too long.
+  final Future<void> cancelled;
+
+  /// The arguments, which fit the tool's schema.
+  Json get arguments => invocation.arguments;
+}
+
+/// What a tool throws to tell the model why it could not do its work.
+final class ToolException implements Exception {
+  const ToolException(this.message);
+
+  /// For the model to read.
+  final String message;
+
+  @override
+  String toString() => message;
+}
+
+/// What a tool throws that has begun something whose result comes later, in minutes or days, by `Turn.finishCall`.
+final class Deferred implements Exception {
+  const Deferred();
+}
+
+/// The JSON Schemas of arguments.
+abstract final class Schema {
+  static Json text(String description, {List<String>? oneOf}) =>
+      given({'type': 'string', 'description': description, 'enum': oneOf});
+
+  static Json integer(String description) => {'type': 'integer', 'description': description};
+
+  static Json number(String description) => {'type': 'number', 'description': description};
+
+  static Json boolean(String description) => {'type': 'boolean', 'description': description};
+
+  static Json listOf(Json items, String description) => {'type': 'array', 'items': items, 'description': description};
+
+  /// An object with these properties, all but those of [optional] required.
+  static Json object(Map<String, Json> properties, {List<String> optional = const []}) => {
+        'type': 'object',
+        'properties': properties,
+        'required': [
+          for (final name in properties.keys)
+            if (!optional.contains(name)) name,
+        ],
+      };
+}

@@ -1,0 +1,21 @@
+/// The loop between a person, a language model and the app's tools.
+///
+/// ```dart
+/// final agent = Agent(RunConfig(provider: 'openai', model: 'gpt-4o-mini', key: key), tools: [secretNumber]);
+/// await for (final event in agent.send("What is Alice's secret number?").events) {
+///   if (event case TextMessageContent(:final delta)) stdout.write(delta);
+/// }
+/// ```
+///
+/// There are two doors on one machine: [Agent] has the network inside, [RunMachine] leaves all of it to the app.
+library;
+
+export 'src/agent.dart' show Agent, Approver, Decision, Denied, Edited, Finished, Granted, Turn;
+export 'src/config.dart';
+export 'src/effects.dart';
+export 'src/errors.dart';
+export 'src/events.dart';
+export 'src/machine.dart';
+export 'src/native.dart' show stepwellVersion;
+export 'src/outcomes.dart';
+export 'src/tools.dart';

@@ -1,0 +1,13 @@
+# The framework is built by tool/apple.sh, on a Mac.
+Pod::Spec.new do |s|
+  s.name = 'stepwell'
+  s.version = '0.1.0'
+  s.summary = 'The loop between a person, a language model and tools.'
+  s.homepage = 'https://github.com/stepwell/stepwell'
+  s.license = { :type => 'MIT OR Apache-2.0' }
+  s.author = 'The Stepwell authors'
+  s.source = { :path => '.' }
+  s.dependency 'FlutterMacOS'
+  s.osx.deployment_target = '11.0'
+  s.vendored_frameworks = 'StepwellC.xcframework'
+end

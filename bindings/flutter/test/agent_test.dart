@@ -1,0 +1,137 @@
+import 'dart:async';
+import 'dart:convert';
+
+import 'package:flutter_test/flutter_test.dart';
+import 'package:http/http.dart' as http;
+import 'package:http/testing.dart';
+import 'package:stepwell/stepwell.dart';
+
+const config = RunConfig(provider: 'openai-compatible', model: 'm', baseUrl: 'http://localhost/v1');
+
+String piece(Map<String, Object?> delta, [String? reason]) => 'data: ${jsonEncode({
+          'id': 'c',
+          'choices': [
+            {'index': 0, 'delta': delta, 'finish_reason': reason},
+          ],
+        })}\n\n';
+
+String says(String text) => '${piece({'role': 'assistant', 'content': text}, 'stop')}data: [DONE]\n\n';
+
+String calls(Map<String, Map<String, Object?>> calls, String name) => '${piece({
+          'tool_calls': [
+            for (final (index, MapEntry(:key, :value)) in calls.entries.indexed)
+              {
+                'index': index,
+                'id': key,
+                'type': 'function',
+                'function': {'name': name, 'arguments': jsonEncode(value)},
+              },
+          ],
+        }, 'tool_calls')}data: [DONE]\n\n';
+
+/// Answers with these bodies, one after the other.
+final class Model {
+  Model(this.bodies);
+
+  final List<Stream<String>> bodies;
+  final requests = <Map<String, Object?>>[];
+
+  late final client = MockClient.streaming((request, body) async {
+    requests.add(jsonDecode(await body.bytesToString()) as Map<String, Object?>);
+    final answer = bodies.removeAt(0).transform(utf8.encoder);
+    return http.StreamedResponse(answer, 200, headers: {'content-type': 'text/event-stream'});
+  });
+}
+
+Tool secretNumber(FutureOr<Object?> Function(String name) number) => Tool(
+      'get_secret_number',
+      'The secret number of a person.',
+      properties: {'name': Schema.text('Whose number.')},
+      run: (call) => number(call.arguments['name']! as String),
+    );
+
+void main() {
+  test('a question, two tool calls, an answer', () async {
+    final model = Model([
+      Stream.value(calls({'a': {'name': 'alice'}, 'b': {'name': 'bob'}}, 'get_secret_number')),
+      Stream.value(says('42 and 7')),
+    ]);
+    final agent = Agent(config, client: model.client, tools: [
+      secretNumber((name) async => {'alice': 42, 'bob': 7}[name]),
+    ]);
+    final turn = agent.send('What are their numbers?');
+    final events = await turn.events.toList();
+    expect(events.whereType<TextMessageContent>().map((event) => event.delta).join(), '42 and 7');
+    expect((events.last as TurnCompleted).outcome, isA<Success>());
+    final finished = await turn.finished;
+    expect(finished.text, '42 and 7');
+    expect(finished.hops, 2);
+    final results = (model.requests[1]['messages']! as List<Object?>).cast<Map<String, Object?>>();
+    expect([for (final message in results) if (message['role'] == 'tool') message['content']], ['42', '7']);
+    expect(agent.messages.length, 5);
+  });
+
+  test('a tool that throws is shown to the model, and the turn goes on', () async {
+    final model = Model([
+      Stream.value(calls({'a': {'name': 'carol'}}, 'get_secret_number')),
+      Stream.value(says('Nobody knows')),
+    ]);
+    final agent = Agent(config, client: model.client, tools: [
+      secretNumber((name) => throw ToolException('nobody knows $name')),
+    ]);
+    final events = await agent.send('Carol?').events.toList();
+    expect(events.whereType<ToolCallUpdate>().last.failure, 'nobody knows carol');
+    expect((events.last as TurnCompleted).outcome, isA<Success>());
+  });
+
+  test('leaving the loop cancels the turn, and the tool that runs is told', () async {
+    final model = Model([
+      Stream.value(calls({'a': {'name': 'alice'}}, 'get_secret_number')),
+    ]);
+    final cancelled = Completer<void>();
+    final agent = Agent(config, client: model.client, tools: [
+      Tool('get_secret_number', 'Waits.', properties: {'name': Schema.text('Whose.')}, run: (call) async {
+        await call.cancelled;
+        cancelled.complete();
+        return null;
+      }),
+    ]);
+    final turn = agent.send('Alice?');
+    await for (final event in turn.events) {
+      if (event case ToolCallUpdate(status: ToolCallStatus.executing)) break;
+    }
+    await cancelled.future;
+    expect((await turn.finished).outcome, isA<Cancelled>());
+  });
+
+  test('a stream that is cut off is no success, and what was said stays', () async {
+    final model = Model([
+      Stream.value(piece({'role': 'assistant', 'content': 'Once upon'})),
+    ]);
+    final turn = Agent(config, client: model.client).send('Tell');
+    final finished = await turn.finished;
+    expect(finished.outcome, isA<Truncated>());
+    expect(finished.text, 'Once upon');
+  });
+
+  test('an answer that is no stream is a failure with its reason', () async {
+    final client = MockClient((request) async => http.Response('{"error":{"message":"bad key"}}', 401));
+    final finished = await Agent(config, client: client).send('Hello').finished;
+    expect(finished.outcome, isA<Failed>().having((failed) => failed.message, 'message', contains('bad key')));
+  });
+
+  test('the person is asked before a tool runs', () async {
+    final model = Model([
+      Stream.value(calls({'a': {}}, 'order')),
+      Stream.value(says('I see')),
+    ]);
+    final agent = Agent(
+      config,
+      client: model.client,
+      tools: [Tool('order', 'Orders.', requiresApproval: true, run: (_) => 'ordered')],
+      approver: (invocation) async => const Denied('not on Sundays'),
+    );
+    final events = await agent.send('Go').events.toList();
+    expect(events.whereType<ToolCallUpdate>().last.failure, contains('not on Sundays'));
+  });
+}

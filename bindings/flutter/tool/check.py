@@ -1,0 +1,134 @@
+"""Looks at the Dart sources without a Dart compiler: `check.py LIBRARY FOLDER...`.
+
+Every file parses. The functions that the plugin looks up are those of stepwell.h, and the inputs, questions and fields
+that it sends are known to the library.
+"""
+
+import ctypes
+import json
+import re
+import sys
+from pathlib import Path
+
+import tree_sitter_dart
+from tree_sitter import Language, Parser
+
+PLUGIN = Path(__file__).resolve().parent.parent
+ROOT = PLUGIN.parent.parent
+SECTIONS = {
+    "GenerationSettings": "settings",
+    "Limits": "limits",
+    "RetryPolicy": "retry",
+    "Timeouts": "timeouts",
+    "DevicePolicy": "device",
+    "TextOptions": "text",
+    "ContextGuard": "context",
+}
+wrong: list[str] = []
+
+
+def parse(folders: list[Path]) -> int:
+    """How many sources there are: files, and the program of the guide."""
+    sources = {file: file.read_text() for folder in folders for file in folder.rglob("*.dart")}
+    guide = ROOT / "docs/flutter.md"
+    sources[guide] = guide.read_text().partition("```dart\n")[2].partition("```")[0]
+    parser = Parser(Language(tree_sitter_dart.language()))
+    for file, source in sorted(sources.items()):
+        if not source:
+            wrong.append(f"{file.relative_to(ROOT)}: no Dart")
+        nodes = [parser.parse(source.encode()).root_node]
+        while nodes:
+            node = nodes.pop()
+            if node.is_error or node.is_missing:
+                line = node.start_point[0] + 1
+                text = node.text.decode()[:80]
+                wrong.append(f"{file.relative_to(ROOT)}:{line}: {text!r} does not parse")
+            elif node.has_error:
+                nodes.extend(node.children)
+    return len(sources)
+
+
+class Text(ctypes.Structure):
+    _fields_ = [("data", ctypes.POINTER(ctypes.c_uint8)), ("length", ctypes.c_size_t)]
+
+
+class Library:
+    def __init__(self, path: str) -> None:
+        self.library = ctypes.CDLL(path)
+        for name in ["version", "machine_call", "machine_ask"]:
+            getattr(self.library, f"stepwell_{name}").restype = Text
+        self.library.stepwell_machine_make.restype = ctypes.c_void_p
+        made = self.make({"config": {"provider": "ollama", "model": "m"}, "threadId": "t"})
+        assert isinstance(made, int), made
+        self.machine = made
+
+    def taken(self, text: Text) -> str:
+        said = ctypes.string_at(text.data, text.length).decode()
+        self.library.stepwell_text_free(text)
+        return said
+
+    def make(self, making: object) -> int | str:
+        """A machine, or why there is none."""
+        said, refusal = json.dumps(making).encode(), Text()
+        machine = self.library.stepwell_machine_make(said, ctypes.c_size_t(len(said)), ctypes.byref(refusal))
+        return machine if machine else self.taken(refusal)
+
+    def call(self, name: str) -> str:
+        said = json.dumps({"input": name}).encode()
+        machine = ctypes.c_void_p(self.machine)
+        return self.taken(
+            self.library.stepwell_machine_call(machine, said, ctypes.c_size_t(len(said)), ctypes.c_uint64(0))
+        )
+
+    def ask(self, name: str) -> str:
+        said = json.dumps({"ask": name}).encode()
+        return self.taken(
+            self.library.stepwell_machine_ask(ctypes.c_void_p(self.machine), said, ctypes.c_size_t(len(said)))
+        )
+
+
+def names(library: Library) -> int:
+    source = lambda name: (PLUGIN / "lib/src" / name).read_text()  # noqa: E731
+    looked_up = set(re.findall(r"'(stepwell_\w+)'", source("native.dart")))
+    header = (PLUGIN.parent / "c/include/stepwell.h").read_text()
+    declared = set(re.findall(r"\b(stepwell_\w+)\(", header))
+    if looked_up != declared:
+        wrong.append(f"native.dart looks up {sorted(looked_up)}, stepwell.h has {sorted(declared)}")
+
+    machine = source("machine.dart")
+    inputs, questions = (set(re.findall(rf"{how}\('(\w+)'", machine)) for how in ("_input", "_ask"))
+    for name in inputs:
+        if "unknown variant" in (said := library.call(name)):
+            wrong.append(f"machine.dart gives the input {name}: {said}")
+    for name in questions:
+        if "unknown variant" in (said := library.ask(name)):
+            wrong.append(f"machine.dart asks {name}: {said}")
+
+    fields = 0
+    classes = re.split(r"^final class ", source("config.dart") + source("tools.dart"), flags=re.MULTILINE)
+    for text in classes:
+        name, _, body = text.partition(" ")
+        sent = set(re.findall(r"'(\w+)':", body.partition("toJson()")[2].partition("\n}")[0]))
+        for field in sent:
+            config: dict[str, object] = {"provider": "ollama", "model": "m"}
+            if name == "RunConfig":
+                config = {field: None}
+            elif name == "ToolDefinition":
+                config["tools"] = [{field: None}]
+            elif name in SECTIONS:
+                config[SECTIONS[name]] = {field: None}
+            else:
+                continue
+            fields += 1
+            made = library.make({"config": config, "threadId": "t"})
+            if isinstance(made, str) and "unknown field" in made:
+                wrong.append(f"{name} sends {field}: {made}")
+    if len(inputs) < 25 or len(questions) < 15 or fields < 50:
+        wrong.append(f"only {len(inputs)} inputs, {len(questions)} questions and {fields} fields were found")
+    return len(inputs) + len(questions) + fields
+
+
+files = parse([Path(folder).resolve() for folder in sys.argv[2:]])
+checked = names(Library(sys.argv[1]))
+print("\n".join(wrong) or f"{files} sources of Dart parse, {checked} names are known to the library")
+sys.exit(bool(wrong) or files == 0)

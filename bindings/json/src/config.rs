@@ -1,0 +1,543 @@
+//! How a run is set up. The names are those of the core, in camel case; what is left out is as there.
+
+use crate::refused::Refused;
+use serde::{Deserialize, Deserializer};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::time::Duration;
+use stepwell_core::dialect::{self, Secret};
+use stepwell_core::tool::{Tool, ToolRegistry};
+use stepwell_core::{event, provider, run};
+
+/// All that a run is to know before it starts.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct RunConfig {
+    provider: String,
+    #[serde(default)]
+    model: String,
+    api: Option<String>,
+    base_url: Option<String>,
+    key: Option<String>,
+    #[serde(default)]
+    headers: BTreeMap<String, String>,
+    instructions: Option<String>,
+    #[serde(default)]
+    tools: Vec<ToolDefinition>,
+    #[serde(default)]
+    settings: GenerationSettings,
+    #[serde(default)]
+    limits: Limits,
+    #[serde(default)]
+    retry: RetryPolicy,
+    #[serde(default)]
+    timeouts: Timeouts,
+    #[serde(default)]
+    run_ids: run::RunIds,
+    persist_attempts: Option<u32>,
+    #[serde(default)]
+    partial_arguments: bool,
+    #[serde(default)]
+    device: DevicePolicy,
+    resumption: Option<Resumption>,
+    #[serde(default)]
+    providers: Vec<Value>,
+    #[serde(default)]
+    text: TextOptions,
+    #[serde(default)]
+    context: ContextGuard,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct ToolDefinition {
+    name: String,
+    description: String,
+    parameters: Option<Value>,
+    #[serde(default)]
+    requires_approval: bool,
+    #[serde(default)]
+    idempotent: bool,
+    #[serde(default)]
+    repeatable: bool,
+    timeout_ms: Option<u64>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+struct GenerationSettings {
+    temperature: Option<f64>,
+    max_output_tokens: Option<u32>,
+    tool_choice: Option<ToolChoice>,
+    parallel_tool_calls: Option<bool>,
+    response_format: Option<ResponseFormat>,
+    reasoning: Option<ReasoningEffort>,
+    cache_prompt: bool,
+    extra: event::Metadata,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+enum ToolChoice {
+    Auto,
+    Never,
+    Required,
+    #[serde(untagged)]
+    Named {
+        name: String,
+    },
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+enum ResponseFormat {
+    Text,
+    Json,
+    #[serde(untagged)]
+    Schema {
+        name: String,
+        schema: Value,
+        strict: bool,
+    },
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+enum ReasoningEffort {
+    Off,
+    Low,
+    Medium,
+    High,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+struct Limits {
+    max_tool_rounds: u32,
+    continue_after_tools: bool,
+    max_tool_calls: Option<u32>,
+    max_tokens: Option<u64>,
+    max_duration_ms: Option<u64>,
+    max_parallel_tools: u32,
+    repeats: RepeatLimit,
+    at_limit: LimitPolicy,
+    max_line_bytes: usize,
+    max_event_bytes: usize,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+struct RepeatLimit {
+    tell_after: Option<u32>,
+    stop_after: Option<u32>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+enum LimitPolicy {
+    Fail,
+    #[default]
+    Complete,
+    SumUp,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+struct RetryPolicy {
+    attempts: u32,
+    first_delay_ms: u64,
+    max_delay_ms: u64,
+    max_retry_after_ms: u64,
+    jitter: f64,
+    seed: u64,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+struct Timeouts {
+    silence_ms: Option<u64>,
+    tool_ms: Option<u64>,
+    turn_ms: Option<u64>,
+    approval_ms: Option<u64>,
+    deferred_ms: Option<u64>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+struct DevicePolicy {
+    background: BackgroundPolicy,
+    /// Absent is the default, `null` is to fail.
+    #[serde(deserialize_with = "said")]
+    offline_ms: Option<Option<u64>>,
+    network_change: NetworkChangePolicy,
+    killed: KilledPolicy,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+enum BackgroundPolicy {
+    Continue,
+    #[default]
+    PauseClocks,
+    Cancel,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+enum NetworkChangePolicy {
+    #[default]
+    Keep,
+    Reopen,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+enum KilledPolicy {
+    #[default]
+    Continue,
+    Cancel,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+enum Resumption {
+    Never,
+    LastEventId,
+    Replay,
+    Snapshot,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+struct TextOptions {
+    break_after_tools: bool,
+    drop_blank: bool,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+struct ContextGuard {
+    window: Option<u64>,
+    warn_at: Option<f64>,
+    at_limit: ContextPolicy,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+enum ContextPolicy {
+    Send,
+    #[default]
+    Fail,
+    Trim,
+}
+
+fn said<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Option<u64>>, D::Error> {
+    Option::deserialize(deserializer).map(Some)
+}
+
+fn millis(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        let core = run::Limits::default();
+        Self {
+            max_tool_rounds: core.max_tool_rounds,
+            continue_after_tools: core.continue_after_tools,
+            max_tool_calls: core.max_tool_calls,
+            max_tokens: core.max_tokens,
+            max_duration_ms: core.max_duration.map(millis),
+            max_parallel_tools: core.max_parallel_tools,
+            repeats: RepeatLimit::default(),
+            at_limit: LimitPolicy::default(),
+            max_line_bytes: core.frames.line,
+            max_event_bytes: core.frames.event,
+        }
+    }
+}
+
+impl Default for RepeatLimit {
+    fn default() -> Self {
+        let core = run::RepeatLimit::default();
+        Self {
+            tell_after: Some(core.tell_after),
+            stop_after: Some(core.stop_after),
+        }
+    }
+}
+
+impl Default for RetryPolicy {
+    fn default() -> Self {
+        let core = run::RetryPolicy::default();
+        Self {
+            attempts: core.attempts,
+            first_delay_ms: millis(core.first_delay),
+            max_delay_ms: millis(core.max_delay),
+            max_retry_after_ms: millis(core.max_retry_after),
+            jitter: core.jitter,
+            seed: core.seed,
+        }
+    }
+}
+
+impl Default for Timeouts {
+    fn default() -> Self {
+        let core = run::Timeouts::default();
+        Self {
+            silence_ms: core.silence.map(millis),
+            tool_ms: core.tool.map(millis),
+            turn_ms: core.turn.map(millis),
+            approval_ms: core.approval.map(millis),
+            deferred_ms: core.deferred.map(millis),
+        }
+    }
+}
+
+impl Default for ContextGuard {
+    fn default() -> Self {
+        let core = run::ContextGuard::default();
+        Self {
+            window: core.window,
+            warn_at: core.warn_at,
+            at_limit: ContextPolicy::default(),
+        }
+    }
+}
+
+impl RunConfig {
+    /// The core's configuration, with all tools registered.
+    ///
+    /// # Errors
+    /// An unknown provider, a key that is missing, a tool that cannot be registered.
+    pub fn into_core(self) -> Result<run::RunConfig, Refused> {
+        let catalog = if self.providers.is_empty() {
+            provider::Catalog::default()
+        } else {
+            let providers = serde_json::json!({ "providers": self.providers }).to_string();
+            provider::Catalog::from_json(&providers).map_err(Refused::configuration)?
+        };
+        let provider = catalog.find(&self.provider);
+        let mut endpoint = provider
+            .map_err(Refused::configuration)?
+            .endpoint(
+                self.api.as_deref(),
+                &self.model,
+                self.base_url.as_deref(),
+                self.key.map(Secret::from),
+            )
+            .map_err(Refused::configuration)?;
+        endpoint.headers.extend(self.headers);
+        if let Some(resumption) = self.resumption {
+            endpoint.quirks.resumption = match resumption {
+                Resumption::Never => dialect::Resumption::Never,
+                Resumption::LastEventId => dialect::Resumption::LastEventId,
+                Resumption::Replay => dialect::Resumption::Replay,
+                Resumption::Snapshot => dialect::Resumption::Snapshot,
+            };
+        }
+        let mut tools = ToolRegistry::new();
+        for tool in self.tools {
+            tools = tools
+                .register(tool.into())
+                .map_err(Refused::configuration)?;
+        }
+        let mut config = run::RunConfig::new(endpoint);
+        config.tools = tools;
+        config.instructions = self.instructions;
+        config.settings = self.settings.into();
+        config.limits = self.limits.into();
+        config.retry = self.retry.into();
+        config.timeouts = self.timeouts.into();
+        config.run_ids = self.run_ids;
+        if let Some(attempts) = self.persist_attempts {
+            config.durability = run::Durability::Blocks { attempts };
+        }
+        config.partial_arguments = self.partial_arguments;
+        config.device = self.device.into();
+        config.text = run::TextOptions {
+            break_after_tools: self.text.break_after_tools,
+            drop_blank: self.text.drop_blank,
+        };
+        config.context = run::ContextGuard {
+            window: self.context.window,
+            warn_at: self.context.warn_at,
+            at_limit: match self.context.at_limit {
+                ContextPolicy::Send => run::ContextPolicy::Send,
+                ContextPolicy::Fail => run::ContextPolicy::Fail,
+                ContextPolicy::Trim => run::ContextPolicy::Trim,
+            },
+        };
+        Ok(config)
+    }
+}
+
+impl From<ToolDefinition> for Tool {
+    fn from(definition: ToolDefinition) -> Self {
+        let mut tool = Self::new(definition.name, definition.description);
+        if let Some(parameters) = definition.parameters {
+            tool = tool.parameters(parameters);
+        }
+        tool.requires_approval = definition.requires_approval;
+        tool.idempotent = definition.idempotent;
+        tool.repeatable = definition.repeatable;
+        tool.timeout = definition.timeout_ms.map(Duration::from_millis);
+        tool
+    }
+}
+
+impl From<GenerationSettings> for dialect::GenerationSettings {
+    fn from(settings: GenerationSettings) -> Self {
+        Self {
+            temperature: settings.temperature,
+            max_output_tokens: settings.max_output_tokens,
+            tool_choice: match settings.tool_choice {
+                None | Some(ToolChoice::Auto) => dialect::ToolChoice::Auto,
+                Some(ToolChoice::Never) => dialect::ToolChoice::None,
+                Some(ToolChoice::Required) => dialect::ToolChoice::Required,
+                Some(ToolChoice::Named { name }) => dialect::ToolChoice::Named(name),
+            },
+            parallel_tool_calls: settings.parallel_tool_calls,
+            response_format: match settings.response_format {
+                None | Some(ResponseFormat::Text) => dialect::ResponseFormat::Text,
+                Some(ResponseFormat::Json) => dialect::ResponseFormat::Json,
+                Some(ResponseFormat::Schema {
+                    name,
+                    schema,
+                    strict,
+                }) => dialect::ResponseFormat::Schema {
+                    name,
+                    schema,
+                    strict,
+                },
+            },
+            context: Vec::new(),
+            reasoning: settings.reasoning.map(|effort| match effort {
+                ReasoningEffort::Off => dialect::ReasoningEffort::Off,
+                ReasoningEffort::Low => dialect::ReasoningEffort::Low,
+                ReasoningEffort::Medium => dialect::ReasoningEffort::Medium,
+                ReasoningEffort::High => dialect::ReasoningEffort::High,
+            }),
+            cache_prompt: settings.cache_prompt,
+            extra: settings.extra,
+        }
+    }
+}
+
+impl From<Limits> for run::Limits {
+    fn from(limits: Limits) -> Self {
+        let RepeatLimit {
+            tell_after,
+            stop_after,
+        } = limits.repeats;
+        Self {
+            max_tool_rounds: limits.max_tool_rounds,
+            continue_after_tools: limits.continue_after_tools,
+            max_tool_calls: limits.max_tool_calls,
+            max_tokens: limits.max_tokens,
+            max_duration: limits.max_duration_ms.map(Duration::from_millis),
+            max_parallel_tools: limits.max_parallel_tools,
+            repeats: (tell_after.is_some() || stop_after.is_some()).then(|| run::RepeatLimit {
+                tell_after: tell_after.unwrap_or(u32::MAX),
+                stop_after: stop_after.unwrap_or(u32::MAX),
+            }),
+            at_limit: match limits.at_limit {
+                LimitPolicy::Fail => run::LimitPolicy::Fail,
+                LimitPolicy::Complete => run::LimitPolicy::Complete,
+                LimitPolicy::SumUp => run::LimitPolicy::SumUp,
+            },
+            frames: stepwell_core::wire::FrameLimits {
+                line: limits.max_line_bytes,
+                event: limits.max_event_bytes,
+            },
+        }
+    }
+}
+
+impl From<RetryPolicy> for run::RetryPolicy {
+    fn from(policy: RetryPolicy) -> Self {
+        Self {
+            attempts: policy.attempts,
+            first_delay: Duration::from_millis(policy.first_delay_ms),
+            max_delay: Duration::from_millis(policy.max_delay_ms),
+            max_retry_after: Duration::from_millis(policy.max_retry_after_ms),
+            jitter: policy.jitter,
+            seed: policy.seed,
+        }
+    }
+}
+
+impl From<Timeouts> for run::Timeouts {
+    fn from(timeouts: Timeouts) -> Self {
+        Self {
+            silence: timeouts.silence_ms.map(Duration::from_millis),
+            tool: timeouts.tool_ms.map(Duration::from_millis),
+            turn: timeouts.turn_ms.map(Duration::from_millis),
+            approval: timeouts.approval_ms.map(Duration::from_millis),
+            deferred: timeouts.deferred_ms.map(Duration::from_millis),
+        }
+    }
+}
+
+impl From<DevicePolicy> for run::DevicePolicy {
+    fn from(policy: DevicePolicy) -> Self {
+        Self {
+            background: match policy.background {
+                BackgroundPolicy::Continue => run::BackgroundPolicy::Continue,
+                BackgroundPolicy::PauseClocks => run::BackgroundPolicy::PauseClocks,
+                BackgroundPolicy::Cancel => run::BackgroundPolicy::Cancel,
+            },
+            offline: match policy.offline_ms {
+                None => run::OfflinePolicy::default(),
+                Some(None) => run::OfflinePolicy::Fail,
+                Some(Some(up_to)) => run::OfflinePolicy::Wait {
+                    up_to: Duration::from_millis(up_to),
+                },
+            },
+            network_change: match policy.network_change {
+                NetworkChangePolicy::Keep => run::NetworkChangePolicy::Keep,
+                NetworkChangePolicy::Reopen => run::NetworkChangePolicy::Reopen,
+            },
+            killed: match policy.killed {
+                KilledPolicy::Continue => run::KilledPolicy::Continue,
+                KilledPolicy::Cancel => run::KilledPolicy::Cancel,
+            },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_left_out_is_as_in_the_core() {
+        let said =
+            r#"{"provider":"openai-compatible","model":"m","baseUrl":"http://localhost/v1"}"#;
+        let config: RunConfig = serde_json::from_str(said).unwrap();
+        let config = config.into_core().unwrap();
+        assert_eq!(config, run::RunConfig::new(config.endpoint.clone()));
+    }
+
+    #[test]
+    fn a_name_that_there_is_not_is_an_error() {
+        let said = r#"{"provider":"ollama","limits":{"max_tool_rounds":1}}"#;
+        let error = serde_json::from_str::<RunConfig>(said).err().unwrap();
+        assert!(error.to_string().contains("max_tool_rounds"), "{error}");
+    }
+
+    #[test]
+    fn no_network_is_waited_for_or_not() {
+        let offline = |said: &str| {
+            let policy: DevicePolicy = serde_json::from_str(said).unwrap();
+            run::DevicePolicy::from(policy).offline
+        };
+        assert_eq!(offline("{}"), run::OfflinePolicy::default());
+        assert_eq!(offline(r#"{"offlineMs":null}"#), run::OfflinePolicy::Fail);
+        let up_to = Duration::from_secs(1);
+        assert_eq!(
+            offline(r#"{"offlineMs":1000}"#),
+            run::OfflinePolicy::Wait { up_to }
+        );
+    }
+}

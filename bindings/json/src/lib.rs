@@ -1,0 +1,20 @@
+//! The sans-IO door in JSON: what goes into a run and what comes of it, for languages that have JSON but no bindings of
+//! their own.
+//!
+//! Names and values are those of the core in camel case: `maxToolRounds`, `executingTools`. AG-UI's messages and events
+//! are those of the protocol, unchanged. The TypeScript types of the web's package (`bindings/web/src/types.d.ts`) have
+//! the form of every value.
+#![forbid(unsafe_code)]
+
+mod call;
+mod config;
+mod machine;
+mod outputs;
+mod refused;
+mod start;
+
+pub use config::RunConfig;
+pub use machine::Machine;
+pub use outputs::{Outcome, Outputs, state};
+pub use refused::Refused;
+pub use start::Start;

@@ -1,0 +1,259 @@
+use crate::call::{Question, Told, id};
+use crate::config::RunConfig;
+use crate::outputs::Outputs;
+use crate::refused::Refused;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::any::Any;
+use std::borrow::Cow;
+use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use stepwell_core::Timestamp;
+use stepwell_core::conversation::Conversation;
+use stepwell_core::event::Message;
+use stepwell_core::run::{self, Input};
+
+/// A turn without any IO, spoken to in JSON. A panic inside it is an error of the kind `broken`, from then on.
+///
+/// Each input gives back `{"outputs": {"events", "effects", "wakeAtMs"}}`: all that came of it. What cannot be done
+/// gives `{"refused": {"kind", "reason", "advice"}}`, and changes nothing.
+pub struct Machine {
+    /// Nothing once a call has panicked: what it left cannot be trusted.
+    machine: Option<run::RunMachine>,
+}
+
+/// How a machine is made.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct Making {
+    config: RunConfig,
+    /// Of a new run.
+    thread_id: Option<String>,
+    #[serde(default)]
+    history: Vec<Message>,
+    state: Option<Value>,
+    /// A snapshot of this process, which was suspended and goes on.
+    restore: Option<String>,
+    /// A snapshot of a process that died.
+    revive: Option<String>,
+    #[serde(default)]
+    now_ms: u64,
+}
+
+impl fmt::Debug for Machine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let state = self.machine.as_ref().map(run::RunMachine::state);
+        f.debug_struct("Machine").field("state", &state).finish()
+    }
+}
+
+/// What a call gives.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+enum Given {
+    Outputs(Outputs),
+    Answer(Value),
+}
+
+impl Machine {
+    /// A run that is ready to start (`{"config", "threadId", "history", "state"}`), or a stored one: in the same process
+    /// by `{"config", "restore": SNAPSHOT}`, in a later one by `{"config", "revive": SNAPSHOT, "nowMs"}`.
+    ///
+    /// # Errors
+    /// What is wrong with the configuration or the snapshot.
+    pub fn make(json: &str) -> Result<Self, Refused> {
+        let making: Making = parsed("the machine", json)?;
+        let config = Arc::new(making.config.into_core()?);
+        let machine = guard(|| {
+            Ok(match (making.restore, making.revive) {
+                (None, None) => {
+                    let thread = making
+                        .thread_id
+                        .ok_or_else(|| Refused::argument("the machine", "`threadId` is missing"))?;
+                    let mut history = Conversation::new(making.history);
+                    if let Some(state) = making.state {
+                        history = history.with_state(state);
+                    }
+                    run::RunMachine::new(config, thread.into(), history)
+                }
+                (Some(snapshot), None) => run::RunMachine::restore(&snapshot, config)?,
+                (None, Some(snapshot)) => {
+                    run::RunMachine::revive(&snapshot, config, Timestamp(making.now_ms))?
+                }
+                (Some(_), Some(_)) => {
+                    let reason = "it is restored or revived, not both";
+                    return Err(Refused::argument("the machine", reason));
+                }
+            })
+        })?;
+        Ok(Self {
+            machine: Some(machine),
+        })
+    }
+
+    /// An input: `{"input": NAME, …}`, named and with the fields as `RunMachine` of the other bindings has them, in camel
+    /// case. `now_ms` is the time in milliseconds since the epoch.
+    pub fn call(&mut self, json: &str, now_ms: u64) -> String {
+        let input = parsed("the call", json).and_then(Told::into_core);
+        written(input.and_then(|input| self.take(Some((input, now_ms)))))
+    }
+
+    /// Bytes of a stream's body, as many as the transport gave, cut anywhere.
+    pub fn receive(&mut self, effect: &str, bytes: &[u8], now_ms: u64) -> String {
+        let input = id(effect).map(|effect| Input::Received {
+            effect,
+            bytes: Cow::Borrowed(bytes),
+        });
+        written(input.and_then(|input| self.take(Some((input, now_ms)))))
+    }
+
+    /// What waits without an input of its own: after `restore` and `revive`.
+    pub fn poll_outputs(&mut self) -> String {
+        written(self.take(None))
+    }
+
+    /// A question, `{"ask": NAME}`: gives `{"answer": …}`, and changes nothing.
+    pub fn ask(&mut self, json: &str) -> String {
+        let answer = parsed::<Question>("the question", json).and_then(|question| {
+            let machine = self.machine.as_ref().ok_or_else(broken)?;
+            guard(|| Ok(Given::Answer(question.answer(machine))))
+        });
+        written(answer)
+    }
+
+    fn take(&mut self, input: Option<(Input<'_>, u64)>) -> Result<Given, Refused> {
+        let machine = self.machine.as_mut().ok_or_else(broken)?;
+        let given = guard(|| {
+            // The core wants its outputs taken before the next input: those of a restore are held back until then.
+            let mut outputs = Outputs::drain(machine);
+            if let Some((input, now_ms)) = input {
+                machine.handle(input, Timestamp(now_ms))?;
+                outputs.append(Outputs::drain(machine));
+            }
+            Ok(Given::Outputs(outputs))
+        });
+        if given
+            .as_ref()
+            .is_err_and(|refused| refused.kind == "broken")
+        {
+            self.machine = None;
+        }
+        given
+    }
+}
+
+fn broken() -> Refused {
+    Refused::broken("the run broke in an earlier call")
+}
+
+fn parsed<T: DeserializeOwned>(what: &str, json: &str) -> Result<T, Refused> {
+    serde_json::from_str(json).map_err(|error| Refused::argument(what, error))
+}
+
+fn written(given: Result<Given, Refused>) -> String {
+    let text = given.and_then(|given| serde_json::to_string(&given).map_err(Refused::broken));
+    text.unwrap_or_else(|refused| refused.to_json())
+}
+
+/// Runs the core's code; a panic in it is an error.
+fn guard<T>(work: impl FnOnce() -> Result<T, Refused>) -> Result<T, Refused> {
+    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| {
+        Err(Refused::broken(format_args!(
+            "a call broke off inside Stepwell: {}",
+            said(&*panic)
+        )))
+    })
+}
+
+fn said(panic: &(dyn Any + Send)) -> &str {
+    let text = panic.downcast_ref::<&str>().copied();
+    text.or_else(|| panic.downcast_ref::<String>().map(String::as_str))
+        .unwrap_or("no reason given")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Machine;
+    use serde_json::{Value, json};
+
+    fn machine() -> Machine {
+        let config = json!({ "provider": "openai-compatible", "model": "m", "baseUrl": "http://localhost/v1" });
+        Machine::make(&json!({ "config": config, "threadId": "thread-1" }).to_string()).unwrap()
+    }
+
+    fn call(machine: &mut Machine, call: &Value) -> Value {
+        serde_json::from_str(&machine.call(&call.to_string(), 1_000)).unwrap()
+    }
+
+    fn ask(machine: &mut Machine, name: &str) -> Value {
+        let mut answer: Value =
+            serde_json::from_str(&machine.ask(&json!({ "ask": name }).to_string())).unwrap();
+        answer["answer"].take()
+    }
+
+    #[test]
+    fn a_turn_is_played_in_json() {
+        let mut machine = machine();
+        let start = json!({ "input": "start", "start": { "runId": "run-1", "text": "Hello" } });
+        let opened = call(&mut machine, &start);
+        let effect = &opened["outputs"]["effects"][0];
+        assert_eq!(effect["type"], "openStream");
+        let id = effect["id"].as_str().unwrap().to_owned();
+        call(
+            &mut machine,
+            &json!({ "input": "opened", "effect": id, "contentType": "text/event-stream" }),
+        );
+        let body = "data: {\"id\":\"c\",\"choices\":[{\"index\":0,\"delta\":{\"role\":\"assistant\",\"content\":\"Hi\"},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n";
+        machine.receive(&id, body.as_bytes(), 1_001);
+        call(&mut machine, &json!({ "input": "ended", "effect": id }));
+        assert_eq!(ask(&mut machine, "outcome")["outcome"], "success");
+        assert_eq!(ask(&mut machine, "text"), "Hi");
+        assert_eq!(ask(&mut machine, "state"), "completed");
+    }
+
+    #[test]
+    fn what_cannot_be_done_is_refused_and_changes_nothing() {
+        let mut machine = machine();
+        let before = ask(&mut machine, "digest");
+        for (wrong, kind) in [
+            (json!({ "input": "resume", "answers": [] }), "misuse"),
+            (json!({ "input": "no such call" }), "invalidArgument"),
+            (
+                json!({ "input": "ended", "effect": "what?" }),
+                "invalidArgument",
+            ),
+            (
+                json!({ "input": "ended", "efect": "open:0:0" }),
+                "invalidArgument",
+            ),
+            (json!([]), "invalidArgument"),
+        ] {
+            let given = call(&mut machine, &wrong);
+            assert_eq!(given["refused"]["kind"], kind, "{wrong}: {given}");
+        }
+        let refused: Value = serde_json::from_str(&machine.receive("?", b"", 0)).unwrap();
+        assert_eq!(refused["refused"]["kind"], "invalidArgument");
+        assert_eq!(ask(&mut machine, "digest"), before);
+        assert!(Machine::make("{").is_err());
+        assert!(Machine::make(r#"{"config":{"provider":"nobody"},"threadId":"t"}"#).is_err());
+    }
+
+    #[test]
+    fn a_snapshot_is_restored_with_what_it_had_given_out() {
+        let mut machine = machine();
+        let start = json!({ "input": "start", "start": { "runId": "run-1", "text": "Hello" } });
+        call(&mut machine, &start);
+        let snapshot = ask(&mut machine, "snapshot");
+        let config = json!({ "provider": "openai-compatible", "model": "m", "baseUrl": "http://localhost/v1" });
+        let revived = json!({ "config": config, "revive": snapshot, "nowMs": 5_000 });
+        let mut revived = Machine::make(&revived.to_string()).unwrap();
+        let waiting: Value = serde_json::from_str(&revived.poll_outputs()).unwrap();
+        let effects = waiting["outputs"]["effects"].as_array().unwrap();
+        assert_eq!(effects[0]["type"], "openStream", "{waiting}");
+        let restored = json!({ "config": config, "restore": snapshot });
+        let mut restored = Machine::make(&restored.to_string()).unwrap();
+        assert_eq!(ask(&mut restored, "digest"), ask(&mut machine, "digest"));
+    }
+}

@@ -1,0 +1,127 @@
+package dev.stepwell
+
+import kotlin.test.assertEquals
+import kotlin.test.assertFailsWith
+import kotlin.test.assertIs
+import kotlin.time.Duration.Companion.milliseconds
+import kotlin.time.Duration.Companion.seconds
+import kotlinx.coroutines.CompletableDeferred
+import kotlinx.coroutines.awaitCancellation
+import kotlinx.coroutines.flow.toList
+import kotlinx.coroutines.runBlocking
+import kotlinx.coroutines.withTimeout
+import org.junit.jupiter.api.Test
+
+/** What is closed, slow or broken on the app's side. */
+class ClosingTest {
+    @Test
+    fun callsAfterCloseAreRefused() = runBlocking {
+        MockLlm(MockLlm.stall("Well")).use { mock ->
+            val agent = agent("openai-compatible", "mock", mock.baseUrl)
+            val turn = agent.startTurn("Hi")
+            turn.close()
+            turn.close()
+            assertFailsWith<IllegalStateException> { turn.nextBatch() }
+            assertFailsWith<IllegalStateException> { turn.cancel() }
+            agent.close()
+            assertFailsWith<IllegalStateException> { agent.text() }
+            assertFailsWith<IllegalStateException> { agent.send("Hi").toList() }
+            assertFailsWith<IllegalStateException> { agent.sendAndWait("Hi") }
+            val machine = RunMachine(RunConfig("openai-compatible", "mock", baseUrl = mock.baseUrl), "thread")
+            machine.close()
+            assertFailsWith<IllegalStateException> { machine.start(Start("run", "Hi")) }
+            assertFailsWith<IllegalStateException> { machine.receive("open:0:0", byteArrayOf(1)) }
+        }
+        Unit
+    }
+
+    @Test
+    fun aTurnOutlivesTheAgentThatIsClosed() = runBlocking {
+        MockLlm(MockLlm.text("Hello")).use { mock ->
+            val turn = agent("openai-compatible", "mock", mock.baseUrl).use { it.startTurn("Hi") }
+            assertEquals("Hello", turn.use { it.finish() }.text)
+        }
+    }
+
+    @Test
+    fun aCollectorThatThrowsCancelsTheTurn() = runBlocking {
+        val running = CompletableDeferred<Unit>()
+        val stopped = CompletableDeferred<Unit>()
+        MockLlm(MockLlm.call("slow", "{}"), MockLlm.text("Again")).use { mock ->
+            val agent = agent("openai-compatible", "mock", mock.baseUrl) {
+                tool("slow", "Never ends.") {
+                    run {
+                        running.complete(Unit)
+                        try {
+                            awaitCancellation()
+                        } finally {
+                            stopped.complete(Unit)
+                        }
+                    }
+                }
+            }
+            val error = assertFailsWith<IllegalStateException> {
+                agent.send("Go").collect { event ->
+                    if (event is Event.ToolCall && event.status == ToolCallStatus.EXECUTING) {
+                        running.await()
+                        error("the screen is gone")
+                    }
+                }
+            }
+            assertEquals("the screen is gone", error.message)
+            withTimeout(10.seconds) { stopped.await() }
+            assertEquals(Outcome.Success, agent.sendAndWait("Go on").outcome)
+        }
+    }
+
+    @Test
+    fun aToolThatTakesTooLongIsStopped() = runBlocking {
+        val stopped = CompletableDeferred<Unit>()
+        MockLlm(MockLlm.call("slow", "{}"), MockLlm.text("Too slow")).use { mock ->
+            val agent = agent("openai-compatible", "mock", mock.baseUrl) {
+                tool("slow", "Never ends.") {
+                    timeout = 20.milliseconds
+                    run {
+                        try {
+                            awaitCancellation()
+                        } finally {
+                            stopped.complete(Unit)
+                        }
+                    }
+                }
+            }
+            val events = agent.send("Go").toList()
+            val result = events.filterIsInstance<Event.ToolCall>().mapNotNull { it.result }.single()
+            assertEquals(ToolFailureKind.TIMED_OUT, assertIs<ToolResult.Failed>(result).kind)
+            withTimeout(10.seconds) { stopped.await() }
+            assertEquals("Too slow", agent.text())
+        }
+    }
+
+    /** Compiles only while these are all the cases there are. */
+    private fun words(outcome: Outcome): String = when (outcome) {
+        Outcome.Success -> "success"
+        Outcome.Cancelled -> "cancelled"
+        Outcome.Truncated -> "truncated"
+        is Outcome.LimitReached -> outcome.message
+        is Outcome.Failed -> outcome.message
+    }
+
+    private fun words(error: StepwellException): String = when (error) {
+        is StepwellException.Configuration -> error.advice
+        is StepwellException.InvalidArgument -> error.advice
+        is StepwellException.Misuse -> error.advice
+        is StepwellException.Snapshot -> error.advice
+        is StepwellException.Broken -> error.advice
+        is StepwellException.Unavailable -> error.advice
+        is StepwellException.Store -> error.advice
+        is StepwellException.Journal -> error.advice
+        is StepwellException.Stale -> error.advice
+    }
+
+    @Test
+    fun everyCaseCanBeToldApart() {
+        assertEquals("cancelled", words(Outcome.Cancelled))
+        assertEquals("ask", words(StepwellException.Misuse("no", "ask")))
+    }
+}

@@ -1,0 +1,106 @@
+package dev.stepwell
+
+import java.util.concurrent.ConcurrentHashMap
+import kotlin.test.assertContains
+import kotlin.test.assertEquals
+import kotlin.test.assertFailsWith
+import kotlin.test.assertFalse
+import kotlin.test.assertNull
+import kotlin.test.assertTrue
+import kotlinx.coroutines.runBlocking
+import org.junit.jupiter.api.Test
+
+/** Many runs at once, the journals of them, and what the providers can do. */
+class RegistryTest {
+    @Test
+    fun aThreadHasOneOwner() {
+        val registry = RunRegistry()
+        val key = ThreadKey("a")
+        registry.lookAt(key)
+        val first = registry.register(key).handle
+        val (handle, replaced) = registry.register(key)
+        assertEquals(first, replaced)
+        assertContains(assertFailsWith<StepwellException.Stale> { registry.check(first) }.reason, "is stale")
+        assertFailsWith<StepwellException.Stale> { registry.replace(first) }
+        val continued = registry.replace(handle)
+        assertEquals(handle.generation to 1u, continued.generation to continued.hop)
+        assertEquals(continued, RunRegistry.restore(registry.snapshot()).current(key))
+        registry.lookAt(null)
+        registry.complete(continued, Outcome.Success)
+        assertTrue(registry.unread(key))
+        registry.lookAt(key)
+        assertFalse(registry.unread(key))
+        assertNull(registry.current(key))
+        assertEquals(
+            listOf(
+                RegistryEvent.RunStarted(first),
+                RegistryEvent.RunCompleted(first, Outcome.Cancelled),
+                RegistryEvent.RunStarted(handle),
+                RegistryEvent.StaleInput(first, handle),
+                RegistryEvent.StaleInput(first, handle),
+                RegistryEvent.RunContinued(continued),
+                RegistryEvent.RunCompleted(continued, Outcome.Success),
+                RegistryEvent.Unread(key),
+                RegistryEvent.Read(key),
+            ),
+            registry.takeEvents(),
+        )
+    }
+
+    @Test
+    fun whichThreadsAreUnread() = runBlocking {
+        MockLlm(MockLlm.text("Hello"), MockLlm.text("Hello")).use { mock ->
+            val agent = agent("openai-compatible", "mock", mock.baseUrl) { threadId = "first" }
+            agent.registry().lookAt(ThreadKey("first"))
+            agent.sendAndWait("Hi")
+            agent.thread(ThreadKey("other")).sendAndWait("Hi")
+            assertEquals(listOf(ThreadKey("other")), agent.registry().unreadThreads())
+        }
+    }
+
+    @Test
+    fun aTurnsJournalIsLivedThroughAgain() = runBlocking {
+        MockLlm(MockLlm.text("Hello")).use { mock ->
+            val written = ConcurrentHashMap<String, String>()
+            val agent = agent("openai-compatible", "mock", mock.baseUrl) {
+                journal { turn, lines ->
+                    written.merge(turn, lines, String::plus)
+                    TODO("the disk is full")
+                }
+            }
+            assertEquals(Outcome.Success, agent.sendAndWait("A secret").outcome)
+            val journal = written.values.single()
+            val replayed = replayJournal(journal)
+            assertEquals(true to Outcome.Success, replayed.isClosed to replayed.outcome)
+            val hidden = redactJournal(journal, 7u)
+            assertContains(journal, "secret")
+            assertFalse("secret" in hidden)
+            assertEquals(replayed.inputs, replayJournal(hidden).inputs)
+            assertFailsWith<StepwellException.Journal> { replayJournal("nonsense") }
+            Unit
+        }
+    }
+
+    @Test
+    fun aMachineWritesAJournal() {
+        val config = RunConfig("openai-compatible", "mock", baseUrl = "http://localhost/v1")
+        val run = RunMachine(config, "thread", journal = true)
+        run.start(Start("run", text = "Hi"), 1u)
+        val parts = """[{"type":"image","source":{"type":"url","value":"https://example.org/cat.png"}}]"""
+        assertFailsWith<StepwellException.InvalidArgument> { run.toolFinishedParts("tool:0:0", "{}", 2u) }
+        run.toolFinishedParts("tool:0:0", parts, 2u)
+        run.cancel(3u)
+        val replayed = replayJournal(run.takeJournal() + run.endJournal())
+        assertEquals(run.digest(), replayed.digest)
+        assertEquals(3uL, replayed.inputs)
+    }
+
+    @Test
+    fun theProvidersSayWhatTheyCanDo() {
+        val openai = providers().single { it.name == "openai" }
+        assertEquals("OPENAI_API_KEY", openai.keyVariable)
+        assertTrue(openai.apis.single { it.name == openai.defaultApi }.capabilities.images)
+        assertFailsWith<StepwellException.Configuration> { providers("{") }
+        assertTrue((contextWindow("openai", "gpt-4o-mini")?.window ?: 0u) >= 100_000u)
+    }
+}

@@ -1,0 +1,206 @@
+package dev.stepwell
+
+import java.io.ByteArrayOutputStream
+import java.io.PrintStream
+import java.nio.file.Files
+import kotlin.test.assertContains
+import kotlin.test.assertEquals
+import kotlin.test.assertFailsWith
+import kotlin.test.assertFalse
+import kotlin.test.assertIs
+import kotlin.test.assertNotNull
+import kotlin.test.assertNull
+import kotlin.test.assertTrue
+import kotlinx.coroutines.CompletableDeferred
+import kotlinx.coroutines.CoroutineScope
+import kotlinx.coroutines.async
+import kotlinx.coroutines.flow.toList
+import kotlinx.coroutines.runBlocking
+import kotlinx.serialization.json.JsonObject
+import kotlinx.serialization.json.jsonArray
+import kotlinx.serialization.json.jsonObject
+import kotlinx.serialization.json.jsonPrimitive
+import org.junit.jupiter.api.Test
+import ownstore.OwnStore
+
+/** Turns that survive: in the stores that come along, and in one of the app's own. */
+class StoresTest {
+    private val thread = ThreadKey("thread")
+
+    private fun agentOf(mock: MockLlm, store: SessionStore, number: suspend () -> Int = { 42 }) =
+        agent("openai-compatible", "mock", mock.baseUrl) {
+            threadId = "thread"
+            store(store, owner = "app")
+            tool("number", "The number.") {
+                idempotent = true
+                run { number() }
+            }
+        }
+
+    private fun everyStore(test: suspend CoroutineScope.(SessionStore) -> Unit) = runBlocking {
+        val folder = Files.createTempDirectory("stores")
+        try {
+            test(SqliteStore.open("$folder/app.db"))
+            test(SessionStore.inMemory())
+            test(sessionStore(OwnStore()))
+        } finally {
+            folder.toFile().deleteRecursively()
+        }
+    }
+
+    private fun roles(request: JsonObject) =
+        request.getValue("body").jsonObject.getValue("messages").jsonArray
+            .map { it.jsonObject.getValue("role").jsonPrimitive.content }
+
+    @Test
+    fun aTurnIsThereAfterARestart() = everyStore { store ->
+        MockLlm(MockLlm.call("number", "{}"), MockLlm.text("It is 42"), MockLlm.text("As I said")).use { mock ->
+            assertEquals(Outcome.Success, agentOf(mock, store).sendAndWait("What is the number?").outcome)
+
+            val listed = store.threads(ThreadQuery()).single()
+            assertEquals(thread, listed.key)
+            assertEquals("What is the number?", listed.title)
+            assertNull(listed.unfinished)
+            val view = store.view(thread)
+            assertEquals(listOf(TurnStatus.COMPLETE), view.turns.map { it.status })
+            assertEquals(Outcome.Success, view.turns.single().outcome)
+            val execution = view.messages.flatMap { it.toolExecutions }.single()
+            assertEquals("number", execution.toolName)
+            assertEquals(ToolCallStatus.COMPLETED, execution.status)
+            assertEquals("\"42\"", execution.resultJson)
+            assertEquals("It is 42", view.messages.last().text)
+
+            // Another process has nothing but the store.
+            assertEquals(Outcome.Success, agentOf(mock, store).sendAndWait("Sure?").outcome)
+            assertEquals(listOf("user", "assistant", "tool", "assistant", "user"), roles(mock.requests()[2]))
+            assertEquals(0, mock.failures().size)
+        }
+    }
+
+    /** The old process is not dead, only slow: it comes back when another has gone on with its turn. */
+    @Test
+    fun theOwnerBeforeIsRefused() = everyStore { store ->
+        MockLlm(MockLlm.call("number", "{}"), MockLlm.text("It is 42")).use { mock ->
+            val begun = CompletableDeferred<Unit>()
+            val mayEnd = CompletableDeferred<Unit>()
+            val old = agentOf(mock, store) {
+                begun.complete(Unit)
+                mayEnd.await()
+                41
+            }
+            val lost = async { old.send("What is the number?").toList() }
+            begun.await()
+
+            val new = agentOf(mock, store)
+            val recovered = new.recover().single()
+            assertEquals(thread, recovered.key.thread)
+            assertEquals(Outcome.Success, assertNotNull(recovered.turn).use { it.finish() }.outcome)
+
+            mayEnd.complete(Unit)
+            val events = lost.await()
+            assertEquals(Outcome.Cancelled, assertIs<Event.Completed>(events.last()).outcome)
+            val warnings = events.filterIsInstance<Event.Warning>().map { it.message }
+            assertTrue(warnings.any { "of generation 2 by now, and the writer is of 1" in it }, "$warnings")
+            val view = store.view(thread)
+            assertEquals(listOf(TurnStatus.COMPLETE), view.turns.map { it.status })
+            assertEquals("\"42\"", view.messages.flatMap { it.toolExecutions }.single().resultJson)
+            assertTrue(new.recover().isEmpty())
+        }
+    }
+
+    @Test
+    fun whatWasSaidIsSaidOtherwise() = everyStore { store ->
+        MockLlm(MockLlm.text("Bergen"), MockLlm.text("Rain"), MockLlm.text("Sun")).use { mock ->
+            val agent = agentOf(mock, store)
+            agent.sendAndWait("Where?")
+            agent.sendAndWait("And the weather?")
+            val (first, second) = store.turns(thread)
+            val edited = agent.resend(second.id, "And tomorrow?").events().toList()
+            assertEquals(Outcome.Success, assertIs<Event.Completed>(edited.last()).outcome)
+            val third = store.turns(thread).last()
+            assertEquals(first.id, third.parent)
+            assertEquals(second.parent, third.parent)
+            suspend fun said(turn: String?) = store.view(thread, turn).messages.map { it.text }
+            assertEquals(listOf("Where?", "Bergen", "And tomorrow?", "Sun"), said(null))
+            assertEquals(listOf("Where?", "Bergen", "And the weather?", "Rain"), said(second.id))
+
+            store.renameThread(thread, "Weather")
+            assertEquals("Weather", store.thread(thread)?.title)
+            assertTrue(agent.deleteThread(thread))
+            assertFalse(store.deleteThread(thread))
+            val unknown = assertFailsWith<StepwellException.Store> { agent.resend(second.id, "?") }
+            assertContains(unknown.reason, "no turn")
+        }
+    }
+
+    /** An error that is no exception would never cross to Rust by itself. */
+    @Test
+    fun aStoreThatBreaksIsSaid() = runBlocking {
+        class Broken(private val own: OwnStore = OwnStore()) : Store by own {
+            override suspend fun threads(query: ThreadQuery): List<ThreadRecord> = TODO("no such table")
+            override suspend fun thread(thread: ThreadKey): ThreadRecord? = error("locked")
+            override suspend fun turns(thread: ThreadKey): List<TurnRecord> = throw StoreException.Damaged("page 9")
+        }
+        val store = sessionStore(Broken())
+        for ((why, call) in listOf<Pair<String, suspend () -> Unit>>(
+            "NotImplementedError" to { store.threads(ThreadQuery()) },
+            "locked" to { store.thread(thread) },
+            "page 9" to { store.turns(thread) },
+        )) {
+            assertContains(assertFailsWith<StepwellException.Store> { call() }.reason, why)
+        }
+    }
+
+    @Test
+    fun whatAStoreOfTheAppsOwnRefuses() = runBlocking<Unit> {
+        val store = OwnStore()
+        val key = TurnKey(thread, "a")
+        fun new(turn: String, parent: String? = null) =
+            NewTurn(TurnKey(thread, turn), parent, null, "snapshot", "host", "Title", 1u)
+        fun write(first: Int, vararg texts: String, end: Boolean = false) = PersistBatch(
+            first.toULong(),
+            texts.mapIndexed { place, text -> Block((first + place).toULong(), 0u, """{"type":"text","text":"$text"}""") },
+            if (end) TurnStatus.COMPLETE else TurnStatus.STREAMING,
+            if (end) "\"success\"" else null,
+            "after $first",
+            2u,
+        )
+        assertEquals(1u, store.beginTurn(new("a")))
+        assertFailsWith<StoreException.Exists> { store.beginTurn(new("a")) }
+        assertFailsWith<StoreException.Busy> { store.beginTurn(new("b")) }
+        assertFailsWith<StoreException.Gap> { store.persist(key, 1u, write(1, "x")) }
+        assertFailsWith<StoreException.Stale> { store.claim(key, 2u, "other") }
+        store.persist(key, 1u, write(0, "x", "y"))
+        store.persist(key, 1u, write(1, "y", "z"))
+        assertFailsWith<StoreException.Conflict> { store.persist(key, 1u, write(2, "other")) }
+        assertEquals(Claimed(2u, "after 1"), store.claim(key, 1u, "other"))
+        assertFailsWith<StoreException.Stale> { store.persist(key, 1u, write(3, end = true)) }
+        store.persist(key, 2u, write(3, end = true))
+        store.persist(key, 2u, write(3, end = true))
+        assertFailsWith<StoreException.Closed> { store.persist(key, 2u, write(3, "w", end = true)) }
+        assertFailsWith<StoreException.Closed> { store.claim(key, 2u, "host") }
+        assertFailsWith<StoreException.NoTurn> { store.beginTurn(new("b", "none")) }
+        assertEquals(1u, store.beginTurn(new("b", "a")))
+        assertEquals(3, store.turn(key)?.blocks?.size)
+        assertEquals("b", store.thread(thread)?.unfinished?.key?.turn)
+        assertEquals(emptyList(), store.unfinished("other"))
+        assertTrue(store.deleteThread(thread))
+        assertFailsWith<StoreException.NoTurn> { store.persist(TurnKey(thread, "b"), 1u, write(0, "x")) }
+    }
+
+    @Test
+    fun theExampleRuns() {
+        MockLlm(MockLlm.text("Nothing yet")).use { mock ->
+            val printed = ByteArrayOutputStream()
+            val out = System.out
+            System.setOut(PrintStream(printed))
+            try {
+                stored.main(arrayOf(mock.baseUrl))
+            } finally {
+                System.setOut(out)
+            }
+            assertEquals(listOf("Nothing yet", "What have I said so far? 1"), printed.toString().trim().lines())
+            assertEquals(0, mock.failures().size)
+        }
+    }
+}

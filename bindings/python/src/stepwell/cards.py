@@ -1,0 +1,59 @@
+"""How text of others is made safe to show, and a tool's card."""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+from collections.abc import Mapping
+
+from ._record import Json
+
+# The C0 and C1 controls but tab and line feed, and Unicode's marks of direction.
+_STEERING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+
+
+def visible(text: str) -> str:
+    """A text that steers no terminal and turns no line around: what would is shown as ``\\x1b`` or ``\\u202e``."""
+    return _STEERING.sub(lambda found: found[0].encode("unicode_escape").decode(), text.replace("\r\n", "\n"))
+
+
+def safe(text: str) -> str:
+    """A text as HTML that shows just this text."""
+    return html.escape(visible(text))
+
+
+def preformatted(text: str) -> str:
+    """A block of text as HTML."""
+    return f'<pre style="white-space:pre-wrap;overflow-wrap:anywhere;margin:.4em 0">{safe(text)}</pre>'
+
+
+def mimebundle_of_tool(name: str, description: str, parameters: Mapping[str, Json]) -> dict[str, str]:
+    """What a notebook shows of a tool."""
+    properties: Mapping[str, Json] = parameters.get("properties", {})
+    required = parameters.get("required", ())
+    rows, lines = [], []
+    for argument, schema in properties.items():
+        kind = _kind(schema) + ("" if argument in required else ", optional")
+        told = str(schema.get("description", "")) if isinstance(schema, Mapping) else ""
+        rows.append(f"<li><code>{safe(argument)}</code> ({safe(kind)}) {safe(told)}</li>")
+        lines.append(visible(f"  {argument} ({kind}) {told}".rstrip()))
+    plain = "\n".join([visible(f"{name}: {description}" if description else name), *lines])
+    card = (
+        '<div style="border:1px solid #8886;border-radius:6px;padding:.3em .7em;max-width:60em">'
+        f"<code>{safe(name)}</code><div style=\"white-space:pre-wrap\">{safe(description)}</div>"
+        f"<ul style=\"margin:.3em 0\">{''.join(rows)}</ul></div>"
+    )
+    return {"text/plain": plain, "text/html": card}
+
+
+def _kind(schema: Json) -> str:
+    if not isinstance(schema, Mapping):
+        return "any"
+    if "enum" in schema:
+        return " or ".join(json.dumps(value, ensure_ascii=False) for value in schema["enum"])
+    if "anyOf" in schema:
+        return " or ".join(dict.fromkeys(_kind(each) for each in schema["anyOf"]))
+    if "$ref" in schema:
+        return str(schema["$ref"]).rpartition("/")[2]
+    return str(schema.get("type", "any"))

@@ -1,0 +1,73 @@
+"""Journals: the inputs of a run as text, from which it can be lived through again."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+
+from . import _ffi
+from ._record import Record, lift, lifts, record
+from .errors import translates
+from .machine import StateKind
+from .outcomes import Outcome
+
+logger = logging.getLogger("stepwell")
+
+JournalSink = Callable[[str, str], object]
+"""Takes the journals of an agent's turns: the turn, and whole lines, each as soon as it is known.
+
+It is called on the thread that drives the turn, so it is to be quick. A journal holds all that is said, but no key."""
+
+
+@record
+class JournalReplay(Record):
+    """What a replay came to."""
+
+    inputs: int
+    """How many inputs there were, a machine's coming back included."""
+    effects: list[str]
+    """The ids of the effects in the order in which they were given out."""
+    events: int
+    """How many events there were."""
+    states: list[StateKind]
+    """The states that the run went through."""
+    outcome: Outcome | None
+    """How the turn ended, if it did."""
+    digest: str
+    """The digest of how the run stands at the end: ``RunMachine.digest``."""
+    is_closed: bool
+    """Whether the journal was closed by ``RunMachine.end_journal``; else its host stopped on the way."""
+
+
+lifts(_ffi.JournalReplay, JournalReplay)
+
+
+def replay_journal(journal: str) -> JournalReplay:
+    """Lives through a journal again: the same inputs must give the same states, outputs and end.
+
+    A text that is no journal, and a run that goes otherwise than its journal says, raises ``JournalError``, which names
+    the place.
+    """
+    replayed: JournalReplay = lift(translates(_ffi.replay_journal)(journal))
+    return replayed
+
+
+def redact_journal(journal: str, seed: int) -> str:
+    """The journal with its texts hidden, to be sent with a report: it still replays.
+
+    ``seed`` decides the stand-ins. It is to be random and to stay unknown to whoever gets the journal.
+    """
+    return translates(_ffi.redact_journal)(journal, seed)
+
+
+class Sink(_ffi.JournalSink):
+    """The app's function, as the library calls it."""
+
+    def __init__(self, write: JournalSink) -> None:
+        self._write = write
+
+    def write(self, turn: str, lines: str) -> None:
+        try:
+            self._write(turn, lines)
+        except Exception:
+            logger.warning("lines of a journal were not taken", exc_info=True)

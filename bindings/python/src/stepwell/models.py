@@ -1,0 +1,82 @@
+"""Pydantic's models as arguments and results of tools. Pydantic is not needed: where it is not installed, no type is its.
+
+A type is Pydantic's if it is a model or a Pydantic dataclass, or is annotated with ``Field`` or a validator of its.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import sys
+import typing
+from typing import Any
+
+from ._record import Json
+
+
+def is_model(hint: Any) -> bool:
+    """Whether Pydantic is to read values of this type."""
+    if typing.get_origin(hint) is typing.Annotated:
+        notes = typing.get_args(hint)[1:]
+        return any(type(note).__module__.split(".")[0] in ("pydantic", "annotated_types") for note in notes)
+    return isinstance(hint, type) and "pydantic" in sys.modules and hasattr(hint, "__pydantic_core_schema__")
+
+
+def is_field(default: Any) -> bool:
+    """Whether a default is a ``Field(…)``, which belongs into the annotation."""
+    return type(default).__module__ == "pydantic.fields"
+
+
+@functools.lru_cache(maxsize=256)
+def _adapter(hint: Any) -> Any:
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(hint)
+
+
+def _adapter_of(hint: Any) -> Any:
+    # What is annotated with a list, say, has no hash.
+    return _adapter(hint) if isinstance(hint, typing.Hashable) and _hashes(hint) else _adapter.__wrapped__(hint)
+
+
+def _hashes(hint: Any) -> bool:
+    try:
+        hash(hint)
+    except TypeError:
+        return False
+    return True
+
+
+def schema(hint: Any, definitions: dict[str, Json]) -> dict[str, Json]:
+    """The type's JSON Schema. The types that it refers to are put into ``definitions``."""
+    suffix, number = "", 1
+    while True:
+        found: dict[str, Json] = _adapter_of(hint).json_schema(ref_template=f"#/$defs/{{model}}{suffix}")
+        ours = {f"{name}{suffix}": each for name, each in found.pop("$defs", {}).items()}
+        if all(definitions.get(name, each) == each for name, each in ours.items()):
+            break
+        # Another model of the same name is there already.
+        number += 1
+        suffix = f"_{number}"
+    definitions.update(ours)
+    return found
+
+
+def from_json(hint: Any, value: Json) -> Any:
+    """The value of the type; raises ``ValueError`` with what does not fit, in a line."""
+    from pydantic import ValidationError
+
+    try:
+        return _adapter_of(hint).validate_json(json.dumps(value))
+    except ValidationError as error:
+        raise ValueError("; ".join(_line(each) for each in error.errors(include_url=False))) from None
+
+
+def _line(error: Any) -> str:
+    where = ".".join(str(part) for part in error["loc"])
+    return f"{where}: {error['msg']}" if where else str(error["msg"])
+
+
+def to_json(value: Any) -> Json:
+    """A model as JSON can have it."""
+    return _adapter_of(type(value)).dump_python(value, mode="json")

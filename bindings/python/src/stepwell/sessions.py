@@ -1,0 +1,239 @@
+"""Sessions: the threads of a store, and what the person is shown of them."""
+
+from __future__ import annotations
+
+import asyncio
+import enum
+import json
+import os
+from collections.abc import Sequence
+from typing import Any
+
+from . import _ffi
+from ._record import Json, Record, lift, lifts, lower, record
+from .effects import TurnStatus
+from .errors import told, translates
+from .events import ToolCallStatus
+from .outcomes import Outcome
+from .stores import Store, StoreRunner, ThreadCursor, ThreadKey, ThreadQuery, ThreadRecord, TurnRecord, thread_key
+
+
+class Role(str, enum.Enum):
+    """Who speaks."""
+
+    USER = "user"
+    ASSISTANT = "assistant"
+    REASONING = "reasoning"
+    """The model, to itself."""
+    ACTIVITY = "activity"
+    """An agent, of its work."""
+    OTHER = "other"
+    """Somebody that this version does not know."""
+
+
+@record
+class ActivityView(Record):
+    """What an agent shows of its work."""
+
+    activity_type: str
+    """The kind of activity, as the agent names it."""
+    content: dict[str, Json]
+    """What to show."""
+
+
+@record
+class ToolExecution(Record):
+    """A tool call as the person is shown it."""
+
+    tool_id: str
+    """The provider's id for the call."""
+    tool_name: str
+    """The tool."""
+    label: str
+    """What the call is called."""
+    status: ToolCallStatus
+    """Where it stands."""
+    timestamp_ms: int
+    """When something of it was last stored, in milliseconds since the epoch."""
+    args: Json
+    """The arguments as the model wrote them; text where they are no JSON, or not whole yet."""
+    result: Json
+    """What came of it, once it is done: text, or a list of AG-UI content parts."""
+
+
+@record
+class MessageView(Record):
+    """A message as the person is shown it."""
+
+    id: str
+    """Names the message within its thread."""
+    turn: str | None
+    """The turn that brought it; none for messages without one."""
+    role: Role
+    """Who speaks."""
+    text: str
+    """The text of what they say."""
+    content: Json
+    """All of what they say: text, or a list of AG-UI content parts where it is more than text."""
+    activity: ActivityView | None
+    """What an agent shows of its work; of an activity alone."""
+    tool_executions: list[ToolExecution]
+    """The calls that the message asks for, in its order."""
+    timestamp_ms: int
+    """When its turn began, in milliseconds since the epoch."""
+
+
+@record
+class TurnView(Record):
+    """A turn as the person is shown it."""
+
+    id: str
+    """The run id of its first hop."""
+    parent: str | None
+    """The turn before it. Turns with the same parent are branches."""
+    status: TurnStatus
+    """Where it stands."""
+    outcome: Outcome | None
+    """How it ended, once it has."""
+    created_at_ms: int
+    """When it began, in milliseconds since the epoch."""
+    updated_at_ms: int
+    """When something of it was last stored, in milliseconds since the epoch."""
+
+
+@record
+class SessionView(Record):
+    """A session as the person is shown it: the same after a reload as it was live."""
+
+    title: str
+    """The beginning of the person's first words, without markup."""
+    created_at_ms: int
+    """When its first turn began, in milliseconds since the epoch."""
+    updated_at_ms: int
+    """When something of it was last stored, in milliseconds since the epoch."""
+    turns: list[TurnView]
+    """The turns of the path that is shown, oldest first."""
+    messages: list[MessageView]
+    """The messages, oldest first."""
+
+
+for _generated, _ours in (
+    (_ffi.Role, Role),
+    (_ffi.ActivityView, ActivityView),
+    (_ffi.ToolExecution, ToolExecution),
+    (_ffi.MessageView, MessageView),
+    (_ffi.TurnView, TurnView),
+    (_ffi.SessionView, SessionView),
+):
+    lifts(_generated, _ours)
+
+
+def session_view(turns: Sequence[TurnRecord], turn: str | None = None) -> SessionView:
+    """A session of stored turns, on the path to ``turn``, or without one on the path that ends last.
+
+    For apps that store what a ``RunMachine`` gives them by themselves; a ``SessionStore`` has ``view``.
+    """
+    view: SessionView = lift(translates(_ffi.session_view)(lower(turns), turn))
+    return view
+
+
+def conversation_of(turns: Sequence[TurnRecord], turn: str | None = None) -> list[dict[str, Json]]:
+    """The conversation of stored turns, for the next run to begin with: AG-UI messages, oldest first."""
+    messages: list[dict[str, Json]] = json.loads(translates(_ffi.conversation_of)(lower(turns), turn))
+    return messages
+
+
+class SessionStore:
+    """A store for agents, and the sessions in it: their list, each with its turns and messages.
+
+    A thread is a tree of turns: a message that is edited and sent again makes a sibling. A session is one path of it:
+    the one to the turn that is named, or the one that ends last. A mere id names the thread of an app that has one
+    server and no rooms.
+    """
+
+    def __init__(self, store: Store) -> None:
+        runner = StoreRunner(store)
+        self._runner: StoreRunner | None = runner
+        self.inner = _ffi.SessionStore.with_store_runner(runner)
+        """The library's store."""
+
+    async def threads(
+        self,
+        *,
+        server: str | None = None,
+        room: str | None = None,
+        after: ThreadCursor | None = None,
+        limit: int = 50,
+    ) -> list[ThreadRecord]:
+        """Threads, the last used first."""
+        listed: list[ThreadRecord] = await self._told(
+            self.inner.threads(lower(ThreadQuery(server, room, after, limit)))
+        )
+        return listed
+
+    async def thread(self, thread: ThreadKey | str) -> ThreadRecord | None:
+        """A thread; none if there is none."""
+        found: ThreadRecord | None = await self._told(self.inner.thread(lower(thread_key(thread))))
+        return found
+
+    async def turns(self, thread: ThreadKey | str) -> list[TurnView]:
+        """All turns of a thread, in the order in which they began: its tree, by their parents."""
+        turns: list[TurnView] = await self._told(self.inner.turns(lower(thread_key(thread))))
+        return turns
+
+    async def view(self, thread: ThreadKey | str, turn: str | None = None) -> SessionView:
+        """A thread as the person is shown it, on the path to ``turn``."""
+        view: SessionView = await self._told(self.inner.view(lower(thread_key(thread)), turn))
+        return view
+
+    async def messages(self, thread: ThreadKey | str, turn: str | None = None) -> list[dict[str, Json]]:
+        """The conversation on the path to ``turn``: AG-UI messages, oldest first."""
+        messages: list[dict[str, Json]] = json.loads(
+            await self._told(self.inner.messages_json(lower(thread_key(thread)), turn))
+        )
+        return messages
+
+    async def rename_thread(self, thread: ThreadKey | str, title: str) -> None:
+        """Gives a thread a title. It does not count as use."""
+        await self._told(self.inner.rename_thread(lower(thread_key(thread)), title))
+
+    async def delete_thread(self, thread: ThreadKey | str) -> bool:
+        """Deletes a thread with all that it holds; whether there was one.
+
+        A thread that an agent has is better deleted by ``Agent.delete_thread``, which stops its turn first.
+        """
+        deleted: bool = await self._told(self.inner.delete_thread(lower(thread_key(thread))))
+        return deleted
+
+    def bind(self) -> None:
+        """The ``async`` methods of an app's store run on the event loop that runs now."""
+        if self._runner is not None:
+            self._runner.loop = asyncio.get_running_loop()
+
+    async def _told(self, telling: Any) -> Any:
+        self.bind()
+        return lift(await told(telling))
+
+
+class MemoryStore(SessionStore):
+    """A store in memory: it is gone with the process."""
+
+    def __init__(self) -> None:
+        self._runner = None
+        self.inner = _ffi.SessionStore.in_memory()
+
+
+class SqliteStore(SessionStore):
+    """A store in a file of its own, by the SQLite that is built in::
+
+        agent = Agent(provider="openai", model="gpt-4o-mini", key=key, store=await SqliteStore.open("chats.db"))
+    """
+
+    def __init__(self, opened: _ffi.SessionStore) -> None:
+        self._runner = None
+        self.inner = opened
+
+    @classmethod
+    async def open(cls, path: str | os.PathLike[str]) -> SqliteStore:
+        """Opens a file, or makes it. Beside it lie ``-wal`` and ``-shm``."""
+        return cls(await told(_ffi.SessionStore.open_sqlite(os.fspath(path))))

@@ -1,0 +1,530 @@
+"""Where an agent's turns are kept: in a file, in memory, or in a database of the app's own.
+
+A database of the app's own is a :class:`Store`; ``Agent(store=…)`` takes one, or a :class:`SqliteStore`, or a
+:class:`MemoryStore`. What the agent raises of it is a ``StoreFailedError``; the exceptions of this module are what a
+store itself raises.
+"""
+
+from __future__ import annotations
+
+import abc
+import asyncio
+import inspect
+import logging
+from collections.abc import Awaitable, Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, TypeVar
+
+from . import _ffi
+from ._record import Json, Record, lift, lifts, lower, record
+from .effects import Block, TurnStatus
+
+logger = logging.getLogger("stepwell")
+
+T = TypeVar("T")
+
+
+@record
+class ThreadKey(Record):
+    """Names one thread among all that an app has: of several servers, and of several rooms on each."""
+
+    thread: str
+    """The conversation."""
+    room: str = ""
+    """The room on the server; may be empty."""
+    server: str = ""
+    """The server; may be empty."""
+
+
+@record
+class TurnKey(Record):
+    """Names one turn. Run ids need only be unique in their thread."""
+
+    thread: ThreadKey
+    """The conversation."""
+    turn: str
+    """The run id of the turn's first hop."""
+
+
+@record
+class NewTurn(Record):
+    """A turn that begins."""
+
+    key: TurnKey
+    """Its name."""
+    parent: str | None
+    """The turn before it on its path; none for the first of a thread. Two turns of one parent are branches."""
+    message: dict[str, Json] | None
+    """What the person said: an AG-UI message; none where the turn goes on from the history alone."""
+    snapshot: str | None
+    """What the run can be revived from if its process dies before the first write."""
+    owner: str
+    """Who writes it."""
+    title: str | None
+    """The thread's title, if it has none yet."""
+    at_ms: int
+    """Now, in milliseconds since the epoch."""
+
+
+@record
+class PersistBatch(Record):
+    """What is stored of a turn at once."""
+
+    first: int
+    """The number of the first block; of the one that would come next, if there are none."""
+    blocks: list[Block]
+    """The blocks, numbered from ``first`` on without a gap. May be empty: the end of a turn alone."""
+    status: TurnStatus
+    """Where the turn stands with them. Anything but streaming closes it."""
+    outcome: dict[str, Json] | str | None
+    """How it ended, if it does: JSON, to be kept as it is."""
+    snapshot: str
+    """What the run can be revived from, made when the blocks were."""
+    at_ms: int
+    """Now, in milliseconds since the epoch."""
+
+
+@record
+class Claimed(Record):
+    """A turn that now is the caller's."""
+
+    generation: int
+    """What to write with."""
+    snapshot: str | None
+    """The newest snapshot of the turn; none if it was begun without one and nothing was written since."""
+
+
+@record
+class Unfinished(Record):
+    """A turn that has not come to its end."""
+
+    key: TurnKey
+    """The turn."""
+    generation: int
+    """Its generation, to claim it with."""
+    owner: str
+    """Who has it."""
+    updated_at_ms: int
+    """When something of it was last stored, in milliseconds since the epoch."""
+
+
+@record
+class TurnBlock(Record):
+    """A block and when it was stored."""
+
+    block: Block
+    """The block."""
+    at_ms: int
+    """When it was stored, in milliseconds since the epoch."""
+
+
+@record
+class TurnRecord(Record):
+    """A turn as it is stored: what the person said, and the blocks that came of it."""
+
+    id: str
+    """The run id of its first hop."""
+    parent: str | None
+    """The turn before it on its path; the first turns of a thread have none."""
+    message: dict[str, Json] | None
+    """What the person said: an AG-UI message; none where the turn goes on from the history alone."""
+    status: TurnStatus
+    """Where it stands."""
+    outcome: dict[str, Json] | str | None
+    """How it ended, once it has: JSON, as it was given to be stored."""
+    created_at_ms: int
+    """When it began, in milliseconds since the epoch."""
+    updated_at_ms: int
+    """When something of it was last stored, in milliseconds since the epoch."""
+    blocks: list[TurnBlock]
+    """Its blocks, in sequence."""
+
+
+@record
+class ThreadRecord(Record):
+    """A thread as a list of threads shows it."""
+
+    key: ThreadKey
+    """Its name."""
+    title: str | None
+    """What it is about."""
+    created_at_ms: int
+    """When its first turn began, in milliseconds since the epoch."""
+    updated_at_ms: int
+    """When something of a turn of it was last stored, in milliseconds since the epoch."""
+    latest: str | None
+    """The turn that began last."""
+    unfinished: Unfinished | None
+    """The turn that has not come to its end, if there is one."""
+
+
+@record
+class ThreadCursor(Record):
+    """A place in the list of threads: the last thread of a page."""
+
+    updated_at_ms: int
+    """When the thread was last used."""
+    key: ThreadKey
+    """The thread."""
+
+
+@record
+class ThreadQuery(Record):
+    """Which threads to list."""
+
+    server: str | None = None
+    """Of this server alone."""
+    room: str | None = None
+    """Of this room alone."""
+    after: ThreadCursor | None = None
+    """From after this place on."""
+    limit: int = 50
+    """How many at most."""
+
+
+@record
+class LoggedEvent(Record):
+    """Something that the person was shown of a turn."""
+
+    index: int
+    """Its number in the turn: 0, 1, 2 … without a gap."""
+    data: str
+    """What was shown, in the words of whoever logged it."""
+
+
+@record
+class EventLog(Record):
+    """The log of what the person was shown of a turn."""
+
+    next: int
+    """The index that the next event gets: as many events there are."""
+    acknowledged: int | None
+    """The last event that the person is known to have seen."""
+
+
+class StoreError(Exception):
+    """Why a store did not do what it was asked to. Nothing has changed, unless it says otherwise.
+
+    Any other exception of a store counts as one that may pass: the call is tried again.
+    """
+
+    def __init__(self, message: str, **fields: Any) -> None:
+        super().__init__(message)
+        self._fields = fields or {"reason": message}
+
+
+class Stale(StoreError):
+    """The turn has another owner by now: the writer stops, and leaves the turn alone."""
+
+    def __init__(self, turn: str, *, given: int, current: int) -> None:
+        super().__init__(f"{turn!r} is of generation {current}, not {given}", turn=turn, given=given, current=current)
+
+
+class Busy(StoreError):
+    """The thread has an unfinished turn, which must end before another begins."""
+
+    def __init__(self, turn: str, *, generation: int, owner: str) -> None:
+        super().__init__(f"{owner!r} has the unfinished {turn!r}", turn=turn, generation=generation, owner=owner)
+
+
+class Exists(StoreError):
+    """The thread has a turn of this id."""
+
+    def __init__(self, turn: str) -> None:
+        super().__init__(f"there is a turn {turn!r} already", turn=turn)
+
+
+class Closed(StoreError):
+    """The turn has come to its end, which stands."""
+
+    def __init__(self, turn: str) -> None:
+        super().__init__(f"the turn {turn!r} has ended", turn=turn)
+
+
+class Gap(StoreError):
+    """Something before it is missing."""
+
+    def __init__(self, turn: str, *, given: int, next: int) -> None:
+        super().__init__(f"{given} of {turn!r} is beyond {next}, the next", turn=turn, given=given, next=next)
+
+
+class Conflict(StoreError):
+    """The number is taken by another content."""
+
+    def __init__(self, turn: str, *, number: int) -> None:
+        super().__init__(f"{number} of {turn!r} is stored with another content", turn=turn, number=number)
+
+
+class NoTurn(StoreError):
+    """There is no such turn."""
+
+    def __init__(self, turn: str) -> None:
+        super().__init__(f"there is no turn {turn!r} in this thread", turn=turn)
+
+
+class NoThread(StoreError):
+    """There is no such thread."""
+
+    def __init__(self, thread: ThreadKey) -> None:
+        super().__init__(f"there is no thread {thread.thread!r}", thread=thread)
+
+
+class Refused(StoreError):
+    """The request itself cannot be stored."""
+
+
+class Full(StoreError):
+    """There is no room left. It is tried again."""
+
+
+class ReadOnly(StoreError):
+    """It may be read only."""
+
+
+class Unavailable(StoreError):
+    """It cannot be reached, or is locked by another program. It is tried again; the write may have been done."""
+
+
+class TooNew(StoreError):
+    """It was made by a later version of this program."""
+
+
+class Damaged(StoreError):
+    """What it holds cannot be read."""
+
+
+class Other(StoreError):
+    """Something else went wrong inside of it. It is tried again."""
+
+
+class Store(abc.ABC):
+    """A database of the app's own, as the store of an agent's threads.
+
+    A store holds threads; a thread holds a tree of turns; a turn holds its blocks in sequence, its status, the snapshot
+    that it can be revived from, and the log of what the person was shown of it. It is written by one owner at a time.
+
+    Each method is one transaction: it is done as a whole or not at all, also if it is cancelled on the way; what it has
+    said to be done is still there after the process was killed. A method that cannot do what it is asked to raises the
+    ``StoreError`` that says why.
+
+    A method may be ``async``: then it runs on the event loop of whoever uses the store, several at once. Plain methods
+    run one after the other, on a thread that the store has for itself.
+
+    Names that are too long or hold a NUL, and batches whose numbers do not fit, never reach the store.
+    """
+
+    @abc.abstractmethod
+    def begin_turn(self, turn: NewTurn) -> int | Awaitable[int]:
+        """Begins a turn, and its thread if that is new; its status is streaming. Gives its generation, 1.
+
+        ``Busy`` if another turn of the thread is unfinished, ``Exists`` if the thread has a turn of this id, ``NoTurn``
+        if there is no such parent.
+        """
+
+    @abc.abstractmethod
+    def claim(self, turn: TurnKey, seen: int, owner: str) -> Claimed | Awaitable[Claimed]:
+        """Makes ``owner`` the owner of an unfinished turn, if its generation is still ``seen``: compare-and-swap.
+
+        Gives the new generation, one more, and the snapshot to go on from. ``Stale`` if somebody else claimed it first,
+        ``Closed`` if it has come to its end, ``NoTurn``.
+        """
+
+    @abc.abstractmethod
+    def persist(self, turn: TurnKey, generation: int, batch: PersistBatch) -> None | Awaitable[None]:
+        """Stores blocks, status, outcome and snapshot.
+
+        Blocks that are stored already must be the same ones, and change nothing: a batch may come again, alone or as a
+        part of a longer one. The newer snapshot takes the place of the older; a turn that is closed keeps none. A batch
+        that closes a turn which has just that end already changes nothing.
+
+        ``Stale`` if ``generation`` is not the turn's, ``Gap`` if blocks are missing before the first, ``Conflict`` if
+        one is stored with another content, ``Closed`` if the turn has ended otherwise, ``NoTurn``.
+        """
+
+    @abc.abstractmethod
+    def unfinished(self, owner: str | None) -> Sequence[Unfinished] | Awaitable[Sequence[Unfinished]]:
+        """The turns that have not come to their end, oldest first: all, or those that ``owner`` has."""
+
+    @abc.abstractmethod
+    def turn(self, turn: TurnKey) -> TurnRecord | None | Awaitable[TurnRecord | None]:
+        """A turn with its blocks; none if there is none."""
+
+    @abc.abstractmethod
+    def turns(self, thread: ThreadKey) -> Sequence[TurnRecord] | Awaitable[Sequence[TurnRecord]]:
+        """All turns of a thread, in the order in which they began; none if there is no such thread."""
+
+    @abc.abstractmethod
+    def thread(self, thread: ThreadKey) -> ThreadRecord | None | Awaitable[ThreadRecord | None]:
+        """A thread; none if there is none."""
+
+    @abc.abstractmethod
+    def threads(self, query: ThreadQuery) -> Sequence[ThreadRecord] | Awaitable[Sequence[ThreadRecord]]:
+        """Threads, the last used first, then by server, room and thread."""
+
+    @abc.abstractmethod
+    def rename_thread(self, thread: ThreadKey, title: str) -> None | Awaitable[None]:
+        """Gives a thread a title. It does not count as use. ``NoThread``."""
+
+    @abc.abstractmethod
+    def delete_thread(self, thread: ThreadKey) -> bool | Awaitable[bool]:
+        """Deletes a thread with all that it holds; whether there was one.
+
+        The owner of an unfinished turn of it hears ``NoTurn`` at its next write.
+        """
+
+    def append_events(
+        self, turn: TurnKey, generation: int, first: int, events: list[str]
+    ) -> None | Awaitable[None]:
+        """Appends to the log of what the person is shown of a turn; the first of ``events`` gets the index ``first``.
+
+        An agent keeps no such log: it is for hosts that serve turns to others, so a store need not have one. As for
+        blocks, what is there already must be the same and changes nothing. The owner may still append when the turn is
+        closed. ``Stale``, ``Gap``, ``Conflict``, ``NoTurn``.
+        """
+        raise Refused("this store keeps no log of events")
+
+    def events(
+        self, turn: TurnKey, after: int | None, limit: int
+    ) -> Sequence[LoggedEvent] | Awaitable[Sequence[LoggedEvent]]:
+        """What was shown of a turn after the event ``after``, or from the beginning: ``limit`` at most. ``NoTurn``."""
+        return []
+
+    def event_log(self, turn: TurnKey) -> EventLog | Awaitable[EventLog]:
+        """How long the log of a turn is, and how much of it was acknowledged. ``NoTurn``."""
+        return EventLog(0, None)
+
+    def acknowledge(self, turn: TurnKey, index: int) -> None | Awaitable[None]:
+        """The person has seen the events up to and including ``index``. It never goes back. ``Gap``, ``NoTurn``."""
+        raise Refused("this store keeps no log of events")
+
+
+for _generated, _ours in (
+    (_ffi.ThreadKey, ThreadKey),
+    (_ffi.TurnKey, TurnKey),
+    (_ffi.NewTurn, NewTurn),
+    (_ffi.PersistBatch, PersistBatch),
+    (_ffi.Claimed, Claimed),
+    (_ffi.Unfinished, Unfinished),
+    (_ffi.TurnBlock, TurnBlock),
+    (_ffi.TurnRecord, TurnRecord),
+    (_ffi.ThreadRecord, ThreadRecord),
+    (_ffi.ThreadCursor, ThreadCursor),
+    (_ffi.ThreadQuery, ThreadQuery),
+    (_ffi.LoggedEvent, LoggedEvent),
+    (_ffi.EventLog, EventLog),
+):
+    lifts(_generated, _ours)
+
+def thread_key(thread: ThreadKey | str) -> ThreadKey:
+    """A thread's key; a mere id is that of an app that has one server and no rooms."""
+    return ThreadKey(thread) if isinstance(thread, str) else thread
+
+
+_CALL: Any = _ffi.StoreCall
+_ANSWER: Any = _ffi.StoreAnswer
+
+# What the library asks, the method that does it, and what its result is called in the answer.
+_CALLS: dict[Any, tuple[str, Any, str | None]] = {
+    _CALL.BEGIN_TURN: ("begin_turn", _ANSWER.GENERATION, "generation"),
+    _CALL.CLAIM: ("claim", _ANSWER.CLAIMED, "claimed"),
+    _CALL.PERSIST: ("persist", _ANSWER.DONE, None),
+    _CALL.UNFINISHED: ("unfinished", _ANSWER.UNFINISHED, "turns"),
+    _CALL.TURN: ("turn", _ANSWER.TURN, "turn"),
+    _CALL.TURNS: ("turns", _ANSWER.TURNS, "turns"),
+    _CALL.THREAD: ("thread", _ANSWER.THREAD, "thread"),
+    _CALL.THREADS: ("threads", _ANSWER.THREADS, "threads"),
+    _CALL.RENAME_THREAD: ("rename_thread", _ANSWER.DONE, None),
+    _CALL.DELETE_THREAD: ("delete_thread", _ANSWER.DELETED, "deleted"),
+    _CALL.APPEND_EVENTS: ("append_events", _ANSWER.DONE, None),
+    _CALL.EVENTS: ("events", _ANSWER.EVENTS, "events"),
+    _CALL.EVENT_LOG: ("event_log", _ANSWER.EVENT_LOG, "log"),
+    _CALL.ACKNOWLEDGE: ("acknowledge", _ANSWER.DONE, None),
+}
+
+
+class StoreRunner(_ffi.StoreRunner):
+    """Carries out the calls of an app's store. Its public methods are called on other threads."""
+
+    def __init__(self, store: Store) -> None:
+        self.loop: asyncio.AbstractEventLoop | None = None
+        """Where the store's ``async`` methods run."""
+        self._store = store
+        self._plain: ThreadPoolExecutor | None = None
+        self._running: dict[int, asyncio.Task[None]] = {}
+
+    def run(self, task: _ffi.StoreTask) -> None:
+        call = task.call()
+        name, answer, field = _CALLS[type(call)]
+        method = getattr(self._store, name)
+        arguments = {argument: lift(value) for argument, value in vars(call).items()}
+
+        def answered(result: Any) -> Any:
+            return answer() if field is None else answer(**{field: lower(result)})
+
+        try:
+            if not inspect.iscoroutinefunction(method):
+                self._thread().submit(_carry_out, task, lambda: answered(method(**arguments)))
+                return
+            if self.loop is None:
+                raise RuntimeError("no event loop is known")
+
+            async def carried_out() -> Any:
+                return answered(await method(**arguments))
+
+            self.loop.call_soon_threadsafe(self._begin, task, carried_out)
+        except RuntimeError as error:
+            failed: Any = getattr(_ffi.CallbackError, "Failed")
+            raise failed(f"the app's event loop takes no more work: {error}") from None
+
+    def cancel(self, task: int) -> None:
+        try:
+            if self.loop is not None:
+                self.loop.call_soon_threadsafe(self._stop, task)
+        except RuntimeError:
+            # With the loop, its tasks are gone too.
+            pass
+
+    def _thread(self) -> ThreadPoolExecutor:
+        if self._plain is None:
+            self._plain = ThreadPoolExecutor(1, "stepwell-store")
+        return self._plain
+
+    def _begin(self, task: _ffi.StoreTask, work: Callable[[], Awaitable[Any]]) -> None:
+        number = task.id()
+        running = asyncio.get_running_loop().create_task(_carry_out_async(task, work), name=f"stepwell-{number}")
+        self._running[number] = running
+        running.add_done_callback(lambda _: self._running.pop(number, None))
+
+    def _stop(self, task: int) -> None:
+        if running := self._running.get(task):
+            running.cancel()
+
+
+def _carry_out(task: _ffi.StoreTask, work: Callable[[], Any]) -> None:
+    try:
+        task.finish(work())
+    except Exception as error:
+        _fail(task, error)
+
+
+async def _carry_out_async(task: _ffi.StoreTask, work: Callable[[], Awaitable[Any]]) -> None:
+    try:
+        task.finish(await work())
+    except asyncio.CancelledError:
+        task.fail(_lower_error(Other("the call was cancelled")))
+        raise
+    except Exception as error:
+        _fail(task, error)
+
+
+def _fail(task: _ffi.StoreTask, error: Exception) -> None:
+    if type(error) is StoreError or not isinstance(error, StoreError):
+        logger.warning("the store failed", exc_info=error)
+        error = Other(f"{type(error).__name__}: {error}")
+    task.fail(_lower_error(error))
+
+
+def _lower_error(error: StoreError) -> Any:
+    kind = next(kind for kind in type(error).__mro__ if kind.__base__ is StoreError)
+    generated = getattr(_ffi.StoreError, kind.__name__)
+    return generated(**{name: lower(value) for name, value in error._fields.items()})

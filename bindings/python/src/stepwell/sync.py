@@ -1,0 +1,198 @@
+"""Turns for programs without an event loop, and for notebook cells that do not want to await."""
+
+from __future__ import annotations
+
+import asyncio
+import atexit
+import contextlib
+import os
+import threading
+from collections import deque
+from collections.abc import Callable, Coroutine, Iterator, Mapping
+from concurrent.futures import Future
+from concurrent.futures import TimeoutError as WaitTimeout
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from ._record import Json
+from .errors import MisuseError
+from .events import Completed, Event, ToolFailureKind
+from .outcomes import Finished, Outcome
+
+if TYPE_CHECKING:
+    from .agent import Turn
+
+T = TypeVar("T")
+
+
+class _LoopThread:
+    """One event loop in a thread of its own, for all turns of the process that have none."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._thread: threading.Thread | None = None
+        self._process = 0
+
+    def wait_for(self, work: Coroutine[Any, Any, T]) -> T:
+        """Runs it on the loop and waits; whoever breaks off the waiting, Ctrl-C say, breaks off the work."""
+        return self.wait(self.begin(work))
+
+    def begin(self, work: Coroutine[Any, Any, T]) -> Future[T]:
+        if threading.current_thread() is self._thread:
+            work.close()
+            raise MisuseError(
+                "a turn without an event loop was begun, or read, in an async tool of another such turn: it would wait "
+                "for itself",
+                "await `send` there, or make the tool a plain function",
+            )
+        return asyncio.run_coroutine_threadsafe(work, self._running())
+
+    @staticmethod
+    def wait(future: Future[T], timeout: float | None = None) -> T:
+        try:
+            return future.result(timeout)
+        except Exception:
+            raise
+        except BaseException:
+            future.cancel()
+            raise
+
+    def _running(self) -> asyncio.AbstractEventLoop:
+        with self._lock:
+            # A fork has the loop, but not its thread.
+            if self._loop is None or self._process != os.getpid():
+                self._loop = asyncio.new_event_loop()
+                self._process = os.getpid()
+                self._thread = threading.Thread(
+                    target=self._loop.run_forever, name="stepwell-sync", daemon=True
+                )
+                self._thread.start()
+                atexit.register(self._stop, self._loop, self._thread)
+            return self._loop
+
+    @staticmethod
+    def _stop(loop: asyncio.AbstractEventLoop, thread: threading.Thread) -> None:
+        async def wind_up() -> None:
+            others = asyncio.all_tasks() - {asyncio.current_task()}
+            for task in others:
+                task.cancel()
+            if others:
+                await asyncio.wait(others, timeout=1.0)
+            loop.stop()
+
+        if thread.is_alive():
+            asyncio.run_coroutine_threadsafe(wind_up(), loop)
+            thread.join(2.0)
+        # Not closed: a call from Stepwell's threads may still come, and would find it so.
+
+
+_thread = _LoopThread()
+
+
+class SyncTurn(Iterator[Event]):
+    """A turn under way, for a plain ``for`` loop; ``Agent.send_sync`` gives it.
+
+    It is cancelled by ``cancel``, by Ctrl-C, and by letting go of it: leaving the loop is enough. Its async tools run on
+    an event loop of Stepwell's own, in another thread.
+    """
+
+    def __init__(self, begin: Callable[[], Turn]) -> None:
+        async def begun() -> Turn:
+            return begin()
+
+        self._turn = _thread.wait_for(begun())
+        self._ready: deque[Event] = deque()
+        self._over = False
+        self._asked: Future[list[Event]] | None = None
+        self.outcome: Outcome | None = None
+        """How it ended, once that event has come."""
+
+    def __repr__(self) -> str:
+        return f"SyncTurn(outcome={self.outcome!r})"
+
+    def __iter__(self) -> SyncTurn:
+        return self
+
+    def __next__(self) -> Event:
+        if not self.wait():
+            raise StopIteration
+        event = self._ready.popleft()
+        if isinstance(event, Completed):
+            self.outcome = event.outcome
+        return event
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """Waits until an event is there, and says whether one is: there is none after the last.
+
+        Raises ``TimeoutError`` when none has come in ``timeout`` seconds; the turn goes on.
+        """
+        if not self._ready and not self._over:
+            self._asked = self._asked or _thread.begin(self._turn.more())
+            try:
+                events = _thread.wait(self._asked, timeout)
+            except WaitTimeout:
+                raise TimeoutError(f"no event in {timeout} s") from None
+            except BaseException as error:
+                self._broke_off(error)
+                raise
+            self._asked = None
+            self._over = not events
+            self._ready.extend(events)
+        return bool(self._ready)
+
+    def finish(self) -> Finished:
+        """Waits for the end, whatever is left of the events."""
+        if self._asked is not None:
+            self.wait()
+        try:
+            finished = _thread.wait_for(self._turn.finish())
+        except BaseException as error:
+            self._broke_off(error)
+            raise
+        self.outcome = finished.outcome
+        self._over = True
+        return finished
+
+    def _broke_off(self, error: BaseException) -> None:
+        """Ctrl-C: a process that ends now must not have a turn that still calls into Python."""
+        if not isinstance(error, Exception):
+            self._turn.cancel()
+            with contextlib.suppress(Exception):
+                _thread.begin(self._turn.finish()).result(2.0)
+
+    def cancel(self) -> None:
+        """Stops the turn: its tools are stopped, its connection is closed. The events up to its end still come."""
+        self._turn.cancel()
+
+    def cancel_call(self, tool_call_id: str) -> None:
+        """As ``Turn.cancel_call``."""
+        _thread.wait_for(self._turn.cancel_call(tool_call_id))
+
+    def finish_call(self, tool_call_id: str, result: object) -> None:
+        """As ``Turn.finish_call``."""
+        _thread.wait_for(self._turn.finish_call(tool_call_id, result))
+
+    def fail_call(self, tool_call_id: str, message: str, *, kind: ToolFailureKind = ToolFailureKind.ERROR) -> None:
+        """As ``Turn.fail_call``."""
+        _thread.wait_for(self._turn.fail_call(tool_call_id, message, kind=kind))
+
+    def steer(self, text: str | None = None, *, message: Mapping[str, Json] | None = None) -> str:
+        """As ``Turn.steer``."""
+        return _thread.wait_for(self._turn.steer(text, message=message))
+
+    def resume(self, answers: Mapping[str, Json]) -> None:
+        """As ``Turn.resume``."""
+        _thread.wait_for(self._turn.resume(answers))
+
+    def rested(self) -> str:
+        """As ``Turn.rested``."""
+        return _thread.wait_for(self._turn.rested())
+
+    def __enter__(self) -> SyncTurn:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.cancel()

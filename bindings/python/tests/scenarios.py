@@ -1,0 +1,344 @@
+"""The host that the scenario files of ``tests/scenarios`` speak of, in Python. What the names mean stands there."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import stepwell
+from stepwell import (
+    CallKey,
+    ContextGuard,
+    DevicePolicy,
+    GenerationSettings,
+    Limits,
+    Outcome,
+    Outputs,
+    RepeatLimit,
+    RetryPolicy,
+    RunConfig,
+    RunMachine,
+    StepwellError,
+    TextOptions,
+    Timeouts,
+    Tool,
+)
+
+FOLDER = Path(__file__).resolve().parents[3] / "tests/scenarios"
+RUN = "run"
+
+
+def files() -> list[Path]:
+    """The scenario files."""
+    return sorted(path for path in FOLDER.glob("*.json") if path.stem != "schema")
+
+
+def load(path: Path) -> Any:
+    """A scenario."""
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
+def _seconds(said: dict[str, Any], *names: str) -> dict[str, float | None]:
+    """The times of these names, which are in milliseconds there and in seconds here."""
+    times = {name: said[f"{name}_ms"] for name in names if f"{name}_ms" in said}
+    return {name: None if time is None else time / 1000 for name, time in times.items()}
+
+
+def _limits(said: dict[str, Any]) -> Limits:
+    plain = ("max_tool_rounds", "continue_after_tools", "max_parallel_tools", "max_tool_calls", "max_tokens", "at_limit")
+    given: dict[str, Any] = {name: said[name] for name in plain if name in said}
+    return Limits(**given, **_seconds(said, "max_duration"), repeats=RepeatLimit(**said.get("repeats", {})))  # type: ignore[arg-type]
+
+
+def config(said: dict[str, Any]) -> RunConfig:
+    """The configuration of a scenario."""
+    plain = ("provider", "model", "api", "base_url", "key", "instructions", "persist_attempts", "partial_arguments")
+    given: dict[str, Any] = {name: said[name] for name in (*plain, "resumption") if name in said}
+    retry = dict(said.get("retry", {}))
+    device = dict(said.get("device", {}))
+    delays = _seconds(retry, "first_delay", "max_delay", "max_retry_after")
+    offline = _seconds(device, "offline")
+    return RunConfig(
+        **given,
+        host_creates_runs=said.get("run_ids") == "host",
+        tools=[
+            Tool(
+                _nothing,
+                name=tool["name"],
+                description=tool["description"],
+                parameters=tool.get("parameters"),
+                requires_approval=tool.get("requires_approval", False),
+                idempotent=tool.get("idempotent", False),
+                repeatable=tool.get("repeatable", False),
+                **_seconds(tool, "timeout"),
+            )
+            for tool in said.get("tools", [])
+        ],
+        settings=GenerationSettings(**said.get("settings", {})),
+        limits=_limits(said.get("limits", {})),
+        retry=RetryPolicy(**{name: retry[name] for name in retry if not name.endswith("_ms")}, **delays),  # type: ignore[arg-type]
+        timeouts=Timeouts(**_seconds(said.get("timeouts", {}), "silence", "tool", "turn", "approval", "deferred")),
+        device=DevicePolicy(**{name: device[name] for name in device if name != "offline_ms"}, **offline),  # type: ignore[arg-type]
+        text=TextOptions(**said.get("text", {})),
+        context=ContextGuard(**said.get("context", {})),
+    )
+
+
+def _nothing() -> None:
+    """No tool is run here."""
+
+
+def _compact(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def body(step: dict[str, Any]) -> bytes:
+    """The bytes that a ``receive`` brings."""
+    text = "".join(f"data: {_compact(data)}\n\n" for data in step.get("sse", []))
+    for frame in step.get("frames", []):
+        text += "".join(f"{name}: {frame[name]}\n" for name in ("id", "event") if name in frame)
+        text += f"data: {_compact(frame['data'])}\n\n"
+    text += "".join(f"{_compact(line)}\n" for line in step.get("lines", []))
+    text += str(step.get("text", ""))
+    return text.encode()
+
+
+def _snake(name: str) -> str:
+    return re.sub(r"(?<!^)(?=[A-Z])", "_", name).lower()
+
+
+def _key(call: CallKey) -> str:
+    return f"{call.hop}:{call.index}"
+
+
+_FAILURES = {
+    "api_failure": "api",
+    "connection_failure": "connection",
+    "stream_failure": "stream",
+    "reported_failure": "reported",
+    "limit_failure": "limit_reached",
+}
+
+
+def outcome_line(outcome: Outcome) -> str:
+    """How a turn ended, in a line."""
+    name = _snake(type(outcome).__name__)
+    if isinstance(outcome, stepwell.LimitReached):
+        return f"{name} {_snake(type(outcome.limit).__name__)}: {outcome.message}"
+    if isinstance(outcome, stepwell.Failed):
+        failure = _snake(type(outcome.failure).__name__)
+        return f"{name} {_FAILURES.get(failure, failure)}: {outcome.message}"
+    return name
+
+
+_EVENTS = {"tool_call_update": "tool_call", "warning_event": "warning"}
+
+
+def _event(event: stepwell.Event) -> tuple[str, str | None, str]:
+    """An event: its kind, what grows by it, and what it says."""
+    kind = _snake(type(event).__name__)
+    kind = _EVENTS.get(kind, kind)
+    match event:
+        case stepwell.TextMessageContent() | stepwell.ReasoningMessageContent():
+            return kind, event.message_id, event.delta
+        case stepwell.ToolCallArgs():
+            return kind, event.tool_call_id, event.delta
+        case stepwell.PartialArguments():
+            return kind, event.tool_call_id, ""
+        case stepwell.ToolCallStart():
+            return kind, None, event.tool_call_name
+        case stepwell.ToolCallResult():
+            return kind, None, event.content
+        case stepwell.StepStarted() | stepwell.StepFinished():
+            return kind, None, event.step_name
+        case stepwell.Custom():
+            return kind, None, event.name
+        case stepwell.HopStarted():
+            return kind, None, f"{event.hop} {event.run_id}"
+        case stepwell.ToolCallUpdate():
+            result = event.result
+            said = ""
+            if isinstance(result, stepwell.ToolFailure):
+                said = f" ({result.kind.value}): {result.message}"
+            elif isinstance(result, stepwell.ToolOutput):
+                said = f": {result.content}"
+            return kind, None, f"{_key(event.call)} {event.status.value}{said}"
+        case stepwell.Retrying():
+            return kind, None, f"{event.attempt} in {event.delay_ms} ms, {event.reason}"
+        case stepwell.Interrupted():
+            return kind, None, " ".join(asked.id for asked in event.interrupts)
+        case stepwell.AnswerDropped():
+            return kind, None, event.effect
+        case stepwell.WarningEvent():
+            return kind, None, event.message
+        case stepwell.Completed():
+            return kind, None, outcome_line(event.outcome)
+        case stepwell.UnknownToolCall():
+            return kind, None, event.tool_call_id
+        case stepwell.SteeringTaken():
+            return kind, None, f"{event.message_id} {event.hop}"
+        case stepwell.SteeringRefused():
+            return kind, None, event.reason.value
+        case stepwell.WaitingForNetwork():
+            return kind, None, str(event.up_to_ms)
+        case stepwell.StreamResumed():
+            return kind, None, f"{event.hop}:{event.attempt}"
+        case stepwell.ContextNearlyFull():
+            return kind, None, f"{event.tokens} of {event.window}"
+        case stepwell.ContextTrimmed():
+            return kind, None, f"{event.tokens}, without {' '.join(event.left_out)}"
+    return kind, None, ""
+
+
+def _effect(effect: stepwell.Effect) -> dict[str, Any]:
+    fields: dict[str, Any] = {}
+    match effect:
+        case stepwell.CreateRun():
+            fields = {"thread_id": effect.thread_id, "parent_run_id": effect.parent_run_id}
+        case stepwell.OpenStream():
+            request = effect.request
+            fields = {"method": request.method, "url": request.url, "headers": dict(request.headers)}
+            fields["body"] = json.loads(request.body)
+        case stepwell.AskApproval() | stepwell.RunTool():
+            call = effect.invocation
+            fields = {"tool_call_id": call.tool_call_id, "name": call.name}
+            fields |= {"arguments": call.arguments, "raw_arguments": call.raw_arguments}
+        case stepwell.Persist():
+            fields = {"turn": effect.turn, "status": effect.status.value}
+            fields["outcome"] = outcome_line(effect.outcome) if effect.outcome else None
+            fields["blocks"] = [
+                {"sequence": block.sequence, "hop": block.hop, "content": block.content} for block in effect.blocks
+            ]
+        case stepwell.TrimContext():
+            fields = {"tokens": effect.tokens, "window": effect.window}
+            fields["messages"] = [{"message_id": each.message_id, "tokens": each.tokens} for each in effect.messages]
+    named = {"id": effect.id, "effect": _snake(type(effect).__name__)}
+    return named | {name: value for name, value in fields.items() if value is not None}
+
+
+class Host:
+    """The runs of a scenario, and what is stored of them."""
+
+    def __init__(self, scenario: Any) -> None:
+        self.config = config(scenario["config"])
+        self.runs = {RUN: RunMachine(self.config, thread_id="thread-1", history=scenario.get("history", []))}
+        self.written: dict[str, str] = {}
+        self.now = 0
+
+    def digests(self) -> dict[str, str | None]:
+        """How each run stands."""
+        return {name: machine.digest() for name, machine in self.runs.items()}
+
+    def restore_all(self) -> None:
+        """Stores every run and takes it from the store again."""
+        for name, machine in self.runs.items():
+            self.runs[name] = RunMachine.restore(machine.snapshot(), self.config)
+
+    def step(self, step: dict[str, Any]) -> dict[str, Any]:
+        """Takes one step: what came of it."""
+        self.now = step.get("at", self.now)
+        name = step.get("run", RUN)
+        error = None
+        came: list[Outputs] = []
+        try:
+            for outputs in self._play(name, step):
+                came.append(outputs)
+        except StepwellError as refused:
+            error = refused.reason
+        machine = self.runs[name]
+        came.append(machine.poll_outputs())
+        gives: dict[str, Any] = {"state": machine.state.value}
+        if (wake := machine.poll_timeout()) is not None:
+            gives["wake_at"] = wake
+        if error is not None:
+            gives["error"] = error
+        effects = [effect for outputs in came for effect in outputs.effects]
+        for effect in effects:
+            if isinstance(effect, stepwell.Persist):
+                self.written[f"{name} {effect.id}"] = effect.snapshot
+        if effects:
+            gives["effects"] = [_effect(effect) for effect in effects]
+        if lines := _lines([event for outputs in came for event in outputs.events]):
+            gives["events"] = lines
+        return gives
+
+    def _play(self, name: str, step: dict[str, Any]) -> Iterator[Outputs]:
+        match step["input"]:
+            case "new_run":
+                other = step.get("history_of")
+                history = self.runs[other].messages if other else []
+                thread = step.get("thread_id", "thread-1")
+                self.runs[name] = RunMachine(self.config, thread_id=thread, history=history)
+            case "restore":
+                self.runs[name] = RunMachine.restore(self.runs[name].snapshot(), self.config)
+            case "revive":
+                written = step.get("written")
+                snapshot = self.written[f"{name} {written}"] if written else self.runs[name].snapshot()
+                self.runs[name] = RunMachine.revive(snapshot, self.config, now_ms=self.now)
+            case "receive":
+                data = body(step)
+                cut = step.get("cut", len(data))
+                for at in range(0, len(data), cut):
+                    if step.get("restore_between"):
+                        self.restore_all()
+                    yield self.runs[name].receive(step["effect"], data[at : at + cut], now_ms=self.now)
+            case _:
+                yield _input(self.runs[name], step)(now_ms=self.now)
+
+
+def _answers(step: dict[str, Any]) -> dict[str, Any]:
+    return {answer["interruptId"]: answer.get("payload") for answer in step.get("answers", [])}
+
+
+def _input(machine: RunMachine, step: dict[str, Any]) -> Callable[..., Outputs]:
+    """The method of a step with all its arguments but the time."""
+    kind = step["input"]
+    method = getattr(machine, kind)
+    arguments: list[Any] = [step["effect"]] if "effect" in step else []
+    named: dict[str, Any] = {}
+    match kind:
+        case "start":
+            arguments = [step.get("say")]
+            named = {name: step[name] for name in ("run_id", "parent_run_id", "message") if name in step}
+            named["resume"] = _answers(step)
+        case "opened":
+            arguments.append(step.get("content_type"))
+        case "refused":
+            arguments += [step["status"], _compact(step["body"]).encode()]
+            named = _seconds(step, "retry_after")
+        case "approve":
+            arguments.append(step.get("arguments"))
+        case "deny":
+            arguments.append(step.get("reason"))
+        case "context_trimmed":
+            arguments.append(step["keep"])
+            named = {"summary": step.get("summary")}
+        case "resume":
+            arguments = [_answers(step)]
+        case "cancel_call":
+            hop, index = step["call"].split(":")
+            arguments = [CallKey(int(hop), int(index))]
+        case "steer":
+            arguments = [step["say"]]
+            named = {"message_id": step["message_id"]}
+        case _:
+            arguments += [step[name] for name in ("run_id", "message", "content") if name in step]
+
+    def call(now_ms: int) -> Outputs:
+        outputs: Outputs = method(*arguments, **named, now_ms=now_ms)
+        return outputs
+
+    return call
+
+
+def _lines(events: list[stepwell.Event]) -> list[str]:
+    """The events in a line each; pieces of one thing that follow each other are one, however the bytes were cut."""
+    lines: list[tuple[str, str | None, str]] = []
+    for kind, grows, detail in map(_event, events):
+        if lines and grows is not None and lines[-1][:2] == (kind, grows):
+            detail = lines.pop()[2] + detail
+        lines.append((kind, grows, detail))
+    return [f"{kind}: {detail}" if detail else kind for kind, _, detail in lines]

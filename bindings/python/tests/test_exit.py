@@ -1,0 +1,62 @@
+"""A process may end in the middle of a turn."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import textwrap
+from collections.abc import Callable
+
+import pytest
+from conftest import MockLlm
+
+BEGINS = """
+    import asyncio
+    import sys
+    from stepwell import Agent, TextMessageContent, tool
+
+    @tool
+    def wait() -> str:
+        print("runs", flush=True)
+        return "ok"
+
+    agent = Agent(provider="openai-compatible", model="m", base_url=sys.argv[1], tools=[wait])
+
+    async def main():
+        global turn
+        turn = agent.send("Go")
+        async for event in turn:
+            if isinstance(event, TextMessageContent):
+                break
+
+    asyncio.run(main())
+"""
+
+
+@pytest.mark.parametrize("end", ["", "sys.exit(0)", "asyncio.run(asyncio.sleep(0))"])
+def test_the_interpreter_exits_in_the_middle_of_a_turn(mock_llm: Callable[..., MockLlm], end: str) -> None:
+    for _ in range(3):
+        mock = mock_llm({"steps": [{"text": "Well"}, {"text": " and"}, "stall"]})
+        program = textwrap.dedent(BEGINS) + end
+        ran = subprocess.run(
+            [sys.executable, "-c", program, mock.base_url], capture_output=True, text=True, timeout=60, check=False
+        )
+        assert (ran.returncode, ran.stdout, ran.stderr) == (0, "", "")
+        mock.wait_until(lambda requests: requests[0]["delivery"] == "client_left")
+
+
+def test_what_is_begun_after_the_threads_were_stopped_is_refused(mock_llm: Callable[..., MockLlm]) -> None:
+    program = textwrap.dedent(BEGINS) + textwrap.dedent("""
+        from stepwell import UnavailableError, _ffi
+        _ffi.shutdown()
+        try:
+            agent.run_sync("Again")
+        except UnavailableError as error:
+            print(error)
+    """)
+    mock = mock_llm({"steps": [{"text": "Well"}, "stall"]})
+    ran = subprocess.run(
+        [sys.executable, "-c", program, mock.base_url], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert (ran.returncode, ran.stderr) == (0, "")
+    assert "Stepwell's threads were stopped" in ran.stdout

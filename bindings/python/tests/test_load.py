@@ -1,0 +1,279 @@
+"""Many turns: one after the other without a leak, and side by side; and what a listener or a tool may do to them."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import os
+import threading
+from collections.abc import Awaitable, Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import MockLlm, calls, text
+from machines import STOP, config, delta, opened
+
+from stepwell import (
+    Agent,
+    Cancelled,
+    Completed,
+    Event,
+    RunMachine,
+    Success,
+    TextMessageContent,
+    ToolCallUpdate,
+    ToolFailure,
+    ToolFailureKind,
+    tool,
+)
+
+Start = Callable[..., MockLlm]
+
+STATM = Path("/proc/self/statm")
+MIB = 1 << 20
+ANSWER = "word " * 8_000
+"""40 kB: a turn that is not let go of weighs more than that, in the library and here."""
+BOUND = 12 * MIB
+"""A thousand turns that leave this much leave less than a third of an answer each."""
+
+needs_statm = pytest.mark.skipif(not STATM.exists(), reason="memory is read from /proc")
+
+
+def resident() -> int:
+    """The memory of this process, in bytes."""
+    return int(STATM.read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+def grown(turns: int, turn: Callable[[], object], *, warm_up: int = 100) -> int:
+    """By how much memory grows over so many turns, after some that warm up."""
+    for _ in range(warm_up):
+        turn()
+    gc.collect()
+    before = resident()
+    for _ in range(turns):
+        turn()
+    gc.collect()
+    return resident() - before
+
+
+@pytest.fixture
+def printed(capsys: pytest.CaptureFixture[str]) -> Iterator[Callable[[str], None]]:
+    def say(line: str) -> None:
+        with capsys.disabled():
+            print(f"\n{line}")
+
+    yield say
+
+
+def machine_turn() -> RunMachine:
+    machine = RunMachine(config())
+    effect = opened(machine)
+    body = delta(ANSWER) + STOP
+    for at in range(0, len(body), 4096):
+        machine.receive(effect, body[at : at + 4096], now_ms=1000)
+    machine.ended(effect, now_ms=1000)
+    assert machine.outcome == Success()
+    return machine
+
+
+@needs_statm
+def test_a_thousand_turns_through_run_machine_leave_nothing(printed: Callable[[str], None]) -> None:
+    growth = grown(1000, machine_turn)
+    printed(f"RunMachine: 1,000 turns of {len(ANSWER):,} bytes leave {growth / MIB:.1f} MiB, {resident() / MIB:.0f} in all")
+    assert growth < BOUND
+
+
+@needs_statm
+def test_a_leak_would_be_seen() -> None:
+    kept: list[RunMachine] = []
+    growth = grown(1000, lambda: kept.append(machine_turn()))
+    assert growth > 2 * BOUND
+
+
+@needs_statm
+def test_a_thousand_turns_through_agent_leave_nothing(mock_llm: Start, printed: Callable[[str], None]) -> None:
+    @tool
+    async def look(what: str) -> str:
+        return what
+
+    asked, said = calls(("look", {"what": ANSWER[:4000]})), text("Done.")
+    for hop in (asked, said):
+        hop["pieces"] = 4096
+    mock = mock_llm(asked, said, repeat=True)
+
+    async def many() -> int:
+        async def turns(number: int) -> None:
+            for _ in range(number // 10):
+                agent = Agent(provider="openai-compatible", model="m", base_url=mock.base_url, tools=[look])
+                for _ in range(10):
+                    assert (await agent.send("Go")).outcome == Success()
+
+        await turns(100)
+        gc.collect()
+        before = resident()
+        await turns(1000)
+        gc.collect()
+        return resident() - before
+
+    growth = asyncio.run(many())
+    printed(f"Agent: 1,000 turns with a tool leave {growth / MIB:.1f} MiB, {resident() / MIB:.0f} in all")
+    assert growth < BOUND
+
+
+async def test_fifty_turns_at_once(mock_llm: Start) -> None:
+    here, everybody = 0, asyncio.Event()
+
+    @tool
+    async def meet(name: str) -> str:
+        # None goes on before all have come: they really are under way together.
+        nonlocal here
+        here += 1
+        if here == 100:
+            everybody.set()
+        await everybody.wait()
+        return name
+
+    mock = mock_llm(calls(("meet", {"name": "a"}), ("meet", {"name": "b"})), text("All met."), repeat=True)
+    agents = [Agent(provider="openai-compatible", model="m", base_url=mock.base_url, tools=[meet]) for _ in range(50)]
+    finished = await asyncio.wait_for(asyncio.gather(*(agent.send("Go").finish() for agent in agents)), 120)
+    assert [one.outcome for one in finished] == [Success()] * 50
+    assert {one.text for one in finished} == {"All met."}
+    assert len({agent.thread_id for agent in agents}) == 50
+    assert (len(mock.requests()), mock.failures()) == (100, [])
+
+
+def test_fifty_turns_at_once_from_threads(mock_llm: Start) -> None:
+    mock = mock_llm()
+    together = threading.Barrier(50)
+
+    @tool
+    async def get_secret_number(name: str) -> int:
+        return 42
+
+    said: list[str] = []
+
+    def turn() -> None:
+        agent = Agent(provider="openai-compatible", model="m", base_url=mock.base_url, tools=[get_secret_number])
+        together.wait(60)
+        said.append(agent.run_sync("Go").text)
+
+    threads = [threading.Thread(target=turn) for _ in range(50)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(120)
+    assert len(said) == 50 and all(each.endswith("Bob's is 7") for each in said)
+    assert mock.failures() == []
+
+
+async def test_a_slow_plain_tool_holds_up_nobody(mock_llm: Start) -> None:
+    release = threading.Event()
+
+    @tool
+    def slow() -> str:
+        release.wait(60)
+        return "at last"
+
+    mock = mock_llm(calls(("slow", {})), text("Well then."))
+    turn = Agent(provider="openai-compatible", model="m", base_url=mock.base_url, tools=[slow]).send("Go")
+    other = Agent(provider="openai-compatible", model="m", base_url=mock_llm(text("Quick")).base_url)
+    async for event in turn:
+        if isinstance(event, ToolCallUpdate) and event.status.value == "executing":
+            assert (await other.send("Hi")).text == "Quick"
+            release.set()
+    assert turn.outcome == Success()
+
+
+@pytest.mark.parametrize("blocking", [True, False])
+async def test_a_tool_that_is_too_slow_is_given_up(mock_llm: Start, blocking: bool) -> None:
+    release = threading.Event()
+
+    def block() -> str:
+        release.wait(60)
+        return "too late"
+
+    async def wait() -> str:
+        await asyncio.Event().wait()
+        return "never"
+
+    slow = tool(name="slow", timeout=0.05)(block if blocking else wait)
+    mock = mock_llm(calls(("slow", {})), text("Never mind."))
+    agent = Agent(provider="openai-compatible", model="m", base_url=mock.base_url, tools=[slow])
+    (result,) = [e.result async for e in agent.send("Go") if isinstance(e, ToolCallUpdate) and e.result]
+    release.set()
+    assert isinstance(result, ToolFailure) and result.kind is ToolFailureKind.TIMED_OUT
+    assert agent.text == "Never mind."
+
+
+ways: dict[str, Callable[[Agent, Callable[[Event], object]], Awaitable[object]]] = {
+    "wait_for": lambda agent, listener: asyncio.wait_for(agent.send_to_listener("Go", listener), 60),
+    "gather": lambda agent, listener: asyncio.gather(agent.send_to_listener("Go", listener)),
+    "finish": lambda agent, listener: agent.send("Go").finish(),
+}
+
+
+@pytest.mark.parametrize("way", ways)
+async def test_cancelling_any_way_of_waiting_cancels_the_turn(mock_llm: Start, way: str) -> None:
+    running, stopped = asyncio.Event(), asyncio.Event()
+
+    @tool
+    async def slow() -> str:
+        running.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            stopped.set()
+        return "never"
+
+    mock = mock_llm(calls(("slow", {})), text("Again"))
+    agent = Agent(provider="openai-compatible", model="m", base_url=mock.base_url, tools=[slow])
+    task = asyncio.ensure_future(ways[way](agent, lambda event: None))
+    await asyncio.wait_for(running.wait(), 10)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    await asyncio.wait_for(stopped.wait(), 10)
+    assert (await agent.send("Go on")).outcome == Success()
+
+
+async def test_a_timeout_of_asyncio_closes_the_connection(mock_llm: Start) -> None:
+    mock = mock_llm({"steps": [{"text": "Well"}, "stall"]})
+    agent = Agent(provider="openai-compatible", model="m", base_url=mock.base_url)
+    with pytest.raises(asyncio.TimeoutError):
+        await asyncio.wait_for(agent.send("Go").finish(), 0.2)
+    await asyncio.to_thread(mock.wait_until, lambda requests: not requests or requests[0]["delivery"] == "client_left")
+
+
+async def test_a_listener_that_always_raises_hears_everything(mock_llm: Start) -> None:
+    heard: list[Event] = []
+
+    def listener(event: Event) -> None:
+        heard.append(event)
+        raise RuntimeError("the screen is gone")
+
+    agent = Agent(provider="openai-compatible", model="m", base_url=mock_llm(text("Hello")).base_url)
+    assert (await agent.send_to_listener("Hi", listener)).outcome == Success()
+    assert any(isinstance(event, TextMessageContent) for event in heard) and heard[-1] == Completed(Success())
+
+
+async def test_cancelling_fifty_turns_leaves_no_task(mock_llm: Start) -> None:
+    @tool
+    async def slow() -> str:
+        await asyncio.Event().wait()
+        return "never"
+
+    mock = mock_llm(calls(("slow", {})), repeat=True)
+    agents = [Agent(provider="openai-compatible", model="m", base_url=mock.base_url, tools=[slow]) for _ in range(50)]
+    turns = [agent.send("Go") for agent in agents]
+
+    async def until_cancelled(turn: Any) -> None:
+        async for event in turn:
+            if isinstance(event, ToolCallUpdate) and event.status.value == "executing":
+                turn.cancel()
+
+    await asyncio.wait_for(asyncio.gather(*map(until_cancelled, turns)), 60)
+    assert {turn.outcome for turn in turns} == {Cancelled()}
+    left = [task for task in asyncio.all_tasks() if task.get_name().startswith("stepwell-")]
+    await asyncio.wait_for(asyncio.gather(*left, return_exceptions=True), 10)
+    assert not [task for task in asyncio.all_tasks() if task.get_name().startswith("stepwell-")]

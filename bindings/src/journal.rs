@@ -1,0 +1,100 @@
+//! Journals: the inputs of a run as text, from which it can be lived through again.
+
+#[cfg(feature = "agent")]
+use crate::error::CallbackError;
+use crate::error::StepwellError;
+use crate::machine::{StateKind, guard};
+use crate::outcome::Outcome;
+#[cfg(feature = "agent")]
+use std::sync::Arc;
+use stepwell_core::run::journal::{Ending, Journal, Replayed};
+
+/// What a replay came to.
+#[derive(Clone, Debug, PartialEq, Eq, uniffi::Record)]
+pub struct JournalReplay {
+    /// How many inputs there were, a machine's coming back included.
+    pub inputs: u64,
+    /// The ids of the effects in the order in which they were given out.
+    pub effects: Vec<String>,
+    /// How many events there were.
+    pub events: u64,
+    /// The states that the run went through.
+    pub states: Vec<StateKind>,
+    /// How the turn ended, if it did.
+    pub outcome: Option<Outcome>,
+    /// The digest of how the run stands at the end: `RunMachine.digest`.
+    pub digest: String,
+    /// Whether the journal was closed by `RunMachine.end_journal`; else its host stopped on the way.
+    pub is_closed: bool,
+}
+
+/// Lives through a journal again: the same inputs must give the same states, outputs and end. A text that is no
+/// journal, and a run that goes otherwise than its journal says, is a `Journal` error, which names the place.
+#[uniffi::export]
+pub fn replay_journal(journal: &str) -> Result<JournalReplay, StepwellError> {
+    guard(|| {
+        let replayed = parse(journal)?.replay().map_err(|divergence| {
+            let advice = "the library has changed since, or the journal was: replay it with the version that wrote it";
+            StepwellError::journal(&divergence, advice)
+        })?;
+        Ok(replayed.into())
+    })
+}
+
+/// The journal with its texts hidden, to be sent with a report: it replays through the same states with the same
+/// effects. `seed` decides the stand-ins. It is to be random and to stay unknown to whoever gets the journal: with it,
+/// guessed texts could be confirmed.
+#[uniffi::export]
+pub fn redact_journal(journal: &str, seed: u64) -> Result<String, StepwellError> {
+    guard(|| {
+        let redacted = parse(journal)?.redact(seed).map_err(|error| {
+            StepwellError::journal(&error, "send the journal of another run, or none")
+        })?;
+        Ok(redacted.to_text())
+    })
+}
+
+fn parse(text: &str) -> Result<Journal, StepwellError> {
+    Journal::parse(text).map_err(|error| {
+        StepwellError::journal(&error, "give all lines of one journal, as they were taken")
+    })
+}
+
+impl From<Replayed> for JournalReplay {
+    fn from(replayed: Replayed) -> Self {
+        let count = |count: usize| u64::try_from(count).unwrap_or(u64::MAX);
+        let effects = replayed.effects.iter();
+        Self {
+            inputs: count(replayed.inputs),
+            effects: effects.map(ToString::to_string).collect(),
+            events: count(replayed.events),
+            states: replayed.states.into_iter().map(Into::into).collect(),
+            outcome: replayed.outcome.map(Into::into),
+            digest: replayed.digest.to_string(),
+            is_closed: matches!(replayed.ending, Ending::Closed(_)),
+        }
+    }
+}
+
+/// Takes the journals of an agent's turns: one that appends them to files, say.
+#[cfg(feature = "agent")]
+#[uniffi::export(foreign)]
+pub trait JournalSink: Send + Sync {
+    /// Takes whole lines of the journal of `turn`, each as soon as it is known. Called on the thread that drives the
+    /// turn, so it is to be quick; a failure is logged, and the turn goes on. A journal holds all that is said, but no
+    /// key.
+    fn write(&self, turn: String, lines: String) -> Result<(), CallbackError>;
+}
+
+/// The app's sink, as the driver calls it.
+#[cfg(feature = "agent")]
+pub(crate) struct Sink(pub(crate) Arc<dyn JournalSink>);
+
+#[cfg(feature = "agent")]
+impl stepwell_io::JournalSink for Sink {
+    fn write(&self, turn: &stepwell_core::RunId, lines: &str) {
+        if let Err(error) = self.0.write(turn.to_string(), lines.to_owned()) {
+            tracing::warn!(target: "stepwell", %error, "the app did not take lines of a journal");
+        }
+    }
+}

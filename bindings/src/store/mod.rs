@@ -1,0 +1,126 @@
+//! Where an agent's turns are kept: [`SessionStore`], which is SQLite, memory, or the app's own [`Store`].
+
+mod adapter;
+mod error;
+mod record;
+mod session_store;
+mod task;
+
+pub use error::StoreError;
+pub use record::{
+    Claimed, EventLog, LoggedEvent, NewTurn, PersistBatch, ThreadCursor, ThreadQuery, ThreadRecord,
+    TurnKey, Unfinished,
+};
+pub use session_store::SessionStore;
+pub use task::{StoreAnswer, StoreCall, StoreRunner, StoreTask};
+
+use crate::session::TurnRecord;
+use crate::thread_key::ThreadKey;
+use std::sync::Arc;
+
+/// The app's own database, as a store of an agent's threads: see `SessionStore.of_app`.
+///
+/// A store holds threads; a thread holds a tree of turns; a turn holds its blocks in sequence, its status, the snapshot
+/// that it can be revived from, and the log of what the person was shown of it. It is written by one owner at a time.
+///
+/// Each method is one transaction: it is done as a whole or not at all, also if the call is cancelled on the way; what
+/// it has said to be done is still there after the process was killed. Methods are called from Stepwell's threads,
+/// several at once. A method that cannot do what it is asked to throws the `StoreError` that says why; any other
+/// exception counts as `StoreError.Other`, and the call is tried again.
+///
+/// Names that are too long or hold a NUL, and batches whose numbers do not fit, never reach the store.
+#[uniffi::export(foreign)]
+#[async_trait::async_trait]
+pub trait Store: Send + Sync {
+    /// Begins a turn, and its thread if that is new; its status is streaming. Gives its generation, 1.
+    ///
+    /// `Busy` if another turn of the thread is unfinished, `Exists` if the thread has a turn of this id, `NoTurn` if
+    /// there is no such parent.
+    async fn begin_turn(&self, turn: NewTurn) -> Result<u64, StoreError>;
+
+    /// Makes `owner` the owner of an unfinished turn, if its generation is still `seen`: compare-and-swap, in the
+    /// database. Gives the new generation, one more, and the snapshot to go on from.
+    ///
+    /// `Stale` if somebody else claimed it first, `Closed` if it has come to its end, `NoTurn`.
+    async fn claim(&self, turn: TurnKey, seen: u64, owner: String) -> Result<Claimed, StoreError>;
+
+    /// Stores blocks, status, outcome and snapshot. Blocks that are stored already must be the same ones, and change
+    /// nothing: a batch may come again, alone or as a part of a longer one. The newer snapshot takes the place of the
+    /// older; a turn that is closed keeps none. A batch that closes a turn which has just that end already changes
+    /// nothing.
+    ///
+    /// `Stale` if `generation` is not the turn's, `Gap` if blocks are missing before the first, `Conflict` if one is
+    /// stored with another content, `Closed` if the turn has ended otherwise, `NoTurn`.
+    async fn persist(
+        &self,
+        turn: TurnKey,
+        generation: u64,
+        batch: PersistBatch,
+    ) -> Result<(), StoreError>;
+
+    /// The turns that have not come to their end, oldest first: all, or those that `owner` has.
+    async fn unfinished(&self, owner: Option<String>) -> Result<Vec<Unfinished>, StoreError>;
+
+    /// A turn with its blocks; none if there is none.
+    async fn turn(&self, turn: TurnKey) -> Result<Option<TurnRecord>, StoreError>;
+
+    /// All turns of a thread, in the order in which they began; none if there is no such thread.
+    async fn turns(&self, thread: ThreadKey) -> Result<Vec<TurnRecord>, StoreError>;
+
+    /// A thread; none if there is none.
+    async fn thread(&self, thread: ThreadKey) -> Result<Option<ThreadRecord>, StoreError>;
+
+    /// Threads, the last used first, then by server, room and thread.
+    async fn threads(&self, query: ThreadQuery) -> Result<Vec<ThreadRecord>, StoreError>;
+
+    /// Gives a thread a title. It does not count as use. `NoThread`.
+    async fn rename_thread(&self, thread: ThreadKey, title: String) -> Result<(), StoreError>;
+
+    /// Deletes a thread with all that it holds; whether there was one. The owner of an unfinished turn of it hears
+    /// `NoTurn` at its next write.
+    async fn delete_thread(&self, thread: ThreadKey) -> Result<bool, StoreError>;
+
+    /// Appends to the log of what the person is shown of a turn; the first of `events` gets the index `first`. As for
+    /// blocks, what is there already must be the same and changes nothing. The owner may still append when the turn is
+    /// closed. An agent keeps no such log: it is for hosts that serve turns to others.
+    ///
+    /// `Stale`, `Gap`, `Conflict`, `NoTurn`.
+    async fn append_events(
+        &self,
+        turn: TurnKey,
+        generation: u64,
+        first: u64,
+        events: Vec<String>,
+    ) -> Result<(), StoreError>;
+
+    /// What was shown of a turn after the event `after`, or from the beginning: `limit` events at most. `NoTurn`.
+    async fn events(
+        &self,
+        turn: TurnKey,
+        after: Option<u64>,
+        limit: u32,
+    ) -> Result<Vec<LoggedEvent>, StoreError>;
+
+    /// How long the log of a turn is, and how much of it was acknowledged. `NoTurn`.
+    async fn event_log(&self, turn: TurnKey) -> Result<EventLog, StoreError>;
+
+    /// The person has seen the events up to and including `index`. It never goes back. `Gap` if there is no such event;
+    /// `NoTurn`.
+    async fn acknowledge(&self, turn: TurnKey, index: u64) -> Result<(), StoreError>;
+}
+
+/// How an agent uses a store.
+#[derive(Clone, Debug, uniffi::Record)]
+pub struct StoreSetup {
+    /// The store.
+    pub store: Arc<SessionStore>,
+    /// Under which name this app has turns there. It stays the same when the app is started again, and of several apps
+    /// on one store each has its own: an app recovers the turns that are under its name.
+    #[uniffi(default = "stepwell")]
+    pub owner: String,
+    /// Whether turns wait for the store however long it takes, where it is full, can only be read, or cannot be
+    /// reached. Else a write is tried as often as `RunConfig.durability` says, 6 times if it does not, before the turn
+    /// fails.
+    #[uniffi(default = false)]
+    pub waits: bool,
+}

@@ -1,0 +1,135 @@
+use super::adapter::AppStore;
+use super::task::Queue;
+use super::{Store, StoreRunner, ThreadQuery, ThreadRecord};
+use crate::effect::json;
+use crate::error::StepwellError;
+use crate::runtime::on_runtime;
+use crate::session::{SessionView, TurnView, conversation, view};
+use crate::thread_key::ThreadKey;
+use std::sync::Arc;
+use stepwell_core::session::Turn;
+use stepwell_io::store::{self, MemoryStore};
+
+/// Where an agent's threads are kept, and the sessions in it: their list, each with its turns and messages.
+///
+/// A thread is a tree of turns: a message that is edited and sent again makes a sibling. A session is one path of it:
+/// the one to the turn that is named, or the one that ends last.
+#[derive(Debug, uniffi::Object)]
+pub struct SessionStore {
+    store: Arc<dyn store::Store>,
+}
+
+#[uniffi::export]
+impl SessionStore {
+    /// A store in memory: it is gone with the process.
+    #[uniffi::constructor]
+    pub fn in_memory() -> Arc<Self> {
+        Self::new(Arc::new(MemoryStore::new()))
+    }
+
+    /// A store in the app's own database.
+    #[uniffi::constructor]
+    pub fn of_app(store: Arc<dyn Store>) -> Arc<Self> {
+        Self::new(Arc::new(AppStore::new(store)))
+    }
+
+    /// A store in the app's own database, for languages whose code must run on the app's own event loop.
+    #[uniffi::constructor]
+    pub fn with_store_runner(runner: Arc<dyn StoreRunner>) -> Arc<Self> {
+        Self::of_app(Arc::new(Queue(runner)))
+    }
+
+    /// Threads, the last used first.
+    pub async fn threads(&self, query: ThreadQuery) -> Result<Vec<ThreadRecord>, StepwellError> {
+        let store = Arc::clone(&self.store);
+        let query = query.into();
+        on_runtime(async move {
+            let records = store.threads(&query).await?;
+            Ok(records.into_iter().map(Into::into).collect())
+        })
+        .await
+    }
+
+    /// A thread; none if there is none.
+    pub async fn thread(&self, thread: ThreadKey) -> Result<Option<ThreadRecord>, StepwellError> {
+        let store = Arc::clone(&self.store);
+        let thread = thread.into();
+        on_runtime(async move { Ok(store.thread(&thread).await?.map(Into::into)) }).await
+    }
+
+    /// All turns of a thread, in the order in which they began: its tree, by their parents.
+    pub async fn turns(&self, thread: ThreadKey) -> Result<Vec<TurnView>, StepwellError> {
+        let turns = self.load(thread).await?;
+        Ok(turns.into_iter().map(Into::into).collect())
+    }
+
+    /// A thread as the person is shown it, on the path to `turn`.
+    #[uniffi::method(default(turn = None))]
+    pub async fn view(
+        &self,
+        thread: ThreadKey,
+        turn: Option<String>,
+    ) -> Result<SessionView, StepwellError> {
+        Ok(view(self.load(thread).await?, turn)?)
+    }
+
+    /// The conversation on the path to `turn`: a JSON array of AG-UI messages, oldest first.
+    #[uniffi::method(default(turn = None))]
+    pub async fn messages_json(
+        &self,
+        thread: ThreadKey,
+        turn: Option<String>,
+    ) -> Result<String, StepwellError> {
+        let turns = self.load(thread).await?;
+        Ok(json(&conversation(turns, turn)?.messages()))
+    }
+
+    /// Gives a thread a title. It does not count as use.
+    pub async fn rename_thread(
+        &self,
+        thread: ThreadKey,
+        title: String,
+    ) -> Result<(), StepwellError> {
+        let store = Arc::clone(&self.store);
+        let thread = thread.into();
+        on_runtime(async move { Ok(store.rename_thread(&thread, &title).await?) }).await
+    }
+
+    /// Deletes a thread with all that it holds; whether there was one. A thread that an agent has is better deleted by
+    /// `Agent.delete_thread`, which stops its turn first.
+    pub async fn delete_thread(&self, thread: ThreadKey) -> Result<bool, StepwellError> {
+        let store = Arc::clone(&self.store);
+        let thread = thread.into();
+        on_runtime(async move { Ok(store.delete_thread(&thread).await?) }).await
+    }
+}
+
+#[cfg(feature = "sqlite")]
+#[uniffi::export]
+impl SessionStore {
+    /// A store in a file of its own, by the SQLite that is built in. The file is made if there is none; beside it lie
+    /// `-wal` and `-shm`.
+    #[uniffi::constructor]
+    pub async fn open_sqlite(path: String) -> Result<Arc<Self>, StepwellError> {
+        let opened = on_runtime(async move { Ok(store::SqliteStore::open(path).await?) });
+        Ok(Self::new(Arc::new(opened.await?)))
+    }
+}
+
+impl SessionStore {
+    fn new(store: Arc<dyn store::Store>) -> Arc<Self> {
+        Arc::new(Self { store })
+    }
+
+    /// The store itself, for Rust.
+    #[must_use]
+    pub fn inner(&self) -> Arc<dyn store::Store> {
+        Arc::clone(&self.store)
+    }
+
+    async fn load(&self, thread: ThreadKey) -> Result<Vec<Turn>, StepwellError> {
+        let store = Arc::clone(&self.store);
+        let thread = thread.into();
+        on_runtime(async move { Ok(store.turns(&thread).await?) }).await
+    }
+}

@@ -1,0 +1,31 @@
+use stepwell_core::registry;
+
+/// Names one thread among all that an app has: of several servers, and of several rooms on each. Two keys are the same
+/// thread if all three parts are the same.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, uniffi::Record)]
+pub struct ThreadKey {
+    /// The conversation.
+    pub thread: String,
+    /// The room on the server; may be empty.
+    #[uniffi(default = "")]
+    pub room: String,
+    /// The server; may be empty.
+    #[uniffi(default = "")]
+    pub server: String,
+}
+
+impl From<registry::ThreadKey> for ThreadKey {
+    fn from(key: registry::ThreadKey) -> Self {
+        Self {
+            thread: key.thread.into_string(),
+            room: key.room,
+            server: key.server,
+        }
+    }
+}
+
+impl From<ThreadKey> for registry::ThreadKey {
+    fn from(key: ThreadKey) -> Self {
+        Self::new(key.server, key.room, key.thread)
+    }
+}

@@ -1,0 +1,182 @@
+import Foundation
+
+/// The arguments of a tool as a type of the app's own. Its JSON Schema is read off its `Decodable` conformance, and what
+/// the model sends is decoded into it.
+///
+///     struct Person: ToolArguments {
+///         let name: String
+///         let since: Date?
+///         static let descriptions = ["name": "Whose number.", "since": "Only numbers later than this."]
+///     }
+///
+/// A property that is optional may be left out, all others are required. Known are text, numbers, truth values, `Date`
+/// (ISO 8601), `URL`, `UUID`, arrays, dictionaries with text as keys, enums of text or integers that are `CaseIterable`,
+/// and types made of these. A type that decodes itself by hand may look at values that are not there yet: then say what
+/// it takes with `parametersJson`.
+public protocol ToolArguments: Decodable {
+    /// What each property means, for the model, by its name in JSON.
+    static var descriptions: [String: String] { get }
+}
+
+extension ToolArguments {
+    public static var descriptions: [String: String] { [:] }
+}
+
+/// Why there is no JSON Schema of a type.
+public struct SchemaError: Error, Sendable, CustomStringConvertible {
+    public let description: String
+}
+
+/// The JSON Schema of a type, as JSON text.
+public func jsonSchema<Value: Decodable>(of type: Value.Type) throws -> String {
+    try Schema.of(type, at: Place()).schema.json
+}
+
+/// Decodes what a model sent.
+public func decodeArguments<Value: Decodable>(_ type: Value.Type, from json: String) throws -> Value {
+    let decoder = JSONDecoder()
+    decoder.dateDecodingStrategy = .iso8601
+    return try decoder.decode(type, from: Data(json.utf8))
+}
+
+let advice = "give the tool's `parametersJson`"
+
+/// Where in a type another one is found.
+struct Place: CustomStringConvertible {
+    private(set) var names: [String] = []
+    private var types: [ObjectIdentifier] = []
+
+    var description: String { names.isEmpty ? "" : " at \(names.joined(separator: "."))" }
+
+    func isWithin(_ type: Any.Type) -> Bool { types.contains(ObjectIdentifier(type)) }
+
+    func within(_ type: Any.Type) -> Place {
+        var place = self
+        place.types.append(ObjectIdentifier(type))
+        return place
+    }
+
+    func at(_ name: String) -> Place {
+        var place = self
+        place.names.append(name)
+        return place
+    }
+}
+
+/// A JSON Schema, with its properties in the order in which the type decodes them.
+indirect enum Schema {
+    case plain(type: String, format: String?)
+    case choice(type: String, json: [String])
+    case list(Schema, unique: Bool)
+    case map(Schema)
+    case object([(name: String, schema: Schema, description: String?, required: Bool)])
+
+    /// A schema, and a value of the type for those who decode on.
+    typealias Found<Value> = (schema: Schema, sample: Value)
+
+    static func of<Value: Decodable>(_ type: Value.Type, at place: Place) throws -> Found<Value> {
+        if let (schema, sample) = simple(type) as? (Schema, Value) {
+            return (schema, sample)
+        }
+        if let choice = type as? any CaseIterable.Type, let (schema, sample) = cases(choice) as? (Schema, Value) {
+            return (schema, sample)
+        }
+        guard !place.isWithin(type) else {
+            throw SchemaError(description: "\(type)\(place) holds itself, and is too deep to be spelled out; \(advice)")
+        }
+        let recorder = Recorder(type, place: place.within(type))
+        let sample: Value
+        do {
+            sample = try Value(from: recorder)
+        } catch let error as SchemaError {
+            throw error
+        } catch {
+            let reason = "\(type)\(place) decodes itself in a way that does not tell what it takes: \(error)"
+            throw SchemaError(description: "\(reason); \(advice)")
+        }
+        return (recorder.schema ?? .object([]), sample)
+    }
+
+    private static func simple(_ type: any Decodable.Type) -> (Schema, any Decodable)? {
+        func plain(_ name: String, _ sample: any Decodable, format: String? = nil) -> (Schema, any Decodable) {
+            (.plain(type: name, format: format), sample)
+        }
+        switch type {
+        case is String.Type: return plain("string", "")
+        case is Bool.Type: return plain("boolean", false)
+        case is Double.Type: return plain("number", 0.0)
+        case is Float.Type: return plain("number", Float(0))
+        case is Decimal.Type: return plain("number", Decimal(0))
+        case is Int.Type: return plain("integer", 0)
+        case is Int8.Type: return plain("integer", Int8(0))
+        case is Int16.Type: return plain("integer", Int16(0))
+        case is Int32.Type: return plain("integer", Int32(0))
+        case is Int64.Type: return plain("integer", Int64(0))
+        case is UInt.Type: return plain("integer", UInt(0))
+        case is UInt8.Type: return plain("integer", UInt8(0))
+        case is UInt16.Type: return plain("integer", UInt16(0))
+        case is UInt32.Type: return plain("integer", UInt32(0))
+        case is UInt64.Type: return plain("integer", UInt64(0))
+        case is Date.Type: return plain("string", Date(timeIntervalSince1970: 0), format: "date-time")
+        case is URL.Type: return plain("string", URL(fileURLWithPath: "/"), format: "uri")
+        case is UUID.Type: return plain("string", UUID(), format: "uuid")
+        default: return nil
+        }
+    }
+
+    /// The values of an enum.
+    private static func cases<Choice: CaseIterable>(_ type: Choice.Type) -> (Schema, Any)? {
+        let raw = type.allCases.map { ($0 as? any RawRepresentable)?.rawValue as Any }
+        guard let sample = type.allCases.first else { return nil }
+        if let names = raw as? [String] {
+            return (.choice(type: "string", json: names.map(quoted)), sample)
+        }
+        if let numbers = raw as? [Int] {
+            return (.choice(type: "integer", json: numbers.map(String.init)), sample)
+        }
+        return nil
+    }
+
+    var json: String { "{\(fields.joined(separator: ","))}" }
+
+    private var fields: [String] {
+        switch self {
+        case .plain(let type, let format):
+            return ["\"type\":\(quoted(type))"] + (format.map { ["\"format\":\(quoted($0))"] } ?? [])
+        case .choice(let type, let values):
+            return ["\"type\":\(quoted(type))", "\"enum\":[\(values.joined(separator: ","))]"]
+        case .list(let items, let unique):
+            return ["\"type\":\"array\"", "\"items\":\(items.json)"] + (unique ? ["\"uniqueItems\":true"] : [])
+        case .map(let values):
+            return ["\"type\":\"object\"", "\"additionalProperties\":\(values.json)"]
+        case .object(let properties):
+            let described = properties.map { property in
+                let description = property.description.map { ["\"description\":\(quoted($0))"] } ?? []
+                return "\(quoted(property.name)):{\((property.schema.fields + description).joined(separator: ","))}"
+            }
+            let required = properties.filter(\.required).map { quoted($0.name) }
+            return [
+                "\"type\":\"object\"",
+                "\"properties\":{\(described.joined(separator: ","))}",
+                "\"required\":[\(required.joined(separator: ","))]",
+            ]
+        }
+    }
+}
+
+/// A JSON string.
+private func quoted(_ text: String) -> String {
+    var quoted = "\""
+    for scalar in text.unicodeScalars {
+        switch scalar {
+        case "\"": quoted += "\\\""
+        case "\\": quoted += "\\\\"
+        case "\n": quoted += "\\n"
+        case "\r": quoted += "\\r"
+        case "\t": quoted += "\\t"
+        case "\u{0}"..<"\u{20}": quoted += "\\u" + String(format: "%04x", scalar.value)
+        default: quoted.unicodeScalars.append(scalar)
+        }
+    }
+    return quoted + "\""
+}

@@ -1,0 +1,214 @@
+import Foundation
+import Testing
+
+@testable import Stepwell
+
+private let numbers = ["alice": 42, "bob": 7]
+
+private struct Person: ToolArguments {
+    let name: String
+    static let descriptions = ["name": "Whose number."]
+}
+
+private struct Unknown: Error, CustomStringConvertible {
+    let name: String
+    var description: String { "nobody knows \(name)" }
+}
+
+private func agent(_ mock: MockLlm, tools: [AgentTool]? = nil, approver: Approver? = nil) throws -> Agent {
+    let secretNumber = try AgentTool("get_secret_number", "The secret number of a person.") { (person: Person) in
+        guard let number = numbers[person.name] else { throw Unknown(name: person.name) }
+        return number
+    }
+    return try Agent(
+        provider: "openai-compatible", model: "mock", baseUrl: mock.baseUrl, tools: tools ?? [secretNumber],
+        approver: approver)
+}
+
+private func all(_ events: TurnEvents) async throws -> [Event] {
+    var all: [Event] = []
+    for try await event in events { all.append(event) }
+    return all
+}
+
+private func text(_ events: [Event]) -> String {
+    events.map { if case .textMessageContent(_, let delta) = $0 { delta } else { "" } }.joined()
+}
+
+private func results(_ events: [Event]) -> [ToolResult] {
+    events.compactMap { if case .toolCall(_, _, _, _, let result) = $0 { result } else { nil } }
+}
+
+/// Lets others wait until something has happened.
+private actor Gate {
+    private var isOpen = false
+    private var waiting: [CheckedContinuation<Void, Never>] = []
+
+    func open() {
+        isOpen = true
+        for one in waiting { one.resume() }
+        waiting = []
+    }
+
+    func pass() async {
+        if isOpen { return }
+        await withCheckedContinuation { waiting.append($0) }
+    }
+}
+
+@Test("the demo's turn")
+func secretNumbers() async throws {
+    let mock = try MockLlm()
+    let agent = try agent(mock)
+    let events = try await all(agent.send("What are Alice's and Bob's secret numbers?"))
+    #expect(text(events).hasSuffix("Alice's number is 42, Bob's is 7"))
+    #expect(Set(results(events)) == [.finished(content: "42"), .finished(content: "7")])
+    #expect(events.last == .completed(outcome: .success))
+    #expect(agent.text().hasSuffix("Alice's number is 42, Bob's is 7"))
+}
+
+@Test("a tool that throws is shown to the model, and the turn goes on")
+func aToolThatThrows() async throws {
+    let mock = try MockLlm(MockLlm.call("get_secret_number", #"{"name":"carol"}"#), MockLlm.text("Nobody knows"))
+    let events = try await all(agent(mock).send("Carol's?"))
+    #expect(results(events) == [.failed(kind: .panicked, message: "nobody knows carol")])
+    #expect(text(events) == "Nobody knows")
+    #expect(events.last == .completed(outcome: .success))
+}
+
+@Test("arguments that do not fit the type are refused by the schema that was read off it")
+func argumentsThatDoNotFit() async throws {
+    let mock = try MockLlm(MockLlm.call("get_secret_number", #"{"name":3}"#), MockLlm.text("Sorry"))
+    let events = try await all(agent(mock).send("Go"))
+    guard case .failed(.rejected, let message) = results(events).first else {
+        return #expect(Bool(false), "\(results(events))")
+    }
+    #expect(message.contains("do not fit its schema"))
+}
+
+@Test("tools run side by side")
+func toolsSideBySide() async throws {
+    let mock = try MockLlm()
+    let gates = ["alice": Gate(), "bob": Gate()]
+    let tool = try AgentTool("get_secret_number", "Meets the other.") { (person: Person) in
+        await gates[person.name]?.open()
+        for gate in gates.values { await gate.pass() }
+        return numbers[person.name]
+    }
+    let events = try await all(agent(mock, tools: [tool]).send("Go"))
+    #expect(results(events).count == 2)
+    #expect(events.last == .completed(outcome: .success))
+}
+
+@Test("cancelling the task cancels the turn, and the tool that runs")
+func cancellingTheTask() async throws {
+    let mock = try MockLlm(MockLlm.call("wait", "{}"))
+    let (begun, stopped) = (Gate(), Gate())
+    let wait = AgentTool("wait", "Waits.") { _ in
+        await begun.open()
+        // Until it is cancelled.
+        while !Task.isCancelled { try? await Task.sleep(nanoseconds: 1_000_000) }
+        await stopped.open()
+        return ""
+    }
+    let agent = try agent(mock, tools: [wait])
+    let turn = Task { try await all(agent.send("Go")) }
+    await begun.pass()
+    turn.cancel()
+    let events = try await turn.value
+    #expect(events.last == .completed(outcome: .cancelled))
+    await stopped.pass()
+}
+
+@Test("leaving the loop cancels the turn")
+func leavingTheLoop() async throws {
+    let mock = try MockLlm(MockLlm.stall("Once"), MockLlm.text("Again"))
+    let agent = try agent(mock)
+    for try await event in agent.send("Tell") {
+        if case .textMessageContent = event { break }
+    }
+    let events = try await all(agent.send("And?"))
+    #expect(text(events) == "Again")
+}
+
+@Test("the person is asked before a tool runs")
+func thePersonIsAsked() async throws {
+    final class No: Approver {
+        func decide(invocation: ToolInvocation) async throws -> Decision { .denied(reason: "not on Sundays") }
+    }
+    let mock = try MockLlm(MockLlm.call("order", "{}"), MockLlm.text("I see"))
+    let order = AgentTool("order", "Orders.", requiresApproval: true) { _ in "ordered" }
+    let events = try await all(agent(mock, tools: [order], approver: No()).send("Go"))
+    guard case .failed(.denied, let message) = results(events).first else {
+        return #expect(Bool(false), "\(results(events))")
+    }
+    #expect(message.contains("not on Sundays"))
+}
+
+@Test("a deferred call rests, and another agent goes on")
+func aDeferredCall() async throws {
+    let mock = try MockLlm(MockLlm.call("order", "{}"), MockLlm.text("Enjoy!"))
+    let order = AgentTool("order", "Orders.") { _ in throw ToolError.Deferred }
+    let turn = try agent(mock, tools: [order]).startTurn(text: "Tea")
+    var id: String?
+    while id == nil {
+        for case .toolCall(_, let toolCallId, _, .deferred, _) in await turn.nextBatch() { id = toolCallId }
+    }
+    let snapshot = try await turn.rested()
+    turn.cancel()
+
+    let again = AgentTool("order", "Orders.") { _ in throw Unknown(name: "why again") }
+    let revived = try agent(mock, tools: [again]).revive(snapshot: snapshot)
+    try await revived.finishCall(toolCallId: #require(id), content: "the tea is here")
+    let finished = try await revived.finish()
+    #expect(finished.outcome == .success)
+    #expect(finished.text.hasSuffix("Enjoy!"))
+}
+
+@Test("errors tell what to do")
+func errorsTellWhatToDo() {
+    do {
+        _ = try Agent(provider: "nobody")
+        Issue.record("there is a provider `nobody`")
+    } catch StepwellError.Configuration(let reason, let advice) {
+        #expect(reason.contains("nobody"))
+        #expect(advice.contains("openai-compatible"))
+    } catch {
+        Issue.record(error)
+    }
+}
+
+@Test("fifty turns at once")
+func fiftyTurnsAtOnce() async throws {
+    try await withThrowingTaskGroup(of: String.self) { group in
+        let hello = try MockLlm(MockLlm.text("Hello"), repeats: true)
+        for _ in 0..<50 {
+            group.addTask { text(try await all(agent(hello).send("Hi"))) }
+        }
+        for try await said in group { #expect(said == "Hello") }
+    }
+}
+
+@Test("a thousand turns leave nothing behind")
+func aThousandTurns() async throws {
+    let mock = try MockLlm(MockLlm.text("Hello"), repeats: true)
+    func turns(_ count: Int) async throws {
+        for _ in 0..<count {
+            let events = try await all(agent(mock).send("Hi"))
+            #expect(events.last == .completed(outcome: .success))
+        }
+    }
+    try await turns(100)
+    let before = residentKibibytes()
+    try await turns(1_000)
+    let after = residentKibibytes()
+    print("1,000 turns: \(before) KiB resident before, \(after) KiB after")
+    #expect(after < before + 32 * 1024)
+}
+
+/// What the process holds, as Linux counts it; nothing elsewhere.
+private func residentKibibytes() -> Int {
+    let status = try? String(contentsOfFile: "/proc/self/status", encoding: .utf8)
+    let line = status?.split(separator: "\n").first { $0.hasPrefix("VmRSS:") }
+    return line?.split(whereSeparator: { $0.isWhitespace }).dropFirst().first.flatMap { Int($0) } ?? 0
+}

@@ -1,0 +1,50 @@
+import Foundation
+
+/// The scripted provider as a process; without hops it plays the secret numbers. It ends with its standard input.
+final class MockLlm: Sendable {
+    let baseUrl: String
+    private let process: Process
+    private let input = Pipe()
+
+    /// Each hop is JSON. With `repeats` the script starts over with each message of the person's.
+    init(_ hops: String..., repeats: Bool = false) throws {
+        guard let program = ProcessInfo.processInfo.environment["STEPWELL_MOCK_LLM"] else {
+            throw Unplayable(description: "STEPWELL_MOCK_LLM names no program: run `cargo xtask test swift-package`")
+        }
+        let output = Pipe()
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: program)
+        process.arguments = hops.isEmpty ? [] : ["-"]
+        process.standardInput = input
+        process.standardOutput = output
+        try process.run()
+        self.process = process
+        if !hops.isEmpty {
+            input.fileHandleForWriting.write(Data("{\"repeat\":\(repeats),\"hops\":[\(hops.joined(separator: ","))]}".utf8))
+        }
+        var line = Data()
+        while !line.contains(UInt8(ascii: "\n")) {
+            let piece = output.fileHandleForReading.availableData
+            if piece.isEmpty { throw Unplayable(description: "mock-llm did not start") }
+            line += piece
+        }
+        let said = try JSONSerialization.jsonObject(with: line) as? Fields ?? [:]
+        baseUrl = try said.needed("base_url")
+    }
+
+    deinit {
+        try? input.fileHandleForWriting.close()
+        process.waitUntilExit()
+    }
+
+    /// A hop that says something.
+    static func text(_ text: String) -> String { #"{"steps":[{"text":"\#(text)"}]}"# }
+
+    /// A hop that asks for a tool.
+    static func call(_ name: String, _ arguments: String) -> String {
+        #"{"steps":[{"tool_call":{"name":"\#(name)","arguments":\#(arguments)}}]}"#
+    }
+
+    /// A hop that says something and then nothing more.
+    static func stall(_ text: String) -> String { #"{"steps":[{"text":"\#(text)"},"stall"]}"# }
+}

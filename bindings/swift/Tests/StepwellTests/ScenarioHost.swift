@@ -1,0 +1,432 @@
+import Foundation
+
+@testable import Stepwell
+
+// The host that the scenario files of tests/scenarios speak of. What the names mean stands there.
+
+typealias Fields = [String: Any]
+
+/// A mistake of the scenario, or of this host.
+struct Unplayable: Error, CustomStringConvertible {
+    let description: String
+}
+
+extension Dictionary where Key == String, Value == Any {
+    func text(_ name: String) -> String? { self[name] as? String }
+    func number(_ name: String) -> UInt64? { (self[name] as? NSNumber)?.uint64Value }
+    func small(_ name: String) -> UInt32? { (self[name] as? NSNumber)?.uint32Value }
+    func double(_ name: String) -> Double? { (self[name] as? NSNumber)?.doubleValue }
+    func flag(_ name: String, default standard: Bool = false) -> Bool { self[name] as? Bool ?? standard }
+    func list(_ name: String) -> [Any] { self[name] as? [Any] ?? [] }
+    func part(_ name: String) -> Fields { self[name] as? Fields ?? [:] }
+
+    func needed(_ name: String) throws -> String {
+        guard let text = text(name) else { throw Unplayable(description: "no \(name) in \(self)") }
+        return text
+    }
+
+    /// `null` is none, absence the default.
+    func optional(_ name: String, _ standard: UInt64?) -> UInt64? {
+        self[name] == nil ? standard : number(name)
+    }
+}
+
+func parsed(_ text: String) throws -> Any {
+    try JSONSerialization.jsonObject(with: Data(text.utf8), options: .fragmentsAllowed)
+}
+
+func compact(_ value: Any) throws -> String {
+    if let text = value as? String { return text }
+    let options: JSONSerialization.WritingOptions = [.fragmentsAllowed, .withoutEscapingSlashes]
+    return String(decoding: try JSONSerialization.data(withJSONObject: value, options: options), as: UTF8.self)
+}
+
+/// The configuration of a scenario.
+func config(_ said: Fields) throws -> RunConfig {
+    let settings = said.part("settings")
+    let text = said.part("text")
+    return RunConfig(
+        provider: try said.needed("provider"),
+        model: said.text("model") ?? "",
+        api: said.text("api"),
+        baseUrl: said.text("base_url"),
+        key: said.text("key"),
+        instructions: said.text("instructions"),
+        tools: try said.list("tools").map { try tool($0 as? Fields ?? [:]) },
+        settings: GenerationSettings(
+            temperature: settings.double("temperature"), maxOutputTokens: settings.small("max_output_tokens")),
+        limits: limits(said.part("limits")),
+        retry: retry(said.part("retry")),
+        timeouts: timeouts(said.part("timeouts")),
+        runIds: said.text("run_ids") == "host" ? .host : nil,
+        durability: said.small("persist_attempts").map { .blocks(attempts: $0) },
+        partialArguments: said.flag("partial_arguments"),
+        device: device(said.part("device")),
+        resumption: said.text("resumption").flatMap {
+            ["never": Resumption.never, "last_event_id": .lastEventId, "replay": .replay, "snapshot": .snapshot][$0]
+        },
+        text: TextOptions(breakAfterTools: text.flag("break_after_tools"), dropBlank: text.flag("drop_blank")),
+        context: context(said.part("context"))
+    )
+}
+
+private func tool(_ said: Fields) throws -> ToolDefinition {
+    ToolDefinition(
+        name: try said.needed("name"),
+        description: try said.needed("description"),
+        parametersJson: try said["parameters"].map(compact),
+        requiresApproval: said.flag("requires_approval"),
+        idempotent: said.flag("idempotent"),
+        repeatable: said.flag("repeatable"),
+        timeoutMs: said.number("timeout_ms")
+    )
+}
+
+private func limits(_ said: Fields) -> Limits {
+    let standard = Limits()
+    let repeats = said.part("repeats")
+    return Limits(
+        maxToolRounds: said.small("max_tool_rounds") ?? standard.maxToolRounds,
+        continueAfterTools: said.flag("continue_after_tools", default: standard.continueAfterTools),
+        maxToolCalls: said.small("max_tool_calls"),
+        maxTokens: said.number("max_tokens"),
+        maxDurationMs: said.number("max_duration_ms"),
+        maxParallelTools: said.small("max_parallel_tools") ?? standard.maxParallelTools,
+        repeats: RepeatLimit(
+            tellAfter: repeats.optional("tell_after", standard.repeats.tellAfter.map(UInt64.init)).map(UInt32.init),
+            stopAfter: repeats.optional("stop_after", standard.repeats.stopAfter.map(UInt64.init)).map(UInt32.init)),
+        atLimit: said.text("at_limit").flatMap {
+            ["fail": LimitPolicy.fail, "complete": .complete, "sum_up": .sumUp][$0]
+        }
+    )
+}
+
+private func retry(_ said: Fields) -> RetryPolicy {
+    let standard = RetryPolicy()
+    return RetryPolicy(
+        attempts: said.small("attempts") ?? standard.attempts,
+        firstDelayMs: said.number("first_delay_ms") ?? standard.firstDelayMs,
+        maxDelayMs: said.number("max_delay_ms") ?? standard.maxDelayMs,
+        maxRetryAfterMs: said.number("max_retry_after_ms") ?? standard.maxRetryAfterMs,
+        jitter: said.double("jitter") ?? standard.jitter,
+        seed: said.number("seed") ?? standard.seed
+    )
+}
+
+private func timeouts(_ said: Fields) -> Timeouts {
+    let standard = Timeouts()
+    return Timeouts(
+        silenceMs: said.optional("silence_ms", standard.silenceMs),
+        toolMs: said.optional("tool_ms", standard.toolMs),
+        turnMs: said.optional("turn_ms", standard.turnMs),
+        approvalMs: said.optional("approval_ms", standard.approvalMs),
+        deferredMs: said.optional("deferred_ms", standard.deferredMs)
+    )
+}
+
+private func device(_ said: Fields) -> DevicePolicy {
+    var offline: OfflinePolicy?
+    if said["offline_ms"] != nil {
+        offline = said.number("offline_ms").map { .wait(upToMs: $0) } ?? .fail
+    }
+    return DevicePolicy(
+        background: said.text("background").flatMap {
+            ["continue": BackgroundPolicy.`continue`, "pause_clocks": .pauseClocks, "cancel": .cancel][$0]
+        },
+        offline: offline,
+        networkChange: said.text("network_change").flatMap {
+            ["keep": NetworkChangePolicy.keep, "reopen": .reopen][$0]
+        },
+        killed: said.text("killed").flatMap { ["continue": KilledPolicy.`continue`, "cancel": .cancel][$0] }
+    )
+}
+
+private func context(_ said: Fields) -> ContextGuard {
+    ContextGuard(
+        window: said.number("window"),
+        warnAt: said["warn_at"] == nil ? ContextGuard().warnAt : said.double("warn_at"),
+        atLimit: said.text("at_limit").flatMap { ["send": ContextPolicy.send, "fail": .fail, "trim": .trim][$0] }
+    )
+}
+
+/// The bytes that a `receive` brings.
+private func body(_ step: Fields) throws -> Data {
+    var text = ""
+    for data in step.list("sse") { text += "data: \(try compact(data))\n\n" }
+    for case let frame as Fields in step.list("frames") {
+        for name in ["id", "event"] { if let value = frame.text(name) { text += "\(name): \(value)\n" } }
+        text += "data: \(try compact(frame["data"] ?? ""))\n\n"
+    }
+    for line in step.list("lines") { text += "\(try compact(line))\n" }
+    return Data((text + (step.text("text") ?? "")).utf8)
+}
+
+/// `maxToolRounds` is `max_tool_rounds`.
+func snake(_ name: String) -> String {
+    name.reduce(into: "") { text, letter in
+        if letter.isUppercase { text.append("_") }
+        text.append(letter.lowercased())
+    }
+}
+
+/// The name of an enum's case.
+func name(_ value: Any) -> String {
+    snake(Mirror(reflecting: value).children.first?.label ?? "\(value)")
+}
+
+/// How a turn ended, in a line.
+func line(_ outcome: Outcome) -> String {
+    switch outcome {
+    case .limitReached(let limit, let message): "limit_reached \(name(limit)): \(message)"
+    case .failed(let failure, let message, _): "failed \(name(failure)): \(message)"
+    default: name(outcome)
+    }
+}
+
+private struct Line {
+    let kind: String
+    /// Pieces of one thing that follow each other are one, however the bytes were cut.
+    let grows: String?
+    var detail: String
+}
+
+private func line(_ event: Event) -> Line {
+    func said(_ detail: String, grows: String? = nil) -> Line {
+        Line(kind: name(event), grows: grows, detail: detail)
+    }
+    switch event {
+    case .textMessageContent(let id, let delta), .reasoningMessageContent(let id, let delta),
+        .toolCallArgs(let id, let delta):
+        return said(delta, grows: id)
+    case .partialArguments(_, let id, _, _): return said("", grows: id)
+    case .toolCallStart(_, let name, _, _): return said(name)
+    case .toolCallResult(_, _, let content, _, _): return said(content)
+    case .stepStarted(let name, _), .stepFinished(let name, _): return said(name)
+    case .custom(let name, _, _): return said(name)
+    case .hopStarted(let hop, let runId): return said("\(hop) \(runId)")
+    case .toolCall(let call, _, _, let status, let result):
+        let what =
+            switch result {
+            case .finished(let content): ": \(content)"
+            case .failed(let kind, let message): " (\(name(kind))): \(message)"
+            case nil: ""
+            }
+        return said("\(call.hop):\(call.index) \(name(status))\(what)")
+    case .retrying(let attempt, let delay, let reason): return said("\(attempt) in \(delay) ms, \(reason)")
+    case .interrupted(let interrupts): return said(interrupts.map(\.id).joined(separator: " "))
+    case .answerDropped(let effect): return said(effect)
+    case .warning(let message): return said(message)
+    case .completed(let outcome): return said(line(outcome))
+    case .unknownToolCall(let id): return said(id)
+    case .steeringTaken(let id, let hop): return said("\(id) \(hop)")
+    case .steeringRefused(_, let reason, _): return said(name(reason))
+    case .waitingForNetwork(let upTo): return said("\(upTo)")
+    case .streamResumed(let hop, let attempt): return said("\(hop):\(attempt)")
+    case .contextNearlyFull(let tokens, let window): return said("\(tokens) of \(window)")
+    case .contextTrimmed(let leftOut, let tokens):
+        return said("\(tokens), without \(leftOut.joined(separator: " "))")
+    default: return said("")
+    }
+}
+
+private func lines(_ events: [Event]) -> [String] {
+    var lines: [Line] = []
+    for event in events {
+        let next = line(event)
+        if let last = lines.last, next.grows != nil, last.kind == next.kind, last.grows == next.grows {
+            lines[lines.count - 1].detail += next.detail
+        } else {
+            lines.append(next)
+        }
+    }
+    return lines.map { $0.detail.isEmpty ? $0.kind : "\($0.kind): \($0.detail)" }
+}
+
+private func fields(_ effect: Effect) throws -> Fields {
+    func called(_ id: String, _ call: ToolInvocation) throws -> Fields {
+        [
+            "id": id, "tool_call_id": call.toolCallId, "name": call.name,
+            "arguments": try parsed(call.argumentsJson), "raw_arguments": call.rawArguments,
+        ]
+    }
+    var fields: Fields
+    switch effect {
+    case .createRun(let id, let threadId, let parent):
+        fields = ["id": id, "thread_id": threadId]
+        fields["parent_run_id"] = parent
+    case .openStream(let id, let request):
+        let headers = Dictionary(uniqueKeysWithValues: request.headers.map { ($0.name, $0.value) })
+        let body = try parsed(String(decoding: request.body, as: UTF8.self))
+        fields = ["id": id, "method": request.method, "url": request.url, "headers": headers, "body": body]
+    case .closeStream(let id), .cancelTool(let id): fields = ["id": id]
+    case .askApproval(let id, let call), .runTool(let id, let call): fields = try called(id, call)
+    case .persist(let id, let turn, let status, let blocks, _, let outcome, _):
+        let blocks: [Fields] = try blocks.map {
+            ["sequence": $0.sequence, "hop": $0.hop, "content": try parsed($0.contentJson)]
+        }
+        fields = ["id": id, "turn": turn, "status": name(status), "blocks": blocks]
+        fields["outcome"] = outcome.map { line($0) }
+    case .trimContext(let id, let tokens, let window, let messages):
+        let messages: [Fields] = messages.map { ["message_id": $0.messageId, "tokens": $0.tokens] }
+        fields = ["id": id, "tokens": tokens, "window": window, "messages": messages]
+    case .unknown(let id, _): fields = ["id": id]
+    }
+    fields["effect"] = name(effect)
+    return fields
+}
+
+/// The runs of a scenario, and what is stored of them.
+final class ScenarioHost {
+    let config: RunConfig
+    var runs: [String: RunMachine]
+    var written: [String: String] = [:]
+    var now: UInt64 = 0
+
+    init(_ scenario: Fields) throws {
+        config = try StepwellTests.config(scenario.part("config"))
+        let history = try compact(scenario.list("history"))
+        runs = ["run": try RunMachine(config: config, threadId: "thread-1", historyJson: history)]
+    }
+
+    func run(_ name: String = "run") throws -> RunMachine {
+        guard let machine = runs[name] else { throw Unplayable(description: "no run \(name)") }
+        return machine
+    }
+
+    /// How each run stands.
+    func digests() -> [String: String?] {
+        runs.mapValues { $0.digest() }
+    }
+
+    /// Takes one step: what came of it.
+    func step(_ step: Fields) throws -> Fields {
+        now = step.number("at") ?? now
+        let name = step.text("run") ?? "run"
+        var came: [Outputs] = []
+        var gives: Fields = [:]
+        do {
+            try play(name, step, &came)
+        } catch StepwellError.Misuse(let reason, _) {
+            gives["error"] = reason
+        } catch StepwellError.InvalidArgument(let reason, _) {
+            gives["error"] = reason
+        }
+        let machine = try run(name)
+        came.append(try machine.pollOutputs())
+        for case .persist(let id, _, _, _, let snapshot, _, _) in came.flatMap(\.effects) {
+            written["\(name) \(id)"] = snapshot
+        }
+        gives["state"] = StepwellTests.name(machine.state())
+        gives["wake_at"] = machine.pollTimeout()
+        let effects = try came.flatMap(\.effects).map(fields)
+        if !effects.isEmpty { gives["effects"] = effects }
+        let events = lines(came.flatMap(\.events))
+        if !events.isEmpty { gives["events"] = events }
+        return gives
+    }
+
+    private func play(_ name: String, _ step: Fields, _ came: inout [Outputs]) throws {
+        switch step.text("input") {
+        case "new_run":
+            let history = try step.text("history_of").map { try run($0).messagesJson() } ?? "[]"
+            let thread = step.text("thread_id") ?? "thread-1"
+            runs[name] = try RunMachine(config: config, threadId: thread, historyJson: history)
+        case "restore":
+            runs[name] = try RunMachine.restore(snapshot: run(name).snapshot(), config: config)
+        case "revive":
+            let snapshot = try step.text("written").flatMap { written["\(name) \($0)"] } ?? run(name).snapshot()
+            runs[name] = try RunMachine.revive(snapshot: snapshot, config: config, nowMs: now)
+        case "receive":
+            let bytes = try body(step)
+            let cut = step.small("cut").map(Int.init) ?? max(bytes.count, 1)
+            for at in stride(from: 0, to: bytes.count, by: cut) {
+                if step.flag("restore_between") {
+                    runs = try runs.mapValues { try RunMachine.restore(snapshot: $0.snapshot(), config: config) }
+                }
+                let piece = Data(bytes[at..<min(at + cut, bytes.count)])
+                came.append(try run(name).receive(effect: step.needed("effect"), bytes: piece, nowMs: now))
+            }
+        default:
+            came.append(try input(try run(name), step))
+        }
+    }
+
+    private func answers(_ step: Fields) throws -> [ResumeEntry] {
+        try step.list("answers").map { answer in
+            let answer = answer as? Fields ?? [:]
+            return ResumeEntry(
+                interruptId: try answer.needed("interruptId"),
+                status: answer.text("status") == "resolved" ? .resolved : .cancelled,
+                payloadJson: try answer["payload"].map(compact))
+        }
+    }
+
+    private func input(_ machine: RunMachine, _ step: Fields) throws -> Outputs {
+        func effect() throws -> String { try step.needed("effect") }
+        func message() throws -> String { try step.needed("message") }
+        switch try step.needed("input") {
+        case "start":
+            let start = Start(
+                runId: try step.needed("run_id"), parentRunId: step.text("parent_run_id"), text: step.text("say"),
+                messageJson: try step["message"].map(compact), resume: try answers(step))
+            return try machine.start(start: start, nowMs: now)
+        case "run_created":
+            return try machine.runCreated(effect: effect(), runId: step.needed("run_id"), nowMs: now)
+        case "run_not_created": return try machine.runNotCreated(effect: effect(), message: message(), nowMs: now)
+        case "opened":
+            return try machine.opened(effect: effect(), contentType: step.text("content_type"), nowMs: now)
+        case "refused":
+            return try machine.refused(
+                effect: effect(), status: UInt16(step.small("status") ?? 0),
+                body: Data(compact(step["body"] ?? "").utf8), nowMs: now, retryAfterMs: step.number("retry_after_ms"))
+        case "connection_failed":
+            return try machine.connectionFailed(effect: effect(), message: message(), nowMs: now)
+        case "ended": return try machine.ended(effect: effect(), nowMs: now)
+        case "lost": return try machine.lost(effect: effect(), message: message(), nowMs: now)
+        case "tool_finished":
+            return try machine.toolFinished(effect: effect(), content: step.needed("content"), nowMs: now)
+        case "tool_failed": return try machine.toolFailed(effect: effect(), message: message(), nowMs: now)
+        case "tool_deferred": return try machine.toolDeferred(effect: effect(), nowMs: now)
+        case "approve":
+            return try machine.approve(
+                effect: effect(), nowMs: now, argumentsJson: try step["arguments"].map(compact))
+        case "deny": return try machine.deny(effect: effect(), reason: step.text("reason"), nowMs: now)
+        case "context_trimmed":
+            let keep = step.list("keep").compactMap { $0 as? String }
+            return try machine.contextTrimmed(
+                effect: effect(), keep: keep, nowMs: now, summary: step.text("summary"))
+        case "context_not_trimmed":
+            return try machine.contextNotTrimmed(effect: effect(), message: message(), nowMs: now)
+        case "persisted": return try machine.persisted(effect: effect(), nowMs: now)
+        case "persist_failed": return try machine.persistFailed(effect: effect(), message: message(), nowMs: now)
+        case "resume": return try machine.resume(answers: answers(step), nowMs: now)
+        case "cancel": return try machine.cancel(nowMs: now)
+        case "cancel_call":
+            let numbers = try step.needed("call").split(separator: ":").compactMap { UInt32($0) }
+            return try machine.cancelCall(call: CallKey(hop: numbers[0], index: numbers[1]), nowMs: now)
+        case "steer":
+            return try machine.steer(messageId: step.needed("message_id"), text: step.needed("say"), nowMs: now)
+        case "entered_background": return try machine.enteredBackground(nowMs: now)
+        case "entered_foreground": return try machine.enteredForeground(nowMs: now)
+        case "network_lost": return try machine.networkLost(nowMs: now)
+        case "network_available": return try machine.networkAvailable(nowMs: now)
+        case "dispose": return try machine.dispose(nowMs: now)
+        case "timeout": return try machine.timeout(nowMs: now)
+        case let other: throw Unplayable(description: "no input \(other)")
+        }
+    }
+
+    /// The conversation in a line each: who, and what.
+    func history() throws -> [String] {
+        let messages = try parsed(run().messagesJson()) as? [Fields] ?? []
+        return messages.flatMap { message -> [String] in
+            let role = message.text("role") ?? ""
+            let said = message.text("content").flatMap { $0.isEmpty ? nil : "\(role): \($0)" }
+            let calls = message.list("toolCalls").map { call in
+                let function = (call as? Fields ?? [:]).part("function")
+                return "\(role) calls \(function.text("name") ?? "") \(function.text("arguments") ?? "")"
+            }
+            return (said.map { [$0] } ?? []) + calls
+        }
+    }
+}

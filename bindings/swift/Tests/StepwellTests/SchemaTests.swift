@@ -1,0 +1,117 @@
+import Foundation
+import Testing
+
+@testable import Stepwell
+
+private enum Colour: String, Decodable, CaseIterable {
+    case red, green
+}
+
+private enum Size: Int, Codable, CaseIterable {
+    case small = 1
+    case large = 10
+}
+
+private struct Point: Decodable {
+    let x: Double
+    let y: Double?
+}
+
+private struct Everything: ToolArguments {
+    let name: String
+    let count: Int
+    let exact: Bool
+    let tags: [String]
+    let seen: Set<String>?
+    let colour: Colour
+    let size: Size?
+    let at: Point
+    let path: [Point]?
+    let weights: [String: Double]
+    let since: Date
+    let link: URL?
+    let id: UUID
+
+    static let descriptions = ["name": "Who \"it\" is.", "path": "Where it went."]
+
+    enum CodingKeys: String, CodingKey {
+        case name, count, exact, tags, seen, colour, size, at, path, weights, since, link
+        case id = "the_id"
+    }
+}
+
+private struct Nothing: ToolArguments {}
+
+private final class Node: Decodable {
+    let next: Node?
+}
+
+private struct Checked: Decodable {
+    let text: String
+
+    init(from decoder: any Decoder) throws {
+        text = try decoder.singleValueContainer().decode(String.self)
+        guard !text.isEmpty else {
+            throw DecodingError.dataCorrupted(.init(codingPath: [], debugDescription: "it is empty"))
+        }
+    }
+}
+
+private struct Wrapped: ToolArguments {
+    let checked: Checked
+}
+
+private func same(_ one: String, _ other: String) throws -> Bool {
+    NSDictionary(dictionary: ["": try parsed(one)]).isEqual(to: ["": try parsed(other)])
+}
+
+@Test("a schema is read off a type")
+func aSchemaIsReadOffAType() throws {
+    let point = #"{"type":"object","properties":{"x":{"type":"number"},"y":{"type":"number"}},"required":["x"]}"#
+    let expected = #"""
+        {"type":"object","properties":{
+          "name":{"type":"string","description":"Who \"it\" is."},
+          "count":{"type":"integer"},
+          "exact":{"type":"boolean"},
+          "tags":{"type":"array","items":{"type":"string"}},
+          "seen":{"type":"array","items":{"type":"string"},"uniqueItems":true},
+          "colour":{"type":"string","enum":["red","green"]},
+          "size":{"type":"integer","enum":[1,10]},
+          "at":\#(point),
+          "path":{"type":"array","items":\#(point),"description":"Where it went."},
+          "weights":{"type":"object","additionalProperties":{"type":"number"}},
+          "since":{"type":"string","format":"date-time"},
+          "link":{"type":"string","format":"uri"},
+          "the_id":{"type":"string","format":"uuid"}
+        },"required":["name","count","exact","tags","colour","at","weights","since","the_id"]}
+        """#
+    let schema = try jsonSchema(of: Everything.self)
+    #expect(try same(schema, expected), "\(schema)")
+    #expect(schema.hasPrefix(#"{"type":"object","properties":{"name":"#))
+    #expect(try same(jsonSchema(of: Nothing.self), #"{"type":"object","properties":{},"required":[]}"#))
+}
+
+@Test("what fits the schema is decoded")
+func whatFitsIsDecoded() throws {
+    let everything = try decodeArguments(
+        Everything.self,
+        from: #"""
+            {"name":"it","count":2,"exact":true,"tags":[],"colour":"green","at":{"x":1},"weights":{"a":0.5},
+             "since":"2026-01-02T03:04:05Z","the_id":"7A1B4A2C-9B0D-4E51-8E4C-0E6C3C6B6B11"}
+            """#)
+    #expect(everything.colour == .green)
+    #expect(everything.at.y == nil)
+    #expect(everything.weights == ["a": 0.5])
+    #expect(everything.since == Date(timeIntervalSince1970: 1_767_323_045))
+}
+
+@Test("a type that does not tell what it takes is an error that says what to do")
+func whatCannotBeRead() throws {
+    func error(of schema: () throws -> String) -> String {
+        do { return try schema() } catch { return "\(error)" }
+    }
+    #expect(error { try jsonSchema(of: Node.self) }.contains("parametersJson"))
+    #expect(error { try jsonSchema(of: Wrapped.self) }.contains("parametersJson"))
+    // With a schema of its own there is nothing to read.
+    _ = try AgentTool("chase", "Chases.", parametersJson: "{}") { (_: Node) in "" }
+}

@@ -1,0 +1,56 @@
+//! Stores of the app's own: the rules of every store, and turns that survive in one.
+#![allow(clippy::unwrap_used)]
+
+#[path = "../support/mod.rs"]
+mod agents;
+mod app;
+#[path = "../../../io/tests/store/contract/mod.rs"]
+mod contract;
+mod refused;
+#[path = "../../../io/tests/store/support.rs"]
+mod support;
+mod turns;
+
+macro_rules! contract {
+    ($($test:ident)*) => {
+        mod of_app {
+            $(#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            async fn $test() {
+                crate::contract::$test(crate::app::store().inner()).await;
+            })*
+        }
+
+        mod with_store_runner {
+            $(#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            async fn $test() {
+                crate::contract::$test(crate::app::runner_store().inner()).await;
+            })*
+        }
+    };
+}
+
+contract! {
+    a_turn_comes_back_as_it_was_written
+    a_thread_has_one_unfinished_turn
+    a_turns_id_is_used_once_in_its_thread
+    a_parent_must_be_there
+    a_batch_that_is_sent_again_changes_nothing
+    a_batch_that_does_not_fit_changes_nothing
+    a_turn_is_closed_once
+    the_newest_snapshot_is_the_one_to_go_on_from
+    a_claim_shuts_the_owner_before_out
+    of_many_that_claim_at_once_one_wins
+    of_many_that_begin_at_once_one_wins
+    unfinished_turns_are_listed_by_owner
+    a_path_goes_up_the_tree
+    threads_are_listed_page_by_page
+    a_thread_has_a_title
+    a_deleted_thread_leaves_nothing
+    events_are_read_from_any_place_on
+    events_that_do_not_follow_are_refused
+    what_was_seen_never_goes_back
+    whoever_follows_a_thread_is_woken
+    many_blocks_and_events_at_once
+    names_are_any_text_of_some_length_but_nul
+    a_write_that_is_dropped_is_whole_or_not_there
+}

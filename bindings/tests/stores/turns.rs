@@ -1,0 +1,295 @@
+//! Turns in a store of the app's own: whole, cut by a death, taken over, branched.
+
+use crate::agents::{config, definition};
+use crate::app;
+use serde_json::json;
+use std::sync::Arc;
+use stepwell_ffi::{
+    Agent, AgentTool, Durability, Event, Outcome, RunConfig, SessionStore, StepwellError,
+    StoreSetup, ThreadKey, ThreadQuery, ToolCallStatus, ToolError, ToolHandler, ToolInvocation,
+    Turn, TurnStatus,
+};
+use stepwell_mock_llm::{Hop, MockLlm, Script};
+use tokio::sync::Semaphore;
+
+/// A tool's call says that it has begun, and waits until it may end.
+struct Held {
+    begun: Semaphore,
+    may_end: Semaphore,
+}
+
+impl Held {
+    fn new() -> Arc<Self> {
+        Arc::new(Self {
+            begun: Semaphore::new(0),
+            may_end: Semaphore::new(0),
+        })
+    }
+}
+
+struct Tool(Option<Arc<Held>>);
+
+#[async_trait::async_trait]
+impl ToolHandler for Tool {
+    async fn call(&self, _invocation: ToolInvocation) -> Result<String, ToolError> {
+        if let Some(held) = &self.0 {
+            held.begun.add_permits(1);
+            held.may_end.acquire().await.unwrap().forget();
+        }
+        Ok("42".to_owned())
+    }
+}
+
+fn agent(mock: &MockLlm, store: &Arc<SessionStore>, tool: Tool) -> Arc<Agent> {
+    of_config(config(&mock.base_url()), store, tool)
+}
+
+fn of_config(config: RunConfig, store: &Arc<SessionStore>, tool: Tool) -> Arc<Agent> {
+    let mut definition = definition("number");
+    definition.idempotent = true;
+    let tool = AgentTool {
+        definition,
+        handler: Arc::new(tool),
+    };
+    let setup = StoreSetup {
+        store: Arc::clone(store),
+        owner: "app".to_owned(),
+        waits: false,
+    };
+    let thread = Some("thread".to_owned());
+    Agent::new(config, vec![tool], None, thread, "[]", Some(setup), None).unwrap()
+}
+
+async fn start(script: Script) -> MockLlm {
+    MockLlm::start(script).await.unwrap()
+}
+
+fn call() -> Hop {
+    Hop::new().tool_call("number", json!({}))
+}
+
+fn thread() -> ThreadKey {
+    ThreadKey {
+        thread: "thread".to_owned(),
+        ..ThreadKey::default()
+    }
+}
+
+async fn end(turn: &Turn) -> (Vec<Event>, Outcome) {
+    let mut events = Vec::new();
+    loop {
+        let batch = turn.next_batch().await;
+        if batch.is_empty() {
+            return (events, turn.finish().await.unwrap().outcome);
+        }
+        events.extend(batch);
+    }
+}
+
+async fn a_turn_is_there_after_a_restart(store: Arc<SessionStore>) {
+    let script = Script::new()
+        .hop(call())
+        .hop(Hop::new().text("It is 42"))
+        .hop(Hop::new().text("As I said"));
+    let mock = start(script).await;
+    let first = agent(&mock, &store, Tool(None));
+    let turn = first.start_turn("What is the number?".into()).unwrap();
+    assert_eq!(end(&turn).await.1, Outcome::Success);
+
+    let listed = store
+        .threads(ThreadQuery {
+            server: None,
+            room: None,
+            after: None,
+            limit: 50,
+        })
+        .await
+        .unwrap();
+    assert_eq!(listed.len(), 1);
+    assert_eq!(listed[0].title.as_deref(), Some("What is the number?"));
+    assert!(listed[0].unfinished.is_none());
+    let view = store.view(thread(), None).await.unwrap();
+    assert_eq!(view.title, "What is the number?");
+    assert_eq!(view.turns[0].status, TurnStatus::Complete);
+    assert_eq!(view.turns[0].outcome, Some(Outcome::Success));
+    let calls: Vec<_> = view
+        .messages
+        .iter()
+        .flat_map(|message| &message.tool_executions)
+        .collect();
+    assert_eq!(calls.len(), 1);
+    assert_eq!(calls[0].status, ToolCallStatus::Completed);
+    assert_eq!(calls[0].result_json.as_deref(), Some("\"42\""));
+    assert_eq!(view.messages.last().unwrap().text, "It is 42");
+    let stored = store.messages_json(thread(), None).await.unwrap();
+    assert_eq!(stored, first.messages_json());
+
+    // Another process has nothing but the store.
+    let second = agent(&mock, &store, Tool(None));
+    let turn = second.start_turn("Sure?".into()).unwrap();
+    assert_eq!(end(&turn).await.1, Outcome::Success);
+    let asked = mock.requests()[2].body["messages"].clone();
+    let roles: Vec<_> = asked
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|message| message["role"].as_str().unwrap())
+        .collect();
+    assert_eq!(roles, ["user", "assistant", "tool", "assistant", "user"]);
+    assert!(mock.failures().is_empty(), "{:?}", mock.failures());
+}
+
+#[tokio::test]
+async fn a_turn_is_there_after_a_restart_by_the_apps_own_store() {
+    a_turn_is_there_after_a_restart(app::store()).await;
+}
+
+#[tokio::test]
+async fn a_turn_is_there_after_a_restart_in_memory() {
+    a_turn_is_there_after_a_restart(SessionStore::in_memory()).await;
+}
+
+#[cfg(feature = "sqlite")]
+#[tokio::test]
+async fn a_turn_is_there_after_a_restart_in_a_file() {
+    let name = format!("stores-{}.db", std::process::id());
+    let path = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let path = path.to_str().unwrap().to_owned();
+    let store = SessionStore::open_sqlite(path.clone()).await.unwrap();
+    a_turn_is_there_after_a_restart(store).await;
+    let again = SessionStore::open_sqlite(path.clone()).await.unwrap();
+    assert_eq!(again.turns(thread()).await.unwrap().len(), 2);
+    for end in ["", "-wal", "-shm"] {
+        let _ = std::fs::remove_file(format!("{path}{end}"));
+    }
+    let refused = SessionStore::open_sqlite("/no such directory/a.db".to_owned()).await;
+    assert!(
+        matches!(refused, Err(StepwellError::Store { .. })),
+        "{refused:?}"
+    );
+}
+
+/// The old process is not dead, only slow: it comes back when another has gone on with its turn.
+#[tokio::test]
+async fn a_turn_that_another_process_goes_on_with_is_written_by_it_alone() {
+    let script = Script::new().hop(call()).hop(Hop::new().text("It is 42"));
+    let mock = start(script).await;
+    let store = app::store();
+    let held = Held::new();
+    let old = agent(&mock, &store, Tool(Some(Arc::clone(&held))));
+    let lost = old.start_turn("What is the number?".into()).unwrap();
+    held.begun.acquire().await.unwrap().forget();
+
+    let new = agent(&mock, &store, Tool(None));
+    let recovered = new.recover().await.unwrap();
+    assert_eq!(recovered.len(), 1);
+    assert_eq!(recovered[0].key.thread, thread());
+    let turn = recovered[0].turn.as_ref().unwrap();
+    let (events, outcome) = end(turn).await;
+    assert_eq!(outcome, Outcome::Success);
+    assert!(
+        events.iter().any(|event| matches!(
+            event,
+            Event::ToolCall {
+                status: ToolCallStatus::Completed,
+                ..
+            }
+        )),
+        "the idempotent tool ran again: {events:?}"
+    );
+
+    held.may_end.add_permits(1);
+    let (events, outcome) = end(&lost).await;
+    assert_eq!(outcome, Outcome::Cancelled);
+    let is_refusal = |event: &Event| matches!(event, Event::Warning { message } if message.contains("of generation 2 by now, and the writer is of 1") || message.contains("has ended"));
+    assert!(events.iter().any(is_refusal), "{events:?}");
+
+    let view = store.view(thread(), None).await.unwrap();
+    assert_eq!(view.turns.len(), 1);
+    assert_eq!(view.turns[0].status, TurnStatus::Complete);
+    assert_eq!(view.messages.last().unwrap().text, "It is 42");
+    assert_eq!(new.recover().await.unwrap().len(), 0);
+    assert_eq!(mock.requests().len(), 2);
+}
+
+#[tokio::test]
+async fn what_was_said_is_said_otherwise() {
+    let script = Script::new()
+        .hop(Hop::new().text("Bergen"))
+        .hop(Hop::new().text("Rain"))
+        .hop(Hop::new().text("Sun"));
+    let mock = start(script).await;
+    let store = app::runner_store();
+    let agent = agent(&mock, &store, Tool(None));
+    for said in ["Where?", "And the weather?"] {
+        let turn = agent.start_turn(said.into()).unwrap();
+        assert_eq!(end(&turn).await.1, Outcome::Success);
+    }
+    let turns = store.turns(thread()).await.unwrap();
+    let edited = agent
+        .resend(turns[1].id.clone(), "And tomorrow?".into())
+        .await
+        .unwrap();
+    assert_eq!(end(&edited).await.1, Outcome::Success);
+    let turns = store.turns(thread()).await.unwrap();
+    assert_eq!(turns.len(), 3);
+    assert_eq!(turns[2].parent, turns[1].parent);
+    assert_eq!(turns[2].parent, Some(turns[0].id.clone()));
+    let texts = |view: stepwell_ffi::SessionView| {
+        let texts = view.messages.into_iter().map(|message| message.text);
+        texts.collect::<Vec<_>>()
+    };
+    let shown = texts(store.view(thread(), None).await.unwrap());
+    assert_eq!(shown, ["Where?", "Bergen", "And tomorrow?", "Sun"]);
+    let before = Some(turns[1].id.clone());
+    let before = texts(store.view(thread(), before).await.unwrap());
+    assert_eq!(before, ["Where?", "Bergen", "And the weather?", "Rain"]);
+    let unknown = agent.resend("no such".into(), "?".into()).await;
+    assert!(
+        matches!(unknown, Err(StepwellError::Store { .. })),
+        "{unknown:?}"
+    );
+
+    store
+        .rename_thread(thread(), "Weather".into())
+        .await
+        .unwrap();
+    let record = store.thread(thread()).await.unwrap().unwrap();
+    assert_eq!(record.title.as_deref(), Some("Weather"));
+    assert!(agent.delete_thread(thread()).await.unwrap());
+    assert_eq!(store.thread(thread()).await.unwrap(), None);
+    assert!(!store.delete_thread(thread()).await.unwrap());
+}
+
+#[test]
+fn how_often_a_write_is_tried_is_for_the_app_to_say() {
+    let mut often = config("http://localhost/v1");
+    often.durability = Some(Durability::Blocks { attempts: 9 });
+    of_config(often, &SessionStore::in_memory(), Tool(None));
+}
+
+#[tokio::test]
+async fn a_turn_may_be_let_go_of() {
+    let mock = start(Script::new().hop(call()).hop(Hop::new().text("Done"))).await;
+    let store = SessionStore::in_memory();
+    let held = Held::new();
+    let agent = agent(&mock, &store, Tool(Some(Arc::clone(&held))));
+    let turn = agent.start_turn("Go".into()).unwrap();
+    held.begun.acquire().await.unwrap().forget();
+    turn.detach().await;
+    drop(turn);
+    held.may_end.add_permits(1);
+    let mut changes = store.inner().subscribe(&thread().into()).await.unwrap();
+    while store
+        .thread(thread())
+        .await
+        .unwrap()
+        .unwrap()
+        .unfinished
+        .is_some()
+    {
+        changes.changed().await;
+    }
+    let turns = store.turns(thread()).await.unwrap();
+    assert_eq!(turns[0].status, TurnStatus::Complete);
+}

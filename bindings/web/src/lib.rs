@@ -1,0 +1,74 @@
+//! Stepwell for the web: the sans-IO door as WebAssembly, with TypeScript's types. The app owns `fetch`, the tools, the
+//! clock and the store.
+//!
+//! Names and values are those of the core in JavaScript's spelling: `maxToolRounds`, `executingTools`. AG-UI's messages
+//! and events are those of the protocol, unchanged. The types stand in `types.d.ts`, which the package's own holds.
+
+// What is private here is public in JavaScript, and documented in TypeScript.
+#![allow(missing_docs)]
+
+mod error;
+mod inputs;
+mod machine;
+
+pub use machine::RunMachine;
+
+use error::Thrown;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use wasm_bindgen::prelude::*;
+
+#[wasm_bindgen(typescript_custom_section)]
+const TYPES: &str = include_str!("types.d.ts");
+
+#[wasm_bindgen]
+extern "C" {
+    #[wasm_bindgen(typescript_type = "RunConfig")]
+    pub type RunConfigValue;
+    #[wasm_bindgen(typescript_type = "Start")]
+    pub type StartValue;
+    #[wasm_bindgen(typescript_type = "Outputs")]
+    pub type OutputsValue;
+    #[wasm_bindgen(typescript_type = "Message[]")]
+    pub type MessagesValue;
+    #[wasm_bindgen(typescript_type = "Message")]
+    pub type MessageValue;
+    #[wasm_bindgen(typescript_type = "ResumeEntry[]")]
+    pub type AnswersValue;
+    #[wasm_bindgen(typescript_type = "Outcome | undefined")]
+    pub type OutcomeValue;
+    #[wasm_bindgen(typescript_type = "Interrupt[]")]
+    pub type InterruptsValue;
+    #[wasm_bindgen(typescript_type = "TokenUsage")]
+    pub type UsageValue;
+    #[wasm_bindgen(typescript_type = "CallKey")]
+    pub type CallKeyValue;
+    #[wasm_bindgen(typescript_type = "StateKind")]
+    pub type StateValue;
+    #[wasm_bindgen(typescript_type = "Json")]
+    pub type JsonValue;
+    #[wasm_bindgen(typescript_type = "ToolFailureKind")]
+    pub type FailureKindValue;
+}
+
+/// The version of the library, such as `0.1.0`.
+#[wasm_bindgen]
+#[must_use]
+pub fn version() -> String {
+    env!("CARGO_PKG_VERSION").to_owned()
+}
+
+/// What JavaScript gives, by way of JSON: it has no other values than these here.
+fn from_js<T: DeserializeOwned>(what: &str, value: &JsValue) -> Result<T, Thrown> {
+    let text = js_sys::JSON::stringify(value)
+        .ok()
+        .and_then(|text| text.as_string());
+    let text = text.ok_or_else(|| Thrown::argument(what, "it cannot be written as JSON"))?;
+    serde_json::from_str(&text).map_err(|error| Thrown::argument(what, error))
+}
+
+/// What JavaScript is given.
+fn to_js(value: &impl Serialize) -> JsValue {
+    let text = serde_json::to_string(value).unwrap_or_default();
+    js_sys::JSON::parse(&text).unwrap_or(JsValue::UNDEFINED)
+}

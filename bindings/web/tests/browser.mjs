@@ -1,0 +1,53 @@
+// The package in Chromium: the same as under Node, in a page. `node browser.mjs PACKAGE CHROMIUM`.
+
+import { createServer } from "node:http";
+import { readFileSync } from "node:fs";
+import { extname, join, resolve } from "node:path";
+import { chromium } from "playwright-core";
+import { scenarios } from "./scenarios.mjs";
+
+const [folder, executablePath] = process.argv.slice(2);
+const TYPES = { ".js": "text/javascript", ".mjs": "text/javascript", ".wasm": "application/wasm" };
+
+/** The package under `/package/`, the tests beside it, and an empty page. */
+const server = createServer((request, response) => {
+  const path = new URL(request.url, "http://localhost").pathname;
+  const found = /^\/(package|tests)\/([\w.]+)$/.exec(path);
+  if (path === "/") {
+    response.setHeader("content-type", "text/html");
+    response.end("<!doctype html><title>Stepwell</title>");
+  } else if (path === "/scenarios.json") {
+    response.setHeader("content-type", "application/json");
+    response.end(JSON.stringify(scenarios));
+  } else if (found) {
+    const file = found[1] === "package" ? join(resolve(folder), found[2]) : join(import.meta.dirname, found[2]);
+    response.setHeader("content-type", TYPES[extname(file)] ?? "application/octet-stream");
+    response.end(readFileSync(file));
+  } else {
+    response.statusCode = 404;
+    response.end();
+  }
+});
+await new Promise((ready) => server.listen(0, "127.0.0.1", ready));
+
+const browser = await chromium.launch({ executablePath, args: ["--no-sandbox"] });
+let wrong;
+try {
+  const page = await browser.newPage();
+  await page.goto(`http://127.0.0.1:${server.address().port}/`);
+  wrong = await page.evaluate(async () => {
+    const stepwell = await import("/package/stepwell.js");
+    await stepwell.default();
+    const { playAll } = await import("/tests/host.mjs");
+    const { programs } = await import("/tests/programs.mjs");
+    const scenarios = await (await fetch("/scenarios.json")).json();
+    return [...playAll(stepwell.RunMachine, scenarios), ...programs(stepwell)];
+  });
+  const { length } = Object.keys(scenarios);
+  console.log(`${length} scenarios in Chromium ${browser.version()}, ${wrong.length} wrong`);
+} finally {
+  await browser.close();
+  server.close();
+}
+for (const what of wrong) console.error(what);
+process.exitCode = wrong.length === 0 ? 0 : 1;

@@ -1,0 +1,344 @@
+// The host that the scenario files of tests/scenarios speak of, for Node and the browser. What the names mean stands
+// there.
+
+const RUN = "run";
+const encoder = new TextEncoder();
+
+const camel = (name) => name.replace(/_(\w)/g, (_, letter) => letter.toUpperCase());
+const snake = (name) => name.replace(/(?!^)[A-Z]/g, (letter) => `_${letter}`).toLowerCase();
+const compact = (value) => (typeof value === "string" ? value : JSON.stringify(value));
+const key = (call) => `${call.hop}:${call.index}`;
+
+/** The words of a configuration that are names, and so are spelled otherwise here. */
+const WORDS = new Set(["resumption", "atLimit", "background"]);
+
+/** The names of the scenarios are those of Rust: all but the tools' schemas is spelled for JavaScript. */
+export function config(said) {
+  const renamed = (value, name) => {
+    if (WORDS.has(name)) return camel(value);
+    if (name === "parameters" || value === null || typeof value !== "object") return value;
+    if (Array.isArray(value)) return value.map((item) => renamed(item));
+    return Object.fromEntries(
+      Object.entries(value).map(([name, value]) => [camel(name), renamed(value, camel(name))]),
+    );
+  };
+  return renamed(said);
+}
+
+/** The bytes that a `receive` brings. */
+function body(step) {
+  let text = (step.sse ?? []).map((data) => `data: ${compact(data)}\n\n`).join("");
+  for (const frame of step.frames ?? []) {
+    for (const name of ["id", "event"]) if (name in frame) text += `${name}: ${frame[name]}\n`;
+    text += `data: ${compact(frame.data)}\n\n`;
+  }
+  text += (step.lines ?? []).map((line) => `${compact(line)}\n`).join("");
+  return encoder.encode(text + (step.text ?? ""));
+}
+
+/** How a turn ended, in a line. */
+export function outcomeLine(ended) {
+  switch (ended.outcome) {
+    case "limitReached":
+      return `limit_reached ${snake(ended.limit.kind)}: ${ended.message}`;
+    case "failed":
+      return `failed ${snake(ended.failure.failure)}: ${ended.message}`;
+    default:
+      return ended.outcome;
+  }
+}
+
+function resultText(result) {
+  if (result === undefined) return "";
+  if (result.type === "finished") return `: ${result.content}`;
+  return ` (${snake(result.kind)}): ${result.message}`;
+}
+
+/** An event: its kind, what grows by it, and what it says. */
+function eventLine(event) {
+  const kind = /^[A-Z]/.test(event.type) ? event.type.toLowerCase() : snake(event.type);
+  const said = (text) => ({ kind, detail: String(text) });
+  switch (event.type) {
+    case "TEXT_MESSAGE_CONTENT":
+    case "REASONING_MESSAGE_CONTENT":
+      return { kind, grows: event.messageId, detail: event.delta };
+    case "TOOL_CALL_ARGS":
+      return { kind, grows: event.toolCallId, detail: event.delta };
+    case "partialArguments":
+      return { kind, grows: event.toolCallId, detail: "" };
+    case "TOOL_CALL_START":
+      return said(event.toolCallName);
+    case "TOOL_CALL_RESULT":
+      return said(event.content);
+    case "STEP_STARTED":
+    case "STEP_FINISHED":
+      return said(event.stepName);
+    case "CUSTOM":
+      return said(event.name);
+    case "hopStarted":
+      return said(`${event.hop} ${event.runId}`);
+    case "toolCall":
+      return said(`${key(event.call)} ${snake(event.status)}${resultText(event.result)}`);
+    case "retrying":
+      return said(`${event.attempt} in ${event.delayMs} ms, ${event.reason}`);
+    case "interrupted":
+      return said(event.interrupts.map((asked) => asked.id).join(" "));
+    case "answerDropped":
+      return said(event.effect);
+    case "warning":
+      return said(event.message);
+    case "completed":
+      return said(outcomeLine(event.outcome));
+    case "unknownToolCall":
+      return said(event.toolCallId);
+    case "steeringTaken":
+      return said(`${event.messageId} ${event.hop}`);
+    case "steeringRefused":
+      return said(snake(event.reason));
+    case "waitingForNetwork":
+      return said(event.upToMs);
+    case "streamResumed":
+      return said(`${event.hop}:${event.attempt}`);
+    case "contextNearlyFull":
+      return said(`${event.tokens} of ${event.window}`);
+    case "contextTrimmed":
+      return said(`${event.tokens}, without ${event.leftOut.join(" ")}`);
+    default:
+      return said("");
+  }
+}
+
+/** The events in a line each; pieces of one thing that follow each other are one, however the bytes were cut. */
+function lines(events) {
+  const lines = [];
+  for (const line of events.map(eventLine)) {
+    const last = lines.at(-1);
+    if (last && line.grows !== undefined && last.kind === line.kind && last.grows === line.grows) {
+      last.detail += line.detail;
+    } else {
+      lines.push(line);
+    }
+  }
+  return lines.map(({ kind, detail }) => (detail ? `${kind}: ${detail}` : kind));
+}
+
+function effectFields(effect) {
+  switch (effect.type) {
+    case "createRun":
+      return { thread_id: effect.threadId, parent_run_id: effect.parentRunId };
+    case "openStream": {
+      const { method, url, headers, body } = effect.request;
+      return { method, url, headers: Object.fromEntries(headers), body: JSON.parse(body) };
+    }
+    case "askApproval":
+    case "runTool": {
+      const { toolCallId, name, arguments: given, rawArguments } = effect.invocation;
+      return { tool_call_id: toolCallId, name, arguments: given, raw_arguments: rawArguments };
+    }
+    case "persist": {
+      const { turn, status, outcome, blocks } = effect;
+      return { turn, status, outcome: outcome && outcomeLine(outcome), blocks };
+    }
+    case "trimContext": {
+      const messages = effect.messages.map(({ messageId, tokens }) => ({ message_id: messageId, tokens }));
+      return { tokens: effect.tokens, window: effect.window, messages };
+    }
+    default:
+      return {};
+  }
+}
+
+function effectValue(effect) {
+  const fields = Object.entries(effectFields(effect)).filter(([, field]) => field !== undefined);
+  return { id: effect.id, effect: snake(effect.type), ...Object.fromEntries(fields) };
+}
+
+/** The runs of a scenario, and what is stored of them. */
+export class Host {
+  constructor(RunMachine, scenario) {
+    this.RunMachine = RunMachine;
+    this.config = config(scenario.config);
+    this.runs = { [RUN]: new RunMachine(this.config, "thread-1", scenario.history ?? []) };
+    this.written = {};
+    this.now = 0;
+  }
+
+  /** Puts a machine in the place of another, whose memory is given back. */
+  put(name, machine) {
+    this.runs[name]?.free();
+    this.runs[name] = machine;
+  }
+
+  restore(name, snapshot = this.runs[name].snapshot()) {
+    this.put(name, this.RunMachine.restore(snapshot, this.config));
+  }
+
+  digests() {
+    return Object.fromEntries(Object.entries(this.runs).map(([name, machine]) => [name, machine.digest()]));
+  }
+
+  free() {
+    for (const machine of Object.values(this.runs)) machine.free();
+  }
+
+  /** Takes one step: what came of it. */
+  step(step) {
+    this.now = step.at ?? this.now;
+    const name = step.run ?? RUN;
+    const came = [];
+    let error;
+    try {
+      this.play(name, step, came);
+    } catch (thrown) {
+      if (thrown.name !== "StepwellError") throw thrown;
+      error = thrown.message;
+    }
+    const machine = this.runs[name];
+    came.push(machine.pollOutputs());
+    const effects = came.flatMap((outputs) => outputs.effects);
+    for (const effect of effects) {
+      if (effect.type === "persist") this.written[`${name} ${effect.id}`] = effect.snapshot;
+    }
+    const events = lines(came.flatMap((outputs) => outputs.events));
+    const gives = { state: snake(machine.state) };
+    const wake = machine.pollTimeout();
+    if (wake !== undefined) gives.wake_at = wake;
+    if (error !== undefined) gives.error = error;
+    if (effects.length > 0) gives.effects = effects.map(effectValue);
+    if (events.length > 0) gives.events = events;
+    return gives;
+  }
+
+  play(name, step, came) {
+    const { RunMachine, now } = this;
+    switch (step.input) {
+      case "new_run": {
+        const history = step.history_of ? this.runs[step.history_of].messages : [];
+        this.put(name, new RunMachine(this.config, step.thread_id ?? "thread-1", history));
+        break;
+      }
+      case "restore":
+        this.restore(name);
+        break;
+      case "revive": {
+        const snapshot = step.written ? this.written[`${name} ${step.written}`] : this.runs[name].snapshot();
+        this.put(name, RunMachine.revive(snapshot, this.config, now));
+        break;
+      }
+      case "receive": {
+        const bytes = body(step);
+        const cut = step.cut ?? Math.max(bytes.length, 1);
+        for (let at = 0; at < bytes.length; at += cut) {
+          if (step.restore_between) for (const each of Object.keys(this.runs)) this.restore(each);
+          came.push(this.runs[name].receive(step.effect, bytes.subarray(at, at + cut), now));
+        }
+        break;
+      }
+      default:
+        came.push(this.input(this.runs[name], step));
+    }
+  }
+
+  input(machine, step) {
+    const { now } = this;
+    const { effect } = step;
+    switch (step.input) {
+      case "start": {
+        const { run_id: runId, parent_run_id: parentRunId, say: text, message, answers: resume = [] } = step;
+        return machine.start({ runId, parentRunId, text, message, resume }, now);
+      }
+      case "run_created":
+        return machine.runCreated(effect, step.run_id, now);
+      case "opened":
+        return machine.opened(effect, step.content_type, now);
+      case "refused":
+        return machine.refused(effect, step.status, encoder.encode(compact(step.body)), step.retry_after_ms, now);
+      case "ended":
+      case "tool_deferred":
+      case "persisted":
+        return machine[camel(step.input)](effect, now);
+      case "run_not_created":
+      case "connection_failed":
+      case "lost":
+      case "tool_failed":
+      case "context_not_trimmed":
+      case "persist_failed":
+        return machine[camel(step.input)](effect, step.message, now);
+      case "tool_finished":
+        return machine.toolFinished(effect, step.content, now);
+      case "approve":
+        return machine.approve(effect, now, step.arguments);
+      case "deny":
+        return machine.deny(effect, step.reason, now);
+      case "context_trimmed":
+        return machine.contextTrimmed(effect, step.keep, now, step.summary);
+      case "resume":
+        return machine.resume(step.answers, now);
+      case "cancel_call": {
+        const [hop, index] = step.call.split(":").map(Number);
+        return machine.cancelCall({ hop, index }, now);
+      }
+      case "steer":
+        return machine.steer({ id: step.message_id, role: "user", content: step.say }, now);
+      default:
+        return machine[camel(step.input)](now);
+    }
+  }
+}
+
+/** Whether two values are the same JSON, whatever the order of their fields. */
+export function same(one, other) {
+  if (one === other) return true;
+  if (one === null || other === null || typeof one !== "object" || typeof other !== "object") return false;
+  if (Array.isArray(one) !== Array.isArray(other)) return false;
+  const names = Object.keys(one);
+  return (
+    names.length === Object.keys(other).length && names.every((name) => name in other && same(one[name], other[name]))
+  );
+}
+
+/** The conversation in a line each: who, and what. */
+function history(machine) {
+  return machine.messages.flatMap(({ role, content, toolCalls = [] }) => [
+    ...(content ? [`${role}: ${compact(content)}`] : []),
+    ...toolCalls.map((call) => `${role} calls ${call.function.name} ${call.function.arguments}`),
+  ]);
+}
+
+/** Plays a scenario: what is not as the file says. */
+export function play(RunMachine, scenario) {
+  const wrong = [];
+  const differs = (what, expected, came) => {
+    if (!same(expected, came)) {
+      wrong.push(`${what}: the file says ${JSON.stringify(expected)}, it came to ${JSON.stringify(came)}`);
+    }
+  };
+  const host = new Host(RunMachine, scenario);
+  scenario.steps.forEach((step, index) => differs(`step ${index + 1}, ${step.input}`, step.gives, host.step(step)));
+  differs("the digests", scenario.digests, host.digests());
+  const machine = host.runs[RUN];
+  const { expect } = scenario;
+  differs("the history", expect.history, history(machine));
+  if (expect.outcome) {
+    differs("the outcome", expect.outcome, machine.outcome && outcomeLine(machine.outcome).split(":")[0]);
+  }
+  if (expect.state) differs("the state", expect.state, snake(machine.state));
+  if (expect.text) differs("the text", expect.text, machine.text);
+  host.free();
+  return wrong;
+}
+
+/** Plays all scenarios, by name: what is not as they say, and that a changed input shows. */
+export function playAll(RunMachine, scenarios) {
+  const wrong = [];
+  const names = Object.keys(scenarios).sort();
+  if (names.length < 60) wrong.push(`there are only ${names.length} scenarios`);
+  for (const name of names) {
+    for (const what of play(RunMachine, scenarios[name])) wrong.push(`${name}, ${what}`);
+  }
+  const changed = JSON.parse(JSON.stringify(scenarios[names[0]]).replaceAll('"Hello', '"Hallo'));
+  if (!play(RunMachine, changed).some((what) => what.startsWith("the digests"))) {
+    wrong.push(`${names[0]}: a changed input does not change the digest`);
+  }
+  return wrong;
+}

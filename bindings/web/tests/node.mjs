@@ -1,0 +1,47 @@
+// The package under Node: the scenario files, and a leg of the ring. `node node.mjs PACKAGE`.
+
+import { readFileSync, writeFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { pathToFileURL } from "node:url";
+import { Host, playAll, same } from "./host.mjs";
+import { programs } from "./programs.mjs";
+import { scenarios } from "./scenarios.mjs";
+
+const stepwell = await import(pathToFileURL(resolve(process.argv[2], "stepwell.js")));
+stepwell.initSync({ module: readFileSync(join(process.argv[2], "stepwell_bg.wasm")) });
+
+/** Restores what another language stored, plays this one's part of the steps, and stores the runs for the next. */
+function ring(place, [leg, legs]) {
+  const wrong = [];
+  let played = 0;
+  for (const [name, scenario] of Object.entries(scenarios)) {
+    const { steps } = scenario;
+    if (steps.some((step) => step.input === "dispose")) continue;
+    const host = new Host(stepwell.RunMachine, scenario);
+    if (leg > 1) {
+      const stored = JSON.parse(readFileSync(join(place, `${name}.${leg - 1}.json`), "utf8"));
+      host.now = stored.now;
+      host.written = stored.written;
+      for (const [run, snapshot] of Object.entries(stored.runs)) host.restore(run, snapshot);
+    }
+    const part = steps.slice(Math.floor((steps.length * (leg - 1)) / legs), Math.floor((steps.length * leg) / legs));
+    for (const step of part) {
+      if (!same(host.step(step), step.gives)) wrong.push(`${name} at ${JSON.stringify(step)}`);
+    }
+    if (leg === legs && !same(host.digests(), scenario.digests)) wrong.push(`${name}: the digests`);
+    const runs = Object.fromEntries(Object.entries(host.runs).map(([run, machine]) => [run, machine.snapshot()]));
+    writeFileSync(join(place, `${name}.${leg}.json`), JSON.stringify({ now: host.now, runs, written: host.written }));
+    host.free();
+    played += 1;
+  }
+  if (played < 50) wrong.push(`only ${played} went around`);
+  return wrong;
+}
+
+const { STEPWELL_RING, STEPWELL_RING_LEG } = process.env;
+const wrong = STEPWELL_RING
+  ? ring(STEPWELL_RING, STEPWELL_RING_LEG.split("/").map(Number))
+  : [...playAll(stepwell.RunMachine, scenarios), ...programs(stepwell)];
+for (const what of wrong) console.error(what);
+console.log(`${Object.keys(scenarios).length} scenarios under Node ${process.version}, ${wrong.length} wrong`);
+process.exitCode = wrong.length === 0 ? 0 : 1;

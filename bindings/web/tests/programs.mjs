@@ -1,0 +1,69 @@
+// What the scenarios do not show of the package: its errors, its memory, many turns at once.
+
+const config = { provider: "openai-compatible", model: "model", baseUrl: "http://localhost/v1" };
+const encoder = new TextEncoder();
+
+function says(text) {
+  const data = JSON.stringify({ choices: [{ delta: { content: text }, finish_reason: "stop" }] });
+  return encoder.encode(`data: ${data}\n\ndata: [DONE]\n\n`);
+}
+
+function thrown(call) {
+  try {
+    call();
+  } catch (error) {
+    return error;
+  }
+  return undefined;
+}
+
+function turn(stepwell, text) {
+  const machine = new stepwell.RunMachine(config, "thread-1");
+  const [{ id }] = machine.start({ runId: "run-1", text: "Hello" }).effects;
+  machine.opened(id, "text/event-stream");
+  machine.receive(id, says(text));
+  machine.ended(id);
+  return machine;
+}
+
+/** What is wrong. */
+export function programs(stepwell) {
+  const wrong = [];
+  const check = (what, holds) => {
+    if (!holds) wrong.push(what);
+  };
+  check("the version", /^\d+\.\d+\.\d+$/.test(stepwell.version()));
+
+  const unknown = thrown(() => new stepwell.RunMachine({ provider: "nobody" }, "thread-1"));
+  check("an unknown provider is an error", unknown?.kind === "configuration" && unknown instanceof Error);
+  const misspelled = thrown(() => new stepwell.RunMachine({ ...config, modle: "x" }, "thread-1"));
+  check("a name that there is not is an error", misspelled?.message.includes("modle"));
+  const circle = {};
+  circle.circle = circle;
+  check("what is no JSON is an error", thrown(() => new stepwell.RunMachine(circle, "t"))?.kind === "invalidArgument");
+  check("no snapshot is an error", thrown(() => stepwell.RunMachine.restore("{}", config))?.kind === "snapshot");
+
+  const machine = new stepwell.RunMachine(config, "thread-1");
+  check("no effect's id is an error", thrown(() => machine.ended("stream"))?.kind === "invalidArgument");
+  check("a wrong call is an error with advice", thrown(() => machine.resume([]))?.advice.length > 0);
+  check("and changes nothing", machine.state === "idle");
+  machine.free();
+
+  // Without a time it is the clock's.
+  const clocked = new stepwell.RunMachine(config, "thread-1");
+  const before = Date.now();
+  const { wakeAtMs } = clocked.start({ runId: "run-1", text: "Hello" });
+  check("the clock", wakeAtMs >= before + 120_000 && wakeAtMs <= Date.now() + 120_000);
+  clocked.free();
+
+  const many = Array.from({ length: 50 }, (_, index) => turn(stepwell, `answer ${index}`));
+  check("50 turns at once", many.every((each, index) => each.text === `answer ${index}`));
+  for (const each of many) each.free();
+
+  const memory = () => stepwell.initSync().memory.buffer.byteLength;
+  for (let index = 0; index < 100; index += 1) turn(stepwell, "warm").free();
+  const held = memory();
+  for (let index = 0; index < 1000; index += 1) turn(stepwell, "again").free();
+  check(`1,000 turns took ${memory() - held} bytes more`, memory() === held);
+  return wrong;
+}

@@ -1,0 +1,36 @@
+// That the types can be used as the README shows; compiled with `--strict`, not run.
+
+import init, { RunMachine, type Effect, type Outputs, type StepwellError } from "../../../target/package/web/stepwell.js";
+
+async function answer(text: string, show: (piece: string) => void): Promise<string> {
+  await init();
+  const machine = new RunMachine({ provider: "ag-ui", baseUrl: "/agent", tools: [{ name: "time", description: "The time." }] }, "thread-1");
+  const carryOut = async (effect: Effect): Promise<Outputs[]> => {
+    switch (effect.type) {
+      case "openStream": {
+        const { url, ...request } = effect.request;
+        const response = await fetch(url, request);
+        if (!response.ok) return [machine.refused(effect.id, response.status, new Uint8Array(await response.arrayBuffer()))];
+        const outputs = [machine.opened(effect.id, response.headers.get("content-type") ?? undefined)];
+        const reader = response.body!.getReader();
+        for (let piece = await reader.read(); !piece.done; piece = await reader.read()) {
+          outputs.push(machine.receive(effect.id, piece.value));
+        }
+        return [...outputs, machine.ended(effect.id)];
+      }
+      case "runTool":
+        return [machine.toolFinished(effect.id, `${effect.invocation.name}: ${JSON.stringify(effect.invocation.arguments)}`)];
+      default:
+        return [];
+    }
+  };
+  const waiting: Outputs[] = [machine.start({ runId: crypto.randomUUID(), text })];
+  for (let outputs = waiting.shift(); outputs; outputs = waiting.shift()) {
+    for (const event of outputs.events) if (event.type === "TEXT_MESSAGE_CONTENT") show(event.delta);
+    for (const effect of outputs.effects) waiting.push(...(await carryOut(effect)));
+  }
+  const { outcome } = machine;
+  return outcome?.outcome === "failed" ? outcome.message : machine.text;
+}
+
+answer("Hello", console.log).catch((error: StepwellError) => console.error(error.kind, error.advice));
