@@ -2,7 +2,7 @@
 import Foundation
 import Stepwell
 
-struct Person: Decodable {
+struct Person: ToolArguments {
     let name: String
 }
 
@@ -10,11 +10,8 @@ struct Person: Decodable {
 struct Hello {
     static func main() async throws {
         let numbers = ["alice": 42, "bob": 7]
-        let schema = #"{"type":"object","properties":{"name":{"type":"string"}},"required":["name"]}"#
-        let secretNumber = AgentTool(
-            "get_secret_number", "The secret number of a person.", parametersJson: schema, arguments: Person.self
-        ) { person in
-            numbers[person.name.lowercased()].map(String.init) ?? "nobody knows"
+        let secretNumber = try AgentTool("get_secret_number", "The secret number of a person.") { (person: Person) in
+            numbers[person.name.lowercased()]
         }
         let key = ProcessInfo.processInfo.environment["OPENAI_API_KEY"]
         let baseUrl = CommandLine.arguments.dropFirst().first

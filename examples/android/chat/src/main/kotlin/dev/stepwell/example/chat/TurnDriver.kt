@@ -1,0 +1,122 @@
+package dev.stepwell.example.chat
+
+import dev.stepwell.Effect
+import dev.stepwell.Event
+import dev.stepwell.Outputs
+import dev.stepwell.RunMachine
+import dev.stepwell.ToolInvocation
+import dev.stepwell.approve
+import dev.stepwell.contextNotTrimmed
+import dev.stepwell.deny
+import dev.stepwell.id
+import dev.stepwell.persistFailed
+import dev.stepwell.persisted
+import dev.stepwell.runNotCreated
+import dev.stepwell.timeout
+import dev.stepwell.toolFailed
+import dev.stepwell.toolFinished
+import java.io.IOException
+import kotlin.coroutines.cancellation.CancellationException
+import kotlinx.coroutines.CoroutineScope
+import kotlinx.coroutines.Job
+import kotlinx.coroutines.cancelChildren
+import kotlinx.coroutines.channels.Channel
+import kotlinx.coroutines.coroutineScope
+import kotlinx.coroutines.delay
+import kotlinx.coroutines.flow.Flow
+import kotlinx.coroutines.flow.flow
+import kotlinx.coroutines.launch
+import okhttp3.OkHttpClient
+
+/** The code of a tool. */
+typealias ToolCode = suspend (ToolInvocation) -> String
+
+/**
+ * Carries out what a run asks for: requests with OkHttp, tools, questions to the person, snapshots, waking. One coroutine
+ * owns the run; all others tell it what came, one input at a time.
+ */
+class TurnDriver(
+    private val machine: RunMachine,
+    private val client: OkHttpClient,
+    private val tools: Map<String, ToolCode>,
+    private val store: SnapshotStore,
+    private val ask: suspend (ToolInvocation) -> Boolean,
+) {
+    /** Whoever tells something waits until it is taken: a screen that is slow slows down the network. */
+    private val inputs = Channel<Input>()
+
+    /** Tells the run something while it is driven: that the person stops it, say. */
+    suspend fun tell(input: Input): Unit = inputs.send(input)
+
+    /**
+     * Drives the run from its first input, and emits what happens, until the turn is over and stored. Cancelling the
+     * collector leaves all as it is, as the death of the process does: the stored snapshot goes on.
+     */
+    fun drive(begin: Input): Flow<Event> = flow {
+        coroutineScope {
+            val work = mutableMapOf<String, Job>()
+            var outputs = machine.begin()
+            // What the person said is safe before it is sent.
+            store.write(machine.snapshot())
+            while (true) {
+                for (event in outputs.events) emit(event)
+                val stored = carryOut(outputs, work)
+                if (stored == null && machine.outcome() != null) break
+                outputs = stored ?: await(outputs.wakeAtMs)
+            }
+            coroutineContext.cancelChildren()
+        }
+    }
+
+    /** Begins what is asked for. Snapshots are written at once: what is built on them waits; what came of that is given. */
+    private suspend fun CoroutineScope.carryOut(outputs: Outputs, work: MutableMap<String, Job>): Outputs? {
+        var stored: Outputs? = null
+        for (effect in outputs.effects) {
+            when (effect) {
+                is Effect.OpenStream -> work[effect.id] = launch { client.stream(effect, ::tell) }
+                is Effect.RunTool -> work[effect.id] = launch { tell(run(effect)) }
+                is Effect.AskApproval -> work[effect.id] = launch {
+                    val granted = ask(effect.invocation)
+                    tell { if (granted) approve(effect.id) else deny(effect.id, "the person said no") }
+                }
+                is Effect.CloseStream, is Effect.CancelTool -> work.remove(effect.id)?.cancel()
+                is Effect.Persist -> stored = write(effect)
+                is Effect.CreateRun -> launch { tell { runNotCreated(effect.id, "this app has no such backend") } }
+                is Effect.TrimContext -> launch { tell { contextNotTrimmed(effect.id, "the chat is too long") } }
+                is Effect.Unknown -> Unit
+            }
+        }
+        return stored
+    }
+
+    private suspend fun run(effect: Effect.RunTool): Input = try {
+        val content = tools.getValue(effect.invocation.name)(effect.invocation)
+        val finished: Input = { toolFinished(effect.id, content) }
+        finished
+    } catch (stopped: CancellationException) {
+        throw stopped
+    } catch (broken: Exception) {
+        val failed: Input = { toolFailed(effect.id, "${broken.message}") }
+        failed
+    }
+
+    private suspend fun write(effect: Effect.Persist): Outputs = try {
+        store.write(effect.snapshot)
+        machine.persisted(effect.id)
+    } catch (full: IOException) {
+        machine.persistFailed(effect.id, "${full.message}")
+    }
+
+    /** The next input's outputs, or those of the time that has passed. */
+    private suspend fun CoroutineScope.await(wakeAtMs: ULong?): Outputs {
+        val alarm = wakeAtMs?.let { at ->
+            launch {
+                delay(at.toLong() - System.currentTimeMillis())
+                tell { timeout() }
+            }
+        }
+        val input = inputs.receive()
+        alarm?.cancel()
+        return machine.input()
+    }
+}

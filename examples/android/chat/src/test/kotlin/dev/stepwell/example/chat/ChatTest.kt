@@ -1,0 +1,225 @@
+package dev.stepwell.example.chat
+
+import dev.stepwell.MockLlm
+import dev.stepwell.RunConfig
+import dev.stepwell.ToolCallStatus
+import dev.stepwell.ToolDefinition
+import dev.stepwell.ToolInvocation
+import dev.stepwell.string
+import java.io.File
+import java.nio.file.Files
+import java.util.concurrent.atomic.AtomicInteger
+import kotlin.test.AfterTest
+import kotlin.test.assertContains
+import kotlin.test.assertEquals
+import kotlin.test.assertIs
+import kotlin.test.assertNull
+import kotlin.test.assertTrue
+import kotlin.time.Duration.Companion.seconds
+import kotlinx.coroutines.CompletableDeferred
+import kotlinx.coroutines.CoroutineScope
+import kotlinx.coroutines.Dispatchers
+import kotlinx.coroutines.ExperimentalCoroutinesApi
+import kotlinx.coroutines.Job
+import kotlinx.coroutines.awaitCancellation
+import kotlinx.coroutines.cancel
+import kotlinx.coroutines.cancelAndJoin
+import kotlinx.coroutines.flow.first
+import kotlinx.coroutines.job
+import kotlinx.coroutines.runBlocking
+import kotlinx.coroutines.withTimeout
+import kotlinx.coroutines.yield
+import okhttp3.OkHttpClient
+import org.junit.jupiter.api.Test
+
+/** All of the example but its Android shell: a process is a [CoroutineScope] here, and its death the end of it. */
+class ChatTest {
+    private val folder: File = Files.createTempDirectory("chat").toFile()
+    private val store = FileSnapshotStore(File(folder, "chat.json"))
+    private val runs = AtomicInteger()
+    private val numbers = mapOf("alice" to "42", "bob" to "7")
+
+    @AfterTest
+    fun clean() {
+        folder.deleteRecursively()
+    }
+
+    private val definition = ToolDefinition(
+        "get_secret_number",
+        "The secret number of a person.",
+        """{"type":"object","properties":{"name":{"type":"string"}},"required":["name"]}""",
+    )
+
+    private val lookup: ToolCode = { call ->
+        runs.incrementAndGet()
+        numbers.getValue(call.string("name"))
+    }
+
+    /** The app in a process of its own. */
+    @OptIn(ExperimentalCoroutinesApi::class)
+    private inner class App(mock: MockLlm, tool: ToolDefinition = definition, code: ToolCode = lookup) {
+        val scope = CoroutineScope(Job() + Dispatchers.Default.limitedParallelism(1))
+        val client = OkHttpClient()
+        val chat = Chat(
+            scope,
+            RunConfig("openai-compatible", "mock", baseUrl = mock.baseUrl, tools = listOf(tool)),
+            client,
+            mapOf(tool.name to code),
+            store,
+        )
+
+        suspend fun until(wanted: (ChatState) -> Boolean): ChatState = withTimeout(20.seconds) { chat.state.first(wanted) }
+
+        suspend fun started(): ChatState {
+            chat.restore().join()
+            return chat.state.value
+        }
+
+        suspend fun say(text: String): ChatState {
+            chat.send(text)
+            return until { !it.running }
+        }
+
+        suspend fun die() {
+            scope.coroutineContext.job.cancelAndJoin()
+        }
+    }
+
+    private fun play(vararg hops: String, test: suspend (MockLlm) -> Unit) = runBlocking {
+        MockLlm(*hops).use { test(it) }
+    }
+
+    private fun ChatState.texts() = items.filterIsInstance<ChatItem.Model>().map { it.text }
+
+    private fun ChatState.said() = items.filterIsInstance<ChatItem.Person>().map { it.text }
+
+    private fun ChatState.tools() = items.filterIsInstance<ChatItem.Tool>()
+
+    private val asksForAlice = MockLlm.call("get_secret_number", """{"name":"alice"}""")
+
+    @Test
+    fun aWholeTurnAndTheNext() = play { mock ->
+        val app = App(mock)
+        assertEquals(ChatState(), app.started())
+        val state = app.say("What are the numbers?")
+        assertNull(state.problem)
+        assertEquals(setOf("42", "7"), state.tools().map { it.result }.toSet())
+        assertTrue(state.texts().last().endsWith("Alice's number is 42, Bob's is 7"))
+        assertEquals(listOf("What are the numbers?", "Again?"), app.say("Again?").said())
+        assertEquals(0, mock.failures().size)
+        val before = app.chat.state.value
+        app.die()
+        val after = App(mock).started()
+        assertEquals(before.texts() to before.said(), after.texts() to after.said())
+        assertEquals(before.tools().map { it.name to it.result }, after.tools().map { it.name to it.result })
+    }
+
+    @Test
+    fun theProcessDiesWhileTheAnswerComes() = play(asksForAlice, MockLlm.stall("Well"), MockLlm.text("It is 42.")) { mock ->
+        val first = App(mock)
+        first.started()
+        first.chat.send("Alice's?")
+        first.until { it.texts() == listOf("Well") }
+        first.die()
+
+        val second = App(mock)
+        second.chat.restore()
+        val state = second.until { !it.running }
+        assertNull(state.problem)
+        assertEquals(listOf("Alice's?"), state.said())
+        assertEquals(listOf("42"), state.tools().map { it.result })
+        assertEquals(listOf("It is 42."), state.texts())
+        assertEquals(1, runs.get())
+        assertEquals(0, mock.failures().size)
+    }
+
+    @Test
+    fun theProcessDiesBeforeAnythingCame() = play("""{"steps":["stall"]}""", MockLlm.text("Hello")) { mock ->
+        val first = App(mock)
+        first.started()
+        first.chat.send("Hi")
+        withTimeout(20.seconds) { while (mock.requests().isEmpty()) yield() }
+        first.die()
+        val second = App(mock)
+        second.chat.restore()
+        val state = second.until { !it.running }
+        assertEquals(listOf("Hi") to listOf("Hello"), state.said() to state.texts())
+    }
+
+    @Test
+    fun aToolThatHadBegunIsNotRunAgain() = play(asksForAlice, MockLlm.text("I do not know.")) { mock ->
+        val running = CompletableDeferred<Unit>()
+        val first = App(mock) {
+            runs.incrementAndGet()
+            running.complete(Unit)
+            awaitCancellation()
+        }
+        first.started()
+        first.chat.send("Alice's?")
+        withTimeout(20.seconds) { running.await() }
+        first.die()
+
+        val second = App(mock)
+        second.chat.restore()
+        val state = second.until { !it.running }
+        assertEquals(listOf("I do not know."), state.texts())
+        assertContains(state.tools().single().result, "not known")
+        assertEquals(1, runs.get())
+    }
+
+    @Test
+    fun theTurnIsStoppedAndItsConnectionClosed() = play(MockLlm.stall("Well"), MockLlm.text("Gladly.")) { mock ->
+        val app = App(mock)
+        app.started()
+        app.chat.send("Talk")
+        app.until { it.texts() == listOf("Well") }
+        app.chat.stop()
+        assertEquals("Stopped.", app.until { !it.running }.problem)
+        assertEquals(0, app.client.dispatcher.runningCallsCount())
+        val state = app.say("Go on")
+        assertEquals("Gladly.", state.texts().last())
+        assertNull(state.problem)
+    }
+
+    @Test
+    fun aToolThatThrowsIsShownToTheModel() = play(
+        MockLlm.call("get_secret_number", """{"name":"carol"}"""),
+        MockLlm.text("Nobody knows."),
+    ) { mock ->
+        val app = App(mock)
+        app.started()
+        val tool = app.say("Carol's?").tools().single()
+        assertEquals(ToolCallStatus.FAILED, tool.status)
+        assertContains(tool.result, "carol")
+    }
+
+    @Test
+    fun thePersonIsAsked() = play(asksForAlice, MockLlm.text("Then not.")) { mock ->
+        val app = App(mock, definition.copy(requiresApproval = true))
+        app.started()
+        app.chat.send("Alice's?")
+        assertEquals("alice", assertIs<ToolInvocation>(app.until { it.asking != null }.asking).string("name"))
+        app.chat.answer(granted = false)
+        val state = app.until { !it.running }
+        assertEquals(ToolCallStatus.DENIED, state.tools().single().status)
+        assertEquals(0, runs.get())
+        assertNull(state.asking)
+    }
+
+    @Test
+    fun whatTheProviderRefusesIsSaid() = play("""{"status":401,"error":"Incorrect API key provided"}""") { mock ->
+        val app = App(mock)
+        app.started()
+        assertContains(app.say("Hi").problem.orEmpty(), "Incorrect API key provided")
+    }
+
+    @Test
+    fun aSnapshotThatCannotBeReadIsPutAside() = play { mock ->
+        store.write("{}")
+        val app = App(mock)
+        val state = app.started()
+        assertTrue(state.problem.orEmpty().isNotEmpty() && !state.running)
+        assertEquals("{}", File(folder, "chat.json.unreadable").readText())
+        assertNull(app.say("What are the numbers?").problem)
+    }
+}

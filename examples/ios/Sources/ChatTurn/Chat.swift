@@ -1,0 +1,304 @@
+import Foundation
+import Observation
+import Stepwell
+
+#if canImport(FoundationNetworking)
+    import FoundationNetworking
+#endif
+
+/// A tool of the app: its definition and its code.
+public struct ChatTool: Sendable {
+    let definition: ToolDefinition
+    let run: @Sendable (ToolInvocation) async throws -> String
+
+    public init(_ definition: ToolDefinition, run: @escaping @Sendable (ToolInvocation) async throws -> String) {
+        self.definition = definition
+        self.run = run
+    }
+}
+
+/// Something on the screen.
+public struct Line: Codable, Equatable, Identifiable, Sendable {
+    public enum Who: Codable, Sendable { case person, model, tool, notice }
+
+    public let id: String
+    public let who: Who
+    public var text: String
+}
+
+/// A chat over the sans-IO door: the host of `RunMachine`, as its documentation describes it. The network is the app's
+/// own, and the run outlives the app: after each step its snapshot is stored.
+@MainActor
+@Observable
+public final class Chat {
+    public private(set) var lines: [Line] = []
+    public private(set) var isRunning = false
+
+    private let config: RunConfig
+    private let tools: [String: ChatTool]
+    private let store: ChatStore
+    private let foreground: any Transport
+    private let background: (any Transport)?
+    private var machine: RunMachine?
+    private var messagesJson = "[]"
+    private var isInBackground = false
+    /// The streams that only run while the app does.
+    private var streams: Set<String> = []
+    private var working: [String: Task<Void, Never>] = [:]
+    private var timer: Task<Void, Never>?
+
+    /// The configuration's tools are those of `tools`.
+    public init(
+        config: RunConfig, tools: [ChatTool], store: ChatStore, foreground: any Transport,
+        background: (any Transport)? = nil
+    ) {
+        var config = config
+        config = config.with(tools: tools.map(\.definition))
+        self.config = config
+        self.tools = Dictionary(tools.map { ($0.definition.name, $0) }, uniquingKeysWith: { $1 })
+        self.store = store
+        self.foreground = foreground
+        self.background = background
+        foreground.onEvent = { [weak self] effect, event in self?.streamed(effect, event) }
+        background?.onEvent = { [weak self] effect, event in self?.streamed(effect, event) }
+    }
+
+    /// Takes up what an earlier process left; `pending` are the effects that the system still carries out for it.
+    public func takeUp(pending: Set<String>) {
+        guard let stored = store.load() else { return }
+        messagesJson = stored.messagesJson
+        lines = stored.lines
+        guard let snapshot = stored.snapshot else { return }
+        do {
+            // With its request still under way the run goes on as if nothing had happened; else its host has died.
+            let machine =
+                try pending.isEmpty
+                ? RunMachine.revive(snapshot: snapshot, config: config, nowMs: now())
+                : RunMachine.restore(snapshot: snapshot, config: config)
+            self.machine = machine
+            isRunning = true
+            carryOut(try machine.pollOutputs())
+        } catch {
+            notice("\(error)")
+            store.save(ChatStore.Stored(messagesJson: messagesJson, lines: lines, snapshot: nil))
+        }
+    }
+
+    /// Says something to the model.
+    public func send(_ text: String) {
+        guard !isRunning else { return }
+        lines.append(Line(id: UUID().uuidString, who: .person, text: text))
+        do {
+            let machine = try RunMachine(config: config, threadId: "chat", historyJson: messagesJson)
+            self.machine = machine
+            isRunning = true
+            carryOut(try machine.start(start: Start(runId: UUID().uuidString, text: text), nowMs: now()))
+        } catch {
+            isRunning = false
+            notice("\(error)")
+        }
+    }
+
+    /// Stops the turn.
+    public func cancel() {
+        tell { try $0.cancel(nowMs: $1) }
+    }
+
+    /// The app goes to the background: what is to be opened from here on, the system carries out.
+    public func enteredBackground() {
+        isInBackground = true
+        tell { try $0.enteredBackground(nowMs: $1) }
+    }
+
+    /// The seconds that the system granted are over: streams that need the app break off.
+    public func ranOutOfTime() {
+        for effect in streams {
+            foreground.close(effect)
+            streams.remove(effect)
+            tell { try $0.lost(effect: effect, message: "the app was suspended", nowMs: $1) }
+        }
+        save()
+    }
+
+    /// The app is in the foreground again.
+    public func enteredForeground() {
+        isInBackground = false
+        tell { try $0.enteredForeground(nowMs: $1) }
+    }
+
+    private func tell(_ input: (RunMachine, UInt64) throws -> Outputs) {
+        guard let machine, isRunning else { return }
+        do {
+            carryOut(try input(machine, now()))
+        } catch {
+            notice("\(error)")
+        }
+    }
+
+    private func carryOut(_ outputs: Outputs) {
+        for event in outputs.events { show(event) }
+        for effect in outputs.effects { begin(effect) }
+        timer?.cancel()
+        timer = outputs.wakeAtMs.map { wake in
+            Task { [weak self] in
+                let wait = wake > now() ? wake - now() : 0
+                try? await Task.sleep(nanoseconds: wait * 1_000_000)
+                if !Task.isCancelled { self?.tell { try $0.timeout(nowMs: $1) } }
+            }
+        }
+        // Pieces of text need no store: a stream that is cut off begins again, or is resumed.
+        if !outputs.effects.isEmpty || !isRunning { save() }
+    }
+
+    private func save() {
+        let snapshot = isRunning ? try? machine?.snapshot() : nil
+        store.save(ChatStore.Stored(messagesJson: messagesJson, lines: lines, snapshot: snapshot))
+    }
+
+    private func begin(_ effect: Effect) {
+        switch effect {
+        case .openStream(let id, let request):
+            guard let url = URL(string: request.url) else {
+                return later { try $0.connectionFailed(effect: id, message: "the address is none", nowMs: $1) }
+            }
+            var sent = URLRequest(url: url)
+            sent.httpMethod = request.method
+            sent.httpBody = request.body
+            for header in request.headers { sent.setValue(header.value, forHTTPHeaderField: header.name) }
+            if isInBackground, let background {
+                background.open(id, sent)
+            } else {
+                streams.insert(id)
+                foreground.open(id, sent)
+            }
+        case .closeStream(let id):
+            streams.remove(id)
+            foreground.close(id)
+            background?.close(id)
+        case .runTool(let id, let invocation):
+            working[id] = Task { [weak self, tool = tools[invocation.name]] in
+                let result: Result<String, any Error>
+                do {
+                    guard let tool else { throw ToolError.Failed(reason: "there is no tool \(invocation.name)") }
+                    result = .success(try await tool.run(invocation))
+                } catch {
+                    result = .failure(error)
+                }
+                self?.finished(id, result)
+            }
+        case .cancelTool(let id):
+            working.removeValue(forKey: id)?.cancel()
+        case .askApproval(let id, _):
+            later { try $0.deny(effect: id, reason: "this app asks nobody", nowMs: $1) }
+        case .createRun(let id, _, _):
+            later { try $0.runNotCreated(effect: id, message: "this app creates no runs", nowMs: $1) }
+        case .persist(let id, _, _, _, _, _, _):
+            later { try $0.persistFailed(effect: id, message: "this app stores whole runs", nowMs: $1) }
+        case .trimContext(let id, _, _, _):
+            later { try $0.contextNotTrimmed(effect: id, message: "this app does not trim", nowMs: $1) }
+        case .unknown:
+            break
+        }
+    }
+
+    /// After the outputs at hand are carried out.
+    private func later(_ input: @escaping @MainActor (RunMachine, UInt64) throws -> Outputs) {
+        Task { [weak self] in self?.tell(input) }
+    }
+
+    private func finished(_ id: String, _ result: Result<String, any Error>) {
+        guard working.removeValue(forKey: id) != nil else { return }
+        switch result {
+        case .success(let content):
+            tell { try $0.toolFinished(effect: id, content: content, nowMs: $1) }
+        case .failure(let error):
+            tell { try $0.toolFailed(effect: id, message: "\(error)", nowMs: $1) }
+        }
+    }
+
+    /// A refusal's head, until its body is there.
+    private var refusals: [String: (status: UInt16, retryAfterMs: UInt64?, body: Data)] = [:]
+
+    private func streamed(_ effect: String, _ event: StreamEvent) {
+        switch event {
+        case .opened(let status, let contentType, let retryAfterMs):
+            if (200..<300).contains(status) {
+                tell { try $0.opened(effect: effect, contentType: contentType, nowMs: $1) }
+            } else {
+                refusals[effect] = (UInt16(clamping: status), retryAfterMs, Data())
+            }
+        case .bytes(let bytes):
+            if refusals[effect] != nil {
+                refusals[effect]?.body.append(bytes.prefix(64 * 1024))
+            } else {
+                tell { try $0.receive(effect: effect, bytes: bytes, nowMs: $1) }
+            }
+        case .ended:
+            streams.remove(effect)
+            if let refusal = refusals.removeValue(forKey: effect) {
+                tell {
+                    try $0.refused(
+                        effect: effect, status: refusal.status, body: refusal.body, nowMs: $1,
+                        retryAfterMs: refusal.retryAfterMs)
+                }
+            } else {
+                tell { try $0.ended(effect: effect, nowMs: $1) }
+            }
+        case .failed(let message):
+            streams.remove(effect)
+            refusals[effect] = nil
+            tell {
+                $0.state() == .streaming
+                    ? try $0.lost(effect: effect, message: message, nowMs: $1)
+                    : try $0.connectionFailed(effect: effect, message: message, nowMs: $1)
+            }
+        }
+    }
+
+    private func show(_ event: Event) {
+        switch event {
+        case .textMessageContent(let id, let delta):
+            if let index = lines.lastIndex(where: { $0.id == id }) {
+                lines[index].text += delta
+            } else {
+                lines.append(Line(id: id, who: .model, text: delta))
+            }
+        case .toolCall(_, let id, let name, let status, let result):
+            var text = "\(name): \(status)"
+            if case .finished(let content) = result { text = "\(name): \(content)" }
+            if case .failed(_, let message) = result { text = "\(name) failed: \(message)" }
+            if let index = lines.lastIndex(where: { $0.id == id }) {
+                lines[index].text = text
+            } else {
+                lines.append(Line(id: id, who: .tool, text: text))
+            }
+        case .retrying(_, _, let reason):
+            notice(reason)
+        case .completed(let outcome):
+            isRunning = false
+            messagesJson = machine?.messagesJson() ?? messagesJson
+            if case .failed(_, let message, _) = outcome { notice(message) }
+            if case .limitReached(_, let message) = outcome { notice(message) }
+        default:
+            break
+        }
+    }
+
+    private func notice(_ text: String) {
+        lines.append(Line(id: UUID().uuidString, who: .notice, text: text))
+    }
+}
+
+/// Milliseconds since the epoch.
+private func now() -> UInt64 {
+    UInt64(Date().timeIntervalSince1970 * 1000)
+}
+
+extension RunConfig {
+    fileprivate func with(tools: [ToolDefinition]) -> RunConfig {
+        RunConfig(
+            provider: provider, model: model, api: api, baseUrl: baseUrl, key: key, headers: headers,
+            instructions: instructions, tools: tools, settings: settings, limits: limits, retry: retry,
+            timeouts: timeouts, device: device, text: text, context: context)
+    }
+}

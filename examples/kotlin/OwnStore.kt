@@ -1,0 +1,142 @@
+// A store in the app's own database, here tables in memory: `agent(…) { store(OwnStore()) }`.
+package ownstore
+
+import dev.stepwell.Claimed
+import dev.stepwell.EventLog
+import dev.stepwell.LoggedEvent
+import dev.stepwell.NewTurn
+import dev.stepwell.PersistBatch
+import dev.stepwell.Store
+import dev.stepwell.StoreException
+import dev.stepwell.ThreadKey
+import dev.stepwell.ThreadQuery
+import dev.stepwell.ThreadRecord
+import dev.stepwell.TurnBlock
+import dev.stepwell.TurnKey
+import dev.stepwell.TurnRecord
+import dev.stepwell.TurnStatus
+import dev.stepwell.Unfinished
+import kotlinx.coroutines.sync.Mutex
+import kotlinx.coroutines.sync.withLock
+
+/** Each method is one transaction: all of it happens under one lock. */
+class OwnStore : Store {
+    private class Row(var turn: TurnRecord, var owner: String, var generation: ULong, var snapshot: String?)
+
+    private class Thread(var title: String?, val createdAtMs: ULong, var updatedAtMs: ULong) {
+        val turns = LinkedHashMap<String, Row>()
+    }
+
+    private val lock = Mutex()
+    private val threads = HashMap<ThreadKey, Thread>()
+
+    private fun row(key: TurnKey): Row =
+        threads[key.thread]?.turns?.get(key.turn) ?: throw StoreException.NoTurn(key.turn)
+
+    private fun owned(key: TurnKey, generation: ULong): Row {
+        val row = row(key)
+        if (row.generation != generation) throw StoreException.Stale(key.turn, generation, row.generation)
+        return row
+    }
+
+    private fun open(key: ThreadKey, thread: Thread): Unfinished? {
+        val row = thread.turns.values.find { it.turn.status == TurnStatus.STREAMING } ?: return null
+        return Unfinished(TurnKey(key, row.turn.id), row.generation, row.owner, row.turn.updatedAtMs)
+    }
+
+    private fun record(key: ThreadKey, thread: Thread) =
+        ThreadRecord(key, thread.title, thread.createdAtMs, thread.updatedAtMs, thread.turns.keys.lastOrNull(), open(key, thread))
+
+    override suspend fun beginTurn(turn: NewTurn): ULong = lock.withLock {
+        val key = turn.key
+        threads[key.thread]?.let { thread ->
+            if (key.turn in thread.turns) throw StoreException.Exists(key.turn)
+            open(key.thread, thread)?.let { throw StoreException.Busy(it.key.turn, it.generation, it.owner) }
+        }
+        turn.parent?.let { row(TurnKey(key.thread, it)) }
+        val thread = threads.getOrPut(key.thread) { Thread(null, turn.atMs, turn.atMs) }
+        thread.title = thread.title ?: turn.title
+        thread.updatedAtMs = maxOf(thread.updatedAtMs, turn.atMs)
+        val record = TurnRecord(
+            key.turn, turn.parent, turn.messageJson, TurnStatus.STREAMING, null, turn.atMs, turn.atMs, emptyList(),
+        )
+        thread.turns[key.turn] = Row(record, turn.owner, 1u, turn.snapshot)
+        1u
+    }
+
+    override suspend fun claim(turn: TurnKey, seen: ULong, owner: String): Claimed = lock.withLock {
+        val row = row(turn)
+        if (row.turn.status != TurnStatus.STREAMING) throw StoreException.Closed(turn.turn)
+        owned(turn, seen)
+        row.generation = seen + 1u
+        row.owner = owner
+        Claimed(row.generation, row.snapshot)
+    }
+
+    override suspend fun persist(turn: TurnKey, generation: ULong, batch: PersistBatch): Unit = lock.withLock {
+        val row = owned(turn, generation)
+        val stored = row.turn.blocks
+        val next = stored.size.toULong()
+        if (batch.first > next) throw StoreException.Gap(turn.turn, batch.first, next)
+        val (old, new) = batch.blocks.partition { it.sequence < next }
+        old.find { it != stored[it.sequence.toInt()].block }?.let { throw StoreException.Conflict(turn.turn, it.sequence) }
+        if (row.turn.status != TurnStatus.STREAMING) {
+            val isTheEnd = row.turn.status == batch.status && row.turn.outcomeJson == batch.outcomeJson
+            if (!isTheEnd || new.isNotEmpty()) throw StoreException.Closed(turn.turn)
+            return@withLock
+        }
+        row.turn = row.turn.copy(
+            status = batch.status,
+            outcomeJson = batch.outcomeJson,
+            updatedAtMs = maxOf(row.turn.updatedAtMs, batch.atMs),
+            blocks = stored + new.map { TurnBlock(it, batch.atMs) },
+        )
+        row.snapshot = batch.snapshot.takeIf { batch.status == TurnStatus.STREAMING }
+        threads.getValue(turn.thread).let { it.updatedAtMs = maxOf(it.updatedAtMs, batch.atMs) }
+    }
+
+    override suspend fun unfinished(owner: String?): List<Unfinished> = lock.withLock {
+        threads.mapNotNull { (key, thread) -> open(key, thread) }
+            .filter { owner == null || it.owner == owner }
+            .sortedWith(compareBy({ row(it.key).turn.createdAtMs }, { it.key.thread.thread }))
+    }
+
+    override suspend fun turn(turn: TurnKey): TurnRecord? =
+        lock.withLock { threads[turn.thread]?.turns?.get(turn.turn)?.turn }
+
+    override suspend fun turns(thread: ThreadKey): List<TurnRecord> =
+        lock.withLock { threads[thread]?.turns?.values?.map { it.turn }.orEmpty() }
+
+    override suspend fun thread(thread: ThreadKey): ThreadRecord? =
+        lock.withLock { threads[thread]?.let { record(thread, it) } }
+
+    override suspend fun threads(query: ThreadQuery): List<ThreadRecord> = lock.withLock {
+        val order = compareByDescending<Pair<ULong, ThreadKey>> { it.first }
+            .thenBy { it.second.server }.thenBy { it.second.room }.thenBy { it.second.thread }
+        val after = query.after?.let { it.updatedAtMs to it.key }
+        threads.map { (key, thread) -> record(key, thread) }
+            .filter { query.server == null || it.key.server == query.server }
+            .filter { query.room == null || it.key.room == query.room }
+            .sortedWith { one, other -> order.compare(one.updatedAtMs to one.key, other.updatedAtMs to other.key) }
+            .filter { after == null || order.compare(it.updatedAtMs to it.key, after) > 0 }
+            .take(query.limit.toInt())
+    }
+
+    override suspend fun renameThread(thread: ThreadKey, title: String): Unit = lock.withLock {
+        val found = threads[thread] ?: throw StoreException.NoThread(thread)
+        found.title = title
+    }
+
+    override suspend fun deleteThread(thread: ThreadKey): Boolean = lock.withLock { threads.remove(thread) != null }
+
+    // An agent keeps no log of what was shown: that is for hosts that serve turns to others.
+    override suspend fun appendEvents(turn: TurnKey, generation: ULong, first: ULong, events: List<String>): Unit =
+        throw StoreException.Refused("this store keeps no log of events")
+
+    override suspend fun events(turn: TurnKey, after: ULong?, limit: UInt): List<LoggedEvent> = emptyList()
+
+    override suspend fun eventLog(turn: TurnKey): EventLog = EventLog(0u, null)
+
+    override suspend fun acknowledge(turn: TurnKey, index: ULong): Unit =
+        throw StoreException.Refused("this store keeps no log of events")
+}

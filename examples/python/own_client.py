@@ -1,0 +1,148 @@
+"""The app's own HTTP client: `python own_client.py [BASE_URL]`, with the key in OPENAI_API_KEY. Needs httpx.
+
+Stepwell does no IO here. The host below carries out what the machine asks for, and tells it what came of that: it is
+whole, with tools side by side, retries, timeouts and cancellation, and can be taken as it is.
+"""
+
+import asyncio
+import os
+import sys
+import time
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+import httpx
+
+from stepwell import (
+    AskApproval,
+    CancelTool,
+    CloseStream,
+    Event,
+    OpenStream,
+    Outcome,
+    Outputs,
+    RunConfig,
+    RunMachine,
+    RunTool,
+    TextMessageContent,
+    Tool,
+    ToolError,
+    ToolFailureKind,
+    tool,
+)
+
+
+class Host:
+    """Runs one turn: its HTTP over `client`, its tools on the event loop."""
+
+    def __init__(
+        self,
+        machine: RunMachine,
+        client: httpx.AsyncClient,
+        tools: list[Tool[..., Any]],
+        listener: Callable[[Event], object],
+    ) -> None:
+        self.machine = machine
+        self.client = client
+        self.tools = {tool.name: tool for tool in tools}
+        self.listener = listener
+        self.tasks: dict[str, asyncio.Task[None]] = {}
+        self.changed = asyncio.Event()
+
+    async def run(self, text: str) -> Outcome:
+        """From what the person says to the end of the turn. Cancelling it cancels the turn."""
+        self.took(self.machine.start(text))
+        try:
+            while (outcome := self.machine.outcome) is None:
+                wake_at = self.machine.poll_timeout()
+                seconds = None if wake_at is None else max(0.0, wake_at / 1000 - time.time())
+                self.changed.clear()
+                try:
+                    await asyncio.wait_for(self.changed.wait(), seconds)
+                except asyncio.TimeoutError:
+                    self.took(self.machine.timeout())
+            return outcome
+        except asyncio.CancelledError:
+            self.took(self.machine.cancel())
+            raise
+        finally:
+            await asyncio.gather(*self.tasks.values(), return_exceptions=True)
+
+    def took(self, outputs: Outputs) -> None:
+        """Shows what happened, and begins what is to be done."""
+        for event in outputs.events:
+            self.listener(event)
+        for effect in outputs.effects:
+            match effect:
+                case OpenStream():
+                    self.begin(effect.id, self.stream(effect))
+                case RunTool():
+                    self.begin(effect.id, self.run_tool(effect))
+                case AskApproval(id=id):
+                    self.took(self.machine.deny(id, "this program cannot ask"))
+                case CloseStream(id=id) | CancelTool(id=id):
+                    if task := self.tasks.get(id):
+                        task.cancel()
+        self.changed.set()
+
+    def begin(self, id: str, work: Coroutine[Any, Any, None]) -> None:
+        self.tasks[id] = task = asyncio.create_task(work)
+        task.add_done_callback(lambda _: self.tasks.pop(id, None))
+
+    async def stream(self, effect: OpenStream) -> None:
+        machine, request, is_open = self.machine, effect.request, False
+        try:
+            async with self.client.stream(
+                request.method, request.url, headers=request.headers, content=request.body
+            ) as response:
+                if response.is_success:
+                    self.took(machine.opened(effect.id, response.headers.get("content-type")))
+                    is_open = True
+                    async for chunk in response.aiter_bytes():
+                        self.took(machine.receive(effect.id, chunk))
+                    self.took(machine.ended(effect.id))
+                else:
+                    wait = response.headers.get("retry-after", "")
+                    retry_after = float(wait) if wait.isdigit() else None
+                    body = await response.aread()
+                    self.took(machine.refused(effect.id, response.status_code, body, retry_after=retry_after))
+        except httpx.HTTPError as error:
+            told = machine.lost if is_open else machine.connection_failed
+            self.took(told(effect.id, repr(error)))
+
+    async def run_tool(self, effect: RunTool) -> None:
+        invocation = effect.invocation
+        try:
+            result = await self.tools[invocation.name].run(invocation.arguments)
+        except ToolError as error:
+            self.took(self.machine.tool_failed(effect.id, str(error)))
+        except Exception as error:
+            self.took(self.machine.tool_failed(effect.id, repr(error), kind=ToolFailureKind.PANICKED))
+        else:
+            self.took(self.machine.tool_finished(effect.id, result))
+
+
+@tool
+def get_secret_number(name: str) -> int:
+    """The secret number of a person."""
+    return {"alice": 42, "bob": 7}[name.lower()]
+
+
+def show(event: Event) -> None:
+    if isinstance(event, TextMessageContent):
+        print(event.delta, end="", flush=True)
+
+
+async def main() -> None:
+    base_url = sys.argv[1] if len(sys.argv) > 1 else None
+    key = os.environ.get("OPENAI_API_KEY")
+    tools = [get_secret_number]
+    config = RunConfig(provider="openai", model="gpt-4o-mini", base_url=base_url, key=key, tools=tools)
+    # The machine keeps the time, so the client must not: a model may think for long.
+    async with httpx.AsyncClient(timeout=None) as client:
+        outcome = await Host(RunMachine(config), client, tools, show).run("What are Alice's and Bob's secret numbers?")
+    print(f"\n{outcome}")
+
+
+if __name__ == "__main__":
+    asyncio.run(main())

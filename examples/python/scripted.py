@@ -1,0 +1,24 @@
+"""A first program that needs no key and no network: the model is a scripted one. `python scripted.py`"""
+
+from stepwell import Agent, TextMessageContent, ToolCallUpdate, tool
+from stepwell.testing import MockLlm
+
+
+@tool
+def get_secret_number(name: str) -> int:
+    """The secret number of a person.
+
+    Args:
+        name: The person's first name.
+    """
+    return {"alice": 42, "bob": 7}[name.lower()]
+
+
+with MockLlm() as model:
+    agent = Agent(provider="openai-compatible", model="mock", base_url=model.base_url, tools=[get_secret_number])
+    for event in agent.send_sync("What are Alice's and Bob's secret numbers?"):
+        if isinstance(event, TextMessageContent):
+            print(event.delta, end="", flush=True)
+        elif isinstance(event, ToolCallUpdate) and event.result:
+            print(f"\n[{event.name}: {event.result}]")
+    print()
