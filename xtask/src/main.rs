@@ -6,6 +6,7 @@ mod bindings;
 mod context;
 mod json;
 mod log;
+mod packages;
 mod process;
 mod prove;
 mod runner;
@@ -43,6 +44,14 @@ enum Command {
         /// Rewrites the checked-in list of public names (Swift only).
         #[arg(long)]
         update_names: bool,
+    },
+    /// Makes what would be published, in target/package; without a name it lists what there is.
+    Package { name: Option<String> },
+    /// Writes what comes of each input into the files of tests/scenarios.
+    Scenarios {
+        /// Does it; without it they are only played.
+        #[arg(long)]
+        update: bool,
     },
     /// Decodes the recorded streams of ../shared/fixtures, with a score for each provider.
     Conformance,
@@ -92,6 +101,11 @@ fn run(command: Command) -> anyhow::Result<ExitCode> {
             bindings::command(&context(false)?, language, update_names)?;
             Ok(ExitCode::SUCCESS)
         }
+        Command::Package { name } => {
+            packages::command(&context(false)?, name.as_deref())?;
+            Ok(ExitCode::SUCCESS)
+        }
+        Command::Scenarios { update } => scenarios(&context(false)?, update),
         Command::Conformance => runner::run(&context(false)?, &["conformance".to_owned()]),
         Command::Prove {
             steps,
@@ -110,4 +124,17 @@ fn run(command: Command) -> anyhow::Result<ExitCode> {
             prove::run(&context(false)?, &steps, options)
         }
     }
+}
+
+fn scenarios(context: &Context, update: bool) -> anyhow::Result<ExitCode> {
+    let mut test = process::cargo();
+    test.args(["test", "-p", "stepwell-core", "--test", "scenarios"])
+        .env("STEPWELL_UPDATE", if update { "1" } else { "" })
+        .current_dir(&context.root);
+    let is_well = process::status(&mut test)?.success();
+    Ok(if is_well {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    })
 }

@@ -1,4 +1,4 @@
-//! Runs suites one after the other and says how each went.
+//! Runs suites, the long ones beside the others, and says how each went.
 
 use crate::{
     allowed_skips::AllowedSkips,
@@ -7,8 +7,8 @@ use crate::{
     suites::{self, Suite},
     tools::Unavailable,
 };
-use anyhow::bail;
-use std::{fmt, process::ExitCode, time::Instant};
+use anyhow::{anyhow, bail};
+use std::{fmt, process::ExitCode, thread, time::Instant};
 
 const TAIL: usize = 80;
 
@@ -40,22 +40,36 @@ pub(crate) fn run(context: &Context, names: &[String]) -> anyhow::Result<ExitCod
     let allowed = AllowedSkips::load(&context.root, &known)?;
     let wanted = |suite: &&Suite| names.is_empty() || names.iter().any(|name| name == suite.name);
 
-    let mut results = Vec::new();
-    for suite in suites::ALL.iter().filter(wanted) {
-        println!("== {}: {}", suite.name, suite.about);
-        let started = Instant::now();
-        let outcome = run_one(context, &allowed, suite)?;
-        let seconds = started.elapsed().as_secs_f64();
-        println!("   {outcome} ({seconds:.1} s)");
-        results.push((suite.name, outcome, seconds));
-    }
+    let in_lane = |beside: bool| {
+        let suites = suites::ALL.iter().filter(wanted);
+        suites.filter(move |suite| suites::BESIDE.contains(&suite.name) == beside)
+    };
+    let lane = |suites: &mut dyn Iterator<Item = &'static Suite>| {
+        suites
+            .map(|suite| run_timed(context, &allowed, suite))
+            .collect::<anyhow::Result<Vec<_>>>()
+    };
+    let (results, beside) = thread::scope(|scope| {
+        let beside = scope.spawn(|| lane(&mut in_lane(true)));
+        (lane(&mut in_lane(false)), beside.join())
+    });
+    let beside = beside.map_err(|_| anyhow!("the suites beside the others broke off"))?;
+    let mut results = results?;
+    results.extend(beside?);
+    let place = |timed: &Timed| known.iter().position(|name| *name == timed.name);
+    results.sort_by_key(place);
 
     println!("\n{:<18} {:>8}  result", "suite", "seconds");
-    for (name, outcome, seconds) in &results {
+    for Timed {
+        name,
+        outcome,
+        seconds,
+    } in &results
+    {
         println!("{name:<18} {seconds:>8.1}  {outcome}");
     }
     let count =
-        |is: fn(&Outcome) -> bool| results.iter().filter(|(_, outcome, _)| is(outcome)).count();
+        |is: fn(&Outcome) -> bool| results.iter().filter(|timed| is(&timed.outcome)).count();
     let failed = count(|outcome| matches!(outcome, Outcome::Failed(_)));
     let skipped = count(|outcome| matches!(outcome, Outcome::Skipped(_)));
     println!(
@@ -70,6 +84,31 @@ pub(crate) fn run(context: &Context, names: &[String]) -> anyhow::Result<ExitCod
         ExitCode::SUCCESS
     } else {
         ExitCode::FAILURE
+    })
+}
+
+/// How a suite went.
+struct Timed {
+    name: &'static str,
+    outcome: Outcome,
+    seconds: f64,
+}
+
+fn run_timed(
+    context: &Context,
+    allowed: &AllowedSkips,
+    suite: &'static Suite,
+) -> anyhow::Result<Timed> {
+    let name = suite.name;
+    println!("== {name}: {}", suite.about);
+    let started = Instant::now();
+    let outcome = run_one(context, allowed, suite)?;
+    let seconds = started.elapsed().as_secs_f64();
+    println!("   {name}: {outcome} ({seconds:.1} s)");
+    Ok(Timed {
+        name,
+        outcome,
+        seconds,
     })
 }
 

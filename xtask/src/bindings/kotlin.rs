@@ -2,13 +2,49 @@
 
 use super::library::{Library, empty};
 use crate::{context::Context, log::Log};
-use std::path::PathBuf;
+use std::{fs, path::PathBuf};
 
 /// Writes `bindings/kotlin/src/generated/kotlin`.
 pub(crate) fn generate(context: &Context, log: &mut Log) -> anyhow::Result<PathBuf> {
     let library = Library::build(context, log, "uniffi-bindgen")?;
+    write(context, log, &library)
+}
+
+/// The same from a library that is built.
+pub(super) fn write(
+    context: &Context,
+    log: &mut Log,
+    library: &Library,
+) -> anyhow::Result<PathBuf> {
     let folder = context.root.join("bindings/kotlin/src/generated/kotlin");
     empty(&folder)?;
     library.generate(log, "kotlin", &folder)?;
+    let file = folder.join("dev/stepwell/stepwell_ffi.kt");
+    let generated = fs::read_to_string(&file)?;
+    fs::write(&file, with_its_warnings_off(&generated))?;
     Ok(folder)
+}
+
+/// The hand-written sources beside it are compiled with every warning an error.
+fn with_its_warnings_off(generated: &str) -> String {
+    generated.replacen(
+        r#"@file:Suppress("NAME_SHADOWING")"#,
+        r#"@file:Suppress("warnings")"#,
+        1,
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::with_its_warnings_off;
+
+    #[test]
+    fn only_the_first_line_of_its_kind_changes() {
+        let line = "@file:Suppress(\"NAME_SHADOWING\")\n";
+        let changed = with_its_warnings_off(&format!("// by uniffi\n{line}{line}"));
+        assert_eq!(
+            changed,
+            format!("// by uniffi\n@file:Suppress(\"warnings\")\n{line}")
+        );
+    }
 }

@@ -7,6 +7,15 @@ use std::{fs, path::PathBuf};
 /// Writes `stepwell/_ffi` as the wheel has it, so that the sources can be used without building a wheel.
 pub(crate) fn generate(context: &Context, log: &mut Log) -> anyhow::Result<PathBuf> {
     let library = Library::build(context, log, "uniffi-bindgen")?;
+    write(context, log, &library)
+}
+
+/// The same from a library that is built.
+pub(super) fn write(
+    context: &Context,
+    log: &mut Log,
+    library: &Library,
+) -> anyhow::Result<PathBuf> {
     let folder = context.root.join("bindings/python/src/stepwell/_ffi");
     empty(&folder)?;
     library.generate(log, "python", &folder)?;

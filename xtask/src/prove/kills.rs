@@ -8,25 +8,32 @@ const KILLS: u32 = 200;
 
 pub(super) const STEP: Step = Step {
     name: "kills",
-    about: "a program with durable turns is killed 200 times on SQLite and on PostgreSQL, and every turn ends",
+    about: "a program with durable turns, and `stepwell serve`, are killed 200 times on SQLite and on PostgreSQL, and every turn ends",
     run: |context, log, _| {
         let server = Postgres::start(log)?;
-        log.run_unbounded(
-            process::cargo()
-                .args(["test", "-p", "stepwell-io", "--features", "postgres"])
-                .args(["--test", "kills", "--", "--test-threads", "1"])
-                .env("STEPWELL_KILLS", KILLS.to_string())
-                .env(VARIABLE, server.url())
-                .current_dir(&context.root),
-        )?;
+        let program = ["-p", "stepwell-io", "--features", "postgres"];
+        for package in [&program[..], &["-p", "stepwell"]] {
+            log.run_unbounded(
+                process::cargo()
+                    .arg("test")
+                    .args(package)
+                    .args(["--test", "kills", "--", "--test-threads", "1"])
+                    .env("STEPWELL_KILLS", KILLS.to_string())
+                    .env("STEPWELL_HOST_KILLS", KILLS.to_string())
+                    .env(VARIABLE, server.url())
+                    .current_dir(&context.root),
+            )?;
+        }
         let text = std::fs::read_to_string(log.path())?;
         let verdicts: Vec<_> = text.lines().filter_map(verdict).collect();
         ensure!(
-            verdicts.len() == 2,
-            "of two stores {} were killed on",
+            verdicts.len() == 4,
+            "a program and a host on two stores: of these four {} were killed",
             verdicts.len()
         );
-        Ok(verdicts.join("; "))
+        let of = ["program", "program", "host", "host"].iter().zip(verdicts);
+        let lines = of.map(|(who, verdict)| format!("{who} on {verdict}"));
+        Ok(lines.collect::<Vec<_>>().join("; "))
     },
 };
 

@@ -1,6 +1,7 @@
 //! The long proofs, step by step; a failing one does not stop the next.
 
 mod fuzz;
+mod hosts;
 mod kills;
 mod model;
 mod mutants;
@@ -37,6 +38,7 @@ const STEPS: &[Step] = &[
     model::STEP,
     threads::STEP,
     kills::STEP,
+    hosts::STEP,
     fuzz::STEP,
     mutants::STEP,
 ];

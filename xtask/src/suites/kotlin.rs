@@ -1,30 +1,122 @@
 use super::Suite;
 use crate::{
-    bindings,
-    context::Context,
-    log::Log,
-    process,
-    tools::{apt, mock_llm},
+    bindings, context::Context, log::Log, packages::kotlin as package, process, tools::mock_llm,
+};
+use anyhow::{Context as _, ensure};
+use std::{
+    env, fs,
+    path::{Path, PathBuf},
 };
 
 pub(super) const SUITE: Suite = Suite {
     name: "kotlin",
-    about: "the bindings: generated, compiled and tested on the JVM",
+    about: "the bindings: generated, compiled and tested on the JVM, packed, and used from the package",
     run,
 };
 
 fn run(context: &Context, log: &mut Log) -> anyhow::Result<()> {
-    apt::ensure(log, &["java", "mvn"], &["default-jdk-headless", "maven"])?;
+    package::ensure_tools(log)?;
     bindings::kotlin::generate(context, log)?;
+    let program = mock_llm::build(context, log)?;
+    let library = context.debug().join(format!(
+        "{}stepwell_ffi{}",
+        env::consts::DLL_PREFIX,
+        env::consts::DLL_SUFFIX
+    ));
+    let repository = package::deploy(context, log, &library, |maven| {
+        maven
+            .arg(format!(
+                "-Dstepwell.library.directory={}",
+                context.debug().display()
+            ))
+            .env(mock_llm::VARIABLE, &program);
+    })?;
+    what_is_published(context, &repository)?;
+    use_it(context, log, &repository)
+}
+
+/// Looks into what was made.
+fn what_is_published(context: &Context, repository: &Path) -> anyhow::Result<()> {
+    let version = context.version()?;
+    let folder = repository
+        .join("dev/stepwell/stepwell-kotlin")
+        .join(&version);
+    let file = |end: &str| folder.join(format!("stepwell-kotlin-{version}{end}"));
+    let library = format!(
+        "{}stepwell_ffi{}",
+        env::consts::DLL_PREFIX,
+        env::consts::DLL_SUFFIX
+    );
+    for (end, wanted) in [
+        (
+            ".jar",
+            &[
+                library.as_str(),
+                "META-INF/LICENSE-MIT",
+                "dev/stepwell/Agent.class",
+            ][..],
+        ),
+        (
+            "-sources.jar",
+            &[
+                "dev/stepwell/AgentBuilder.kt",
+                "dev/stepwell/stepwell_ffi.kt",
+            ],
+        ),
+    ] {
+        let listed = process::stdout(process::command("jar").arg("tf").arg(file(end)))?;
+        let listed = String::from_utf8_lossy(&listed.stdout);
+        for name in wanted {
+            ensure!(
+                listed.lines().any(|line| line.ends_with(name)),
+                "there is no {name} in {}",
+                file(end).display()
+            );
+        }
+    }
+    let pom = fs::read_to_string(file(".pom")).context("no POM was published")?;
+    for wanted in ["<name>MIT</name>", "<artifactId>jna</artifactId>", "<scm>"] {
+        ensure!(
+            pom.contains(wanted),
+            "there is no {wanted} in the published POM"
+        );
+    }
+    Ok(())
+}
+
+/// An app takes the package from the repository, and its first program runs.
+fn use_it(context: &Context, log: &mut Log, repository: &Path) -> anyhow::Result<()> {
+    forget_the_last_one()?;
+    let mock = mock_llm::start(context, log)?;
     let mut maven = process::command("mvn");
     maven
-        .args(["--batch-mode", "--no-transfer-progress", "test"])
-        .arg(format!(
-            "-Dstepwell.library.directory={}",
-            context.debug().display()
-        ))
-        .current_dir(context.root.join("bindings/kotlin"));
-    let program = mock_llm::build(context, log)?;
-    maven.env(mock_llm::VARIABLE, program);
-    log.run(&mut maven)
+        .args([
+            "--batch-mode",
+            "--no-transfer-progress",
+            "--quiet",
+            "compile",
+            "exec:java",
+        ])
+        .arg(format!("-Dpackages={}", package::address(repository)))
+        .arg(format!("-Dstepwell.version={}", context.version()?))
+        .arg(format!("-Dexec.args={}", mock.base_url()))
+        .current_dir(context.root.join("bindings/kotlin/consumer"));
+    let output = process::stdout(&mut maven)?;
+    let said = String::from_utf8_lossy(&output.stdout);
+    log.say(&format!("an app with the package: {}", said.trim()))?;
+    ensure!(
+        output.status.success() && said.contains("Alice's number is 42, Bob's is 7"),
+        "the app with the package did not run"
+    );
+    Ok(())
+}
+
+/// Maven keeps what it once took from a repository, and looks no more: an earlier build's package, of the same version.
+fn forget_the_last_one() -> anyhow::Result<()> {
+    let home = env::home_dir().context("there is no home folder")?;
+    let kept: PathBuf = home.join(".m2/repository/dev/stepwell/stepwell-kotlin");
+    if kept.exists() {
+        fs::remove_dir_all(kept)?;
+    }
+    Ok(())
 }

@@ -1,39 +1,18 @@
 use super::Suite;
-use crate::{
-    context::Context,
-    log::Log,
-    tools::{mock_llm, venv::Venv},
-};
-use anyhow::{Context as _, ensure};
-use std::{fs, path::PathBuf};
+use crate::{context::Context, log::Log, packages::python, tools::mock_llm};
 
 pub(super) const SUITE: Suite = Suite {
     name: "python",
-    about: "the wheel: built, installed, tested, and its types checked",
+    about: "the wheel: built, installed, run alone, tested, and its types checked",
     run,
 };
 
 fn run(context: &Context, log: &mut Log) -> anyhow::Result<()> {
     let package = context.root.join("bindings/python");
-    let venv = Venv::ensure(context, log, "venv", &package.join("requirements-dev.txt"))?;
-    let wheels = context.scratch().join("wheels");
-    if wheels.exists() {
-        fs::remove_dir_all(&wheels)?;
-    }
-    log.run(
-        venv.program("maturin")
-            .args(["build", "--profile", "dev", "--out"])
-            .arg(&wheels)
-            .current_dir(&package)
-            .env("CARGO_TARGET_DIR", &context.target),
-    )?;
-    let wheel = only_file(&wheels)?;
-    let version = context.version()?;
-    let name = wheel.file_name().unwrap_or_default().to_string_lossy();
-    ensure!(
-        name.starts_with(&format!("stepwell-{version}-py3-none-")),
-        "the wheel is {name}, not of version {version}"
-    );
+    let venv = python::venv(context, log)?;
+    let folder = context.scratch().join("wheels");
+    let wheel = python::wheel(context, log, &venv, "dev", &folder)?;
+    python::runs_alone(context, log, &wheel)?;
     log.run(
         venv.python()
             .args([
@@ -48,11 +27,26 @@ fn run(context: &Context, log: &mut Log) -> anyhow::Result<()> {
     )?;
 
     let mut pytest = venv.python();
-    pytest.args(["-m", "pytest", "tests"]).current_dir(&package);
+    pytest
+        .args(["-m", "pytest", "tests"])
+        .current_dir(&package)
+        // The plug-in must be there, as installed.
+        .env("STEPWELL_WHEEL", &wheel);
     let program = mock_llm::build(context, log)?;
     pytest.env(mock_llm::VARIABLE, program);
     log.run(&mut pytest)?;
-    for what in [&["-p", "stepwell"][..], &["tests"]] {
+    for what in [
+        &["-p", "stepwell", "-p", "pytest_stepwell"][..],
+        &[
+            "tests",
+            "bench.py",
+            "../../examples/python/hello.py",
+            "../../examples/python/scripted.py",
+            "../../examples/python/own_client.py",
+            "../../examples/python/own_store.py",
+            "../../examples/python/stored.py",
+        ],
+    ] {
         log.run(
             venv.python()
                 .args(["-m", "mypy", "--strict"])
@@ -61,16 +55,4 @@ fn run(context: &Context, log: &mut Log) -> anyhow::Result<()> {
         )?;
     }
     Ok(())
-}
-
-fn only_file(folder: &std::path::Path) -> anyhow::Result<PathBuf> {
-    let files = fs::read_dir(folder)?
-        .map(|entry| Ok(entry?.path()))
-        .collect::<anyhow::Result<Vec<_>>>()?;
-    ensure!(
-        files.len() == 1,
-        "{} wheels were built, not one",
-        files.len()
-    );
-    files.into_iter().next().context("no wheel was built")
 }

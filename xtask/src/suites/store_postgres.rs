@@ -1,12 +1,12 @@
 use super::Suite;
 use crate::context::Context;
-use crate::tools::postgres::{Postgres, VARIABLE};
+use crate::tools::postgres::{CONTROL, Postgres, VARIABLE};
 use crate::{log::Log, process};
 use anyhow::ensure;
 
 pub(super) const SUITE: Suite = Suite {
     name: "store-postgres",
-    about: "the rules of a store on a PostgreSQL server, and a program that is killed in the midst of turns",
+    about: "the rules of a store on a PostgreSQL server; hosts on one that are killed, and one that is stopped and read-only for a while",
     run,
 };
 
@@ -19,15 +19,40 @@ fn run(context: &Context, log: &mut Log) -> anyhow::Result<()> {
             .env(VARIABLE, server.url())
             .current_dir(&context.root),
     )?;
-    let tree = log.read(
-        process::cargo()
-            .current_dir(&context.root)
-            .args(["tree", "-p", "stepwell-core", "-p", "stepwell-ffi"])
-            .args(["--edges", "normal,build", "--prefix", "none"]),
-    )?;
-    ensure!(
-        !tree.lines().any(|line| line.starts_with("sqlx")),
-        "the core or the bindings depend on a database"
-    );
-    log.say("neither the core nor the bindings depend on a database")
+    // One after the other: the last of them stops the server.
+    for (test, filter) in [
+        ("kills", "postgres"),
+        ("serve", "two_hosts"),
+        ("serve", "store_away"),
+    ] {
+        log.run(
+            process::cargo()
+                .args(["test", "-p", "stepwell", "--test", test, "--", filter])
+                .env(VARIABLE, server.url())
+                .env(CONTROL, server.control())
+                .current_dir(&context.root),
+        )?;
+    }
+    // The bindings bring SQLite with their store; without the network inside they have no database at all.
+    for (package, features, banned) in [
+        ("stepwell-core", &[][..], "sqlx"),
+        ("stepwell-ffi", &["--no-default-features"][..], "sqlx"),
+        ("stepwell-ffi", &[][..], "sqlx-postgres"),
+    ] {
+        let tree = log.read(
+            process::cargo()
+                .current_dir(&context.root)
+                .args(["tree", "-p", package])
+                .args(features)
+                .args(["--edges", "normal,build", "--prefix", "none"]),
+        )?;
+        ensure!(
+            !tree.lines().any(|line| line.starts_with(banned)),
+            "{package} {} depends on {banned}",
+            features.join(" ")
+        );
+    }
+    log.say(
+        "the core and the sans-IO bindings depend on no database, all the bindings on SQLite alone",
+    )
 }

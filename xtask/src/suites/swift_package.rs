@@ -3,30 +3,84 @@ use crate::{
     bindings::swift,
     context::Context,
     log::Log,
-    process,
-    tools::{Unavailable, mock_llm},
+    tools::{mock_llm, swift::Swift},
 };
+use anyhow::ensure;
+use std::{path::Path, process::Command};
 
 pub(super) const SUITE: Suite = Suite {
     name: "swift-package",
-    about: "the Swift package: compiled and tested by SwiftPM",
+    about: "the Swift package: the Swift package and the example's turn: compiled and tested; the first program run",
     run,
 };
 
 fn run(context: &Context, log: &mut Log) -> anyhow::Result<()> {
-    if !process::exists("swiftc") {
-        return Err(Unavailable("there is no swiftc here".to_owned()).into());
-    }
+    let swift = Swift::ensure(context, log)?;
     swift::generate(context, log)?;
-    let mut swift = process::command("swift");
-    swift
-        .args(["test", "--scratch-path"])
-        .arg(context.scratch().join("swift"))
+    let program = mock_llm::build(context, log)?;
+    log.run(
+        package(
+            context,
+            &swift,
+            "test",
+            &swift::package(context),
+            "swift-build",
+        )
+        .env(mock_llm::VARIABLE, program),
+    )?;
+    hello(context, log, &swift)?;
+    let chat = context.root.join("examples/ios");
+    log.run(&mut package(context, &swift, "test", &chat, "swift-chat"))?;
+    // The app's own sources need Apple's frameworks: what is looked at here is their form.
+    log.run(swift.program("swiftc", &chat).args(["-parse"]).args([
+        "Sources/Chat/ChatApp.swift",
+        "Sources/Chat/ChatView.swift",
+        "Sources/ChatTurn/BackgroundTransport.swift",
+    ]))
+}
+
+/// A command of SwiftPM, for a package that is linked with the library of the dev profile.
+fn package(
+    context: &Context,
+    swift: &Swift,
+    command: &str,
+    folder: &Path,
+    scratch: &str,
+) -> Command {
+    let mut program = swift.program("swift", folder);
+    program
+        .args([command, "--scratch-path"])
+        .arg(context.scratch().join(scratch))
+        .args(swift.flags())
         .args(["-Xlinker", &format!("-L{}", context.debug().display())])
         .env("LD_LIBRARY_PATH", context.debug())
         .env("DYLD_LIBRARY_PATH", context.debug())
-        .current_dir(swift::package(context));
-    let program = mock_llm::build(context, log)?;
-    swift.env(mock_llm::VARIABLE, program);
-    log.run(&mut swift)
+        .env("STEPWELL_SYSTEM_LIBRARY", "1");
+    program
+}
+
+/// The first program asks the scripted model, and prints its answer.
+fn hello(context: &Context, log: &mut Log, swift: &Swift) -> anyhow::Result<()> {
+    let folder = context.root.join("examples/swift/hello");
+    log.run(&mut package(
+        context,
+        swift,
+        "build",
+        &folder,
+        "swift-hello",
+    ))?;
+    let built = context.scratch().join("swift-hello/debug/Hello");
+    let model = mock_llm::start(context, log)?;
+    let mut hello = swift.program(&built.to_string_lossy(), &folder);
+    hello
+        .arg(model.base_url())
+        .env("OPENAI_API_KEY", "any")
+        .env("LD_LIBRARY_PATH", context.debug())
+        .env("DYLD_LIBRARY_PATH", context.debug());
+    let said = log.read(&mut hello)?;
+    ensure!(
+        said.ends_with("Alice's number is 42, Bob's is 7\n"),
+        "examples/swift/hello/Hello.swift said {said:?}"
+    );
+    Ok(())
 }

@@ -52,6 +52,34 @@ fn run(context: &Context, log: &mut Log) -> anyhow::Result<()> {
         python.lines().any(|line| line == "dynamic = [\"version\"]"),
         "bindings/python/pyproject.toml does not take its version from Cargo.toml: write `dynamic = [\"version\"]`"
     );
+    // Manifests that cannot take it from elsewhere, with what stands before it.
+    for (path, before) in [
+        (
+            "bindings/swift/Package.swift",
+            "let version = \"VERSION\"\n",
+        ),
+        ("bindings/flutter/pubspec.yaml", "\nversion: VERSION\n"),
+        (
+            "bindings/flutter/android/build.gradle",
+            "\nversion = \"VERSION\"\n",
+        ),
+        (
+            "bindings/flutter/ios/stepwell.podspec",
+            "\n  s.version = 'VERSION'\n",
+        ),
+        (
+            "bindings/flutter/macos/stepwell.podspec",
+            "\n  s.version = 'VERSION'\n",
+        ),
+        ("examples/flutter/pubspec.yaml", "\nversion: VERSION\n"),
+    ] {
+        let line = before.replace("VERSION", &version);
+        ensure!(
+            read(path)?.contains(&line),
+            "{path} does not say `{}`",
+            line.trim()
+        );
+    }
     let changes = read("CHANGELOG.md")?;
     ensure!(
         changes.contains("\n## Unreleased\n"),

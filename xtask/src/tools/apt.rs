@@ -2,6 +2,10 @@
 
 use super::Unavailable;
 use crate::{log::Log, process};
+use std::sync::{Mutex, PoisonError};
+
+/// Debian's own lock refuses a second one at once.
+static INSTALLING: Mutex<()> = Mutex::new(());
 
 /// Makes sure that all `programs` can be started, installing `packages` where that needs no one's leave.
 pub(crate) fn ensure(log: &mut Log, programs: &[&str], packages: &[&str]) -> anyhow::Result<()> {
@@ -20,6 +24,10 @@ pub(crate) fn ensure_that(
     what: &str,
     packages: &[&str],
 ) -> anyhow::Result<()> {
+    if present() {
+        return Ok(());
+    }
+    let _installing = INSTALLING.lock().unwrap_or_else(PoisonError::into_inner);
     if present() {
         return Ok(());
     }

@@ -1,7 +1,13 @@
 //! The scripted provider as a program, for the suites of other languages.
 
 use crate::{context::Context, log::Log, process};
-use std::{env::consts::EXE_SUFFIX, path::PathBuf};
+use anyhow::Context as _;
+use std::{
+    env::consts::EXE_SUFFIX,
+    io::{BufRead, BufReader},
+    path::PathBuf,
+    process::{Child, Stdio},
+};
 
 const PACKAGE: &str = "stepwell-mock-llm";
 const PROGRAM: &str = "mock-llm";
@@ -17,4 +23,42 @@ pub(crate) fn build(context: &Context, log: &mut Log) -> anyhow::Result<PathBuf>
             .current_dir(&context.root),
     )?;
     Ok(context.debug().join(format!("{PROGRAM}{EXE_SUFFIX}")))
+}
+
+/// The program, playing the secret numbers until it is dropped.
+pub(crate) struct MockLlm {
+    child: Child,
+    base_url: String,
+}
+
+impl MockLlm {
+    /// The address to give the app in its provider's place.
+    pub(crate) fn base_url(&self) -> &str {
+        &self.base_url
+    }
+}
+
+impl Drop for MockLlm {
+    fn drop(&mut self) {
+        // It ends with its standard input.
+        drop(self.child.stdin.take());
+        let _ = self.child.wait();
+    }
+}
+
+/// Builds the program and starts it.
+pub(crate) fn start(context: &Context, log: &mut Log) -> anyhow::Result<MockLlm> {
+    let mut child = process::command(build(context, log)?)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()?;
+    let stdout = child.stdout.take().context("no pipe to mock-llm")?;
+    let mut line = String::new();
+    BufReader::new(stdout).read_line(&mut line)?;
+    let said: serde_json::Value = serde_json::from_str(&line)?;
+    let base_url = said["base_url"].as_str();
+    Ok(MockLlm {
+        base_url: base_url.context("mock-llm says no address")?.to_owned(),
+        child,
+    })
 }

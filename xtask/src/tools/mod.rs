@@ -2,10 +2,12 @@
 
 pub(crate) mod apt;
 pub(crate) mod cargo_tools;
+pub(crate) mod chromium;
 pub(crate) mod mock_llm;
 pub(crate) mod npm;
 pub(crate) mod postgres;
 pub(crate) mod rustup;
+pub(crate) mod swift;
 pub(crate) mod venv;
 
 /// What a suite needs is truly not to be had on this machine: the suite is skipped for this reason.

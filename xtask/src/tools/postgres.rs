@@ -5,12 +5,16 @@ use crate::{log::Log, process};
 use anyhow::Context as _;
 use std::{
     env, fs,
+    io::Write,
     path::{Path, PathBuf},
     process::Command,
 };
 
 /// Where the stores' tests find the server's address.
 pub(crate) const VARIABLE: &str = "STEPWELL_POSTGRES";
+
+/// Where they find the program that stops and starts it, `sh PROGRAM stop|start|sql STATEMENT`.
+pub(crate) const CONTROL: &str = "STEPWELL_POSTGRES_CONTROL";
 
 /// The user of Debian's package: root may not run the server.
 const USER: &str = "postgres";
@@ -55,17 +59,15 @@ impl Postgres {
         )?;
         // What is lost with the machine may be lost: the tests kill programs, not machines.
         let settings = format!(
-            "-c listen_addresses= -c fsync=off -c max_connections=200 -c unix_socket_directories={}",
+            "\nlisten_addresses = ''\nfsync = off\nmax_connections = 200\nunix_socket_directories = '{}'\n",
             server.directory.display()
         );
-        let started = log.run(
-            server
-                .program("pg_ctl")
-                .args(["--wait", "start", "--options", &settings, "--pgdata"])
-                .arg(&data)
-                .arg("--log")
-                .arg(server.directory.join("log")),
-        );
+        let mut file = fs::OpenOptions::new()
+            .append(true)
+            .open(data.join("postgresql.conf"))?;
+        file.write_all(settings.as_bytes())?;
+        fs::write(server.control(), server.script())?;
+        let started = log.run(process::command("sh").arg(server.control()).arg("start"));
         started.map_err(|error| {
             let said = fs::read_to_string(server.directory.join("log")).unwrap_or_default();
             Unavailable(format!(
@@ -79,6 +81,31 @@ impl Postgres {
     pub(crate) fn url(&self) -> String {
         let directory = self.directory.display();
         format!("postgres://postgres@localhost/postgres?host={directory}")
+    }
+
+    /// The program that stops it and starts it again.
+    pub(crate) fn control(&self) -> PathBuf {
+        self.directory.join("control")
+    }
+
+    fn script(&self) -> String {
+        let word = |command: &Command| {
+            let words = [command.get_program()]
+                .into_iter()
+                .chain(command.get_args());
+            let quoted = words.map(|word| format!("'{}'", word.to_string_lossy()));
+            quoted.collect::<Vec<_>>().join(" ")
+        };
+        let (pg_ctl, psql) = (word(&self.program("pg_ctl")), word(&self.program("psql")));
+        let directory = self.directory.display();
+        format!(
+            "set -e\ncd '{directory}'\ncase $1 in\n\
+             start) {pg_ctl} --wait --silent --pgdata data --log log start ;;\n\
+             stop) {pg_ctl} --wait --silent --pgdata data --mode immediate stop ;;\n\
+             sql) for sql in \"$2\" 'SELECT pg_reload_conf()' 'SELECT 1'; do\n\
+             {psql} --quiet --no-psqlrc --host '{directory}' --username postgres --command \"$sql\" >/dev/null\n\
+             done ;;\nesac\n"
+        )
     }
 
     fn program(&self, name: &str) -> Command {
@@ -101,9 +128,9 @@ impl Postgres {
 impl Drop for Postgres {
     fn drop(&mut self) {
         let data = self.directory.join("data");
-        let mut stop = self.program("pg_ctl");
         // The test is over either way.
-        let _ = stop
+        let _ = self
+            .program("pg_ctl")
             .args(["stop", "--mode=immediate", "--silent", "--pgdata"])
             .arg(data)
             .status();
@@ -127,7 +154,7 @@ fn programs() -> Option<PathBuf> {
 }
 
 fn is_complete(programs: &Path) -> bool {
-    ["initdb", "pg_ctl", "postgres"]
+    ["initdb", "pg_ctl", "postgres", "psql"]
         .iter()
         .all(|name| programs.join(name).exists())
 }

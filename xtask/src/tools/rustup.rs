@@ -4,6 +4,12 @@ use super::Unavailable;
 use crate::{log::Log, process};
 use std::path::Path;
 
+/// This machine's target.
+pub(crate) fn host(log: &mut Log) -> anyhow::Result<String> {
+    let host = log.read(process::command("rustc").args(["--print", "host-tuple"]))?;
+    Ok(host.trim().to_owned())
+}
+
 /// Makes sure that the standard library for `triple` is there.
 pub(crate) fn target(log: &mut Log, triple: &str) -> anyhow::Result<()> {
     let present = |log: &mut Log| -> anyhow::Result<bool> {

@@ -48,6 +48,11 @@ impl Venv {
         Ok(venv)
     }
 
+    /// The environment in this folder, which is there.
+    pub(crate) const fn at(folder: PathBuf) -> Self {
+        Self(folder)
+    }
+
     /// The environment's Python.
     pub(crate) fn python(&self) -> Command {
         self.program("python")

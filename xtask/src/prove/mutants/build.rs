@@ -26,10 +26,12 @@ pub(super) struct Built {
     pub(super) notes: Notes,
 }
 
-/// Builds the tests with all mutants in them; those that do not compile are found and left out.
+/// Builds the tests with these mutants in them; those that do not compile are found and left out. `all` that are listed
+/// say where the functions' bodies are.
 pub(super) fn build(
     context: &Context,
     log: &mut Log,
+    all: &[Mutant],
     mutants: &[Mutant],
     tests: &[&str],
 ) -> anyhow::Result<Built> {
@@ -38,7 +40,7 @@ pub(super) fn build(
     let mut notes = Notes::open(&place.join("notes"), tree.fingerprint()?)?;
     // The compiler goes by stages, and tells of the errors of one at a time.
     loop {
-        let woven = tree.write(mutants, &notes.unviable)?;
+        let woven = tree.write(all, mutants, &notes.unviable)?;
         let mut command = tree.cargo(&place);
         let output = log.output(command.args(tests))?;
         let text = String::from_utf8_lossy(&output.stdout);
@@ -132,23 +134,18 @@ impl Tree {
     /// Writes the sources with the mutants that are left.
     fn write(
         &self,
+        listed: &[Mutant],
         mutants: &[Mutant],
         without: &BTreeSet<String>,
     ) -> anyhow::Result<BTreeMap<String, Woven>> {
         let mut all = BTreeMap::new();
         for (name, source) in &self.sources {
-            let of_file: Vec<_> = mutants
+            let of_file = listed.iter().filter(|mutant| mutant.file == *name);
+            let bodies = weave::bodies(source, of_file);
+            let left = mutants
                 .iter()
-                .filter(|mutant| mutant.file == *name)
-                .cloned()
-                .collect();
-            let bodies = weave::bodies(source, &of_file);
-            let left = mutants.iter().enumerate().filter(|(_, mutant)| {
-                let function = mutant.function();
-                mutant.file == *name
-                    && !without.contains(&mutant.name)
-                    && function.is_some_and(|function| bodies.contains_key(&function))
-            });
+                .enumerate()
+                .filter(|(_, mutant)| mutant.file == *name && !without.contains(&mutant.name));
             let mut woven = weave::weave(source, &bodies, &left.collect::<Vec<_>>())?;
             if name == "core/src/lib.rs" {
                 woven.text.push_str(SWITCH);

@@ -1,7 +1,7 @@
 //! The mutants, as cargo-mutants lists them.
 
 use serde::Deserialize;
-use std::ops::Range;
+use std::{collections::BTreeSet, ops::Range};
 
 /// One small fault: a piece of a source file, and what stands there instead.
 #[derive(Clone, Debug, Deserialize)]
@@ -43,9 +43,16 @@ impl Mutant {
         (!is_nameless).then_some(function.span)
     }
 
-    /// Whether it replaces all that the function does.
-    pub(super) fn replaces_body(&self) -> bool {
-        self.genre == "FnValue"
+    /// The file and the function whose whole body it replaces, if it does.
+    pub(super) fn body(&self) -> Option<(&str, Span)> {
+        let function = self.function().filter(|_| self.genre == "FnValue")?;
+        Some((&self.file, function))
+    }
+
+    /// Whether it lies in one of these functions.
+    pub(super) fn is_within(&self, functions: &BTreeSet<(&str, Span)>) -> bool {
+        let function = self.function();
+        function.is_some_and(|function| functions.contains(&(&self.file, function)))
     }
 
     /// The bytes of the source that it replaces.

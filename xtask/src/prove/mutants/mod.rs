@@ -98,7 +98,8 @@ const PARTS: &[Part] = &[
     },
     Part {
         folder: "core/src/run/",
-        tests: &[("run", ""), (LIB, "run::")],
+        // What a run stores is held by the tests that read it back.
+        tests: &[("run", ""), (LIB, "run::"), ("session", "")],
         skipped: &[
             "crashes::crashes_hit_every_state_and_every_moment",
             "invariants::mad_runs_come_everywhere",
@@ -109,20 +110,22 @@ const PARTS: &[Part] = &[
 fn run(context: &Context, log: &mut Log, options: &Options) -> anyhow::Result<String> {
     let program = cargo_tools::installed(context, log, "cargo-mutants")?;
     let accepted = Accepted::load(&context.root)?;
-    let listed = listed(
-        context,
-        log,
-        &program,
-        options.only.as_deref().unwrap_or(""),
-    )?;
+    let all = listed(context, log, &program, "")?;
+    let asked = match &options.only {
+        Some(only) => listed(context, log, &program, only)?,
+        None => all.clone(),
+    };
+    // Where a body lies is known by all of them, not only by those that are asked for.
+    let bodies: BTreeSet<_> = all.iter().filter_map(Mutant::body).collect();
     let shard = options.shard.unwrap_or(Shard { index: 0, of: 1 });
-    let numbered = listed.into_iter().enumerate();
-    let (mutants, alone): (Vec<_>, Vec<_>) = numbered
+    let (mutants, alone): (Vec<_>, Vec<_>) = asked
+        .into_iter()
+        .enumerate()
         .filter_map(|(number, mutant)| shard.has(number).then_some(mutant))
-        .partition(|mutant| mutant.function().is_some());
+        .partition(|mutant| mutant.is_within(&bodies));
 
     let mut found = Found::default();
-    try_all(context, log, &mutants, options.go_on, &mut found)?;
+    try_all(context, log, &all, &mutants, options.go_on, &mut found)?;
     for part in PARTS {
         let of_part = alone
             .iter()
@@ -184,12 +187,13 @@ fn listed(
 fn try_all(
     context: &Context,
     log: &mut Log,
+    all: &[Mutant],
     mutants: &[Mutant],
     go_on: bool,
     found: &mut Found,
 ) -> anyhow::Result<()> {
     let names = PARTS.iter().flat_map(Part::targets);
-    let built = build::build(context, log, mutants, &arguments(names))?;
+    let built = build::build(context, log, all, mutants, &arguments(names))?;
     let mut suites = Vec::new();
     for part in PARTS {
         for (test, of) in part.tests {

@@ -41,10 +41,12 @@ impl Woven {
 }
 
 /// The bodies of the functions in a file. cargo-mutants tells them by the mutants that replace a body.
-pub(super) fn bodies(source: &str, mutants: &[Mutant]) -> BTreeMap<Span, Range<usize>> {
-    let replacing = mutants.iter().filter(|mutant| mutant.replaces_body());
-    let body = |mutant: &Mutant| Some((mutant.function()?, mutant.range(source)?));
-    replacing.filter_map(body).collect()
+pub(super) fn bodies<'a>(
+    source: &str,
+    mutants: impl IntoIterator<Item = &'a Mutant>,
+) -> BTreeMap<Span, Range<usize>> {
+    let body = |mutant: &Mutant| Some((mutant.body()?.1, mutant.range(source)?));
+    mutants.into_iter().filter_map(body).collect()
 }
 
 /// Puts in mutants with their numbers; each must change one of the functions.
@@ -134,6 +136,16 @@ mod tests {
             None,
         ];
         assert_eq!(lines, own);
+    }
+
+    #[test]
+    fn a_mutant_that_is_asked_for_alone_stands_in_the_body_that_another_one_tells() {
+        let all = mutants();
+        let known = all.iter().filter_map(Mutant::body).collect();
+        assert!(all[1].is_within(&known));
+        assert!(!all[1].is_within(&all[1..].iter().filter_map(Mutant::body).collect()));
+        let woven = weave(SOURCE, &bodies(SOURCE, &all), &[(0, &all[1])]).unwrap();
+        assert!(woven.text.contains("a - b"));
     }
 
     #[test]

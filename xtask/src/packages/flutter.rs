@@ -1,0 +1,71 @@
+//! The Flutter plugin: its sources, with the libraries that this machine can build.
+
+use super::{Package, copied, sizes::gzip};
+use crate::{context::Context, log::Log, process};
+use std::{env::consts::ARCH, fs, path::PathBuf};
+
+pub(super) const PACKAGE: Package = Package {
+    name: "flutter",
+    about: "the Flutter plugin: with Linux's library on Linux, Android's with an NDK, Apple's on a Mac",
+    make,
+};
+
+fn make(context: &Context, log: &mut Log) -> anyhow::Result<PathBuf> {
+    let sources = context.root.join("bindings/flutter");
+    let folder = context.target.join("package/flutter");
+    if folder.exists() {
+        fs::remove_dir_all(&folder)?;
+    }
+    if std::env::var_os("ANDROID_NDK_HOME").is_some() {
+        log.run(process::command("bash").arg(sources.join("tool/android.sh")))?;
+    } else {
+        log.say(
+            "without Android's libraries: that takes cargo-ndk, and an NDK in ANDROID_NDK_HOME",
+        )?;
+    }
+    if process::exists("xcodebuild") {
+        log.run(process::command("bash").arg(sources.join("tool/apple.sh")))?;
+    } else {
+        log.say("without Apple's frameworks: that takes a Mac with Xcode")?;
+    }
+    for part in [
+        "pubspec.yaml",
+        "analysis_options.yaml",
+        "README.md",
+        "CHANGELOG.md",
+        "lib",
+        "test",
+        "android",
+        "ios",
+        "macos",
+        "linux",
+    ] {
+        copied(&sources.join(part), &folder.join(part))?;
+    }
+    // pub.dev wants one file.
+    copied(&context.root.join("LICENSE-MIT"), &folder.join("LICENSE"))?;
+    if cfg!(target_os = "linux") {
+        log.run(
+            process::cargo()
+                .args([
+                    "rustc",
+                    "-p",
+                    "stepwell-c",
+                    "--lib",
+                    "--crate-type",
+                    "cdylib",
+                ])
+                .args(["--profile", "small"])
+                .current_dir(&context.root),
+        )?;
+        let library = folder.join("linux/lib").join(ARCH).join("libstepwell_c.so");
+        copied(&context.target.join("small/libstepwell_c.so"), &library)?;
+        log.run(process::command("strip").arg(&library))?;
+        let packed = gzip(log, &library)?;
+        log.say(&format!(
+            "Linux's library: {} bytes, {packed} as gzip packs it",
+            fs::metadata(&library)?.len()
+        ))?;
+    }
+    Ok(folder)
+}

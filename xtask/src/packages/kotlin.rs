@@ -1,0 +1,164 @@
+//! The Maven package: a jar with the native library inside, its sources and their documentation, in a repository that
+//! is a folder.
+
+use super::{Package, copied};
+use crate::{bindings, context::Context, log::Log, process, tools::apt};
+use anyhow::{Context as _, bail};
+use std::{
+    env::{
+        self,
+        consts::{ARCH, DLL_PREFIX, DLL_SUFFIX, OS},
+    },
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+/// Names a folder with libraries of other platforms, each in a folder as JNA names it: they go into the jar too.
+const NATIVES: &str = "STEPWELL_NATIVES";
+
+pub(super) const PACKAGE: Package = Package {
+    name: "kotlin",
+    about: "the Maven package for the JVM, in a repository that is a folder",
+    make,
+};
+
+/// Makes the package, and says how big it is.
+fn make(context: &Context, log: &mut Log) -> anyhow::Result<PathBuf> {
+    ensure_tools(log)?;
+    bindings::kotlin::generate(context, log)?;
+    log.run(
+        process::cargo()
+            .args([
+                "build",
+                "-p",
+                "stepwell-ffi",
+                "--lib",
+                "--profile",
+                "shipped",
+            ])
+            .current_dir(&context.root),
+    )?;
+    let library = context.target.join("shipped").join(library_name());
+    let arguments = ["-Dmaven.test.skip=true", "-Pdocumentation"];
+    deploy(context, log, &library, |maven| {
+        maven.args(arguments);
+    })
+}
+
+/// What a package is made with.
+pub(crate) fn ensure_tools(log: &mut Log) -> anyhow::Result<()> {
+    apt::ensure(
+        log,
+        &["java", "mvn", "strip"],
+        &["default-jdk-headless", "maven", "binutils"],
+    )
+}
+
+/// Tests the package, unless `set_up` says otherwise, and puts it into a repository, with `library` in it.
+pub(crate) fn deploy(
+    context: &Context,
+    log: &mut Log,
+    library: &Path,
+    set_up: impl FnOnce(&mut Command),
+) -> anyhow::Result<PathBuf> {
+    let natives = natives(context, log, library)?;
+    let repository = context.target.join("package/kotlin");
+    empty(&repository)?;
+    let mut maven = process::command("mvn");
+    maven
+        .args(["--batch-mode", "--no-transfer-progress", "deploy"])
+        .arg("-Dmaven.install.skip=true")
+        .arg(format!("-Dstepwell.natives={}", natives.display()))
+        .arg(format!(
+            "-DaltDeploymentRepository=packages::{}",
+            address(&repository)
+        ))
+        .current_dir(context.root.join("bindings/kotlin"));
+    set_up(&mut maven);
+    log.run(&mut maven)?;
+    let version = context.version()?;
+    let folder = repository
+        .join("dev/stepwell/stepwell-kotlin")
+        .join(&version);
+    for (what, name) in [
+        ("jar", ""),
+        ("sources", "-sources"),
+        ("documentation", "-javadoc"),
+    ] {
+        let file = folder.join(format!("stepwell-kotlin-{version}{name}.jar"));
+        if let Ok(file) = fs::metadata(file) {
+            log.say(&format!("the Maven package's {what}: {} bytes", file.len()))?;
+        }
+    }
+    Ok(repository)
+}
+
+/// A folder as a repository's address.
+pub(crate) fn address(repository: &Path) -> String {
+    format!("file://{}", repository.display())
+}
+
+/// Lays the libraries out as JNA looks for them in a jar: this platform's, stripped, and those that were built elsewhere.
+fn natives(context: &Context, log: &mut Log, library: &Path) -> anyhow::Result<PathBuf> {
+    let natives = context.target.join("package/kotlin-natives");
+    empty(&natives)?;
+    if let Some(others) = env::var_os(NATIVES) {
+        copied(Path::new(&others), &natives)?;
+    }
+    let folder = natives.join(jna_platform(OS, ARCH)?);
+    fs::create_dir_all(&folder)?;
+    let copy = folder.join(library_name());
+    fs::copy(library, &copy).with_context(|| format!("cannot copy {}", library.display()))?;
+    let how = if OS == "macos" {
+        "-x"
+    } else {
+        "--strip-unneeded"
+    };
+    log.run(process::command("strip").arg(how).arg(&copy))?;
+    let size = fs::metadata(&copy)?.len();
+    log.say(&format!("the native library in the jar: {size} bytes"))?;
+    Ok(natives)
+}
+
+fn library_name() -> String {
+    format!("{DLL_PREFIX}stepwell_ffi{DLL_SUFFIX}")
+}
+
+/// What JNA calls a platform: `com.sun.jna.Platform.RESOURCE_PREFIX`.
+fn jna_platform(os: &str, arch: &str) -> anyhow::Result<String> {
+    let os = match os {
+        "macos" => "darwin",
+        "windows" => "win32",
+        "linux" => "linux",
+        other => bail!("there is no package for {other}"),
+    };
+    let arch = if arch == "x86_64" { "x86-64" } else { arch };
+    Ok(format!("{os}-{arch}"))
+}
+
+fn empty(folder: &Path) -> anyhow::Result<()> {
+    if folder.exists() {
+        fs::remove_dir_all(folder)?;
+    }
+    Ok(fs::create_dir_all(folder)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::jna_platform;
+
+    #[test]
+    fn platforms_have_the_names_that_jna_looks_for() {
+        let cases = [
+            ("linux", "x86_64", "linux-x86-64"),
+            ("linux", "aarch64", "linux-aarch64"),
+            ("macos", "aarch64", "darwin-aarch64"),
+            ("windows", "x86_64", "win32-x86-64"),
+        ];
+        for (os, arch, name) in cases {
+            assert_eq!(jna_platform(os, arch).expect("a platform"), name);
+        }
+        assert!(jna_platform("plan9", "x86_64").is_err());
+    }
+}

@@ -1,0 +1,171 @@
+//! The Python wheel: one for every CPython 3, with the library stripped, tried where nothing else is installed.
+
+use super::Package;
+use crate::{context::Context, log::Log, process, tools::venv::Venv};
+use anyhow::{Context as _, ensure};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+pub(super) const PACKAGE: Package = Package {
+    name: "python",
+    about: "the Python wheel for this platform, stripped, and the source distribution",
+    make,
+};
+
+fn make(context: &Context, log: &mut Log) -> anyhow::Result<PathBuf> {
+    let venv = venv(context, log)?;
+    let folder = context.target.join("package/python");
+    let wheel = wheel(context, log, &venv, "shipped", &folder)?;
+    runs_alone(context, log, &wheel)?;
+    log.run(
+        venv.program("maturin")
+            .args(["sdist", "--out"])
+            .arg(&folder)
+            .current_dir(sources(context)),
+    )?;
+    for file in fs::read_dir(&folder)? {
+        let file = file?;
+        let name = file.file_name();
+        log.say(&format!(
+            "{}: {} bytes",
+            name.to_string_lossy(),
+            file.metadata()?.len()
+        ))?;
+    }
+    Ok(folder)
+}
+
+/// The environment with what builds and tests the wheel.
+pub(crate) fn venv(context: &Context, log: &mut Log) -> anyhow::Result<Venv> {
+    let requirements = sources(context).join("requirements-dev.txt");
+    Venv::ensure(context, log, "venv", &requirements)
+}
+
+fn sources(context: &Context) -> PathBuf {
+    context.root.join("bindings/python")
+}
+
+/// Builds the wheel in the folder, which is emptied, and strips its library.
+pub(crate) fn wheel(
+    context: &Context,
+    log: &mut Log,
+    venv: &Venv,
+    profile: &str,
+    folder: &Path,
+) -> anyhow::Result<PathBuf> {
+    let unstripped = context.scratch().join("wheel");
+    for folder in [folder, &unstripped] {
+        if folder.exists() {
+            fs::remove_dir_all(folder)?;
+        }
+        fs::create_dir_all(folder)?;
+    }
+    // The generator reads the library's symbols, so it is stripped afterwards.
+    log.run(
+        venv.program("maturin")
+            .args(["build", "--profile", profile, "--out"])
+            .arg(&unstripped)
+            .current_dir(sources(context))
+            .env("CARGO_TARGET_DIR", &context.target),
+    )?;
+    let built = only_entry(&unstripped)?;
+    if cfg!(target_os = "linux") {
+        let packed = |command: &str| {
+            let mut python = venv.python();
+            python.args(["-m", "wheel", command]);
+            python
+        };
+        let unpacked = unstripped.join("unpacked");
+        log.run(packed("unpack").arg(&built).arg("--dest").arg(&unpacked))?;
+        let contents = only_entry(&unpacked)?;
+        let library = contents.join("stepwell/_ffi/libstepwell_ffi.so");
+        log.run(
+            process::command("strip")
+                .arg("--strip-unneeded")
+                .arg(&library),
+        )?;
+        log.say(&format!(
+            "the wheel's library: {} bytes",
+            fs::metadata(&library)?.len()
+        ))?;
+        log.run(packed("pack").arg(&contents).arg("--dest-dir").arg(folder))?;
+    } else if let Some(name) = built.file_name() {
+        fs::copy(&built, folder.join(name))?;
+    }
+    let wheel = only_entry(folder)?;
+    let (version, name) = (context.version()?, file_name(&wheel));
+    ensure!(
+        name.starts_with(&format!("stepwell-{version}-py3-none-")),
+        "the wheel is {name}, not of version {version} for every Python 3"
+    );
+    ensure!(
+        !cfg!(target_os = "linux") || name.contains("manylinux"),
+        "{name} is for no other Linux than this one"
+    );
+    log.say(&format!("{name}: {} bytes", fs::metadata(&wheel)?.len()))?;
+    Ok(wheel)
+}
+
+/// Installs the wheel where nothing else is, and runs the first program and the notebook's code there.
+pub(crate) fn runs_alone(context: &Context, log: &mut Log, wheel: &Path) -> anyhow::Result<()> {
+    let folder = context.scratch().join("venv-clean");
+    log.run(
+        process::command("python3")
+            .args(["-m", "venv", "--clear"])
+            .arg(&folder),
+    )?;
+    let clean = Venv::at(folder);
+    log.run(
+        clean
+            .python()
+            .args(["-m", "pip", "install", "--quiet", "--no-index"])
+            .arg(wheel),
+    )?;
+    let installed = log.read(
+        clean
+            .python()
+            .args(["-m", "pip", "list", "--format", "freeze"]),
+    )?;
+    let others: Vec<_> = installed
+        .lines()
+        .filter(|line| {
+            !["pip==", "setuptools==", "stepwell=="]
+                .iter()
+                .any(|own| line.starts_with(own))
+        })
+        .collect();
+    ensure!(others.is_empty(), "the wheel brought {others:?}");
+    let examples = context.root.join("examples");
+    let answer = "Alice's number is 42, Bob's is 7";
+    let said = log.read(clean.python().arg(examples.join("python/scripted.py")))?;
+    ensure!(said.contains(answer), "scripted.py said {said:?}");
+    let program = sources(context).join("tests/run_notebook.py");
+    let said = log.read(
+        clean
+            .python()
+            .arg(program)
+            .arg(examples.join("notebook.ipynb")),
+    )?;
+    ensure!(said.contains("✓ get_weather"), "the notebook said {said:?}");
+    log.say("the first program and the notebook run with nothing else installed")
+}
+
+fn file_name(path: &Path) -> String {
+    let name = path.file_name().unwrap_or_default();
+    name.to_string_lossy().into_owned()
+}
+
+fn only_entry(folder: &Path) -> anyhow::Result<PathBuf> {
+    let entries = fs::read_dir(folder)?
+        .map(|entry| Ok(entry?.path()))
+        .collect::<anyhow::Result<Vec<_>>>()?;
+    ensure!(
+        entries.len() == 1,
+        "{} holds {} entries, not one",
+        folder.display(),
+        entries.len()
+    );
+    entries.into_iter().next().context("the folder is empty")
+}

@@ -1,0 +1,192 @@
+//! How big the libraries are that an app carries for the sans-IO door alone: no threads, no TLS, no SQLite.
+
+use super::Package;
+use crate::{context::Context, log::Log, process, tools::rustup};
+use anyhow::{Context as _, ensure};
+use std::{
+    env,
+    env::consts::{DLL_PREFIX, DLL_SUFFIX},
+    fs,
+    path::{Path, PathBuf},
+};
+
+pub(super) const PACKAGE: Package = Package {
+    name: "sizes",
+    about: "no package: the sizes of the libraries with the sans-IO door alone, and that they build for iOS",
+    make,
+};
+
+/// A library, and the most that it may weigh stripped, in bytes.
+struct Weighed {
+    what: &'static str,
+    features: &'static [&'static str],
+    profile: &'static str,
+    most: u64,
+}
+
+/// What an app carries that size comes first for: under 2 MiB, with every provider's dialect in it.
+///
+/// A panic ends the process, where the other libraries make an error of it. The crates' lints forbid what panics on
+/// outside input, and fuzzing looks for the rest; but the native libraries that are published unwind.
+const SMALLEST: Weighed = Weighed {
+    what: "the door by uniffi, where a panic ends the process",
+    features: &[],
+    profile: "smallest",
+    most: (2 << 20) - 1,
+};
+
+const WEIGHED: &[Weighed] = &[
+    Weighed {
+        what: "the door by uniffi",
+        features: &[],
+        profile: "small",
+        most: 3_000_000,
+    },
+    Weighed {
+        what: "the door by uniffi, with JSON Schemas checked",
+        features: &["json-schema"],
+        profile: "small",
+        most: 6_000_000,
+    },
+];
+
+const PACKAGE_NAME: &str = "stepwell-ffi";
+const LIBRARY: &str = "stepwell_ffi";
+
+/// iOS links statically. The stripped archive is no figure for an app: its linker takes what is called.
+const IPHONE: &str = "aarch64-apple-ios";
+
+/// What is alike in all the code becomes functions, more than once; and no function says how it is unwound.
+const SMALLEST_FLAGS: &[&str] = &[
+    "-Cforce-unwind-tables=no",
+    "-Cllvm-args=-enable-machine-outliner=always -machine-outliner-reruns=2",
+];
+
+/// Leaves out what the standard library says of unwinding its functions, which is compiled already.
+const NO_UNWIND_TABLES: &str = "SECTIONS { /DISCARD/ : { *(.eh_frame) *(.eh_frame_hdr) *(.gcc_except_table .gcc_except_table.*) } } INSERT AFTER .text;\n";
+
+fn make(context: &Context, log: &mut Log) -> anyhow::Result<PathBuf> {
+    weigh_smallest(context, log)?;
+    for weighed in WEIGHED {
+        weigh(context, log, weighed)?;
+    }
+    rustup::target(log, IPHONE)?;
+    let archive = build(context, log, &SMALLEST, Some(IPHONE))?;
+    log.say(&format!("{}: built for {IPHONE}", SMALLEST.what))?;
+    ensure!(archive.is_file(), "there is no {}", archive.display());
+    folder(context)
+}
+
+/// Builds the smallest library, and sees that it is under 2 MiB.
+pub(crate) fn weigh_smallest(context: &Context, log: &mut Log) -> anyhow::Result<()> {
+    weigh(context, log, &SMALLEST)
+}
+
+fn folder(context: &Context) -> anyhow::Result<PathBuf> {
+    let folder = context.target.join("package/sizes");
+    fs::create_dir_all(&folder)?;
+    Ok(folder)
+}
+
+fn weigh(context: &Context, log: &mut Log, weighed: &Weighed) -> anyhow::Result<()> {
+    let folder = folder(context)?.join(weighed.profile);
+    fs::create_dir_all(&folder)?;
+    let library = folder.join(format!("{DLL_PREFIX}{LIBRARY}{DLL_SUFFIX}"));
+    let built = build(context, log, weighed, None)?;
+    fs::copy(&built, &library)?;
+    log.run(process::command("strip").arg(&library))?;
+    let bytes = fs::metadata(&library)?.len();
+    let packed = gzip(log, &library)?;
+    log.say(&format!(
+        "{}: {bytes} bytes stripped, {packed} as gzip packs it",
+        weighed.what
+    ))?;
+    ensure!(
+        bytes <= weighed.most,
+        "{} has grown beyond {} bytes",
+        weighed.what,
+        weighed.most
+    );
+    Ok(())
+}
+
+/// Builds the library: a dynamic one for this machine, a static one for another.
+fn build(
+    context: &Context,
+    log: &mut Log,
+    weighed: &Weighed,
+    target: Option<&str>,
+) -> anyhow::Result<PathBuf> {
+    let kind = if target.is_some() {
+        "staticlib"
+    } else {
+        "cdylib"
+    };
+    let mut cargo = process::cargo();
+    cargo
+        .args(["rustc", "-p", PACKAGE_NAME, "--lib", "--crate-type", kind])
+        .args(["--profile", weighed.profile, "--no-default-features"])
+        .arg("--features")
+        .arg(weighed.features.join(","))
+        .current_dir(&context.root);
+    // Flags for every crate of the library go by the target's name, so that build scripts and macros do without.
+    let is_smallest = weighed.profile == SMALLEST.profile;
+    let target = match target {
+        None if is_smallest => Some(rustup::host(log)?),
+        target => target.map(str::to_owned),
+    };
+    let folder = match &target {
+        Some(target) => {
+            cargo.args(["--target", target]);
+            context.target.join(target)
+        }
+        None => context.target.clone(),
+    };
+    if is_smallest {
+        let mut flags: Vec<_> = SMALLEST_FLAGS.iter().map(ToString::to_string).collect();
+        flags.extend(without_places()?);
+        cargo.env("CARGO_ENCODED_RUSTFLAGS", flags.join("\u{1f}"));
+    }
+    if cfg!(target_os = "linux") && kind == "cdylib" {
+        // Functions that are alike become one, and relocations a list of places.
+        cargo.args(["--", "-C", "link-arg=-Wl,--icf=all"]);
+        cargo.args(["-C", "link-arg=-Wl,-z,pack-relative-relocs"]);
+        if is_smallest {
+            let script = self::folder(context)?.join("no-unwind-tables.ld");
+            fs::write(&script, NO_UNWIND_TABLES)?;
+            cargo.args(["-C", "link-arg=-Wl,--no-eh-frame-hdr,-O2"]);
+            cargo.args(["-C", &format!("link-arg=-Wl,-T,{}", script.display())]);
+        }
+    }
+    log.run(&mut cargo)?;
+    let name = if kind == "staticlib" {
+        format!("lib{LIBRARY}.a")
+    } else {
+        format!("{DLL_PREFIX}{LIBRARY}{DLL_SUFFIX}")
+    };
+    Ok(folder.join(weighed.profile).join(name))
+}
+
+/// Where this machine keeps the sources of other crates is no part of a library, and is not weighed with it.
+fn without_places() -> anyhow::Result<Vec<String>> {
+    let home = env::var_os("CARGO_HOME").map(PathBuf::from);
+    let home = home.or_else(|| Some(env::home_dir()?.join(".cargo")));
+    let registries = home
+        .context("there is no home folder")?
+        .join("registry/src");
+    let Ok(folders) = fs::read_dir(registries) else {
+        return Ok(Vec::new());
+    };
+    folders
+        .map(|folder| Ok(format!("--remap-path-prefix={}=", folder?.path().display())))
+        .collect()
+}
+
+/// How many bytes gzip makes of a file.
+pub(super) fn gzip(log: &mut Log, file: &Path) -> anyhow::Result<usize> {
+    let output = log.output(process::command("gzip").args(["-9", "--stdout"]).arg(file))?;
+    ensure!(output.status.success(), "gzip failed on {}", file.display());
+    Some(output.stdout.len())
+        .filter(|bytes| *bytes > 0)
+        .context("gzip gave nothing")
+}

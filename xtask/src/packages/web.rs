@@ -1,0 +1,63 @@
+//! The npm package: the module, its JavaScript and types, as wasm-bindgen makes them.
+
+use super::Package;
+use crate::{context::Context, log::Log, process, tools::rustup};
+use serde_json::json;
+use std::{fs, path::PathBuf};
+
+pub(super) const PACKAGE: Package = Package {
+    name: "web",
+    about: "the npm package",
+    make,
+};
+
+const TARGET: &str = "wasm32-unknown-unknown";
+
+/// Makes the package, and says how big it is.
+pub(crate) fn make(context: &Context, log: &mut Log) -> anyhow::Result<PathBuf> {
+    rustup::target(log, TARGET)?;
+    log.run(
+        process::cargo()
+            .args(["build", "-p", "stepwell-web", "--lib", "--profile", "web"])
+            .args(["--target", TARGET])
+            .current_dir(&context.root),
+    )?;
+    let folder = context.target.join("package/web");
+    if folder.exists() {
+        fs::remove_dir_all(&folder)?;
+    }
+    log.run(
+        process::cargo()
+            .args(["run", "-p", "stepwell-web-bindgen", "--"])
+            .arg(context.target.join(TARGET).join("web/stepwell_web.wasm"))
+            .arg(&folder)
+            .current_dir(&context.root),
+    )?;
+    let sources = context.root.join("bindings/web");
+    fs::copy(sources.join("README.md"), folder.join("README.md"))?;
+    for licence in ["LICENSE-APACHE", "LICENSE-MIT"] {
+        fs::copy(context.root.join(licence), folder.join(licence))?;
+    }
+    let manifest = json!({
+        "name": "stepwell",
+        "version": context.version()?,
+        "description": "The loop between a person, a language model and tools, without IO, for the web.",
+        "license": "MIT OR Apache-2.0",
+        "type": "module",
+        "sideEffects": false,
+        "main": "stepwell.js",
+        "types": "stepwell.d.ts",
+        "exports": {
+            ".": { "types": "./stepwell.d.ts", "default": "./stepwell.js" },
+            "./stepwell_bg.wasm": "./stepwell_bg.wasm",
+        },
+        "files": ["stepwell.js", "stepwell.d.ts", "stepwell_bg.wasm", "stepwell_bg.wasm.d.ts", "README.md", "LICENSE-*"],
+    });
+    fs::write(
+        folder.join("package.json"),
+        format!("{}\n", serde_json::to_string_pretty(&manifest)?),
+    )?;
+    let size = fs::metadata(folder.join("stepwell_bg.wasm"))?.len();
+    log.say(&format!("the npm package's module: {size} bytes"))?;
+    Ok(folder)
+}

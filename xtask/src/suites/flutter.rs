@@ -1,0 +1,39 @@
+use super::Suite;
+use crate::{context::Context, log::Log, process, tools::venv::Venv};
+use std::env::consts::{DLL_PREFIX, DLL_SUFFIX};
+
+pub(super) const SUITE: Suite = Suite {
+    name: "flutter",
+    about: "the Dart sources parse, and what they send is known to the library; no Dart is compiled",
+    run,
+};
+
+fn run(context: &Context, log: &mut Log) -> anyhow::Result<()> {
+    let plugin = context.root.join("bindings/flutter");
+    let venv = Venv::ensure(
+        context,
+        log,
+        "venv-flutter",
+        &plugin.join("tool/requirements.txt"),
+    )?;
+    log.run(
+        process::cargo()
+            .args(["build", "-p", "stepwell-c", "--lib"])
+            .current_dir(&context.root),
+    )?;
+    // A C compiler reads the header as the library has it.
+    log.run(
+        process::command("cc")
+            .args(["-std=c11", "-Wall", "-Werror", "-fsyntax-only", "-x", "c"])
+            .arg(context.root.join("bindings/c/include/stepwell.h")),
+    )?;
+    let library = format!("{DLL_PREFIX}stepwell_c{DLL_SUFFIX}");
+    let said = log.read(
+        venv.python()
+            .arg(plugin.join("tool/check.py"))
+            .arg(context.debug().join(library))
+            .arg(&plugin)
+            .arg(context.root.join("examples/flutter")),
+    )?;
+    log.say(said.trim())
+}

@@ -1,0 +1,100 @@
+use super::Suite;
+use crate::{
+    context::Context,
+    log::Log,
+    process,
+    tools::{Unavailable, chromium, mock_llm, npm},
+};
+use anyhow::{Context as _, ensure};
+use std::{env::consts::EXE_SUFFIX, fs, path::Path};
+
+pub(super) const SUITE: Suite = Suite {
+    name: "page",
+    about: "the web page of `stepwell serve`: its types, its checked-in build, and Playwright with axe in Chromium",
+    run,
+};
+
+/// What Playwright and the page's packages run on.
+const OLDEST_NODE: u32 = 20;
+
+/// The files of the build, which the program brings with it.
+const BUILT: &[&str] = &[
+    "app.css",
+    "app.js",
+    "icon.svg",
+    "index.html",
+    "licences.txt",
+];
+
+fn run(context: &Context, log: &mut Log) -> anyhow::Result<()> {
+    let project = context.root.join("host/page");
+    npm::ensure(log, &project)?;
+    check_node(log)?;
+    let node = |script: &str| {
+        let mut command = process::command("node");
+        command
+            .arg(project.join(script))
+            .current_dir(&project)
+            .env("NO_COLOR", "1");
+        command
+    };
+    for types in [".", "tests"] {
+        log.run(node("node_modules/typescript/bin/tsc").args(["-p", types]))?;
+    }
+
+    let output = context.scratch().join("page");
+    if output.exists() {
+        fs::remove_dir_all(&output)?;
+    }
+    let built = output.join("dist");
+    log.run(node("build.mjs").arg(&built))?;
+    check_build(&project.join("dist"), &built)?;
+
+    let chromium = chromium::ensure(log)?;
+    let model = mock_llm::build(context, log)?;
+    log.run(
+        process::cargo()
+            .args(["build", "-p", "stepwell"])
+            .current_dir(&context.root),
+    )?;
+    let program = context.debug().join(format!("stepwell{EXE_SUFFIX}"));
+    log.run(
+        node("node_modules/@playwright/test/cli.js")
+            .arg("test")
+            .env("STEPWELL_PROGRAM", program)
+            .env(mock_llm::VARIABLE, model)
+            .env("STEPWELL_CHROMIUM", chromium)
+            .env("STEPWELL_PAGE_OUTPUT", &output),
+    )?;
+    let pictures = output.join("screenshots");
+    let count = fs::read_dir(&pictures)?.count();
+    ensure!(count > 0, "no state of the page was looked at");
+    log.say(&format!("{count} screenshots in {}", pictures.display()))
+}
+
+fn check_node(log: &mut Log) -> anyhow::Result<()> {
+    let version = log.read(process::command("node").arg("--version"))?;
+    let version = version.trim();
+    let major = version.trim_start_matches('v').split('.').next();
+    let major: Option<u32> = major.and_then(|major| major.parse().ok());
+    if major.is_some_and(|major| major >= OLDEST_NODE) {
+        return Ok(());
+    }
+    let reason = format!("Node is {version}, and Playwright needs {OLDEST_NODE} or later");
+    Err(Unavailable(reason).into())
+}
+
+/// The build that is checked in is that of the source.
+fn check_build(known: &Path, built: &Path) -> anyhow::Result<()> {
+    for name in BUILT {
+        let read = |folder: &Path| {
+            let path = folder.join(name);
+            fs::read(&path).with_context(|| format!("cannot read {}", path.display()))
+        };
+        ensure!(
+            read(known)? == read(built)?,
+            "host/page/dist/{name} is not what its source makes: run `npm run build` in host/page"
+        );
+    }
+    Ok(())
+}

@@ -1,0 +1,206 @@
+//! The Swift toolchain: the one at hand, or that of a later Debian, unpacked in `target/xtask/swift` for itself alone.
+
+use super::Unavailable;
+use crate::{context::Context, log::Log, process};
+use anyhow::Context as _;
+use std::{
+    ffi::OsStr,
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+/// The first Debian with Swift 6 among its packages.
+const RELEASE: &str = "trixie";
+const PACKAGES: &[&str] = &["swiftlang", "gcc", "libc6-dev", "libstdc++-14-dev", "dash"];
+/// Where Debian keeps Swift's programs.
+const PROGRAMS: &str = "/usr/libexec/swift/bin";
+
+/// Runs the programs of a toolchain.
+pub(crate) enum Swift {
+    /// They are on the path.
+    AtHand,
+    /// They lie in a Debian of their own, with the folders that they are to see.
+    Unpacked { root: PathBuf, seen: Vec<PathBuf> },
+}
+
+impl Swift {
+    /// Takes the toolchain at hand, or sets one up where that is possible.
+    pub(crate) fn ensure(context: &Context, log: &mut Log) -> anyhow::Result<Self> {
+        if process::exists("swiftc") {
+            return Ok(Self::AtHand);
+        }
+        let root = context.scratch().join("swift");
+        let swift = Self::Unpacked {
+            // The certificates are for the library's HTTP client.
+            seen: vec![
+                context.root.clone(),
+                context.target.clone(),
+                "/etc/ssl".into(),
+            ],
+            root: root.clone(),
+        };
+        let stamp = root.join("unpacked");
+        if fs::read_to_string(&stamp).is_ok_and(|packages| packages == PACKAGES.join(" "))
+            && swift.works()
+        {
+            return Ok(swift);
+        }
+        let lacking = |why: &str| Unavailable(format!("there is no swiftc here, and {why}"));
+        for program in ["apt-get", "dpkg-deb", "unshare", "chroot"] {
+            if !process::exists(program) {
+                return Err(lacking(&format!("no {program} to set up Debian's with")).into());
+            }
+        }
+        if log.read(process::command("id").arg("-u"))?.trim() != "0" {
+            return Err(lacking("only root may set up Debian's").into());
+        }
+        log.say(&format!("unpacking the Swift of Debian {RELEASE}"))?;
+        if let Err(error) = unpack(log, &root) {
+            return Err(lacking(&format!("Debian's cannot be had ({error})")).into());
+        }
+        if !swift.works() {
+            return Err(lacking("Debian's does not run here").into());
+        }
+        fs::write(stamp, PACKAGES.join(" "))?;
+        Ok(swift)
+    }
+
+    /// One of its programs, to be run in `folder`.
+    pub(crate) fn program(&self, name: &str, folder: &Path) -> Command {
+        match self {
+            Self::AtHand => {
+                let mut command = process::command(name);
+                command.current_dir(folder);
+                command
+            }
+            Self::Unpacked { root, seen } => {
+                // The mounts are gone with the command.
+                let mut script = String::from(
+                    "set -e; mount --rbind /proc \"$1/proc\"; mount --rbind /dev \"$1/dev\"; ",
+                );
+                for folder in seen {
+                    let folder = folder.display();
+                    script.push_str(&format!(
+                        "mkdir -p \"$1{folder}\"; mount --bind \"{folder}\" \"$1{folder}\"; "
+                    ));
+                }
+                script.push_str(
+                    "exec chroot \"$1\" /bin/sh -c 'cd \"$0\"; exec \"$@\"' \"$2\" \"$3\" \"${@:4}\"",
+                );
+                let mut command = process::command("unshare");
+                command
+                    .args(["--mount", "bash", "-c", &script, "bash"])
+                    .arg(root)
+                    .arg(folder)
+                    // A program with a path stays where it is.
+                    .arg(Path::new(PROGRAMS).join(name))
+                    .env("PATH", format!("{PROGRAMS}:/usr/bin:/usr/sbin"))
+                    .env("HOME", "/tmp")
+                    .env_remove("TMPDIR");
+                command
+            }
+        }
+    }
+
+    /// What it needs to be told. Debian's compiler, which checks itself, breaks off over the generator's code when it
+    /// looks for values that leave their region; all other checks of Swift 6 stay. And its library for observation lacks
+    /// a function that nobody calls.
+    pub(crate) fn flags(&self) -> &'static [&'static str] {
+        match self {
+            Self::AtHand => &[],
+            Self::Unpacked { .. } => &[
+                "-Xswiftc",
+                "-Xllvm",
+                "-Xswiftc",
+                "-sil-disable-pass=transfer-non-sendable",
+                "-Xlinker",
+                "--allow-shlib-undefined",
+            ],
+        }
+    }
+
+    fn works(&self) -> bool {
+        let mut command = self.program("swiftc", Path::new("/"));
+        let output = command.arg("--version").output();
+        output.is_ok_and(|output| output.status.success())
+    }
+}
+
+/// A Debian of just these packages and what they need.
+fn unpack(log: &mut Log, root: &Path) -> anyhow::Result<()> {
+    if root.exists() {
+        fs::remove_dir_all(root)?;
+    }
+    let apt = root.join("apt");
+    for folder in ["lists/partial", "cache/archives/partial", "state"] {
+        fs::create_dir_all(apt.join(folder))?;
+    }
+    fs::write(apt.join("state/status"), "")?;
+    fs::write(
+        apt.join("sources.list"),
+        format!(
+            "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] http://deb.debian.org/debian {RELEASE} main\n"
+        ),
+    )?;
+    let option = |name: &str, value: &OsStr| format!("{name}={}", value.to_string_lossy());
+    let run = |log: &mut Log, arguments: &[&str]| {
+        let mut command = process::command("apt-get");
+        for (name, path) in [
+            ("Dir::Etc::sourcelist", "sources.list"),
+            ("Dir::State", "state"),
+            ("Dir::State::Lists", "lists"),
+            ("Dir::State::status", "state/status"),
+            ("Dir::Cache", "cache"),
+        ] {
+            command
+                .arg("-o")
+                .arg(option(name, apt.join(path).as_os_str()));
+        }
+        log.run(
+            command
+                .args([
+                    "-o",
+                    "Dir::Etc::sourceparts=-",
+                    "-o",
+                    "APT::Sandbox::User=root",
+                ])
+                .args(arguments),
+        )
+    };
+    run(log, &["update"])?;
+    let install = [
+        "install",
+        "-y",
+        "--download-only",
+        "--no-install-recommends",
+    ];
+    run(log, &[&install, PACKAGES].concat())?;
+    for folder in ["proc", "dev", "tmp"] {
+        fs::create_dir_all(root.join(folder))?;
+    }
+    for entry in fs::read_dir(apt.join("cache/archives"))? {
+        let package = entry?.path();
+        if package.extension() == Some(OsStr::new("deb")) {
+            log.run(
+                process::command("dpkg-deb")
+                    .arg("--extract")
+                    .arg(&package)
+                    .arg(root),
+            )?;
+        }
+    }
+    // What Debian's package of essentials would link.
+    for folder in ["bin", "lib", "lib64", "sbin"] {
+        let link = root.join(folder);
+        if !link.exists() {
+            log.run(
+                process::command("ln")
+                    .arg("-s")
+                    .arg(Path::new("usr").join(folder))
+                    .arg(link),
+            )?;
+        }
+    }
+    fs::remove_dir_all(&apt).context("cannot remove the downloaded packages")
+}
