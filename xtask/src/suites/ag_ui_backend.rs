@@ -1,5 +1,5 @@
-use super::Suite;
-use crate::{context::Context, log::Log, process, tools::venv::Venv};
+use super::{Suite, rust};
+use crate::{context::Context, log::Log, tools::venv::Venv};
 
 pub(super) const SUITE: Suite = Suite {
     name: "ag-ui-backend",
@@ -14,11 +14,8 @@ fn run(context: &Context, log: &mut Log) -> anyhow::Result<()> {
     let requirements = context.root.join("tests/ag-ui-backend/requirements.txt");
     let venv = Venv::ensure(context, log, "venv-ag-ui-backend", &requirements)?;
     log.run(
-        process::cargo()
-            // The same build as that of the suite `mcp`.
-            .args(["test", "-p", "stepwell-io", "--features", "mcp"])
-            .args(["--test", "ag_ui_backend", "--", "--ignored"])
-            .env(VARIABLE, venv.python().get_program())
-            .current_dir(&context.root),
+        rust::integration_tests(context, &["ag_ui_backend"])
+            .args(["--", "--ignored"])
+            .env(VARIABLE, venv.python().get_program()),
     )
 }

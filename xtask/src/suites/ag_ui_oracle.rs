@@ -1,5 +1,5 @@
-use super::Suite;
-use crate::{context::Context, log::Log, process, tools::npm};
+use super::{Suite, rust};
+use crate::{context::Context, log::Log, tools::npm};
 
 pub(super) const SUITE: Suite = Suite {
     name: "ag-ui-oracle",
@@ -11,10 +11,8 @@ fn run(context: &Context, log: &mut Log) -> anyhow::Result<()> {
     let oracle = context.root.join("tests/ag-ui-oracle");
     npm::ensure(log, &oracle)?;
     log.run(
-        process::cargo()
-            .args(["test", "-p", "stepwell-core", "--test", "order"])
+        rust::integration_tests(context, &["order"])
             .args(["oracle", "--", "--nocapture"])
-            .current_dir(&context.root)
             .env("STEPWELL_AG_UI_ORACLE", oracle.join("oracle.mjs")),
     )
 }

@@ -1,4 +1,4 @@
-use super::Suite;
+use super::{Suite, rust};
 use crate::context::Context;
 use crate::{log::Log, process, tools::npm};
 use anyhow::ensure;
@@ -19,11 +19,9 @@ fn run(context: &Context, log: &mut Log) -> anyhow::Result<()> {
         project.join("node_modules/@modelcontextprotocol/server-everything/dist/index.js");
     ensure!(program.exists(), "the package has no {}", program.display());
     log.run(
-        process::cargo()
-            .args(["test", "-p", "stepwell-io", "--features", "mcp"])
-            .args(["--test", "mcp", "--", "reference::"])
-            .env(VARIABLE, program)
-            .current_dir(&context.root),
+        rust::integration_tests(context, &["mcp"])
+            .args(["--", "reference::"])
+            .env(VARIABLE, program),
     )?;
     let tree = log.read(process::cargo().current_dir(&context.root).args([
         "tree",

@@ -1,6 +1,6 @@
 //! A run goes around the languages as a snapshot.
 
-use super::Suite;
+use super::{Suite, rust::integration_tests};
 use crate::{
     bindings,
     context::Context,
@@ -59,11 +59,8 @@ fn count(place: &Path, leg: usize) -> anyhow::Result<usize> {
 }
 
 fn rust(context: &Context, _: &mut Log) -> anyhow::Result<Command> {
-    let mut command = process::cargo();
-    command
-        .args(["test", "-p", "stepwell-core", "--test", "scenarios"])
-        .arg("a_leg_of_the_ring")
-        .current_dir(&context.root);
+    let mut command = integration_tests(context, &["scenarios"]);
+    command.arg("a_leg_of_the_ring");
     Ok(command)
 }
 

@@ -11,13 +11,9 @@ pub(super) const SUITE: Suite = Suite {
                 process::cargo()
                     .args(["clippy", "-p", "stepwell-core", "--lib"])
                     .args(features)
-                    .args([
-                        "--",
-                        "-D",
-                        "clippy::disallowed_types",
-                        "-D",
-                        "clippy::disallowed_methods",
-                    ])
+                    .args(["--", "-D", "warnings"])
+                    .args(["-D", "clippy::disallowed_types"])
+                    .args(["-D", "clippy::disallowed_methods"])
                     .args(["-D", "clippy::print_stdout", "-D", "clippy::print_stderr"])
                     .env("CLIPPY_CONF_DIR", context.root.join("xtask/sans-io"))
                     .current_dir(&context.root),

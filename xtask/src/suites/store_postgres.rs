@@ -1,4 +1,4 @@
-use super::Suite;
+use super::{Suite, rust};
 use crate::context::Context;
 use crate::tools::postgres::{CONTROL, Postgres, VARIABLE};
 use crate::{log::Log, process};
@@ -12,25 +12,17 @@ pub(super) const SUITE: Suite = Suite {
 
 fn run(context: &Context, log: &mut Log) -> anyhow::Result<()> {
     let server = Postgres::start(log)?;
-    log.run(
-        process::cargo()
-            .args(["test", "-p", "stepwell-io", "--features", "postgres"])
-            .args(["--test", "store", "--test", "kills", "--", "postgres"])
-            .env(VARIABLE, server.url())
-            .current_dir(&context.root),
-    )?;
     // One after the other: the last of them stops the server.
-    for (test, filter) in [
-        ("kills", "postgres"),
-        ("serve", "two_hosts"),
-        ("serve", "store_away"),
+    for (tests, filter) in [
+        (&["store", "kills"][..], "postgres"),
+        (&["serve"], "two_hosts"),
+        (&["serve"], "store_away"),
     ] {
         log.run(
-            process::cargo()
-                .args(["test", "-p", "stepwell", "--test", test, "--", filter])
+            rust::integration_tests(context, tests)
+                .args(["--", filter])
                 .env(VARIABLE, server.url())
-                .env(CONTROL, server.control())
-                .current_dir(&context.root),
+                .env(CONTROL, server.control()),
         )?;
     }
     // The bindings bring SQLite with their store; without the network inside they have no database at all.
