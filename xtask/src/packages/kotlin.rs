@@ -77,6 +77,7 @@ pub(crate) fn deploy(
         .current_dir(context.root.join("bindings/kotlin"));
     set_up(&mut maven);
     log.run(&mut maven)?;
+    forget_the_last_one()?;
     let version = context.version()?;
     let folder = repository
         .join("dev/stepwell/stepwell-kotlin")
@@ -92,6 +93,16 @@ pub(crate) fn deploy(
         }
     }
     Ok(repository)
+}
+
+/// Maven keeps what it once took from a repository, and looks no more: an earlier build's package, of the same version.
+fn forget_the_last_one() -> anyhow::Result<()> {
+    let home = env::home_dir().context("there is no home folder")?;
+    let kept: PathBuf = home.join(".m2/repository/dev/stepwell/stepwell-kotlin");
+    if kept.exists() {
+        fs::remove_dir_all(kept)?;
+    }
+    Ok(())
 }
 
 /// A folder as a repository's address.

@@ -3,10 +3,7 @@ use crate::{
     bindings, context::Context, log::Log, packages::kotlin as package, process, tools::mock_llm,
 };
 use anyhow::{Context as _, ensure};
-use std::{
-    env, fs,
-    path::{Path, PathBuf},
-};
+use std::{env, fs, path::Path};
 
 pub(super) const SUITE: Suite = Suite {
     name: "kotlin",
@@ -86,7 +83,6 @@ fn what_is_published(context: &Context, repository: &Path) -> anyhow::Result<()>
 
 /// An app takes the package from the repository, and its first program runs.
 fn use_it(context: &Context, log: &mut Log, repository: &Path) -> anyhow::Result<()> {
-    forget_the_last_one()?;
     let mock = mock_llm::start(context, log)?;
     let mut maven = process::command("mvn");
     maven
@@ -108,15 +104,5 @@ fn use_it(context: &Context, log: &mut Log, repository: &Path) -> anyhow::Result
         output.status.success() && said.contains("Alice's number is 42, Bob's is 7"),
         "the app with the package did not run"
     );
-    Ok(())
-}
-
-/// Maven keeps what it once took from a repository, and looks no more: an earlier build's package, of the same version.
-fn forget_the_last_one() -> anyhow::Result<()> {
-    let home = env::home_dir().context("there is no home folder")?;
-    let kept: PathBuf = home.join(".m2/repository/dev/stepwell/stepwell-kotlin");
-    if kept.exists() {
-        fs::remove_dir_all(kept)?;
-    }
     Ok(())
 }
