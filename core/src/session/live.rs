@@ -114,8 +114,7 @@ impl LiveSession {
                 let _ = self.scene.conversation.apply(EventRef::from(event));
                 match event {
                     Event::ToolCallResult(result) => {
-                        let call = &result.tool_call_id;
-                        self.scene.note_answer(call, &result.content, now);
+                        self.scene.note_answer(&result.tool_call_id, now);
                     }
                     Event::MessagesSnapshot(_) => self.scene.is_rewritten = true,
                     _ => {}

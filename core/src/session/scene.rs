@@ -27,6 +27,8 @@ pub(super) struct Scene {
     executions: BTreeMap<Asked, Execution>,
     /// The calls by their places.
     calls: BTreeMap<(RunId, CallKey), Asked>,
+    /// Which message asked last under an id, as far as blocks say: the conversation may be ahead of what is stored.
+    stored: BTreeMap<ToolCallId, MessageId>,
 }
 
 #[derive(Clone, Debug)]
@@ -125,6 +127,7 @@ impl Scene {
                 let Some(owner) = owner else {
                     return;
                 };
+                self.stored.insert(tool_call_id.clone(), owner.clone());
                 let asked = (owner, tool_call_id.clone());
                 self.calls.insert((turn.clone(), *call), asked.clone());
                 let execution = self.execution(asked, at);
@@ -136,6 +139,16 @@ impl Scene {
                 call, tool_call_id, ..
             } => (call, Some(tool_call_id)),
             BlockContent::Approval { call, .. } | BlockContent::Deferred { call } => (call, None),
+            BlockContent::Message { message } => {
+                self.note_stored(message, at);
+                return;
+            }
+            BlockContent::Messages { messages, .. } => {
+                for message in messages {
+                    self.note_stored(message, at);
+                }
+                return;
+            }
             _ => return,
         };
         let Some(execution) = self.execution_at(turn, *call, tool_call_id, at) else {
@@ -163,6 +176,25 @@ impl Scene {
         }
     }
 
+    /// A message was stored whole: the calls in it, or the result of one.
+    fn note_stored(&mut self, message: &Message, at: Timestamp) {
+        match message {
+            Message::Assistant(said) => {
+                for call in &said.tool_calls {
+                    self.stored.insert(call.id.clone(), said.id.clone());
+                    self.execution((said.id.clone(), call.id.clone()), at).at = at;
+                }
+            }
+            Message::Tool(result) => {
+                let id = &result.tool_call_id;
+                if let Some(owner) = self.stored.get(id).cloned() {
+                    self.execution((owner, id.clone()), at).at = at;
+                }
+            }
+            _ => {}
+        }
+    }
+
     /// A call has moved on.
     pub(super) fn note_status(
         &mut self,
@@ -185,19 +217,12 @@ impl Scene {
         }
     }
 
-    /// An agent has answered a call itself.
-    pub(super) fn note_answer(
-        &mut self,
-        tool_call_id: &ToolCallId,
-        content: &MessageContent,
-        now: Timestamp,
-    ) {
+    /// An agent has answered a call itself. What it said is in the conversation, where it may change it.
+    pub(super) fn note_answer(&mut self, tool_call_id: &ToolCallId, now: Timestamp) {
         if let Some(owner) = self.conversation.owner(tool_call_id).cloned() {
             let execution = self.execution((owner, tool_call_id.clone()), now);
             if execution.result.is_none() {
                 execution.at = now;
-                execution.status = ToolCallStatus::Completed;
-                execution.result = Some(content.clone());
             }
         }
     }
