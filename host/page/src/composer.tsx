@@ -1,5 +1,5 @@
 // Where the person writes.
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { Icon } from "./icons";
 import { place } from "./place";
 import { problem, running, say, state, stop, stopping } from "./session";
@@ -16,8 +16,8 @@ export function Composer() {
   const isReady = state.value === "new" || state.value === "ready";
 
   // What was begun to be written is there again after a reload.
-  useEffect(() => setText(ofTab.get(draftOf(thread)) ?? ""), [thread]);
-  useEffect(() => {
+  useLayoutEffect(() => setText(ofTab.get(draftOf(thread)) ?? ""), [thread]);
+  useLayoutEffect(() => {
     const input = field.current;
     if (!input) return;
     input.style.height = "auto";

@@ -1,18 +1,17 @@
 // What stands before the page until the person has answered.
 import type { ComponentChildren } from "preact";
-import { useEffect, useId, useRef, useState } from "preact/hooks";
+import { useId, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { giveToken, tokenAsked } from "./api";
 
 function Dialog(props: { title: string; onCancel?: () => void; children: ComponentChildren }) {
   const { title, onCancel, children } = props;
   const dialog = useRef<HTMLDialogElement>(null);
   const id = useId();
-  useEffect(() => {
-    const before = document.activeElement;
-    dialog.current?.showModal();
-    return () => {
-      if (before instanceof HTMLElement && before.isConnected) before.focus();
-    };
+  useLayoutEffect(() => {
+    const element = dialog.current;
+    element?.showModal();
+    // It gives the focus back to where it was.
+    return () => element?.close();
   }, []);
   return (
     <dialog

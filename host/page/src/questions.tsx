@@ -1,5 +1,5 @@
 // Questions to the person: whether a tool may run, or what an agent wants to know.
-import { useEffect, useId, useRef, useState } from "preact/hooks";
+import { useId, useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { Answer } from "./api";
 import { toComposer } from "./focus";
 import { answer } from "./session";
@@ -30,7 +30,7 @@ export function Approval({ question, call, turn }: { question: Question; call: C
   const [reason, setReason] = useState("");
   const id = useId();
   const field = useRef<HTMLInputElement>(null);
-  useEffect(() => field.current?.focus(), [isDenying]);
+  useLayoutEffect(() => field.current?.focus(), [isDenying]);
   const deny = (): void => {
     const said = reason.trim();
     void give({ status: "resolved", payload: { approved: false, ...(said === "" ? {} : { reason: said }) } });

@@ -1,5 +1,5 @@
 // The sessions: new ones, other names, away with one, and marks for those that run or have news.
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { Confirm } from "./dialogs";
 import { toComposer } from "./focus";
 import { Icon, Logo } from "./icons";
@@ -133,7 +133,7 @@ function Rename({ title, onDone }: { title: string; onDone: (title: string | nul
   const [text, setText] = useState(title);
   const field = useRef<HTMLInputElement>(null);
   const isDone = useRef(false);
-  useEffect(() => field.current?.select(), []);
+  useLayoutEffect(() => field.current?.select(), []);
   const done = (changed: string | null): void => {
     if (isDone.current) return;
     isDone.current = true;

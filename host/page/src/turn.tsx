@@ -1,6 +1,6 @@
 // One turn: what the person said, and all that came of it.
 import { memo } from "preact/compat";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { copy } from "./copy";
 import { toComposer } from "./focus";
 import { Icon } from "./icons";
@@ -114,7 +114,8 @@ function Said({ turn, message }: { turn: Turn; message: Message }) {
 function Edit({ text, onSend, onCancel }: { text: string; onSend: (text: string) => void; onCancel: () => void }) {
   const [changed, setChanged] = useState(text);
   const field = useRef<HTMLTextAreaElement>(null);
-  useEffect(() => {
+  // Before the next key, which may come sooner than the page is painted.
+  useLayoutEffect(() => {
     field.current?.focus();
     field.current?.setSelectionRange(text.length, text.length);
   }, []);

@@ -65,6 +65,24 @@ test("a turn with an approval, a stop and an edit, by keys alone", async ({ chat
   await expect(chat.button(/^Delete/)).toBeFocused();
 });
 
+test("the next key is for the field that was opened, however late the page draws", async ({ chat, page }) => {
+  await chat.say("hello");
+  await chat.over();
+  /** What has the focus as soon as the button was pressed, before anything is painted. */
+  const opened = (name: string): Promise<string | null | undefined> =>
+    page.getByRole("button", { name }).first().evaluate(async (button: HTMLElement) => {
+      button.click();
+      await Promise.resolve();
+      const focused = document.activeElement;
+      return focused?.getAttribute("aria-label") ?? focused?.textContent;
+    });
+  expect(await opened("Edit and send again")).toBe("Your message");
+  await page.keyboard.press("Escape");
+  expect(await opened("Rename")).toBe("Title of the session");
+  await page.keyboard.press("Escape");
+  expect(await opened("Delete")).toBe("Cancel");
+});
+
 test("an answer is said, however late the page draws", async ({ chat, page }) => {
   await page.evaluate(() => {
     window.requestAnimationFrame = (then) => window.setTimeout(() => then(performance.now()), 1000);
