@@ -169,7 +169,7 @@ impl Conversation {
     }
 
     /// Puts a tool message after the message with its call, among the results that follow that already in the order of
-    /// the calls.
+    /// the calls. One that answers no call goes to the end, and stays behind those that do.
     pub(crate) fn insert_result(&mut self, message: Message) {
         let place = |message: &Message| match message {
             Message::Tool(message) => self.index.call(&message.tool_call_id),
@@ -177,9 +177,9 @@ impl Conversation {
         };
         let at = place(&message).map_or(self.messages.len(), |(owner, position)| {
             let is_later = |place: (usize, usize)| place.0 == owner && place.1 > position;
-            let results = self.messages[owner + 1..].iter().take_while(|message| {
-                matches!(message, Message::Tool(_)) && !place(message).is_some_and(is_later)
-            });
+            let results = self.messages[owner + 1..]
+                .iter()
+                .take_while(|message| place(message).is_some_and(|place| !is_later(place)));
             owner + 1 + results.count()
         });
         if let Some(same) = self.index.message(message.id()) {
