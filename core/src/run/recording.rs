@@ -75,7 +75,13 @@ impl Core {
         }
         let start = self.stream_start();
         for id in noted.touched {
-            let is_before = self.conversation.position(&id).is_some_and(|at| at < start);
+            let first = self.conversation.position(&id);
+            if let Some(first) = first.filter(|_| self.conversation.last_position(&id) != first) {
+                // An id cannot say which of two messages it was.
+                self.note_rewritten(first);
+                continue;
+            }
+            let is_before = first.is_some_and(|at| at < start);
             if is_before && !self.recorder.touched.contains(&id) {
                 self.recorder.touched.push(id);
             }
