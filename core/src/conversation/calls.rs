@@ -105,12 +105,13 @@ impl Conversation {
         let Some((at, position)) = self.index.call(id) else {
             return false;
         };
-        let answers = |message: &Message| matches!(message, Message::Tool(message) if message.tool_call_id == *id);
+        let is_answered =
+            (0..self.messages.len()).any(|at| self.answered_at(at).is_some_and(|call| call == id));
         let Some(call) = self.call_at(at, position) else {
             return false;
         };
         let name = call.function.name.clone();
-        if !self.messages.iter().any(answers) {
+        if !is_answered {
             let key = CallKey {
                 hop: self.hop,
                 index: self.next_call,
@@ -126,6 +127,21 @@ impl Conversation {
             });
         }
         true
+    }
+
+    /// The call that the message at `at` is a result of, unless it answers one that had the same id before.
+    pub(crate) fn answered_at(&self, at: usize) -> Option<&ToolCallId> {
+        let Message::Tool(ToolMessage { tool_call_id, .. }) = self.messages.get(at)? else {
+            return None;
+        };
+        let is_asked = |message: &Message| match message {
+            Message::Assistant(said) => said.tool_calls.iter().any(|call| call.id == *tool_call_id),
+            _ => false,
+        };
+        let owner = self.index.call(tool_call_id);
+        let is_earlier =
+            owner.is_some_and(|(owner, _)| owner > at) && self.messages[..at].iter().any(is_asked);
+        (!is_earlier).then_some(tool_call_id)
     }
 
     /// The ids of all calls of the history, in its order.
@@ -171,15 +187,24 @@ impl Conversation {
     /// Puts a tool message after the message with its call, among the results that follow that already in the order of
     /// the calls. One that answers no call goes to the end, and stays behind those that do.
     pub(crate) fn insert_result(&mut self, message: Message) {
-        let place = |message: &Message| match message {
+        let call = |message: &Message| match message {
             Message::Tool(message) => self.index.call(&message.tool_call_id),
             _ => None,
         };
-        let at = place(&message).map_or(self.messages.len(), |(owner, position)| {
-            let is_later = |place: (usize, usize)| place.0 == owner && place.1 > position;
+        let at = call(&message).map_or(self.messages.len(), |(owner, position)| {
+            let is_later = |result: &Message, place: (usize, usize)| match &self.messages[owner] {
+                _ if place.0 == owner => place.1 > position,
+                // It answers a call whose id was used again elsewhere.
+                Message::Assistant(said) => said
+                    .tool_calls
+                    .iter()
+                    .skip(position + 1)
+                    .any(|call| is_answered_by(&call.id, result)),
+                _ => false,
+            };
             let results = self.messages[owner + 1..]
                 .iter()
-                .take_while(|message| place(message).is_some_and(|place| !is_later(place)));
+                .take_while(|result| call(result).is_some_and(|place| !is_later(result, place)));
             owner + 1 + results.count()
         });
         if let Some(same) = self.index.message(message.id()) {
@@ -192,4 +217,8 @@ impl Conversation {
         self.index.add(&message, at);
         self.messages.insert(at, message);
     }
+}
+
+fn is_answered_by(call: &ToolCallId, message: &Message) -> bool {
+    matches!(message, Message::Tool(result) if result.tool_call_id == *call)
 }

@@ -67,11 +67,9 @@ impl Conversation {
         let Self { calls, index, .. } = self;
         calls.retain(|call| index.call(&call.id).is_some());
         // A call whose result the snapshot has is answered.
-        for message in &self.messages {
-            if let Message::Tool(message) = message
-                && let Some(call) = calls
-                    .iter_mut()
-                    .find(|call| call.id == message.tool_call_id)
+        for at in 0..self.messages.len() {
+            if let Some(answered) = self.answered_at(at).cloned()
+                && let Some(call) = self.calls.iter_mut().find(|call| call.id == answered)
                 && !call.status.is_final()
             {
                 call.status = ToolCallStatus::Completed;

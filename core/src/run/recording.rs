@@ -201,8 +201,12 @@ impl Core {
                     BlockContent::Message { message }
                 })
             }
-            // It goes behind its call, wherever that is.
-            Form::Result { has_call: true } if is_begun => None,
+            // It goes behind its call, wherever that is; but that of an earlier one with the same id only here.
+            Form::Result { has_call: true }
+                if is_begun && conversation.answered_at(at).is_some() =>
+            {
+                None
+            }
             Form::Result { .. } | Form::Whole => {
                 recorder.advance(id, 0);
                 recorder.is_new(id, message).then(|| {
@@ -319,7 +323,8 @@ impl Core {
             return false;
         };
         let is_own = |call: &&LiveCall| call.status.is_final() && call.result.is_none();
-        let call = self.conversation.call_by_id(&answer.tool_call_id);
+        let call = self.conversation.answered_at(at);
+        let call = call.and_then(|id| self.conversation.call_by_id(id));
         let Some(call) = call.filter(is_own) else {
             return false;
         };

@@ -285,6 +285,38 @@ fn a_call_that_only_a_snapshot_brought_is_run_if_the_agent_leaves_it_to_the_clie
     world.assert_legal();
 }
 
+#[test]
+fn a_call_whose_id_was_used_before_is_not_answered_by_what_a_snapshot_has_of_the_other() {
+    let asks = |message: &str| {
+        json!({"role": "assistant", "id": message, "toolCalls": [
+            {"id": "c", "type": "function", "function": {"name": "work", "arguments": "{}"}},
+        ]})
+    };
+    let snapshot =
+        |messages: Value| Say::Event(json!({"type": "MESSAGES_SNAPSHOT", "messages": messages}));
+    let user = json!({"role": "user", "id": "user-1", "content": "Go on"});
+    let begin = json!({"type": "TOOL_CALL_START", "toolCallId": "c", "toolCallName": "work", "parentMessageId": "calls-2"});
+    let end = json!({"type": "TOOL_CALL_END", "toolCallId": "c"});
+    let pending = json!({"type": "success", "pendingToolCallIds": ["c"]});
+    // The stream asks, and the snapshot repeats it; or the snapshot alone asks.
+    for (streamed, outcome) in [
+        (vec![Say::Event(begin), Say::Event(end)], vec![]),
+        (vec![], vec![Say::Outcome(pending)]),
+    ] {
+        let known =
+            json!({"role": "tool", "id": "run-1-result-0", "toolCallId": "c", "content": "ok"});
+        let all = snapshot(json!([user, asks("calls"), known, asks("calls-2")]));
+        let world = working(|_| {})
+            .says(asked("c").into_iter().map(Say::Event))
+            .says([streamed, vec![all], outcome].concat())
+            .says([text("Done.")])
+            .turn();
+        assert_eq!(*world.outcome(), Outcome::Success);
+        let results: Vec<_> = world.results().into_iter().map(|(_, text)| text).collect();
+        assert_eq!(results, ["ok", "ok"]);
+    }
+}
+
 /// How one call of a stream goes.
 #[derive(Clone, Debug)]
 struct Asked {

@@ -2,13 +2,15 @@
 //! messages too.
 
 use crate::durability::stored;
-use crate::wire::Say;
+use crate::wire::{Say, text};
 use crate::world::{Cut, Work, World};
 use serde_json::{Value, json};
 use std::sync::Arc;
+use stepwell_core::Timestamp;
 use stepwell_core::conversation::Conversation;
 use stepwell_core::dialect::Dialect;
 use stepwell_core::run::{Outcome, RunMachine, StateKind};
+use stepwell_core::session::{MessageBuilder, Turn, TurnBlock};
 
 /// A thread in which an agent has answered before, with an activity, reasoning and a call of its own, and what its
 /// next stream says, one event in a chunk or in several.
@@ -268,6 +270,47 @@ fn an_id_that_an_agent_gives_to_two_calls_loses_neither() {
         let call = call.unwrap_or_else(|| panic!("{blocks:?}"));
         assert_eq!(call["arguments"], r#"{"of":"b"}"#);
         assert_eq!(call["parent"], "b");
+    }
+}
+
+#[test]
+fn the_answers_of_a_call_whose_id_comes_again_are_read_back_where_they_were() {
+    let both = [called("c", "a"), called("x", "a")].concat();
+    for events in [
+        [called("x", "a").to_vec(), vec![answered("one", "x")]].concat(),
+        [both.clone(), vec![answered("one", "x")]].concat(),
+        [both, vec![answered("one", "c"), answered("two", "x")]].concat(),
+    ] {
+        let again = called("x", "b").to_vec();
+        let said = [started("m", Value::Null), delta("m", "So."), ended("m")];
+        for rest in [
+            vec![answered("last", "x")],
+            vec![answered("last", "c")],
+            [&said[..], &called("x", "d")].concat(),
+        ] {
+            let events = [&events[..], &again, &rest].concat();
+            let world = stored(Dialect::AgUi, |_| {});
+            let world = world
+                .says(events.into_iter().map(Say::Event))
+                .says([text("Done.")])
+                .turn();
+            assert_eq!(*world.outcome(), Outcome::Success);
+            let blocks = world.store.blocks.iter().cloned();
+            let at = Timestamp(0);
+            let turn = Turn {
+                id: "run-1".into(),
+                parent: None,
+                message: world.machine.conversation().messages().first().cloned(),
+                status: Outcome::Success.turn_status(),
+                outcome: Some(Outcome::Success),
+                created_at: at,
+                updated_at: at,
+                blocks: blocks.map(|block| TurnBlock { block, at }).collect(),
+            };
+            let read = MessageBuilder::new().conversation([&turn]);
+            let read = read.expect("it fits together");
+            assert_eq!(read.messages(), world.machine.conversation().messages());
+        }
     }
 }
 
