@@ -2,7 +2,7 @@
 import DOMPurify from "dompurify";
 import { Marked, type Token, type TokensList } from "marked";
 import { memo } from "preact/compat";
-import { useEffect, useMemo, useRef } from "preact/hooks";
+import { useLayoutEffect, useMemo, useRef } from "preact/hooks";
 import { copyButton } from "./copy";
 
 /** Where a link may lead. */
@@ -83,7 +83,7 @@ export function clean(html: string): DocumentFragment {
 /** A piece of the text between two blank lines. It is made anew only if it has changed. */
 const Block = memo(({ html }: { html: string }) => {
   const place = useRef<HTMLDivElement>(null);
-  useEffect(() => place.current?.replaceChildren(clean(html)), [html]);
+  useLayoutEffect(() => place.current?.replaceChildren(clean(html)), [html]);
   return <div ref={place} class="block" />;
 });
 

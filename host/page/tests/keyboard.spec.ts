@@ -78,8 +78,10 @@ test("the next key is for the field that was opened, however late the page draws
     });
   expect(await opened("Edit and send again")).toBe("Your message");
   await page.keyboard.press("Escape");
+  await expect(chat.button("Edit and send again")).toBeFocused();
   expect(await opened("Rename")).toBe("Title of the session");
   await page.keyboard.press("Escape");
+  await expect(page.locator(".entry.current a")).toBeFocused();
   expect(await opened("Delete")).toBe("Cancel");
 });
 

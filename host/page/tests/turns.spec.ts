@@ -14,7 +14,7 @@ test("a message is sent and answered, and a reload shows the same", async ({ cha
   const before = await chat.words();
   await page.reload();
   await expect(chat.last.locator(".markdown")).toHaveText("Hello! How can I help?");
-  expect(await chat.words()).toBe(before);
+  await expect.poll(() => chat.words()).toBe(before);
 });
 
 test("words are shown as they come, and a turn can be stopped", async ({ chat, page }) => {
@@ -30,7 +30,7 @@ test("words are shown as they come, and a turn can be stopped", async ({ chat, p
   const before = await chat.words();
   await page.reload();
   await expect(chat.last.getByRole("group", { name: "Stopped" })).toBeVisible();
-  expect(await chat.words()).toBe(before);
+  await expect.poll(() => chat.words()).toBe(before);
 });
 
 test("Markdown is shown as it is meant", async ({ chat, page }) => {
@@ -42,6 +42,22 @@ test("Markdown is shown as it is meant", async ({ chat, page }) => {
   await expect(answer.locator("pre code")).toContainText("fn depth(steps: u32)");
   await expect(answer.getByRole("link", { name: "water" })).toHaveAttribute("rel", "noopener noreferrer nofollow");
   await look(page, "markdown");
+});
+
+test("no text is ever shown as a gap that is filled later", async ({ chat, page }) => {
+  await page.addInitScript(() => {
+    const isGap = (block: Element): boolean => block.childNodes.length === 0;
+    const look = (): void => {
+      if ([...document.querySelectorAll(".markdown .block")].some(isGap)) document.documentElement.dataset.gap = "seen";
+    };
+    new MutationObserver(look).observe(document, { subtree: true, childList: true });
+  });
+  await page.reload();
+  await chat.say("hello");
+  await chat.over();
+  await page.reload();
+  await expect(chat.last).toContainText("Hello! How can I help?");
+  await expect(page.locator("html")).not.toHaveAttribute("data-gap");
 });
 
 test("reasoning is folded", async ({ chat, page }) => {
@@ -56,7 +72,7 @@ test("reasoning is folded", async ({ chat, page }) => {
   await page.reload();
   await chat.last.getByText("Reasoning", { exact: true }).click();
   await expect(thought).toBeVisible();
-  expect(await chat.words()).toBe(before);
+  await expect.poll(() => chat.words()).toBe(before);
 });
 
 test("a tool goes from a spinner to a tick, with its result folded", async ({ chat, page, server }) => {
@@ -107,7 +123,7 @@ test("a failing tool gets a cross, and says why", async ({ chat, page }) => {
   const before = await chat.words();
   await page.reload();
   await expect(tool).toBeVisible();
-  expect(await chat.words()).toBe(before);
+  await expect.poll(() => chat.words()).toBe(before);
 });
 
 test("tools run side by side, each with its own end", async ({ chat, page, server }) => {
@@ -179,7 +195,7 @@ test("a turn that failed says why, and can be tried again", async ({ chat, page 
   const before = await chat.words();
   await page.reload();
   await expect(sign).toBeVisible();
-  expect(await chat.words()).toBe(before);
+  await expect.poll(() => chat.words()).toBe(before);
   await sign.getByRole("button", { name: "Try again" }).click();
   await expect(chat.page.getByRole("group", { name: "Versions of this message" })).toContainText("2");
   await expect(sign).toBeVisible();
@@ -218,7 +234,7 @@ test("a reload in the middle of a turn: it goes on and ends", async ({ chat, pag
   const before = await chat.words();
   await page.reload();
   await expect(chat.tool("executing")).toBeVisible();
-  expect(await chat.words()).toBe(before);
+  await expect.poll(() => chat.words()).toBe(before);
   server.release();
   await expect(chat.tool("completed")).toBeVisible();
   await expect(chat.last).toContainText("All of it is done.");
@@ -251,7 +267,7 @@ test("a second tab sees the same, and so does another browser", async ({ chat, p
     await other.over();
   }
   await chat.over();
-  for (const other of others) expect(await other.words()).toBe(await chat.words());
+  for (const other of others) await expect.poll(() => other.words()).toBe(await chat.words());
   // What begins in the one is seen in the others.
   await others[1]!.say("hello");
   for (const one of [chat, others[0]!]) await expect(one.last).toContainText("Hello! How can I help?");
@@ -277,7 +293,7 @@ test("the server is killed in the middle of a tool and started again: the turn e
   const before = await chat.words();
   await page.reload();
   await expect(chat.last).toContainText("All of it is done.");
-  expect(await chat.words()).toBe(before);
+  await expect.poll(() => chat.words()).toBe(before);
 });
 
 test("the connection breaks in the middle of a turn and is found again: nothing is lost, and nothing comes twice", async ({ chat, page, server }) => {
@@ -305,7 +321,7 @@ test("the connection breaks in the middle of a turn and is found again: nothing 
   const before = await chat.words();
   await page.reload();
   await expect(chat.tool("completed")).toBeVisible();
-  expect(await chat.words()).toBe(before);
+  await expect.poll(() => chat.words()).toBe(before);
   await proxy.close();
 });
 
