@@ -134,13 +134,7 @@ impl Conversation {
         let Message::Tool(ToolMessage { tool_call_id, .. }) = self.messages.get(at)? else {
             return None;
         };
-        let is_asked = |message: &Message| match message {
-            Message::Assistant(said) => said.tool_calls.iter().any(|call| call.id == *tool_call_id),
-            _ => false,
-        };
-        let owner = self.index.call(tool_call_id);
-        let is_earlier =
-            owner.is_some_and(|(owner, _)| owner > at) && self.messages[..at].iter().any(is_asked);
+        let is_earlier = self.index.is_asked_again(tool_call_id, at);
         (!is_earlier).then_some(tool_call_id)
     }
 
@@ -187,24 +181,27 @@ impl Conversation {
     /// Puts a tool message after the message with its call, among the results that follow that already in the order of
     /// the calls. One that answers no call goes to the end, and stays behind those that do.
     pub(crate) fn insert_result(&mut self, message: Message) {
-        let call = |message: &Message| match message {
-            Message::Tool(message) => self.index.call(&message.tool_call_id),
+        let call = match &message {
+            Message::Tool(result) => self.index.call(&result.tool_call_id),
             _ => None,
         };
-        let at = call(&message).map_or(self.messages.len(), |(owner, position)| {
-            let is_later = |result: &Message, place: (usize, usize)| match &self.messages[owner] {
-                _ if place.0 == owner => place.1 > position,
-                // It answers a call whose id was used again elsewhere.
-                Message::Assistant(said) => said
-                    .tool_calls
-                    .iter()
-                    .skip(position + 1)
-                    .any(|call| is_answered_by(&call.id, result)),
-                _ => false,
+        let at = call.map_or(self.messages.len(), |(owner, position)| {
+            let later = match &self.messages[owner] {
+                Message::Assistant(said) => said.tool_calls.get(position + 1..).unwrap_or_default(),
+                _ => &[],
             };
-            let results = self.messages[owner + 1..]
-                .iter()
-                .take_while(|result| call(result).is_some_and(|place| !is_later(result, place)));
+            let comes_before = |message: &&Message| {
+                let Message::Tool(result) = message else {
+                    return false;
+                };
+                match self.index.call(&result.tool_call_id) {
+                    Some(place) if place.0 == owner => place.1 <= position,
+                    // It answers a call whose id was used again elsewhere.
+                    Some(_) => later.iter().all(|call| call.id != result.tool_call_id),
+                    None => false,
+                }
+            };
+            let results = self.messages[owner + 1..].iter().take_while(comes_before);
             owner + 1 + results.count()
         });
         if let Some(same) = self.index.message(message.id()) {
@@ -217,8 +214,4 @@ impl Conversation {
         self.index.add(&message, at);
         self.messages.insert(at, message);
     }
-}
-
-fn is_answered_by(call: &ToolCallId, message: &Message) -> bool {
-    matches!(message, Message::Tool(result) if result.tool_call_id == *call)
 }

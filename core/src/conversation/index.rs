@@ -17,6 +17,8 @@ pub(super) struct Index {
     has_twins: bool,
     /// The calls that began again in an earlier message than that which has the last of their id.
     returned: BTreeSet<ToolCallId>,
+    /// The first message of those that ask under one id.
+    first: HashMap<ToolCallId, usize, RandomState>,
 }
 
 /// Where the calls stand that began again in an earlier message.
@@ -100,27 +102,43 @@ impl Index {
         self.calls.get(id).copied()
     }
 
+    /// Whether a message before `at` asks for a call with this id, and the last one that does comes after it.
+    pub(super) fn is_asked_again(&self, id: &str, at: usize) -> bool {
+        let is_before = self.first.get(id).is_some_and(|first| *first < at);
+        is_before && self.call(id).is_some_and(|(last, _)| last > at)
+    }
+
     pub(super) fn add(&mut self, message: &Message, at: usize) {
         let place = self.messages.entry(message.id().clone()).or_insert(at);
         self.has_twins |= *place != at;
         if let Message::Assistant(message) = message {
             for (position, call) in message.tool_calls.iter().enumerate() {
-                self.calls.insert(call.id.clone(), (at, position));
+                self.put_call(call.id.clone(), (at, position));
             }
         }
     }
 
     pub(super) fn add_call(&mut self, id: ToolCallId, at: (usize, usize)) {
-        let before = self.calls.insert(id.clone(), at);
+        let before = self.put_call(id.clone(), at);
         if before.is_some_and(|before| before > at) {
             self.returned.insert(id);
         }
     }
 
+    fn put_call(&mut self, id: ToolCallId, at: (usize, usize)) -> Option<(usize, usize)> {
+        let before = self.calls.insert(id.clone(), at);
+        if let Some((before, _)) = before.filter(|before| before.0 != at.0) {
+            let first = self.first.entry(id).or_insert(before);
+            *first = before.min(at.0).min(*first);
+        }
+        before
+    }
+
     /// A message was put in at `at`: what stood there or after it moves on by one.
     pub(super) fn shift(&mut self, at: usize) {
-        self.messages
-            .values_mut()
+        let messages = self.messages.values_mut();
+        messages
+            .chain(self.first.values_mut())
             .filter(|place| **place >= at)
             .for_each(|place| *place += 1);
         self.calls
