@@ -1,5 +1,6 @@
 //! Drives a machine until its turn is over.
 
+use crate::alarm::Alarm;
 use crate::clock::Clock;
 use crate::device::Device;
 use crate::durable::Writer;
@@ -12,6 +13,7 @@ use crate::spans;
 use crate::turn::Finished;
 use crate::work::{Arrivals, Work, is_last_word, is_write};
 use std::collections::VecDeque;
+use std::pin::pin;
 use std::sync::Arc;
 use stepwell_core::run::{Effect, Input, Misuse, Outcome, Output, RunEvent, TimerKey};
 use tokio::sync::mpsc::{self, error::TrySendError};
@@ -64,6 +66,8 @@ impl Driver {
     /// are given back instead of shown. Nothing is given back of a turn that was suspended.
     pub(crate) async fn run(mut self) -> Option<(Finished, RestOfEvents)> {
         let (mut work, mut arrivals) = Work::new(Arc::clone(&self.setup), self.writer.clone());
+        let (mut deadline, mut silence) = (Alarm::new(), Alarm::new());
+        let mut cancel = pin!(self.cancel.clone().cancelled_owned());
         let mut cancelled = false;
         loop {
             self.give_out(&mut work);
@@ -90,7 +94,7 @@ impl Driver {
             let is_behind = !self.backlog.is_empty();
             let input = tokio::select! {
                 biased;
-                () = self.cancel.cancelled(), if !cancelled => {
+                () = &mut cancel, if !cancelled => {
                     cancelled = true;
                     Input::Cancel
                 }
@@ -119,9 +123,9 @@ impl Driver {
                     self.catch_up(is_open);
                     continue;
                 }
-                () = sleep_until(wake), if !is_silence => Input::Timeout,
+                () = deadline.at(wake), if !is_silence => Input::Timeout,
                 Some(input) = arrivals.streamed.recv(), if !is_behind => input,
-                () = sleep_until(wake), if is_silence && !is_behind => Input::Timeout,
+                () = silence.at(wake), if is_silence && !is_behind => Input::Timeout,
             };
             if let Err(misuse) = self.feed(input, &mut work) {
                 // Every input above is one that the machine asked for: this is a fault of Stepwell's own.
@@ -321,13 +325,6 @@ impl Driver {
 /// Waits until the app has room for an event. `false` if it has let go of the turn.
 async fn has_room(events: &mpsc::Sender<RunEvent>) -> bool {
     events.reserve().await.is_ok()
-}
-
-async fn sleep_until(wake: Option<tokio::time::Instant>) {
-    match wake {
-        Some(at) => tokio::time::sleep_until(at).await,
-        None => std::future::pending().await,
-    }
 }
 
 fn outcome_name(outcome: &Outcome) -> &'static str {

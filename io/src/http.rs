@@ -1,7 +1,8 @@
 //! One request and its answer, as inputs of the machine.
 
 use bytes::Bytes;
-use futures::StreamExt;
+use futures::stream::Fuse;
+use futures::{FutureExt, Stream, StreamExt};
 use reqwest::header::{CONTENT_ENCODING, CONTENT_TYPE, HeaderMap, RETRY_AFTER};
 use std::borrow::Cow;
 use std::error::Error;
@@ -64,7 +65,7 @@ pub(crate) async fn stream(
     {
         return;
     }
-    let mut body = response.bytes_stream();
+    let mut body = Pieces::new(response.bytes_stream());
     while let Some(piece) = body.next().await {
         let input = match piece {
             Ok(bytes) => match encoding.take().filter(|_| is_compressed(&bytes)) {
@@ -104,6 +105,59 @@ pub(crate) async fn stream(
     let _ = inputs.send(Input::Ended { effect }).await;
 }
 
+/// A body in pieces as large as what has arrived. Servers send each event in a chunk of its own: a turn that is behind
+/// takes all that waits at once, and says pieces of one text as one event.
+struct Pieces<S, E> {
+    body: Fuse<S>,
+    /// What broke off the body after the piece that was given last.
+    failed: Option<E>,
+}
+
+/// The size from which a piece is handed on, in bytes.
+const PIECE: usize = 16 << 10;
+
+/// So often is looked whether more has arrived.
+const LOOKS: usize = 16;
+
+impl<S, E> Pieces<S, E>
+where
+    S: Stream<Item = Result<Bytes, E>> + Unpin,
+{
+    fn new(body: S) -> Self {
+        Self {
+            body: body.fuse(),
+            failed: None,
+        }
+    }
+
+    /// The next piece. It is a copy, so that the connection has its buffer back.
+    async fn next(&mut self) -> Option<Result<Vec<u8>, E>> {
+        if let Some(error) = self.failed.take() {
+            return Some(Err(error));
+        }
+        let mut piece = match self.body.next().await? {
+            Ok(first) => first.to_vec(),
+            Err(error) => return Some(Err(error)),
+        };
+        for _ in 0..LOOKS {
+            if piece.len() >= PIECE {
+                break;
+            }
+            // The connection hands on one chunk at a time, when it has its turn. On a busy machine all others have theirs.
+            tokio::task::yield_now().await;
+            match self.body.next().now_or_never().flatten() {
+                Some(Ok(more)) => piece.extend_from_slice(&more),
+                Some(Err(error)) => {
+                    self.failed = Some(error);
+                    break;
+                }
+                None => break,
+            }
+        }
+        Some(Ok(piece))
+    }
+}
+
 /// The longest answer of an [`exchange`], in bytes.
 const LONGEST_ANSWER: usize = 64 << 20;
 
@@ -126,9 +180,9 @@ pub(crate) async fn exchange(
 }
 
 /// What a middleware makes of a piece of the body; without one, the piece.
-fn changed(bytes: Bytes, middleware: Option<&Mutex<Middleware>>) -> Vec<u8> {
+fn changed(bytes: Vec<u8>, middleware: Option<&Mutex<Middleware>>) -> Vec<u8> {
     let Some(mut middleware) = middleware.map(lock) else {
-        return bytes.into();
+        return bytes;
     };
     let mut changed = Vec::with_capacity(bytes.len());
     middleware.receive(&bytes, &mut changed);
@@ -236,6 +290,40 @@ mod tests {
         );
         assert_eq!(wait("retry-after", "soon"), None);
         assert_eq!(wait("x-other", "7"), None);
+    }
+
+    #[tokio::test]
+    async fn what_has_arrived_is_one_piece_and_a_break_comes_after_it() {
+        let (sender, receiver) = futures::channel::mpsc::unbounded();
+        let mut pieces = Pieces::new(receiver);
+        let arrives = |bytes: &'static [u8]| {
+            let sent = sender.unbounded_send(Ok::<_, &str>(Bytes::from_static(bytes)));
+            sent.expect("somebody reads");
+        };
+        arrives(b"data: a\n\n");
+        assert_eq!(pieces.next().await, Some(Ok(b"data: a\n\n".to_vec())));
+        assert_eq!(pieces.next().now_or_never(), None);
+        arrives(b"data: b\n\n");
+        arrives(b"data: c\n\n");
+        sender.unbounded_send(Err("broken")).expect("it is read");
+        let waiting = b"data: b\n\ndata: c\n\n".to_vec();
+        assert_eq!(pieces.next().await, Some(Ok(waiting)));
+        assert_eq!(pieces.next().await, Some(Err("broken")));
+        drop(sender);
+        assert_eq!(pieces.next().await, None);
+        assert_eq!(pieces.next().await, None);
+    }
+
+    #[tokio::test]
+    async fn a_piece_is_no_longer_than_what_a_turn_takes_at_once_and_a_chunk_more() {
+        let chunk = Bytes::from(vec![b'x'; PIECE / 2]);
+        let chunks = vec![Ok::<_, &str>(chunk); 5];
+        let mut pieces = Pieces::new(futures::stream::iter(chunks));
+        let mut lengths = Vec::new();
+        while let Some(piece) = pieces.next().await {
+            lengths.push(piece.expect("a piece").len());
+        }
+        assert_eq!(lengths, [PIECE, PIECE, PIECE / 2]);
     }
 
     #[test]

@@ -36,6 +36,7 @@
 #![warn(missing_docs)]
 
 mod agent;
+mod alarm;
 mod builder;
 mod clock;
 mod device;

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use stepwell_io::Event;
 use tokio::sync::Notify;
 use tokio::time::Instant;
-use tokio_util::sync::CancellationToken;
+use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 
 /// So many bytes may be unread before the writer waits.
 const WINDOW: usize = 16 << 10;
@@ -32,7 +32,7 @@ struct Shared {
     written: Notify,
     /// Something was read, or the reader is gone.
     read: Notify,
-    /// The reader is gone.
+    /// Cancelled when the reader is gone.
     left: CancellationToken,
 }
 
@@ -42,6 +42,8 @@ struct Unread {
     bytes: usize,
     next: u64,
     is_over: bool,
+    /// The reader is gone.
+    is_left: bool,
 }
 
 impl Shared {
@@ -75,12 +77,13 @@ impl LogWriter {
 
     /// Whether the log takes more, or nobody reads it any more.
     pub(super) fn has_room(&self) -> bool {
-        self.0.unread().bytes < WINDOW || self.0.left.is_cancelled()
+        let unread = self.0.unread();
+        unread.bytes < WINDOW || unread.is_left
     }
 
     /// Appends an event, whether there is room or not. An event that cannot be written as JSON is left out.
     pub(super) fn append(&self, event: &Event) {
-        if self.0.left.is_cancelled() {
+        if self.0.unread().is_left {
             return;
         }
         let json = match serde_json::to_vec(event) {
@@ -104,8 +107,8 @@ impl LogWriter {
     }
 
     /// Waits until nobody reads the log any more.
-    pub(super) async fn abandoned(&self) {
-        self.0.left.cancelled().await;
+    pub(super) fn abandoned(&self) -> WaitForCancellationFutureOwned {
+        self.0.left.clone().cancelled_owned()
     }
 }
 
@@ -145,11 +148,12 @@ impl LogReader {
 
 impl Drop for LogReader {
     fn drop(&mut self) {
-        self.0.left.cancel();
         let mut unread = self.0.unread();
+        unread.is_left = true;
         unread.entries.clear();
         unread.bytes = 0;
         drop(unread);
+        self.0.left.cancel();
         self.0.read.notify_one();
     }
 }

@@ -84,7 +84,12 @@ impl Frames {
         loop {
             tokio::select! {
                 biased;
-                entry = self.log.next() => return Some(self.frames(entry?)),
+                entry = self.log.next() => {
+                    let entry = entry?;
+                    // On a busy machine the run says more before this has its turn again: one write for all of it.
+                    tokio::task::yield_now().await;
+                    return Some(self.frames(entry));
+                }
                 () = &mut self.silence => {
                     let now = Instant::now();
                     let is_due = now >= self.sent + self.keep_alive;

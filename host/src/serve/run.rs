@@ -16,8 +16,8 @@ use stepwell_core::event::{
     Message, PROTOCOL_VERSION, RunAgentInput, RunOutcome, RunStarted, TokenUsage, ToolMessage,
 };
 use stepwell_io::{
-    Agent, Event, RunEvent, Start, ToolCallStatus, ToolFailure, ToolOutput, ToolResult, Turn,
-    TurnHandle,
+    Agent, Conversation, Event, RunEvent, Start, ToolCallStatus, ToolFailure, ToolOutput,
+    ToolResult, Turn, TurnHandle,
 };
 use time::OffsetDateTime;
 use uuid::Uuid;
@@ -196,7 +196,8 @@ impl Run {
                 Next::Rests => {
                     may_rest = false;
                     let expires = self.expires();
-                    match self.rest(&handle, &rounds, expires).await {
+                    let stands = handle.conversation().await;
+                    match self.rest(stands.ok(), &rounds, expires) {
                         Rest::Not => {}
                         Rest::Client(calls) => {
                             let usage = handle.usage().await.ok();
@@ -259,16 +260,15 @@ impl Run {
         is_stopped
     }
 
-    async fn rest(
+    fn rest(
         &self,
-        handle: &TurnHandle,
+        conversation: Option<Conversation>,
         rounds: &Rounds,
         expires: Option<OffsetDateTime>,
     ) -> Rest {
-        match handle.conversation().await {
-            Ok(conversation) => rounds.rest(&conversation, &self.server.tools, expires),
-            Err(_) => Rest::Not,
-        }
+        conversation.map_or(Rest::Not, |conversation| {
+            rounds.rest(&conversation, &self.server.tools, expires)
+        })
     }
 
     fn own_usage(&self, all: TokenUsage, before: &TokenUsage) -> Option<TokenUsage> {

@@ -3,24 +3,34 @@
 use super::event_log::LogWriter;
 use super::lawful::Lawful;
 use super::stop::{Stop, StopSignal};
+use futures::FutureExt;
+use futures::future::BoxFuture;
 use stepwell_core::event::Event;
 
 /// What a run says, on its way into the log.
-#[derive(Debug)]
 pub(super) struct RunWriter {
     log: LogWriter,
     lawful: Lawful,
-    stop: StopSignal,
+    /// Comes to its end when the run is to be stopped. One for the whole run: it is asked with each event.
+    stop: BoxFuture<'static, Stop>,
     /// Why the run is being stopped, once it is. It no longer waits for its reader then.
     stopped: Option<Stop>,
 }
 
 impl RunWriter {
     pub(super) fn new(log: LogWriter, stop: StopSignal) -> Self {
+        let abandoned = log.abandoned();
+        let stop = async move {
+            tokio::select! {
+                biased;
+                () = abandoned => Stop::ClientLeft,
+                stop = stop.wait() => stop,
+            }
+        };
         Self {
             log,
             lawful: Lawful::default(),
-            stop,
+            stop: stop.boxed(),
             stopped: None,
         }
     }
@@ -30,11 +40,7 @@ impl RunWriter {
         if self.stopped.is_some() {
             return std::future::pending().await;
         }
-        let stop = tokio::select! {
-            biased;
-            () = self.log.abandoned() => Stop::ClientLeft,
-            stop = self.stop.wait() => stop,
-        };
+        let stop = (&mut self.stop).await;
         self.stopped = Some(stop);
         stop
     }
@@ -52,7 +58,7 @@ impl RunWriter {
             tokio::select! {
                 biased;
                 () = self.log.room() => {}
-                stop = self.stop.wait() => {
+                stop = &mut self.stop => {
                     self.stopped = Some(stop);
                     is_stopped_now = true;
                 }
