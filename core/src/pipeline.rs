@@ -391,11 +391,10 @@ impl Receiver<'_> {
                 self.judged(event)
             }
             Passed::Synced => {
-                let known = self.conversation.tool_calls_of_history();
-                let known = known.into_iter().collect();
+                let asked = self.conversation.asked();
                 self.judged(event)?;
                 // A call that the snapshot brought began while nobody listened, in this hop.
-                self.conversation.adopt_calls_beyond(&known);
+                self.conversation.adopt_calls_beyond(&asked);
                 Ok(())
             }
             Passed::Taken => self.judged(event),

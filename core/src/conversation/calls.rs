@@ -6,7 +6,7 @@ use crate::event::{
     AssistantMessage, Common, Message, ToolCall, ToolCallResult, ToolCallStart, ToolMessage,
 };
 use crate::{CallKey, MessageId, ToolCallId};
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
 impl Conversation {
     pub(super) fn call_started(&mut self, event: &ToolCallStart) {
@@ -99,9 +99,11 @@ impl Conversation {
     /// Makes a call of the history one of the hop's, if it is not and has no result: an agent may leave a call to the
     /// client that only a snapshot brought. Gives whether there is such a call at all.
     pub(crate) fn adopt_call(&mut self, id: &ToolCallId) -> bool {
-        if self.call_by_id(id).is_some() {
-            return true;
-        }
+        self.call_by_id(id).is_some() || self.adopt_last(id)
+    }
+
+    /// The same, of the last call of the history with this id, whatever the hop has under it.
+    fn adopt_last(&mut self, id: &ToolCallId) -> bool {
         let Some((at, position)) = self.index.call(id) else {
             return false;
         };
@@ -138,22 +140,31 @@ impl Conversation {
         (!is_earlier).then_some(tool_call_id)
     }
 
-    /// The ids of all calls of the history, in its order.
-    pub(crate) fn tool_calls_of_history(&self) -> Vec<ToolCallId> {
-        let of = |message: &Message| match message {
-            Message::Assistant(message) => message.tool_calls.clone(),
-            _ => Vec::new(),
-        };
-        let calls = self.messages.iter().flat_map(of);
-        calls.map(|call| call.id).collect()
+    /// How often the history asks for a call of each id.
+    pub(crate) fn asked(&self) -> BTreeMap<ToolCallId, usize> {
+        let mut asked = BTreeMap::new();
+        for message in &self.messages {
+            if let Message::Assistant(message) = message {
+                for call in &message.tool_calls {
+                    *asked.entry(call.id.clone()).or_default() += 1;
+                }
+            }
+        }
+        asked
     }
 
-    /// Makes the calls of the history that are not among `known` the hop's, if they have no result.
-    pub(crate) fn adopt_calls_beyond(&mut self, known: &BTreeSet<ToolCallId>) {
-        for id in self.tool_calls_of_history() {
-            if !known.contains(&id) {
-                self.adopt_call(&id);
-            }
+    /// Makes the calls that the history asks for, beyond those that it did, the hop's, if they have no result. In the
+    /// order of the history.
+    pub(crate) fn adopt_calls_beyond(&mut self, before: &BTreeMap<ToolCallId, usize>) {
+        let mut more = self.asked();
+        more.retain(|id, times| before.get(id).is_none_or(|before| *before < *times));
+        let mut places: Vec<_> = more
+            .into_keys()
+            .filter_map(|id| Some((self.index.call(&id)?, id)))
+            .collect();
+        places.sort();
+        for (_, id) in places {
+            self.adopt_last(&id);
         }
     }
 

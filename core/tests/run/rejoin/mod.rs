@@ -9,7 +9,7 @@ use crate::wire::text;
 use crate::world::{Answer, Cut, Then, Work, World, offer};
 use backend::{Agent, merge};
 use proptest::prelude::*;
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::cell::RefCell;
 use std::rc::Rc;
 use stepwell_core::conversation::Conversation;
@@ -40,6 +40,12 @@ fn world(way: Resumption) -> (World, Rc<RefCell<Vec<String>>>) {
         Work::gives("ok")
     });
     (world, calls)
+}
+
+/// A body of events without ids.
+fn body(events: &[Value]) -> Vec<u8> {
+    let frames = events.iter().map(|event| format!("data: {event}\n\n"));
+    frames.collect::<String>().into_bytes()
 }
 
 /// One break: where in the body, in 65536ths, how much more the agent says while nobody listens, how many bytes of the
@@ -254,4 +260,43 @@ fn a_call_that_began_and_ended_while_nobody_listened_is_run() {
             .ag_ui()
             .any(|event| matches!(event, Event::MessagesSnapshot(_)))
     );
+}
+
+#[test]
+fn a_call_that_came_unseen_is_run_though_its_id_was_used_before() {
+    let asked = json!({"id": "m-1", "role": "assistant", "toolCalls": [
+        {"id": "call", "type": "function", "function": {"name": "work", "arguments": "{\"a\":1}"}},
+    ]});
+    let mut again = asked.clone();
+    again["id"] = json!("m-2");
+    again["toolCalls"][0]["function"]["arguments"] = json!("{\"a\":2}");
+    let begin = json!({"type": "RUN_STARTED", "threadId": "thread", "runId": "run-1"});
+    let end = json!({"type": "RUN_FINISHED", "threadId": "thread", "runId": "run-1"});
+    let first = [
+        begin.clone(),
+        json!({"type": "TOOL_CALL_START", "toolCallId": "call", "toolCallName": "work", "parentMessageId": "m-1"}),
+        json!({"type": "TOOL_CALL_ARGS", "toolCallId": "call", "delta": "{\"a\":1}"}),
+        json!({"type": "TOOL_CALL_END", "toolCallId": "call"}),
+        end.clone(),
+    ];
+    let then = [
+        begin.clone(),
+        json!({"type": "MESSAGES_SNAPSHOT", "messages": [
+            {"id": "user-1", "role": "user", "content": "Go on"},
+            asked,
+            {"id": "r-1", "role": "tool", "toolCallId": "call", "content": "ok"},
+            again,
+        ]}),
+        end,
+    ];
+    let (world, calls) = world(Resumption::Snapshot);
+    let world = world
+        .answers(Answer::Stream(body(&first), Then::Ends))
+        .answers(Answer::Stream(body(&[begin]), Then::Breaks))
+        .answers(Answer::Stream(body(&then), Then::Ends))
+        .says([text("Done.")])
+        .turn();
+    assert_eq!(*world.outcome(), Outcome::Success);
+    assert_eq!(*calls.borrow(), ["call {\"a\":1}", "call {\"a\":2}"]);
+    world.assert_legal();
 }

@@ -1,16 +1,11 @@
 //! Bodies that do not go on with what the stream had said.
 
 use super::backend::Agent;
-use super::world;
+use super::{body, world};
 use crate::world::{Answer, Then, World};
 use serde_json::{Value, json};
 use stepwell_core::dialect::Resumption;
 use stepwell_core::run::{Failure, Outcome, RunEvent};
-
-fn body(events: &[Value]) -> Vec<u8> {
-    let frames = events.iter().map(|event| format!("data: {event}\n\n"));
-    frames.collect::<String>().into_bytes()
-}
 
 /// A turn whose stream breaks off after `heard`, and then says this.
 fn turn(way: Resumption, heard: &[Value], then: &[Value]) -> World {
