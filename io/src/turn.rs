@@ -12,7 +12,7 @@ use tokio::task::JoinHandle;
 ///
 /// Dropping it cancels the turn; [`detach`](Self::detach) lets it go on unseen. While nobody takes its events, the
 /// turn reads no more of the answer once some dozens of them wait; its tools, its clocks and its
-/// [`handle`](Self::handle) are not held up.
+/// [`handle`](Self::handle) are not held up. Pieces of one text that arrived together are one event.
 #[derive(Debug)]
 #[must_use = "a turn that is dropped is cancelled"]
 pub struct Turn {
