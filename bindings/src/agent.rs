@@ -28,16 +28,21 @@ impl Agent {
     /// An agent with its tools.
     ///
     /// `approver` asks the person about the tools that need it; without one they are denied. `thread_id` is random if
-    /// absent. `history_json` is an earlier conversation to go on with: a JSON array of AG-UI messages. With a `store`
-    /// each turn is kept there, and a thread that it has goes on from what it has. `journal` takes the journals of the
-    /// turns, for `replay_journal`.
-    #[uniffi::constructor(default(tools = [], approver = None, thread_id = None, history_json = "[]", store = None, journal = None))]
+    /// absent. `history_json` is an earlier conversation to go on with: a JSON array of AG-UI messages; `state_json` the
+    /// state shared with an AG-UI agent: any JSON. With a `store` each turn is kept there, and a thread that it has goes
+    /// on from what it has. `journal` takes the journals of the turns, for `replay_journal`.
+    #[uniffi::constructor(default(tools = [], approver = None, thread_id = None, history_json = "[]", state_json = "{}", store = None, journal = None))]
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "all but the first have defaults where it is called from"
+    )]
     pub fn new(
         config: RunConfig,
         tools: Vec<AgentTool>,
         approver: Option<Arc<dyn Approver>>,
         thread_id: Option<String>,
         history_json: &str,
+        state_json: &str,
         store: Option<StoreSetup>,
         journal: Option<Arc<dyn JournalSink>>,
     ) -> Result<Arc<Self>, StepwellError> {
@@ -47,7 +52,7 @@ impl Agent {
                 "give the agent its tools as `tools`, each with its handler, and leave those of the configuration empty",
             ));
         }
-        let mut builder = builder(config, thread_id, history_json, store)?;
+        let mut builder = builder(config, thread_id, history_json, state_json, store)?;
         if let Some(journal) = journal {
             builder = builder.journal(Sink(journal));
         }
@@ -65,17 +70,18 @@ impl Agent {
     }
 
     /// An agent whose tools, those of the configuration, and approvals are carried out by the app's own event loop.
-    #[uniffi::constructor(default(thread_id = None, history_json = "[]", store = None, journal = None))]
+    #[uniffi::constructor(default(thread_id = None, history_json = "[]", state_json = "{}", store = None, journal = None))]
     pub fn with_task_runner(
         mut config: RunConfig,
         runner: Arc<dyn TaskRunner>,
         thread_id: Option<String>,
         history_json: &str,
+        state_json: &str,
         store: Option<StoreSetup>,
         journal: Option<Arc<dyn JournalSink>>,
     ) -> Result<Arc<Self>, StepwellError> {
         let tools = std::mem::take(&mut config.tools);
-        let mut builder = builder(config, thread_id, history_json, store)?;
+        let mut builder = builder(config, thread_id, history_json, state_json, store)?;
         if let Some(journal) = journal {
             builder = builder.journal(Sink(journal));
         }
@@ -215,6 +221,11 @@ impl Agent {
         json(&self.agent.conversation().messages())
     }
 
+    /// The state shared with an AG-UI agent, as it was after the last turn of this process: any JSON.
+    pub fn state_json(&self) -> String {
+        json(self.agent.conversation().state())
+    }
+
     /// All that the model said since the person's last message.
     pub fn text(&self) -> String {
         self.agent.conversation().text()
@@ -233,9 +244,10 @@ fn builder(
     config: RunConfig,
     thread_id: Option<String>,
     history_json: &str,
+    state_json: &str,
     store: Option<StoreSetup>,
 ) -> Result<AgentBuilder, StepwellError> {
-    let history = conversation(history_json, "{}")?;
+    let history = conversation(history_json, state_json)?;
     let config = config.into_core()?;
     if config.durability != Durability::None && store.is_none() {
         return Err(StepwellError::configuration(

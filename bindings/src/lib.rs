@@ -38,10 +38,11 @@ mod variants;
 #[cfg(feature = "agent")]
 pub use agent::{Agent, Recovered};
 pub use config::{
-    BackgroundPolicy, ContextGuard, ContextPolicy, DevicePolicy, Durability, GenerationSettings,
-    KilledPolicy, LimitPolicy, Limits, NetworkChangePolicy, OfflinePolicy, ReasoningEffort,
-    RepeatLimit, ResponseFormat, Resumption, RetryPolicy, RunConfig, RunIds, TextOptions, Timeouts,
-    ToolChoice, ToolDefinition,
+    AgUiEncoding, AgUiOptions, BackgroundPolicy, ContextEntry, ContextGuard, ContextPolicy,
+    DevicePolicy, Durability, ExtraRules, GenerationSettings, KilledPolicy, LimitPolicy, Limits,
+    NetworkChangePolicy, OfflinePolicy, ReasoningEffort, RepeatLimit, ResponseFormat, Resumption,
+    RetryPolicy, RunConfig, RunIds, TextOptions, Timeouts, ToolChoice, ToolDefinition,
+    Verification,
 };
 pub use effect::{
     Block, CallKey, ContextMessage, Effect, HttpHeader, HttpRequest, Outputs, ToolInvocation,

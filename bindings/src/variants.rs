@@ -8,7 +8,8 @@ use crate::event::{ArgumentsChange, Event, SteeringRefusal, ToolFailureKind, Too
 use crate::machine::{RunMachine, Start, TimerKey};
 use crate::outcome::{Failure, Outcome, TurnLimit};
 use crate::{
-    GenerationSettings, LimitPolicy, OfflinePolicy, Outputs, Resumption, RunConfig, TextOptions,
+    AgUiEncoding, AgUiOptions, ContextEntry, ExtraRules, GenerationSettings, LimitPolicy,
+    OfflinePolicy, Outputs, Resumption, RunConfig, TextOptions, Verification,
 };
 use std::collections::{BTreeSet, HashMap};
 use std::fmt::Debug;
@@ -419,6 +420,7 @@ fn config() -> RunConfig {
         providers_json: None,
         text: TextOptions::default(),
         context: crate::config::tests::context(),
+        ag_ui: AgUiOptions::default(),
     }
 }
 
@@ -487,6 +489,112 @@ fn how_a_server_resumes_is_for_the_app_to_say() {
     ] {
         assert_eq!(resumption(said), resumes);
     }
+}
+
+/// What a run knows of the agent, by what was said of it.
+fn ag_ui(said: AgUiOptions, providers_json: Option<&str>) -> dialect::AgUiOptions {
+    let config = RunConfig {
+        provider: if providers_json.is_some() {
+            "mine".to_owned()
+        } else {
+            "ag-ui".to_owned()
+        },
+        providers_json: providers_json.map(str::to_owned),
+        ag_ui: said,
+        ..config()
+    };
+    config.into_core().unwrap().endpoint.quirks.ag_ui
+}
+
+#[test]
+fn every_way_to_take_an_ag_ui_agent_has_its_own() {
+    let encodings = [
+        AgUiEncoding::Json,
+        AgUiEncoding::JsonFirst,
+        AgUiEncoding::ProtobufFirst,
+    ];
+    let verifications = [
+        Verification::Exact,
+        Verification::Strict,
+        Verification::Lenient,
+    ];
+    let rules = [ExtraRules::Off, ExtraRules::Warn, ExtraRules::Fatal];
+    let expected = dialect::AgUiOptions::default();
+    assert_eq!(ag_ui(AgUiOptions::default(), None), expected);
+    for encoding in encodings {
+        let known = ag_ui(
+            AgUiOptions {
+                encoding: Some(encoding),
+                ..AgUiOptions::default()
+            },
+            None,
+        );
+        assert_eq!(name(&known.encoding), name(&encoding));
+    }
+    for verification in verifications {
+        let known = ag_ui(
+            AgUiOptions {
+                verification: Some(verification),
+                ..AgUiOptions::default()
+            },
+            None,
+        );
+        assert_eq!(name(&known.verification), name(&verification));
+    }
+    for extra_rules in rules {
+        let known = ag_ui(
+            AgUiOptions {
+                extra_rules: Some(extra_rules),
+                ..AgUiOptions::default()
+            },
+            None,
+        );
+        assert_eq!(name(&known.extra_rules), name(&extra_rules));
+    }
+    let options = "dialect/ag_ui/options.rs";
+    assert_eq!(names(&encodings), declared(options, "AgUiEncoding"));
+    let verifier = "event/order/verifier.rs";
+    assert_eq!(names(&verifications), declared(verifier, "Verification"));
+    assert_eq!(names(&rules), declared(verifier, "ExtraRules"));
+}
+
+#[test]
+fn what_is_known_of_an_agent_stays_unless_the_app_says_otherwise() {
+    let mine = r#"{"providers": [{"name": "mine", "dialect": "ag-ui", "base_url": "http://x/agent",
+        "quirks": {"ag_ui": {"encoding": "json-first", "is_before_1_0": true, "verification": "lenient",
+            "extra_rules": "off"}}}]}"#;
+    let known = ag_ui(AgUiOptions::default(), Some(mine));
+    assert_eq!(known.encoding, dialect::AgUiEncoding::JsonFirst);
+    assert_eq!(known.verification, event::Verification::Lenient);
+    assert_eq!(known.extra_rules, event::ExtraRules::Off);
+    assert!(known.is_before_1_0);
+    let said = AgUiOptions {
+        is_before_1_0: Some(false),
+        ..AgUiOptions::default()
+    };
+    let changed = ag_ui(said, Some(mine));
+    assert!(!changed.is_before_1_0);
+    assert_eq!(changed.encoding, known.encoding);
+    assert_eq!(changed.verification, known.verification);
+    assert_eq!(changed.extra_rules, known.extra_rules);
+}
+
+#[test]
+fn an_agent_is_told_what_the_app_knows() {
+    let mut config = config();
+    config.settings.context = vec![ContextEntry {
+        description: "The page".to_owned(),
+        value: "Orders".to_owned(),
+    }];
+    let core = config.into_core().unwrap();
+    assert_eq!(
+        core.settings.context,
+        [event::Context {
+            description: "The page".to_owned(),
+            value: "Orders".to_owned(),
+            extra: event::Metadata::new(),
+        }]
+    );
 }
 
 #[test]

@@ -7,8 +7,8 @@ use serde_json::json;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 use stepwell_ffi::{
-    Agent, AgentTool, ApprovalTask, CallbackError, Durability, Event, Failure, JournalSink,
-    Listener, Outcome, RegistryEvent, StepwellError, TaskRunner, ThreadKey, ToolError,
+    Agent, AgentTool, ApprovalTask, CallbackError, ContextEntry, Durability, Event, Failure,
+    JournalSink, Listener, Outcome, RegistryEvent, StepwellError, TaskRunner, ThreadKey, ToolError,
     ToolFailureKind, ToolHandler, ToolInvocation, ToolResult, ToolTask, replay_journal,
 };
 use stepwell_mock_llm::{Delivery, Hop, MockLlm, Script};
@@ -86,6 +86,7 @@ async fn a_tools_errors_keep_their_kind() {
         None,
         None,
         "[]",
+        "{}",
         None,
         None,
     )
@@ -150,7 +151,7 @@ fn watched(base_url: &str, names: &[&str]) -> (Arc<Agent>, mpsc::UnboundedReceiv
     }
     let runner = Arc::new(Watching(sender, Mutex::default()));
     (
-        Agent::with_task_runner(config, runner, None, "[]", None, None).unwrap(),
+        Agent::with_task_runner(config, runner, None, "[]", "{}", None, None).unwrap(),
         heard,
     )
 }
@@ -216,6 +217,7 @@ async fn a_listener_that_fails_hears_all_the_same() {
         None,
         None,
         "[]",
+        "{}",
         None,
         None,
     )
@@ -247,6 +249,7 @@ async fn giving_up_on_a_listener_cancels_the_turn() {
         None,
         None,
         "[]",
+        "{}",
         None,
         None,
     )
@@ -270,6 +273,7 @@ async fn a_result_is_taken_once() {
         None,
         None,
         "[]",
+        "{}",
         None,
         None,
     )
@@ -301,7 +305,7 @@ fn what_an_agent_cannot_do_is_said_at_once() {
     let mut bad_schema = config("http://localhost/v1");
     bad_schema.tools = vec![no_schema];
     for config in [stored, without_code, bad_schema] {
-        let refused = Agent::new(config, Vec::new(), None, None, "[]", None, None);
+        let refused = Agent::new(config, Vec::new(), None, None, "[]", "{}", None, None);
         assert!(
             matches!(refused, Err(StepwellError::Configuration { .. })),
             "{refused:?}"
@@ -313,6 +317,7 @@ fn what_an_agent_cannot_do_is_said_at_once() {
         None,
         None,
         "nonsense",
+        "{}",
         None,
         None,
     );
@@ -342,12 +347,50 @@ async fn a_turns_journal_goes_to_the_app() {
     let lines = Arc::new(Lines::default());
     let journal = Some(Arc::clone(&lines) as Arc<dyn JournalSink>);
     let config = config(&server.base_url());
-    let agent = Agent::new(config, Vec::new(), None, None, "[]", None, journal).unwrap();
+    let agent = Agent::new(config, Vec::new(), None, None, "[]", "{}", None, journal).unwrap();
     let turn = agent.start_turn("Hi".into()).unwrap();
     assert_eq!(turn.finish().await.unwrap().outcome, Outcome::Success);
     let replayed = replay_journal(&lines.0.lock().unwrap()).unwrap();
     assert!(replayed.is_closed);
     assert_eq!(replayed.outcome, Some(Outcome::Success));
+}
+
+#[tokio::test]
+async fn an_ag_ui_agent_gets_the_context_and_shares_the_state() {
+    let change = json!({
+        "type": "STATE_DELTA",
+        "delta": [{ "op": "add", "path": "/pages", "value": 2 }],
+    });
+    let script = Script::new().hop(Hop::new().raw_frame(change).text("Hello"));
+    let server = start(script).await;
+    let mut config = config(&server.ag_ui_url());
+    config.provider = "ag-ui".into();
+    config.settings.context = vec![ContextEntry {
+        description: "The page".into(),
+        value: "Orders".into(),
+    }];
+    config.ag_ui.is_before_1_0 = Some(true);
+    let state = r#"{"colour":"blue"}"#;
+    let agent = Agent::new(config, Vec::new(), None, None, "[]", state, None, None).unwrap();
+    assert_eq!(agent.state_json(), state);
+    let turn = agent.start_turn("Hi".into()).unwrap();
+    assert_eq!(turn.finish().await.unwrap().outcome, Outcome::Success);
+    assert_eq!(agent.state_json(), r#"{"colour":"blue","pages":2}"#);
+    let body = &server.requests()[0].body;
+    assert_eq!(body["state"], json!({ "colour": "blue" }));
+    let entry = json!({ "description": "The page", "value": "Orders" });
+    assert_eq!(body["context"], json!([entry]));
+    assert!(body.get("protocolVersion").is_none(), "{body}");
+}
+
+#[test]
+fn a_state_that_is_no_json_is_refused() {
+    let config = config("http://localhost/v1");
+    let refused = Agent::new(config, Vec::new(), None, None, "[]", "{", None, None);
+    assert!(
+        matches!(refused, Err(StepwellError::InvalidArgument { .. })),
+        "{refused:?}"
+    );
 }
 
 #[tokio::test]
@@ -358,7 +401,7 @@ async fn which_threads_are_unread_is_in_the_registry() {
     let server = start(script).await;
     let config = config(&server.base_url());
     let thread = Some("first".to_owned());
-    let agent = Agent::new(config, Vec::new(), None, thread, "[]", None, None).unwrap();
+    let agent = Agent::new(config, Vec::new(), None, thread, "[]", "{}", None, None).unwrap();
     let key = |thread: &str| ThreadKey {
         thread: thread.to_owned(),
         ..ThreadKey::default()

@@ -33,6 +33,7 @@ async fn after_a_shutdown_no_code_of_the_app_is_called_and_nothing_can_be_begun(
         None,
         None,
         "[]",
+        "{}",
         None,
         None,
     )

@@ -109,7 +109,9 @@ fn snake(name: &str) -> String {
 /// The names of the scenarios are those of Rust: all but the tools' schemas is spelled in camel case.
 fn renamed(value: &Value, name: &str) -> Value {
     match value {
-        Value::String(text) if matches!(name, "resumption" | "at_limit" | "background") => {
+        Value::String(text)
+            if matches!(name, "resumption" | "at_limit" | "background" | "encoding") =>
+        {
             camel(text).into()
         }
         Value::Object(_) if name == "parameters" => value.clone(),

@@ -51,6 +51,38 @@ Tool secretNumber(FutureOr<Object?> Function(String name) number) => Tool(
     );
 
 void main() {
+  test('an AG-UI agent gets the context, and shares the state from turn to turn', () async {
+    String run(String id, List<Map<String, Object?>> events) => [
+          {'type': 'RUN_STARTED', 'threadId': 't', 'runId': id},
+          ...events,
+          {'type': 'RUN_FINISHED', 'threadId': 't', 'runId': id},
+        ].map((event) => 'data: ${jsonEncode(event)}\n\n').join();
+    final model = Model([
+      Stream.value(run('1', [
+        {'type': 'STATE_SNAPSHOT', 'snapshot': {'pages': 2}},
+      ])),
+      Stream.value(run('2', [])),
+    ]);
+    const config = RunConfig(
+      provider: 'ag-ui',
+      baseUrl: 'http://localhost/agent',
+      settings: GenerationSettings(context: [ContextEntry(description: 'The page', value: 'Orders')]),
+      agUi: AgUiOptions(isBefore10: true),
+    );
+    final agent = Agent(config, client: model.client, threadId: 't', state: {'pages': 1});
+    await agent.send('Hi').finished;
+    expect(agent.sharedState, {'pages': 2});
+    await agent.send('Hi').finished;
+    expect([for (final request in model.requests) request['state']], [
+      {'pages': 1},
+      {'pages': 2},
+    ]);
+    expect(model.requests.first['context'], [
+      {'description': 'The page', 'value': 'Orders'},
+    ]);
+    expect(model.requests.first.containsKey('protocolVersion'), false);
+  });
+
   test('a question, two tool calls, an answer', () async {
     final model = Model([
       Stream.value(calls({'a': {'name': 'alice'}, 'b': {'name': 'bob'}}, 'get_secret_number')),

@@ -23,6 +23,7 @@ SECTIONS = {
     "DevicePolicy": "device",
     "TextOptions": "text",
     "ContextGuard": "context",
+    "AgUiOptions": "agUi",
 }
 wrong: list[str] = []
 
@@ -115,6 +116,8 @@ def names(library: Library) -> int:
                 config = {field: None}
             elif name == "ToolDefinition":
                 config["tools"] = [{field: None}]
+            elif name == "ContextEntry":
+                config["settings"] = {"context": [{field: None}]}
             elif name in SECTIONS:
                 config[SECTIONS[name]] = {field: None}
             else:

@@ -46,6 +46,8 @@ pub struct RunConfig {
     text: TextOptions,
     #[serde(default)]
     context: ContextGuard,
+    #[serde(default)]
+    ag_ui: AgUiOptions,
 }
 
 #[derive(Deserialize)]
@@ -74,6 +76,7 @@ struct GenerationSettings {
     reasoning: Option<ReasoningEffort>,
     cache_prompt: bool,
     extra: event::Metadata,
+    context: Vec<ContextEntry>,
 }
 
 #[derive(Deserialize)]
@@ -231,6 +234,30 @@ enum ContextPolicy {
     Trim,
 }
 
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+struct AgUiOptions {
+    encoding: Option<AgUiEncoding>,
+    is_before_1_0: Option<bool>,
+    verification: Option<event::Verification>,
+    extra_rules: Option<event::ExtraRules>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+enum AgUiEncoding {
+    Json,
+    JsonFirst,
+    ProtobufFirst,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ContextEntry {
+    description: String,
+    value: String,
+}
+
 fn said<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Option<u64>>, D::Error> {
     Option::deserialize(deserializer).map(Some)
 }
@@ -336,6 +363,7 @@ impl RunConfig {
                 Resumption::Snapshot => dialect::Resumption::Snapshot,
             };
         }
+        self.ag_ui.apply(&mut endpoint.quirks.ag_ui);
         let mut tools = ToolRegistry::new();
         for tool in self.tools {
             tools = tools
@@ -369,6 +397,32 @@ impl RunConfig {
             },
         };
         Ok(config)
+    }
+}
+
+impl AgUiOptions {
+    /// Puts what is said here in the place of what is known of the provider.
+    fn apply(self, known: &mut dialect::AgUiOptions) {
+        if let Some(encoding) = self.encoding {
+            known.encoding = match encoding {
+                AgUiEncoding::Json => dialect::AgUiEncoding::Json,
+                AgUiEncoding::JsonFirst => dialect::AgUiEncoding::JsonFirst,
+                AgUiEncoding::ProtobufFirst => dialect::AgUiEncoding::ProtobufFirst,
+            };
+        }
+        known.is_before_1_0 = self.is_before_1_0.unwrap_or(known.is_before_1_0);
+        known.verification = self.verification.unwrap_or(known.verification);
+        known.extra_rules = self.extra_rules.unwrap_or(known.extra_rules);
+    }
+}
+
+impl From<ContextEntry> for event::Context {
+    fn from(entry: ContextEntry) -> Self {
+        Self {
+            description: entry.description,
+            value: entry.value,
+            extra: event::Metadata::new(),
+        }
     }
 }
 
@@ -411,7 +465,7 @@ impl From<GenerationSettings> for dialect::GenerationSettings {
                     strict,
                 },
             },
-            context: Vec::new(),
+            context: settings.context.into_iter().map(Into::into).collect(),
             reasoning: settings.reasoning.map(|effort| match effort {
                 ReasoningEffort::Off => dialect::ReasoningEffort::Off,
                 ReasoningEffort::Low => dialect::ReasoningEffort::Low,
@@ -524,6 +578,64 @@ mod tests {
         let said = r#"{"provider":"ollama","limits":{"max_tool_rounds":1}}"#;
         let error = serde_json::from_str::<RunConfig>(said).err().unwrap();
         assert!(error.to_string().contains("max_tool_rounds"), "{error}");
+    }
+
+    #[test]
+    fn what_is_known_of_an_agent_stays_unless_the_app_says_otherwise() {
+        let known = |said: &str| {
+            let mine = r#"{"name":"mine","dialect":"ag-ui","base_url":"http://x/agent",
+                "quirks":{"ag_ui":{"encoding":"protobuf-first","is_before_1_0":true,"verification":"lenient",
+                    "extra_rules":"off"}}}"#;
+            let config =
+                format!(r#"{{"provider":"mine","model":"m","providers":[{mine}],"agUi":{said}}}"#);
+            let config: RunConfig = serde_json::from_str(&config).unwrap();
+            let options = config.into_core().unwrap().endpoint.quirks.ag_ui;
+            (
+                options.encoding,
+                options.is_before_1_0,
+                options.verification,
+                options.extra_rules,
+            )
+        };
+        use dialect::AgUiEncoding::{Json, JsonFirst, ProtobufFirst};
+        use event::ExtraRules::{Fatal, Off, Warn};
+        use event::Verification::{Exact, Lenient, Strict};
+        assert_eq!(known("{}"), (ProtobufFirst, true, Lenient, Off));
+        let one = r#"{"isBefore10":false}"#;
+        assert_eq!(known(one), (ProtobufFirst, false, Lenient, Off));
+        for (encoding, verification, rules, said) in [
+            ("json", "exact", "off", (Json, true, Exact, Off)),
+            (
+                "jsonFirst",
+                "strict",
+                "warn",
+                (JsonFirst, true, Strict, Warn),
+            ),
+            (
+                "protobufFirst",
+                "lenient",
+                "fatal",
+                (ProtobufFirst, true, Lenient, Fatal),
+            ),
+        ] {
+            let all = format!(
+                r#"{{"encoding":"{encoding}","verification":"{verification}","extraRules":"{rules}"}}"#
+            );
+            assert_eq!(known(&all), said);
+        }
+    }
+
+    #[test]
+    fn an_agent_is_told_what_the_app_knows() {
+        let settings = r#"{"context":[{"description":"The page","value":"Orders"}]}"#;
+        let settings: GenerationSettings = serde_json::from_str(settings).unwrap();
+        let context = dialect::GenerationSettings::from(settings).context;
+        let expected = event::Context {
+            description: "The page".to_owned(),
+            value: "Orders".to_owned(),
+            extra: event::Metadata::new(),
+        };
+        assert_eq!(context, [expected]);
     }
 
     #[test]

@@ -10,7 +10,9 @@ from typing import Any
 
 import stepwell
 from stepwell import (
+    AgUiOptions,
     CallKey,
+    ContextEntry,
     ContextGuard,
     DevicePolicy,
     GenerationSettings,
@@ -53,6 +55,11 @@ def _limits(said: dict[str, Any]) -> Limits:
     return Limits(**given, **_seconds(said, "max_duration"), repeats=RepeatLimit(**said.get("repeats", {})))  # type: ignore[arg-type]
 
 
+def _settings(said: dict[str, Any]) -> GenerationSettings:
+    context = [ContextEntry(**entry) for entry in said.get("context", [])]
+    return GenerationSettings(**{**said, "context": context})
+
+
 def config(said: dict[str, Any]) -> RunConfig:
     """The configuration of a scenario."""
     plain = ("provider", "model", "api", "base_url", "key", "instructions", "persist_attempts", "partial_arguments")
@@ -77,13 +84,14 @@ def config(said: dict[str, Any]) -> RunConfig:
             )
             for tool in said.get("tools", [])
         ],
-        settings=GenerationSettings(**said.get("settings", {})),
+        settings=_settings(said.get("settings", {})),
         limits=_limits(said.get("limits", {})),
         retry=RetryPolicy(**{name: retry[name] for name in retry if not name.endswith("_ms")}, **delays),  # type: ignore[arg-type]
         timeouts=Timeouts(**_seconds(said.get("timeouts", {}), "silence", "tool", "turn", "approval", "deferred")),
         device=DevicePolicy(**{name: device[name] for name in device if name != "offline_ms"}, **offline),  # type: ignore[arg-type]
         text=TextOptions(**said.get("text", {})),
         context=ContextGuard(**said.get("context", {})),
+        ag_ui=AgUiOptions(**said.get("ag_ui", {})),
     )
 
 

@@ -12,13 +12,16 @@ from conftest import MockLlm, calls, text
 
 from stepwell import (
     Agent,
+    AgUiOptions,
     ApiErrorKind,
     ApiFailure,
     Cancelled,
     Completed,
     ConfigurationError,
+    ContextEntry,
     Event,
     Failed,
+    GenerationSettings,
     LimitReached,
     Limits,
     MaxToolRounds,
@@ -269,6 +272,27 @@ async def test_a_server_error_is_tried_again(mock_llm: Start) -> None:
     )
     assert (await agent.send("Hi")).outcome == Success()
     assert len(mock.requests()) == 2
+
+
+async def test_an_ag_ui_agent_is_told_what_the_app_knows(mock_llm: Start) -> None:
+    change = {"type": "STATE_DELTA", "delta": [{"op": "add", "path": "/pages", "value": 2}]}
+    stray = {"type": "TEXT_MESSAGE_CONTENT", "messageId": "nobody", "delta": "lost"}
+    mock = mock_llm({"steps": [{"raw_frame": change}, {"raw_frame": stray}, {"text": "Hello"}]}, text("Again"))
+    agent = Agent(
+        provider="ag-ui",
+        base_url=mock.urls["ag-ui"],
+        settings=GenerationSettings(context=[ContextEntry(description="The page", value="Orders")]),
+        ag_ui=AgUiOptions(is_before_1_0=True, verification="lenient"),
+        state={"colour": "blue"},
+    )
+    assert agent.shared_state == {"colour": "blue"}
+    assert (await agent.send("Hi")).outcome == Success()
+    assert (agent.text, agent.shared_state) == ("Hello", {"colour": "blue", "pages": 2})
+    assert (await agent.send("Hi")).outcome == Success()
+    first, second = (request["body"] for request in mock.requests())
+    assert first["context"] == [{"description": "The page", "value": "Orders"}]
+    assert "protocolVersion" not in first
+    assert (first["state"], second["state"]) == ({"colour": "blue"}, {"colour": "blue", "pages": 2})
 
 
 async def test_a_cut_stream_is_no_success(mock_llm: Start) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import enum
-from typing import Any
+from typing import Any, get_args, get_type_hints
 
 import pytest
 
@@ -22,6 +22,8 @@ from stepwell import (
     _record,
 )
 from stepwell.config import (
+    AgUiOptions,
+    ContextEntry,
     ContextGuard,
     DevicePolicy,
     GenerationSettings,
@@ -166,7 +168,10 @@ def test_every_method_of_the_machine_has_its_own() -> None:
     assert theirs == public(RunMachine)
 
 
-@pytest.mark.parametrize("ours", [Limits, RetryPolicy, Timeouts, DevicePolicy, ContextGuard, TextOptions])
+@pytest.mark.parametrize(
+    "ours",
+    [Limits, RetryPolicy, Timeouts, DevicePolicy, ContextGuard, TextOptions, AgUiOptions, GenerationSettings],
+)
 def test_what_is_left_out_is_as_in_the_library(ours: type) -> None:
     lowered = RunConfig(provider="openai", key="k").lower()
     given = {
@@ -176,6 +181,8 @@ def test_what_is_left_out_is_as_in_the_library(ours: type) -> None:
         DevicePolicy: lowered.device,
         ContextGuard: lowered.context,
         TextOptions: lowered.text,
+        AgUiOptions: lowered.ag_ui,
+        GenerationSettings: lowered.settings,
     }
     default: Any = getattr(_ffi, ours.__name__)()
     said: dict[str, Any] = {
@@ -211,11 +218,17 @@ def test_every_field_of_a_configuration_is_set() -> None:
         device=DevicePolicy(background="cancel", offline=None, network_change="reopen", killed="cancel"),
         resumption="replay",
         settings=GenerationSettings(
-            response_format=JsonSchema(name="city", schema={"type": "object"}), reasoning="high", cache_prompt=True
+            response_format=JsonSchema(name="city", schema={"type": "object"}),
+            reasoning="high",
+            cache_prompt=True,
+            context=[ContextEntry(description="The page", value="Orders")],
         ),
         providers=[{"name": "mine", "dialect": "ollama"}],
         text=TextOptions(break_after_tools=True, drop_blank=True),
         context=ContextGuard(window=9, warn_at=None, at_limit="trim"),
+        ag_ui=AgUiOptions(
+            encoding="protobuf_first", is_before_1_0=True, verification="lenient", extra_rules="fatal"
+        ),
     ).lower()
     (tool,) = config.tools
     assert (tool.requires_approval, tool.idempotent, tool.repeatable, tool.timeout_ms) == (True, True, True, 1000)
@@ -238,3 +251,22 @@ def test_every_field_of_a_configuration_is_set() -> None:
     assert (config.text.break_after_tools, config.text.drop_blank) == (True, True)
     context = config.context
     assert (context.window, context.warn_at, context.at_limit) == (9, None, _ffi.ContextPolicy.TRIM)
+    assert settings.context == [_ffi.ContextEntry(description="The page", value="Orders")]
+    ag_ui = config.ag_ui
+    assert (ag_ui.encoding, ag_ui.is_before_1_0) == (_ffi.AgUiEncoding.PROTOBUF_FIRST, True)
+    assert (ag_ui.verification, ag_ui.extra_rules) == (_ffi.Verification.LENIENT, _ffi.ExtraRules.FATAL)
+
+
+def test_every_word_for_an_ag_ui_agent_is_known() -> None:
+    hints = get_type_hints(AgUiOptions)
+    enums: dict[str, Any] = {
+        "encoding": _ffi.AgUiEncoding,
+        "verification": _ffi.Verification,
+        "extra_rules": _ffi.ExtraRules,
+    }
+    for name, theirs in enums.items():
+        words, _ = get_args(hints[name])
+        assert {word.upper() for word in get_args(words)} == {each.name for each in theirs}
+        for word in get_args(words):
+            lowered = RunConfig(provider="ag-ui", ag_ui=AgUiOptions(**{name: word})).lower()
+            assert getattr(lowered.ag_ui, name) is theirs[word.upper()]

@@ -1,10 +1,12 @@
 //! How a run is set up.
 
+mod ag_ui;
 mod context;
 mod device;
 mod limits;
 mod tool_definition;
 
+pub use ag_ui::{AgUiEncoding, AgUiOptions, ContextEntry, ExtraRules, Verification};
 pub use context::{ContextGuard, ContextPolicy, TextOptions};
 pub use device::{
     BackgroundPolicy, DevicePolicy, KilledPolicy, NetworkChangePolicy, OfflinePolicy,
@@ -87,6 +89,9 @@ pub struct RunConfig {
     /// What happens when the conversation fills the model's context window.
     #[uniffi(default)]
     pub context: ContextGuard,
+    /// How an AG-UI agent differs from what is expected of one.
+    #[uniffi(default)]
+    pub ag_ui: AgUiOptions,
 }
 
 impl fmt::Debug for RunConfig {
@@ -136,6 +141,9 @@ pub struct GenerationSettings {
     /// Fields for the request's body in the provider's own words, a JSON object; they win over Stepwell's.
     #[uniffi(default = None)]
     pub extra_json: Option<String>,
+    /// What an AG-UI agent is to know beside the conversation. Other APIs are not sent it.
+    #[uniffi(default = [])]
+    pub context: Vec<ContextEntry>,
 }
 
 /// Whether the model may, must or must not call tools.
@@ -245,6 +253,7 @@ impl RunConfig {
         if let Some(resumption) = self.resumption {
             endpoint.quirks.resumption = resumption.into();
         }
+        self.ag_ui.apply(&mut endpoint.quirks.ag_ui);
         let mut tools = ToolRegistry::new();
         for tool in self.tools {
             tools = tools.register(tool.try_into()?)?;
@@ -319,7 +328,7 @@ impl GenerationSettings {
                     strict,
                 },
             },
-            context: Vec::new(),
+            context: self.context.into_iter().map(Into::into).collect(),
             reasoning: self.reasoning.map(|effort| match effort {
                 ReasoningEffort::Off => dialect::ReasoningEffort::Off,
                 ReasoningEffort::Low => dialect::ReasoningEffort::Low,

@@ -57,7 +57,17 @@ fn of_config(config: RunConfig, store: &Arc<SessionStore>, tool: Tool) -> Arc<Ag
         waits: false,
     };
     let thread = Some("thread".to_owned());
-    Agent::new(config, vec![tool], None, thread, "[]", Some(setup), None).unwrap()
+    Agent::new(
+        config,
+        vec![tool],
+        None,
+        thread,
+        "[]",
+        "{}",
+        Some(setup),
+        None,
+    )
+    .unwrap()
 }
 
 async fn start(script: Script) -> MockLlm {

@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 use stepwell_ffi::{
-    ContextGuard, DevicePolicy, GenerationSettings, Limits, RepeatLimit, RetryPolicy, RunConfig,
-    TextOptions, Timeouts, ToolDefinition,
+    AgUiOptions, ContextGuard, DevicePolicy, GenerationSettings, Limits, RepeatLimit, RetryPolicy,
+    RunConfig, TextOptions, Timeouts, ToolDefinition,
 };
 
 pub(crate) fn config(base_url: &str) -> RunConfig {
@@ -57,6 +57,7 @@ pub(crate) fn config(base_url: &str) -> RunConfig {
             warn_at: Some(0.8),
             at_limit: None,
         },
+        ag_ui: AgUiOptions::default(),
         run_ids: None,
         durability: None,
     }

@@ -43,6 +43,8 @@ export interface RunConfig {
   text?: TextOptions;
   /** What happens when the conversation fills the model's context window. */
   context?: ContextGuard;
+  /** How an AG-UI agent differs from what is expected of one. */
+  agUi?: AgUiOptions;
 }
 
 /** A tool as the model sees it, and how it may be run. Its code stays with the app. */
@@ -75,6 +77,16 @@ export interface GenerationSettings {
   cachePrompt?: boolean;
   /** Fields for the request's body in the provider's own words; they win over Stepwell's. */
   extra?: { [name: string]: Json };
+  /** What an AG-UI agent is to know beside the conversation. Other APIs are not sent it. */
+  context?: ContextEntry[];
+}
+
+/** Something that an AG-UI agent is to know: AG-UI's `Context`. */
+export interface ContextEntry {
+  /** What it is. */
+  description: string;
+  /** What it says. */
+  value: string;
 }
 
 /** How far a run may go. */
@@ -142,6 +154,18 @@ export interface ContextGuard {
   window?: number | null;
   warnAt?: number | null;
   atLimit?: "send" | "fail" | "trim";
+}
+
+/** How an AG-UI agent differs from what is expected of one. What is left out is as Stepwell knows the provider. */
+export interface AgUiOptions {
+  /** The encodings of the event stream that it is offered, the first one first. What it answers with decides. */
+  encoding?: "json" | "jsonFirst" | "protobufFirst";
+  /** Whether it is from before AG-UI 1.0, and stumbles over a `protocolVersion`: none is sent then. */
+  isBefore10?: boolean;
+  /** What becomes of events that break the order that the protocol allows; `strict` if nothing is known. */
+  verification?: "exact" | "strict" | "lenient";
+  /** What becomes of breaches of the rules that the reference client does not check; `warn` if nothing is known. */
+  extraRules?: "off" | "warn" | "fatal";
 }
 
 /** What starts a turn: `text` or `message`; with neither it goes on from a history that wants an answer. */

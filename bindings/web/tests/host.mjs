@@ -10,7 +10,7 @@ const compact = (value) => (typeof value === "string" ? value : JSON.stringify(v
 const key = (call) => `${call.hop}:${call.index}`;
 
 /** The words of a configuration that are names, and so are spelled otherwise here. */
-const WORDS = new Set(["resumption", "atLimit", "background"]);
+const WORDS = new Set(["resumption", "atLimit", "background", "encoding"]);
 
 /** The names of the scenarios are those of Rust: all but the tools' schemas is spelled for JavaScript. */
 export function config(said) {

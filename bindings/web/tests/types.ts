@@ -1,10 +1,17 @@
 // That the types can be used as the README shows; compiled with `--strict`, not run.
 
-import init, { RunMachine, type Effect, type Outputs, type StepwellError } from "../../../target/package/web/stepwell.js";
+import init, { RunMachine, type Effect, type Outputs, type RunConfig, type StepwellError } from "../../../target/package/web/stepwell.js";
 
 async function answer(text: string, show: (piece: string) => void): Promise<string> {
   await init();
-  const machine = new RunMachine({ provider: "ag-ui", baseUrl: "/agent", tools: [{ name: "time", description: "The time." }] }, "thread-1");
+  const config: RunConfig = {
+    provider: "ag-ui",
+    baseUrl: "/agent",
+    tools: [{ name: "time", description: "The time." }],
+    settings: { context: [{ description: "The page that is open", value: "Orders" }] },
+    agUi: { encoding: "jsonFirst", isBefore10: true, verification: "lenient", extraRules: "off" },
+  };
+  const machine = new RunMachine(config, "thread-1");
   const carryOut = async (effect: Effect): Promise<Outputs[]> => {
     switch (effect.type) {
       case "openStream": {

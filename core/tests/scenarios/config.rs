@@ -3,7 +3,8 @@
 use serde_json::Value;
 use std::sync::Arc;
 use std::time::Duration;
-use stepwell_core::dialect::{GenerationSettings, Resumption, Secret};
+use stepwell_core::dialect::{AgUiEncoding, AgUiOptions, GenerationSettings, Resumption, Secret};
+use stepwell_core::event::{ExtraRules, Verification};
 use stepwell_core::provider;
 use stepwell_core::run::{
     BackgroundPolicy, ContextPolicy, Durability, KilledPolicy, LimitPolicy, Limits,
@@ -31,6 +32,7 @@ pub(crate) fn config(said: &Value) -> Arc<RunConfig> {
             other => panic!("no resumption {other}"),
         };
     }
+    ag_ui(&said["ag_ui"], &mut endpoint.quirks.ag_ui);
     let mut config = RunConfig::new(endpoint);
     config.tools = tools(&said["tools"]);
     config.instructions = text("instructions").map(str::to_owned);
@@ -103,8 +105,40 @@ fn settings(said: &Value) -> GenerationSettings {
     GenerationSettings {
         temperature: said["temperature"].as_f64(),
         max_output_tokens: small(&said["max_output_tokens"]),
+        context: match said.get("context") {
+            None => Vec::new(),
+            Some(entries) => serde_json::from_value(entries.clone()).expect("entries"),
+        },
         ..GenerationSettings::default()
     }
+}
+
+fn ag_ui(said: &Value, known: &mut AgUiOptions) {
+    let text = |name: &str| said[name].as_str();
+    known.encoding = match text("encoding") {
+        None => known.encoding,
+        Some("json") => AgUiEncoding::Json,
+        Some("json_first") => AgUiEncoding::JsonFirst,
+        Some("protobuf_first") => AgUiEncoding::ProtobufFirst,
+        Some(other) => panic!("no encoding {other}"),
+    };
+    known.is_before_1_0 = said["is_before_1_0"]
+        .as_bool()
+        .unwrap_or(known.is_before_1_0);
+    known.verification = match text("verification") {
+        None => known.verification,
+        Some("exact") => Verification::Exact,
+        Some("strict") => Verification::Strict,
+        Some("lenient") => Verification::Lenient,
+        Some(other) => panic!("no verification {other}"),
+    };
+    known.extra_rules = match text("extra_rules") {
+        None => known.extra_rules,
+        Some("off") => ExtraRules::Off,
+        Some("warn") => ExtraRules::Warn,
+        Some("fatal") => ExtraRules::Fatal,
+        Some(other) => panic!("no extra rules {other}"),
+    };
 }
 
 fn limits(said: &Value) -> Limits {

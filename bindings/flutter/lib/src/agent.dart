@@ -62,20 +62,22 @@ final class Finished {
 /// `package:http` to carry out what it asks for.
 final class Agent {
   /// `approver` asks the person about the tools that need it; without one they are denied. `history` is an earlier
-  /// conversation to go on with. `client` may be the platform's own, such as `cupertino_http`'s or `cronet_http`'s; one
-  /// that is given is not closed by [close].
+  /// conversation to go on with, `state` what is shared with an AG-UI agent: an empty object if left out. `client` may be
+  /// the platform's own, such as `cupertino_http`'s or `cronet_http`'s; one that is given is not closed by [close].
   Agent(
     RunConfig config, {
     List<Tool> tools = const [],
     Approver? approver,
     String? threadId,
     List<Json> history = const [],
+    Object? state,
     http.Client? client,
   })  : _config = config.withTools([for (final tool in tools) tool.definition]),
         _tools = {for (final tool in tools) tool.definition.name: tool},
         _approver = approver,
         threadId = threadId ?? _newId(),
         _messages = history,
+        _state = state ?? const <String, Object?>{},
         _client = client ?? http.Client(),
         _ownsClient = client == null {
     if (config.tools case [final tool, ...]) {
@@ -93,6 +95,7 @@ final class Agent {
   final http.Client _client;
   final bool _ownsClient;
   List<Json> _messages;
+  Object? _state;
   Turn? _current;
 
   /// The conversation's id.
@@ -101,10 +104,13 @@ final class Agent {
   /// The conversation as it was after the last turn: AG-UI messages, oldest first.
   List<Json> get messages => _messages;
 
+  /// The state shared with an AG-UI agent, as it was after the last turn.
+  Object? get sharedState => _state;
+
   /// Says something to the model. A turn that is still under way is cancelled first: the person has moved on.
   Turn send(String text) {
     _current?.cancel();
-    final machine = RunMachine(_config, threadId, history: _messages);
+    final machine = RunMachine(_config, threadId, history: _messages, state: _state);
     return _begin(machine, () => machine.start(_newId(), text: text));
   }
 
@@ -116,7 +122,10 @@ final class Agent {
   }
 
   Turn _begin(RunMachine machine, Outputs Function() begin) {
-    final turn = Turn._(machine, _tools, _approver, _client, (finished) => _messages = finished.messages);
+    final turn = Turn._(machine, _tools, _approver, _client, (finished) {
+      _messages = finished.messages;
+      _state = machine.sharedState;
+    });
     _current = turn;
     turn._take(begin);
     return turn;

@@ -25,6 +25,7 @@ final class RunConfig {
     this.providers = const [],
     this.text = const TextOptions(),
     this.context = const ContextGuard(),
+    this.agUi = const AgUiOptions(),
   });
 
   /// The provider's name, such as `openai` or `openai-compatible`; `ag-ui` for an agent.
@@ -75,6 +76,7 @@ final class RunConfig {
 
   final TextOptions text;
   final ContextGuard context;
+  final AgUiOptions agUi;
 
   /// The same with the tools of an `Agent`.
   RunConfig withTools(List<ToolDefinition> tools) => RunConfig(
@@ -98,6 +100,7 @@ final class RunConfig {
         providers: providers,
         text: text,
         context: context,
+        agUi: agUi,
       );
 
   Json toJson() => given({
@@ -121,6 +124,7 @@ final class RunConfig {
         'providers': providers,
         'text': text.toJson(),
         'context': context.toJson(),
+        'agUi': agUi.toJson(),
       });
 
   @override
@@ -138,6 +142,7 @@ final class GenerationSettings {
     this.reasoning,
     this.cachePrompt = false,
     this.extra = const {},
+    this.context = const [],
   });
 
   final double? temperature;
@@ -157,6 +162,9 @@ final class GenerationSettings {
   /// Fields for the request's body in the provider's own words; they win over Stepwell's.
   final Json extra;
 
+  /// What an AG-UI agent is to know beside the conversation. Other APIs are not sent it.
+  final List<ContextEntry> context;
+
   Object? get _choice => switch (toolChoice) {
         null || 'auto' || 'never' || 'required' => toolChoice,
         final name => {'name': name},
@@ -171,7 +179,21 @@ final class GenerationSettings {
         'reasoning': reasoning?.name,
         'cachePrompt': cachePrompt,
         'extra': extra,
+        'context': [for (final entry in context) entry.toJson()],
       });
+}
+
+/// Something that an AG-UI agent is to know: AG-UI's `Context`.
+final class ContextEntry {
+  const ContextEntry({required this.description, required this.value});
+
+  /// What it is.
+  final String description;
+
+  /// What it says.
+  final String value;
+
+  Json toJson() => {'description': description, 'value': value};
 }
 
 /// A JSON Schema for the model's answer.
@@ -346,3 +368,36 @@ final class ContextGuard {
 
 /// What happens to a request that does not fit.
 enum ContextPolicy { send, fail, trim }
+
+/// How an AG-UI agent differs from what is expected of one. What is left out is as Stepwell knows the provider.
+final class AgUiOptions {
+  const AgUiOptions({this.encoding, this.isBefore10, this.verification, this.extraRules});
+
+  /// The encodings of the event stream that it is offered; JSON alone if nothing is known. What it answers with decides.
+  final AgUiEncoding? encoding;
+
+  /// Whether it is from before AG-UI 1.0, and stumbles over a `protocolVersion`: none is sent then.
+  final bool? isBefore10;
+
+  /// What becomes of events that break the order that the protocol allows; `strict` if nothing is known.
+  final Verification? verification;
+
+  /// What becomes of breaches of the rules that the reference client does not check; `warn` if nothing is known.
+  final ExtraRules? extraRules;
+
+  Json toJson() => given({
+        'encoding': encoding?.name,
+        'isBefore10': isBefore10,
+        'verification': verification?.name,
+        'extraRules': extraRules?.name,
+      });
+}
+
+/// The encodings of an event stream that an AG-UI agent is offered, the first one first.
+enum AgUiEncoding { json, jsonFirst, protobufFirst }
+
+/// How strictly the order of an AG-UI agent's events is held to.
+enum Verification { exact, strict, lenient }
+
+/// What becomes of breaches of the rules that AG-UI's text has and the reference client does not check.
+enum ExtraRules { off, warn, fatal }

@@ -17,6 +17,8 @@ Two doors on the same machine: :class:`Agent` has the network inside, :class:`Ru
 from ._ffi import version as _version
 from .agent import Agent, Approver, Decision, Recovered, Turn
 from .config import (
+    AgUiOptions,
+    ContextEntry,
     ContextGuard,
     DevicePolicy,
     GenerationSettings,
@@ -190,6 +192,7 @@ __all__ = [
     "ActivityDelta",
     "ActivitySnapshot",
     "AddChange",
+    "AgUiOptions",
     "Agent",
     "AnswerDropped",
     "Api",
@@ -210,6 +213,7 @@ __all__ = [
     "Completed",
     "ConfigurationError",
     "ConnectionFailure",
+    "ContextEntry",
     "ContextGuard",
     "ContextMessage",
     "ContextNearlyFull",

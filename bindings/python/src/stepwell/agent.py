@@ -15,7 +15,7 @@ from typing import Any
 
 from . import _ffi
 from ._record import Json, Record, lift, lower, record
-from .config import DevicePolicy, GenerationSettings, Limits, RetryPolicy, RunConfig, Timeouts
+from .config import AgUiOptions, DevicePolicy, GenerationSettings, Limits, RetryPolicy, RunConfig, Timeouts
 from .display import TurnCard
 from .effects import ToolInvocation
 from .errors import Deferred, InvalidArgumentError, ToolError, told, translated, translates
@@ -86,6 +86,8 @@ class Agent:
         owner: str = "stepwell",
         wait_for_store: bool = False,
         journal: JournalSink | None = None,
+        ag_ui: AgUiOptions | None = None,
+        state: Json = None,
     ) -> None:
         self.tools: tuple[Tool[..., Any], ...] = tuple(as_tool(tool) for tool in tools)
         """The tools on offer."""
@@ -103,13 +105,20 @@ class Agent:
             retry=retry or RetryPolicy(),
             timeouts=timeouts or Timeouts(),
             device=device or DevicePolicy(),
+            ag_ui=ag_ui or AgUiOptions(),
         )
         self._runner = _Runner(self.tools, approver)
         self.store: SessionStore | None = SessionStore(store) if isinstance(store, Store) else store
         """Where its turns are kept."""
         setup = self.store and _ffi.StoreSetup(store=self.store.inner, owner=owner, waits=wait_for_store)
         self._agent = translates(_ffi.Agent.with_task_runner)(
-            config.lower(), self._runner, thread_id, json.dumps(list(history)), setup, journal and Sink(journal)
+            config.lower(),
+            self._runner,
+            thread_id,
+            json.dumps(list(history)),
+            json.dumps({} if state is None else state),
+            setup,
+            journal and Sink(journal),
         )
 
     def __repr__(self) -> str:
@@ -239,6 +248,11 @@ class Agent:
         """The conversation as it was after the last turn: AG-UI messages, oldest first."""
         messages: list[dict[str, Json]] = json.loads(self._agent.messages_json())
         return messages
+
+    @property
+    def shared_state(self) -> Json:
+        """The state shared with an AG-UI agent, as it was after the last turn; ``state`` is what it begins with."""
+        return json.loads(self._agent.state_json())
 
     @property
     def text(self) -> str:

@@ -48,6 +48,33 @@ class ContextGuard:
 
 
 @dataclass(frozen=True, kw_only=True)
+class AgUiOptions:
+    """How an AG-UI agent differs from what is expected of one. What is ``None`` is as Stepwell knows the provider."""
+
+    encoding: Literal["json", "json_first", "protobuf_first"] | None = None
+    """The encodings of the event stream that it is offered, the first one first; JSON alone if nothing is known. What
+    it answers with decides."""
+    is_before_1_0: bool | None = None
+    """Whether it is from before AG-UI 1.0, and stumbles over a ``protocolVersion``: none is sent then."""
+    verification: Literal["exact", "strict", "lenient"] | None = None
+    """What becomes of events that break the order that the protocol allows: every breach ends the stream, all but two
+    harmless ones do, or what breaks a rule is dropped and the run goes on. ``strict`` if nothing is known."""
+    extra_rules: Literal["off", "warn", "fatal"] | None = None
+    """What becomes of breaches of the rules that the protocol's text has and the reference client does not check:
+    nothing, a warning in the log, or the end of the stream. ``warn`` if nothing is known."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ContextEntry:
+    """Something that an AG-UI agent is to know beside the conversation: AG-UI's ``Context``."""
+
+    description: str
+    """What it is."""
+    value: str
+    """What it says."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class GenerationSettings:
     """How the model is to answer. What is ``None`` is as the provider has it."""
 
@@ -65,6 +92,8 @@ class GenerationSettings:
     the providers that want marks."""
     extra: Mapping[str, Json] = field(default_factory=dict)
     """Fields for the request's body in the provider's own words; they win over Stepwell's."""
+    context: Sequence[ContextEntry] = ()
+    """What an AG-UI agent is to know beside the conversation. Other APIs are not sent it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -195,6 +224,7 @@ class RunConfig:
     """Providers of the app's own, for ``provider`` to name, each as in the file that ``stepwell --providers`` takes."""
     text: TextOptions = TextOptions()
     context: ContextGuard = ContextGuard()
+    ag_ui: AgUiOptions = AgUiOptions()
 
     def lower(self) -> _ffi.RunConfig:
         """The library's form."""
@@ -239,6 +269,7 @@ class RunConfig:
                 warn_at=self.context.warn_at,
                 at_limit=_ffi.ContextPolicy[self.context.at_limit.upper()],
             ),
+            ag_ui=_ag_ui(self.ag_ui),
         )
 
 
@@ -277,6 +308,16 @@ def _settings(settings: GenerationSettings) -> _ffi.GenerationSettings:
         reasoning=None if settings.reasoning is None else _ffi.ReasoningEffort[settings.reasoning.upper()],
         cache_prompt=settings.cache_prompt,
         extra_json=json.dumps(dict(settings.extra)) if settings.extra else None,
+        context=[_ffi.ContextEntry(description=entry.description, value=entry.value) for entry in settings.context],
+    )
+
+
+def _ag_ui(options: AgUiOptions) -> _ffi.AgUiOptions:
+    return _ffi.AgUiOptions(
+        encoding=_ffi.AgUiEncoding[options.encoding.upper()] if options.encoding else None,
+        is_before_1_0=options.is_before_1_0,
+        verification=_ffi.Verification[options.verification.upper()] if options.verification else None,
+        extra_rules=_ffi.ExtraRules[options.extra_rules.upper()] if options.extra_rules else None,
     )
 
 

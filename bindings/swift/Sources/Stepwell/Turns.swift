@@ -17,7 +17,9 @@ extension Agent {
         approver: Approver? = nil,
         threadId: String? = nil,
         historyJson: String = "[]",
-        store: StoreSetup? = nil
+        store: StoreSetup? = nil,
+        agUi: AgUiOptions = AgUiOptions(),
+        stateJson: String = "{}"
     ) throws {
         let config = RunConfig(
             provider: provider,
@@ -28,10 +30,12 @@ extension Agent {
             settings: settings,
             limits: limits,
             text: text,
-            context: context
+            context: context,
+            agUi: agUi
         )
         try self.init(
-            config: config, tools: tools, approver: approver, threadId: threadId, historyJson: historyJson, store: store)
+            config: config, tools: tools, approver: approver, threadId: threadId, historyJson: historyJson,
+            stateJson: stateJson, store: store)
     }
 
     /// Says something to the model when the sequence is iterated over, and gives what happens until the turn is over;

@@ -67,6 +67,20 @@ func secretNumbers() async throws {
     #expect(agent.text().hasSuffix("Alice's number is 42, Bob's is 7"))
 }
 
+@Test("the shared state of an AG-UI agent, which is taken leniently")
+func sharedState() async throws {
+    let change = #"{"type":"STATE_DELTA","delta":[{"op":"add","path":"/pages","value":2}]}"#
+    let stray = #"{"type":"TEXT_MESSAGE_CONTENT","messageId":"nobody","delta":"lost"}"#
+    let mock = try MockLlm(#"{"steps":[{"raw_frame":\#(change)},{"raw_frame":\#(stray)},{"text":"Hello"}]}"#)
+    let agent = try Agent(
+        provider: "ag-ui", baseUrl: String(mock.baseUrl.dropLast("/v1".count)) + "/ag-ui",
+        agUi: AgUiOptions(verification: .lenient), stateJson: #"{"colour":"blue"}"#)
+    #expect(agent.stateJson() == #"{"colour":"blue"}"#)
+    let events = try await all(agent.send("Hi"))
+    #expect(events.last == .completed(outcome: .success))
+    #expect(agent.stateJson() == #"{"colour":"blue","pages":2}"#)
+}
+
 @Test("a tool that throws is shown to the model, and the turn goes on")
 func aToolThatThrows() async throws {
     let mock = try MockLlm(MockLlm.call("get_secret_number", #"{"name":"carol"}"#), MockLlm.text("Nobody knows"))

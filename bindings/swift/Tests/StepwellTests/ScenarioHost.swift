@@ -54,7 +54,8 @@ func config(_ said: Fields) throws -> RunConfig {
         instructions: said.text("instructions"),
         tools: try said.list("tools").map { try tool($0 as? Fields ?? [:]) },
         settings: GenerationSettings(
-            temperature: settings.double("temperature"), maxOutputTokens: settings.small("max_output_tokens")),
+            temperature: settings.double("temperature"), maxOutputTokens: settings.small("max_output_tokens"),
+            context: try settings.list("context").map { try contextEntry($0 as? Fields ?? [:]) }),
         limits: limits(said.part("limits")),
         retry: retry(said.part("retry")),
         timeouts: timeouts(said.part("timeouts")),
@@ -66,7 +67,8 @@ func config(_ said: Fields) throws -> RunConfig {
             ["never": Resumption.never, "last_event_id": .lastEventId, "replay": .replay, "snapshot": .snapshot][$0]
         },
         text: TextOptions(breakAfterTools: text.flag("break_after_tools"), dropBlank: text.flag("drop_blank")),
-        context: context(said.part("context"))
+        context: context(said.part("context")),
+        agUi: agUi(said.part("ag_ui"))
     )
 }
 
@@ -147,6 +149,23 @@ private func context(_ said: Fields) -> ContextGuard {
         warnAt: said["warn_at"] == nil ? ContextGuard().warnAt : said.double("warn_at"),
         atLimit: said.text("at_limit").flatMap { ["send": ContextPolicy.send, "fail": .fail, "trim": .trim][$0] }
     )
+}
+
+private func agUi(_ said: Fields) -> AgUiOptions {
+    AgUiOptions(
+        encoding: said.text("encoding").flatMap {
+            ["json": AgUiEncoding.json, "json_first": .jsonFirst, "protobuf_first": .protobufFirst][$0]
+        },
+        isBefore10: said["is_before_1_0"] == nil ? nil : said.flag("is_before_1_0"),
+        verification: said.text("verification").flatMap {
+            ["exact": Verification.exact, "strict": .strict, "lenient": .lenient][$0]
+        },
+        extraRules: said.text("extra_rules").flatMap { ["off": ExtraRules.off, "warn": .warn, "fatal": .fatal][$0] }
+    )
+}
+
+private func contextEntry(_ said: Fields) throws -> ContextEntry {
+    ContextEntry(description: try said.needed("description"), value: try said.needed("value"))
 }
 
 /// The bytes that a `receive` brings.

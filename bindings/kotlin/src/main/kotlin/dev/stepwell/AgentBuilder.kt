@@ -65,6 +65,9 @@ public class AgentBuilder internal constructor(
     /** What happens when the conversation fills the model's context window. */
     public var context: ContextGuard = ContextGuard()
 
+    /** How an AG-UI agent differs from what is expected of one. */
+    public var agUi: AgUiOptions = AgUiOptions()
+
     /** Providers of the app's own, as `stepwell --providers` takes them: JSON. */
     public var providersJson: String? = null
 
@@ -73,6 +76,9 @@ public class AgentBuilder internal constructor(
 
     /** An earlier conversation to go on with: a JSON array of AG-UI messages. */
     public var historyJson: String = "[]"
+
+    /** The state shared with an AG-UI agent: any JSON. */
+    public var stateJson: String = "{}"
 
     private val tools = mutableListOf<AgentTool>()
     private var approver: Approver? = null
@@ -143,7 +149,8 @@ public class AgentBuilder internal constructor(
             providersJson = providersJson,
             text = this.text,
             context = context,
+            agUi = agUi,
         )
-        return Agent(config, tools, approver, threadId, historyJson, stored, journal)
+        return Agent(config, tools, approver, threadId, historyJson, stateJson, stored, journal)
     }
 }

@@ -83,6 +83,24 @@ class AgentTest {
     }
 
     @Test
+    fun anAgUiAgentIsToldWhatTheAppKnows() = runBlocking {
+        val change = """{"type":"STATE_DELTA","delta":[{"op":"add","path":"/pages","value":2}]}"""
+        MockLlm("""{"steps":[{"raw_frame":$change},{"text":"Hello"}]}""").use { mock ->
+            val agent = agent("ag-ui", baseUrl = mock.baseUrl.removeSuffix("/v1") + "/ag-ui") {
+                settings = GenerationSettings(context = listOf(ContextEntry("The page", "Orders")))
+                agUi = AgUiOptions(isBefore10 = true)
+                stateJson = """{"colour":"blue"}"""
+            }
+            assertEquals(Outcome.Success, agent.sendAndWait("Hi").outcome)
+            assertEquals("""{"colour":"blue","pages":2}""", agent.stateJson())
+            val body = mock.requests().single().getValue("body").jsonObject
+            assertEquals("""{"colour":"blue"}""", body.getValue("state").toString())
+            assertEquals("""[{"description":"The page","value":"Orders"}]""", body.getValue("context").toString())
+            assertTrue("protocolVersion" !in body)
+        }
+    }
+
+    @Test
     fun aToolMayDeclareItsError() = runBlocking {
         MockLlm(MockLlm.call("refuse", "{}"), MockLlm.text("I see")).use { mock ->
             val agent = agent("openai-compatible", "mock", mock.baseUrl) {

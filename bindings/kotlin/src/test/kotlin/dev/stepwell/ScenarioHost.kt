@@ -47,6 +47,9 @@ internal fun config(said: JsonObject): RunConfig = RunConfig(
     settings = GenerationSettings(
         temperature = (said.part("settings")["temperature"] as? JsonPrimitive)?.doubleOrNull,
         maxOutputTokens = said.part("settings").long("max_output_tokens")?.toUInt(),
+        context = said.part("settings").list("context").map {
+            ContextEntry(it.jsonObject.text("description")!!, it.jsonObject.text("value")!!)
+        },
     ),
     limits = limits(said.part("limits")),
     retry = retry(said.part("retry")),
@@ -58,6 +61,7 @@ internal fun config(said: JsonObject): RunConfig = RunConfig(
     resumption = said.text("resumption")?.let { Resumption.valueOf(it.uppercase()) },
     text = TextOptions(said.part("text").flag("break_after_tools"), said.part("text").flag("drop_blank")),
     context = context(said.part("context")),
+    agUi = agUi(said.part("ag_ui")),
 )
 
 private fun tool(said: JsonObject) = ToolDefinition(
@@ -130,6 +134,13 @@ private fun context(said: JsonObject): ContextGuard {
         atLimit = said.text("at_limit")?.let { ContextPolicy.valueOf(it.uppercase()) },
     )
 }
+
+private fun agUi(said: JsonObject) = AgUiOptions(
+    encoding = said.text("encoding")?.let { AgUiEncoding.valueOf(it.uppercase()) },
+    isBefore10 = (said["is_before_1_0"] as? JsonPrimitive)?.booleanOrNull,
+    verification = said.text("verification")?.let { Verification.valueOf(it.uppercase()) },
+    extraRules = said.text("extra_rules")?.let { ExtraRules.valueOf(it.uppercase()) },
+)
 
 private fun compact(value: JsonElement): String =
     if (value is JsonPrimitive && value.isString) value.content else value.toString()

@@ -1,0 +1,102 @@
+use stepwell_core::{dialect, event};
+
+/// How an AG-UI agent differs from what is expected of one. What is absent is as Stepwell knows the provider.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, uniffi::Record)]
+pub struct AgUiOptions {
+    /// The encodings of the event stream that it is offered; JSON alone if nothing is known. What it answers with
+    /// decides.
+    #[uniffi(default = None)]
+    pub encoding: Option<AgUiEncoding>,
+    /// Whether it is from before AG-UI 1.0, and stumbles over a `protocolVersion`: none is sent then.
+    #[uniffi(default = None)]
+    pub is_before_1_0: Option<bool>,
+    /// What becomes of events that break the order that the protocol allows; `Strict` if nothing is known.
+    #[uniffi(default = None)]
+    pub verification: Option<Verification>,
+    /// What becomes of breaches of the rules that the protocol's text has and the reference client does not check; a
+    /// warning in the log if nothing is known.
+    #[uniffi(default = None)]
+    pub extra_rules: Option<ExtraRules>,
+}
+
+/// The encodings of an event stream that an AG-UI agent is offered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, uniffi::Enum)]
+pub enum AgUiEncoding {
+    /// Server-sent events of JSON.
+    Json,
+    /// The same, or else protobuf.
+    JsonFirst,
+    /// Protobuf, or else server-sent events of JSON.
+    ProtobufFirst,
+}
+
+/// How strictly the order of an AG-UI agent's events is held to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, uniffi::Enum)]
+pub enum Verification {
+    /// Every breach ends the stream, as the protocol has it.
+    Exact,
+    /// The same, but a piece of a tool call that is not open is dropped, and what a finished run left open is closed.
+    Strict,
+    /// An event that breaks a rule is dropped, or taken where that is harmless, and the run goes on.
+    Lenient,
+}
+
+/// What becomes of breaches of the rules that AG-UI's text has and the reference client does not check.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, uniffi::Enum)]
+pub enum ExtraRules {
+    /// They are not looked for.
+    Off,
+    /// They are said in the log, and the event is taken.
+    Warn,
+    /// They end the stream.
+    Fatal,
+}
+
+/// Something that an AG-UI agent is to know beside the conversation: AG-UI's `Context`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, uniffi::Record)]
+pub struct ContextEntry {
+    /// What it is.
+    pub description: String,
+    /// What it says.
+    pub value: String,
+}
+
+impl AgUiOptions {
+    /// Puts what is said here in the place of what is known of the provider.
+    pub(super) fn apply(self, known: &mut dialect::AgUiOptions) {
+        if let Some(encoding) = self.encoding {
+            known.encoding = match encoding {
+                AgUiEncoding::Json => dialect::AgUiEncoding::Json,
+                AgUiEncoding::JsonFirst => dialect::AgUiEncoding::JsonFirst,
+                AgUiEncoding::ProtobufFirst => dialect::AgUiEncoding::ProtobufFirst,
+            };
+        }
+        if let Some(is_before_1_0) = self.is_before_1_0 {
+            known.is_before_1_0 = is_before_1_0;
+        }
+        if let Some(verification) = self.verification {
+            known.verification = match verification {
+                Verification::Exact => event::Verification::Exact,
+                Verification::Strict => event::Verification::Strict,
+                Verification::Lenient => event::Verification::Lenient,
+            };
+        }
+        if let Some(extra_rules) = self.extra_rules {
+            known.extra_rules = match extra_rules {
+                ExtraRules::Off => event::ExtraRules::Off,
+                ExtraRules::Warn => event::ExtraRules::Warn,
+                ExtraRules::Fatal => event::ExtraRules::Fatal,
+            };
+        }
+    }
+}
+
+impl From<ContextEntry> for event::Context {
+    fn from(entry: ContextEntry) -> Self {
+        Self {
+            description: entry.description,
+            value: entry.value,
+            extra: event::Metadata::new(),
+        }
+    }
+}
