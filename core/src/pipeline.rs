@@ -394,7 +394,7 @@ impl Receiver<'_> {
                 let asked = self.conversation.asked();
                 self.judged(event)?;
                 // A call that the snapshot brought began while nobody listened, in this hop.
-                self.conversation.adopt_calls_beyond(&asked);
+                self.conversation.adopt_calls_beyond(asked);
                 Ok(())
             }
             Passed::Taken => self.judged(event),

@@ -3,23 +3,21 @@ use stepwell_core::{dialect, event};
 /// How an AG-UI agent differs from what is expected of one. What is absent is as Stepwell knows the provider.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, uniffi::Record)]
 pub struct AgUiOptions {
-    /// The encodings of the event stream that it is offered; JSON alone if nothing is known. What it answers with
-    /// decides.
+    /// The encodings that it is offered; JSON if nothing is known. What it answers with decides.
     #[uniffi(default = None)]
     pub encoding: Option<AgUiEncoding>,
-    /// Whether it is from before AG-UI 1.0, and stumbles over a `protocolVersion`: none is sent then.
+    /// Whether it is from before AG-UI 1.0: no `protocolVersion` is sent then.
     #[uniffi(default = None)]
     pub is_before_1_0: Option<bool>,
-    /// What becomes of events that break the order that the protocol allows; `Strict` if nothing is known.
+    /// What becomes of events that break the protocol's order; `Strict` if nothing is known.
     #[uniffi(default = None)]
     pub verification: Option<Verification>,
-    /// What becomes of breaches of the rules that the protocol's text has and the reference client does not check; a
-    /// warning in the log if nothing is known.
+    /// What becomes of breaches of rules that the reference client does not check; `Warn` if nothing is known.
     #[uniffi(default = None)]
     pub extra_rules: Option<ExtraRules>,
 }
 
-/// The encodings of an event stream that an AG-UI agent is offered.
+/// The encodings that an AG-UI agent is offered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, uniffi::Enum)]
 pub enum AgUiEncoding {
     /// Server-sent events of JSON.
@@ -30,18 +28,18 @@ pub enum AgUiEncoding {
     ProtobufFirst,
 }
 
-/// How strictly the order of an AG-UI agent's events is held to.
+/// How strictly the order of events is held to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, uniffi::Enum)]
 pub enum Verification {
-    /// Every breach ends the stream, as the protocol has it.
+    /// Every breach ends the stream.
     Exact,
-    /// The same, but a piece of a tool call that is not open is dropped, and what a finished run left open is closed.
+    /// All do but pieces of calls that are not open, and ends of runs that left something open.
     Strict,
-    /// An event that breaks a rule is dropped, or taken where that is harmless, and the run goes on.
+    /// None does: such an event is dropped, or taken where that is harmless.
     Lenient,
 }
 
-/// What becomes of breaches of the rules that AG-UI's text has and the reference client does not check.
+/// What becomes of breaches of rules that the reference client does not check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, uniffi::Enum)]
 pub enum ExtraRules {
     /// They are not looked for.
@@ -52,7 +50,7 @@ pub enum ExtraRules {
     Fatal,
 }
 
-/// Something that an AG-UI agent is to know beside the conversation: AG-UI's `Context`.
+/// Something that an AG-UI agent is to know: AG-UI's `Context`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, uniffi::Record)]
 pub struct ContextEntry {
     /// What it is.

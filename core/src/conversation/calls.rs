@@ -6,7 +6,8 @@ use crate::event::{
     AssistantMessage, Common, Message, ToolCall, ToolCallResult, ToolCallStart, ToolMessage,
 };
 use crate::{CallKey, MessageId, ToolCallId};
-use std::collections::BTreeMap;
+use foldhash::fast::RandomState;
+use std::collections::HashMap;
 
 impl Conversation {
     pub(super) fn call_started(&mut self, event: &ToolCallStart) {
@@ -140,31 +141,31 @@ impl Conversation {
         (!is_earlier).then_some(tool_call_id)
     }
 
-    /// How often the history asks for a call of each id.
-    pub(crate) fn asked(&self) -> BTreeMap<ToolCallId, usize> {
-        let mut asked = BTreeMap::new();
-        for message in &self.messages {
-            if let Message::Assistant(message) = message {
-                for call in &message.tool_calls {
-                    *asked.entry(call.id.clone()).or_default() += 1;
-                }
-            }
-        }
-        asked
+    /// The ids of all calls that the history asks for, in its order.
+    pub(crate) fn asked(&self) -> Vec<ToolCallId> {
+        let of = |message: &Message| match message {
+            Message::Assistant(message) => message.tool_calls.clone(),
+            _ => Vec::new(),
+        };
+        let calls = self.messages.iter().flat_map(of);
+        calls.map(|call| call.id).collect()
     }
 
-    /// Makes the calls that the history asks for, beyond those that it did, the hop's, if they have no result. In the
-    /// order of the history.
-    pub(crate) fn adopt_calls_beyond(&mut self, before: &BTreeMap<ToolCallId, usize>) {
-        let mut more = self.asked();
-        more.retain(|id, times| before.get(id).is_none_or(|before| *before < *times));
-        let mut places: Vec<_> = more
-            .into_keys()
-            .filter_map(|id| Some((self.index.call(&id)?, id)))
-            .collect();
-        places.sort();
-        for (_, id) in places {
-            self.adopt_last(&id);
+    /// Makes the calls that the history asks for, beyond those that it did `before`, the hop's, if they have no result.
+    pub(crate) fn adopt_calls_beyond(&mut self, before: Vec<ToolCallId>) {
+        let mut known: HashMap<ToolCallId, usize, RandomState> = HashMap::default();
+        for id in before {
+            *known.entry(id).or_insert(0) += 1;
+        }
+        for id in self.asked() {
+            match known.get_mut(&id) {
+                Some(times) if *times > 0 => *times -= 1,
+                _ => {
+                    self.adopt_last(&id);
+                    // That is the last of them, which is one call.
+                    known.insert(id, usize::MAX);
+                }
+            }
         }
     }
 

@@ -62,8 +62,9 @@ const SMALLEST_FLAGS: &[&str] = &[
     "-Cllvm-args=-enable-machine-outliner=always -machine-outliner-reruns=2",
 ];
 
-/// Leaves out what the standard library says of unwinding its functions, which is compiled already.
-const NO_UNWIND_TABLES: &str = "SECTIONS { /DISCARD/ : { *(.eh_frame) *(.eh_frame_hdr) *(.gcc_except_table .gcc_except_table.*) } } INSERT AFTER .text;\n";
+/// What a program has no use for that is never unwound, and whose bindings were generated from an ordinary build: the
+/// tables of the one, and what the generator reads.
+const LEFT_OUT: &str = "SECTIONS { /DISCARD/ : { *(.eh_frame) *(.eh_frame_hdr) *(.gcc_except_table .gcc_except_table.*) *(.rodata.UNIFFI_META_*) } } INSERT AFTER .text;\n";
 
 fn make(context: &Context, log: &mut Log) -> anyhow::Result<PathBuf> {
     weigh_smallest(context, log)?;
@@ -152,9 +153,13 @@ fn build(
         cargo.args(["--", "-C", "link-arg=-Wl,--icf=all"]);
         cargo.args(["-C", "link-arg=-Wl,-z,pack-relative-relocs"]);
         if is_smallest {
-            let script = self::folder(context)?.join("no-unwind-tables.ld");
-            fs::write(&script, NO_UNWIND_TABLES)?;
-            cargo.args(["-C", "link-arg=-Wl,--no-eh-frame-hdr,-O2"]);
+            let script = self::folder(context)?.join("left-out.ld");
+            fs::write(&script, LEFT_OUT)?;
+            // The names of what is left out are still on rustc's list of what a library exports.
+            cargo.args([
+                "-C",
+                "link-arg=-Wl,--no-eh-frame-hdr,-O2,--undefined-version",
+            ]);
             cargo.args(["-C", &format!("link-arg=-Wl,-T,{}", script.display())]);
         }
     }
