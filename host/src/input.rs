@@ -1,39 +1,12 @@
-//! Recorded streams, and how to ask for a provider.
+//! Files that commands read.
 
-use crate::failure::Failure;
 use clap::Args;
 use std::fmt::Display;
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
-use stepwell_core::provider::{Api, Catalog, CustomProviders, Provider};
-
-/// Whose wire format a stream has.
-#[derive(Args, Debug)]
-pub(crate) struct Format {
-    /// The provider that sends it; `stepwell providers` lists them.
-    #[arg(long)]
-    pub(crate) provider: String,
-    /// Which of its APIs, if not its default one.
-    #[arg(long)]
-    pub(crate) api: Option<String>,
-}
-
-impl Format {
-    pub(crate) fn find(&self) -> Result<(&'static Provider, &'static Api), Failure> {
-        let provider = catalog().find(&self.provider).map_err(Failure::usage)?;
-        let api = provider.api(self.api.as_deref()).map_err(Failure::usage)?;
-        Ok((provider, api))
-    }
-}
-
-static CATALOG: OnceLock<Catalog> = OnceLock::new();
-
-/// The providers that there are.
-pub(crate) fn catalog() -> &'static Catalog {
-    CATALOG.get_or_init(Catalog::default)
-}
+use stepwell_core::provider::{Catalog, CustomProviders};
+use stepwell_demo::Failure;
 
 /// Adds the providers of a file, TOML by its ending or else JSON.
 pub(crate) fn add_providers(path: &Path) -> Result<(), Failure> {
@@ -46,8 +19,7 @@ pub(crate) fn add_providers(path: &Path) -> Result<(), Failure> {
     } else {
         Catalog::from_json(&text)
     };
-    // It is read once, before any command looks.
-    let _ = CATALOG.set(added.map_err(|error| unusable(&error))?);
+    stepwell_demo::add_providers(added.map_err(|error| unusable(&error))?);
     Ok(())
 }
 

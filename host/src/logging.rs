@@ -1,14 +1,13 @@
 //! The log on standard error, and the traces.
 
-use crate::failure::Failure;
 use crate::settings::InForce;
 use clap::ValueEnum;
 use std::io;
+use stepwell_demo::Failure;
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 use tracing_subscriber::{EnvFilter, Layer, Registry};
 
-#[cfg(feature = "otlp")]
 mod otlp;
 
 /// How the log is written.
@@ -24,7 +23,6 @@ pub(crate) enum LogFormat {
 /// Keeps log and traces going.
 #[derive(Debug)]
 pub(crate) struct Logging {
-    #[cfg(feature = "otlp")]
     _traces: Option<otlp::Traces>,
 }
 
@@ -34,17 +32,12 @@ type BoxedLayer = Box<dyn Layer<Registry> + Send + Sync>;
 pub(crate) fn start(in_force: &InForce) -> Result<Logging, Failure> {
     let mut layers: Vec<BoxedLayer> = Vec::new();
     layers.extend(log(in_force)?);
-    #[cfg(feature = "otlp")]
     let traces = otlp::traces()?;
-    #[cfg(feature = "otlp")]
     layers.extend(traces.as_ref().map(otlp::Traces::layer));
     if !layers.is_empty() {
         tracing_subscriber::registry().with(layers).init();
     }
-    Ok(Logging {
-        #[cfg(feature = "otlp")]
-        _traces: traces,
-    })
+    Ok(Logging { _traces: traces })
 }
 
 fn log(in_force: &InForce) -> Result<Option<BoxedLayer>, Failure> {

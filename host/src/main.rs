@@ -2,24 +2,23 @@
 #![forbid(unsafe_code)]
 
 mod commands;
-mod failure;
 mod input;
 mod logging;
 mod mcp;
 mod metrics;
+mod prompt;
 mod serve;
 mod settings;
 mod store;
-mod terminal;
 mod tools;
 
 use clap::Parser;
 use clap::error::ErrorKind;
 use commands::Command;
-use failure::Failure;
 use settings::{GlobalFlags, Sources};
 use std::path::PathBuf;
 use std::process::ExitCode;
+use stepwell_demo::Failure;
 
 /// Runs the loop between a person, a language model and tools.
 ///

@@ -1,13 +1,13 @@
 //! MCP servers of the command line.
 
-use crate::failure::Failure;
-use crate::input::catalog;
 use crate::settings::Settings;
 use clap::Args;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use stepwell_io::mcp::{McpConfig, McpOptions, McpServerConfig, McpServers};
+use stepwell_demo::catalog;
+use stepwell_demo::{Failure, one_line};
+use stepwell_io::mcp::{McpConfig, McpEvent, McpOptions, McpServerConfig, McpServers};
 
 /// Which MCP servers there are.
 #[derive(Args, Debug, Serialize)]
@@ -78,6 +78,29 @@ impl Mcp {
             all.servers.insert(name, server);
         }
         Ok(all)
+    }
+}
+
+/// What a server tells of a call, or what became of it.
+pub(crate) fn note(event: &McpEvent) -> Option<String> {
+    match event {
+        McpEvent::Progress {
+            tool,
+            progress,
+            total,
+            message,
+            ..
+        } => {
+            let total = total.map_or_else(String::new, |total| format!(" of {total}"));
+            let message = message
+                .as_deref()
+                .map_or_else(String::new, |message| format!(": {}", one_line(message)));
+            Some(format!("{tool}: {progress}{total}{message}"))
+        }
+        McpEvent::Lost { server, reason, .. } => {
+            Some(format!("MCP server {server}: {}", one_line(reason)))
+        }
+        _ => None,
     }
 }
 

@@ -1,8 +1,8 @@
 //! The store that the settings name.
 
-use crate::failure::Failure;
 use std::path::Path;
 use std::sync::Arc;
+use stepwell_demo::Failure;
 use stepwell_io::store::{
     MemoryStore, PostgresStore, SqliteOptions, SqliteStore, Store, StoreError,
 };

@@ -1,5 +1,6 @@
 //! Where things are.
 
+use crate::{once::Once, workspace::TestProgram};
 use anyhow::Context as _;
 use cargo_metadata::{Metadata, MetadataCommand};
 use std::{
@@ -17,8 +18,25 @@ pub(crate) struct Context {
     pub(crate) shared: PathBuf,
     /// A skip must be an allowed one.
     pub(crate) ci: bool,
+    /// Suites are run, which share the workspace's build.
+    pub(crate) in_suites: bool,
     /// The workspace's own packages.
     pub(crate) workspace: Metadata,
+    /// What is made once in a run.
+    pub(crate) made: Made,
+}
+
+/// What several suites take, and the first of them makes.
+#[derive(Default)]
+pub(crate) struct Made {
+    /// See [`Context::build`].
+    pub(crate) workspace: Once<Vec<TestProgram>>,
+    /// The generated sources of each language.
+    pub(crate) python: Once<PathBuf>,
+    pub(crate) kotlin: Once<PathBuf>,
+    pub(crate) swift: Once<PathBuf>,
+    /// The npm package.
+    pub(crate) web: Once<PathBuf>,
 }
 
 impl Context {
@@ -40,7 +58,9 @@ impl Context {
             root,
             shared,
             ci,
+            in_suites: false,
             workspace,
+            made: Made::default(),
         })
     }
 

@@ -1,18 +1,24 @@
-//! A suite's log: what its commands wrote, and the few lines a person should see.
+//! A suite's log: what its commands wrote, the few lines to be shown at once, and what it all took.
 
-use crate::process;
+use crate::process::{self, Bound, Spent};
 use anyhow::{Context as _, bail};
 use std::{
     fs::{self, File},
     io::Write,
     path::{Path, PathBuf},
     process::{Command, ExitStatus, Output},
+    sync::{Mutex, PoisonError},
 };
+
+/// Cargo lets one build into a folder at a time, and lets it use all processors.
+static BUILDING: Mutex<()> = Mutex::new(());
 
 /// The log of one suite, `target/xtask/NAME.log`.
 pub(crate) struct Log {
     path: PathBuf,
     file: File,
+    building: Spent,
+    testing: Spent,
 }
 
 impl Log {
@@ -22,12 +28,27 @@ impl Log {
         let path = folder.join(format!("{name}.log"));
         let file =
             File::create(&path).with_context(|| format!("cannot write {}", path.display()))?;
-        Ok(Self { path, file })
+        Ok(Self {
+            path,
+            file,
+            building: Spent::default(),
+            testing: Spent::default(),
+        })
     }
 
     /// Where the log lies.
     pub(crate) fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// What its builds and installations took.
+    pub(crate) fn building(&self) -> Spent {
+        self.building
+    }
+
+    /// What its other commands took.
+    pub(crate) fn testing(&self) -> Spent {
+        self.testing
     }
 
     /// Writes a line to the log only.
@@ -43,34 +64,43 @@ impl Log {
 
     /// Runs a command with its output in the log; anything but success is an error.
     pub(crate) fn run(&mut self, command: &mut Command) -> anyhow::Result<()> {
-        self.write(&format!("$ {}", process::line(command)))?;
-        command
-            .stdout(self.file.try_clone()?)
-            .stderr(self.file.try_clone()?);
-        let status = process::status(command)?;
-        if !status.success() {
-            bail!("`{}` failed: {status}", process::line(command));
-        }
-        Ok(())
+        let (status, spent) = self.logged(command, Bound::Suite)?;
+        self.testing += spent;
+        succeeded(command, status)
     }
 
-    /// The same for a proof, which may take hours.
+    /// The same for what a suite sets up before it tests: it counts as building.
+    pub(crate) fn set_up(&mut self, command: &mut Command) -> anyhow::Result<()> {
+        let (status, spent) = self.logged(command, Bound::Suite)?;
+        self.building += spent;
+        succeeded(command, status)
+    }
+
+    /// The same for a build by cargo. One runs at a time.
+    pub(crate) fn build(&mut self, command: &mut Command) -> anyhow::Result<()> {
+        let _building = BUILDING.lock().unwrap_or_else(PoisonError::into_inner);
+        self.set_up(command)
+    }
+
+    /// The same with what it wrote to stdout, and whether it succeeded.
+    pub(crate) fn build_output(&mut self, command: &mut Command) -> anyhow::Result<Output> {
+        let _building = BUILDING.lock().unwrap_or_else(PoisonError::into_inner);
+        let (output, spent) = self.piped(command)?;
+        self.building += spent;
+        Ok(output)
+    }
+
+    /// Runs a proof, which may take hours.
     pub(crate) fn run_unbounded(&mut self, command: &mut Command) -> anyhow::Result<()> {
         let status = self.status_unbounded(command)?;
-        if !status.success() {
-            bail!("`{}` failed: {status}", process::line(command));
-        }
-        Ok(())
+        succeeded(command, status)
     }
 
     /// Runs a command that may take hours, with its output in the log, and gives back its exit status.
     pub(crate) fn status_unbounded(&mut self, command: &mut Command) -> anyhow::Result<ExitStatus> {
-        self.write(&format!("$ {}", process::line(command)))?;
-        command
-            .stdout(self.file.try_clone()?)
-            .stderr(self.file.try_clone()?);
-        let status = command.status();
-        status.with_context(|| format!("cannot start `{}`", process::line(command)))
+        let (status, spent) = self.logged(command, Bound::None)?;
+        self.testing += spent;
+        Ok(status)
     }
 
     /// Runs a command and gives back what it wrote to stdout; anything but success is an error.
@@ -78,16 +108,23 @@ impl Log {
         let output = self.output(command)?;
         if !output.status.success() {
             self.write(&String::from_utf8_lossy(&output.stdout))?;
-            bail!("`{}` failed: {}", process::line(command), output.status);
         }
+        succeeded(command, output.status)?;
         String::from_utf8(output.stdout)
             .with_context(|| format!("`{}` wrote what is not UTF-8", process::line(command)))
     }
 
     /// Runs a command and gives back stdout and the exit status, whatever that is.
     pub(crate) fn output(&mut self, command: &mut Command) -> anyhow::Result<Output> {
-        self.write(&format!("$ {}", process::line(command)))?;
-        process::stdout(command.stderr(self.file.try_clone()?))
+        let (output, spent) = self.piped(command)?;
+        self.testing += spent;
+        Ok(output)
+    }
+
+    /// How many tests passed, by the lines of Rust's test programs in the log.
+    pub(crate) fn tests_passed(&self) -> anyhow::Result<u64> {
+        let text = String::from_utf8_lossy(&fs::read(&self.path)?).into_owned();
+        Ok(text.lines().filter_map(passed).sum())
     }
 
     /// The last lines of the log.
@@ -95,5 +132,61 @@ impl Log {
         let text = String::from_utf8_lossy(&fs::read(&self.path)?).into_owned();
         let all: Vec<_> = text.lines().collect();
         Ok(all[all.len().saturating_sub(lines)..].join("\n"))
+    }
+
+    fn logged(
+        &mut self,
+        command: &mut Command,
+        bound: Bound,
+    ) -> anyhow::Result<(ExitStatus, Spent)> {
+        self.write(&format!("$ {}", process::line(command)))?;
+        command
+            .stdout(self.file.try_clone()?)
+            .stderr(self.file.try_clone()?);
+        let (status, spent) = process::run(command, bound)?;
+        self.took(spent)?;
+        Ok((status, spent))
+    }
+
+    fn piped(&mut self, command: &mut Command) -> anyhow::Result<(Output, Spent)> {
+        self.write(&format!("$ {}", process::line(command)))?;
+        let (output, spent) = process::stdout(command.stderr(self.file.try_clone()?))?;
+        self.took(spent)?;
+        Ok((output, spent))
+    }
+
+    fn took(&mut self, spent: Spent) -> anyhow::Result<()> {
+        let (wall, processor) = (spent.wall.as_secs_f64(), spent.processor.as_secs_f64());
+        self.write(&format!(
+            "# {wall:.1} s, {processor:.1} s of processor time"
+        ))
+    }
+}
+
+/// How many tests passed, from `test result: ok. 12 passed; …`.
+fn passed(line: &str) -> Option<u64> {
+    let rest = line.strip_prefix("test result: ok. ")?;
+    rest.split_once(" passed")?.0.parse().ok()
+}
+
+fn succeeded(command: &Command, status: ExitStatus) -> anyhow::Result<()> {
+    if !status.success() {
+        bail!("`{}` failed: {status}", process::line(command));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::passed;
+
+    #[test]
+    fn reads_what_passed() {
+        assert_eq!(
+            passed("test result: ok. 12 passed; 0 failed; 0 ignored"),
+            Some(12)
+        );
+        assert_eq!(passed("test result: FAILED. 12 passed; 1 failed"), None);
+        assert_eq!(passed("running 3 tests"), None);
     }
 }

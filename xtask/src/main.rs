@@ -6,12 +6,14 @@ mod bindings;
 mod context;
 mod json;
 mod log;
+mod once;
 mod packages;
 mod process;
 mod prove;
 mod runner;
 mod suites;
 mod tools;
+mod workspace;
 
 use bindings::Language;
 use clap::{Parser, Subcommand};
@@ -75,7 +77,7 @@ enum Command {
 }
 
 fn main() -> ExitCode {
-    match run(Arguments::parse().command) {
+    match process::end_all_on_ctrl_c().and_then(|()| run(Arguments::parse().command)) {
         Ok(code) => code,
         Err(error) => {
             eprintln!("error: {error:#}");
@@ -87,7 +89,7 @@ fn main() -> ExitCode {
 fn run(command: Command) -> anyhow::Result<ExitCode> {
     let context = |ci| Context::load(ci || context::continuous_integration());
     match command {
-        Command::Test { names, ci } => runner::run(&context(ci)?, &names),
+        Command::Test { names, ci } => runner::run(context(ci)?, &names),
         Command::List => {
             for suite in suites::ALL {
                 println!("{:<18} {}", suite.name, suite.about);
@@ -106,7 +108,7 @@ fn run(command: Command) -> anyhow::Result<ExitCode> {
             Ok(ExitCode::SUCCESS)
         }
         Command::Scenarios { update } => scenarios(&context(false)?, update),
-        Command::Conformance => runner::run(&context(false)?, &["conformance".to_owned()]),
+        Command::Conformance => runner::run(context(false)?, &["conformance".to_owned()]),
         Command::Prove {
             steps,
             cases,

@@ -40,8 +40,6 @@
 
 mod event;
 mod handle;
-#[cfg(all(test, stepwell_threads))]
-mod interleavings;
 mod key;
 mod run_registry;
 mod shared;

@@ -1,11 +1,8 @@
 use super::run_registry::trace_disposal;
 use super::{Registered, RegistryEvent, RunHandle, RunRegistry, Stale, ThreadKey};
 use crate::run::Outcome;
-#[cfg(all(test, stepwell_threads))]
-use shuttle::sync::{Mutex, MutexGuard};
+use crate::sync::{Mutex, MutexGuard};
 use std::sync::{Arc, PoisonError};
-#[cfg(not(all(test, stepwell_threads)))]
-use std::sync::{Mutex, MutexGuard};
 
 /// A [`RunRegistry`] for hosts with threads: clones are the same registry, and every call is one step that no other
 /// call comes between.
@@ -126,78 +123,5 @@ impl SharedRegistry {
     #[must_use]
     pub fn poll_event(&self) -> Option<RegistryEvent> {
         self.lock().poll_event()
-    }
-}
-
-#[cfg(all(test, not(stepwell_threads)))]
-mod tests {
-    use super::*;
-    use std::sync::atomic::{AtomicUsize, Ordering};
-    use tracing::span;
-
-    /// Takes the lock in each trace event, as foreign code might.
-    struct Curious {
-        registry: SharedRegistry,
-        traced: Arc<AtomicUsize>,
-    }
-
-    impl tracing::Subscriber for Curious {
-        fn enabled(&self, metadata: &tracing::Metadata<'_>) -> bool {
-            metadata.target() == "stepwell"
-        }
-
-        fn event(&self, _: &tracing::Event<'_>) {
-            assert!(self.registry.0.try_lock().is_ok(), "under the lock");
-            self.traced.fetch_add(1, Ordering::Relaxed);
-        }
-
-        fn new_span(&self, _: &span::Attributes<'_>) -> span::Id {
-            span::Id::from_u64(1)
-        }
-
-        fn record(&self, _: &span::Id, _: &span::Record<'_>) {}
-        fn record_follows_from(&self, _: &span::Id, _: &span::Id) {}
-        fn enter(&self, _: &span::Id) {}
-        fn exit(&self, _: &span::Id) {}
-    }
-
-    #[test]
-    fn what_is_refused_is_traced_but_not_under_the_lock() {
-        let registry = SharedRegistry::default();
-        let traced = Arc::new(AtomicUsize::new(0));
-        let curious = Curious {
-            registry: registry.clone(),
-            traced: Arc::clone(&traced),
-        };
-        tracing::subscriber::with_default(curious, || {
-            let old = registry.register("thread".into()).handle;
-            let new = registry.replace(&old).unwrap();
-            assert!(registry.check(&new).is_ok());
-            assert_eq!(traced.load(Ordering::Relaxed), 0);
-            registry.check(&old).unwrap_err();
-            registry.replace(&old).unwrap_err();
-            registry.complete(&old, Outcome::Success).unwrap_err();
-            registry.disposal_failed(&old, "no");
-            assert_eq!(traced.load(Ordering::Relaxed), 4);
-            let mut own = registry.snapshot();
-            own.check(&old).unwrap_err();
-            own.replace(&old).unwrap_err();
-            own.complete(&old, Outcome::Success).unwrap_err();
-            own.disposal_failed(&old, "no");
-            assert_eq!(traced.load(Ordering::Relaxed), 8);
-        });
-    }
-
-    #[test]
-    fn a_panic_under_the_lock_does_not_lock_the_others_out() {
-        let registry = SharedRegistry::default();
-        let handle = registry.register("thread".into()).handle;
-        let panicked = std::panic::catch_unwind(|| {
-            let _guard = registry.lock();
-            panic!("under the lock");
-        });
-        assert!(panicked.is_err() && registry.0.is_poisoned());
-        assert_eq!(registry.check(&handle), Ok(()));
-        assert_eq!(registry.current(handle.key()), Some(handle));
     }
 }

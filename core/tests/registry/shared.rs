@@ -1,9 +1,11 @@
 //! Threads that race for one registry.
 
 use crate::thread;
-use std::sync::Barrier;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Barrier};
 use stepwell_core::registry::{RegistryEvent, RunRegistry, SharedRegistry, Stale};
 use stepwell_core::run::Outcome;
+use tracing::span;
 
 const RACERS: usize = 8;
 const ROUNDS: usize = 200;
@@ -153,4 +155,50 @@ fn clones_share_and_snapshots_do_not() {
     );
     assert_eq!(snapshot.current(&thread("a")), Some(run.clone()));
     assert_eq!(SharedRegistry::from(snapshot).running(), [run]);
+}
+
+/// Counts what is traced.
+struct Counting(Arc<AtomicUsize>);
+
+impl tracing::Subscriber for Counting {
+    fn enabled(&self, metadata: &tracing::Metadata<'_>) -> bool {
+        metadata.target() == "stepwell"
+    }
+
+    fn event(&self, _: &tracing::Event<'_>) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+    }
+
+    fn new_span(&self, _: &span::Attributes<'_>) -> span::Id {
+        span::Id::from_u64(1)
+    }
+
+    fn record(&self, _: &span::Id, _: &span::Record<'_>) {}
+    fn record_follows_from(&self, _: &span::Id, _: &span::Id) {}
+    fn enter(&self, _: &span::Id) {}
+    fn exit(&self, _: &span::Id) {}
+}
+
+/// That it is not done under the lock, `tests/interleavings` shows.
+#[test]
+fn what_is_refused_is_traced() {
+    let registry = SharedRegistry::default();
+    let traced = Arc::new(AtomicUsize::new(0));
+    tracing::subscriber::with_default(Counting(Arc::clone(&traced)), || {
+        let old = registry.register("thread".into()).handle;
+        let new = registry.replace(&old).unwrap();
+        assert!(registry.check(&new).is_ok());
+        assert_eq!(traced.load(Ordering::Relaxed), 0);
+        registry.check(&old).unwrap_err();
+        registry.replace(&old).unwrap_err();
+        registry.complete(&old, Outcome::Success).unwrap_err();
+        registry.disposal_failed(&old, "no");
+        assert_eq!(traced.load(Ordering::Relaxed), 4);
+        let mut own = registry.snapshot();
+        own.check(&old).unwrap_err();
+        own.replace(&old).unwrap_err();
+        own.complete(&old, Outcome::Success).unwrap_err();
+        own.disposal_failed(&old, "no");
+        assert_eq!(traced.load(Ordering::Relaxed), 8);
+    });
 }

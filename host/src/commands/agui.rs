@@ -1,4 +1,3 @@
-use crate::failure::{Failure, one_line};
 use crate::input::Recording;
 use clap::{Args, Subcommand, ValueEnum};
 use serde::Serialize;
@@ -10,6 +9,7 @@ use stepwell_core::event::{
     protobuf,
 };
 use stepwell_core::wire::FrameLimits;
+use stepwell_demo::{Failure, one_line};
 
 /// Tools for AG-UI streams.
 #[derive(Args, Debug)]

@@ -1,11 +1,12 @@
 //! Tools that ask the person in a chat before they run.
 
-use crate::failure::Failure;
-use crate::terminal::{Line, Prompt, Shown};
+use crate::prompt::{Line, Prompt};
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use serde::de::IgnoredAny;
 use std::sync::Arc;
+use stepwell_demo::Failure;
+use stepwell_demo::terminal::Shown;
 use stepwell_io::{Decision, SourcedTool, ToolInvocation, ToolSource};
 use tokio::sync::{mpsc, oneshot};
 

@@ -1,5 +1,4 @@
-use crate::failure::Failure;
-use crate::input::{Format, Recording};
+use crate::input::Recording;
 use clap::Args;
 use serde::Serialize;
 use std::borrow::Cow;
@@ -14,6 +13,8 @@ use stepwell_core::event::Message;
 use stepwell_core::run::{
     Effect, EffectId, Input, Outcome, Output, RunConfig, RunEvent, RunMachine, Start,
 };
+use stepwell_demo::Failure;
+use stepwell_demo::Format;
 
 /// Measures how fast a recorded stream becomes a conversation.
 ///

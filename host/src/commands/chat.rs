@@ -1,19 +1,20 @@
-use super::asking::{AskBefore, Asked, approver};
+use super::asking::{AskBefore, approver};
+use super::beside::BesideChat;
 use super::session::Session;
-use super::turn::{Beside, follow_with, problem};
-use crate::failure::Failure;
-use crate::input::Format;
 use crate::mcp::Mcp;
+use crate::prompt::{Line, Prompt};
 use crate::settings::{
     LimitFlags, ModelFlags, Origin, Settings, Sources, StoreFlags, ToolFlags, flags,
 };
-use crate::terminal::{self, Line, Prompt, Shown, Summary};
 use crate::tools::{calculator, clock};
 use clap::Args;
 use std::sync::Arc;
 use std::time::Instant;
 use stepwell_core::dialect::{Endpoint, Secret};
 use stepwell_core::provider::EndpointError;
+use stepwell_demo::Format;
+use stepwell_demo::terminal::{self, Shown, Summary};
+use stepwell_demo::{Failure, follow_with, problem};
 use stepwell_io::mcp::McpServers;
 use stepwell_io::{Agent, Tool, ToolSource};
 
@@ -119,7 +120,7 @@ fn known(names: &[String], own: &[Tool], servers: &McpServers) -> Result<(), Fai
 async fn talk(
     agent: &Agent,
     servers: &McpServers,
-    asked: &mut Asked,
+    asked: &mut super::asking::Asked,
     session: Option<&Session>,
 ) -> Result<(), Failure> {
     let mut news = servers.events();
@@ -142,12 +143,12 @@ async fn talk(
             }
         };
         let begin = Instant::now();
-        let beside = Beside {
+        let mut beside = BesideChat {
             news: &mut news,
             asked: &mut *asked,
             prompt: &mut prompt,
         };
-        let finished = follow_with(agent.send(question), &mut shown, beside).await?;
+        let finished = follow_with(agent.send(question), &mut shown, &mut beside).await?;
         match problem(&finished.outcome) {
             Some(problem) if !prompt.is_interactive() => return Err(Failure::Failed(problem)),
             Some(problem) => shown.problem(&problem)?,

@@ -1,5 +1,3 @@
-use crate::failure::Failure;
-use crate::input::catalog;
 use crate::mcp::Mcp;
 use crate::settings::{
     InForce, LimitFlags, ModelFlags, Origin, ServeFlags, Sources, StoreFlags, flags, variables,
@@ -10,6 +8,8 @@ use serde_json::Value;
 use std::env;
 use std::io::{self, Write};
 use std::path::Path;
+use stepwell_demo::Failure;
+use stepwell_demo::catalog;
 
 /// Prints the settings that are in force, and where each comes from.
 ///

@@ -1,5 +1,4 @@
-use crate::failure::Failure;
-use crate::input::{Format, Recording};
+use crate::input::Recording;
 use clap::Args;
 use serde::Serialize;
 use serde_json::Value;
@@ -11,6 +10,8 @@ use stepwell_core::event::{Event, EventRef, Message, ToolCall};
 use stepwell_core::pipeline::{Listener, Pipeline, StreamEnd, StreamError};
 use stepwell_core::tool::parse_arguments;
 use stepwell_core::wire::FrameLimits;
+use stepwell_demo::Failure;
+use stepwell_demo::Format;
 
 /// Decodes a recorded stream.
 ///

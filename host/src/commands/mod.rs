@@ -3,28 +3,28 @@
 mod agui;
 mod asking;
 mod bench;
+mod beside;
 mod chat;
 mod config;
 mod decode;
-mod demo;
 mod providers;
 mod record;
 mod replay;
 mod serve;
 mod session;
 mod statechart;
-mod turn;
 
-use crate::failure::Failure;
 use crate::settings::Sources;
 use clap::Subcommand;
 use std::future::Future;
+use stepwell_demo::Demo;
+use stepwell_demo::Failure;
 
 /// What the program can do.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Two secret numbers, found by two tools: a whole turn with a scripted model, without key and network.
-    Demo(demo::Demo),
+    Demo(Demo),
     /// Talks with a model that has a clock and a calculator.
     Chat(chat::Chat),
     /// Decodes a recorded stream, and prints what it says as JSON.
@@ -49,7 +49,7 @@ pub(crate) enum Command {
 
 impl Default for Command {
     fn default() -> Self {
-        Self::Demo(demo::Demo::default())
+        Self::Demo(Demo::default())
     }
 }
 

@@ -1,8 +1,8 @@
-use crate::failure::Failure;
-use crate::input::catalog;
 use clap::{Args, ValueEnum};
 use std::io::{self, Write};
 use stepwell_core::provider::{Capabilities, matrix_markdown};
+use stepwell_demo::Failure;
+use stepwell_demo::catalog;
 
 /// Lists the providers: their APIs, formats, keys and addresses, and what they can do.
 ///

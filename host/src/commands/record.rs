@@ -1,16 +1,16 @@
 use super::chat::set_endpoint;
-use super::demo;
 use super::replay::redacted;
-use super::turn::{follow, problem};
-use crate::failure::Failure;
 use crate::settings::{LimitFlags, ModelFlags, Origin, Sources, flags};
-use crate::terminal::{self, Shown};
 use crate::tools::{calculator, clock};
 use clap::Args;
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
+use stepwell_demo as demo;
+use stepwell_demo::Failure;
+use stepwell_demo::terminal::{self, Shown};
+use stepwell_demo::{follow, problem};
 use stepwell_io::{Agent, RunId};
 
 /// Writes the journal of one turn.

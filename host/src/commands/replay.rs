@@ -1,4 +1,3 @@
-use crate::failure::Failure;
 use clap::Args;
 use std::collections::hash_map::RandomState;
 use std::fs;
@@ -7,6 +6,7 @@ use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use stepwell_core::run::Outcome;
 use stepwell_core::run::journal::{Ending, Journal, Replayed};
+use stepwell_demo::Failure;
 
 /// Lives through a journal again.
 ///

@@ -1,5 +1,4 @@
 use super::chat::set_endpoint;
-use crate::failure::Failure;
 use crate::mcp::Mcp;
 use crate::serve::{
     AGENT_PATH, Backend, Limits, ServerTool, Serving, SessionStore, scripted, serve,
@@ -16,6 +15,7 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 use std::time::Duration;
 use stepwell_core::run::Limits as RunLimits;
+use stepwell_demo::Failure;
 use stepwell_io::{HttpClient, http_client};
 use stepwell_mock_llm::MockLlm;
 use tokio::net::TcpListener;

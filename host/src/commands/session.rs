@@ -1,13 +1,13 @@
 //! The session of a chat.
 
-use crate::failure::Failure;
-use crate::terminal::Shown;
 use std::io;
 use std::sync::Arc;
 use stepwell_core::ThreadId;
 use stepwell_core::conversation::ToolCallStatus;
 use stepwell_core::registry::ThreadKey;
 use stepwell_core::session::{Role, SessionView, ViewOptions};
+use stepwell_demo::Failure;
+use stepwell_demo::terminal::Shown;
 use stepwell_io::store::{Store, StoreError, ThreadQuery, TurnKey};
 use uuid::Uuid;
 

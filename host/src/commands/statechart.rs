@@ -1,7 +1,7 @@
-use crate::failure::Failure;
 use clap::{Args, ValueEnum};
 use std::io::{self, Write};
 use stepwell_core::run;
+use stepwell_demo::Failure;
 
 /// Prints the states of a run and the moves between them, from the table that the compiler checks.
 #[derive(Args, Debug)]

@@ -2,13 +2,13 @@
 //! variables set it up: <https://opentelemetry.io/docs/specs/otel/protocol/exporter/>.
 
 use super::BoxedLayer;
-use crate::failure::Failure;
 use opentelemetry::KeyValue;
 use opentelemetry::trace::TracerProvider;
 use opentelemetry_otlp::{Protocol, SpanExporter, WithExportConfig};
 use opentelemetry_sdk::Resource;
 use opentelemetry_sdk::trace::SdkTracerProvider;
 use std::env;
+use stepwell_demo::Failure;
 use tracing_subscriber::Layer;
 use tracing_subscriber::filter::{LevelFilter, Targets};
 

@@ -58,7 +58,7 @@ fn millis(server: &Server) -> u64 {
 /// What the provider's API can do, if it is known.
 fn model(server: &Server) -> Option<Capabilities> {
     let endpoint = &server.backend.endpoint;
-    let catalog: &Catalog = crate::input::catalog();
+    let catalog: &Catalog = stepwell_demo::catalog();
     let provider = catalog.find(&endpoint.provider).ok()?;
     let mut apis = provider.apis.iter();
     let api = apis.find(|api| api.dialect == endpoint.dialect)?;

@@ -1,11 +1,11 @@
 //! The scripted model behind a server that is given no provider.
 
 use super::backend::{Backend, ServerTool};
-use crate::failure::Failure;
 use crate::tools::count_down;
-use crate::tools::secret_numbers::{SecretNumbers, get_tool, set_tool};
 use std::future::ready;
 use stepwell_core::run::Limits;
+use stepwell_demo::Failure;
+use stepwell_demo::secret_numbers::{SecretNumbers, get_tool, set_tool};
 use stepwell_io::{HttpClient, ToolInvocation, provider};
 use stepwell_mock_llm::{MockLlm, Script};
 

@@ -1,12 +1,12 @@
 //! The places that settings come from, each as a source for `config`.
 
 use super::Settings;
-use crate::failure::Failure;
 use config::{ConfigError, Map, Source, Value, ValueKind};
 use serde::Serialize;
 use serde_json::Value as Json;
 use std::fmt;
 use std::path::Path;
+use stepwell_demo::Failure;
 
 /// Where the value of a setting comes from.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]

@@ -1,7 +1,6 @@
 use super::hidden::hide;
 use super::layer::{self, Layer, Origin, flags};
 use super::{GlobalFlags, Settings};
-use crate::failure::Failure;
 use config::{Config, ConfigError};
 use serde_json::Value as Json;
 use std::collections::BTreeMap;
@@ -9,6 +8,7 @@ use std::env;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use stepwell_demo::Failure;
 
 /// The variable that names the file.
 const FILE_VARIABLE: &str = "STEPWELL_CONFIG";

@@ -3,4 +3,3 @@
 pub(crate) mod calculator;
 pub(crate) mod clock;
 pub(crate) mod count_down;
-pub(crate) mod secret_numbers;

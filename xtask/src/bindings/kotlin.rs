@@ -2,20 +2,29 @@
 
 use super::library::{Library, empty};
 use crate::{context::Context, log::Log};
-use std::{fs, path::PathBuf};
+use std::{
+    fs,
+    path::PathBuf,
+    sync::{Mutex, MutexGuard, PoisonError},
+};
+
+static SOURCES: Mutex<()> = Mutex::new(());
+
+/// For whoever builds or tests in the package's own folder, one after the other.
+pub(crate) fn sources() -> MutexGuard<'static, ()> {
+    SOURCES.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 /// Writes `bindings/kotlin/src/generated/kotlin`.
 pub(crate) fn generate(context: &Context, log: &mut Log) -> anyhow::Result<PathBuf> {
-    let library = Library::build(context, log, "uniffi-bindgen")?;
-    write(context, log, &library)
+    let made = context.made.kotlin.get(|| {
+        let library = Library::build(context, log, "uniffi-bindgen")?;
+        write(context, log, &library)
+    })?;
+    Ok(made.clone())
 }
 
-/// The same from a library that is built.
-pub(super) fn write(
-    context: &Context,
-    log: &mut Log,
-    library: &Library,
-) -> anyhow::Result<PathBuf> {
+fn write(context: &Context, log: &mut Log, library: &Library) -> anyhow::Result<PathBuf> {
     let folder = context.root.join("bindings/kotlin/src/generated/kotlin");
     empty(&folder)?;
     library.generate(log, "kotlin", &folder)?;

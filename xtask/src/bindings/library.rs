@@ -18,19 +18,19 @@ pub(crate) struct Library {
 }
 
 impl Library {
-    /// Builds the generator named `generator`, then the library, both in the dev profile.
-    ///
-    /// In this order: building the generator leaves a library that has the generator's features in it.
+    /// Builds the library and the generator named `generator` in the dev profile; suites take those of the workspace's
+    /// build.
     pub(crate) fn build(context: &Context, log: &mut Log, generator: &str) -> anyhow::Result<Self> {
-        let build = || {
-            let mut command = process::cargo();
-            command
-                .args(["build", "-p", PACKAGE])
-                .current_dir(&context.root);
-            command
-        };
-        log.run(build().args(["--features", "bindgen", "--bin", generator]))?;
-        log.run(build().arg("--lib"))?;
+        if context.in_suites {
+            context.build(log)?;
+        } else {
+            log.build(
+                process::cargo()
+                    .args(["build", "-p", PACKAGE, "--lib", "--bin", generator])
+                    .args(["--features", "bindgen"])
+                    .current_dir(&context.root),
+            )?;
+        }
         Ok(Self {
             path: context
                 .debug()

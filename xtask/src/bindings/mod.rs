@@ -18,14 +18,6 @@ pub(crate) enum Language {
     Swift,
 }
 
-/// Python and Kotlin from one build of the library.
-pub(crate) fn python_and_kotlin(context: &Context, log: &mut Log) -> anyhow::Result<()> {
-    let library = library::Library::build(context, log, "uniffi-bindgen")?;
-    python::write(context, log, &library)?;
-    kotlin::write(context, log, &library)?;
-    Ok(())
-}
-
 /// `cargo xtask bindings LANGUAGE`.
 pub(crate) fn command(
     context: &Context,

@@ -23,6 +23,11 @@ pub(crate) fn header(package: &Path) -> PathBuf {
 
 /// Writes the Swift source, the C header and the module map.
 pub(crate) fn generate(context: &Context, log: &mut Log) -> anyhow::Result<PathBuf> {
+    let made = context.made.swift.get(|| write(context, log))?;
+    Ok(made.clone())
+}
+
+fn write(context: &Context, log: &mut Log) -> anyhow::Result<PathBuf> {
     let library = Library::build(context, log, "uniffi-bindgen-swift")?;
     let package = package(context);
     let generate = |log: &mut Log, kinds: &[&str], folder: PathBuf| {

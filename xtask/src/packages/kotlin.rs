@@ -27,7 +27,7 @@ pub(super) const PACKAGE: Package = Package {
 fn make(context: &Context, log: &mut Log) -> anyhow::Result<PathBuf> {
     ensure_tools(log)?;
     bindings::kotlin::generate(context, log)?;
-    log.run(
+    log.build(
         process::cargo()
             .args([
                 "build",

@@ -63,7 +63,7 @@ pub(crate) fn wheel(
         fs::create_dir_all(folder)?;
     }
     // The generator reads the library's symbols, so it is stripped afterwards.
-    log.run(
+    log.build(
         venv.program("maturin")
             .args(["build", "--profile", profile, "--out"])
             .arg(&unstripped)
@@ -111,7 +111,7 @@ pub(crate) fn wheel(
 /// Installs the wheel where nothing else is, and runs the first program and the notebook's code there.
 pub(crate) fn runs_alone(context: &Context, log: &mut Log, wheel: &Path) -> anyhow::Result<()> {
     let folder = context.scratch().join("venv-clean");
-    log.run(
+    log.set_up(
         process::command("python3")
             .args(["-m", "venv", "--clear"])
             .arg(&folder),

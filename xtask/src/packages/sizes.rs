@@ -163,7 +163,7 @@ fn build(
             cargo.args(["-C", &format!("link-arg=-Wl,-T,{}", script.display())]);
         }
     }
-    log.run(&mut cargo)?;
+    log.build(&mut cargo)?;
     let name = if kind == "staticlib" {
         format!("lib{LIBRARY}.a")
     } else {

@@ -15,8 +15,13 @@ const TARGET: &str = "wasm32-unknown-unknown";
 
 /// Makes the package, and says how big it is.
 pub(crate) fn make(context: &Context, log: &mut Log) -> anyhow::Result<PathBuf> {
+    let made = context.made.web.get(|| package(context, log))?;
+    Ok(made.clone())
+}
+
+fn package(context: &Context, log: &mut Log) -> anyhow::Result<PathBuf> {
     rustup::target(log, TARGET)?;
-    log.run(
+    log.build(
         process::cargo()
             .args(["build", "-p", "stepwell-web", "--lib", "--profile", "web"])
             .args(["--target", TARGET])
@@ -26,9 +31,15 @@ pub(crate) fn make(context: &Context, log: &mut Log) -> anyhow::Result<PathBuf> 
     if folder.exists() {
         fs::remove_dir_all(&folder)?;
     }
-    log.run(
-        process::cargo()
-            .args(["run", "-p", "stepwell-web-bindgen", "--"])
+    let mut bindgen = if context.in_suites {
+        process::command(context.program(log, "stepwell-web-bindgen")?)
+    } else {
+        let mut cargo = process::cargo();
+        cargo.args(["run", "-p", "stepwell-web-bindgen", "--"]);
+        cargo
+    };
+    log.build(
+        bindgen
             .arg(context.target.join(TARGET).join("web/stepwell_web.wasm"))
             .arg(&folder)
             .current_dir(&context.root),

@@ -1,5 +1,4 @@
 use super::Step;
-use crate::process;
 use crate::tools::postgres::{Postgres, VARIABLE};
 use anyhow::Context as _;
 
@@ -11,14 +10,14 @@ pub(super) const STEP: Step = Step {
     about: "two hosts on one PostgreSQL: 200 turns that begin on one and are followed on the other from anywhere on",
     run: |context, log, _| {
         let server = Postgres::start(log)?;
-        log.run_unbounded(
-            process::cargo()
-                .args(["test", "-p", "stepwell", "--test", "serve", "--"])
+        for program in context.integration_tests(log, "serve")? {
+            let mut tests = program.command();
+            tests
                 .args(["two_hosts", "--nocapture"])
                 .env("STEPWELL_CATCH_UPS", CATCH_UPS.to_string())
-                .env(VARIABLE, server.url())
-                .current_dir(&context.root),
-        )?;
+                .env(VARIABLE, server.url());
+            log.run_unbounded(&mut tests)?;
+        }
         let text = std::fs::read_to_string(log.path())?;
         let said = text.lines().find_map(catch_ups);
         Ok(said.context("no catch-ups in the log")?.to_owned())

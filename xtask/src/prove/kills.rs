@@ -1,5 +1,4 @@
 use super::Step;
-use crate::process;
 use crate::tools::postgres::{Postgres, VARIABLE};
 use anyhow::ensure;
 
@@ -11,18 +10,15 @@ pub(super) const STEP: Step = Step {
     about: "a program with durable turns, and `stepwell serve`, are killed 200 times on SQLite and on PostgreSQL, and every turn ends",
     run: |context, log, _| {
         let server = Postgres::start(log)?;
-        let program = ["-p", "stepwell-io", "--features", "postgres"];
-        for package in [&program[..], &["-p", "stepwell"]] {
-            log.run_unbounded(
-                process::cargo()
-                    .arg("test")
-                    .args(package)
-                    .args(["--test", "kills", "--", "--test-threads", "1"])
-                    .env("STEPWELL_KILLS", KILLS.to_string())
-                    .env("STEPWELL_HOST_KILLS", KILLS.to_string())
-                    .env(VARIABLE, server.url())
-                    .current_dir(&context.root),
-            )?;
+        // The program of the tests of `io`, and the host.
+        for program in context.integration_tests(log, "kills")? {
+            let mut kills = program.command();
+            kills
+                .args(["--test-threads", "1"])
+                .env("STEPWELL_KILLS", KILLS.to_string())
+                .env("STEPWELL_HOST_KILLS", KILLS.to_string())
+                .env(VARIABLE, server.url());
+            log.run_unbounded(&mut kills)?;
         }
         let text = std::fs::read_to_string(log.path())?;
         let verdicts: Vec<_> = text.lines().filter_map(verdict).collect();
@@ -31,7 +27,7 @@ pub(super) const STEP: Step = Step {
             "a program and a host on two stores: of these four {} were killed",
             verdicts.len()
         );
-        let of = ["program", "program", "host", "host"].iter().zip(verdicts);
+        let of = ["host", "host", "program", "program"].iter().zip(verdicts);
         let lines = of.map(|(who, verdict)| format!("{who} on {verdict}"));
         Ok(lines.collect::<Vec<_>>().join("; "))
     },

@@ -9,7 +9,8 @@ pub(super) const STEP: Step = Step {
     name: "model",
     about: "the model checker: ten million distinct states",
     run: |context, log, _| {
-        log.run_unbounded(&mut model::command(context, STATES))?;
+        let mut search = model::command(context, log, STATES)?;
+        log.run_unbounded(&mut search)?;
         let text = fs::read_to_string(log.path())?;
         let line = text.lines().find(|line| line.contains(" distinct states;"));
         Ok(line.unwrap_or("no figure in the log").to_owned())

@@ -17,32 +17,10 @@ pub(super) const STEP: Step = Step {
                 // Kept apart, so that a release build made for use is not one with assertions.
                 .env("CARGO_TARGET_DIR", context.target.join("prove")),
         )?;
-        let text = std::fs::read_to_string(log.path())?;
-        let tests: u64 = text.lines().filter_map(passed).sum();
+        let tests = log.tests_passed()?;
         Ok(format!(
             "{tests} tests passed, the properties with {} cases each",
             options.cases
         ))
     },
 };
-
-/// How many tests passed, from cargo's `test result: ok. 12 passed; …`.
-pub(super) fn passed(line: &str) -> Option<u64> {
-    let rest = line.strip_prefix("test result: ok. ")?;
-    rest.split_once(" passed")?.0.parse().ok()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::passed;
-
-    #[test]
-    fn reads_what_passed() {
-        assert_eq!(
-            passed("test result: ok. 12 passed; 0 failed; 0 ignored"),
-            Some(12)
-        );
-        assert_eq!(passed("test result: FAILED. 12 passed; 1 failed"), None);
-        assert_eq!(passed("running 3 tests"), None);
-    }
-}

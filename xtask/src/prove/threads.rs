@@ -1,4 +1,4 @@
-use super::{Step, proptests::passed};
+use super::Step;
 use crate::suites::threads;
 use std::fs;
 
@@ -6,9 +6,10 @@ pub(super) const STEP: Step = Step {
     name: "threads",
     about: "the shared registry under every order of its threads' steps: all scripts of two by two calls, and random ones",
     run: |context, log, _| {
-        log.run_unbounded(threads::tests(context, &["--include-ignored"]).arg("--nocapture"))?;
+        let mut tests = threads::tests(context, log)?;
+        log.run_unbounded(tests.args(["--include-ignored", "--nocapture"]))?;
         let text = fs::read_to_string(log.path())?;
-        let tests: u64 = text.lines().filter_map(passed).sum();
+        let tests = log.tests_passed()?;
         // With --nocapture the name of a test may stand in front of what it writes.
         let orders: u64 = text.lines().filter_map(orders).sum();
         Ok(format!(

@@ -1,4 +1,4 @@
-use super::{Suite, rust};
+use super::Suite;
 use crate::{context::Context, log::Log, tools::venv::Venv};
 
 pub(super) const SUITE: Suite = Suite {
@@ -13,9 +13,10 @@ const VARIABLE: &str = "STEPWELL_AG_UI_PYTHON";
 fn run(context: &Context, log: &mut Log) -> anyhow::Result<()> {
     let requirements = context.root.join("tests/ag-ui-backend/requirements.txt");
     let venv = Venv::ensure(context, log, "venv-ag-ui-backend", &requirements)?;
-    log.run(
-        rust::integration_tests(context, &["ag_ui_backend"])
-            .args(["--", "--ignored"])
-            .env(VARIABLE, venv.python().get_program()),
-    )
+    for program in context.integration_tests(log, "ag_ui_backend")? {
+        let mut tests = program.command();
+        tests.arg("--ignored");
+        log.run(tests.env(VARIABLE, venv.python().get_program()))?;
+    }
+    Ok(())
 }

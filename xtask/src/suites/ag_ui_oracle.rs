@@ -1,4 +1,4 @@
-use super::{Suite, rust};
+use super::Suite;
 use crate::{context::Context, log::Log, tools::npm};
 
 pub(super) const SUITE: Suite = Suite {
@@ -10,9 +10,10 @@ pub(super) const SUITE: Suite = Suite {
 fn run(context: &Context, log: &mut Log) -> anyhow::Result<()> {
     let oracle = context.root.join("tests/ag-ui-oracle");
     npm::ensure(log, &oracle)?;
-    log.run(
-        rust::integration_tests(context, &["order"])
-            .args(["oracle", "--", "--nocapture"])
-            .env("STEPWELL_AG_UI_ORACLE", oracle.join("oracle.mjs")),
-    )
+    for program in context.integration_tests(log, "order")? {
+        let mut tests = program.command();
+        tests.args(["oracle", "--nocapture"]);
+        log.run(tests.env("STEPWELL_AG_UI_ORACLE", oracle.join("oracle.mjs")))?;
+    }
+    Ok(())
 }

@@ -7,7 +7,6 @@ use crate::{
 };
 use anyhow::{Context as _, ensure};
 use std::{
-    env::consts::EXE_SUFFIX,
     fs,
     io::{BufRead, BufReader},
     path::{Path, PathBuf},
@@ -29,17 +28,12 @@ fn run(context: &Context, log: &mut Log) -> anyhow::Result<()> {
     npm::ensure(log, &project)?;
     let requirements = project.join("requirements.txt");
     let venv = Venv::ensure(context, log, "venv-ag-ui", &requirements)?;
-    log.run(
-        process::cargo()
-            .args(["build", "-p", "stepwell"])
-            .current_dir(&context.root),
-    )?;
     let streams = context.scratch().join("ag-ui-streams");
     if streams.exists() {
         fs::remove_dir_all(&streams)?;
     }
     fs::create_dir_all(&streams)?;
-    let program = context.debug().join(format!("stepwell{EXE_SUFFIX}"));
+    let program = context.program(log, "stepwell")?;
     let server = Server::start(&program)?;
 
     let played = log.output(

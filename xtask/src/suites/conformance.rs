@@ -3,7 +3,7 @@ use crate::{context::Context, json, log::Log, process, tools::Unavailable};
 use anyhow::{Context as _, bail, ensure};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
-use std::{collections::BTreeMap, env::consts::EXE_SUFFIX, fs, path::Path};
+use std::{collections::BTreeMap, fs, path::Path};
 
 pub(super) const SUITE: Suite = Suite {
     name: "conformance",
@@ -58,12 +58,7 @@ fn run(context: &Context, log: &mut Log) -> anyhow::Result<()> {
     }
     let entries: Vec<Entry> = serde_json::from_str(&fs::read_to_string(&manifest)?)
         .with_context(|| format!("{} is not a list of files and APIs", manifest.display()))?;
-    log.run(
-        process::cargo()
-            .args(["build", "-p", "stepwell"])
-            .current_dir(&context.root),
-    )?;
-    let program = context.debug().join(format!("stepwell{EXE_SUFFIX}"));
+    let program = context.program(log, "stepwell")?;
 
     let mut scores: BTreeMap<&str, Score> = BTreeMap::new();
     for entry in &entries {

@@ -5,7 +5,7 @@ pub(super) const SUITE: Suite = Suite {
     name: "docs",
     about: "the API documentation builds, warnings denied",
     run: |context, log| {
-        log.run(
+        log.build(
             process::cargo()
                 .args(["doc", "--workspace", "--no-deps"])
                 .env("RUSTDOCFLAGS", "-D warnings")

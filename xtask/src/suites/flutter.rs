@@ -16,11 +16,7 @@ fn run(context: &Context, log: &mut Log) -> anyhow::Result<()> {
         "venv-flutter",
         &plugin.join("tool/requirements.txt"),
     )?;
-    log.run(
-        process::cargo()
-            .args(["build", "-p", "stepwell-c", "--lib"])
-            .current_dir(&context.root),
-    )?;
+    context.build(log)?;
     // A C compiler reads the header as the library has it.
     log.run(
         process::command("cc")

@@ -13,6 +13,7 @@ pub(super) const SUITE: Suite = Suite {
 
 fn run(context: &Context, log: &mut Log) -> anyhow::Result<()> {
     package::ensure_tools(log)?;
+    let sources = bindings::kotlin::sources();
     bindings::kotlin::generate(context, log)?;
     let program = mock_llm::build(context, log)?;
     let library = context.debug().join(format!(
@@ -28,12 +29,13 @@ fn run(context: &Context, log: &mut Log) -> anyhow::Result<()> {
             ))
             .env(mock_llm::VARIABLE, &program);
     })?;
-    what_is_published(context, &repository)?;
+    drop(sources);
+    what_is_published(context, log, &repository)?;
     use_it(context, log, &repository)
 }
 
 /// Looks into what was made.
-fn what_is_published(context: &Context, repository: &Path) -> anyhow::Result<()> {
+fn what_is_published(context: &Context, log: &mut Log, repository: &Path) -> anyhow::Result<()> {
     let version = context.version()?;
     let folder = repository
         .join("dev/stepwell/stepwell-kotlin")
@@ -61,8 +63,7 @@ fn what_is_published(context: &Context, repository: &Path) -> anyhow::Result<()>
             ],
         ),
     ] {
-        let listed = process::stdout(process::command("jar").arg("tf").arg(file(end)))?;
-        let listed = String::from_utf8_lossy(&listed.stdout);
+        let listed = log.read(process::command("jar").arg("tf").arg(file(end)))?;
         for name in wanted {
             ensure!(
                 listed.lines().any(|line| line.ends_with(name)),
@@ -97,7 +98,7 @@ fn use_it(context: &Context, log: &mut Log, repository: &Path) -> anyhow::Result
         .arg(format!("-Dstepwell.version={}", context.version()?))
         .arg(format!("-Dexec.args={}", mock.base_url()))
         .current_dir(context.root.join("bindings/kotlin/consumer"));
-    let output = process::stdout(&mut maven)?;
+    let output = log.output(&mut maven)?;
     let said = String::from_utf8_lossy(&output.stdout);
     log.say(&format!("an app with the package: {}", said.trim()))?;
     ensure!(

@@ -1,4 +1,4 @@
-use super::{Suite, rust};
+use super::Suite;
 use crate::context::Context;
 use crate::{log::Log, process, tools::npm};
 use anyhow::ensure;
@@ -18,11 +18,11 @@ fn run(context: &Context, log: &mut Log) -> anyhow::Result<()> {
     let program =
         project.join("node_modules/@modelcontextprotocol/server-everything/dist/index.js");
     ensure!(program.exists(), "the package has no {}", program.display());
-    log.run(
-        rust::integration_tests(context, &["mcp"])
-            .args(["--", "reference::"])
-            .env(VARIABLE, program),
-    )?;
+    for tests in context.integration_tests(log, "mcp")? {
+        let mut tests = tests.command();
+        tests.arg("reference::");
+        log.run(tests.env(VARIABLE, &program))?;
+    }
     let tree = log.read(process::cargo().current_dir(&context.root).args([
         "tree",
         "-p",

@@ -1,4 +1,4 @@
-//! The suites, in the order in which they run: the quick ones first.
+//! The suites, in the order in which they begin.
 
 mod ag_ui_backend;
 mod ag_ui_oracle;
@@ -18,7 +18,6 @@ mod page;
 mod python;
 mod ring;
 mod rust;
-mod sans_io;
 mod store_postgres;
 mod swift;
 mod swift_package;
@@ -38,63 +37,33 @@ pub(crate) struct Suite {
     pub(crate) run: fn(&Context, &mut Log) -> anyhow::Result<()>,
 }
 
-/// Those that keep one core busy for minutes, or wait much: they run beside the others, one after another.
-/// What they set up (a Python environment, npm packages) is theirs alone, and none of them builds the bindings' library,
-/// which has other features while a generator is built.
-pub(crate) const BESIDE: &[&str] = &[
-    "model",
-    "threads",
-    "page",
-    "mcp",
-    "store-postgres",
-    "ag-ui-server",
-    "ag-ui-backend",
-    "ag-ui-oracle",
-    "wasm",
-    "targets",
-    "flutter",
-    "workflows",
-];
-
-/// Every suite.
+/// Every suite: what needs no build, then the build and the long ones, so that no long one is left for the end.
 pub(crate) const ALL: &[Suite] = &[
     format::SUITE,
     versions::SUITE,
     core_dependencies::SUITE,
     licences::SUITE,
     clippy::SUITE,
-    sans_io::SUITE,
-    docs::SUITE,
-    rust::SUITE,
-    model::SUITE,
-    threads::SUITE,
-    demo::SUITE,
-    ag_ui_server::SUITE,
-    page::SUITE,
-    mcp::SUITE,
-    store_postgres::SUITE,
-    ag_ui_backend::SUITE,
-    conformance::SUITE,
-    ag_ui_oracle::SUITE,
-    wasm::SUITE,
-    targets::SUITE,
-    python::SUITE,
-    kotlin::SUITE,
-    swift::SUITE,
-    swift_package::SUITE,
-    flutter::SUITE,
     workflows::SUITE,
+    rust::SUITE,
+    page::SUITE,
+    kotlin::SUITE,
+    python::SUITE,
+    swift_package::SUITE,
+    swift::SUITE,
+    model::SUITE,
     web::SUITE,
     ring::SUITE,
+    store_postgres::SUITE,
+    ag_ui_server::SUITE,
+    ag_ui_backend::SUITE,
+    ag_ui_oracle::SUITE,
+    threads::SUITE,
+    targets::SUITE,
+    wasm::SUITE,
+    docs::SUITE,
+    demo::SUITE,
+    conformance::SUITE,
+    mcp::SUITE,
+    flutter::SUITE,
 ];
-
-#[cfg(test)]
-mod tests {
-    use super::{ALL, BESIDE};
-
-    #[test]
-    fn those_that_run_beside_the_others_are_suites() {
-        let is_known = |name: &&str| ALL.iter().any(|suite| suite.name == *name);
-        assert!(BESIDE.iter().all(is_known));
-    }
-}

@@ -1,21 +1,35 @@
 use super::Suite;
-use crate::{context::Context, log::Log, process};
+use crate::{
+    context::Context,
+    log::Log,
+    workspace::{self, TestProgram},
+};
 use std::process::Command;
 
 pub(super) const SUITE: Suite = Suite {
     name: "model",
-    about: "the model checker: every order of events within bounds, a million states (core/docs/model-checker.md)",
-    run: |context: &Context, log: &mut Log| log.run(&mut command(context, 1_000_000)),
+    about: "the model checker: every order of events within bounds, a share of the states (core/docs/model-checker.md)",
+    run: |context, log| {
+        let mut search = command(context, log, STATES)?;
+        log.run(&mut search)
+    },
 };
 
+/// Distinct states within the large bounds.
+const STATES: u64 = 1_000_000;
+
 /// The search, until it has seen so many distinct states.
-pub(crate) fn command(context: &Context, states: u64) -> Command {
-    let mut command = process::cargo();
-    command
-        .args(["test", "--release", "-p", "stepwell-core"])
-        .args(["--features", "model-check", "--test", "model_check"])
-        .args(["--", "--nocapture"])
-        .env("STEPWELL_STATES", states.to_string())
-        .current_dir(&context.root);
-    command
+pub(crate) fn command(context: &Context, log: &mut Log, states: u64) -> anyhow::Result<Command> {
+    // What is compiled for the checker alone is linted here.
+    let mut cargo = workspace::linting_cargo(context);
+    cargo
+        .args(["test", "--no-run", "--release", "-p", "stepwell-core"])
+        .args(["--features", "model-check", "--test", "model_check"]);
+    let programs = workspace::programs(log, &mut cargo)?;
+    let program = programs.first().map(TestProgram::command);
+    let mut search = anyhow::Context::context(program, "the model checker is no test program")?;
+    search
+        .arg("--nocapture")
+        .env("STEPWELL_STATES", states.to_string());
+    Ok(search)
 }

@@ -6,7 +6,7 @@ use crate::{
     tools::{Unavailable, chromium, mock_llm, npm},
 };
 use anyhow::{Context as _, ensure};
-use std::{env::consts::EXE_SUFFIX, fs, path::Path};
+use std::{fs, path::Path};
 
 pub(super) const SUITE: Suite = Suite {
     name: "page",
@@ -52,12 +52,7 @@ fn run(context: &Context, log: &mut Log) -> anyhow::Result<()> {
 
     let chromium = chromium::ensure(log)?;
     let model = mock_llm::build(context, log)?;
-    log.run(
-        process::cargo()
-            .args(["build", "-p", "stepwell"])
-            .current_dir(&context.root),
-    )?;
-    let program = context.debug().join(format!("stepwell{EXE_SUFFIX}"));
+    let program = context.program(log, "stepwell")?;
     log.run(
         node("node_modules/@playwright/test/cli.js")
             .arg("test")

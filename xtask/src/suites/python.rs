@@ -1,5 +1,5 @@
 use super::Suite;
-use crate::{context::Context, log::Log, packages::python, tools::mock_llm};
+use crate::{bindings, context::Context, log::Log, packages::python, tools::mock_llm};
 
 pub(super) const SUITE: Suite = Suite {
     name: "python",
@@ -11,7 +11,10 @@ fn run(context: &Context, log: &mut Log) -> anyhow::Result<()> {
     let package = context.root.join("bindings/python");
     let venv = python::venv(context, log)?;
     let folder = context.scratch().join("wheels");
-    let wheel = python::wheel(context, log, &venv, "dev", &folder)?;
+    let wheel = {
+        let _sources = bindings::python::sources();
+        python::wheel(context, log, &venv, "dev", &folder)?
+    };
     python::runs_alone(context, log, &wheel)?;
     log.run(
         venv.python()

@@ -1,6 +1,6 @@
 //! A run goes around the languages as a snapshot.
 
-use super::{Suite, rust::integration_tests};
+use super::Suite;
 use crate::{
     bindings,
     context::Context,
@@ -17,8 +17,8 @@ pub(super) const SUITE: Suite = Suite {
     run,
 };
 
-/// One language's way to play its part.
-type Leg = fn(&Context, &mut Log) -> anyhow::Result<Command>;
+/// One language plays its part: it runs what it is given after setting it up for its leg.
+type Leg = fn(&Context, &mut Log, &dyn Fn(&mut Command)) -> anyhow::Result<()>;
 
 const LEGS: &[(&str, Leg)] = &[
     ("Rust", rust),
@@ -34,14 +34,13 @@ fn run(context: &Context, log: &mut Log) -> anyhow::Result<()> {
         fs::remove_dir_all(&place)?;
     }
     fs::create_dir_all(&place)?;
-    // Python's sources get the library beside them: the wheel itself is the suite `python`'s.
-    bindings::python_and_kotlin(context, log)?;
     for (index, (language, leg)) in LEGS.iter().enumerate() {
-        let mut command = leg(context, log)?;
-        command
-            .env("STEPWELL_RING", &place)
-            .env("STEPWELL_RING_LEG", format!("{}/{}", index + 1, LEGS.len()));
-        log.run(&mut command)?;
+        let number = format!("{}/{}", index + 1, LEGS.len());
+        leg(context, log, &|command| {
+            command
+                .env("STEPWELL_RING", &place)
+                .env("STEPWELL_RING_LEG", &number);
+        })?;
         let played = count(&place, index + 1)?;
         anyhow::ensure!(played >= 50, "{language} stored only {played} runs");
         log.say(&format!("{language}: {played} scenarios handed on"))?;
@@ -58,15 +57,21 @@ fn count(place: &Path, leg: usize) -> anyhow::Result<usize> {
     Ok(count)
 }
 
-fn rust(context: &Context, _: &mut Log) -> anyhow::Result<Command> {
-    let mut command = integration_tests(context, &["scenarios"]);
-    command.arg("a_leg_of_the_ring");
-    Ok(command)
+fn rust(context: &Context, log: &mut Log, set_up: &dyn Fn(&mut Command)) -> anyhow::Result<()> {
+    for program in context.integration_tests(log, "scenarios")? {
+        let mut command = program.command();
+        set_up(command.arg("a_leg_of_the_ring"));
+        log.run(&mut command)?;
+    }
+    Ok(())
 }
 
-fn python(context: &Context, log: &mut Log) -> anyhow::Result<Command> {
+fn python(context: &Context, log: &mut Log, set_up: &dyn Fn(&mut Command)) -> anyhow::Result<()> {
     let package = context.root.join("bindings/python");
     let venv = Venv::ensure(context, log, "venv", &package.join("requirements-dev.txt"))?;
+    // Python's sources get the library beside them: the wheel itself is the suite `python`'s.
+    let _sources = bindings::python::sources();
+    bindings::python::generate(context, log)?;
     let mut command = venv.python();
     command
         .args([
@@ -76,11 +81,14 @@ fn python(context: &Context, log: &mut Log) -> anyhow::Result<Command> {
         ])
         .env("PYTHONPATH", package.join("src"))
         .current_dir(&package);
-    Ok(command)
+    set_up(&mut command);
+    log.run(&mut command)
 }
 
-fn kotlin(context: &Context, log: &mut Log) -> anyhow::Result<Command> {
+fn kotlin(context: &Context, log: &mut Log, set_up: &dyn Fn(&mut Command)) -> anyhow::Result<()> {
     apt::ensure(log, &["java", "mvn"], &["default-jdk-headless", "maven"])?;
+    let _sources = bindings::kotlin::sources();
+    bindings::kotlin::generate(context, log)?;
     let mut command = process::command("mvn");
     command
         .args(["--batch-mode", "--no-transfer-progress", "test"])
@@ -90,10 +98,11 @@ fn kotlin(context: &Context, log: &mut Log) -> anyhow::Result<Command> {
             context.debug().display()
         ))
         .current_dir(context.root.join("bindings/kotlin"));
-    Ok(command)
+    set_up(&mut command);
+    log.run(&mut command)
 }
 
-fn wasm(context: &Context, log: &mut Log) -> anyhow::Result<Command> {
+fn wasm(context: &Context, log: &mut Log, set_up: &dyn Fn(&mut Command)) -> anyhow::Result<()> {
     apt::ensure(log, &["node"], &["nodejs"])?;
     let package = web::make(context, log)?;
     let mut command = process::command("node");
@@ -101,5 +110,6 @@ fn wasm(context: &Context, log: &mut Log) -> anyhow::Result<Command> {
         .arg("node.mjs")
         .arg(package)
         .current_dir(context.root.join("bindings/web/tests"));
-    Ok(command)
+    set_up(&mut command);
+    log.run(&mut command)
 }

@@ -1,27 +1,32 @@
 use super::Suite;
-use crate::{context::Context, process};
-use std::process::Command;
+use crate::{context::Context, log::Log, workspace};
+use anyhow::bail;
 
 pub(super) const SUITE: Suite = Suite {
     name: "rust",
     about: "every crate's unit, integration and documentation tests",
-    run: |context, log| {
-        let mut tests = process::cargo();
-        tests.args(["test", "--workspace", "--no-fail-fast"]);
-        log.run(tests.current_dir(&context.root))
-    },
+    run,
 };
 
-/// The integration tests of these names, of whatever crate.
-///
-/// Of the workspace, not of one package: other features would make another build of everything below.
-pub(super) fn integration_tests(context: &Context, names: &[&str]) -> Command {
-    let mut command = process::cargo();
-    command
-        .args(["test", "--workspace"])
-        .current_dir(&context.root);
-    for name in names {
-        command.args(["--test", name]);
+fn run(context: &Context, log: &mut Log) -> anyhow::Result<()> {
+    let mut failed = Vec::new();
+    for program in context.build(log)? {
+        if log.run(&mut program.command()).is_err() {
+            failed.push(format!("{} of {}", program.name, program.package));
+        }
     }
-    command
+    // What the build has compiled, cargo finds done if it is asked in the same way.
+    let mut examples = workspace::linting_cargo(context);
+    if log
+        .build(examples.args(["test", "--workspace", "--doc"]))
+        .is_err()
+    {
+        failed.push("documentation".to_owned());
+    }
+    let passed = log.tests_passed()?;
+    log.say(&format!("{passed} tests passed"))?;
+    if !failed.is_empty() {
+        bail!("failed: {}", failed.join(", "));
+    }
+    Ok(())
 }

@@ -1,4 +1,4 @@
-use super::{Suite, rust};
+use super::Suite;
 use crate::context::Context;
 use crate::tools::postgres::{CONTROL, Postgres, VARIABLE};
 use crate::{log::Log, process};
@@ -14,16 +14,19 @@ fn run(context: &Context, log: &mut Log) -> anyhow::Result<()> {
     let server = Postgres::start(log)?;
     // One after the other: the last of them stops the server.
     for (tests, filter) in [
-        (&["store", "kills"][..], "postgres"),
-        (&["serve"], "two_hosts"),
-        (&["serve"], "store_away"),
+        ("store", "postgres"),
+        ("kills", "postgres"),
+        ("serve", "two_hosts"),
+        ("serve", "store_away"),
     ] {
-        log.run(
-            rust::integration_tests(context, tests)
-                .args(["--", filter])
+        for program in context.integration_tests(log, tests)? {
+            let mut tests = program.command();
+            tests
+                .arg(filter)
                 .env(VARIABLE, server.url())
-                .env(CONTROL, server.control()),
-        )?;
+                .env(CONTROL, server.control());
+            log.run(&mut tests)?;
+        }
     }
     // The bindings bring SQLite with their store; without the network inside they have no database at all.
     for (package, features, banned) in [

@@ -15,21 +15,21 @@ const ANDROID: &str = "aarch64-linux-android";
 fn run(context: &Context, log: &mut Log) -> anyhow::Result<()> {
     for target in [IPHONE, ANDROID] {
         rustup::target(log, target)?;
-        log.run(
+        log.build(
             cargo(context)
                 .args(["check", "-p", "stepwell-core", "-p", "stepwell-c"])
                 .args(["--target", target]),
         )?;
     }
     let door = ["-p", "stepwell-ffi", "--lib", "--no-default-features"];
-    log.run(
+    log.build(
         cargo(context)
             .arg("check")
             .args(door)
             .args(["--target", ANDROID]),
     )?;
     // An archive needs no linker, so it can be built without Xcode.
-    log.run(cargo(context).arg("rustc").args(door).args([
+    log.build(cargo(context).arg("rustc").args(door).args([
         "--crate-type",
         "staticlib",
         "--target",

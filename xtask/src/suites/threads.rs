@@ -1,23 +1,22 @@
 use super::Suite;
-use crate::{context::Context, process};
+use crate::{context::Context, log::Log, workspace::TestProgram};
+use anyhow::Context as _;
 use std::process::Command;
 
 pub(super) const SUITE: Suite = Suite {
     name: "threads",
     about: "the shared registry under every order of its threads' steps, and faulty ones found (shuttle)",
-    run: |context, log| log.run(&mut tests(context, &[])),
+    run: |context, log| {
+        let mut tests = tests(context, log)?;
+        log.run(&mut tests)
+    },
 };
 
-/// The tests behind `cfg(stepwell_threads)`.
-pub(crate) fn tests(context: &Context, arguments: &[&str]) -> Command {
-    let mut command = process::cargo();
-    command
-        .args(["test", "-p", "stepwell-core", "--lib", "--"])
-        .arg("registry::interleavings")
-        .args(arguments)
-        .current_dir(&context.root)
-        .env("RUSTFLAGS", "--cfg stepwell_threads")
-        // Other flags make other builds: the common ones stay as they are.
-        .env("CARGO_TARGET_DIR", context.target.join("threads"));
-    command
+/// The tests of `core/tests/interleavings`.
+pub(crate) fn tests(context: &Context, log: &mut Log) -> anyhow::Result<Command> {
+    let programs = context.integration_tests(log, "interleavings")?;
+    let tests = programs
+        .first()
+        .map(|program| TestProgram::command(program));
+    tests.context("the interleavings are no test program")
 }

@@ -30,7 +30,7 @@ fn run(context: &Context, log: &mut Log) -> anyhow::Result<()> {
             module.starts_with("__wbindgen_")
         }),
     ] {
-        log.run(
+        log.build(
             process::cargo()
                 .args(["build", "--target", TARGET])
                 .args(arguments)

@@ -16,8 +16,7 @@ fn run(context: &Context, log: &mut Log) -> anyhow::Result<()> {
     let program = folder.join(format!("actionlint{EXE_SUFFIX}"));
     if !program.is_file() {
         // It is a program of Go's, which has no `--version`.
-        let go = process::stdout(process::command("go").arg("version"));
-        if !go.is_ok_and(|output| output.status.success()) {
+        if log.read(process::command("go").arg("version")).is_err() {
             return Err(
                 Unavailable("there is no Go here to build actionlint with".to_owned()).into(),
             );

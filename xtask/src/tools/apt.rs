@@ -49,8 +49,8 @@ pub(crate) fn ensure_that(
         command.env("DEBIAN_FRONTEND", "noninteractive");
         command
     };
-    let installed = log.run(apt().arg("update")).and_then(|()| {
-        log.run(
+    let installed = log.set_up(apt().arg("update")).and_then(|()| {
+        log.set_up(
             apt()
                 .args(["install", "-y", "--no-install-recommends"])
                 .args(packages),

@@ -3,13 +3,11 @@
 use crate::{context::Context, log::Log, process};
 use anyhow::Context as _;
 use std::{
-    env::consts::EXE_SUFFIX,
     io::{BufRead, BufReader},
     path::PathBuf,
     process::{Child, Stdio},
 };
 
-const PACKAGE: &str = "stepwell-mock-llm";
 const PROGRAM: &str = "mock-llm";
 
 /// The variable that tells a suite where the program lies.
@@ -17,12 +15,7 @@ pub(crate) const VARIABLE: &str = "STEPWELL_MOCK_LLM";
 
 /// Builds the program and says where it lies.
 pub(crate) fn build(context: &Context, log: &mut Log) -> anyhow::Result<PathBuf> {
-    log.run(
-        process::cargo()
-            .args(["build", "-p", PACKAGE, "--bin", PROGRAM])
-            .current_dir(&context.root),
-    )?;
-    Ok(context.debug().join(format!("{PROGRAM}{EXE_SUFFIX}")))
+    context.program(log, PROGRAM)
 }
 
 /// The program, playing the secret numbers until it is dropped.

@@ -16,7 +16,7 @@ pub(crate) fn ensure(log: &mut Log, project: &Path) -> anyhow::Result<()> {
         return Ok(());
     }
     log.say("installing the packages of npm")?;
-    log.run(
+    log.set_up(
         process::command("npm")
             .args(["ci", "--no-audit", "--no-fund"])
             .current_dir(project),

@@ -27,7 +27,7 @@ pub(crate) fn target(log: &mut Log, triple: &str) -> anyhow::Result<()> {
     if process::exists("rustup") {
         log.say(&format!("adding the target {triple}"))?;
         if log
-            .run(process::command("rustup").args(["target", "add", triple]))
+            .set_up(process::command("rustup").args(["target", "add", triple]))
             .is_ok()
             && present(log)?
         {
@@ -50,5 +50,5 @@ pub(crate) fn component(log: &mut Log, command: &str, name: &str) -> anyhow::Res
         return Ok(());
     }
     log.say(&format!("adding the component {name}"))?;
-    log.run(process::command("rustup").args(["component", "add", name]))
+    log.set_up(process::command("rustup").args(["component", "add", name]))
 }

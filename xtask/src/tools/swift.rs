@@ -157,7 +157,7 @@ fn unpack(log: &mut Log, root: &Path) -> anyhow::Result<()> {
                 .arg("-o")
                 .arg(option(name, apt.join(path).as_os_str()));
         }
-        log.run(
+        log.set_up(
             command
                 .args([
                     "-o",
@@ -182,7 +182,7 @@ fn unpack(log: &mut Log, root: &Path) -> anyhow::Result<()> {
     for entry in fs::read_dir(apt.join("cache/archives"))? {
         let package = entry?.path();
         if package.extension() == Some(OsStr::new("deb")) {
-            log.run(
+            log.set_up(
                 process::command("dpkg-deb")
                     .arg("--extract")
                     .arg(&package)
@@ -194,7 +194,7 @@ fn unpack(log: &mut Log, root: &Path) -> anyhow::Result<()> {
     for folder in ["bin", "lib", "lib64", "sbin"] {
         let link = root.join(folder);
         if !link.exists() {
-            log.run(
+            log.set_up(
                 process::command("ln")
                     .arg("-s")
                     .arg(Path::new("usr").join(folder))

@@ -34,12 +34,12 @@ impl Venv {
             return Ok(venv);
         }
         log.say("making the Python environment")?;
-        log.run(
+        log.set_up(
             process::command("python3")
                 .args(["-m", "venv", "--clear"])
                 .arg(&venv.0),
         )?;
-        log.run(
+        log.set_up(
             venv.python()
                 .args(["-m", "pip", "install", "--quiet", "-r"])
                 .arg(requirements),

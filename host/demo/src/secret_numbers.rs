@@ -7,7 +7,7 @@ use stepwell_io::{Tool, ToolInvocation};
 
 /// The numbers, as far as they are known. Clones share them.
 #[derive(Clone, Debug)]
-pub(crate) struct SecretNumbers(Arc<Mutex<BTreeMap<String, i64>>>);
+pub struct SecretNumbers(Arc<Mutex<BTreeMap<String, i64>>>);
 
 impl Default for SecretNumbers {
     fn default() -> Self {
@@ -18,14 +18,22 @@ impl Default for SecretNumbers {
 }
 
 impl SecretNumbers {
-    pub(crate) fn get(&self, call: &ToolInvocation) -> Result<String, String> {
+    /// What `get_secret_number` answers.
+    ///
+    /// # Errors
+    /// Nobody has that name.
+    pub fn get(&self, call: &ToolInvocation) -> Result<String, String> {
         let name = name(call);
         let number = self.lock().get(&name).copied();
         let number = number.ok_or_else(|| format!("nobody here is called `{name}`"))?;
         Ok(number.to_string())
     }
 
-    pub(crate) fn set(&self, call: &ToolInvocation) -> Result<String, String> {
+    /// What `set_secret_number` does.
+    ///
+    /// # Errors
+    /// Nobody has that name, or the number is too large.
+    pub fn set(&self, call: &ToolInvocation) -> Result<String, String> {
         let (name, number) = (name(call), &call.arguments.value["number"]);
         let number = number.as_i64().ok_or("the number is too large")?;
         let mut numbers = self.lock();
@@ -44,7 +52,9 @@ fn name(call: &ToolInvocation) -> String {
     name.to_lowercase()
 }
 
-pub(crate) fn get_tool() -> Tool {
+/// Finds a number.
+#[must_use]
+pub fn get_tool() -> Tool {
     Tool::new("get_secret_number", "Finds someone's secret number.")
         .parameters(json!({
             "type": "object",
@@ -55,8 +65,9 @@ pub(crate) fn get_tool() -> Tool {
         .idempotent()
 }
 
-/// Not without the person's leave.
-pub(crate) fn set_tool() -> Tool {
+/// Changes a number, with the user's approval.
+#[must_use]
+pub fn set_tool() -> Tool {
     Tool::new("set_secret_number", "Gives someone another secret number.")
         .parameters(json!({
             "type": "object",

@@ -3,15 +3,10 @@
 //! Each run is compared with the plain registry: some order of the calls, one after the other, must give the same
 //! answers, the same events and the same registry. Faulty shells show that a fault would be found.
 
-mod faulty;
-mod foreign;
-mod history;
-mod script;
-
+use super::faulty::{Fault, Faulty};
+use super::history::{Answer, Call, Shell};
+use super::script::{Script, Step, Which};
 use super::{RegistryEvent, RunHandle, RunRegistry, SharedRegistry, ThreadKey};
-use faulty::{Fault, Faulty};
-use history::{Answer, Call, Shell};
-use script::{Script, Step, Which};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

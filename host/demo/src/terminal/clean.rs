@@ -2,7 +2,7 @@ use std::borrow::Cow;
 
 /// `text` without what a terminal would obey: control characters other than line breaks and tabs. A model's words, and
 /// a tool's, are not to move the cursor or to write to the clipboard.
-pub(crate) fn clean(text: &str) -> Cow<'_, str> {
+pub fn clean(text: &str) -> Cow<'_, str> {
     let obeyed = |character: char| character.is_control() && !matches!(character, '\n' | '\t');
     if text.contains(obeyed) {
         Cow::Owned(text.replace(obeyed, ""))

@@ -1,19 +1,18 @@
-//! What the person sees of a turn: live on a terminal, plain lines elsewhere.
+//! What the user sees of a turn: live on a terminal, plain lines elsewhere.
 
 mod clean;
 mod live;
 mod plain;
-mod prompt;
 mod shown;
 
-pub(crate) use prompt::{Line, Prompt};
-pub(crate) use shown::{Shown, Summary};
+pub use clean::clean;
+pub use shown::{Shown, Summary};
 
 use std::io::{self, IsTerminal};
 
 /// Somewhere to show a turn. Texts are clean already.
-pub(crate) trait Screen {
-    /// What the person asked, where they did not type it.
+pub trait Screen {
+    /// What the user asked, where they did not type it.
     fn question(&mut self, text: &str) -> io::Result<()>;
     /// A piece of the answer.
     fn text(&mut self, text: &str) -> io::Result<()>;
@@ -21,7 +20,7 @@ pub(crate) trait Screen {
     fn reasoning(&mut self, text: &str) -> io::Result<()>;
     /// A tool call, as it stands now.
     fn call(&mut self, call: &Call) -> io::Result<()>;
-    /// Something to know that is no part of the answer, for a person who watches.
+    /// Something to know that is no part of the answer, for a user who watches.
     fn note(&mut self, text: &str) -> io::Result<()>;
     /// The person is to type something: nothing moves until the next event.
     fn pause(&mut self) -> io::Result<()>;
@@ -33,30 +32,37 @@ pub(crate) trait Screen {
 
 /// A tool call that is shown.
 #[derive(Debug)]
-pub(crate) struct Call {
-    pub(crate) id: String,
+pub struct Call {
+    /// The call's id; empty for one of an earlier turn.
+    pub id: String,
     /// The tool and its arguments.
-    pub(crate) title: String,
-    pub(crate) progress: Progress,
+    pub title: String,
+    /// How far it is.
+    pub progress: Progress,
 }
 
 /// How far a call is.
 #[derive(Debug)]
-pub(crate) enum Progress {
+pub enum Progress {
+    /// It runs.
     Running,
+    /// It is done, with this result.
     Done(String),
+    /// It failed, for this reason.
     Failed(String),
 }
 
-/// Whether there is a person to move things for, who does not mind: <https://no-color.org>.
-pub(crate) fn is_live() -> bool {
+/// Whether there is a user to move things for, who does not mind: <https://no-color.org>.
+#[must_use]
+pub fn is_live() -> bool {
     io::stdout().is_terminal()
         && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
         && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
 }
 
 /// The screen on standard output.
-pub(crate) fn screen() -> Box<dyn Screen + Send> {
+#[must_use]
+pub fn screen() -> Box<dyn Screen + Send> {
     if is_live() {
         Box::new(live::Live::new())
     } else {

@@ -1,19 +1,18 @@
 use super::clean::clean;
 use super::{Call, Progress, Screen};
-use crate::failure::one_line;
+use crate::one_line;
 use std::io;
 use std::time::Duration;
 use stepwell_core::conversation::ToolCallStatus;
 use stepwell_core::event::{Event, TokenUsage};
 use stepwell_core::run::{RunEvent, ToolCallUpdate};
 use stepwell_core::tool::ToolResult;
-use stepwell_io::mcp::McpEvent;
 
 /// As much of a call's arguments, and of its result, as is shown, in characters.
 const LONGEST: usize = 160;
 
 /// Turns the events of turns into what is shown of them.
-pub(crate) struct Shown {
+pub struct Shown {
     screen: Box<dyn Screen + Send>,
     /// The calls of this turn that are not done yet.
     open: Vec<OpenCall>,
@@ -28,14 +27,19 @@ struct OpenCall {
 
 /// What a turn took.
 #[derive(Debug)]
-pub(crate) struct Summary<'a> {
-    pub(crate) hops: u32,
-    pub(crate) usage: &'a TokenUsage,
-    pub(crate) time: Duration,
+pub struct Summary<'a> {
+    /// The streams of the model's that it took.
+    pub hops: u32,
+    /// The tokens of all of them.
+    pub usage: &'a TokenUsage,
+    /// From its start to its end.
+    pub time: Duration,
 }
 
 impl Shown {
-    pub(crate) fn new(screen: Box<dyn Screen + Send>) -> Self {
+    /// Shows turns there.
+    #[must_use]
+    pub fn new(screen: Box<dyn Screen + Send>) -> Self {
         Self {
             screen,
             open: Vec::new(),
@@ -43,11 +47,13 @@ impl Shown {
         }
     }
 
-    pub(crate) fn question(&mut self, text: &str) -> io::Result<()> {
+    /// What the user asked, where they did not type it.
+    pub fn question(&mut self, text: &str) -> io::Result<()> {
         self.screen.question(text)
     }
 
-    pub(crate) fn event(&mut self, event: &RunEvent) -> io::Result<()> {
+    /// An event of the turn.
+    pub fn event(&mut self, event: &RunEvent) -> io::Result<()> {
         match event {
             RunEvent::AgUi(event) => self.ag_ui(event),
             RunEvent::ToolCall(update) => self.moved_on(update),
@@ -63,28 +69,9 @@ impl Shown {
         }
     }
 
-    /// What an MCP server tells of a call, or what became of it.
-    pub(crate) fn news(&mut self, event: &McpEvent) -> io::Result<()> {
-        let note = match event {
-            McpEvent::Progress {
-                tool,
-                progress,
-                total,
-                message,
-                ..
-            } => {
-                let total = total.map_or_else(String::new, |total| format!(" of {total}"));
-                let message = message
-                    .as_deref()
-                    .map_or_else(String::new, |message| format!(": {}", one_line(message)));
-                format!("{tool}: {progress}{total}{message}")
-            }
-            McpEvent::Lost { server, reason, .. } => {
-                format!("MCP server {server}: {}", one_line(reason))
-            }
-            _ => return Ok(()),
-        };
-        self.screen.note(&clean(&note))
+    /// Something to know that is no part of the answer.
+    pub fn note(&mut self, text: &str) -> io::Result<()> {
+        self.screen.note(&clean(text))
     }
 
     fn ag_ui(&mut self, event: &Event) -> io::Result<()> {
@@ -148,22 +135,22 @@ impl Shown {
         }
     }
 
-    /// A tool asks to run, with these arguments: all of them, since the person answers for them. What turns on the screen
-    /// stops, as the person types now.
-    pub(crate) fn asks(&mut self, name: &str, arguments: &str) -> io::Result<()> {
+    /// A tool asks to run, with these arguments: all of them, since the user answers for them. What turns on the screen
+    /// stops, as the user types now.
+    pub fn asks(&mut self, name: &str, arguments: &str) -> io::Result<()> {
         self.screen.pause()?;
         self.screen
             .remark(&format!("? {} {}", one_line(name), one_line(arguments)))
     }
 
     /// What the model said in an earlier turn.
-    pub(crate) fn said(&mut self, text: &str) -> io::Result<()> {
+    pub fn said(&mut self, text: &str) -> io::Result<()> {
         self.screen.text(&clean(text))?;
         self.screen.end()
     }
 
     /// A call of an earlier turn.
-    pub(crate) fn done(&mut self, title: &str, is_done: bool, result: &str) -> io::Result<()> {
+    pub fn done(&mut self, title: &str, is_done: bool, result: &str) -> io::Result<()> {
         let result = short(result);
         self.screen.call(&Call {
             id: String::new(),
@@ -177,23 +164,23 @@ impl Shown {
     }
 
     /// A line of the program's own.
-    pub(crate) fn remark(&mut self, text: &str) -> io::Result<()> {
+    pub fn remark(&mut self, text: &str) -> io::Result<()> {
         self.screen.remark(&one_line(text))
     }
 
     /// Why the answer is not whole.
-    pub(crate) fn problem(&mut self, text: &str) -> io::Result<()> {
+    pub fn problem(&mut self, text: &str) -> io::Result<()> {
         self.screen.remark(&format!("✗ {}", one_line(text)))
     }
 
     /// The turn is over.
-    pub(crate) fn end(&mut self) -> io::Result<()> {
+    pub fn end(&mut self) -> io::Result<()> {
         self.open.clear();
         self.screen.end()
     }
 
     /// The line that closes a turn.
-    pub(crate) fn summary(&mut self, summary: &Summary<'_>) -> io::Result<()> {
+    pub fn summary(&mut self, summary: &Summary<'_>) -> io::Result<()> {
         let calls = std::mem::take(&mut self.calls);
         self.screen.remark(&format!(
             "{} · {} · {} · {:.1} s",

@@ -1,8 +1,8 @@
-use crate::failure::Failure;
 use rustyline::DefaultEditor;
 use rustyline::error::ReadlineError;
 use std::io::{self, IsTerminal};
 use std::sync::mpsc as blocking;
+use stepwell_demo::Failure;
 use tokio::sync::mpsc;
 
 /// Where the person's lines come from: an editor on a terminal, else standard input as it is.

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 /// Why the program ends without success.
 #[derive(Debug)]
-pub(crate) enum Failure {
+pub enum Failure {
     /// What was asked for cannot be done as it was asked.
     Usage(String),
     /// It was tried, and went wrong.
@@ -14,16 +14,18 @@ pub(crate) enum Failure {
 }
 
 impl Failure {
-    pub(crate) fn usage(reason: impl Display) -> Self {
+    /// A mistake of the user's.
+    pub fn usage(reason: impl Display) -> Self {
         Self::Usage(reason.to_string())
     }
 
-    pub(crate) fn failed(reason: impl Display) -> Self {
+    /// Something that went wrong.
+    pub fn failed(reason: impl Display) -> Self {
         Self::Failed(reason.to_string())
     }
 
     /// A mistake in the command line: clap's own words without the page of help.
-    pub(crate) fn command_line(error: &clap::Error) -> Self {
+    pub fn command_line(error: &clap::Error) -> Self {
         let text = error.to_string();
         let paragraphs = text
             .split("\n\n")
@@ -35,15 +37,18 @@ impl Failure {
         Self::Usage(format!("{words}; try `stepwell --help`"))
     }
 
-    /// What the person is told, if there is anyone to tell.
-    pub(crate) fn line(&self) -> Option<String> {
+    /// What the user is told, if there is anyone to tell.
+    #[must_use]
+    pub fn line(&self) -> Option<String> {
         match self {
             Self::Usage(reason) | Self::Failed(reason) => Some(one_line(reason)),
             Self::NoReader => None,
         }
     }
 
-    pub(crate) fn exit_code(&self) -> ExitCode {
+    /// 2 for a mistake of the user's, 1 for what went wrong.
+    #[must_use]
+    pub fn exit_code(&self) -> ExitCode {
         match self {
             Self::Usage(_) => ExitCode::from(2),
             Self::Failed(_) => ExitCode::from(1),
@@ -62,7 +67,7 @@ impl From<io::Error> for Failure {
 }
 
 /// `text` on one line, whoever wrote it: blanks and control characters become single spaces.
-pub(crate) fn one_line(text: impl AsRef<str>) -> String {
+pub fn one_line(text: impl AsRef<str>) -> String {
     text.as_ref()
         .split(|character: char| character.is_whitespace() || character.is_control())
         .filter(|word| !word.is_empty())

@@ -1,8 +1,6 @@
-use super::turn::{follow, problem};
-use crate::failure::Failure;
-use crate::input::Format;
+use crate::secret_numbers;
 use crate::terminal::{self, Shown, Summary};
-use crate::tools::secret_numbers;
+use crate::{Failure, Format, follow, problem};
 use clap::Args;
 use futures::StreamExt;
 use serde_json::json;
@@ -17,7 +15,7 @@ use stepwell_mock_llm::{MockLlm, Script};
 /// A whole turn over real HTTP: a scripted model on this machine streams its words, asks for two tools, and goes on
 /// with their results.
 #[derive(Args, Debug)]
-pub(crate) struct Demo {
+pub struct Demo {
     /// Prints the final conversation as JSON, and nothing else.
     #[arg(long)]
     json: bool,
@@ -39,7 +37,8 @@ impl Default for Demo {
     }
 }
 
-pub(super) const QUESTION: &str = "What are Alice's and Bob's secret numbers?";
+/// What the demo asks.
+pub const QUESTION: &str = "What are Alice's and Bob's secret numbers?";
 
 /// The secret numbers, and how long it takes to find each: long enough to be seen.
 const NUMBERS: [(&str, u32, Duration); 2] = [
@@ -49,14 +48,19 @@ const NUMBERS: [(&str, u32, Duration); 2] = [
 
 impl Demo {
     /// In whose format the model speaks.
-    pub(super) fn format(&self) -> Format {
+    #[must_use]
+    pub fn format(&self) -> Format {
         Format {
             provider: self.provider.clone(),
             api: self.api.clone(),
         }
     }
 
-    pub(crate) async fn run(self) -> Result<(), Failure> {
+    /// Shows the turn.
+    ///
+    /// # Errors
+    /// There is no such provider, or the turn failed.
+    pub async fn run(self) -> Result<(), Failure> {
         let is_live = !self.json;
         let (_model, agent) = agent(&self.format(), is_live).await?;
         let agent = agent.build().map_err(Failure::failed)?;
@@ -82,11 +86,12 @@ impl Demo {
     }
 }
 
-/// The scripted model, which answers as long as it is kept, and an agent that asks it.
-pub(super) async fn agent(
-    format: &Format,
-    is_live: bool,
-) -> Result<(MockLlm, AgentBuilder), Failure> {
+/// The scripted model, which answers as long as it is kept, and an agent that asks it. Live, it takes its time, to be
+/// watched.
+///
+/// # Errors
+/// There is no such provider, or the model has no port to listen on.
+pub async fn agent(format: &Format, is_live: bool) -> Result<(MockLlm, AgentBuilder), Failure> {
     let (provider, api) = format.find()?;
     let mut script = Script::secret_numbers();
     if is_live {

@@ -1,0 +1,12 @@
+//! The registry's own source, with a lock that tries every order in which its threads' steps can come (shuttle).
+#![allow(dead_code, unreachable_pub)] // what the crate exports, these tests need not use
+
+// What the source takes of its crate.
+use stepwell_core::{ThreadId, run};
+
+mod registry;
+
+/// In the place of the crate's own.
+mod sync {
+    pub(crate) use shuttle::sync::{Mutex, MutexGuard};
+}

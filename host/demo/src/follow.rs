@@ -1,0 +1,103 @@
+//! Shows a turn to its end.
+
+use crate::Failure;
+use crate::terminal::Shown;
+use futures::StreamExt;
+use std::convert::Infallible;
+use std::future::{Future, pending};
+use stepwell_core::dialect::ApiErrorKind;
+use stepwell_io::{Failure as RunFailure, Finished, Outcome, RunEvent, Turn};
+
+/// What is heeded beside a turn.
+pub trait Beside {
+    /// Something that came.
+    type News;
+
+    /// What comes next; it waits for ever where nothing comes any more. Nothing is lost if it is dropped.
+    fn next(&mut self) -> impl Future<Output = Self::News>;
+
+    /// Shows what came, or asks about it. `false` cancels the turn.
+    fn heed(
+        &mut self,
+        news: Self::News,
+        shown: &mut Shown,
+    ) -> impl Future<Output = Result<bool, Failure>>;
+}
+
+/// Nothing.
+impl Beside for () {
+    type News = Infallible;
+
+    fn next(&mut self) -> impl Future<Output = Infallible> {
+        pending()
+    }
+
+    async fn heed(&mut self, news: Infallible, _: &mut Shown) -> Result<bool, Failure> {
+        match news {}
+    }
+}
+
+/// Shows what comes until the turn is over. Ctrl-C cancels the turn, not the program.
+///
+/// # Errors
+/// The screen cannot be written to.
+pub async fn follow(turn: Turn, shown: &mut Shown) -> Result<Finished, Failure> {
+    follow_with(turn, shown, &mut ()).await
+}
+
+/// As [`follow`], with what comes beside the turn.
+///
+/// # Errors
+/// The screen cannot be written to, or what came beside the turn could not be heeded.
+pub async fn follow_with(
+    mut turn: Turn,
+    shown: &mut Shown,
+    beside: &mut impl Beside,
+) -> Result<Finished, Failure> {
+    let ctrl_c = tokio::signal::ctrl_c();
+    tokio::pin!(ctrl_c);
+    let mut is_listening = true;
+    loop {
+        let event = tokio::select! {
+            biased;
+            pressed = &mut ctrl_c, if is_listening => {
+                is_listening = false;
+                if pressed.is_ok() {
+                    turn.cancel();
+                }
+                continue;
+            }
+            event = turn.next() => event,
+            news = beside.next() => {
+                if !beside.heed(news, shown).await? {
+                    turn.cancel();
+                }
+                continue;
+            }
+        };
+        match event {
+            Some(RunEvent::Completed(_)) | None => break,
+            Some(event) => shown.event(&event)?,
+        }
+    }
+    shown.end()?;
+    Ok(turn.finish().await)
+}
+
+/// Why the answer is not whole, if it is not.
+#[must_use]
+pub fn problem(outcome: &Outcome) -> Option<String> {
+    match outcome {
+        Outcome::Success => None,
+        Outcome::LimitReached { limit } => Some(limit.to_string()),
+        Outcome::Cancelled => Some("cancelled".to_owned()),
+        Outcome::Truncated => Some("the stream ended before the answer did".to_owned()),
+        Outcome::Failed {
+            failure: failure @ RunFailure::Api { error },
+        } if error.kind == ApiErrorKind::Authentication => {
+            Some(format!("{failure}; check the key"))
+        }
+        Outcome::Failed { failure } => Some(failure.to_string()),
+        _ => Some("the turn failed".to_owned()),
+    }
+}

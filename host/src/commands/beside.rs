@@ -1,0 +1,47 @@
+//! What a chat heeds beside the turn: MCP servers, and tools that ask.
+
+use super::asking::{Asked, Asking, ask};
+use crate::mcp;
+use crate::prompt::Prompt;
+use std::future::pending;
+use stepwell_demo::terminal::Shown;
+use stepwell_demo::{Beside, Failure};
+use stepwell_io::mcp::{McpEvent, McpEvents};
+
+pub(super) struct BesideChat<'a> {
+    /// What MCP servers tell.
+    pub(super) news: &'a mut McpEvents,
+    /// The tools that ask to run, and where the user answers.
+    pub(super) asked: &'a mut Asked,
+    pub(super) prompt: &'a mut Prompt,
+}
+
+/// What came.
+pub(super) enum News {
+    Mcp(McpEvent),
+    Asks(Asking),
+}
+
+impl Beside for BesideChat<'_> {
+    type News = News;
+
+    async fn next(&mut self) -> News {
+        tokio::select! {
+            Some(event) = self.news.next() => News::Mcp(event),
+            Some(asking) = self.asked.recv() => News::Asks(asking),
+            else => pending().await,
+        }
+    }
+
+    async fn heed(&mut self, news: News, shown: &mut Shown) -> Result<bool, Failure> {
+        match news {
+            News::Mcp(event) => {
+                if let Some(note) = mcp::note(&event) {
+                    shown.note(&note)?;
+                }
+                Ok(true)
+            }
+            News::Asks(asking) => ask(asking, self.prompt, shown).await,
+        }
+    }
+}

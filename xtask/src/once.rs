@@ -1,0 +1,39 @@
+//! What several suites need, and is made once in a run.
+
+use anyhow::anyhow;
+use std::sync::OnceLock;
+
+/// Something that is made when it is first asked for; who asks meanwhile waits.
+pub(crate) struct Once<T>(OnceLock<Result<T, String>>);
+
+impl<T> Default for Once<T> {
+    fn default() -> Self {
+        Self(OnceLock::new())
+    }
+}
+
+impl<T> Once<T> {
+    /// Takes what there is, or makes it. What could not be made is not tried again.
+    pub(crate) fn get(&self, make: impl FnOnce() -> anyhow::Result<T>) -> anyhow::Result<&T> {
+        let made = self
+            .0
+            .get_or_init(|| make().map_err(|error| format!("{error:#}")));
+        made.as_ref().map_err(|error| anyhow!("{error}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Once;
+    use anyhow::bail;
+
+    #[test]
+    fn it_is_made_once_also_if_that_fails() {
+        let well = Once::default();
+        assert_eq!(well.get(|| Ok(1)).unwrap(), &1);
+        assert_eq!(well.get(|| Ok(2)).unwrap(), &1);
+        let failed = Once::<()>::default();
+        assert!(failed.get(|| bail!("no")).is_err());
+        assert_eq!(failed.get(|| Ok(())).unwrap_err().to_string(), "no");
+    }
+}
