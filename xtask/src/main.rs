@@ -10,6 +10,7 @@ mod once;
 mod packages;
 mod process;
 mod prove;
+mod quick;
 mod runner;
 mod suites;
 mod tools;
@@ -32,8 +33,12 @@ struct Arguments {
 enum Command {
     /// Runs every suite, or only the named ones, and sets up what they need.
     Test {
-        /// The suites to run; `cargo xtask list` shows them.
+        /// The suites to run; `cargo xtask list` shows them. `quick` is none of them: it formats, lints and tests what has
+        /// changed, and what depends on it.
         names: Vec<String>,
+        /// For `quick`: what has changed since this commit.
+        #[arg(long, value_name = "COMMIT", default_value = "HEAD")]
+        since: String,
         /// A skip that .ci/allowed-skips does not list is a failure. On when CI is set.
         #[arg(long)]
         ci: bool,
@@ -89,7 +94,10 @@ fn main() -> ExitCode {
 fn run(command: Command) -> anyhow::Result<ExitCode> {
     let context = |ci| Context::load(ci || context::continuous_integration());
     match command {
-        Command::Test { names, ci } => runner::run(context(ci)?, &names),
+        Command::Test { names, since, .. } if names == ["quick"] => {
+            quick::run(&context(false)?, &since)
+        }
+        Command::Test { names, ci, .. } => runner::run(context(ci)?, &names),
         Command::List => {
             for suite in suites::ALL {
                 println!("{:<18} {}", suite.name, suite.about);

@@ -14,7 +14,10 @@ use std::{
     process::Command,
 };
 
-/// A program of tests, or of a bench.
+/// The features beside the default ones: those of the bindings' generators.
+pub(crate) const FEATURES: [&str; 2] = ["--features", "stepwell-ffi/bindgen"];
+
+/// A program of tests.
 #[derive(Clone, Debug)]
 pub(crate) struct TestProgram {
     /// The package that it belongs to.
@@ -96,8 +99,7 @@ fn build(context: &Context, log: &mut Log) -> anyhow::Result<Vec<TestProgram>> {
     crate::tools::rustup::component(log, "clippy", "clippy")?;
     let mut cargo = linting_cargo(context);
     cargo.args(["build", "--workspace", "--all-targets"]);
-    // The bindings' generators too.
-    cargo.args(["--features", "stepwell-ffi/bindgen"]);
+    cargo.args(FEATURES);
     programs(log, &mut cargo)
 }
 

@@ -1,5 +1,5 @@
 //! The registry's own source, with a lock that tries every order in which its threads' steps can come (shuttle).
-#![allow(dead_code, unreachable_pub)] // what the crate exports, these tests need not use
+#![allow(clippy::unwrap_used, dead_code, unreachable_pub)] // what the crate exports, these tests need not use
 
 // What the source takes of its crate.
 use stepwell_core::{ThreadId, run};

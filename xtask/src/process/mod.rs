@@ -42,6 +42,13 @@ impl std::ops::AddAssign for Spent {
     }
 }
 
+impl std::ops::SubAssign for Spent {
+    fn sub_assign(&mut self, other: Self) {
+        self.wall = self.wall.saturating_sub(other.wall);
+        self.processor = self.processor.saturating_sub(other.processor);
+    }
+}
+
 /// How long a command may go on.
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) enum Bound {

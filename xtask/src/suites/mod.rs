@@ -9,7 +9,7 @@ mod core_dependencies;
 mod demo;
 mod docs;
 mod flutter;
-mod format;
+pub(crate) mod format;
 mod kotlin;
 mod licences;
 mod mcp;

@@ -18,7 +18,11 @@ fn run(context: &Context, log: &mut Log) -> anyhow::Result<()> {
     // What the build has compiled, cargo finds done if it is asked in the same way.
     let mut examples = workspace::linting_cargo(context);
     if log
-        .build(examples.args(["test", "--workspace", "--doc"]))
+        .build(
+            examples
+                .args(["test", "--workspace", "--doc"])
+                .args(workspace::FEATURES),
+        )
         .is_err()
     {
         failed.push("documentation".to_owned());

@@ -13,7 +13,7 @@ mod shared;
 #[path = "../../../src/registry/stored.rs"]
 mod stored;
 
-pub use event::{MAX_EVENTS, RegistryEvent};
+pub use event::RegistryEvent;
 pub use handle::{RunHandle, RunVersion, Stale};
 pub use key::ThreadKey;
 pub use run_registry::{Registered, RunRegistry};

@@ -6,7 +6,8 @@
 use super::faulty::{Fault, Faulty};
 use super::history::{Answer, Call, Shell};
 use super::script::{Script, Step, Which};
-use super::{RegistryEvent, RunHandle, RunRegistry, SharedRegistry, ThreadKey};
+use super::{SharedRegistry, ThreadKey};
+use super::{foreign, script};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -184,7 +185,7 @@ fn a_panic_under_the_lock_harms_nobody() {
 #[test]
 fn a_shell_that_gives_up_on_a_poisoned_lock_is_found() {
     let caught = catch_unwind(|| {
-        shuttle::check_dfs(|| poisoned(&Faulty::new(Fault::GivesUpOnPoison)), None)
+        shuttle::check_dfs(|| poisoned(&Faulty::new(Fault::GivesUpOnPoison)), None);
     });
     assert!(caught.is_err());
 }
