@@ -20,6 +20,7 @@ use futures::StreamExt;
 use futures::stream::BoxStream;
 use http::{HeaderMap, HeaderName, HeaderValue, Method};
 use pool::Pool;
+use std::sync::Arc;
 use stepwell_core::dialect::HttpRequest;
 
 /// An answer, whatever its status. Its body is still to come.
@@ -57,7 +58,7 @@ pub struct HttpClient(Kind);
 
 #[derive(Clone, Debug)]
 enum Kind {
-    Pool(Pool),
+    Pool(Arc<Pool>),
     #[cfg(feature = "reqwest")]
     Reqwest(::reqwest::Client),
 }
@@ -68,13 +69,17 @@ impl HttpClient {
     /// # Errors
     /// The system's certificates cannot be used.
     pub fn new() -> Result<Self, HttpClientError> {
-        Pool::new().map(|pool| Self(Kind::Pool(pool)))
+        Pool::new().map(Self::of)
     }
 
     /// One that has a new connection for each request.
     #[cfg(feature = "mcp")]
     pub(crate) fn without_reuse() -> Result<Self, HttpClientError> {
-        Pool::without_reuse().map(|pool| Self(Kind::Pool(pool)))
+        Pool::without_reuse().map(Self::of)
+    }
+
+    fn of(pool: Pool) -> Self {
+        Self(Kind::Pool(Arc::new(pool)))
     }
 
     /// Sends a request and takes the whole answer: its status and its body.

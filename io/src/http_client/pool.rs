@@ -15,7 +15,7 @@ use hyper_util::rt::{TokioExecutor, TokioTimer};
 use std::error::Error;
 use std::sync::Arc;
 
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(super) struct Pool {
     client: Client<Connector, Full<Bytes>>,
     proxies: Arc<Matcher>,

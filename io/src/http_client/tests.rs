@@ -3,7 +3,7 @@
 use super::*;
 use hyper_util::client::proxy::matcher::Matcher;
 use std::net::SocketAddr;
-use std::sync::{Arc, Mutex};
+use std::sync::Mutex;
 use stepwell_core::dialect::HttpRequest;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
@@ -110,8 +110,7 @@ fn post(url: String) -> HttpRequest {
 }
 
 fn client(proxies: Matcher) -> HttpClient {
-    let pool = Pool::with(proxies, |_| {}).expect("a client");
-    HttpClient(Kind::Pool(pool))
+    HttpClient::of(Pool::with(proxies, |_| {}).expect("a client"))
 }
 
 /// Whatever proxies the environment names are not for the tests.
