@@ -1,5 +1,6 @@
 use crate::agent::Agent;
 use crate::durable::StoreSetup;
+use crate::http_client::{HttpClient, HttpClientError};
 use crate::journal::JournalSink;
 use crate::observer::{MakeObserver, TurnObserver};
 use crate::run_source::RunSource;
@@ -66,7 +67,7 @@ pub enum BuildError {
     Middleware(&'static str),
     /// The HTTP client cannot be made.
     #[error("the HTTP client cannot be made: {0}")]
-    Client(#[from] reqwest::Error),
+    Client(#[from] HttpClientError),
 }
 
 impl AgentBuilder {
@@ -204,11 +205,11 @@ impl AgentBuilder {
     /// ```
     /// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
     /// use stepwell_core::run_source::Soliplex;
-    /// use stepwell_io::{Agent, RestRunSource, http_client};
+    /// use stepwell_io::{Agent, HttpClient, RestRunSource};
     ///
     /// let room = Soliplex::new("https://chat.example.org", "support").key("token");
     /// let (endpoint, source) = (room.endpoint(), RestRunSource::new(room));
-    /// let client = http_client()?;
+    /// let client = HttpClient::new()?;
     /// let thread = source.create_thread(&client).await?;
     /// let agent = Agent::builder(endpoint)
     ///     .client(client)
@@ -393,10 +394,10 @@ impl AgentBuilder {
         self
     }
 
-    /// Uses the app's own HTTP client, or one that many agents share; see [`http_client`].
+    /// Uses the app's own HTTP client, or one that many agents share; see [`HttpClient`].
     #[must_use]
-    pub fn client(mut self, client: HttpClient) -> Self {
-        self.client = Some(client);
+    pub fn client(mut self, client: impl Into<HttpClient>) -> Self {
+        self.client = Some(client.into());
         self
     }
 
@@ -415,7 +416,7 @@ impl AgentBuilder {
         }
         let client = match self.client {
             Some(client) => client,
-            None => http_client()?,
+            None => HttpClient::new()?,
         };
         let setup = Setup {
             config: Arc::new(self.config),
@@ -445,23 +446,4 @@ impl AgentBuilder {
         let thread = shared.thread(key, self.history);
         Ok(Agent::new(shared, thread))
     }
-}
-
-/// The HTTP client of agents: reqwest's.
-pub type HttpClient = reqwest::Client;
-
-/// The client that an agent has if the app gives it none, for apps that set up many agents: a client has its own
-/// connections, and takes a while to make.
-///
-/// It has ring for TLS, unless the app chose otherwise for the whole process, and no timeout of its own: the machine's
-/// clocks know what is silence and what is a tool at work.
-///
-/// # Errors
-/// It cannot be made: the machine's TLS settings are unusable.
-pub fn http_client() -> Result<HttpClient, reqwest::Error> {
-    let _ = rustls::crypto::ring::default_provider().install_default();
-    reqwest::Client::builder()
-        .connect_timeout(Duration::from_secs(30))
-        .tcp_nodelay(true)
-        .build()
 }

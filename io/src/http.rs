@@ -1,11 +1,12 @@
 //! One request and its answer, as inputs of the machine.
 
+use crate::http_client::{Body, HttpClient, redirect_body};
 use bytes::Bytes;
 use futures::stream::Fuse;
 use futures::{FutureExt, Stream, StreamExt};
-use reqwest::header::{CONTENT_ENCODING, CONTENT_TYPE, HeaderMap, RETRY_AFTER};
+use http::HeaderMap;
+use http::header::{CONTENT_ENCODING, CONTENT_TYPE, RETRY_AFTER};
 use std::borrow::Cow;
-use std::error::Error;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
 use stepwell_core::dialect::HttpRequest;
@@ -18,25 +19,30 @@ const ERROR_BODY: usize = 64 << 10;
 
 /// Sends the request, and the answer into `inputs`, piece by piece. Ends early when nobody listens any more.
 pub(crate) async fn stream(
-    client: reqwest::Client,
+    client: HttpClient,
     request: HttpRequest,
     effect: EffectId,
     inputs: mpsc::Sender<Input<'static>>,
     middleware: Option<Arc<Mutex<Middleware>>>,
 ) {
-    let response = match send(&client, request).await {
+    let response = match client.send(request).await {
         Ok(response) => response,
-        Err(message) => {
+        Err(error) => {
+            let message = error.to_string();
             let _ = inputs
                 .send(Input::ConnectionFailed { effect, message })
                 .await;
             return;
         }
     };
-    let status = response.status();
+    let (head, body) = response.into_parts();
+    let status = head.status;
     if !status.is_success() {
-        let retry_after = retry_after(response.headers(), SystemTime::now());
-        let body = beginning(response).await;
+        let retry_after = retry_after(&head.headers, SystemTime::now());
+        let body = match redirect_body(status) {
+            Some(body) => body,
+            None => beginning(body).await,
+        };
         let refusal = Refusal {
             status: status.as_u16(),
             retry_after,
@@ -46,7 +52,7 @@ pub(crate) async fn stream(
         return;
     }
     let header = |name| {
-        let value = response.headers().get(name)?;
+        let value = head.headers.get(name)?;
         value.to_str().ok().map(str::to_owned)
     };
     let content_type = header(CONTENT_TYPE);
@@ -65,7 +71,7 @@ pub(crate) async fn stream(
     {
         return;
     }
-    let mut body = Pieces::new(response.bytes_stream());
+    let mut body = Pieces::new(body);
     while let Some(piece) = body.next().await {
         let input = match piece {
             Ok(bytes) => match encoding.take().filter(|_| is_compressed(&bytes)) {
@@ -80,7 +86,7 @@ pub(crate) async fn stream(
             },
             Err(error) => Input::Lost {
                 effect,
-                message: with_causes(&error),
+                message: error.to_string(),
             },
         };
         let is_last = matches!(input, Input::Lost { .. });
@@ -158,27 +164,6 @@ where
     }
 }
 
-/// The longest answer of an [`exchange`], in bytes.
-const LONGEST_ANSWER: usize = 64 << 20;
-
-/// Sends a request and takes the whole answer: its status and its body.
-pub(crate) async fn exchange(
-    client: &reqwest::Client,
-    request: HttpRequest,
-) -> Result<(u16, Vec<u8>), String> {
-    let response = send(client, request).await?;
-    let status = response.status().as_u16();
-    let mut body = response.bytes_stream();
-    let mut answer = Vec::new();
-    while let Some(piece) = body.next().await {
-        answer.extend_from_slice(&piece.map_err(|error| with_causes(&error))?);
-        if answer.len() > LONGEST_ANSWER {
-            return Err(format!("the answer is longer than {LONGEST_ANSWER} bytes"));
-        }
-    }
-    Ok((status, answer))
-}
-
 /// What a middleware makes of a piece of the body; without one, the piece.
 fn changed(bytes: Vec<u8>, middleware: Option<&Mutex<Middleware>>) -> Vec<u8> {
     let Some(mut middleware) = middleware.map(lock) else {
@@ -203,22 +188,10 @@ fn is_compressed(beginning: &[u8]) -> bool {
         .is_some_and(|byte| !matches!(byte, 0 | b'\t' | b'\n' | b'\r' | b' '..=b'~' | 0xef))
 }
 
-async fn send(client: &reqwest::Client, request: HttpRequest) -> Result<reqwest::Response, String> {
-    let method = reqwest::Method::from_bytes(request.method.as_bytes())
-        .map_err(|error| error.to_string())?;
-    let mut builder = client.request(method, &request.url).body(request.body);
-    for (name, value) in &request.headers {
-        builder = builder.header(name, value);
-    }
-    builder.send().await.map_err(|error| with_causes(&error))
-}
-
 /// The beginning of an error's body; what could not be read of it is left out.
-async fn beginning(response: reqwest::Response) -> Vec<u8> {
-    let mut body = response.bytes_stream();
+async fn beginning(mut body: Body) -> Vec<u8> {
     let mut kept = Vec::new();
     while let Some(Ok(bytes)) = body.next().await {
-        let bytes: Bytes = bytes;
         let room = ERROR_BODY - kept.len();
         kept.extend_from_slice(&bytes[..bytes.len().min(room)]);
         if kept.len() == ERROR_BODY {
@@ -248,28 +221,10 @@ fn retry_after(headers: &HeaderMap, now: SystemTime) -> Option<Duration> {
     Some(date.duration_since(now).unwrap_or_default())
 }
 
-/// An error with what caused it: reqwest's own text alone says too little. Addresses may hold keys: they are left out.
-fn with_causes(error: &reqwest::Error) -> String {
-    let mut text = match error {
-        _ if error.is_timeout() => "timed out".to_owned(),
-        _ if error.is_connect() => "could not connect".to_owned(),
-        _ if error.is_builder() => "the request is malformed".to_owned(),
-        _ if error.is_body() || error.is_decode() => "the body broke off".to_owned(),
-        _ => "the request failed".to_owned(),
-    };
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        text.push_str(": ");
-        text.push_str(&error.to_string());
-        cause = error.source();
-    }
-    text
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use reqwest::header::HeaderValue;
+    use http::HeaderValue;
 
     fn wait(name: &'static str, value: &'static str) -> Option<Duration> {
         let mut headers = HeaderMap::new();

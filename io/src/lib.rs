@@ -1,4 +1,4 @@
-//! Drives the Stepwell core: HTTP by reqwest, tools as async closures run side by side, cancellation, and a stream of
+//! Drives the Stepwell core: HTTP, tools as async closures run side by side, cancellation, and a stream of
 //! events.
 //!
 //! ```no_run
@@ -44,6 +44,7 @@ mod driver;
 mod durable;
 mod handle;
 mod http;
+mod http_client;
 mod journal;
 #[cfg(feature = "mcp")]
 pub mod mcp;
@@ -62,9 +63,10 @@ mod turn;
 mod work;
 
 pub use agent::{Agent, ReviveError};
-pub use builder::{AgentBuilder, BuildError, HttpClient, http_client};
+pub use builder::{AgentBuilder, BuildError};
 pub use durable::{Recovered, StoredTurn};
 pub use handle::{TurnError, TurnHandle};
+pub use http_client::{HttpClient, HttpClientError, SendError};
 pub use journal::JournalSink;
 pub use observer::TurnObserver;
 pub use run_source::{NewRun, RestError, RestRunSource, RunSource};

@@ -1,7 +1,6 @@
 //! Backends that create runs before their streams are opened.
 
-use crate::builder::HttpClient;
-use crate::http;
+use crate::http_client::HttpClient;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use std::collections::BTreeMap;
@@ -153,9 +152,8 @@ fn lock(first: &Mutex<BTreeMap<ThreadId, RunId>>) -> MutexGuard<'_, BTreeMap<Thr
 }
 
 async fn send(client: &HttpClient, request: HttpRequest) -> Result<(u16, Vec<u8>), RestError> {
-    http::exchange(client, request)
-        .await
-        .map_err(RestError::Connection)
+    let answer = client.exchange(request).await;
+    answer.map_err(|error| RestError::Connection(error.to_string()))
 }
 
 /// What the source makes of it, as the machine is told.

@@ -1,4 +1,5 @@
 use crate::durable::StoreSetup;
+use crate::http_client::HttpClient;
 use crate::journal::JournalSink;
 use crate::observer::MakeObserver;
 use crate::run_source::RunSource;
@@ -24,7 +25,7 @@ pub(crate) struct Setup {
     pub(crate) middleware: Option<MakeMiddleware>,
     pub(crate) observer: Option<MakeObserver>,
     pub(crate) store: Option<StoreSetup>,
-    pub(crate) client: reqwest::Client,
+    pub(crate) client: HttpClient,
 }
 
 impl fmt::Debug for Setup {

@@ -4,9 +4,10 @@
 use futures::StreamExt;
 use serde_json::{Value, json};
 use std::process::Stdio;
+use stepwell_core::dialect::HttpRequest;
 use stepwell_io::{
-    Agent, AgentBuilder, Event, Finished, Interrupt, Outcome, ResumeEntry, RunEvent, Tool, Turn,
-    provider,
+    Agent, AgentBuilder, Event, Finished, HttpClient, Interrupt, Outcome, ResumeEntry, RunEvent,
+    Tool, Turn, provider,
 };
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::process::{Child, Command};
@@ -329,11 +330,15 @@ async fn a_cancelled_turn_is_cancelled_there() {
     assert_eq!(finished.outcome, Outcome::Cancelled);
     assert_eq!(finished.conversation.text(), "One");
     // The backend answers this when it has seen that its client has gone.
-    let seen = reqwest::get(format!("{}/cancelled", backend.url)).await;
-    assert_eq!(
-        seen.expect("an answer").text().await.expect("text"),
-        "cancelled"
-    );
+    let client = HttpClient::new().expect("a client");
+    let asked = HttpRequest {
+        method: "GET",
+        url: format!("{}/cancelled", backend.url),
+        headers: Vec::new(),
+        body: Vec::new(),
+    };
+    let seen = client.exchange(asked).await.expect("an answer");
+    assert_eq!(seen, (200, b"cancelled".to_vec()));
     let (_, finished) = ask(&agent, "hello").await;
     assert_eq!(finished.outcome, Outcome::Success);
 }

@@ -16,7 +16,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 use stepwell_core::run::Limits as RunLimits;
 use stepwell_demo::Failure;
-use stepwell_io::{HttpClient, http_client};
+use stepwell_io::HttpClient;
 use stepwell_mock_llm::MockLlm;
 use tokio::net::TcpListener;
 
@@ -67,7 +67,7 @@ impl Serve {
             is_durable: address != MEMORY,
         };
         let serving = serving(settings, sessions)?;
-        let client = http_client().map_err(Failure::failed)?;
+        let client = HttpClient::new().map_err(Failure::failed)?;
         let (_model, mut backend) = self.backend(&in_force, client).await?;
         backend.instructions.clone_from(&settings.instructions);
         settings.limit(&mut backend.limits);

@@ -29,8 +29,8 @@ pub(super) fn traces() -> Result<Option<Traces>, Failure> {
     let Some(variable) = set else {
         return Ok(None);
     };
-    // The exporter makes a client of its own, which needs what all clients here need.
-    stepwell_io::http_client().map_err(Failure::failed)?;
+    // The exporter makes a client of its own, which has the process's crypto provider.
+    let _ = rustls::crypto::ring::default_provider().install_default();
     let exporter = SpanExporter::builder()
         .with_http()
         .with_protocol(Protocol::HttpBinary)

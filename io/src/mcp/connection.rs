@@ -7,6 +7,7 @@ use super::handler::{Calls, Followed, Handler};
 use super::list::{self, Listed};
 use super::options::McpOptions;
 use super::{shortened, transport};
+use crate::http_client::SendError;
 use rmcp::RoleClient;
 use rmcp::model::{
     CallToolRequest, CallToolRequestParams, ClientRequest, ProtocolVersion, ServerNotification,
@@ -221,13 +222,12 @@ pub(super) fn root_cause(error: &(dyn Error + 'static)) -> String {
     let mut cause = error;
     loop {
         // The SDK does not give this one as a source.
-        let client = match cause.downcast_ref::<StreamableHttpError<reqwest::Error>>() {
+        let client = match cause.downcast_ref::<StreamableHttpError<SendError>>() {
             Some(StreamableHttpError::Client(client)) => Some(client as &(dyn Error + 'static)),
             _ => None,
         };
         match client.or_else(|| cause.source()) {
             Some(inner) => cause = inner,
-            None if cause.is::<reqwest::Error>() => return "the request failed".to_owned(),
             None => return shortened(&cause.to_string(), 300),
         }
     }

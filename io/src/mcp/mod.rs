@@ -54,6 +54,7 @@ mod config;
 mod connection;
 mod content;
 mod event;
+mod event_size;
 mod handler;
 mod http_client;
 mod list;

@@ -1,6 +1,8 @@
 //! A small stream with text and two calls, cut at every byte.
 
 use crate::*;
+use stepwell_core::dialect::HttpRequest;
+use stepwell_io::HttpClient;
 
 fn the_stream() -> Hop {
     Hop::new()
@@ -18,16 +20,15 @@ async fn body(dialect: Dialect) -> Vec<u8> {
     let request = server.requests().remove(0);
     drop(turn);
     let server = serve([the_stream()]).await;
-    let client = reqwest_client();
-    let url = format!("http://{}{}", server.address(), request.path);
-    let answer = client.post(url).body(request.bytes.to_vec()).send().await;
-    let body = answer.expect("the mock answers").bytes().await;
-    body.expect("it is whole").to_vec()
-}
-
-fn reqwest_client() -> reqwest::Client {
-    let _ = rustls::crypto::ring::default_provider().install_default();
-    reqwest::Client::new()
+    let client = HttpClient::new().expect("a client");
+    let request = HttpRequest {
+        method: "POST",
+        url: format!("http://{}{}", server.address(), request.path),
+        headers: Vec::new(),
+        body: request.bytes.to_vec(),
+    };
+    let (_, body) = client.exchange(request).await.expect("the mock answers");
+    body
 }
 
 /// `broken` says how the stream breaks off after some of its bytes.

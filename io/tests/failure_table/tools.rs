@@ -188,7 +188,7 @@ async fn a_tool_times_out_and_is_told() {
     let told = Mutex::new(told);
     let agent = Dialect::Chat
         .agent(&server)
-        .tool_timeout(Duration::from_millis(1))
+        .tool_timeout(Duration::from_millis(100))
         .blocking_tool(work(), move |_, cancellation| {
             tokio::runtime::Handle::current().block_on(cancellation.cancelled());
             let _ = told

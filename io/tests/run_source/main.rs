@@ -8,14 +8,13 @@ use serde_json::json;
 use stepwell_core::run_source::Soliplex;
 use stepwell_io::{
     Agent, AgentBuilder, Failure, HttpClient, Outcome, RestError, RestRunSource, RunEvent, Tool,
-    http_client,
 };
 
 /// An agent on a new thread of the room.
 async fn agent(rooms: &Rooms) -> (AgentBuilder, RestRunSource<Soliplex>, HttpClient) {
     let room = Soliplex::new(rooms.address(), "the room").key("token");
     let (endpoint, source) = (room.endpoint(), RestRunSource::new(room));
-    let client = http_client().expect("a client");
+    let client = HttpClient::new().expect("a client");
     let thread = source.create_thread(&client).await.expect("a thread");
     let agent = Agent::builder(endpoint)
         .client(client.clone())
@@ -120,7 +119,7 @@ async fn a_run_that_the_server_does_not_make_fails_the_turn_with_its_words() {
 
 #[tokio::test]
 async fn a_server_that_refuses_or_says_something_else_is_told_apart() {
-    let client = http_client().expect("a client");
+    let client = HttpClient::new().expect("a client");
     let rooms = Rooms::serve([]).await;
     let stranger = RestRunSource::new(Soliplex::new(rooms.address(), "the room").key("wrong"));
     let refused = stranger.create_thread(&client).await.expect_err("no right");

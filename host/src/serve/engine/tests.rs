@@ -11,7 +11,7 @@ use std::time::Duration;
 use stepwell_core::event::Message;
 use stepwell_core::run::{BlockContent, Outcome, TurnStatus};
 use stepwell_core::session::Turn;
-use stepwell_io::http_client;
+use stepwell_io::HttpClient;
 use stepwell_io::store::{
     Generation, MemoryStore, PersistBatch, Store, StoreError, StoreFuture, StoreLayer, TurnKey,
 };
@@ -120,7 +120,7 @@ fn errors() -> [(StoreError, StoreTrouble); 3] {
 }
 
 async fn engine(store: &Failing, store_timeout: Duration) -> (MockLlm, LocalEngine) {
-    let client = http_client().unwrap();
+    let client = HttpClient::new().unwrap();
     let (model, backend) = scripted(None, client).await.unwrap();
     let metrics = Metrics::new([]);
     let time = Duration::from_secs(3_600);

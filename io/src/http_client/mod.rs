@@ -1,0 +1,140 @@
+//! The HTTP client of agents: connections of its own, or the app's `reqwest::Client`.
+
+mod address;
+mod connector;
+mod error;
+mod pool;
+mod proxy;
+mod redirect;
+#[cfg(feature = "reqwest")]
+mod reqwest;
+#[cfg(test)]
+mod tests;
+#[cfg(feature = "tls")]
+mod tls;
+
+pub use error::{HttpClientError, SendError};
+
+use bytes::Bytes;
+use futures::StreamExt;
+use futures::stream::BoxStream;
+use http::{HeaderMap, HeaderName, HeaderValue, Method};
+use pool::Pool;
+use std::sync::Arc;
+use stepwell_core::dialect::HttpRequest;
+
+/// An answer, whatever its status. Its body is still to come.
+pub(crate) type Response = http::Response<Body>;
+
+/// An answer's body, as it comes. Dropping it gives the rest up.
+pub(crate) type Body = BoxStream<'static, Result<Bytes, SendError>>;
+
+/// The longest answer of an [`HttpClient::exchange`], in bytes.
+const LONGEST_ANSWER: usize = 64 << 20;
+
+/// The HTTP client of agents, for apps that set up many agents: a client has its own connections, and takes a while to
+/// make. A clone is another handle on the same connections.
+///
+/// Addresses with `https://` need the feature `tls`, which is on by default: rustls with ring, unless the app chose
+/// another crypto provider for the whole process, the system's own trust in certificates, and HTTP/2 where the server
+/// speaks it. A connection is waited for 30 seconds. There is no other time limit: the machine's clocks know what is
+/// silence and what is a tool at work. Proxies are taken from the variables `HTTP_PROXY`, `HTTPS_PROXY`, `ALL_PROXY` and
+/// `NO_PROXY`.
+///
+/// A redirect is followed only where it changes neither the request nor who gets it: 307 or 308, to the same scheme, host
+/// and port, at most 10 times. The key and the conversation are sent to nobody else.
+///
+#[cfg_attr(
+    feature = "reqwest",
+    doc = "An app that has a `reqwest::Client` makes one of it by [`From`]: then that client's settings hold, for redirects
+too."
+)]
+#[cfg_attr(
+    not(feature = "reqwest"),
+    doc = "With the feature `reqwest` an app makes one of a `reqwest::Client` that it has set up itself."
+)]
+#[derive(Clone, Debug)]
+pub struct HttpClient(Kind);
+
+#[derive(Clone, Debug)]
+enum Kind {
+    Pool(Arc<Pool>),
+    #[cfg(feature = "reqwest")]
+    Reqwest(::reqwest::Client),
+}
+
+impl HttpClient {
+    /// A client with connections of its own.
+    ///
+    /// # Errors
+    /// The system's certificates cannot be used.
+    pub fn new() -> Result<Self, HttpClientError> {
+        Pool::new().map(Self::of)
+    }
+
+    /// One that has a new connection for each request.
+    #[cfg(feature = "mcp")]
+    pub(crate) fn without_reuse() -> Result<Self, HttpClientError> {
+        Pool::without_reuse().map(Self::of)
+    }
+
+    fn of(pool: Pool) -> Self {
+        Self(Kind::Pool(Arc::new(pool)))
+    }
+
+    /// Sends a request and takes the whole answer: its status and its body.
+    ///
+    /// # Errors
+    /// No answer came, or it broke off, or it is longer than 64 MiB.
+    pub async fn exchange(&self, request: HttpRequest) -> Result<(u16, Vec<u8>), SendError> {
+        let (head, mut body) = self.send(request).await?.into_parts();
+        if let Some(body) = redirect_body(head.status) {
+            return Ok((head.status.as_u16(), body));
+        }
+        let mut answer = Vec::new();
+        while let Some(piece) = body.next().await {
+            answer.extend_from_slice(&piece?);
+            if answer.len() > LONGEST_ANSWER {
+                return Err(SendError::too_long(LONGEST_ANSWER));
+            }
+        }
+        Ok((head.status.as_u16(), answer))
+    }
+
+    /// Sends a request; the answer is there as soon as its headers are.
+    pub(crate) async fn send(&self, request: HttpRequest) -> Result<Response, SendError> {
+        let method =
+            Method::from_bytes(request.method.as_bytes()).map_err(|e| SendError::malformed(&e))?;
+        let mut headers = HeaderMap::with_capacity(request.headers.len());
+        for (name, value) in &request.headers {
+            let name =
+                HeaderName::from_bytes(name.as_bytes()).map_err(|e| SendError::malformed(&e))?;
+            let value =
+                HeaderValue::from_bytes(value.as_bytes()).map_err(|e| SendError::malformed(&e))?;
+            headers.append(name, value);
+        }
+        let body = Bytes::from(request.body);
+        self.request(method, &request.url, headers, body).await
+    }
+
+    pub(crate) async fn request(
+        &self,
+        method: Method,
+        url: &str,
+        headers: HeaderMap,
+        body: Bytes,
+    ) -> Result<Response, SendError> {
+        match &self.0 {
+            Kind::Pool(pool) => pool.request(method, url, headers, body).await,
+            #[cfg(feature = "reqwest")]
+            Kind::Reqwest(client) => reqwest::request(client, method, url, headers, body).await,
+        }
+    }
+}
+
+/// The body of a refusal in the place of the one that came with a redirect, which is a page for people.
+pub(crate) fn redirect_body(status: http::StatusCode) -> Option<Vec<u8>> {
+    status
+        .is_redirection()
+        .then(|| redirect::NOT_FOLLOWED.into())
+}
