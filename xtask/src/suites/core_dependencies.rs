@@ -1,10 +1,12 @@
 use super::Suite;
 use crate::{context::Context, log::Log, process};
-use anyhow::{Context as _, bail};
+use anyhow::{Context as _, bail, ensure};
+use std::collections::BTreeSet;
 
 pub(super) const SUITE: Suite = Suite {
     name: "core-dependencies",
-    about: "the core depends on no runtime, network, clock or random number",
+    about: "the core depends on no runtime, network, clock or random number; core and io on few crates, and on nothing \
+            that changes an app's own HTTP client",
     run,
 };
 
@@ -67,7 +69,7 @@ const TARGETS: &[Option<&str>] = &[
 
 fn run(context: &Context, log: &mut Log) -> anyhow::Result<()> {
     for target in TARGETS {
-        for default_features in [false, true] {
+        for json_schema in [false, true] {
             let mut command = process::cargo();
             command
                 .args([
@@ -83,26 +85,69 @@ fn run(context: &Context, log: &mut Log) -> anyhow::Result<()> {
             if let Some(target) = target {
                 command.args(["--target", target]);
             }
-            if !default_features {
-                command.arg("--no-default-features");
+            if json_schema {
+                command.args(["--features", "json-schema"]);
             }
-            let exceptions = if default_features { ALLOWED_BELOW } else { &[] };
+            let exceptions = if json_schema { ALLOWED_BELOW } else { &[] };
             let found = offenders(&log.read(&mut command)?, exceptions)?;
             if !found.is_empty() {
                 bail!(
                     "{}{}: {}",
                     target.unwrap_or("this machine"),
-                    if default_features {
-                        ""
-                    } else {
-                        " without default features"
-                    },
+                    if json_schema { " with json-schema" } else { "" },
                     found.join("; ")
                 );
             }
         }
     }
+    for (package, features, most) in MOST {
+        let crates = crates(context, log, package, features)?;
+        log.say(&format!(
+            "{package} {}: {} crates",
+            features.join(" "),
+            crates.len()
+        ))?;
+        ensure!(
+            crates.len() <= *most,
+            "{package} {} depends on {} crates, and may on {most}",
+            features.join(" "),
+            crates.len()
+        );
+    }
+    // Cargo gives a crate the features that anyone asks for: with reqwest among these, an app's own would have TLS in it
+    // for which nobody has chosen a provider, and panic.
+    let all = ["--features", "mcp,postgres,sqlite"];
+    let crates = crates(context, log, "stepwell-io", &all)?;
+    ensure!(
+        !crates.iter().any(|name| name.starts_with("reqwest ")),
+        "stepwell-io depends on reqwest, where the app has not asked for that"
+    );
     Ok(())
+}
+
+/// The most crates that a package may bring: with itself, and with what builds them.
+const MOST: &[(&str, &[&str], usize)] = &[
+    ("stepwell-core", &[], 60),
+    ("stepwell-io", &["--no-default-features"], 120),
+];
+
+/// The crates that a package depends on, on this machine: name and version.
+fn crates(
+    context: &Context,
+    log: &mut Log,
+    package: &str,
+    features: &[&str],
+) -> anyhow::Result<BTreeSet<String>> {
+    let tree = log.read(
+        process::cargo()
+            .args(["tree", "-p", package, "--edges", "normal,build"])
+            .args(["--prefix", "none", "--format", "{p}"])
+            .args(features)
+            .current_dir(&context.root),
+    )?;
+    let name = |line: &str| line.split(' ').take(2).collect::<Vec<_>>().join(" ");
+    let lines = tree.lines().filter(|line| !line.is_empty());
+    Ok(lines.map(name).collect())
 }
 
 /// The paths to banned crates in the output of `cargo tree --prefix depth --format ' {p}'`.
