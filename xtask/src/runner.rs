@@ -1,4 +1,4 @@
-//! Runs suites, as many side by side as there are processors, and says how each went.
+//! Runs suites side by side, one more than there are processors, and says how each went.
 
 use crate::{
     allowed_skips::AllowedSkips,
@@ -63,7 +63,8 @@ pub(crate) fn run(mut context: Context, names: &[String]) -> anyhow::Result<Exit
     };
     let processors = thread::available_parallelism().map_or(1, usize::from);
     let mut results = thread::scope(|scope| {
-        let lanes: Vec<_> = (0..processors).map(|_| scope.spawn(lane)).collect();
+        // One of them waits, for a download or for what another builds.
+        let lanes: Vec<_> = (0..=processors).map(|_| scope.spawn(lane)).collect();
         let mut results = Vec::new();
         for lane in lanes {
             let ended = lane.join().map_err(|_| anyhow!("a lane broke off"))?;

@@ -63,13 +63,17 @@ pub(crate) fn wheel(
         fs::create_dir_all(folder)?;
     }
     // The generator reads the library's symbols, so it is stripped afterwards.
-    log.build(
-        venv.program("maturin")
-            .args(["build", "--profile", profile, "--out"])
-            .arg(&unstripped)
-            .current_dir(sources(context))
-            .env("CARGO_TARGET_DIR", &context.target),
-    )?;
+    let mut maturin = venv.program("maturin");
+    maturin
+        .args(["build", "--profile", profile, "--out"])
+        .arg(&unstripped)
+        .current_dir(sources(context))
+        .env("CARGO_TARGET_DIR", &context.target);
+    if profile == "dev" {
+        // The generator's features, which it is built with in any case: so the library is not built once more without.
+        maturin.args(["--features", "bindgen"]);
+    }
+    log.build(&mut maturin)?;
     let built = only_entry(&unstripped)?;
     if cfg!(target_os = "linux") {
         let packed = |command: &str| {
