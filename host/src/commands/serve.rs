@@ -167,6 +167,9 @@ fn serving(settings: &Settings, sessions: SessionStore) -> Result<Serving, Failu
     })
 }
 
+            connections: settings.max_connections.get(),
+            header_timeout: Duration::from_secs(settings.header_timeout.get()),
+            idle_timeout: Duration::from_secs(settings.idle_timeout.get()),
 fn ask_before(backend: &mut Backend, names: &[String]) -> Result<(), Failure> {
     for name in names {
         let mut tools = backend.tools.iter_mut();

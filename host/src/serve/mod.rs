@@ -9,6 +9,7 @@ mod agent;
 mod authorization;
 mod backend;
 mod capabilities;
+mod connections;
 mod encoding;
 mod ending;
 mod endpoint;
@@ -42,7 +43,6 @@ pub(crate) use scripted::scripted;
 pub(crate) use serving::{Limits, Serving, SessionStore};
 
 use crate::metrics::Metrics;
-use axum::serve::ListenerExt;
 use engine::{LocalEngine, LocalSetup};
 use measured::MeasuredStore;
 use sessions::Sessions;
@@ -123,18 +123,13 @@ pub(crate) async fn serve(
         serving,
         runs: TaskTracker::new(),
     });
-    let listener = listener.tap_io(|connection| {
-        // Each event goes out when it is said. A socket that refuses the option only delays it.
-        if let Err(error) = connection.set_nodelay(true) {
-            tracing::debug!(target: "stepwell", %error, "cannot set TCP_NODELAY");
-        }
-    });
     let closing = CancellationToken::new();
-    let http = axum::serve(listener, router::router(Arc::clone(&server)))
-        .with_graceful_shutdown(closing.clone().cancelled_owned());
-    let mut http = tokio::spawn(async move { http.await });
+    let router = router::router(Arc::clone(&server));
+    let bounds = server.serving.limits.connections();
+    let http = connections::serve(listener, router, bounds, closing.clone());
+    let mut http = tokio::spawn(http);
     tokio::select! {
-        ended = &mut http => return ended?,
+        ended = &mut http => return Ok(ended?),
         () = stop => {}
     }
     server.threads.close();
@@ -152,9 +147,7 @@ pub(crate) async fn serve(
     closing.cancel();
     match tokio::time::timeout(LAST_BYTES, &mut http).await {
         Ok(ended) => ended?,
-        Err(_) => {
-            http.abort();
-            Ok(())
-        }
+        Err(_) => http.abort(),
     }
+    Ok(())
 }

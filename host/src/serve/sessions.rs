@@ -2,7 +2,7 @@
 
 use super::Server;
 use super::ending::Ending;
-use super::endpoint::{LONGEST_ID, check_content_type, read_body};
+use super::endpoint::{LONGEST_ID, check_content_type, read_body, understand};
 use super::engine::{Engine, EngineError, NewTurn, Parent};
 use super::refusal::{Code, Refusal};
 use axum::Json;
@@ -353,14 +353,20 @@ pub(super) async fn acknowledge(
     Ok(StatusCode::NO_CONTENT)
 }
 
-async fn read<T: DeserializeOwned>(server: &Server, request: Request) -> Result<T, Refusal> {
+async fn read<T>(server: &Server, request: Request) -> Result<T, Refusal>
+where
+    T: DeserializeOwned + Send + 'static,
+{
     let (head, body) = request.into_parts();
     check_content_type(&head.headers)?;
     let body = read_body(body, server.serving.limits.body).await?;
-    serde_json::from_slice(&body).map_err(|error| match error.classify() {
-        serde_json::error::Category::Data => invalid(format!("the body does not fit: {error}")),
-        _ => Refusal::new(Code::InvalidJson, format!("the body is no JSON: {error}")),
-    })
+    let read = |body: &[u8]| {
+        serde_json::from_slice(body).map_err(|error| match error.classify() {
+            serde_json::error::Category::Data => invalid(format!("the body does not fit: {error}")),
+            _ => Refusal::new(Code::InvalidJson, format!("the body is no JSON: {error}")),
+        })
+    };
+    understand(body, read).await
 }
 
 fn thread_key(thread: &str) -> Result<ThreadKey, Refusal> {

@@ -5,6 +5,7 @@ use crate::logging::LogFormat;
 use clap::{Args, ValueEnum};
 use serde::{Serialize, Serializer};
 use std::net::SocketAddr;
+use std::num::{NonZeroU64, NonZeroUsize};
 use std::path::PathBuf;
 
 /// Flags that every command has.
@@ -113,6 +114,16 @@ pub(crate) struct ServeFlags {
     #[arg(long, value_name = "SECONDS")]
     run_timeout: Option<u64>,
     /// How long a question to the person stands, in seconds [default: 3600].
+    /// The most connections at once; at that many, one that waits for a request makes room for a new one [default:
+    /// 4096].
+    #[arg(long, value_name = "N")]
+    max_connections: Option<NonZeroUsize>,
+    /// How long the headers of a new connection's request may take to come, in seconds [default: 10].
+    #[arg(long, value_name = "SECONDS")]
+    header_timeout: Option<NonZeroU64>,
+    /// How long a connection may stay open between two requests, in seconds [default: 75].
+    #[arg(long, value_name = "SECONDS")]
+    idle_timeout: Option<NonZeroU64>,
     #[arg(long, value_name = "SECONDS")]
     interrupt_timeout: Option<u64>,
     /// How long a turn waits for a store that is full, can only be read, or cannot be reached, before it fails, in

@@ -17,7 +17,7 @@ use clap::ValueEnum;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 use std::net::{Ipv4Addr, SocketAddr};
-use std::num::NonZeroU64;
+use std::num::{NonZeroU64, NonZeroUsize};
 use std::path::PathBuf;
 use std::time::Duration;
 use stepwell_core::dialect::Secret;
@@ -82,6 +82,12 @@ pub(crate) struct Settings {
     pub(crate) max_runs: usize,
     /// How long a run may take, in seconds.
     pub(crate) run_timeout: u64,
+    /// The most connections at once.
+    pub(crate) max_connections: NonZeroUsize,
+    /// How long the headers of a new connection's request may take to come, in seconds.
+    pub(crate) header_timeout: NonZeroU64,
+    /// How long a connection may stay open without a request, in seconds.
+    pub(crate) idle_timeout: NonZeroU64,
     /// How long a question to the person stands, in seconds.
     pub(crate) interrupt_timeout: u64,
     /// How long a turn waits for a store that is full or out of reach, in seconds.
@@ -129,6 +135,9 @@ impl Default for Settings {
             run_timeout: 600,
             interrupt_timeout: 3600,
             store_timeout: 60,
+            max_connections: NonZeroUsize::MIN.saturating_add(4095),
+            header_timeout: NonZeroU64::MIN.saturating_add(9),
+            idle_timeout: NonZeroU64::MIN.saturating_add(74),
             keep_alive: NonZeroU64::MIN.saturating_add(14),
             grace: 10,
             log: None,
