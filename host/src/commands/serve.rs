@@ -60,6 +60,7 @@ impl Serve {
         ];
         let in_force = sources.with(&own)?;
         let settings = &in_force.settings;
+        check_listen(settings)?;
         let address = settings.store.as_deref().unwrap_or(MEMORY);
         let sessions = SessionStore {
             store: crate::store::open(address).await?,
@@ -138,6 +139,18 @@ impl Serve {
         let (model, backend) = scripted(script.as_deref(), client).await?;
         Ok((Some(model), backend))
     }
+}
+
+/// Refuses to let other machines in without a token, unless that is meant.
+fn check_listen(settings: &Settings) -> Result<(), Failure> {
+    let listen = settings.listen;
+    if listen.ip().is_loopback() || settings.token.is_some() || settings.insecure {
+        return Ok(());
+    }
+    Err(Failure::usage(format!(
+        "whoever reaches {listen} could use the model and read all sessions: set STEPWELL_SERVE_TOKEN, listen on \
+         127.0.0.1, or say --insecure if that is meant"
+    )))
 }
 
 /// How the server behaves towards its clients.

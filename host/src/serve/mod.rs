@@ -15,6 +15,7 @@ mod ending;
 mod endpoint;
 mod engine;
 mod event_log;
+mod extract;
 mod host_name;
 mod interrupts;
 mod lawful;
@@ -32,6 +33,7 @@ mod serving;
 mod sessions;
 mod shared_state;
 mod stop;
+mod store_health;
 mod store_trouble;
 mod threads;
 mod turn_events;
@@ -52,6 +54,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use stepwell_core::session::ViewOptions;
 use stepwell_io::{AgentBuilder, ToolRegistry};
+use store_health::StoreHealth;
 use threads::Threads;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
@@ -74,6 +77,7 @@ struct Server {
     sessions: Sessions,
     /// The runs under way.
     runs: TaskTracker,
+    store_health: StoreHealth,
 }
 
 /// Serves until `stop` comes; then takes no more runs, and gives those under way time to end.
@@ -90,9 +94,10 @@ pub(crate) async fn serve(
     let metrics = Metrics::new(names.chain([shared_state::CHANGE_STATE.to_owned()]));
     let base = agent::base(&backend, &metrics);
     let kept = serving.sessions.clone();
+    let store_health = StoreHealth::new(kept.store);
     let engine = LocalEngine::new(LocalSetup {
         store: Arc::new(MeasuredStore {
-            store: kept.store,
+            store: Arc::new(store_health.clone()),
             metrics: metrics.clone(),
         }),
         owner: kept.owner,
@@ -122,6 +127,7 @@ pub(crate) async fn serve(
         backend,
         serving,
         runs: TaskTracker::new(),
+        store_health,
     });
     let closing = CancellationToken::new();
     let router = router::router(Arc::clone(&server));

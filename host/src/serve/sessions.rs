@@ -4,9 +4,10 @@ use super::Server;
 use super::ending::Ending;
 use super::endpoint::{LONGEST_ID, check_content_type, read_body, understand};
 use super::engine::{Engine, EngineError, NewTurn, Parent};
+use super::extract::{Path, Query};
 use super::refusal::{Code, Refusal};
 use axum::Json;
-use axum::extract::{Path, Query, Request, State};
+use axum::extract::{Request, State};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use serde::de::DeserializeOwned;
@@ -408,6 +409,10 @@ impl From<StoreError> for Refusal {
                 let message =
                     "the server cannot reach its store, or not write there: try again in a while";
                 return Self::new(Code::StoreUnavailable, message);
+            StoreError::Damaged { .. } => {
+                tracing::error!(target: "stepwell", %error, "the store is damaged");
+                return Self::store_damaged();
+            }
             }
         };
         Self::new(code, error.to_string())

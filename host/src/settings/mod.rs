@@ -76,18 +76,20 @@ pub(crate) struct Settings {
     pub(crate) allow_origin: Vec<String>,
     /// The names by which the server may be reached without a token.
     pub(crate) allow_host: Vec<String>,
+    /// Whether the server may be reached from other machines without a token.
+    pub(crate) insecure: bool,
     /// The longest request body, in bytes.
     pub(crate) max_body: usize,
     /// The most runs at once.
     pub(crate) max_runs: usize,
-    /// How long a run may take, in seconds.
-    pub(crate) run_timeout: u64,
     /// The most connections at once.
     pub(crate) max_connections: NonZeroUsize,
     /// How long the headers of a new connection's request may take to come, in seconds.
     pub(crate) header_timeout: NonZeroU64,
     /// How long a connection may stay open without a request, in seconds.
     pub(crate) idle_timeout: NonZeroU64,
+    /// How long a run may take, in seconds.
+    pub(crate) run_timeout: u64,
     /// How long a question to the person stands, in seconds.
     pub(crate) interrupt_timeout: u64,
     /// How long a turn waits for a store that is full or out of reach, in seconds.
@@ -130,14 +132,15 @@ impl Default for Settings {
             token: None,
             allow_origin: Vec::new(),
             allow_host: Vec::new(),
+            insecure: false,
             max_body: 16 << 20,
             max_runs: 1000,
-            run_timeout: 600,
-            interrupt_timeout: 3600,
-            store_timeout: 60,
             max_connections: NonZeroUsize::MIN.saturating_add(4095),
             header_timeout: NonZeroU64::MIN.saturating_add(9),
             idle_timeout: NonZeroU64::MIN.saturating_add(74),
+            run_timeout: 600,
+            interrupt_timeout: 3600,
+            store_timeout: 60,
             keep_alive: NonZeroU64::MIN.saturating_add(14),
             grace: 10,
             log: None,
