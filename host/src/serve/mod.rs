@@ -78,6 +78,8 @@ struct Server {
     /// The runs under way.
     runs: TaskTracker,
     store_health: StoreHealth,
+    /// Cancelled when the server stops and drives no turn any more: who follows one is told, and let go of.
+    let_go: CancellationToken,
 }
 
 /// Serves until `stop` comes; then takes no more runs, and gives those under way time to end.
@@ -128,6 +130,7 @@ pub(crate) async fn serve(
         serving,
         runs: TaskTracker::new(),
         store_health,
+        let_go: CancellationToken::new(),
     });
     let closing = CancellationToken::new();
     let router = router::router(Arc::clone(&server));
@@ -140,7 +143,11 @@ pub(crate) async fn serve(
     }
     server.threads.close();
     server.runs.close();
-    let stopping = tokio::spawn(async move { engine.stop(grace).await });
+    let let_go = server.let_go.clone();
+    let stopping = tokio::spawn(async move {
+        engine.stop(grace).await;
+        let_go.cancel();
+    });
     if tokio::time::timeout(grace, server.runs.wait())
         .await
         .is_err()
