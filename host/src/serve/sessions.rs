@@ -164,7 +164,7 @@ pub(super) async fn view(
     })?;
     let thread = ThreadView::from(record);
     let shown = view.turns.iter().cloned();
-    let shown: Vec<_> = shown.map(|turn| shown_turn(turn, &server)).collect();
+    let shown: Vec<_> = shown.map(shown_turn).collect();
     let mut session = json!(view);
     session["turns"] = json!(shown);
     Ok(Json(
@@ -180,20 +180,26 @@ struct ShownTurn {
     /// What `RUN_ERROR` said, where the turn did not end well.
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<Value>,
+    /// The limit that was reached, where the turn was complete there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    limit: Option<Value>,
 }
 
-fn shown_turn(mut turn: TurnView, server: &Server) -> ShownTurn {
-    let ending = turn.outcome.as_ref();
-    let ending = ending.map(|outcome| Ending::stored(outcome, &server.backend.endpoint));
-    let error = match ending {
-        Some(Ending::Failed { code, message }) => Some(json!({ "code": code, "message": message })),
-        _ => None,
+fn shown_turn(mut turn: TurnView) -> ShownTurn {
+    let (error, limit) = match turn.outcome.as_ref().map(Ending::stored) {
+        Some(Ending::Failed { code, message }) => {
+            (Some(json!({ "code": code, "message": message })), None)
+        }
+        Some(Ending::Limited { code, message }) => {
+            (None, Some(json!({ "code": code, "message": message })))
+        }
+        _ => (None, None),
     };
     if matches!(turn.outcome, Some(Outcome::Failed { .. })) {
         // It may name addresses and keys.
         turn.outcome = None;
     }
-    ShownTurn { turn, error }
+    ShownTurn { turn, error, limit }
 }
 
 #[derive(Debug, Deserialize)]
@@ -403,16 +409,16 @@ impl From<StoreError> for Refusal {
             }
             StoreError::Closed { .. } => Code::TurnOver,
             StoreError::Refused { .. } | StoreError::Gap { .. } => Code::InvalidInput,
+            StoreError::Damaged { .. } => {
+                tracing::error!(target: "stepwell", %error, "the store is damaged");
+                return Self::store_damaged();
+            }
             _ => {
                 // Its words may name addresses and files.
                 tracing::error!(target: "stepwell", %error, "the store failed");
                 let message =
                     "the server cannot reach its store, or not write there: try again in a while";
                 return Self::new(Code::StoreUnavailable, message);
-            StoreError::Damaged { .. } => {
-                tracing::error!(target: "stepwell", %error, "the store is damaged");
-                return Self::store_damaged();
-            }
             }
         };
         Self::new(code, error.to_string())
