@@ -2,7 +2,8 @@
 
 use crate::settings::InForce;
 use clap::ValueEnum;
-use std::io;
+use std::env;
+use std::io::{self, IsTerminal};
 use stepwell_demo::Failure;
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
@@ -28,10 +29,10 @@ pub(crate) struct Logging {
 
 type BoxedLayer = Box<dyn Layer<Registry> + Send + Sync>;
 
-/// Turns the log on, if it is asked for, and the traces.
-pub(crate) fn start(in_force: &InForce) -> Result<Logging, Failure> {
+/// Turns the log on, if it is asked for or the command has one `by_default`, and the traces.
+pub(crate) fn start(in_force: &InForce, by_default: Option<&str>) -> Result<Logging, Failure> {
     let mut layers: Vec<BoxedLayer> = Vec::new();
-    layers.extend(log(in_force)?);
+    layers.extend(log(in_force, by_default)?);
     let traces = otlp::traces()?;
     layers.extend(traces.as_ref().map(otlp::Traces::layer));
     if !layers.is_empty() {
@@ -40,10 +41,10 @@ pub(crate) fn start(in_force: &InForce) -> Result<Logging, Failure> {
     Ok(Logging { _traces: traces })
 }
 
-fn log(in_force: &InForce) -> Result<Option<BoxedLayer>, Failure> {
+fn log(in_force: &InForce, by_default: Option<&str>) -> Result<Option<BoxedLayer>, Failure> {
     let settings = &in_force.settings;
     let wanted = settings.log.as_deref().filter(|log| !log.trim().is_empty());
-    let Some(wanted) = wanted else {
+    let Some(wanted) = wanted.or(by_default) else {
         return Ok(None);
     };
     // The MCP SDK writes whole messages, and at `info` too: only who asks for them by name has them.
@@ -56,7 +57,12 @@ fn log(in_force: &InForce) -> Result<Option<BoxedLayer>, Failure> {
         let origin = in_force.origin("log");
         Failure::usage(format!("{origin}: `{wanted}`: {error}"))
     })?;
-    let log = tracing_subscriber::fmt::layer().with_writer(io::stderr);
+    // Colours are for people: `NO_COLOR` says that they want none.
+    let is_coloured =
+        io::stderr().is_terminal() && env::var_os("NO_COLOR").is_none_or(|no| no.is_empty());
+    let log = tracing_subscriber::fmt::layer()
+        .with_writer(io::stderr)
+        .with_ansi(is_coloured);
     Ok(Some(match settings.log_format {
         LogFormat::Text => log.with_filter(filter).boxed(),
         LogFormat::Json => log.json().with_filter(filter).boxed(),

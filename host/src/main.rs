@@ -25,7 +25,7 @@ use stepwell_demo::Failure;
 /// Without a command: the demo.
 ///
 /// Settings come from flags, environment variables and a file, in that order: see `stepwell config`. STEPWELL_LOG turns
-/// the log on, on standard error: `STEPWELL_LOG=stepwell=debug`.
+/// the log on, on standard error: `STEPWELL_LOG=stepwell=debug`. `serve` logs what goes wrong: `warn`.
 #[derive(Debug, Parser)]
 #[command(name = "stepwell", version)]
 struct Cli {
@@ -62,10 +62,11 @@ fn run() -> Result<(), Failure> {
     };
     let sources = Sources::read(cli.config_file.as_deref(), &cli.global)?;
     let general = sources.with(&[])?;
+    let command = cli.command.unwrap_or_default();
     // What is left of the traces goes out when it is dropped.
-    let _logging = logging::start(&general)?;
+    let _logging = logging::start(&general, command.log_by_default())?;
     if let Some(file) = &general.settings.providers {
         input::add_providers(file)?;
     }
-    cli.command.unwrap_or_default().run(&sources)
+    command.run(&sources)
 }

@@ -122,9 +122,8 @@ impl AgentBuilder {
     #[must_use]
     pub fn tool_handler(mut self, tool: Tool, handler: impl ToolHandler) -> Self {
         let name = tool.name().to_owned();
-        match self.config.tools.register(tool) {
-            Ok(tools) => {
-                self.config.tools = tools;
+        match self.config.tools.add(tool) {
+            Ok(()) => {
                 self.handlers.insert(name, Arc::new(handler));
             }
             Err(error) => self.error = self.error.or(Some(error)),

@@ -79,9 +79,8 @@ fn with_tools<'a>(base: &Setup, tools: impl Iterator<Item = &'a SourcedTool>) ->
     let mut setup = base.clone();
     let mut config = (*setup.config).clone();
     for sourced in tools {
-        match config.tools.register(sourced.tool.clone()) {
-            Ok(registry) => {
-                config.tools = registry;
+        match config.tools.add(sourced.tool.clone()) {
+            Ok(()) => {
                 let name = sourced.tool.name().to_owned();
                 setup.handlers.insert(name, Arc::clone(&sourced.handler));
             }

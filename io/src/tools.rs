@@ -130,7 +130,9 @@ pub trait Approver: Send + Sync + 'static {
         invocation: ToolInvocation,
         misfit: Rejection,
     ) -> BoxFuture<'static, Decision> {
-        tracing::warn!(target: "stepwell", tool = invocation.name, %misfit, "edited arguments do not fit");
+        tracing::warn!(target: "stepwell", tool = invocation.name, "edited arguments do not fit");
+        // It repeats the arguments.
+        tracing::debug!(target: "stepwell", %misfit);
         let reason = Some(format!("they edited the arguments, and {misfit}"));
         std::future::ready(Decision::Denied { reason }).boxed()
     }

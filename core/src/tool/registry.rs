@@ -149,8 +149,8 @@ pub enum ToolError {
     },
 }
 
-/// The tools of a run. Immutable: [`register`](Self::register) gives a new registry, and a run keeps the one it began
-/// with. Cloning is cheap.
+/// The tools of a run. A run keeps those it began with: [`register`](Self::register) gives a new registry, and
+/// [`add`](Self::add) changes no clone. Cloning is cheap.
 #[derive(Clone, Debug, Default)]
 pub struct ToolRegistry {
     inner: Arc<Inner>,
@@ -181,6 +181,28 @@ impl ToolRegistry {
     /// # Errors
     /// The name is taken or no tool name, or the parameters are not a JSON Schema.
     pub fn register(&self, tool: Tool) -> Result<Self, ToolError> {
+        let mut registry = self.clone();
+        registry.add(tool)?;
+        Ok(registry)
+    }
+
+    /// Adds `tool` at the end of this registry; its clones stay as they are. What many tools take grows with their size
+    /// alone, which [`register`](Self::register) cannot do: it copies all that there are.
+    ///
+    /// ```
+    /// use stepwell_core::tool::{Tool, ToolRegistry};
+    ///
+    /// let mut registry = ToolRegistry::new();
+    /// for room in ["kitchen", "hall"] {
+    ///     registry.add(Tool::new(format!("light_{room}"), "Turns the light on."))?;
+    /// }
+    /// assert_eq!(registry.definitions().len(), 2);
+    /// # Ok::<(), stepwell_core::tool::ToolError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The name is taken or no tool name, or the parameters are not a JSON Schema. The registry is as it was.
+    pub fn add(&mut self, tool: Tool) -> Result<(), ToolError> {
         let name = tool.definition.name.clone();
         let well_named = (1..=64).contains(&name.len())
             && name
@@ -201,13 +223,11 @@ impl ToolRegistry {
             name: name.clone(),
             reason,
         })?;
-        let mut inner = (*self.inner).clone();
+        let inner = Arc::make_mut(&mut self.inner);
         inner.by_name.insert(name, inner.tools.len());
         inner.definitions.push(tool.definition.clone());
         inner.tools.push(Arc::new(Entry { tool, schema }));
-        Ok(Self {
-            inner: Arc::new(inner),
-        })
+        Ok(())
     }
 
     /// A registry without the tool of that name; the same if there is none.
@@ -335,9 +355,10 @@ impl Serialize for ToolRegistry {
 
 impl<'de> Deserialize<'de> for ToolRegistry {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let tools = Vec::<Tool>::deserialize(deserializer)?;
-        tools.into_iter().try_fold(Self::new(), |registry, tool| {
-            registry.register(tool).map_err(serde::de::Error::custom)
-        })
+        let mut registry = Self::new();
+        for tool in Vec::<Tool>::deserialize(deserializer)? {
+            registry.add(tool).map_err(serde::de::Error::custom)?;
+        }
+        Ok(registry)
     }
 }

@@ -54,6 +54,11 @@ impl Default for Command {
 }
 
 impl Command {
+    /// What is logged if nobody says what: a server's errors are for its log.
+    pub(crate) fn log_by_default(&self) -> Option<&'static str> {
+        matches!(self, Self::Serve(_)).then_some("warn")
+    }
+
     pub(crate) fn run(self, sources: &Sources) -> Result<(), Failure> {
         match self {
             Self::Demo(demo) => wait(demo.run()),

@@ -27,7 +27,7 @@ use tokio::net::TcpListener;
 /// provider the model has a clock, a calculator, the state that it shares with the client, and the client's own tools;
 /// with either, those that MCP servers have when the server starts.
 ///
-/// Ctrl-C or SIGTERM stop it: runs under way may end first.
+/// Ctrl-C or SIGTERM stop it: runs under way may end first. A second Ctrl-C ends it at once.
 #[derive(Args, Debug)]
 pub(crate) struct Serve {
     #[command(flatten)]
@@ -60,6 +60,7 @@ impl Serve {
         ];
         let in_force = sources.with(&own)?;
         let settings = &in_force.settings;
+        check_listen(settings)?;
         let address = settings.store.as_deref().unwrap_or(MEMORY);
         let sessions = SessionStore {
             store: crate::store::open(address).await?,
@@ -140,6 +141,18 @@ impl Serve {
     }
 }
 
+/// Refuses to let other machines in without a token, unless that is meant.
+fn check_listen(settings: &Settings) -> Result<(), Failure> {
+    let listen = settings.listen;
+    if listen.ip().is_loopback() || settings.token.is_some() || settings.insecure {
+        return Ok(());
+    }
+    Err(Failure::usage(format!(
+        "whoever reaches {listen} could use the model and read all sessions: set STEPWELL_SERVE_TOKEN, listen on \
+         127.0.0.1, or say --insecure if that is meant"
+    )))
+}
+
 /// How the server behaves towards its clients.
 fn serving(settings: &Settings, sessions: SessionStore) -> Result<Serving, Failure> {
     for origin in &settings.allow_origin {
@@ -154,6 +167,9 @@ fn serving(settings: &Settings, sessions: SessionStore) -> Result<Serving, Failu
         limits: Limits {
             body: settings.max_body,
             runs: settings.max_runs,
+            connections: settings.max_connections.get(),
+            header_timeout: Duration::from_secs(settings.header_timeout.get()),
+            idle_timeout: Duration::from_secs(settings.idle_timeout.get()),
             run_time: Duration::from_secs(settings.run_timeout),
             interrupt_time: Duration::from_secs(settings.interrupt_timeout),
             store_timeout: Duration::from_secs(settings.store_timeout),
@@ -195,7 +211,10 @@ fn is_origin(text: &str) -> bool {
     })
 }
 
-/// Ctrl-C, or what a supervisor sends. Listened for from now on.
+/// How a program ends that Ctrl-C has broken off: 128 and the signal's number.
+const INTERRUPTED: i32 = 130;
+
+/// Ctrl-C, or what a supervisor sends. Listened for from now on. A Ctrl-C after that ends the process at once.
 #[cfg(unix)]
 fn stop_signal() -> io::Result<impl Future<Output = ()>> {
     use tokio::signal::unix::{SignalKind, signal};
@@ -206,14 +225,23 @@ fn stop_signal() -> io::Result<impl Future<Output = ()>> {
             _ = interrupt.recv() => {}
             _ = terminate.recv() => {}
         }
+        tokio::spawn(async move {
+            interrupt.recv().await;
+            std::process::exit(INTERRUPTED);
+        });
     })
 }
 
-/// Ctrl-C.
+/// Ctrl-C. A second one ends the process at once.
 #[cfg(not(unix))]
 fn stop_signal() -> io::Result<impl Future<Output = ()>> {
     Ok(async {
         // Without it the program ends as soon as it is pressed.
         let _ = tokio::signal::ctrl_c().await;
+        tokio::spawn(async {
+            if tokio::signal::ctrl_c().await.is_ok() {
+                std::process::exit(INTERRUPTED);
+            }
+        });
     })
 }

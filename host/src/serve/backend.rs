@@ -51,13 +51,11 @@ impl Backend {
     /// # Errors
     /// A tool cannot be registered.
     pub(crate) fn registry(&self) -> Result<ToolRegistry, ToolError> {
-        let mut tools = self
-            .tools
-            .iter()
-            .map(|server_tool| server_tool.tool.clone());
-        tools.try_fold(ToolRegistry::new(), |registry, tool| {
-            registry.register(tool)
-        })
+        let mut registry = ToolRegistry::new();
+        for server_tool in &self.tools {
+            registry.add(server_tool.tool.clone())?;
+        }
+        Ok(registry)
     }
 }
 

@@ -1,15 +1,27 @@
 //! How a run ends, in the words of the protocol.
 
 use super::stop::Stop;
+use super::store_trouble::custom;
+use serde_json::json;
 use stepwell_core::dialect::{ApiErrorKind, Endpoint};
-use stepwell_core::event::{RunAgentInput, RunError, RunFinished, RunOutcome, TokenUsage};
+use stepwell_core::event::{Common, RunAgentInput, RunError, RunFinished, RunOutcome, TokenUsage};
 use stepwell_io::{Event, Failure, Outcome};
+
+/// The event that says, before the end, which limit was reached.
+pub(super) const LIMIT_REACHED: &str = "limit_reached";
 
 /// How a run ends.
 #[derive(Debug, PartialEq)]
 pub(super) enum Ending {
     /// It did what it was to do, or was stopped on purpose.
     Finished(RunOutcome),
+    /// It came to a limit, and was complete there.
+    Limited {
+        /// For programs: the limit's name.
+        code: &'static str,
+        /// For people.
+        message: String,
+    },
     /// It went wrong.
     Failed {
         /// For programs.
@@ -48,12 +60,12 @@ impl Ending {
                 "store_unavailable",
                 "the server's store was full or out of reach for too long, and the turn was stopped",
             ),
-            _ => Self::stored(outcome, endpoint),
+            _ => Self::stored(outcome),
         }
     }
 
     /// How it is told later, from what the store has of it.
-    pub(super) fn stored(outcome: &Outcome, endpoint: &Endpoint) -> Self {
+    pub(super) fn stored(outcome: &Outcome) -> Self {
         match outcome {
             Outcome::Success => Self::Finished(RunOutcome::Success {
                 pending_tool_call_ids: None,
@@ -63,49 +75,77 @@ impl Ending {
                 "model_truncated",
                 "the model's answer broke off before its end",
             ),
-            Outcome::LimitReached { limit } => Self::failed(limit.name(), limit.to_string()),
+            Outcome::LimitReached { limit } => Self::Limited {
+                code: limit.name(),
+                message: limit.to_string(),
+            },
             Outcome::Failed { failure } => {
                 let (code, message) = told(failure);
-                Self::failed(code, without_key(message, endpoint))
+                Self::failed(code, message)
             }
             _ => Self::internal(),
         }
     }
 
+    /// What a page can show before the end: that a limit was reached, and which.
+    pub(super) fn notice(&self) -> Option<Event> {
+        let Self::Limited { code, message } = self else {
+            return None;
+        };
+        Some(custom(
+            LIMIT_REACHED,
+            json!({ "code": code, "message": message }),
+        ))
+    }
+
     /// The event that says so.
     pub(super) fn event(self, input: &RunAgentInput, usage: Option<TokenUsage>) -> Event {
         let usage = usage.map(|usage| vec![usage]);
-        match self {
-            Self::Finished(outcome) => Event::from(RunFinished {
-                thread_id: input.thread_id.clone(),
-                run_id: input.run_id.clone(),
-                outcome: Some(outcome),
-                usage,
-                ..RunFinished::default()
-            }),
-            Self::Failed { code, message } => Event::from(RunError {
-                message,
-                code: Some(code),
-                usage,
-                common: None,
-            }),
-        }
+        let (outcome, stop_reason) = match self {
+            Self::Finished(outcome) => (outcome, None),
+            Self::Limited { code, .. } => {
+                let outcome = RunOutcome::Success {
+                    pending_tool_call_ids: None,
+                };
+                (outcome, Some(code))
+            }
+            Self::Failed { code, message } => {
+                return Event::from(RunError {
+                    message,
+                    code: Some(code),
+                    usage,
+                    common: None,
+                });
+            }
+        };
+        let common = stop_reason.map(|reason| {
+            let metadata = [("stopReason".to_owned(), json!(reason))];
+            Box::new(Common {
+                metadata: Some(metadata.into_iter().collect()),
+                ..Common::default()
+            })
+        });
+        Event::from(RunFinished {
+            thread_id: input.thread_id.clone(),
+            run_id: input.run_id.clone(),
+            outcome: Some(outcome),
+            usage,
+            common,
+            ..RunFinished::default()
+        })
     }
 }
 
-/// What the client is told of a failure: a code, and a sentence.
+/// What the client is told of a failure: a code, and a sentence of the server's own. What a provider says of its errors
+/// may hold addresses, keys and other people's texts.
 fn told(failure: &Failure) -> (&'static str, String) {
     let plain = |code, message: &str| (code, message.to_owned());
     if let Some(kind) = failure.kind() {
-        let words = match failure {
-            Failure::Api { error } => &error.message,
-            Failure::Reported { error, .. } => &error.message,
-            _ => "",
-        };
-        return of_kind(kind, words);
+        let (code, message) = of_kind(kind);
+        return plain(code, message);
     }
     match failure {
-        Failure::Reported { error, .. } => ("model_error", error.message.clone()),
+        Failure::Reported { .. } => plain("model_error", MODEL_ERROR),
         Failure::Connection { .. } => {
             plain("model_unreachable", "the server cannot reach its model")
         }
@@ -120,26 +160,43 @@ fn told(failure: &Failure) -> (&'static str, String) {
     }
 }
 
-fn of_kind(kind: ApiErrorKind, words: &str) -> (&'static str, String) {
-    let own = |code| (code, words.to_owned());
-    let plain = |code, message: &str| (code, message.to_owned());
+const MODEL_ERROR: &str = "the model's provider failed: see the server's log";
+
+fn of_kind(kind: ApiErrorKind) -> (&'static str, &'static str) {
     match kind {
-        // The words name the key, or a part of it.
-        ApiErrorKind::Authentication => plain(
+        ApiErrorKind::Authentication => (
             "model_unauthorized",
             "the model's provider does not accept the server's key",
         ),
-        ApiErrorKind::NotFound => plain(
+        ApiErrorKind::NotFound => (
             "model_not_found",
             "the model's provider does not know the server's model or address",
         ),
-        ApiErrorKind::RateLimit => own("rate_limited"),
-        ApiErrorKind::Overloaded => own("model_overloaded"),
-        ApiErrorKind::Unavailable => own("model_unavailable"),
-        ApiErrorKind::ContextTooLong => own("context_too_long"),
-        ApiErrorKind::ContentFiltered => own("content_filtered"),
-        ApiErrorKind::BadRequest => own("model_refused"),
-        _ => own("model_error"),
+        ApiErrorKind::RateLimit => (
+            "rate_limited",
+            "the model's provider takes no more requests of the server's for now: try again later",
+        ),
+        ApiErrorKind::Overloaded => (
+            "model_overloaded",
+            "the model's provider has too much to do: try again in a while",
+        ),
+        ApiErrorKind::Unavailable => (
+            "model_unavailable",
+            "the model's provider is out of service: try again in a while",
+        ),
+        ApiErrorKind::ContextTooLong => (
+            "context_too_long",
+            "the conversation is too long for the model: begin a new one, or leave out a part of this one",
+        ),
+        ApiErrorKind::ContentFiltered => (
+            "content_filtered",
+            "the model's provider refuses what was asked, or what the model answered",
+        ),
+        ApiErrorKind::BadRequest => (
+            "model_refused",
+            "the model's provider refuses the request: see the server's log",
+        ),
+        _ => ("model_error", MODEL_ERROR),
     }
 }
 
@@ -189,6 +246,7 @@ pub(super) fn usage_since(
 mod tests {
     use super::*;
     use stepwell_core::dialect::ApiError;
+    use stepwell_core::run::TurnLimit;
     use stepwell_io::provider;
 
     fn endpoint() -> Endpoint {
@@ -217,15 +275,45 @@ mod tests {
         let body = br#"{"error":{"message":"The header sk-secret is odd","type":"invalid_request_error"}}"#;
         let error = ApiError::from_body(400, body);
         let (code, message) = ending(Failure::Api { error });
+        assert_eq!(code, "model_refused");
+        assert!(!message.contains("odd"), "{message}");
+
+        let reported = r#"{"message":"http://10.0.0.7 says sk-theirs is odd","code":null}"#;
+        let error = serde_json::from_str(reported).expect("an error");
+        let (code, message) = ending(Failure::Reported { error, kind: None });
         assert_eq!(
             (&*code, &*message),
-            ("model_refused", "The header [key] is odd")
+            (
+                "model_error",
+                "the model's provider failed: see the server's log"
+            )
         );
 
         let message = "tcp connect error: 10.0.0.7:443".to_owned();
         let (code, message) = ending(Failure::Connection { message });
         assert_eq!(code, "model_unreachable");
         assert!(!message.contains("10.0.0.7"), "{message}");
+    }
+
+    #[test]
+    fn a_limit_that_was_reached_is_no_error() {
+        let limit = || TurnLimit::MaxToolRounds { max: 1 };
+        let outcome = Outcome::LimitReached { limit: limit() };
+        let ending = Ending::of(&outcome, None, &endpoint());
+        let notice = serde_json::to_value(ending.notice()).expect("JSON");
+        assert_eq!(notice["name"], LIMIT_REACHED);
+        assert_eq!(notice["value"]["code"], "max_tool_rounds");
+        let end = ending.event(&RunAgentInput::default(), None);
+        let end = serde_json::to_value(end).expect("JSON");
+        assert_eq!(end["type"], "RUN_FINISHED");
+        assert_eq!(end["outcome"], json!({"type": "success"}));
+        assert_eq!(end["metadata"], json!({"stopReason": "max_tool_rounds"}));
+
+        let failure = Failure::LimitReached { limit: limit() };
+        let ending = Ending::of(&Outcome::Failed { failure }, None, &endpoint());
+        assert!(ending.notice().is_none());
+        let end = ending.event(&RunAgentInput::default(), None);
+        assert_eq!(end.kind(), "RUN_ERROR");
     }
 
     #[test]

@@ -25,6 +25,9 @@ use time::OffsetDateTime;
 /// How long a body may take to come.
 const BODY_TIME: Duration = Duration::from_secs(30);
 
+/// The longest body that is read where it comes in, in bytes: about a millisecond's work.
+const LONGEST_INLINE: usize = 256 << 10;
+
 /// The longest id, in bytes.
 pub(super) const LONGEST_ID: usize = 512;
 
@@ -38,12 +41,17 @@ pub(super) async fn run_agent(
     check_content_type(&head.headers)?;
     // Before the body is read: bodies take memory too.
     let permit = server.threads.permit()?;
-    let input = read_input(&read_body(body, server.serving.limits.body).await?)?;
+    let body = read_body(body, server.serving.limits.body).await?;
+    let its_server = Arc::clone(&server);
+    let read = move |body: &[u8]| {
+        let input = read_input(body)?;
+        let state = SharedState::new(input.state.clone().unwrap_or_else(|| json!({})));
+        let decisions = Decisions::default();
+        let agent = agent(&its_server, &input, &state, Arc::clone(&decisions))?;
+        Ok((input, state, decisions, agent))
+    };
+    let (input, state, decisions, agent) = understand(body, read).await?;
     let run_id = input.run_id.clone();
-
-    let state = SharedState::new(input.state.clone().unwrap_or_else(|| json!({})));
-    let decisions = Decisions::default();
-    let agent = agent(&server, &input, &state, Arc::clone(&decisions))?;
     let now = OffsetDateTime::now_utc();
     let (place, beginning) = server.threads.admit(&input, permit, &server.tools, now)?;
     let (log, reader) = event_log();
@@ -91,6 +99,22 @@ pub(super) async fn read_body(body: Body, limit: usize) -> Result<Bytes, Refusal
     })
 }
 
+/// Reads a body that has come: where that takes long, on a thread that holds up nobody else.
+pub(super) async fn understand<T: Send + 'static>(
+    body: Bytes,
+    read: impl FnOnce(&[u8]) -> Result<T, Refusal> + Send + 'static,
+) -> Result<T, Refusal> {
+    if body.len() <= LONGEST_INLINE {
+        return read(&body);
+    }
+    let read = tokio::task::spawn_blocking(move || read(&body)).await;
+    read.unwrap_or_else(|error| {
+        tracing::error!(target: "stepwell", %error, "a request could not be read");
+        let message = "the server failed to read the request: see its log";
+        Err(Refusal::new(Code::InternalError, message))
+    })
+}
+
 fn read_input(body: &[u8]) -> Result<RunAgentInput, Refusal> {
     let (input, warnings) = read_run_input(body).map_err(|error| {
         let code = match &error {
@@ -100,7 +124,8 @@ fn read_input(body: &[u8]) -> Result<RunAgentInput, Refusal> {
         Refusal::new(code, error.to_string())
     })?;
     for warning in warnings {
-        tracing::warn!(target: "stepwell", warning, "a request was not wholly understood");
+        // It repeats the names of fields, which are the client's own words.
+        tracing::debug!(target: "stepwell", warning, "a request was not wholly understood");
     }
     for (name, id) in [
         ("threadId", input.thread_id.as_str()),
@@ -115,4 +140,22 @@ fn read_input(body: &[u8]) -> Result<RunAgentInput, Refusal> {
         }
     }
     Ok(input)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::thread::{ThreadId, current};
+
+    async fn read_on(length: usize) -> ThreadId {
+        let body = Bytes::from(vec![b' '; length]);
+        let thread = understand(body, |_| Ok(current().id())).await;
+        thread.expect("it is read")
+    }
+
+    #[tokio::test]
+    async fn a_large_body_is_read_where_it_holds_up_nobody() {
+        assert_eq!(read_on(LONGEST_INLINE).await, current().id());
+        assert_ne!(read_on(LONGEST_INLINE + 1).await, current().id());
+    }
 }

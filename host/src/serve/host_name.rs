@@ -13,6 +13,17 @@ use axum::response::Response;
 use std::net::IpAddr;
 use std::sync::Arc;
 
+/// Lets a request through that does not go by several names: who stands before the server may have looked at another
+/// one (RFC 9112, section 3.2).
+pub(super) async fn check_one(request: Request, next: Next) -> Result<Response, Refusal> {
+    let mut hosts = request.headers().get_all(header::HOST).iter();
+    if hosts.nth(1).is_some() {
+        let message = "the request has several `Host` headers: send one";
+        return Err(Refusal::new(Code::InvalidHost, message));
+    }
+    Ok(next.run(request).await)
+}
+
 /// Lets a request through that goes by a name that no stranger can have.
 pub(super) async fn check(
     State(server): State<Arc<Server>>,

@@ -9,11 +9,13 @@ mod agent;
 mod authorization;
 mod backend;
 mod capabilities;
+mod connections;
 mod encoding;
 mod ending;
 mod endpoint;
 mod engine;
 mod event_log;
+mod extract;
 mod host_name;
 mod interrupts;
 mod lawful;
@@ -31,6 +33,7 @@ mod serving;
 mod sessions;
 mod shared_state;
 mod stop;
+mod store_health;
 mod store_trouble;
 mod threads;
 mod turn_events;
@@ -42,7 +45,6 @@ pub(crate) use scripted::scripted;
 pub(crate) use serving::{Limits, Serving, SessionStore};
 
 use crate::metrics::Metrics;
-use axum::serve::ListenerExt;
 use engine::{LocalEngine, LocalSetup};
 use measured::MeasuredStore;
 use sessions::Sessions;
@@ -52,6 +54,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use stepwell_core::session::ViewOptions;
 use stepwell_io::{AgentBuilder, ToolRegistry};
+use store_health::StoreHealth;
 use threads::Threads;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
@@ -74,6 +77,9 @@ struct Server {
     sessions: Sessions,
     /// The runs under way.
     runs: TaskTracker,
+    store_health: StoreHealth,
+    /// Cancelled when the server stops and drives no turn any more: who follows one is told, and let go of.
+    let_go: CancellationToken,
 }
 
 /// Serves until `stop` comes; then takes no more runs, and gives those under way time to end.
@@ -90,9 +96,10 @@ pub(crate) async fn serve(
     let metrics = Metrics::new(names.chain([shared_state::CHANGE_STATE.to_owned()]));
     let base = agent::base(&backend, &metrics);
     let kept = serving.sessions.clone();
+    let store_health = StoreHealth::new(kept.store);
     let engine = LocalEngine::new(LocalSetup {
         store: Arc::new(MeasuredStore {
-            store: kept.store,
+            store: Arc::new(store_health.clone()),
             metrics: metrics.clone(),
         }),
         owner: kept.owner,
@@ -122,24 +129,25 @@ pub(crate) async fn serve(
         backend,
         serving,
         runs: TaskTracker::new(),
-    });
-    let listener = listener.tap_io(|connection| {
-        // Each event goes out when it is said. A socket that refuses the option only delays it.
-        if let Err(error) = connection.set_nodelay(true) {
-            tracing::debug!(target: "stepwell", %error, "cannot set TCP_NODELAY");
-        }
+        store_health,
+        let_go: CancellationToken::new(),
     });
     let closing = CancellationToken::new();
-    let http = axum::serve(listener, router::router(Arc::clone(&server)))
-        .with_graceful_shutdown(closing.clone().cancelled_owned());
-    let mut http = tokio::spawn(async move { http.await });
+    let router = router::router(Arc::clone(&server));
+    let bounds = server.serving.limits.connections();
+    let http = connections::serve(listener, router, bounds, closing.clone());
+    let mut http = tokio::spawn(http);
     tokio::select! {
-        ended = &mut http => return ended?,
+        ended = &mut http => return Ok(ended?),
         () = stop => {}
     }
     server.threads.close();
     server.runs.close();
-    let stopping = tokio::spawn(async move { engine.stop(grace).await });
+    let let_go = server.let_go.clone();
+    let stopping = tokio::spawn(async move {
+        engine.stop(grace).await;
+        let_go.cancel();
+    });
     if tokio::time::timeout(grace, server.runs.wait())
         .await
         .is_err()
@@ -152,9 +160,7 @@ pub(crate) async fn serve(
     closing.cancel();
     match tokio::time::timeout(LAST_BYTES, &mut http).await {
         Ok(ended) => ended?,
-        Err(_) => {
-            http.abort();
-            Ok(())
-        }
+        Err(_) => http.abort(),
     }
+    Ok(())
 }

@@ -1,7 +1,7 @@
 //! `GET /`: the web page, and what it is made of. All of it is in the program; its source is in `host/page`.
 
+use super::extract::Path;
 use super::refusal::{Code, Refusal};
-use axum::extract::Path;
 use axum::http::{HeaderName, HeaderValue, header};
 use axum::response::{IntoResponse, Response};
 

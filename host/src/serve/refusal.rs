@@ -35,6 +35,12 @@ macro_rules! codes {
 }
 
 codes! {
+    /// The path cannot be read.
+    InvalidPath = BAD_REQUEST,
+    /// The query cannot be read.
+    InvalidQuery = BAD_REQUEST,
+    /// The request names several hosts.
+    InvalidHost = BAD_REQUEST,
     /// The body is not JSON.
     InvalidJson = BAD_REQUEST,
     /// The body broke off.
@@ -79,6 +85,8 @@ codes! {
     TooManyRuns = SERVICE_UNAVAILABLE,
     /// The store cannot be reached or written.
     StoreUnavailable = SERVICE_UNAVAILABLE,
+    /// What the store holds cannot be read.
+    StoreDamaged = SERVICE_UNAVAILABLE,
     /// The server takes no more runs.
     Stopping = SERVICE_UNAVAILABLE,
 }
@@ -89,6 +97,13 @@ impl Refusal {
             code,
             message: message.into(),
         }
+    }
+
+    pub(super) fn store_damaged() -> Self {
+        Self::new(
+            Code::StoreDamaged,
+            "the server's store is damaged, and must be mended or restored: see the server's log",
+        )
     }
 
     pub(super) fn stopping() -> Self {
@@ -104,9 +119,11 @@ impl IntoResponse for Refusal {
         let status = self.code.status();
         let error = json!({ "error": { "code": self.code, "message": self.message } });
         let mut response = (status, Json(error)).into_response();
-        let extra = match status {
-            StatusCode::UNAUTHORIZED => Some((header::WWW_AUTHENTICATE, "Bearer")),
-            StatusCode::SERVICE_UNAVAILABLE => Some((header::RETRY_AFTER, "1")),
+        let extra = match (status, self.code) {
+            (StatusCode::UNAUTHORIZED, _) => Some((header::WWW_AUTHENTICATE, "Bearer")),
+            // It does not mend itself.
+            (_, Code::StoreDamaged) => None,
+            (StatusCode::SERVICE_UNAVAILABLE, _) => Some((header::RETRY_AFTER, "1")),
             _ => None,
         };
         if let Some((name, value)) = extra {

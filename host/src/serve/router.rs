@@ -10,7 +10,7 @@ use axum::Json;
 use axum::Router;
 use axum::extract::State;
 use axum::http::{HeaderName, HeaderValue, Method, Uri, header};
-use axum::middleware::from_fn_with_state;
+use axum::middleware::{from_fn, from_fn_with_state};
 use axum::response::IntoResponse;
 use axum::routing::{get, post};
 use serde_json::{Value, json};
@@ -56,10 +56,11 @@ pub(super) fn router(server: Arc<Server>) -> Router {
         .method_not_allowed_fallback(wrong_method)
         .fallback(unknown)
         .with_state(server);
-    match cors {
+    let router = match cors {
         Some(cors) => router.layer(cors),
         None => router,
-    }
+    };
+    router.layer(from_fn(host_name::check_one))
 }
 
 fn turn() -> Router<Arc<Server>> {
@@ -100,6 +101,9 @@ async fn health() -> Json<Value> {
 async fn ready(State(server): State<Arc<Server>>) -> Result<Json<Value>, Refusal> {
     if server.threads.is_closed() {
         return Err(Refusal::stopping());
+    }
+    if server.store_health.is_damaged().await {
+        return Err(Refusal::store_damaged());
     }
     Ok(Json(json!({ "status": "ready" })))
 }

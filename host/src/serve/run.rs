@@ -73,6 +73,9 @@ impl Run {
             mut writer,
             ..
         } = self;
+        if let Some(notice) = ending.notice() {
+            writer.write(notice).await;
+        }
         let event = ending.event(&input, usage);
         tracing::info!(target: "stepwell", %thread, %run, end = event.kind(), "a run is over");
         meter.end(&event);

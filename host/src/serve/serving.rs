@@ -1,3 +1,4 @@
+use super::connections::Bounds;
 use std::sync::Arc;
 use std::time::Duration;
 use stepwell_core::dialect::Secret;
@@ -37,6 +38,12 @@ pub(crate) struct Limits {
     pub(crate) body: usize,
     /// The most runs at once.
     pub(crate) runs: usize,
+    /// The most connections at once.
+    pub(crate) connections: usize,
+    /// How long the headers of a new connection's request may take to come.
+    pub(crate) header_timeout: Duration,
+    /// How long a connection may stay open between two requests.
+    pub(crate) idle_timeout: Duration,
     /// How long a run may take.
     pub(crate) run_time: Duration,
     /// How long a question to the person stands.
@@ -45,4 +52,14 @@ pub(crate) struct Limits {
     pub(crate) store_timeout: Duration,
     /// How long runs may go on once the server is told to stop.
     pub(crate) grace: Duration,
+}
+
+impl Limits {
+    pub(super) fn connections(&self) -> Bounds {
+        Bounds {
+            most: self.connections,
+            header_timeout: self.header_timeout,
+            idle_timeout: self.idle_timeout,
+        }
+    }
 }

@@ -2,11 +2,12 @@
 
 use super::Server;
 use super::ending::Ending;
-use super::endpoint::{LONGEST_ID, check_content_type, read_body};
+use super::endpoint::{LONGEST_ID, check_content_type, read_body, understand};
 use super::engine::{Engine, EngineError, NewTurn, Parent};
+use super::extract::{Path, Query};
 use super::refusal::{Code, Refusal};
 use axum::Json;
-use axum::extract::{Path, Query, Request, State};
+use axum::extract::{Request, State};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use serde::de::DeserializeOwned;
@@ -163,7 +164,7 @@ pub(super) async fn view(
     })?;
     let thread = ThreadView::from(record);
     let shown = view.turns.iter().cloned();
-    let shown: Vec<_> = shown.map(|turn| shown_turn(turn, &server)).collect();
+    let shown: Vec<_> = shown.map(shown_turn).collect();
     let mut session = json!(view);
     session["turns"] = json!(shown);
     Ok(Json(
@@ -179,20 +180,26 @@ struct ShownTurn {
     /// What `RUN_ERROR` said, where the turn did not end well.
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<Value>,
+    /// The limit that was reached, where the turn was complete there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    limit: Option<Value>,
 }
 
-fn shown_turn(mut turn: TurnView, server: &Server) -> ShownTurn {
-    let ending = turn.outcome.as_ref();
-    let ending = ending.map(|outcome| Ending::stored(outcome, &server.backend.endpoint));
-    let error = match ending {
-        Some(Ending::Failed { code, message }) => Some(json!({ "code": code, "message": message })),
-        _ => None,
+fn shown_turn(mut turn: TurnView) -> ShownTurn {
+    let (error, limit) = match turn.outcome.as_ref().map(Ending::stored) {
+        Some(Ending::Failed { code, message }) => {
+            (Some(json!({ "code": code, "message": message })), None)
+        }
+        Some(Ending::Limited { code, message }) => {
+            (None, Some(json!({ "code": code, "message": message })))
+        }
+        _ => (None, None),
     };
     if matches!(turn.outcome, Some(Outcome::Failed { .. })) {
         // It may name addresses and keys.
         turn.outcome = None;
     }
-    ShownTurn { turn, error }
+    ShownTurn { turn, error, limit }
 }
 
 #[derive(Debug, Deserialize)]
@@ -353,14 +360,20 @@ pub(super) async fn acknowledge(
     Ok(StatusCode::NO_CONTENT)
 }
 
-async fn read<T: DeserializeOwned>(server: &Server, request: Request) -> Result<T, Refusal> {
+async fn read<T>(server: &Server, request: Request) -> Result<T, Refusal>
+where
+    T: DeserializeOwned + Send + 'static,
+{
     let (head, body) = request.into_parts();
     check_content_type(&head.headers)?;
     let body = read_body(body, server.serving.limits.body).await?;
-    serde_json::from_slice(&body).map_err(|error| match error.classify() {
-        serde_json::error::Category::Data => invalid(format!("the body does not fit: {error}")),
-        _ => Refusal::new(Code::InvalidJson, format!("the body is no JSON: {error}")),
-    })
+    let read = |body: &[u8]| {
+        serde_json::from_slice(body).map_err(|error| match error.classify() {
+            serde_json::error::Category::Data => invalid(format!("the body does not fit: {error}")),
+            _ => Refusal::new(Code::InvalidJson, format!("the body is no JSON: {error}")),
+        })
+    };
+    understand(body, read).await
 }
 
 fn thread_key(thread: &str) -> Result<ThreadKey, Refusal> {
@@ -396,6 +409,10 @@ impl From<StoreError> for Refusal {
             }
             StoreError::Closed { .. } => Code::TurnOver,
             StoreError::Refused { .. } | StoreError::Gap { .. } => Code::InvalidInput,
+            StoreError::Damaged { .. } => {
+                tracing::error!(target: "stepwell", %error, "the store is damaged");
+                return Self::store_damaged();
+            }
             _ => {
                 // Its words may name addresses and files.
                 tracing::error!(target: "stepwell", %error, "the store failed");

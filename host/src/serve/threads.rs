@@ -294,6 +294,9 @@ mod tests {
         let threads = Threads::new(Limits {
             body: 1,
             runs: 10,
+            connections: 1,
+            header_timeout: time,
+            idle_timeout: time,
             run_time: time,
             interrupt_time: time,
             store_timeout: time,

@@ -3,23 +3,27 @@
 use super::Server;
 use super::encoding::Encoding;
 use super::engine::Engine;
+use super::extract::Path;
 use super::refusal::{Code, Refusal};
 use super::reply::streamed;
 use super::sessions::turn_key;
-use super::store_trouble::StoreTrouble;
-use axum::extract::{Path, State};
+use super::store_trouble::{StoreTrouble, custom};
+use axum::extract::State;
 use axum::http::HeaderMap;
 use axum::response::Response;
 use bytes::Bytes;
 use futures::{Stream, stream};
 use serde::Deserialize;
+use serde_json::json;
 use std::collections::VecDeque;
 use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
+use stepwell_core::event::Event;
 use stepwell_io::store::{Changes, LoggedEvent, Store, StoreError, TurnKey};
 use tokio::sync::watch;
 use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
 
 /// How many events are read from the store at once.
 const PAGE: usize = 256;
@@ -67,6 +71,7 @@ pub(super) async fn get(
         after,
         page: VecDeque::new(),
         keep_alive: server.serving.keep_alive,
+        let_go: server.let_go.clone(),
         encoding,
         is_over,
     };
@@ -110,6 +115,8 @@ struct Follow {
     after: Option<u64>,
     page: VecDeque<LoggedEvent>,
     keep_alive: Duration,
+    /// The server stops, and drives no turn any more.
+    let_go: CancellationToken,
     encoding: Encoding,
     is_over: bool,
 }
@@ -161,9 +168,16 @@ impl Follow {
                     if let Some(notice) = self.tell(Some(StoreTrouble::from(&error))) {
                         return Some(notice);
                     }
-                    tokio::time::sleep(PAUSE).await;
-                    continue;
+                    tokio::select! {
+                        () = tokio::time::sleep(PAUSE) => continue,
+                        () = self.let_go.cancelled() => {}
+                    }
                 }
+            }
+            if self.let_go.is_cancelled() {
+                self.is_over = true;
+                // A turn begins with its first event: one that has nothing of it is told nothing.
+                return self.after.map(|_| self.encoding.notice(&stopping()));
             }
             let trouble = self.trouble();
             if let Some(notice) = self.tell(trouble) {
@@ -208,6 +222,7 @@ impl Follow {
         tokio::select! {
             () = self.changes.changed() => {}
             () = trouble => {}
+            () = self.let_go.cancelled() => {}
         }
     }
 
@@ -217,6 +232,15 @@ impl Follow {
             .write(&self.key.turn, index, json.as_bytes(), &mut frame);
         frame.into()
     }
+}
+
+/// Why the stream of a turn comes to its end before the turn does.
+fn stopping() -> Event {
+    let message = "the server stops: come back in a while, with the id of the last event";
+    custom(
+        "server_stopping",
+        json!({ "code": "stopping", "message": message }),
+    )
 }
 
 /// Whether nothing follows.

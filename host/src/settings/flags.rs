@@ -5,6 +5,7 @@ use crate::logging::LogFormat;
 use clap::{Args, ValueEnum};
 use serde::{Serialize, Serializer};
 use std::net::SocketAddr;
+use std::num::{NonZeroU64, NonZeroUsize};
 use std::path::PathBuf;
 
 /// Flags that every command has.
@@ -103,12 +104,26 @@ pub(crate) struct ServeFlags {
     /// A name by which the server may be reached without a token, besides its addresses and localhost; may be repeated.
     #[arg(long, value_name = "NAME")]
     allow_host: Vec<String>,
+    /// Listens beyond this machine without a token: whoever reaches the server may use the model and read all sessions.
+    #[arg(long)]
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    insecure: bool,
     /// The longest request body, in bytes [default: 16777216].
     #[arg(long, value_name = "BYTES")]
     max_body: Option<usize>,
     /// The most runs at once [default: 1000].
     #[arg(long, value_name = "N")]
     max_runs: Option<usize>,
+    /// The most connections at once; at that many, one that waits for a request makes room for a new one [default:
+    /// 4096].
+    #[arg(long, value_name = "N")]
+    max_connections: Option<NonZeroUsize>,
+    /// How long the headers of a new connection's request may take to come, in seconds [default: 10].
+    #[arg(long, value_name = "SECONDS")]
+    header_timeout: Option<NonZeroU64>,
+    /// How long a connection may stay open between two requests, in seconds [default: 75].
+    #[arg(long, value_name = "SECONDS")]
+    idle_timeout: Option<NonZeroU64>,
     /// How long a run may take, in seconds [default: 600].
     #[arg(long, value_name = "SECONDS")]
     run_timeout: Option<u64>,

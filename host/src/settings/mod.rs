@@ -17,7 +17,7 @@ use clap::ValueEnum;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 use std::net::{Ipv4Addr, SocketAddr};
-use std::num::NonZeroU64;
+use std::num::{NonZeroU64, NonZeroUsize};
 use std::path::PathBuf;
 use std::time::Duration;
 use stepwell_core::dialect::Secret;
@@ -76,10 +76,18 @@ pub(crate) struct Settings {
     pub(crate) allow_origin: Vec<String>,
     /// The names by which the server may be reached without a token.
     pub(crate) allow_host: Vec<String>,
+    /// Whether the server may be reached from other machines without a token.
+    pub(crate) insecure: bool,
     /// The longest request body, in bytes.
     pub(crate) max_body: usize,
     /// The most runs at once.
     pub(crate) max_runs: usize,
+    /// The most connections at once.
+    pub(crate) max_connections: NonZeroUsize,
+    /// How long the headers of a new connection's request may take to come, in seconds.
+    pub(crate) header_timeout: NonZeroU64,
+    /// How long a connection may stay open without a request, in seconds.
+    pub(crate) idle_timeout: NonZeroU64,
     /// How long a run may take, in seconds.
     pub(crate) run_timeout: u64,
     /// How long a question to the person stands, in seconds.
@@ -124,8 +132,12 @@ impl Default for Settings {
             token: None,
             allow_origin: Vec::new(),
             allow_host: Vec::new(),
+            insecure: false,
             max_body: 16 << 20,
             max_runs: 1000,
+            max_connections: NonZeroUsize::MIN.saturating_add(4095),
+            header_timeout: NonZeroU64::MIN.saturating_add(9),
+            idle_timeout: NonZeroU64::MIN.saturating_add(74),
             run_timeout: 600,
             interrupt_timeout: 3600,
             store_timeout: 60,

@@ -71,6 +71,13 @@ fn a_log_filter_that_is_none_is_a_mistake() {
 }
 
 #[test]
+fn a_server_for_everybody_is_refused_unless_it_is_meant() {
+    for listen in ["0.0.0.0:0", "[::]:0"] {
+        refused(&["serve", "--listen", listen], "--insecure");
+    }
+}
+
+#[test]
 fn help_and_version_are_no_errors() {
     for arguments in [&["--help"][..], &["--version"], &["decode", "--help"]] {
         assert!(!run(arguments, b"").succeeded().out.is_empty());

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used)] // the lint knows test functions, not their helpers
 
+mod bounds;
 mod connections;
 mod cross_origin;
 mod file;
@@ -15,6 +16,8 @@ mod providers;
 mod refusals;
 mod restarts;
 mod runs;
+#[cfg(unix)]
+mod secrets;
 mod server;
 mod sessions;
 mod stopping;

@@ -24,7 +24,16 @@ impl Server {
         Self::before_url(&model.base_url(), arguments)
     }
 
+    /// The same, with the log that a server has by default.
+    pub(crate) fn before_with(model: &MockLlm, arguments: &[&str], stderr: Stdio) -> Self {
+        Self::spawn(&Self::arguments(&model.base_url(), arguments), None, stderr)
+    }
+
     pub(crate) fn before_url(url: &str, arguments: &[&str]) -> Self {
+        Self::start(&Self::arguments(url, arguments))
+    }
+
+    fn arguments<'a>(url: &'a str, arguments: &[&'a str]) -> Vec<&'a str> {
         let provider = [
             "--provider",
             "openai-compatible",
@@ -33,7 +42,7 @@ impl Server {
             "--base-url",
             url,
         ];
-        Self::start(&[&provider, arguments].concat())
+        [&provider, arguments].concat()
     }
 
     pub(crate) fn start_with(arguments: &[&str], variable: Option<(&str, &str)>) -> Self {

@@ -366,9 +366,15 @@ async fn a_turn_at_a_limit_says_later_which() {
     let server = Server::start(&arguments);
     server.begin("t", "r", "list").await;
     let told = events(server.follow("t", "r", None).await).await;
-    assert_eq!(told.last().expect("an end")["code"], "max_tool_rounds");
+    let [.., notice, end] = &told[..] else {
+        panic!("{told:?}");
+    };
+    assert_eq!(notice["name"], "limit_reached");
+    assert_eq!(end["type"], "RUN_FINISHED");
+    assert_eq!(end["metadata"]["stopReason"], "max_tool_rounds");
     let view = server.json("/threads/t").await;
     let turn = &view["session"]["turns"][0];
     assert_eq!(turn["status"], "complete");
-    assert_eq!(turn["error"]["code"], "max_tool_rounds");
+    assert_eq!(turn["limit"], notice["value"]);
+    assert_eq!(turn.get("error"), None);
 }

@@ -8,9 +8,38 @@ use serde_json::json;
 use std::process::Command;
 
 fn terminate(server: &Server) {
+    signal(server, "-TERM");
+}
+
+fn signal(server: &Server, name: &str) {
     let id = server.id().to_string();
-    let status = Command::new("kill").args(["-TERM", &id]).status();
+    let status = Command::new("kill").args([name, &id]).status();
     assert!(status.expect("kill is there").success());
+}
+
+#[tokio::test]
+async fn a_second_interrupt_ends_the_process_at_once() {
+    let model = HeldModel::start().await;
+    let server = Server::before_url(&model.url, &["--grace", "600"]);
+    let _run = server.run(&asks("first", "?")).await;
+    model.asked().await;
+    signal(&server, "-INT");
+    while server.get("/ready").await.status() == 200 {}
+    signal(&server, "-INT");
+    assert_eq!(server.ended().await.code(), Some(130));
+}
+
+#[tokio::test]
+async fn who_follows_a_turn_is_told_that_the_server_stops() {
+    let server = Server::start(&["--grace", "0"]);
+    server.begin("t", "r", "change").await;
+    let mut follower = Run::new(server.follow("t", "r", None).await);
+    while follower.until("CUSTOM").await["name"] != "interrupt" {}
+    terminate(&server);
+    let notice = follower.until_notice("server_stopping").await;
+    assert_eq!(notice["value"]["code"], "stopping");
+    assert_eq!(follower.next().await, None, "the stream is over");
+    assert!(server.ended().await.success());
 }
 
 #[tokio::test]

@@ -8,6 +8,7 @@ use crate::MessageId;
 use crate::dialect::HopIds;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The open span and message of `THINKING_*` events, which name nothing themselves.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -160,16 +161,17 @@ fn upgrade_messages(holder: &mut Map<String, Value>, warnings: &mut Warnings) {
         if !parts.iter().any(is_binary) {
             continue;
         }
-        let before = parts.clone();
+        let before = std::mem::take(parts);
+        let media = MediaParts::of(&before);
         *parts = before
             .iter()
-            .filter_map(|part| upgrade_part(part, &before, warnings))
+            .filter_map(|part| upgrade_part(part, &media, warnings))
             .collect();
     }
 }
 
 /// A legacy `binary` part as a media part; nothing if the sender gave the same media in the new form as well.
-fn upgrade_part(part: &Value, all: &[Value], warnings: &mut Warnings) -> Option<Value> {
+fn upgrade_part(part: &Value, all: &MediaParts<'_>, warnings: &mut Warnings) -> Option<Value> {
     let Some(binary) = part.as_object().filter(|_| is_binary(part)) else {
         return Some(part.clone());
     };
@@ -199,14 +201,46 @@ fn upgrade_part(part: &Value, all: &[Value], warnings: &mut Warnings) -> Option<
         new.insert("metadata".to_owned(), json!({ "filename": filename }));
     }
     warnings.push(format!("read a legacy binary part as {media}"));
-    let mirrored = all.iter().any(|other| {
-        other.get("type") == new.get("type")
-            && other.get("source") == new.get("source")
-            && filename.is_none_or(|name| {
-                other.pointer("/metadata/filename").and_then(Value::as_str) == Some(name)
-            })
-    });
-    (!mirrored).then_some(Value::Object(new))
+    let is_mirrored = all.has((media, kind, value, mime_type), filename);
+    (!is_mirrored).then_some(Value::Object(new))
+}
+
+/// What kind of media a part is, and its source: the kind, the value, and the media type.
+type Media<'a> = (&'a str, &'a str, &'a str, &'a str);
+
+/// The media parts of one message, in the form of 1.0, with the names of their files.
+struct MediaParts<'a>(BTreeMap<Media<'a>, BTreeSet<Option<&'a str>>>);
+
+impl<'a> MediaParts<'a> {
+    fn of(parts: &'a [Value]) -> Self {
+        let mut all = Self(BTreeMap::new());
+        for part in parts {
+            if let Some(media) = media(part) {
+                let filename = part.pointer("/metadata/filename").and_then(Value::as_str);
+                all.0.entry(media).or_default().insert(filename);
+            }
+        }
+        all
+    }
+
+    /// Whether there is such a part, of this file if it has a name.
+    fn has(&self, media: Media<'_>, filename: Option<&str>) -> bool {
+        let files = self.0.get(&media);
+        files.is_some_and(|files| filename.is_none() || files.contains(&filename))
+    }
+}
+
+fn media(part: &Value) -> Option<Media<'_>> {
+    let part = part.as_object()?;
+    let source = part.get("source")?.as_object()?;
+    let is_plain = source.len() == 3;
+    let media = (
+        text(part, "type")?,
+        text(source, "type")?,
+        text(source, "value")?,
+        text(source, "mimeType")?,
+    );
+    is_plain.then_some(media)
 }
 
 fn is_binary(part: &Value) -> bool {

@@ -258,9 +258,10 @@ impl<'a> Prompt<'a> {
     /// The names of the tools that were called, each once.
     pub(super) fn called(&self) -> Vec<&'a str> {
         let mut names = Vec::new();
+        let mut known = BTreeSet::new();
         for block in self.turns.iter().flat_map(|turn| &turn.content) {
             if let Block::ToolUse { name, .. } = block
-                && !names.contains(name)
+                && known.insert(*name)
             {
                 names.push(*name);
             }

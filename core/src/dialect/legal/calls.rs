@@ -1,9 +1,10 @@
 use super::ids::Ids;
+use super::open_calls::OpenCalls;
 use super::{History, Rules};
 use crate::event::{Message, MessageContent, ToolMessage};
 use crate::{MessageId, ToolCallId};
 use std::borrow::Cow;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 /// What the model is told of a call that has no result.
 const NO_RESULT: &str = "There is no result: the call was not carried out to its end.";
@@ -13,15 +14,8 @@ const NO_RESULT: &str = "There is no result: the call was not carried out to its
 struct Answer {
     /// Where its last message is that says something or asks for a tool.
     last: Option<usize>,
-    /// Its calls, in order.
-    calls: Vec<Call>,
-}
-
-struct Call {
-    /// Its id in the history.
-    id: ToolCallId,
-    /// Where its result is.
-    result: Option<usize>,
+    /// Of each of its calls, in order, where the result is.
+    results: Vec<Option<usize>>,
 }
 
 /// Gives every call its one result, right behind the answer that asked for it, and its own id; drops the other results,
@@ -47,9 +41,9 @@ pub(super) fn pair(history: &mut History<'_>, rules: &Rules<'_>) {
         let is_last = answer.last == Some(at);
         history.push(message);
         if is_last {
-            let asked = asked_before(history, answer.calls.len());
-            for (call, id) in answer.calls.iter().zip(asked) {
-                let result = call.result.and_then(|at| old[at].take());
+            let asked = asked_before(history, answer.results.len());
+            for (result, id) in answer.results.iter().zip(asked) {
+                let result = result.and_then(|at| old[at].take());
                 history.push(result.map_or_else(
                     || Cow::Owned(no_result(&id)),
                     |result| answering(result, &id),
@@ -80,7 +74,7 @@ fn asked_before(history: &History<'_>, count: usize) -> Vec<ToolCallId> {
 fn answers(history: &History<'_>) -> (Vec<Answer>, Vec<Option<usize>>) {
     let mut answers: Vec<Answer> = Vec::new();
     let mut places = vec![None; history.len()];
-    let mut latest: BTreeMap<ToolCallId, usize> = BTreeMap::new();
+    let mut open = OpenCalls::default();
     let mut goes_on = false;
     for (at, message) in history.iter().enumerate() {
         let is_answer = matches!(**message, Message::Assistant(_) | Message::Reasoning(_));
@@ -97,22 +91,14 @@ fn answers(history: &History<'_>) -> (Vec<Answer>, Vec<Option<usize>>) {
                 if let Some(answer) = answers.last_mut() {
                     answer.last = Some(at);
                     for call in &message.tool_calls {
-                        latest.insert(call.id.clone(), place);
-                        answer.calls.push(Call {
-                            id: call.id.clone(),
-                            result: None,
-                        });
+                        open.ask(&call.id, place, answer.results.len());
+                        answer.results.push(None);
                     }
                 }
             }
             Message::Tool(result) => {
-                // A provider may use an id again in each answer: the last one that asked under it is meant.
-                let open = latest.get(&result.tool_call_id).and_then(|&place| {
-                    let mut calls = answers[place].calls.iter_mut();
-                    calls.find(|call| call.id == result.tool_call_id && call.result.is_none())
-                });
-                if let Some(call) = open {
-                    call.result = Some(at);
+                if let Some((place, index)) = open.answer(&result.tool_call_id) {
+                    answers[place].results[index] = Some(at);
                 }
             }
             _ => {}
@@ -165,25 +151,25 @@ fn no_result(call: &ToolCallId) -> Message {
 /// Gives every call without a result one, behind the message that asked and the results that follow it. All else stays.
 pub(super) fn answer_all(history: &mut History<'_>) {
     let mut answered: BTreeSet<ToolCallId> = BTreeSet::new();
-    for at in (0..history.len()).rev() {
-        let mut open = Vec::new();
-        match &*history[at] {
-            Message::Tool(result) => drop(answered.insert(result.tool_call_id.clone())),
-            Message::Assistant(said) => {
-                let calls = said.tool_calls.iter().map(|call| &call.id);
-                open.extend(
-                    calls
-                        .filter(|id| answered.insert((*id).clone()))
-                        .map(no_result),
-                );
-            }
-            _ => {}
+    // From the end, and so the other way round.
+    let mut whole: History<'_> = Vec::with_capacity(history.len());
+    let mut results: History<'_> = Vec::new();
+    for message in std::mem::take(history).into_iter().rev() {
+        if let Message::Tool(result) = &*message {
+            answered.insert(result.tool_call_id.clone());
+            results.push(message);
+            continue;
         }
-        if !open.is_empty() {
-            let results = history[at + 1..].iter();
-            let results = results.take_while(|message| matches!(***message, Message::Tool(_)));
-            let end = at + 1 + results.count();
-            history.splice(end..end, open.into_iter().map(Cow::Owned));
+        if let Message::Assistant(said) = &*message {
+            let calls = said.tool_calls.iter().map(|call| &call.id);
+            let open = calls.filter(|id| answered.insert((*id).clone()));
+            let open: Vec<_> = open.map(no_result).map(Cow::Owned).collect();
+            whole.extend(open.into_iter().rev());
         }
+        whole.append(&mut results);
+        whole.push(message);
     }
+    whole.append(&mut results);
+    whole.reverse();
+    *history = whole;
 }

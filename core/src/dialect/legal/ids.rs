@@ -1,12 +1,14 @@
 use super::rules::{CallIds, Charset, ToolNames};
 use crate::ToolCallId;
 use std::borrow::Cow;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The ids that the calls of one request have.
 pub(super) struct Ids {
     rules: CallIds,
     taken: BTreeSet<String>,
+    /// By an id that was taken, the salt to begin with: what the lower ones make is taken too.
+    salts: BTreeMap<String, u64>,
 }
 
 impl Ids {
@@ -14,6 +16,7 @@ impl Ids {
         Self {
             rules,
             taken: BTreeSet::new(),
+            salts: BTreeMap::new(),
         }
     }
 
@@ -23,13 +26,14 @@ impl Ids {
         if self.is_legal(id) && self.taken.insert(id.to_string()) {
             return None;
         }
-        let mut salt = 0;
+        let mut salt = self.salts.get(id.as_str()).copied().unwrap_or(0);
         loop {
             let made = self.make(id, salt);
+            salt += 1;
             if self.taken.insert(made.clone()) {
+                self.salts.insert(id.to_string(), salt);
                 return Some(made.into());
             }
-            salt += 1;
         }
     }
 

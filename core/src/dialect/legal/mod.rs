@@ -25,6 +25,7 @@
 mod calls;
 mod content;
 mod ids;
+mod open_calls;
 mod rules;
 mod turns;
 

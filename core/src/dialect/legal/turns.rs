@@ -32,21 +32,17 @@ pub(super) fn complete(history: &mut History<'_>, rules: &Rules<'_>) {
         }
     }
     if rules.answers_results {
-        let is_gap = |pair: &[Cow<'_, Message>]| {
-            matches!(*pair[0], Message::Tool(_)) && matches!(*pair[1], Message::User(_))
-        };
-        let gaps: Vec<_> = history
-            .windows(2)
-            .enumerate()
-            .filter(|(_, pair)| is_gap(pair))
-            .map(|(at, _)| at + 1)
-            .collect();
-        for at in gaps.into_iter().rev() {
-            let cut_off = Message::Assistant(AssistantMessage {
-                content: Some(CUT_OFF.to_owned()),
-                ..AssistantMessage::default()
-            });
-            history.insert(at, Cow::Owned(cut_off));
+        let mut is_result = false;
+        // Anew: to insert each where it belongs would move all that follows, each time.
+        for message in std::mem::take(history) {
+            if is_result && matches!(*message, Message::User(_)) {
+                history.push(Cow::Owned(Message::Assistant(AssistantMessage {
+                    content: Some(CUT_OFF.to_owned()),
+                    ..AssistantMessage::default()
+                })));
+            }
+            is_result = matches!(*message, Message::Tool(_));
+            history.push(message);
         }
     }
     if rules.ends_with_input

@@ -205,6 +205,9 @@ impl Drive {
         let endpoint = &self.setup.endpoint;
         let ending = Ending::of(&finished.outcome, stop, endpoint);
         let usage = usage_since(finished.usage, &Default::default(), endpoint);
+        if let Some(notice) = ending.notice() {
+            writer.append(notice).await;
+        }
         let event = ending.event(&input, usage);
         tracing::info!(target: "stepwell", turn = %key, end = event.kind(), "a turn is over");
         meter.end(&event);

@@ -1,6 +1,6 @@
 //! The log of a turn that is over, and whose host died before it could tell all of it.
 
-use super::super::ending::Ending;
+use super::super::ending::{Ending, LIMIT_REACHED};
 use super::super::rounds::Rounds;
 use super::announce::{Stands, announce};
 use super::call_labels::CallLabels;
@@ -11,8 +11,8 @@ use std::sync::Arc;
 use stepwell_core::event::{Event, RunAgentInput};
 use stepwell_core::run::{Outcome, TurnStatus};
 use stepwell_core::session::{MessageBuilder, Turn};
+use stepwell_io::StoredTurn;
 use stepwell_io::store::{Generation, StoreError, TurnKey};
-use stepwell_io::{Endpoint, StoredTurn};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
@@ -68,16 +68,24 @@ pub(super) async fn tell(
         run_id: key.turn.clone(),
         ..RunAgentInput::default()
     };
-    writer
-        .end(ending(turn, &setup.endpoint).event(&input, None))
-        .await
+    let ending = ending(turn);
+    if !written.events.iter().any(is_limit)
+        && let Some(notice) = ending.notice()
+    {
+        writer.append(notice).await;
+    }
+    writer.end(ending.event(&input, None)).await
+}
+
+fn is_limit(event: &Event) -> bool {
+    matches!(event, Event::Custom(custom) if custom.name == LIMIT_REACHED)
 }
 
 fn is_end(event: &Event) -> bool {
     matches!(event, Event::RunFinished(_) | Event::RunError(_))
 }
 
-fn ending(turn: &Turn, endpoint: &Endpoint) -> Ending {
+fn ending(turn: &Turn) -> Ending {
     let outcome = match (&turn.outcome, turn.status) {
         (Some(outcome), _) => outcome,
         (None, TurnStatus::Cancelled) => &Outcome::Cancelled,
@@ -86,5 +94,5 @@ fn ending(turn: &Turn, endpoint: &Endpoint) -> Ending {
             return Ending::failed("turn_failed", "the turn failed: see the server's log");
         }
     };
-    Ending::stored(outcome, endpoint)
+    Ending::stored(outcome)
 }

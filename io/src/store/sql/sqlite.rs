@@ -16,7 +16,7 @@ use stepwell_core::registry::ThreadKey;
 /// A store in a file of its own. Other programs may read it, and other processes use it; whoever follows a thread is
 /// woken by this one's changes alone.
 ///
-/// The file is in WAL mode: beside it lie `-wal` and `-shm`.
+/// The file is in WAL mode: beside it lie `-wal` and `-shm`. On Unix all three are made for their owner alone.
 pub type SqliteStore = SqlStore<Sqlite>;
 
 /// How a file is used.
@@ -85,6 +85,10 @@ impl SqliteStore {
         path: impl AsRef<Path>,
         options: SqliteOptions,
     ) -> Result<Self, StoreError> {
+        let path = path.as_ref();
+        if !options.read_only {
+            make_private(path)?;
+        }
         let mut connect = SqliteConnectOptions::new()
             .filename(path)
             .create_if_missing(!options.read_only)
@@ -128,6 +132,34 @@ impl SqliteStore {
         self.database.readers.close().await;
         self.database.writer.close().await;
     }
+}
+
+/// Makes the file if it is not there, for its owner alone: it holds conversations. SQLite gives `-wal` and `-shm` the
+/// same mode. A file that is there keeps its own.
+#[cfg(unix)]
+fn make_private(path: &Path) -> Result<(), StoreError> {
+    use std::io::ErrorKind;
+    use std::os::unix::fs::OpenOptionsExt;
+    let mut options = std::fs::OpenOptions::new();
+    let made = options.write(true).create_new(true).mode(0o600).open(path);
+    match made {
+        Err(error) if error.kind() != ErrorKind::AlreadyExists => {
+            let message = format!("{}: {error}", path.display());
+            Err(match error.kind() {
+                ErrorKind::StorageFull | ErrorKind::QuotaExceeded => StoreError::Full { message },
+                ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => {
+                    StoreError::ReadOnly { message }
+                }
+                _ => StoreError::Unavailable { message },
+            })
+        }
+        _ => Ok(()),
+    }
+}
+
+#[cfg(not(unix))]
+fn make_private(_: &Path) -> Result<(), StoreError> {
+    Ok(())
 }
 
 async fn migrate(writer: &SqlitePool) -> Result<(), MigrateError> {

@@ -355,10 +355,10 @@ fn redacted_tools(tools: &ToolRegistry, aliases: &mut Aliases) -> ToolRegistry {
             .map(|parameters| schema::redact(parameters, aliases));
         Some(tool)
     });
-    let redacted: Vec<_> = redacted.collect();
-    redacted
-        .into_iter()
-        .fold(ToolRegistry::new(), |registry, tool| {
-            registry.register(tool).unwrap_or(registry)
-        })
+    let mut registry = ToolRegistry::new();
+    for tool in redacted {
+        // A schema that is none any more leaves its tool out.
+        let _ = registry.add(tool);
+    }
+    registry
 }

@@ -1,6 +1,7 @@
 //! Tool calls and their answers: the rule that clients break most.
 
 use serde_json::Value;
+use std::collections::BTreeMap;
 
 use super::super::Refusal;
 
@@ -8,6 +9,7 @@ use super::super::Refusal;
 pub(super) fn pairing(messages: &[Value]) -> Result<(), Refusal> {
     // The calls of the last assistant message, with whether each was answered.
     let mut open: Vec<(&str, bool)> = Vec::new();
+    let mut places: BTreeMap<&str, usize> = BTreeMap::new();
     let mut after_calls = false;
     for (index, message) in messages.iter().enumerate() {
         if message["role"] == "tool" {
@@ -17,7 +19,7 @@ pub(super) fn pairing(messages: &[Value]) -> Result<(), Refusal> {
                 return Err(Refusal::new(400, text).at(format!("messages.[{index}].role")));
             }
             let id = message["tool_call_id"].as_str().unwrap_or_default();
-            let call = open.iter_mut().find(|(call, _)| *call == id);
+            let call = places.get(id).and_then(|place| open.get_mut(*place));
             let text = match call.map(|(_, answered)| std::mem::replace(answered, true)) {
                 Some(false) => continue,
                 Some(true) => format!("Duplicate value for 'tool_call_id' of '{id}'."),
@@ -37,10 +39,9 @@ pub(super) fn pairing(messages: &[Value]) -> Result<(), Refusal> {
             .filter_map(|call| Some((call["id"].as_str()?, false)))
             .collect();
         after_calls = !open.is_empty();
-        let twice = open
-            .iter()
-            .enumerate()
-            .find(|(place, (id, _))| open[..*place].iter().any(|(earlier, _)| earlier == id));
+        places.clear();
+        let mut known = open.iter().enumerate();
+        let twice = known.find(|(place, (id, _))| places.insert(id, *place).is_some());
         if let Some((place, (id, _))) = twice {
             let text = format!("Duplicate value for 'id' of '{id}' in 'tool_calls'.");
             let path = format!("messages.[{index}].tool_calls.[{place}].id");

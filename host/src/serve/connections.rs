@@ -1,0 +1,323 @@
+//! The connections of the server: so many at once, and none that keeps the others out by saying nothing.
+//!
+//! A connection that waits for a request has a deadline: [`Bounds::header_timeout`] for its first one,
+//! [`Bounds::idle_timeout`] for the next. Where there is no room for a new connection, the one that has waited longest is
+//! closed. One whose request is being answered has no deadline here: runs and bodies have their own.
+
+use axum::Router;
+use axum::body::{Body, Bytes};
+use axum::http::Request;
+use hyper::body::{Body as HttpBody, Frame, Incoming, SizeHint};
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::TokioIo;
+use hyper_util::service::TowerToHyperService;
+use std::collections::BTreeMap;
+use std::convert::Infallible;
+use std::io;
+use std::pin::{Pin, pin};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll};
+use std::time::Duration;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+use tokio::time::{Instant, sleep, sleep_until};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+/// Between two tries to take a connection when the process has no more files to open.
+const PAUSE: Duration = Duration::from_millis(100);
+
+/// How many connections there may be, and how long they may wait.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Bounds {
+    /// The most at once.
+    pub(super) most: usize,
+    /// How long the headers of a new connection's request may take to come.
+    pub(super) header_timeout: Duration,
+    /// How long a connection may stay open between two requests.
+    pub(super) idle_timeout: Duration,
+}
+
+/// Takes connections until `closing`, and waits then until all have been answered.
+pub(super) async fn serve(
+    listener: TcpListener,
+    router: Router,
+    bounds: Bounds,
+    closing: CancellationToken,
+) {
+    let connections = Arc::new(Connections::new(bounds));
+    let tasks = TaskTracker::new();
+    let take = async {
+        loop {
+            let stream = connections.accept(&listener).await;
+            let place = connections.place().await;
+            let router = router.clone();
+            let connection = Connection::new(&connections, place);
+            let closing = closing.clone();
+            tasks.spawn(connection.serve(stream, router, closing));
+        }
+    };
+    tokio::select! {
+        () = closing.cancelled() => {}
+        () = take => {}
+    }
+    drop(listener);
+    tasks.close();
+    tasks.wait().await;
+}
+
+/// All connections.
+#[derive(Debug)]
+struct Connections {
+    bounds: Bounds,
+    room: Arc<Semaphore>,
+    waiting: Mutex<Waiting>,
+    is_full: AtomicBool,
+}
+
+/// The connections that wait for a request, the one that has waited longest first.
+#[derive(Debug, Default)]
+struct Waiting {
+    next: u64,
+    close: BTreeMap<u64, CancellationToken>,
+}
+
+impl Connections {
+    fn new(bounds: Bounds) -> Self {
+        let most = bounds.most.min(Semaphore::MAX_PERMITS);
+        Self {
+            bounds,
+            room: Arc::new(Semaphore::new(most)),
+            waiting: Mutex::default(),
+            is_full: AtomicBool::new(false),
+        }
+    }
+
+    async fn accept(&self, listener: &TcpListener) -> TcpStream {
+        loop {
+            match listener.accept().await {
+                Ok((stream, _)) => {
+                    // Each event goes out when it is said. A socket that refuses the option only delays it.
+                    if let Err(error) = stream.set_nodelay(true) {
+                        tracing::debug!(target: "stepwell", %error, "cannot set TCP_NODELAY");
+                    }
+                    return stream;
+                }
+                Err(error) if is_of_the_client(&error) => {}
+                Err(error) => {
+                    tracing::error!(target: "stepwell", %error, "no connection can be taken");
+                    self.close_longest_waiting();
+                    sleep(PAUSE).await;
+                }
+            }
+        }
+    }
+
+    /// Room for one more.
+    async fn place(&self) -> Option<OwnedSemaphorePermit> {
+        let room = Arc::clone(&self.room);
+        if let Ok(place) = Arc::clone(&room).try_acquire_owned() {
+            self.is_full.store(false, Ordering::Relaxed);
+            return Some(place);
+        }
+        // Once for all that come until there is room again without that.
+        if !self.is_full.swap(true, Ordering::Relaxed) {
+            tracing::warn!(target: "stepwell", most = self.bounds.most, "there are as many connections as there may be");
+        }
+        // If none waits, the next that is done makes room.
+        self.close_longest_waiting();
+        // It is never closed.
+        room.acquire_owned().await.ok()
+    }
+
+    fn close_longest_waiting(&self) {
+        if let Some((_, close)) = self.waiting().close.pop_first() {
+            close.cancel();
+        }
+    }
+
+    fn waiting(&self) -> MutexGuard<'_, Waiting> {
+        // Nothing is left half-done under the lock.
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn is_of_the_client(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::ConnectionAborted
+            | io::ErrorKind::ConnectionRefused
+            | io::ErrorKind::ConnectionReset
+    )
+}
+
+/// One connection.
+struct Connection {
+    presence: Arc<Presence>,
+    _place: Option<OwnedSemaphorePermit>,
+}
+
+/// Whether a connection waits for a request.
+#[derive(Debug)]
+struct Presence {
+    connections: Arc<Connections>,
+    /// Its place among those that wait.
+    place: Mutex<Option<u64>>,
+    /// By when its next request must have come; nothing while one is answered.
+    deadline: watch::Sender<Option<Instant>>,
+    /// It is to make room.
+    close: CancellationToken,
+}
+
+impl Connection {
+    fn new(connections: &Arc<Connections>, place: Option<OwnedSemaphorePermit>) -> Self {
+        let presence = Presence {
+            connections: Arc::clone(connections),
+            place: Mutex::new(None),
+            deadline: watch::Sender::new(None),
+            close: CancellationToken::new(),
+        };
+        presence.waits(connections.bounds.header_timeout);
+        Self {
+            presence: Arc::new(presence),
+            _place: place,
+        }
+    }
+
+    /// Answers its requests until the client has no more, it has waited for too long, or makes room. After `closing` it
+    /// answers the request that it has.
+    async fn serve(
+        self,
+        stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
+        router: Router,
+        closing: CancellationToken,
+    ) {
+        let presence = Arc::clone(&self.presence);
+        let router = TowerToHyperService::new(router);
+        let service = service_fn(move |request: Request<Incoming>| {
+            let busy = presence.busy();
+            let response = hyper::service::Service::call(&router, request.map(Body::new));
+            async move {
+                let response = response.await?;
+                Ok::<_, Infallible>(response.map(|body| Answer { body, _busy: busy }))
+            }
+        });
+        let connection = http1::Builder::new().serve_connection(TokioIo::new(stream), service);
+        let mut connection = pin!(connection);
+        let mut late = pin!(self.presence.late());
+        let mut is_closing = false;
+        loop {
+            tokio::select! {
+                ended = connection.as_mut() => {
+                    if let Err(error) = ended {
+                        tracing::debug!(target: "stepwell", %error, "a connection broke off");
+                    }
+                    return;
+                }
+                () = &mut late => return,
+                () = self.presence.close.cancelled() => return,
+                () = closing.cancelled(), if !is_closing => {
+                    is_closing = true;
+                    connection.as_mut().graceful_shutdown();
+                }
+            }
+        }
+    }
+}
+
+impl Presence {
+    /// A request is being answered until this is dropped.
+    fn busy(self: &Arc<Self>) -> Busy {
+        if let Some(place) = self.lock().take() {
+            self.connections.waiting().close.remove(&place);
+        }
+        self.deadline.send_replace(None);
+        Busy(Arc::clone(self))
+    }
+
+    /// Nothing is being answered: for so long it may wait.
+    fn waits(&self, time: Duration) {
+        let mut waiting = self.connections.waiting();
+        let place = waiting.next;
+        waiting.next += 1;
+        waiting.close.insert(place, self.close.clone());
+        drop(waiting);
+        *self.lock() = Some(place);
+        // A time beyond what can be counted is no limit.
+        self.deadline.send_replace(Instant::now().checked_add(time));
+    }
+
+    /// Waits until it has waited for too long.
+    async fn late(&self) {
+        let mut deadline = self.deadline.subscribe();
+        loop {
+            let at = *deadline.borrow_and_update();
+            let passed = async {
+                match at {
+                    Some(at) => sleep_until(at).await,
+                    None => std::future::pending().await,
+                }
+            };
+            tokio::select! {
+                biased;
+                _ = deadline.changed() => {}
+                () = passed => return,
+            }
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Option<u64>> {
+        // Nothing is left half-done under the lock.
+        self.place.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Presence {
+    fn drop(&mut self) {
+        if let Some(place) = self.lock().take() {
+            self.connections.waiting().close.remove(&place);
+        }
+    }
+}
+
+/// A request is being answered.
+#[derive(Debug)]
+struct Busy(Arc<Presence>);
+
+impl Drop for Busy {
+    fn drop(&mut self) {
+        self.0.waits(self.0.connections.bounds.idle_timeout);
+    }
+}
+
+/// The body of an answer. The request is answered when it is dropped.
+struct Answer {
+    body: Body,
+    _busy: Busy,
+}
+
+impl HttpBody for Answer {
+    type Data = Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        Pin::new(&mut self.body).poll_frame(cx)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,134 @@
+use super::*;
+use axum::routing::get;
+use std::future::pending;
+use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream, duplex};
+
+const HEADER: Duration = Duration::from_secs(10);
+const IDLE: Duration = Duration::from_secs(75);
+
+fn connections(most: usize) -> Arc<Connections> {
+    Arc::new(Connections::new(Bounds {
+        most,
+        header_timeout: HEADER,
+        idle_timeout: IDLE,
+    }))
+}
+
+fn router() -> Router {
+    let never = || async { Body::from_stream(futures::stream::pending::<io::Result<Bytes>>()) };
+    let waits = || async {
+        pending::<()>().await;
+    };
+    Router::new()
+        .route("/", get(|| async { "here" }))
+        .route("/stream", get(never))
+        .route("/wait", get(waits))
+}
+
+/// A client's side of a connection that is served.
+fn connected(connections: &Arc<Connections>, closing: &CancellationToken) -> DuplexStream {
+    let (client, server) = duplex(1 << 16);
+    let room = Arc::clone(&connections.room).try_acquire_owned().ok();
+    let connection = Connection::new(connections, room);
+    tokio::spawn(connection.serve(server, router(), closing.clone()));
+    client
+}
+
+async fn ask(client: &mut DuplexStream, path: &str) {
+    let head = format!("GET {path} HTTP/1.1\r\nhost: a\r\n\r\n");
+    client.write_all(head.as_bytes()).await.expect("it is sent");
+}
+
+async fn answered(client: &mut DuplexStream) {
+    let mut answer = vec![0; 4096];
+    let length = client.read(&mut answer).await.expect("an answer");
+    let answer = String::from_utf8_lossy(&answer[..length]);
+    assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+    assert!(answer.contains("content-length: 4"), "{answer}");
+}
+
+/// Waits until the server has closed the connection; time is paused, and passes while nothing else happens.
+async fn closed(client: &mut DuplexStream) -> Duration {
+    let begin = Instant::now();
+    let mut rest = Vec::new();
+    // It may be cut off.
+    let _ = client.read_to_end(&mut rest).await;
+    begin.elapsed()
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_connection_whose_headers_do_not_come_is_closed() {
+    let connections = connections(2);
+    let closing = CancellationToken::new();
+    let mut silent = connected(&connections, &closing);
+    let mut half = connected(&connections, &closing);
+    half.write_all(b"GET / HTTP/1.1\r\nhost")
+        .await
+        .expect("sent");
+    let (silent, half) = tokio::join!(closed(&mut silent), closed(&mut half));
+    assert!(silent >= HEADER && silent < IDLE, "{silent:?}");
+    assert!(half >= HEADER && half < IDLE, "{half:?}");
+    assert_eq!(connections.room.available_permits(), 2);
+    assert!(connections.waiting().close.is_empty());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_connection_without_a_further_request_is_closed() {
+    let connections = connections(1);
+    let mut client = connected(&connections, &CancellationToken::new());
+    for _ in 0..3 {
+        ask(&mut client, "/").await;
+        answered(&mut client).await;
+        tokio::time::advance(IDLE / 2).await;
+    }
+    let idle = closed(&mut client).await;
+    assert!(idle >= IDLE / 2 - HEADER && idle <= IDLE, "{idle:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_answer_may_take_its_time() {
+    let connections = connections(2);
+    let closing = CancellationToken::new();
+    for path in ["/stream", "/wait"] {
+        let mut client = connected(&connections, &closing);
+        ask(&mut client, path).await;
+        let wait = tokio::time::timeout(IDLE * 100, closed(&mut client)).await;
+        assert!(wait.is_err(), "{path}: closed after {wait:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_connection_that_waits_longest_makes_room() {
+    let connections = connections(3);
+    let closing = CancellationToken::new();
+    let mut busy = connected(&connections, &closing);
+    ask(&mut busy, "/stream").await;
+    let mut first = connected(&connections, &closing);
+    let mut second = connected(&connections, &closing);
+    // The busy one's request is heard.
+    tokio::task::yield_now().await;
+    while connections.waiting().close.len() > 2 {
+        tokio::task::yield_now().await;
+    }
+    let place = connections.place().await;
+    assert!(place.is_some());
+    assert_eq!(closed(&mut first).await, Duration::ZERO);
+    assert!(closed(&mut second).await > Duration::ZERO);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_that_closes_answers_what_it_was_asked() {
+    let connections = connections(2);
+    let closing = CancellationToken::new();
+    let mut idle = connected(&connections, &closing);
+    ask(&mut idle, "/").await;
+    answered(&mut idle).await;
+    let mut busy = connected(&connections, &closing);
+    ask(&mut busy, "/stream").await;
+    let mut head = [0; 12];
+    busy.read_exact(&mut head).await.expect("an answer");
+    closing.cancel();
+    assert_eq!(closed(&mut idle).await, Duration::ZERO);
+    let wait = tokio::time::timeout(IDLE * 100, closed(&mut busy)).await;
+    assert!(wait.is_err());
+}

@@ -1,0 +1,42 @@
+//! What a request's path and query say. What cannot be read is refused as everything else is: as JSON.
+
+use super::refusal::{Code, Refusal};
+use axum::extract::{self, FromRequestParts};
+use axum::http::request::Parts;
+use serde::de::DeserializeOwned;
+
+/// The parts of a path.
+#[derive(Debug)]
+pub(super) struct Path<T>(pub(super) T);
+
+impl<T: DeserializeOwned + Send, S: Send + Sync> FromRequestParts<S> for Path<T> {
+    type Rejection = Refusal;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Refusal> {
+        match extract::Path::from_request_parts(parts, state).await {
+            Ok(extract::Path(value)) => Ok(Self(value)),
+            Err(error) => {
+                let message = format!("the path cannot be read: {}", error.body_text());
+                Err(Refusal::new(Code::InvalidPath, message))
+            }
+        }
+    }
+}
+
+/// What stands behind the `?`.
+#[derive(Debug)]
+pub(super) struct Query<T>(pub(super) T);
+
+impl<T: DeserializeOwned, S: Send + Sync> FromRequestParts<S> for Query<T> {
+    type Rejection = Refusal;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Refusal> {
+        match extract::Query::from_request_parts(parts, state).await {
+            Ok(extract::Query(value)) => Ok(Self(value)),
+            Err(error) => {
+                let message = format!("the query cannot be read: {}", error.body_text());
+                Err(Refusal::new(Code::InvalidQuery, message))
+            }
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! What a client cannot do to the others: neither by many connections nor by large requests.
+
+use crate::server::{Server, asks, refusal};
+use crate::stream::{events, kinds};
+use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+
+/// A connection whose first request never comes whole.
+async fn half_open(server: &Server) -> TcpStream {
+    let mut socket = TcpStream::connect(server.address())
+        .await
+        .expect("connects");
+    let begun = b"GET /health HTTP/1.1\r\nhost: 127";
+    socket.write_all(begun).await.expect("it is sent");
+    socket
+}
+
+/// Waits until the server has closed the connection.
+async fn closed(mut socket: TcpStream) {
+    let mut rest = Vec::new();
+    // It may be cut off.
+    let _ = socket.read_to_end(&mut rest).await;
+    assert_eq!(String::from_utf8_lossy(&rest), "");
+}
+
+#[tokio::test]
+async fn half_open_connections_make_room_for_others() {
+    let server = Server::start(&["--max-connections", "4", "--header-timeout", "3600"]);
+    let mut sockets = Vec::new();
+    for _ in 0..40 {
+        sockets.push(half_open(&server).await);
+    }
+    assert_eq!(server.get("/health").await.status(), 200);
+    let answered = events(server.run(&asks("r", "hello")).await).await;
+    assert_eq!(kinds(&answered).last(), Some(&"RUN_FINISHED"));
+    // The first to wait were the first to go.
+    closed(sockets.remove(0)).await;
+}
+
+#[tokio::test]
+async fn connections_that_say_nothing_are_closed() {
+    let server = Server::start(&["--header-timeout", "1", "--idle-timeout", "1"]);
+    closed(half_open(&server).await).await;
+    let mut socket = TcpStream::connect(server.address())
+        .await
+        .expect("connects");
+    let request = b"GET /health HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n";
+    socket.write_all(request).await.expect("it is sent");
+    let mut answer = String::new();
+    socket.read_to_string(&mut answer).await.expect("it ends");
+    assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+}
+
+#[tokio::test]
+async fn a_request_with_thousands_of_tools_and_results_is_answered() {
+    let server = Server::start(&[]);
+    let mut input = asks("r", "hello");
+    let tools = (0..3_000).map(|index| json!({"name": format!("tool_{index}"), "description": ""}));
+    input["tools"] = Value::from_iter(tools);
+    let name = |index: usize| format!("call_{index}");
+    let calls = (0..3_000).map(|index| {
+        json!({"id": name(index), "type": "function", "function": {"name": "tool_0", "arguments": "{}"}})
+    });
+    let asked = json!({"id": "asked", "role": "assistant", "toolCalls": Value::from_iter(calls)});
+    let results = (0..3_000).rev().map(|index| {
+        json!({"id": format!("result_{index}"), "role": "tool", "toolCallId": name(index), "content": "x"})
+    });
+    let question = input["messages"][0].take();
+    let messages = [asked].into_iter().chain(results).chain([question]);
+    input["messages"] = Value::from_iter(messages);
+    assert!(input.to_string().len() > 256 << 10, "it is a large one");
+    let answered = events(server.run(&input).await).await;
+    assert_eq!(kinds(&answered).last(), Some(&"RUN_FINISHED"));
+}
+
+#[tokio::test]
+async fn what_cannot_be_read_is_refused_as_json() {
+    let server = Server::start(&[]);
+    for (path, code) in [
+        ("/threads?limit=many", "invalid_query"),
+        ("/threads/%ff", "invalid_path"),
+        ("/threads/%ff/turns/r/events", "invalid_path"),
+        ("/page/%ff", "invalid_path"),
+    ] {
+        let refused = refusal(server.get(path).await).await;
+        assert_eq!(refused, (400, code.to_owned()), "{path}");
+    }
+}
+
+#[tokio::test]
+async fn a_request_for_several_hosts_is_refused() {
+    let server = Server::start_with(&[], Some(("STEPWELL_SERVE_TOKEN", "open-sesame")));
+    for path in ["/", "/health", "/threads", "/nothing"] {
+        let mut socket = TcpStream::connect(server.address())
+            .await
+            .expect("connects");
+        let request = format!(
+            "GET {path} HTTP/1.1\r\nhost: 127.0.0.1\r\nhost: evil.example\r\nconnection: close\r\n\r\n"
+        );
+        socket
+            .write_all(request.as_bytes())
+            .await
+            .expect("it is sent");
+        let mut answer = String::new();
+        socket.read_to_string(&mut answer).await.expect("it ends");
+        assert!(answer.starts_with("HTTP/1.1 400"), "{path}: {answer}");
+        assert!(
+            answer.contains(r#""code":"invalid_host""#),
+            "{path}: {answer}"
+        );
+    }
+}
