@@ -191,7 +191,7 @@ const scenarios = {
   async error(talk) {
     await talk.say("fail");
     const last = talk.events.at(-1);
-    assert.deepEqual([last.type, last.code, last.message], ["RUN_ERROR", "model_error", "the scripted model was told to fail"]);
+    assert.deepEqual([last.type, last.code, last.message], ["RUN_ERROR", "model_error", "the model's provider failed: see the server's log"]);
     await talk.say("refuse");
     assert.equal(talk.events.at(-1).code, "model_unauthorized");
     assert.doesNotMatch(talk.events.at(-1).message, /sk-/);

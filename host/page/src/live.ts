@@ -1,5 +1,5 @@
 // A turn as its events make it. See https://docs.ag-ui.com for the events.
-import { activity, isFinal, isLimit, type Call, type CallStatus, type Content, type Message, type Question, type Turn } from "./view";
+import { activity, isFinal, isLimit, type Call, type CallStatus, type Content, type Message, type Question, type Turn, type TurnError } from "./view";
 
 /** An event of the protocol's, as far as the page looks at it. */
 export interface AgUiEvent {
@@ -116,6 +116,9 @@ function custom(turn: Turn, { name, value }: AgUiEvent): Turn {
       const others = turn.questions.filter((other) => other.id !== question.id);
       return { ...turn, questions: [...others, question] };
     }
+    // The turn is complete there: RUN_FINISHED follows.
+    case "limit_reached":
+      return { ...turn, error: value as TurnError };
     case "interrupt_answered": {
       const { interruptId } = value as { interruptId: string };
       return { ...turn, questions: turn.questions.filter((question) => question.id !== interruptId) };

@@ -29,6 +29,8 @@ export interface View {
     status: Turn["status"];
     created_at: number;
     error?: TurnError;
+    /** The limit at which it was complete. */
+    limit?: TurnError;
   }[];
   messages: {
     id: string;
@@ -108,7 +110,8 @@ export function turnsOf(view: View): Turn[] {
       messages: [],
       questions: [],
     };
-    if (turn.error) shown.error = turn.error;
+    const error = turn.error ?? turn.limit;
+    if (error) shown.error = error;
     return shown;
   });
   const byId = new Map(turns.map((turn) => [turn.id, turn]));

@@ -189,7 +189,7 @@ test("the limit of tools is said, and the person may go on from there", async ({
 test("a turn that failed says why, and can be tried again", async ({ chat, page }) => {
   await chat.say("fail");
   const sign = chat.last.getByRole("group", { name: "The answer failed" });
-  await expect(sign).toContainText("The model was told to fail");
+  await expect(sign).toContainText("The model's provider failed");
   await chat.over();
   await look(page, "failed");
   const before = await chat.words();

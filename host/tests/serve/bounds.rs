@@ -75,6 +75,19 @@ async fn a_request_with_thousands_of_tools_and_results_is_answered() {
 }
 
 #[tokio::test]
+async fn more_tools_than_any_model_takes_are_refused() {
+    let server = Server::start(&[]);
+    let mut input = asks("r", "hello");
+    let tools = (0..20_000).map(|index| json!({"name": format!("t{index}"), "description": ""}));
+    input["tools"] = Value::from_iter(tools);
+    let response = server.run(&input).await;
+    assert_eq!(response.status(), 422);
+    let body = response.text().await.expect("a body");
+    assert!(body.contains(r#""code":"invalid_input""#), "{body}");
+    assert!(body.contains("`tools` has 20000 entries"), "{body}");
+}
+
+#[tokio::test]
 async fn what_cannot_be_read_is_refused_as_json() {
     let server = Server::start(&[]);
     for (path, code) in [

@@ -14,6 +14,8 @@ const EXPECTED: &str = "host/tests/demo.expected.json";
 const LAST_WORDS: &str = "Alice's number is 42, Bob's is 7";
 
 fn run(context: &Context, log: &mut Log) -> anyhow::Result<()> {
+    // It is what a user's first command builds, with its own choice of features.
+    log.build(process::cargo().arg("build").current_dir(&context.root))?;
     let mut demo = process::cargo();
     let printed = log.read(
         demo.args(["run", "--quiet", "--", "demo", "--json"])
