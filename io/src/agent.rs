@@ -21,6 +21,7 @@ use stepwell_core::registry::{RegistryEvent, SharedRegistry, ThreadKey};
 use stepwell_core::run::{RunEvent, SnapshotError, Start, StateKind};
 use stepwell_core::{RunId, ThreadId};
 use tokio::sync::{mpsc, watch};
+use tokio_util::sync::CancellationToken;
 use tracing::Instrument;
 use uuid::Uuid;
 
@@ -120,11 +121,24 @@ impl Agent {
     /// the turn, which is at least as new; a turn that was ended or taken over there fails.
     ///
     /// # Errors
-    /// The text is no snapshot, one of a later version, one of another dialect, or one of a turn that had not begun.
+    /// The text is no snapshot, one of a later version, or one of a turn that had not begun.
     ///
     /// # Panics
     /// Outside of a tokio runtime.
     pub fn revive(&self, snapshot: &str) -> Result<Turn, ReviveError> {
+        self.revive_shown(snapshot, Vec::new())
+    }
+
+    /// As [`revive`](Self::revive), for a host that keeps what it has shown: all messages of the turn that the person was
+    /// shown before the host died. What the snapshot does not have of an answer stays, as
+    /// [`Input::Shown`](stepwell_core::run::Input::Shown) says.
+    ///
+    /// # Errors
+    /// As for [`revive`](Self::revive).
+    ///
+    /// # Panics
+    /// Outside of a tokio runtime.
+    pub fn revive_shown(&self, snapshot: &str, shown: Vec<Message>) -> Result<Turn, ReviveError> {
         let setup = self.shared.turn_setup();
         let now = Clock::new().now();
         let run = Journaled::revive(snapshot, &setup.config, setup.journal.as_ref(), now)?;
@@ -141,6 +155,7 @@ impl Agent {
             snapshot: snapshot.to_owned(),
             run: Box::new(run),
             setup,
+            shown,
         }))
     }
 
@@ -183,6 +198,7 @@ impl Agent {
             stored: Arc::default(),
             trouble: watch::Sender::default(),
             revived_from: Arc::default(),
+            begun: CancellationToken::new(),
         };
         let work = self.clone().run_turn(
             begin,
@@ -209,8 +225,9 @@ impl Agent {
         events: mpsc::Sender<RunEvent>,
         handle: TurnHandle,
     ) -> Option<Finished> {
-        // However this ends, the next turn must not wait for it.
+        // However this ends, the next turn must not wait for it, and nobody for its beginning.
         let ended = current.ended.drop_guard();
+        let begun = handle.begun.clone().drop_guard();
         // Not long: it was cancelled, and waits for nothing itself but its last write.
         earlier.ended.cancelled().await;
         let clock = Clock::new();
@@ -237,6 +254,7 @@ impl Agent {
             Err(error) => {
                 let finished = self.not_begun(&error);
                 handle.trouble.send_replace(Some(error));
+                drop(begun);
                 owner.complete(&finished.outcome);
                 drop(ended);
                 let _ = events
@@ -263,6 +281,7 @@ impl Agent {
         if is_revived {
             let _ = handle.revived_from.set(run.machine.conversation().clone());
         }
+        drop(begun);
         // A turn under way holds no handle on itself: its commands end with the last one.
         drop(handle);
         let driver = Driver {

@@ -5,7 +5,7 @@ use crate::store::StoreError;
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 use stepwell_core::conversation::Conversation;
-use stepwell_core::event::{Message, ResumeEntry, TokenUsage};
+use stepwell_core::event::{Interrupt, Message, ResumeEntry, TokenUsage};
 use stepwell_core::run::{Input, Misuse, RunMachine};
 use stepwell_core::tool::ToolResult;
 use stepwell_core::{MessageId, ToolCallId};
@@ -21,6 +21,7 @@ pub struct TurnHandle {
     pub(crate) stored: Arc<OnceLock<StoredTurn>>,
     pub(crate) trouble: Trouble,
     pub(crate) revived_from: Arc<OnceLock<Conversation>>,
+    pub(crate) begun: CancellationToken,
 }
 
 /// Why a turn did not take what it was told. It is as it was.
@@ -123,15 +124,20 @@ impl TurnHandle {
         self.feed(move |_| Ok(Input::Resume(answers))).await
     }
 
-    /// The turn as its store knows it, once it has begun there: before its first event but warnings. None without a
-    /// store.
+    /// Waits until the turn has begun, or could not. With a store it stands there then, and is
+    /// [`stored`](Self::stored); if not, [`store_trouble`](Self::store_trouble) says why.
+    pub async fn begun(&self) {
+        self.begun.cancelled().await;
+    }
+
+    /// The turn as its store knows it, once it has [begun](Self::begun) there. None without a store.
     #[must_use]
     pub fn stored(&self) -> Option<&StoredTurn> {
         self.stored.get()
     }
 
     /// The conversation from which a stored turn went on, before anything new came of it: its events come on top of
-    /// that. Set before its first event; `None` of a turn that began anew.
+    /// that. Set once it has [begun](Self::begun); `None` of a turn that began anew.
     #[must_use]
     pub fn revived_from(&self) -> Option<&Conversation> {
         self.revived_from.get()
@@ -172,6 +178,14 @@ impl TurnHandle {
     /// The turn is over: look at [`Agent::conversation`](crate::Agent::conversation).
     pub async fn conversation(&self) -> Result<Conversation, TurnError> {
         self.look(|machine| machine.conversation().clone()).await
+    }
+
+    /// What an AG-UI agent asks the person now, to be answered with [`resume`](Self::resume); nothing if it does not.
+    ///
+    /// # Errors
+    /// The turn is over.
+    pub async fn interrupts(&self) -> Result<Vec<Interrupt>, TurnError> {
+        self.look(|machine| machine.interrupts().to_vec()).await
     }
 
     /// What the turn has cost so far, over all its hops.

@@ -13,7 +13,8 @@ use crate::threads::lock;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use stepwell_core::conversation::Conversation;
-use stepwell_core::run::{Input, Start};
+use stepwell_core::event::Message;
+use stepwell_core::run::{Input, Start, StateKind};
 use stepwell_core::session::title;
 use tokio_util::sync::CancellationToken;
 
@@ -26,6 +27,8 @@ pub(crate) enum Begin {
         snapshot: String,
         run: Box<Journaled>,
         setup: Arc<Setup>,
+        /// What the person was shown of the turn.
+        shown: Vec<Message>,
     },
     /// From a snapshot that the store has kept.
     Claimed {
@@ -78,12 +81,14 @@ impl Preparation<'_> {
                 snapshot,
                 run,
                 setup,
+                shown,
             } => {
                 // What it gives is to be taken first: it is told of the device at the first look.
-                let (turn, run) = match &setup.store {
+                let (turn, mut run) = match &setup.store {
                     Some(stored) => self.revive(&setup, stored, &snapshot, *run).await?,
                     None => (None, *run),
                 };
+                self.tell_shown(&mut run, shown);
                 (turn, run, setup, Device::default())
             }
             Begin::Claimed { turn, run, setup } => (Some(turn), *run, setup, Device::default()),
@@ -149,6 +154,16 @@ impl Preparation<'_> {
         };
         let turn = beginning.begin(&new).await?;
         Ok((Some(turn), run))
+    }
+
+    fn tell_shown(&self, run: &mut Journaled, shown: Vec<Message>) {
+        let awaits_answer = matches!(run.machine.state(), StateKind::Opening | StateKind::Waiting);
+        if awaits_answer
+            && !shown.is_empty()
+            && let Err(misuse) = run.handle(Input::Shown(shown), self.clock.now())
+        {
+            tracing::error!(target: "stepwell", %misuse, "the machine refused what was shown");
+        }
     }
 
     /// A turn whose snapshot the app has kept. What the store has of it is at least as new, and goes first.

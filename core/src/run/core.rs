@@ -80,6 +80,9 @@ pub(super) struct Core {
     /// How the conversation stands with the model's context window.
     #[serde(default, skip_serializing_if = "Context::is_untouched")]
     pub(super) context: Context,
+    /// The run was stored while it spoke another dialect: a stream of that time cannot be resumed.
+    #[serde(skip)]
+    pub(super) is_of_another_dialect: bool,
 }
 
 impl Core {
@@ -118,6 +121,7 @@ impl Core {
             device: Device::default(),
             resumption: None,
             context: Context::default(),
+            is_of_another_dialect: false,
         }
     }
 

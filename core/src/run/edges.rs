@@ -110,7 +110,13 @@ macro_rules! edges {
 
 edges! {
     Idle { Start => Opening, Cancel => Completed }
-    Opening { Opened => Streaming, Retry => Waiting, Cancel => Completed, Fail => Completed }
+    Opening {
+        Opened => Streaming,
+        Retry => Waiting,
+        Continue => Opening,
+        Cancel => Completed,
+        Fail => Completed,
+    }
     Waiting { Wake => Opening, Cancel => Completed, Fail => Completed }
     Streaming {
         Call => ExecutingTools,

@@ -5,6 +5,7 @@ use super::edges::{self, StateKind};
 use super::effect::EffectId;
 use super::fault::fault;
 use super::input::{Input, Misuse};
+use super::outcome::Failure;
 use super::output::Output;
 use super::pending::Stage;
 use super::steering::SteeringRefusal;
@@ -240,6 +241,7 @@ impl Node for Run<Opening> {
             Input::Opened { content_type, .. } => self.opened(content_type.as_deref(), now).into(),
             Input::Refused { refusal, .. } => self.refused(&refusal, now).into(),
             Input::ConnectionFailed { message, .. } => self.connection_failed(message, now).into(),
+            Input::Shown(messages) => self.shown(messages, now).into(),
             Input::NetworkLost => {
                 self.network_lost(now);
                 self.into()
@@ -264,7 +266,7 @@ impl Node for Run<Opening> {
         if !fault!(RequestForgottenOnRevive) {
             self.core.give_again();
         }
-        self.into()
+        self.without_foreign_stream().into()
     }
 }
 
@@ -276,6 +278,7 @@ impl Node for Run<Waiting> {
                 Err(run) => run.into(),
             },
             Input::NetworkAvailable => self.network_available(now).into(),
+            Input::Shown(messages) => self.wake(now).shown(messages, now).into(),
             input => step_active(self, input, now),
         }
     }
@@ -289,6 +292,9 @@ impl Node for Run<Waiting> {
 
     fn revive(mut self, now: Timestamp) -> AnyRun {
         self.core.give_again();
+        if self.core.has_foreign_stream() {
+            return self.wake(now).without_foreign_stream().into();
+        }
         // The old host's network is not the new one's.
         self.network_available(now).into()
     }
@@ -329,8 +335,7 @@ impl Node for Run<Streaming> {
 
     fn revive(mut self, now: Timestamp) -> AnyRun {
         self.core.give_again();
-        self.lost("the host stopped while the answer came".to_owned(), now)
-            .into()
+        self.host_died(now).into()
     }
 }
 
@@ -435,6 +440,10 @@ impl Node for Run<Interrupted> {
 
     fn revive(mut self, _now: Timestamp) -> AnyRun {
         self.core.give_again();
+        if self.core.is_of_another_dialect {
+            let message = "the agent that asked is not the one that is there now".to_owned();
+            return self.fail(Failure::Connection { message }).into();
+        }
         self.into()
     }
 }

@@ -124,6 +124,12 @@ pub enum Input<'a> {
     /// it cannot be, [`SteeringRefused`](super::RunEvent::SteeringRefused) gives it back, also when the turn has ended
     /// meanwhile.
     Steer(Box<Message>),
+    /// What the person was shown by a host that died, as messages: for a run that was
+    /// [revived](super::RunMachine::revive), before any other input. Those that the run does not know, or knows less of,
+    /// belong to the answer that it awaits, and were not stored. They stay in the conversation, the last one marked as
+    /// [`CUT`](super::CUT), each of their calls with a result which says that it was not run; and the answer is asked for
+    /// anew, in the next hop. An answer that is resumed where it broke off takes nothing.
+    Shown(Vec<Message>),
     /// The app goes to the background; see [`BackgroundPolicy`](super::BackgroundPolicy). Like the following inputs, it
     /// is taken in every state, and harmless when repeated.
     EnteredBackground,
@@ -179,6 +185,7 @@ impl Input<'_> {
             Self::CancelCall { .. } => "CancelCall",
             Self::Dispose => "Dispose",
             Self::Steer(_) => "Steer",
+            Self::Shown(_) => "Shown",
             Self::EnteredBackground => "EnteredBackground",
             Self::EnteredForeground => "EnteredForeground",
             Self::NetworkLost => "NetworkLost",
@@ -214,6 +221,7 @@ impl Input<'_> {
             | Self::CancelCall { .. }
             | Self::Dispose
             | Self::Steer(_)
+            | Self::Shown(_)
             | Self::EnteredBackground
             | Self::EnteredForeground
             | Self::NetworkLost
@@ -250,6 +258,7 @@ impl Input<'_> {
             | Self::CancelCall { .. }
             | Self::Dispose
             | Self::Steer(_)
+            | Self::Shown(_)
             | Self::EnteredBackground
             | Self::EnteredForeground
             | Self::NetworkLost

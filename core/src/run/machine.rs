@@ -110,15 +110,20 @@ impl RunMachine {
     /// else the model is told that its outcome is unknown. What the old host said of the device is forgotten. With
     /// [`KilledPolicy::Cancel`] the turn is over instead.
     ///
+    /// What was shown of an answer that cannot be resumed stays, its last message marked as [`CUT`](super::CUT), and the
+    /// answer is asked for anew, in the next hop. What the host that died had shown and not stored is told with
+    /// [`Input::Shown`], before anything else. Another provider, or another dialect, may be asked from here on; only an
+    /// agent's questions have no answer then, and fail the turn.
+    ///
     /// # Errors
-    /// As for [`restore`](Self::restore).
+    /// The text is no snapshot, or one of a later version.
     pub fn revive(
         snapshot: &str,
         config: Arc<RunConfig>,
         now: Timestamp,
     ) -> Result<Self, SnapshotError> {
         let killed = config.device.killed;
-        let mut run = snapshot::read(snapshot, config)?;
+        let (mut run, _) = snapshot::read_any(snapshot, config)?;
         if let Some(core) = run.core_mut() {
             core.tick(now);
             if !fault!(WriteForgottenOnRevive) {
@@ -126,10 +131,14 @@ impl RunMachine {
             }
             core.host_is_new();
         }
-        Ok(Self::of(match killed {
+        let mut run = match killed {
             KilledPolicy::Continue => run.revive(now),
             KilledPolicy::Cancel => run.killed(now),
-        }))
+        };
+        if let Some(core) = run.core_mut() {
+            core.is_of_another_dialect = false;
+        }
+        Ok(Self::of(run))
     }
 
     fn of(run: AnyRun) -> Self {

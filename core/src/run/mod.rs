@@ -25,6 +25,7 @@ pub(crate) mod context_guard;
 pub(crate) mod context_size;
 mod context_trim;
 mod core;
+mod cut_answer;
 mod device;
 mod dispose;
 #[cfg(feature = "model-check")]
@@ -65,6 +66,7 @@ pub use config::{
     Durability, LimitPolicy, Limits, RepeatLimit, RetryPolicy, RunConfig, RunIds, Timeouts,
 };
 pub use context_guard::{ContextGuard, ContextMessage, ContextOverflow, ContextPolicy};
+pub use cut_answer::{CUT, Shown};
 pub use device::{
     BackgroundPolicy, DevicePolicy, KilledPolicy, NetworkChangePolicy, OfflinePolicy, Reconnected,
 };

@@ -30,7 +30,8 @@ pub enum SnapshotError {
         /// The snapshot's version.
         found: u64,
     },
-    /// The configuration is for another wire format than the run in the snapshot.
+    /// The configuration is for another wire format than the run in the snapshot: only
+    /// [`RunMachine::revive`](super::RunMachine::revive) goes on with it.
     #[error(
         "the snapshot is of a run that speaks {found}, and the configuration says {configured}"
     )]
@@ -83,22 +84,33 @@ struct Head {
     run: Value,
 }
 
+/// Reads a snapshot of a run that speaks the dialect of `config`.
 pub(super) fn read(snapshot: &str, config: Arc<RunConfig>) -> Result<AnyRun, SnapshotError> {
+    let (run, spoke) = read_any(snapshot, config)?;
+    let core = run.core().filter(|core| core.is_of_another_dialect);
+    match core.map(|core| core.config.endpoint.dialect.name()) {
+        None => Ok(run),
+        Some(configured) => Err(SnapshotError::OtherDialect {
+            found: spoke,
+            configured,
+        }),
+    }
+}
+
+/// Reads a snapshot, whatever dialect the run spoke, and says which that was.
+pub(super) fn read_any(
+    snapshot: &str,
+    config: Arc<RunConfig>,
+) -> Result<(AnyRun, String), SnapshotError> {
     let malformed = |error: serde_json::Error| SnapshotError::Malformed(error.to_string());
     let head: Head = json::from_str(snapshot).map_err(malformed)?;
     let head = upgraded(head)?;
-    let configured = config.endpoint.dialect.name();
-    if head.dialect != configured {
-        return Err(SnapshotError::OtherDialect {
-            found: head.dialect,
-            configured,
-        });
-    }
     let mut run = head.run;
     let _ = with_present_names(&mut run, config.limits.max_tool_rounds);
     let tools_changed = head.tools != tools_digest(&config);
 
     let mut core: Box<Core> = json::field(&mut run, "core").map_err(malformed)?;
+    core.is_of_another_dialect = head.dialect != config.endpoint.dialect.name();
     core.config = config;
     if fault!(TimersLostAtRestore) {
         core.timers.stop_all();
@@ -127,7 +139,7 @@ pub(super) fn read(snapshot: &str, config: Arc<RunConfig>) -> Result<AnyRun, Sna
         Ok(Run { core, state }.into())
     }
     use super::StateKind as Kind;
-    match head.state {
+    let run = match head.state {
         Kind::Idle => with::<Idle>(core, &mut run),
         Kind::Opening => with::<Opening>(core, &mut run),
         Kind::Waiting => with::<Waiting>(core, &mut run),
@@ -135,8 +147,8 @@ pub(super) fn read(snapshot: &str, config: Arc<RunConfig>) -> Result<AnyRun, Sna
         Kind::ExecutingTools => with::<ExecutingTools>(core, &mut run),
         Kind::Interrupted => with::<Interrupted>(core, &mut run),
         Kind::Completed => with::<Completed>(core, &mut run),
-    }
-    .map_err(malformed)
+    };
+    Ok((run.map_err(malformed)?, head.dialect))
 }
 
 /// Gives a snapshot from before there were other limits than the rounds of tools the names that these have now; nothing

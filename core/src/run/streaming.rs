@@ -245,6 +245,24 @@ impl Run<Streaming> {
         self.broken(Failure::Connection { message })
     }
 
+    /// The host died while the answer came. What was shown of one that cannot be resumed stays, marked as cut, and it is
+    /// asked for anew.
+    pub(super) fn host_died(self, now: Timestamp) -> Lost {
+        let (has_begun, is_done) = self.state.progress();
+        if !has_begun || is_done || self.can_resume() {
+            let message = "the host stopped while the answer came".to_owned();
+            return self.lost(message, now);
+        }
+        self.cut(now)
+    }
+
+    fn cut(mut self, now: Timestamp) -> Lost {
+        self.core.tick(now);
+        self.core.withdraw_stream(self.open_effect());
+        self.core.cut_answer(Vec::new());
+        self.goto(on::Continue, Opening::new(0)).opening_or_over()
+    }
+
     /// The model has been silent for too long ([`TimerKey::Silence`]).
     pub fn silent(mut self, now: Timestamp) -> Lost {
         self.core.tick(now);
@@ -277,20 +295,26 @@ impl Run<Streaming> {
         !is_done && (!has_begun || self.keep_for_resumption())
     }
 
-    /// If the backend can resume the stream, what reads it is kept until it is open again.
-    fn keep_for_resumption(&mut self) -> bool {
+    fn can_resume(&self) -> bool {
         let Body::Stream(pipeline) = &self.state.body else {
             return false;
         };
-        let can_resume = match self.core.config.endpoint.quirks.resumption {
+        match self.core.config.endpoint.quirks.resumption {
+            _ if self.core.is_of_another_dialect => false,
             Resumption::Never => false,
             Resumption::LastEventId => pipeline.last_event_id().is_some(),
             Resumption::Replay | Resumption::Snapshot => true,
-        };
-        if !can_resume {
+        }
+    }
+
+    /// If the backend can resume the stream, what reads it is kept until it is open again.
+    fn keep_for_resumption(&mut self) -> bool {
+        if !self.can_resume() {
             return false;
         }
-        if pipeline.has_gone_on() {
+        if let Body::Stream(pipeline) = &self.state.body
+            && pipeline.has_gone_on()
+        {
             // The tries are counted for each place at which the stream breaks off.
             self.core.device.uncounted = self.state.attempt;
         }

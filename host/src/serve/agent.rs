@@ -2,27 +2,24 @@
 
 use super::Server;
 use super::backend::Backend;
+use super::engine::{Asking, approver};
 use super::refusal::{Code, Refusal};
 use super::shared_state::{self, CHANGE_STATE, SharedState};
 use crate::metrics::Metrics;
 use serde_json::Value;
-use std::collections::HashMap;
 use std::convert::Infallible;
 use std::fmt::Write;
-use std::sync::{Arc, OnceLock};
 use stepwell_core::dialect::Dialect;
+use stepwell_core::event::Message;
 use stepwell_core::event::{Context, RunAgentInput, ToolDefinition};
-use stepwell_core::{ToolCallId, event::Message};
 use stepwell_io::{
-    Agent, AgentBuilder, BuildError, Conversation, Decision, RunId, SharedRegistry, Tool,
-    ToolAnswer, ToolInvocation,
+    Agent, AgentBuilder, BuildError, Conversation, RunId, SharedRegistry, Tool, ToolAnswer,
+    ToolInvocation,
 };
+use tokio::sync::mpsc;
 
 /// The longest state that the model is shown with its instructions, in bytes of JSON.
 const SHOWN_STATE: usize = 32 << 10;
-
-/// What the person has decided, by the call that asked. Told once it is known that the run may go on with it.
-pub(super) type Decisions = Arc<OnceLock<HashMap<ToolCallId, Decision>>>;
 
 /// What the agents of all runs begin with.
 pub(super) fn base(backend: &Backend, metrics: &Metrics) -> AgentBuilder {
@@ -40,13 +37,13 @@ pub(super) fn base(backend: &Backend, metrics: &Metrics) -> AgentBuilder {
     })
 }
 
-/// Sets up the agent of a run. Calls of the client's tools are left open, as are questions to the person that
-/// `decisions` does not answer: the run rests then.
+/// Sets up the agent of a run. Calls of the client's tools are left open, and what tools ask the person is put into
+/// `asking`.
 pub(super) fn agent(
     server: &Server,
     input: &RunAgentInput,
     state: &SharedState,
-    decisions: Decisions,
+    asking: mpsc::UnboundedSender<Asking>,
 ) -> Result<Agent, Refusal> {
     let messages = input.messages.iter().filter(|message| {
         // They are the client's own, and never to be sent.
@@ -60,17 +57,7 @@ pub(super) fn agent(
         .registry(SharedRegistry::default())
         .thread_id(input.thread_id.clone())
         .history(history)
-        .approver(move |call: ToolInvocation| {
-            let decision = decisions
-                .get()
-                .and_then(|known| known.get(&call.tool_call_id).cloned());
-            async move {
-                match decision {
-                    Some(decision) => decision,
-                    None => std::future::pending().await,
-                }
-            }
-        });
+        .approver(approver(asking));
     if backend.endpoint.dialect == Dialect::AgUi {
         // It takes what the client says of itself as it is.
         agent = agent.configure(|config| {

@@ -5,6 +5,7 @@ use super::store_trouble::custom;
 use serde_json::json;
 use stepwell_core::dialect::{ApiErrorKind, Endpoint};
 use stepwell_core::event::{Common, RunAgentInput, RunError, RunFinished, RunOutcome, TokenUsage};
+use stepwell_core::run::TurnStatus;
 use stepwell_io::{Event, Failure, Outcome};
 
 /// The event that says, before the end, which limit was reached.
@@ -84,6 +85,19 @@ impl Ending {
                 Self::failed(code, message)
             }
             _ => Self::internal(),
+        }
+    }
+
+    /// How a stored turn has ended.
+    pub(super) fn of_turn(status: TurnStatus, outcome: Option<&Outcome>) -> Self {
+        match (outcome, status) {
+            (Some(outcome), _) => Self::stored(outcome),
+            (None, TurnStatus::Cancelled) => Self::stored(&Outcome::Cancelled),
+            (None, TurnStatus::Complete) => Self::stored(&Outcome::Success),
+            (None, _) => Self::failed(
+                "turn_failed",
+                "the turn could not go on: see the server's log",
+            ),
         }
     }
 

@@ -1,15 +1,13 @@
 //! `POST /agent`: a `RunAgentInput` comes in, the events of its run go out.
 
 use super::Server;
-use super::agent::{Decisions, agent};
+use super::agent::agent;
 use super::encoding::Encoding;
+use super::engine::AgentRun;
 use super::event_log::event_log;
 use super::refusal::{Code, Refusal};
 use super::reply::reply;
-use super::run::Run;
 use super::shared_state::SharedState;
-use super::stop::StopSignal;
-use super::writer::RunWriter;
 use axum::body::{Body, Bytes};
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, header};
@@ -21,6 +19,7 @@ use std::time::Duration;
 use stepwell_core::dialect::{RunInputError, read_run_input};
 use stepwell_core::event::RunAgentInput;
 use time::OffsetDateTime;
+use tokio::sync::mpsc;
 
 /// How long a body may take to come.
 const BODY_TIME: Duration = Duration::from_secs(30);
@@ -51,26 +50,24 @@ pub(super) async fn run_agent(
     let read = move |body: &[u8]| {
         let input = read_input(body)?;
         let state = SharedState::new(input.state.clone().unwrap_or_else(|| json!({})));
-        let decisions = Decisions::default();
-        let agent = agent(&its_server, &input, &state, Arc::clone(&decisions))?;
-        Ok((input, state, decisions, agent))
+        let (asking, asked) = mpsc::unbounded_channel();
+        let agent = agent(&its_server, &input, &state, asking)?;
+        Ok((input, state, asked, agent))
     };
-    let (input, state, decisions, agent) = understand(body, read).await?;
+    let (input, state, asked, agent) = understand(body, read).await?;
     let run_id = input.run_id.clone();
     let now = OffsetDateTime::now_utc();
     let (place, beginning) = server.threads.admit(&input, permit, &server.tools, now)?;
     let (log, reader) = event_log();
-    let stop = StopSignal::new(place.cancel.clone(), server.serving.limits.run_time);
-    let run = Run {
-        server: Arc::clone(&server),
+    server.engine.run(AgentRun {
         input,
         agent,
-        decisions,
+        asked,
         state,
         place,
-        writer: RunWriter::new(log, stop),
-    };
-    server.runs.spawn(run.drive(beginning));
+        log,
+        beginning,
+    });
     Ok(reply(&server, encoding, run_id, reader))
 }
 

@@ -6,13 +6,13 @@ use stepwell_core::event::{Interrupt, ResumeEntry, ResumeStatus};
 use stepwell_io::{Decision, ToolInvocation, ToolRegistry};
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
-use uuid::Uuid;
 
 /// As much of a call's arguments as a question shows, in characters. The call itself has them whole.
 const SHOWN: usize = 200;
 
 /// Asks whether a tool may run.
 pub(super) fn question(
+    id: String,
     call: &ToolInvocation,
     tools: &ToolRegistry,
     expires: Option<OffsetDateTime>,
@@ -22,7 +22,7 @@ pub(super) fn question(
         .and_then(|tool| tool.definition.parameters.clone())
         .unwrap_or_else(|| json!({ "type": "object" }));
     Interrupt {
-        id: format!("interrupt-{}", Uuid::new_v4()),
+        id,
         // A value of the protocol's own, for a question about one call.
         reason: "tool_call".to_owned(),
         message: Some(format!(

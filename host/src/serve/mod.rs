@@ -1,11 +1,12 @@
 //! The AG-UI server: takes runs over HTTP, drives each with an agent of its own, and streams its events.
 //!
-//! The way of a run: [`endpoint`] reads the request, [`threads`] admits it, [`run`] drives the turn and writes what is
+//! The way of a run: [`endpoint`] reads the request, [`threads`] admits it, the [`engine`] drives the turn and writes what is
 //! said into the run's [`event_log`], and [`reply`] reads the log in the [`encoding`] that the client asked for.
 //!
 //! Source: AG-UI 1.0, <https://docs.ag-ui.com>.
 
 mod agent;
+mod answers;
 mod authorization;
 mod backend;
 mod capabilities;
@@ -27,7 +28,6 @@ mod refusal;
 mod reply;
 mod rounds;
 mod router;
-mod run;
 mod scripted;
 mod serving;
 mod sessions;
@@ -37,7 +37,6 @@ mod store_health;
 mod store_trouble;
 mod threads;
 mod turn_events;
-mod writer;
 
 pub(crate) use backend::{Backend, ServerTool};
 pub(crate) use openapi::AGENT_PATH;
@@ -58,7 +57,6 @@ use store_health::StoreHealth;
 use threads::Threads;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
-use tokio_util::task::TaskTracker;
 
 /// How long the last bytes may take once all runs are over.
 const LAST_BYTES: Duration = Duration::from_secs(5);
@@ -75,8 +73,8 @@ struct Server {
     metrics: Metrics,
     /// The stored sessions.
     sessions: Sessions,
-    /// The runs under way.
-    runs: TaskTracker,
+    /// Drives runs, and the turns of sessions.
+    engine: LocalEngine,
     store_health: StoreHealth,
     /// Cancelled when the server stops and drives no turn any more: who follows one is told, and let go of.
     let_go: CancellationToken,
@@ -128,7 +126,7 @@ pub(crate) async fn serve(
         threads: Arc::new(Threads::new(serving.limits)),
         backend,
         serving,
-        runs: TaskTracker::new(),
+        engine: engine.clone(),
         store_health,
         let_go: CancellationToken::new(),
     });
@@ -142,21 +140,8 @@ pub(crate) async fn serve(
         () = stop => {}
     }
     server.threads.close();
-    server.runs.close();
-    let let_go = server.let_go.clone();
-    let stopping = tokio::spawn(async move {
-        engine.stop(grace).await;
-        let_go.cancel();
-    });
-    if tokio::time::timeout(grace, server.runs.wait())
-        .await
-        .is_err()
-    {
-        server.threads.cancel_all();
-        server.runs.wait().await;
-    }
-    // A task that broke off has nothing more to stop.
-    let _ = stopping.await;
+    engine.stop(grace).await;
+    server.let_go.cancel();
     closing.cancel();
     match tokio::time::timeout(LAST_BYTES, &mut http).await {
         Ok(ended) => ended?,

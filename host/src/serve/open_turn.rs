@@ -1,10 +1,10 @@
 //! A turn that waits for the person, between the run that asked and the run that brings the answers.
 
-use super::interrupts;
+use super::answers::{Answers, Question, Unresumable};
 use std::collections::{HashMap, HashSet};
 use stepwell_core::ToolCallId;
-use stepwell_core::event::{Interrupt, ResumeEntry, ResumeStatus, TokenUsage};
-use stepwell_io::{Decision, ToolCallStatus, ToolRegistry};
+use stepwell_core::event::{ResumeEntry, TokenUsage};
+use stepwell_io::{ToolCallStatus, ToolRegistry};
 use time::OffsetDateTime;
 
 /// A turn that waits for the person.
@@ -14,8 +14,6 @@ pub(super) struct OpenTurn {
     pub(super) snapshot: String,
     /// What is asked; never empty.
     pub(super) questions: Vec<Question>,
-    /// When the questions lapse.
-    pub(super) expires: Option<OffsetDateTime>,
     /// What the turn had cost, which its run has reported.
     pub(super) usage: TokenUsage,
     /// Where its calls stood.
@@ -24,58 +22,12 @@ pub(super) struct OpenTurn {
     pub(super) reported: HashSet<ToolCallId>,
 }
 
-/// One question.
-#[derive(Debug)]
-pub(super) struct Question {
-    pub(super) interrupt: Interrupt,
-    /// The tool that asks to run; absent if the agent behind the server asks.
-    pub(super) tool: Option<String>,
-}
-
-/// What the person said, to all questions.
-#[derive(Debug, Default, PartialEq)]
-pub(super) struct Answers {
-    /// To the server's own questions, by the call.
-    pub(super) decisions: HashMap<ToolCallId, Decision>,
-    /// To those of the agent behind the server.
-    pub(super) forwarded: Vec<ResumeEntry>,
-}
-
-/// Why a run cannot go on from a thread's questions. They stay as they are.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub(super) enum Unresumable {
-    #[error(
-        "the thread has open questions: answer or cancel each in `resume` (open: {})", .0.join(", ")
-    )]
-    Open(Vec<String>),
-    #[error("no interrupt `{0}` is open on this thread: it was answered, or never asked")]
-    Unknown(String),
-    #[error("the interrupt `{0}` is answered twice")]
-    Twice(String),
-    #[error("the interrupt `{0}` has no answer: `resume` answers or cancels all of them at once")]
-    Unanswered(String),
-    #[error("the interrupt `{0}` has expired: it can only be cancelled")]
-    Expired(String),
-    #[error("the answer to the interrupt `{id}` does not fit: {reason}")]
-    Payload { id: String, reason: String },
-}
-
-impl Unresumable {
-    pub(super) fn code(&self) -> &'static str {
-        match self {
-            Self::Open(_) => "interrupts_open",
-            Self::Unknown(_) => "interrupt_unknown",
-            Self::Twice(_) => "interrupt_answered_twice",
-            Self::Unanswered(_) => "interrupt_unanswered",
-            Self::Expired(_) => "interrupt_expired",
-            Self::Payload { .. } => "interrupt_answer_invalid",
-        }
-    }
-}
-
 impl OpenTurn {
+    /// Whether it can only be cancelled by now.
     pub(super) fn has_expired(&self, now: OffsetDateTime) -> bool {
-        self.expires.is_some_and(|expires| expires <= now)
+        self.questions
+            .iter()
+            .any(|question| question.has_expired(now))
     }
 
     /// Reads the answers: one for each question, and no other.
@@ -85,33 +37,7 @@ impl OpenTurn {
         tools: &ToolRegistry,
         now: OffsetDateTime,
     ) -> Result<Answers, Unresumable> {
-        let mut answers = Answers::default();
-        for (index, entry) in entries.iter().enumerate() {
-            let id = &entry.interrupt_id;
-            let mut questions = self.questions.iter();
-            let question = questions.find(|question| question.interrupt.id == *id);
-            let question = question.ok_or_else(|| Unresumable::Unknown(id.clone()))?;
-            if entries[..index]
-                .iter()
-                .any(|earlier| earlier.interrupt_id == *id)
-            {
-                return Err(Unresumable::Twice(id.clone()));
-            }
-            if entry.status == ResumeStatus::Resolved && self.has_expired(now) {
-                return Err(Unresumable::Expired(id.clone()));
-            }
-            match (&question.tool, &question.interrupt.tool_call_id) {
-                (Some(tool), Some(call)) => {
-                    let decision = interrupts::decision(entry, tool, tools);
-                    let decision = decision.map_err(|reason| Unresumable::Payload {
-                        id: id.clone(),
-                        reason,
-                    })?;
-                    answers.decisions.insert(call.clone(), decision);
-                }
-                _ => answers.forwarded.push(entry.clone()),
-            }
-        }
+        let answers = Answers::read(entries, self.questions.iter(), tools, now)?;
         let is_answered = |id: &str| entries.iter().any(|entry| entry.interrupt_id == id);
         let mut ids = self.questions.iter().map(|question| &question.interrupt.id);
         match ids.find(|id| !is_answered(id)) {
@@ -130,7 +56,8 @@ impl OpenTurn {
 mod tests {
     use super::*;
     use serde_json::{Value, json};
-    use stepwell_io::Tool;
+    use stepwell_core::event::Interrupt;
+    use stepwell_io::{Decision, Tool};
     use time::Duration;
 
     const NOW: OffsetDateTime = OffsetDateTime::UNIX_EPOCH;
@@ -143,6 +70,7 @@ mod tests {
                 ..Interrupt::default()
             },
             tool: tool.map(str::to_owned),
+            expires: Some(NOW + Duration::SECOND),
         }
     }
 
@@ -150,7 +78,6 @@ mod tests {
         OpenTurn {
             snapshot: String::new(),
             questions: vec![asked("a", Some("send")), asked("b", None)],
-            expires: Some(NOW + Duration::SECOND),
             usage: TokenUsage::default(),
             seen: HashMap::new(),
             reported: HashSet::new(),

@@ -53,6 +53,8 @@ codes! {
     NoThread = NOT_FOUND,
     /// The store has no such turn.
     NoTurn = NOT_FOUND,
+    /// The turn has no such call under way.
+    NoCall = NOT_FOUND,
     /// The path does not take the method.
     MethodNotAllowed = METHOD_NOT_ALLOWED,
     /// The answer cannot be had as the client wants it.

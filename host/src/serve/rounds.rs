@@ -1,17 +1,14 @@
-//! What becomes of a run's tool calls: which results the client is told, and what is left open when the turn rests.
+//! What becomes of a turn's tool calls: which results the client is told, and what is left open when the turn rests.
 
-use super::interrupts;
-use super::open_turn::{Answers, OpenTurn, Question};
+use super::open_turn::OpenTurn;
 use std::collections::{HashMap, HashSet};
 use stepwell_core::conversation::{LiveCall, shown_result};
-use stepwell_core::event::{Interrupt, ToolCallResult, ToolRole};
+use stepwell_core::event::{ToolCallResult, ToolRole};
 use stepwell_core::run::ToolCallUpdate;
-use stepwell_core::tool::{Arguments, parse_arguments};
 use stepwell_core::{CallKey, MessageId, ToolCallId};
-use stepwell_io::{Conversation, Decision, Event, ToolCallStatus, ToolInvocation, ToolRegistry};
-use time::OffsetDateTime;
+use stepwell_io::{Decision, Event, ToolCallStatus};
 
-/// The calls of one run.
+/// The calls of one turn.
 #[derive(Debug)]
 pub(super) struct Rounds {
     /// What the ids of the results begin with.
@@ -20,21 +17,8 @@ pub(super) struct Rounds {
     seen: HashMap<ToolCallId, ToolCallStatus>,
     /// The calls whose results the client has.
     reported: HashSet<ToolCallId>,
-    /// What the person has decided for this run.
-    decisions: HashMap<ToolCallId, Decision>,
-    /// What the agent behind the server asks.
-    asked: Vec<Interrupt>,
-}
-
-/// What a turn waits for that rests.
-#[derive(Debug)]
-pub(super) enum Rest {
-    /// It does not: there is more to come of its own.
-    Not,
-    /// For the client to run these calls.
-    Client(Vec<ToolCallId>),
-    /// For the person to answer.
-    Person(Vec<Question>),
+    /// The arguments that the person has put in the place of the model's.
+    edited: HashMap<ToolCallId, String>,
 }
 
 impl Rounds {
@@ -43,26 +27,26 @@ impl Rounds {
             prefix,
             seen: HashMap::new(),
             reported: HashSet::new(),
-            decisions: HashMap::new(),
-            asked: Vec::new(),
+            edited: HashMap::new(),
         }
     }
 
     /// Goes on where a turn stood that waited for the person.
-    pub(super) fn go_on(&mut self, turn: &OpenTurn, answers: &Answers) {
+    pub(super) fn go_on(&mut self, turn: &OpenTurn) {
         self.seen.clone_from(&turn.seen);
         self.reported.clone_from(&turn.reported);
-        self.decisions.clone_from(&answers.decisions);
+    }
+
+    /// The person has decided about a call.
+    pub(super) fn decided(&mut self, call: &ToolCallId, decision: &Decision) {
+        if let Decision::Edited { arguments } = decision {
+            self.edited.insert(call.clone(), arguments.clone());
+        }
     }
 
     /// The client has the call's result: it is not told again.
     pub(super) fn is_known(&mut self, call: &ToolCallId) {
         self.reported.insert(call.clone());
-    }
-
-    /// The agent behind the server asks the person.
-    pub(super) fn ask(&mut self, interrupts: Vec<Interrupt>) {
-        self.asked = interrupts;
     }
 
     /// A call moved on: its result, if there is one to tell.
@@ -79,17 +63,13 @@ impl Rounds {
         if !self.reported.insert(tool_call_id.clone()) {
             return None;
         }
-        let edited = match self.decisions.get(&tool_call_id) {
-            Some(Decision::Edited { arguments }) => Some(arguments.clone()),
-            _ => None,
-        };
         let live = LiveCall {
             key: call,
+            edited: self.edited.get(&tool_call_id).cloned(),
             id: tool_call_id.clone(),
             name,
             status,
             result: None,
-            edited,
         };
         Some(
             ToolCallResult {
@@ -104,7 +84,7 @@ impl Rounds {
     }
 
     /// The message that holds the result of a call: the same as in the turn's own history.
-    fn result_id(&self, call: CallKey) -> MessageId {
+    pub(super) fn result_id(&self, call: CallKey) -> MessageId {
         let run = &self.prefix;
         let id = match call.hop {
             0 => format!("{run}-result-{}", call.index),
@@ -118,56 +98,9 @@ impl Rounds {
         self.reported.contains(call)
     }
 
-    /// What the turn waits for, if all that it has said was heard.
-    pub(super) fn rest(
-        &self,
-        conversation: &Conversation,
-        tools: &ToolRegistry,
-        expires: Option<OffsetDateTime>,
-    ) -> Rest {
-        let open: Vec<&LiveCall> = conversation
-            .calls()
-            .iter()
-            .filter(|call| !call.status.is_final())
-            .collect();
-        let is_decided = |call: &&LiveCall| {
-            call.status == ToolCallStatus::AwaitingApproval && self.decisions.contains_key(&call.id)
-        };
-        let is_heard = self.is_heard(conversation.calls());
-        if self.asked.is_empty() && (!is_heard || open.iter().any(is_decided)) {
-            return Rest::Not;
-        }
-        let mut questions: Vec<Question> = open
-            .iter()
-            .filter(|call| call.status == ToolCallStatus::AwaitingApproval)
-            .map(|call| {
-                let interrupt =
-                    interrupts::question(&invocation(conversation, call), tools, expires);
-                let tool = Some(call.name.clone());
-                Question { interrupt, tool }
-            })
-            .collect();
-        questions.extend(self.asked.iter().map(|interrupt| Question {
-            interrupt: interrupt.clone(),
-            tool: None,
-        }));
-        if !questions.is_empty() {
-            return Rest::Person(questions);
-        }
-        let deferred = open
-            .iter()
-            .filter(|call| call.status == ToolCallStatus::Deferred);
-        let deferred: Vec<_> = deferred.map(|call| call.id.clone()).collect();
-        if deferred.is_empty() {
-            Rest::Not
-        } else {
-            Rest::Client(deferred)
-        }
-    }
-
     /// Whether all was heard that the turn has said of these calls. One that has come to its end since the turn began to
     /// rest has a result that the client is still to be told.
-    fn is_heard(&self, calls: &[LiveCall]) -> bool {
+    pub(super) fn is_heard(&self, calls: &[LiveCall]) -> bool {
         calls.iter().all(|call| {
             self.seen.get(&call.id) == Some(&call.status)
                 || (call.status.is_final() && self.reported.contains(&call.id))
@@ -177,22 +110,6 @@ impl Rounds {
     /// What is to be known when the person has answered.
     pub(super) fn into_parts(self) -> (HashMap<ToolCallId, ToolCallStatus>, HashSet<ToolCallId>) {
         (self.seen, self.reported)
-    }
-}
-
-fn invocation(conversation: &Conversation, call: &LiveCall) -> ToolInvocation {
-    let raw = conversation
-        .tool_call(call)
-        .map(|call| call.function.arguments.clone())
-        .unwrap_or_default();
-    ToolInvocation {
-        call: call.key,
-        tool_call_id: call.id.clone(),
-        name: call.name.clone(),
-        arguments: Arguments {
-            value: parse_arguments(&raw).unwrap_or_default(),
-            raw,
-        },
     }
 }
 

@@ -67,6 +67,7 @@ fn turn() -> Router<Arc<Server>> {
     Router::new()
         .route("/events", get(turn_events::get))
         .route("/cancel", post(sessions::cancel))
+        .route("/calls/{call}/cancel", post(sessions::cancel_call))
         .route("/resume", post(sessions::resume))
         .route("/acknowledge", post(sessions::acknowledge))
 }

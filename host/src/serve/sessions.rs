@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use std::sync::Arc;
 use stepwell_core::event::{Message, ResumeEntry};
 use stepwell_core::registry::ThreadKey;
-use stepwell_core::run::Outcome;
+use stepwell_core::run::{Outcome, TurnStatus};
 use stepwell_core::session::{SessionView, TurnView, ViewOptions};
 use stepwell_core::{ThreadId, Timestamp};
 use stepwell_io::RunId;
@@ -186,7 +186,9 @@ struct ShownTurn {
 }
 
 fn shown_turn(mut turn: TurnView) -> ShownTurn {
-    let (error, limit) = match turn.outcome.as_ref().map(Ending::stored) {
+    let is_over = turn.status != TurnStatus::Streaming;
+    let ending = is_over.then(|| Ending::of_turn(turn.status, turn.outcome.as_ref()));
+    let (error, limit) = match ending {
         Some(Ending::Failed { code, message }) => {
             (Some(json!({ "code": code, "message": message })), None)
         }
@@ -319,6 +321,20 @@ pub(super) async fn cancel(
     Ok(StatusCode::NO_CONTENT)
 }
 
+/// `POST /threads/{thread}/turns/{turn}/calls/{call}/cancel`: stops one call; the others go on.
+pub(super) async fn cancel_call(
+    State(server): State<Arc<Server>>,
+    Path((thread, turn, call)): Path<(String, String, String)>,
+    request: Request,
+) -> Result<StatusCode, Refusal> {
+    let sessions = &server.sessions;
+    check_content_type(request.headers())?;
+    check_id("call", &call)?;
+    let key = turn_key(&thread, &turn)?;
+    sessions.engine.cancel_call(&key, call.into()).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Resume {
@@ -435,6 +451,7 @@ impl From<EngineError> for Refusal {
             EngineError::Over => Code::TurnOver,
             EngineError::Elsewhere { .. } => Code::TurnElsewhere,
             EngineError::Answers(_) => Code::AnswerInvalid,
+            EngineError::NoCall { .. } => Code::NoCall,
             EngineError::TooMany { .. } => Code::TooManyRuns,
             EngineError::Stopping => return Self::stopping(),
             EngineError::Internal => Code::InternalError,

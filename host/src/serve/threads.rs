@@ -1,6 +1,7 @@
 //! Who may run: one run a thread, so many in all, and the turns that wait for the person.
 
-use super::open_turn::{Answers, OpenTurn, Unresumable};
+use super::answers::{Answers, Unresumable};
+use super::open_turn::OpenTurn;
 use super::refusal::{Code, Refusal};
 use super::serving::Limits;
 use std::collections::HashMap;
@@ -23,8 +24,6 @@ pub(super) struct Threads {
     most: usize,
     /// The most bytes of turns that wait.
     most_open: usize,
-    /// Cancels all runs.
-    cancel: CancellationToken,
     inner: Mutex<Inner>,
 }
 
@@ -85,7 +84,6 @@ impl Threads {
             room: Arc::new(Semaphore::new(most)),
             most,
             most_open: OPEN_TURNS,
-            cancel: CancellationToken::new(),
             inner: Mutex::default(),
         }
     }
@@ -97,11 +95,6 @@ impl Threads {
 
     pub(super) fn is_closed(&self) -> bool {
         self.lock().is_closed
-    }
-
-    /// Stops all runs.
-    pub(super) fn cancel_all(&self) {
-        self.cancel.cancel();
     }
 
     /// Leave to take one more run.
@@ -143,7 +136,7 @@ impl Threads {
             return Err(Refusal::new(Code::RunUnderWay, message));
         }
         let beginning = thread.beginning(input, tools, now);
-        let cancel = self.cancel.child_token();
+        let cancel = CancellationToken::new();
         if !matches!(beginning, Beginning::Refused(_)) {
             let current = Current {
                 run_id: input.run_id.clone(),
@@ -283,7 +276,7 @@ impl Drop for Place {
 
 #[cfg(test)]
 mod tests {
-    use super::super::open_turn::Question;
+    use super::super::answers::Question;
     use super::*;
     use std::collections::HashSet;
     use std::time::Duration;
@@ -329,8 +322,8 @@ mod tests {
                     ..Interrupt::default()
                 },
                 tool: None,
+                expires: None,
             }],
-            expires: None,
             usage: TokenUsage::default(),
             seen: HashMap::new(),
             reported: HashSet::new(),

@@ -15,6 +15,7 @@ mod page;
 mod providers;
 mod refusals;
 mod restarts;
+mod revived;
 mod runs;
 #[cfg(unix)]
 mod secrets;

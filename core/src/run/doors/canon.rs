@@ -112,6 +112,8 @@ fn canon_core(core: &Core, state: StateKind, abstraction: &Abstraction, out: &mu
         hop_anchor,
         hop_state,
         context,
+        // Only while a stored run comes back.
+        is_of_another_dialect: _,
     } = core;
     (
         device.is_offline,

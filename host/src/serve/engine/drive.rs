@@ -1,61 +1,102 @@
-//! One stored turn: driven by an agent, and what it says goes into the store.
+//! Drives one turn to its end, or until it waits for somebody: the same loop for the turns of sessions and for the runs
+//! of [`AgentRun`](super::agent_run::AgentRun).
 
-use super::super::ending::{Ending, usage_since};
-use super::super::open_turn::Unresumable;
+use super::super::answers::{Question, Unresumable};
+use super::super::ending::Ending;
 use super::super::rounds::Rounds;
+use super::super::shared_state::SharedState;
 use super::super::stop::Stop;
 use super::super::store_trouble::{StoreTrouble, custom};
-use super::announce::{Stands, announce, progress};
+use super::EngineError;
+use super::announce::{progress, question_id};
 use super::call_labels::CallLabels;
-use super::event_writer::{EventWriter, Log};
+use super::event_writer::EventWriter;
 use super::local::LocalSetup;
-use super::questions::{Asking, Questions};
+use super::questions::{Asked, Asking, Questions};
+use super::run_clock::RunClock;
 use super::store_waits::StoreWaits;
-use super::stored_results::watched;
-use super::{EngineError, Parent};
-use futures::StreamExt;
+use super::stored::{Fact, Stored};
+use futures::future::BoxFuture;
+use futures::{FutureExt, StreamExt};
 use serde_json::json;
-use std::sync::Arc;
-use stepwell_core::event::{Event, Message, ResumeEntry, RunAgentInput};
-use stepwell_core::run::Durability;
-use stepwell_io::store::{Store, StoreError, TurnKey};
-use stepwell_io::{RunEvent, SharedRegistry, Start, ToolInvocation, Turn, TurnHandle};
+use std::collections::HashMap;
+use stepwell_core::ToolCallId;
+use stepwell_core::event::{Event, Interrupt, ResumeEntry, ResumeStatus, TokenUsage};
+use stepwell_core::run::ToolCallUpdate;
+use stepwell_io::{Decision, RunEvent, ToolCallStatus, Turn, TurnHandle};
 use time::OffsetDateTime;
+use time::format_description::well_known::Rfc3339;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
+use uuid::Uuid;
 
-/// What a turn begins with.
-#[derive(Debug)]
-pub(super) enum Begin {
-    /// A message, or the history alone.
-    Started {
-        parent: Parent,
-        message: Option<Box<Message>>,
-        /// Told whether the turn is in the store.
-        begun: oneshot::Sender<Result<(), EngineError>>,
-    },
-    /// The snapshot of an owner before.
-    Revived(String),
-}
+/// So many events are said before the turn looks at anything else.
+const AT_ONCE: u32 = 32;
 
 /// What a turn under way is told.
 #[derive(Debug)]
 pub(super) enum Command {
-    Answer(Vec<ResumeEntry>, oneshot::Sender<Result<(), Unresumable>>),
+    Answer(Vec<ResumeEntry>, Told),
+    CancelCall(ToolCallId, Told),
 }
 
-/// All that a turn needs.
+/// Hears what became of a command.
+pub(super) type Told = oneshot::Sender<Result<(), EngineError>>;
+
+/// Who watches the turn.
+pub(super) enum Audience<'a> {
+    /// Whoever follows its log in the store.
+    Followers {
+        stored: Stored,
+        /// The questions that the log has open, of an owner before.
+        open: HashMap<String, Interrupt>,
+    },
+    /// The one client of a run. With it the run rests too.
+    Client(&'a mut Client),
+}
+
+/// The client of a run.
 #[derive(Debug)]
-pub(super) struct Drive {
-    pub(super) setup: Arc<LocalSetup>,
-    pub(super) key: TurnKey,
+pub(super) struct Client {
+    /// The state that the run shares with it.
+    pub(super) state: SharedState,
+    /// What the person has said already of calls that ask to run.
+    pub(super) decisions: HashMap<ToolCallId, Decision>,
+}
+
+/// A turn, and what it is driven with.
+pub(super) struct Drive<'a> {
+    pub(super) setup: &'a LocalSetup,
+    pub(super) turn: Turn,
+    pub(super) writer: &'a mut EventWriter,
+    pub(super) rounds: Rounds,
+    pub(super) labels: CallLabels,
+    pub(super) questions: Questions,
+    pub(super) asked: mpsc::UnboundedReceiver<Asking>,
     pub(super) commands: mpsc::Receiver<Command>,
     pub(super) cancel: CancellationToken,
-    /// The turn is let go of, to go on another time.
+    /// The turn is let go of: to go on another time, if it is stored.
     pub(super) leave: CancellationToken,
     /// What keeps the turn from being stored: told to whoever follows it on this host.
     pub(super) trouble: watch::Sender<Option<StoreTrouble>>,
+    pub(super) audience: Audience<'a>,
+}
+
+/// How driving a turn ends.
+pub(super) enum Over {
+    /// It has come to its end.
+    Ended(Ending, TokenUsage),
+    /// It goes on another time, or on another host.
+    Left,
+    /// It waits for the client to run these calls.
+    Deferred(Vec<ToolCallId>, TokenUsage),
+    /// It waits for the person.
+    Asks {
+        turn: Turn,
+        rounds: Rounds,
+        questions: Vec<Question>,
+    },
 }
 
 /// What happens next in a turn.
@@ -64,320 +105,350 @@ enum Next {
     Asked(Asking),
     Told(Command),
     Waits(Option<StoreTrouble>),
+    Lapsed,
+    Rests,
     Stopped(Stop),
     Left,
 }
 
-impl Drive {
-    /// Drives the turn to its end.
-    pub(super) async fn run(self, begin: Begin) {
-        let key = self.key.clone();
-        if let Err(error) = self.work(begin).await {
-            if error.is_lost() {
-                tracing::info!(target: "stepwell", turn = %key, %error, "a turn is left to its new owner");
-            } else {
-                tracing::error!(target: "stepwell", turn = %key, %error, "a turn cannot be stored");
-            }
-        }
-    }
+/// What a resting turn waits for.
+enum Rest {
+    Client(Vec<ToolCallId>),
+    Person,
+}
 
-    async fn work(mut self, begin: Begin) -> Result<(), StoreError> {
-        let key = self.key.clone();
-        let input = RunAgentInput {
-            thread_id: key.thread.thread.clone(),
-            run_id: key.turn.clone(),
-            ..RunAgentInput::default()
-        };
-        let (asking, mut asked) = mpsc::unbounded_channel();
-        let (store, results) = watched(Arc::clone(&self.setup.store));
-        let (turn, begun) = self.begin(begin, asking, store);
-        let mut turn = match turn {
-            Ok(turn) => turn,
-            Err(reason) => {
-                tracing::error!(target: "stepwell", turn = %key, reason, "a turn cannot be set up");
-                if let Some(begun) = begun {
-                    let _ = begun.send(Err(EngineError::Internal));
-                }
-                return Ok(());
-            }
-        };
-        let meter = self.setup.metrics.run();
-        let mut first = self.first(&mut turn).await;
-        let handle = turn.handle();
-        let Some(stored) = handle.stored().cloned() else {
-            // The store did not take it: nothing of it went out.
-            let refused = handle.store_trouble().borrow().clone();
-            let finished = turn.finish().await;
-            tracing::error!(target: "stepwell", turn = %key, outcome = ?finished.outcome, "a turn could not begin");
-            if let Some(begun) = begun {
-                let refused = refused.unwrap_or_else(|| StoreError::Other {
-                    message: "the turn could not be stored".to_owned(),
-                });
-                let _ = begun.send(Err(refused.into()));
-            }
-            return Ok(());
-        };
-        if let Some(begun) = begun {
-            let _ = begun.send(Ok(()));
-        }
-        let log = Log {
-            store: Arc::clone(&self.setup.store),
-            turn: stored,
-            results,
-            leave: self.leave.clone(),
-            trouble: watch::Sender::default(),
-        };
-        let (mut writer, written) = match EventWriter::open(log).await {
-            Ok(opened) => opened,
-            Err(error) => {
-                // It stays unfinished: dropped, it would end as cancelled.
-                let _ = turn.suspend().await;
-                return Err(error);
-            }
-        };
-        let mut rounds = Rounds::new(key.turn.to_string());
-        let mut labels = CallLabels::default();
-        let stands = Stands {
-            key: &key,
-            conversation: handle.revived_from(),
-            written: &written,
-            tools: &self.setup.tools,
-        };
-        announce(stands, &mut writer, &mut rounds, &mut labels).await;
-        let failed = writer.failed();
-        tokio::pin!(failed);
-        let deadline = Instant::now().checked_add(self.setup.run_time);
-        let mut waits = StoreWaits::new(&handle, &writer, self.setup.store_timeout);
-        let mut questions = Questions::default();
+impl Drive<'_> {
+    pub(super) async fn run(mut self) -> Over {
+        let handle = self.turn.handle();
+        let mut failed = self.writer.failed();
+        let mut abandoned = self.writer.abandoned();
+        let mut waits = StoreWaits::new(&handle, self.writer, self.setup.store_timeout);
+        let mut clock = RunClock::new(self.setup.run_time);
+        let is_run = matches!(self.audience, Audience::Client(_));
+        let mut rests = rested(&handle);
+        let mut may_rest = is_run;
         let mut stop = None;
         loop {
+            clock.set(self.questions.is_empty());
             let next = tokio::select! {
                 biased;
                 () = &mut failed => Next::Left,
-                () = self.leave.cancelled() => Next::Left,
+                () = self.leave.cancelled(), if !is_run => Next::Left,
+                () = self.leave.cancelled(), if is_run && stop.is_none() => Next::Stopped(Stop::Cancelled),
                 () = self.cancel.cancelled(), if stop.is_none() => Next::Stopped(Stop::Cancelled),
-                () = until(deadline), if stop.is_none() => Next::Stopped(Stop::OutOfTime),
+                () = &mut abandoned, if stop.is_none() => Next::Stopped(Stop::ClientLeft),
+                () = until(clock.deadline()), if stop.is_none() => Next::Stopped(Stop::OutOfTime),
                 () = until(waits.deadline()), if stop.is_none() => Next::Stopped(Stop::StoreAway),
                 trouble = waits.changed() => Next::Waits(trouble),
                 Some(command) = self.commands.recv() => Next::Told(command),
-                Some(asking) = asked.recv() => Next::Asked(asking),
-                event = take(&writer, &mut first, &mut turn) => Next::Said(event),
+                Some(asking) = self.asked.recv() => Next::Asked(asking),
+                () = until(self.questions.next_lapse()) => Next::Lapsed,
+                event = take(self.writer, &mut self.turn) => Next::Said(event),
+                () = &mut rests, if may_rest => Next::Rests,
             };
             match next {
                 Next::Left => {
                     // The snapshot of the last write is what the next owner goes on from.
-                    let _ = turn.suspend().await;
-                    return writer.finish().await;
+                    let _ = self.turn.suspend().await;
+                    return Over::Left;
                 }
                 Next::Stopped(why) => {
                     stop = Some(why);
-                    turn.cancel();
+                    self.turn.cancel();
                 }
                 Next::Waits(trouble) => {
                     let before = self.trouble.send_replace(trouble);
                     if let (None, Some(trouble)) = (before, trouble) {
-                        writer.append(trouble.warning()).await;
+                        self.writer.append(trouble.warning()).await;
                     }
                 }
-                Next::Asked(asking) => {
-                    let interrupt = questions.ask(asking, &self.setup.tools, self.expires());
-                    writer.append(custom("interrupt", json!(interrupt))).await;
-                }
-                Next::Told(Command::Answer(answers, told)) => {
-                    let answered = self
-                        .answer(&answers, &mut questions, &handle, &mut writer)
-                        .await;
-                    let _ = told.send(answered);
+                Next::Told(command) => self.obey(command, &handle).await,
+                Next::Lapsed => {
+                    let lapsed = self.questions.lapsed(Instant::now());
+                    if let Err(error) = self.answer(&lapsed, &handle).await {
+                        tracing::error!(target: "stepwell", %error, "a question cannot lapse");
+                        self.turn.cancel();
+                    }
                 }
                 Next::Said(None) => break,
+                Next::Asked(asking) => {
+                    self.ask(asking).await;
+                    if is_run && !may_rest {
+                        (rests, may_rest) = (rested(&handle), true);
+                    }
+                }
                 Next::Said(Some(event)) => {
-                    if let RunEvent::Interrupted { interrupts } = &event {
-                        for interrupt in interrupts {
-                            writer.append(custom("interrupt", json!(interrupt))).await;
-                            questions.ask_for_agent(interrupt.clone());
+                    let mut said = Some(event);
+                    for _ in 0..AT_ONCE {
+                        let Some(event) = said.take() else { break };
+                        self.say(event).await;
+                        if !self.writer.has_room() {
+                            break;
+                        }
+                        said = self.turn.next().now_or_never().flatten();
+                    }
+                    if let Some(event) = said {
+                        self.say(event).await;
+                    }
+                    if is_run && !may_rest {
+                        (rests, may_rest) = (rested(&handle), true);
+                    }
+                }
+                Next::Rests => {
+                    may_rest = false;
+                    match self.rest(&handle).await {
+                        None => {}
+                        Some(Rest::Client(calls)) => {
+                            self.tell_state().await;
+                            let usage = handle.usage().await.unwrap_or_default();
+                            return Over::Deferred(calls, usage);
+                        }
+                        Some(Rest::Person) => {
+                            self.tell_state().await;
+                            return Over::Asks {
+                                turn: self.turn,
+                                rounds: self.rounds,
+                                questions: self.questions.to_vec(),
+                            };
                         }
                     }
-                    self.say(event, &mut writer, &mut rounds, &mut labels).await;
                 }
             }
         }
-        let finished = turn.finish().await;
-        let endpoint = &self.setup.endpoint;
-        let ending = Ending::of(&finished.outcome, stop, endpoint);
-        let usage = usage_since(finished.usage, &Default::default(), endpoint);
-        if let Some(notice) = ending.notice() {
-            writer.append(notice).await;
-        }
-        let event = ending.event(&input, usage);
-        tracing::info!(target: "stepwell", turn = %key, end = event.kind(), "a turn is over");
-        meter.end(&event);
-        writer.end(event).await
+        self.tell_state().await;
+        let finished = self.turn.finish().await;
+        let ending = Ending::of(&finished.outcome, stop, &self.setup.endpoint);
+        Over::Ended(ending, finished.usage)
     }
 
-    /// Hands the person's answers on, if they fit.
-    async fn answer(
-        &self,
-        answers: &[ResumeEntry],
-        questions: &mut Questions,
-        handle: &TurnHandle,
-        writer: &mut EventWriter,
-    ) -> Result<(), Unresumable> {
-        let mut fitting = questions.fit(answers, &self.setup.tools)?;
-        let forwarded = std::mem::take(&mut fitting.forwarded);
-        if !forwarded.is_empty() {
-            let resumed = handle.resume(forwarded).await;
-            resumed.map_err(|error| Unresumable::Payload {
-                id: answers[0].interrupt_id.clone(),
-                reason: error.to_string(),
-            })?;
-        }
-        for answer in answers {
-            let value = json!({ "interruptId": answer.interrupt_id });
-            writer.append(custom("interrupt_answered", value)).await;
-        }
-        questions.close(answers, fitting);
-        Ok(())
-    }
-
-    /// The first that the turn says beside warnings: it is in the store by then.
-    async fn first(&self, turn: &mut Turn) -> Option<RunEvent> {
-        let mut is_cancelled = false;
-        loop {
-            let event = tokio::select! {
-                () = self.cancel.cancelled(), if !is_cancelled => {
-                    is_cancelled = true;
-                    turn.cancel();
-                    continue;
-                }
-                event = turn.next() => event,
-            };
-            if !matches!(event, Some(RunEvent::Warning { .. })) {
-                return event;
-            }
-        }
-    }
-
-    /// Sets up the agent, and starts or revives the turn.
-    #[allow(clippy::type_complexity)]
-    fn begin(
-        &self,
-        begin: Begin,
-        asking: mpsc::UnboundedSender<Asking>,
-        store: Arc<dyn Store>,
-    ) -> (
-        Result<Turn, String>,
-        Option<oneshot::Sender<Result<(), EngineError>>>,
-    ) {
-        let key = &self.key;
-        let mut builder = self.setup.base.clone();
-        if let Some(instructions) = &self.setup.instructions {
-            builder = builder.instructions(instructions);
-        }
-        let attempts = self.setup.attempts();
-        let agent = builder
-            .store(store)
-            .owner(&self.setup.owner)
-            .wait_for_store()
-            // For the beginning of a turn, which somebody waits for.
-            .configure(|config| config.durability = Durability::Blocks { attempts })
-            .registry(SharedRegistry::default())
-            .thread_key(key.thread.clone())
-            .approver(move |invocation: ToolInvocation| {
-                let (sender, decided) = oneshot::channel();
-                let is_asked = asking.send((invocation, sender)).is_ok();
-                async move {
-                    match decided.await {
-                        Ok(decision) if is_asked => decision,
-                        // Nobody is there to ask: the turn is about to be let go of.
-                        _ => std::future::pending().await,
-                    }
-                }
-            })
-            .build()
-            .map_err(|error| error.to_string());
-        match begin {
-            Begin::Started {
-                parent,
-                message,
-                begun,
-            } => {
-                let start = Start {
-                    run_id: key.turn.clone(),
-                    message: message.map(|message| *message),
-                    resume: Vec::new(),
-                    parent_run_id: None,
-                };
-                let turn = agent.map(|agent| match parent {
-                    Parent::Latest => agent.start(start),
-                    Parent::Root => agent.branch(None, start),
-                    Parent::Turn(parent) => agent.branch(Some(parent), start),
-                });
-                (turn, Some(begun))
-            }
-            Begin::Revived(snapshot) => {
-                let turn = agent
-                    .and_then(|agent| agent.revive(&snapshot).map_err(|error| error.to_string()));
-                (turn, None)
-            }
-        }
-    }
-
-    async fn say(
-        &self,
-        event: RunEvent,
-        writer: &mut EventWriter,
-        rounds: &mut Rounds,
-        labels: &mut CallLabels,
-    ) {
+    async fn say(&mut self, event: RunEvent) {
         match event {
             RunEvent::AgUi(event) => {
-                labels.note(&event);
                 if let Event::ToolCallResult(result) = &event {
-                    rounds.is_known(&result.tool_call_id);
+                    self.rounds.is_known(&result.tool_call_id);
                 }
-                writer.append(event).await;
+                match &self.audience {
+                    Audience::Followers { .. } => self.labels.note(&event),
+                    Audience::Client(client) => client.state.follow(&event),
+                }
+                self.writer.append(event).await;
             }
-            RunEvent::ToolCall(update) => {
-                let label = labels.label(&update, &self.setup.tools);
-                let event = progress(&update, &label);
-                if update.result.is_none() {
-                    return writer.append(event).await;
-                }
-                let call = update.tool_call_id.clone();
-                writer.append_result(event, &call).await;
-                if let Some(result) = rounds.update(update) {
-                    writer.append_result(result, &call).await;
+            RunEvent::ToolCall(update) => self.tell_call(update).await,
+            RunEvent::Interrupted { interrupts } => {
+                for interrupt in interrupts {
+                    self.ask_for_agent(interrupt).await;
                 }
             }
             RunEvent::Retrying {
                 attempt, delay_ms, ..
-            } => {
+            } if matches!(self.audience, Audience::Followers { .. }) => {
                 let value = json!({ "attempt": attempt, "delayMs": delay_ms });
-                writer.append(custom("retrying", value)).await;
+                self.writer.append(custom("retrying", value)).await;
             }
             _ => {}
         }
     }
 
-    /// When a question that is asked now lapses.
-    fn expires(&self) -> Option<OffsetDateTime> {
-        let time = time::Duration::try_from(self.setup.interrupt_time).ok()?;
-        let now = OffsetDateTime::now_utc();
-        now.replace_nanosecond(0).ok()?.checked_add(time)
+    async fn tell_call(&mut self, update: ToolCallUpdate) {
+        let (key, call) = (update.call, update.tool_call_id.clone());
+        if update.status != ToolCallStatus::AwaitingApproval
+            && let Some(id) = self.questions.withdraw(&call)
+        {
+            // It has lapsed, or the person has stopped the call.
+            self.tell_answered(&id, ResumeStatus::Cancelled, None).await;
+        }
+        if let Audience::Client(client) = &self.audience {
+            let state = client.state.clone();
+            if let Some(result) = self.rounds.update(update) {
+                for change in state.untold_before(key) {
+                    self.writer.append(change).await;
+                }
+                self.writer.append(result).await;
+            }
+            return;
+        }
+        let label = self.labels.label(&update, &self.setup.tools);
+        let event = progress(&update, &label);
+        if update.result.is_none() {
+            return self.writer.append(event).await;
+        }
+        let fact = Fact::Result(call);
+        self.writer.append_fact(event, fact.clone()).await;
+        if let Some(result) = self.rounds.update(update) {
+            self.writer.append_fact(result, fact).await;
+        }
+    }
+
+    /// A tool asks to run.
+    async fn ask(&mut self, asking: Asking) {
+        let call = &asking.0.tool_call_id;
+        let asked = match &mut self.audience {
+            Audience::Client(client) => {
+                if let Some(decision) = client.decisions.remove(call) {
+                    self.rounds.decided(call, &decision);
+                    // A turn that is stopped asks no more.
+                    let _ = asking.1.send(decision);
+                    return;
+                }
+                Asked {
+                    id: format!("interrupt-{}", Uuid::new_v4()),
+                    expires: self.setup.expires(),
+                }
+            }
+            Audience::Followers { open, .. } => {
+                // The same after a restart.
+                let id = question_id(call);
+                if let Some(told) = open.remove(&id) {
+                    let expires = told.expires_at.as_deref();
+                    let expires = expires.and_then(|at| OffsetDateTime::parse(at, &Rfc3339).ok());
+                    self.questions
+                        .ask(asking, &self.setup.tools, Asked { id, expires });
+                    return;
+                }
+                let expires = self.setup.expires();
+                Asked { id, expires }
+            }
+        };
+        let interrupt = self.questions.ask(asking, &self.setup.tools, asked);
+        self.tell_question(&interrupt).await;
+    }
+
+    /// The agent behind the server asks.
+    async fn ask_for_agent(&mut self, interrupt: Interrupt) {
+        self.tell_question(&interrupt).await;
+        self.questions
+            .ask_for_agent(interrupt, self.setup.expires());
+    }
+
+    async fn tell_question(&mut self, interrupt: &Interrupt) {
+        // A run tells all of them at its end.
+        if matches!(self.audience, Audience::Followers { .. }) {
+            let event = custom("interrupt", json!(interrupt));
+            self.writer.append(event).await;
+        }
+    }
+
+    async fn tell_answered(&mut self, id: &str, status: ResumeStatus, fact: Option<Fact>) {
+        if !matches!(self.audience, Audience::Followers { .. }) {
+            return;
+        }
+        let value = json!({ "interruptId": id, "status": status });
+        let event = custom("interrupt_answered", value);
+        match fact {
+            Some(fact) => self.writer.append_fact(event, fact).await,
+            None => self.writer.append(event).await,
+        }
+    }
+
+    async fn obey(&mut self, command: Command, handle: &TurnHandle) {
+        match command {
+            Command::Answer(answers, told) => {
+                let facts = match self.answer(&answers, handle).await {
+                    Ok(facts) => facts,
+                    Err(error) => {
+                        let _ = told.send(Err(error.into()));
+                        return;
+                    }
+                };
+                let Audience::Followers { stored, .. } = &self.audience else {
+                    return;
+                };
+                // What was promised is not asked again after a restart.
+                let mut stored = stored.clone();
+                tokio::spawn(async move {
+                    for fact in &facts {
+                        if !stored.until(fact).await {
+                            let _ = told.send(Err(EngineError::Stopping));
+                            return;
+                        }
+                    }
+                    let _ = told.send(Ok(()));
+                });
+            }
+            Command::CancelCall(call, told) => {
+                let cancelled = handle.cancel_call(call.clone()).await;
+                let _ = told.send(cancelled.map_err(|_| EngineError::NoCall { call }));
+            }
+        }
+    }
+
+    /// Hands the person's answers on, if they fit. Gives what is stored once they count.
+    async fn answer(
+        &mut self,
+        entries: &[ResumeEntry],
+        handle: &TurnHandle,
+    ) -> Result<Vec<Fact>, Unresumable> {
+        let mut answers = self.questions.read(entries, &self.setup.tools)?;
+        let forwarded = std::mem::take(&mut answers.forwarded);
+        if !forwarded.is_empty() {
+            let id = forwarded[0].interrupt_id.clone();
+            let resumed = handle.resume(forwarded).await;
+            resumed.map_err(|error| Unresumable::Payload {
+                id,
+                reason: error.to_string(),
+            })?;
+        }
+        for (call, decision) in &answers.decisions {
+            self.rounds.decided(call, decision);
+        }
+        let decided = self.questions.close(entries, &mut answers);
+        let mut facts = Vec::new();
+        for entry in entries {
+            let id = &entry.interrupt_id;
+            let fact = decided.get(id).map(|call| Fact::Decision(*call));
+            facts.extend(fact.clone());
+            self.tell_answered(id, entry.status, fact).await;
+        }
+        Ok(facts)
+    }
+
+    /// Tells the client what has become of the state.
+    async fn tell_state(&mut self) {
+        if let Audience::Client(client) = &self.audience {
+            for change in client.state.untold() {
+                self.writer.append(change).await;
+            }
+        }
+    }
+
+    /// What a run waits for that rests, if all that it has said was heard.
+    async fn rest(&self, handle: &TurnHandle) -> Option<Rest> {
+        let conversation = handle.conversation().await.ok()?;
+        let calls = conversation.calls();
+        if !self.questions.has_agents() && !self.rounds.is_heard(calls) {
+            return None;
+        }
+        let with = |status| calls.iter().filter(move |call| call.status == status);
+        let mut awaiting = with(ToolCallStatus::AwaitingApproval);
+        if !awaiting.all(|call| self.questions.has(&call.id)) {
+            // It is about to ask, or was answered just now.
+            return None;
+        }
+        if !self.questions.is_empty() {
+            return Some(Rest::Person);
+        }
+        let deferred: Vec<_> = with(ToolCallStatus::Deferred)
+            .map(|call| call.id.clone())
+            .collect();
+        (!deferred.is_empty()).then_some(Rest::Client(deferred))
     }
 }
 
-/// The event that was taken before, or the next one, once the log has room for it.
-async fn take(
-    writer: &EventWriter,
-    first: &mut Option<RunEvent>,
-    turn: &mut Turn,
-) -> Option<RunEvent> {
+/// The next event, once there is room for it.
+async fn take(writer: &EventWriter, turn: &mut Turn) -> Option<RunEvent> {
     writer.room().await;
-    match first.take() {
-        Some(event) => Some(event),
-        None => turn.next().await,
+    turn.next().await
+}
+
+/// Waits until only the person or the client can move the turn on; for ever if it comes to its end instead.
+fn rested(handle: &TurnHandle) -> BoxFuture<'static, ()> {
+    let handle = handle.clone();
+    async move {
+        if handle.rested().await.is_err() {
+            std::future::pending::<()>().await;
+        }
     }
+    .boxed()
 }
 
 async fn until(deadline: Option<Instant>) {

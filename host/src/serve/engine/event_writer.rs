@@ -1,13 +1,18 @@
-//! Writes what a turn says into the store's log, in batches: whoever catches up reads it there, on any host.
+//! Writes what a turn says, held to what the protocol allows: into the store's log, in batches, where whoever catches up
+//! reads it, on any host; or to the one client that waits for it.
 
+use super::super::event_log::LogWriter;
 use super::super::lawful::Lawful;
-use super::stored_results::StoredResults;
+use super::stored::{Fact, Stored};
+use futures::FutureExt;
+use futures::future::BoxFuture;
 use std::sync::Arc;
 use std::time::Duration;
-use stepwell_core::ToolCallId;
+use stepwell_core::conversation::Conversation;
+use stepwell_core::event::{EventRef, Message};
 use stepwell_io::Event;
 use stepwell_io::StoredTurn;
-use stepwell_io::store::{Store, StoreError, StoreFuture};
+use stepwell_io::store::{Store, StoreError, StoreFuture, TurnKey};
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
@@ -36,14 +41,25 @@ const LONGEST_CALL: Duration = Duration::from_secs(30);
 /// How many events are read at once.
 const PAGE: usize = 1024;
 
-/// The log of a turn, for its owner.
+/// What a turn says, for whoever drives it.
 #[derive(Debug)]
 pub(super) struct EventWriter {
     lawful: Lawful,
-    sender: mpsc::Sender<Entry>,
-    task: JoinHandle<Result<(), StoreError>>,
-    failed: CancellationToken,
-    trouble: watch::Receiver<Option<StoreError>>,
+    sink: Sink,
+}
+
+/// Where it goes.
+#[derive(Debug)]
+enum Sink {
+    /// The log in the store.
+    Stored {
+        sender: mpsc::Sender<Entry>,
+        task: JoinHandle<Result<(), StoreError>>,
+        failed: CancellationToken,
+        trouble: watch::Receiver<Option<StoreError>>,
+    },
+    /// The client that waits for the run, and holds it up while it reads slowly.
+    Client(LogWriter),
 }
 
 #[derive(Debug)]
@@ -51,8 +67,8 @@ struct Entry {
     json: String,
     /// Whether it is written at once.
     is_urgent: bool,
-    /// It tells what came of this call, and comes after that in the store.
-    result_of: Option<ToolCallId>,
+    /// It tells of this, and comes after that in the store.
+    of: Option<Fact>,
 }
 
 /// What the log has already, of an owner before.
@@ -61,12 +77,24 @@ pub(super) struct Written {
     pub(super) events: Vec<Event>,
 }
 
+impl Written {
+    /// The messages that the events come to.
+    pub(super) fn messages(&self) -> Vec<Message> {
+        let mut fold = Conversation::default();
+        for event in &self.events {
+            // What it does not take, no client does.
+            let _ = fold.apply(EventRef::from(event));
+        }
+        fold.messages().to_vec()
+    }
+}
+
 /// A log that is read or written. It waits for a store that is full or out of reach until the turn is let go of.
 #[derive(Debug)]
 pub(super) struct Log {
     pub(super) store: Arc<dyn Store>,
     pub(super) turn: StoredTurn,
-    pub(super) results: StoredResults,
+    pub(super) stored: Stored,
     /// The turn is let go of: nothing is waited for any more.
     pub(super) leave: CancellationToken,
     /// What the log waits for.
@@ -74,57 +102,72 @@ pub(super) struct Log {
 }
 
 impl EventWriter {
-    /// Goes on with the log where it ends.
-    pub(super) async fn open(log: Log) -> Result<(Self, Written), StoreError> {
+    /// Goes on with a stored log where it ends.
+    pub(super) fn stored(log: Log, written: &Written) -> Self {
         let mut lawful = Lawful::default();
-        let mut written = Written::default();
-        let mut next = 0;
-        loop {
-            let after = u64::checked_sub(next, 1);
-            let read = || log.store.events(&log.turn.key, after, PAGE);
-            let page = log.patiently(read).await?;
-            let Some(last) = page.last() else { break };
-            next = last.index + 1;
-            for logged in &page {
-                match serde_json::from_str::<Event>(&logged.data) {
-                    Ok(event) => {
-                        lawful.passed(&event);
-                        written.events.push(event);
-                    }
-                    Err(error) => {
-                        let message = format!("event {}: {error}", logged.index);
-                        return Err(StoreError::Damaged { message });
-                    }
-                }
-            }
+        for event in &written.events {
+            lawful.passed(event);
         }
+        let next = written.events.len() as u64;
         let (sender, receiver) = mpsc::channel(WAITING);
         let failed = CancellationToken::new();
         let trouble = log.trouble.subscribe();
         let task = tokio::spawn(log.write(next, receiver, failed.clone()));
-        let writer = Self {
-            lawful,
+        let sink = Sink::Stored {
             sender,
             task,
             failed,
             trouble,
         };
-        Ok((writer, written))
+        Self { lawful, sink }
+    }
+
+    /// Writes to the one client of a run.
+    pub(super) fn to_client(log: LogWriter) -> Self {
+        Self {
+            lawful: Lawful::default(),
+            sink: Sink::Client(log),
+        }
     }
 
     /// Waits until nothing can be written any more.
-    pub(super) fn failed(&self) -> impl Future<Output = ()> + use<> {
-        self.failed.clone().cancelled_owned()
+    pub(super) fn failed(&self) -> BoxFuture<'static, ()> {
+        match &self.sink {
+            Sink::Stored { failed, .. } => failed.clone().cancelled_owned().boxed(),
+            Sink::Client(_) => std::future::pending().boxed(),
+        }
+    }
+
+    /// Waits until nobody reads it any more who could not come back.
+    pub(super) fn abandoned(&self) -> BoxFuture<'static, ()> {
+        match &self.sink {
+            Sink::Stored { .. } => std::future::pending().boxed(),
+            Sink::Client(log) => log.abandoned().boxed(),
+        }
     }
 
     /// What keeps the log waiting, if anything does.
     pub(super) fn trouble(&self) -> watch::Receiver<Option<StoreError>> {
-        self.trouble.clone()
+        match &self.sink {
+            Sink::Stored { trouble, .. } => trouble.clone(),
+            Sink::Client(_) => watch::Sender::default().subscribe(),
+        }
     }
 
     /// Waits until there is room for what one event of the turn may become, or until nothing can be written any more.
     pub(super) async fn room(&self) {
-        let _ = self.sender.reserve_many(ROOM).await;
+        match &self.sink {
+            Sink::Stored { sender, .. } => drop(sender.reserve_many(ROOM).await),
+            Sink::Client(log) => log.room().await,
+        }
+    }
+
+    /// Whether there is room for what one event of the turn may become.
+    pub(super) fn has_room(&self) -> bool {
+        match &self.sink {
+            Sink::Stored { sender, .. } => sender.capacity() >= ROOM,
+            Sink::Client(log) => log.has_room(),
+        }
     }
 
     /// Appends an event, once there is room.
@@ -132,25 +175,29 @@ impl EventWriter {
         self.put(event, None).await;
     }
 
-    /// As [`append`](Self::append), for what came of a call: it is written when that is stored.
-    pub(super) async fn append_result(&mut self, event: Event, call: &ToolCallId) {
-        self.put(event, Some(call.clone())).await;
+    /// As [`append`](Self::append), for what is told once it is stored.
+    pub(super) async fn append_fact(&mut self, event: Event, fact: Fact) {
+        self.put(event, Some(fact)).await;
     }
 
-    async fn put(&mut self, event: Event, result_of: Option<ToolCallId>) {
+    async fn put(&mut self, event: Event, of: Option<Fact>) {
         let is_urgent = !is_delta(&event);
         let Some(event) = self.lawful.admit(event) else {
             return;
+        };
+        let sender = match &self.sink {
+            Sink::Stored { sender, .. } => sender,
+            Sink::Client(log) => return log.append(&event),
         };
         match serde_json::to_string(&event) {
             Ok(json) => {
                 let entry = Entry {
                     json,
                     is_urgent,
-                    result_of,
+                    of,
                 };
                 // A writer that is gone has said why.
-                let _ = self.sender.send(entry).await;
+                let _ = sender.send(entry).await;
             }
             Err(error) => {
                 tracing::error!(target: "stepwell", %error, kind = event.kind(), "an event cannot be written");
@@ -176,8 +223,11 @@ impl EventWriter {
 
     /// Waits until all is stored.
     pub(super) async fn finish(self) -> Result<(), StoreError> {
-        drop(self.sender);
-        self.task.await.unwrap_or_else(|error| {
+        let Sink::Stored { sender, task, .. } = self.sink else {
+            return Ok(());
+        };
+        drop(sender);
+        task.await.unwrap_or_else(|error| {
             let message = error.to_string();
             Err(StoreError::Other { message })
         })
@@ -196,6 +246,38 @@ fn is_delta(event: &Event) -> bool {
     )
 }
 
+/// What the log of a turn has.
+pub(super) async fn read(
+    store: &Arc<dyn Store>,
+    turn: &TurnKey,
+    leave: &CancellationToken,
+) -> Result<Written, StoreError> {
+    let trouble = watch::Sender::default();
+    let waits = Waits {
+        turn,
+        leave,
+        trouble: &trouble,
+    };
+    let mut written = Written::default();
+    loop {
+        let next = written.events.len() as u64;
+        let after = u64::checked_sub(next, 1);
+        let page = waits.patiently(|| store.events(turn, after, PAGE)).await?;
+        if page.is_empty() {
+            return Ok(written);
+        }
+        for logged in &page {
+            match serde_json::from_str::<Event>(&logged.data) {
+                Ok(event) => written.events.push(event),
+                Err(error) => {
+                    let message = format!("event {}: {error}", logged.index);
+                    return Err(StoreError::Damaged { message });
+                }
+            }
+        }
+    }
+}
+
 impl Log {
     async fn write(
         mut self,
@@ -207,9 +289,9 @@ impl Log {
         let mut may_write_at = Instant::now();
         let mut first = entries.recv().await;
         while let Some(entry) = first.take() {
-            if let Some(call) = &entry.result_of {
+            if let Some(fact) = &entry.of {
                 tokio::select! {
-                    () = self.results.until(call) => {}
+                    _ = self.stored.until(fact) => {}
                     () = self.leave.cancelled() => return Ok(()),
                 }
             }
@@ -226,8 +308,8 @@ impl Log {
                     }
                 };
                 let Some(entry) = entry else { break };
-                let is_early = |call: &ToolCallId| !self.results.has(call);
-                if entry.result_of.as_ref().is_some_and(is_early) {
+                let is_early = |fact: &Fact| !self.stored.has(fact);
+                if entry.of.as_ref().is_some_and(is_early) {
                     // What is before it is not to wait for it.
                     first = Some(entry);
                     break;
@@ -237,7 +319,12 @@ impl Log {
             }
             let (store, turn) = (&self.store, &self.turn);
             let append = || store.append_events(&turn.key, turn.generation, next, &batch);
-            self.patiently(append).await?;
+            let waits = Waits {
+                turn: &turn.key,
+                leave: &self.leave,
+                trouble: &self.trouble,
+            };
+            waits.patiently(append).await?;
             next += batch.len() as u64;
             may_write_at = Instant::now() + INTERVAL;
             if first.is_none() {
@@ -246,10 +333,19 @@ impl Log {
         }
         Ok(())
     }
+}
 
+/// A store that is waited for until the turn is let go of.
+struct Waits<'a> {
+    turn: &'a TurnKey,
+    leave: &'a CancellationToken,
+    trouble: &'a watch::Sender<Option<StoreError>>,
+}
+
+impl Waits<'_> {
     /// Tries until it is done, cannot be done, or the turn is let go of. The store takes the same batch twice.
     async fn patiently<'a, T>(
-        &'a self,
+        &self,
         call: impl Fn() -> StoreFuture<'a, T>,
     ) -> Result<T, StoreError> {
         let mut pause = FIRST_PAUSE;
@@ -267,7 +363,7 @@ impl Log {
                     return done;
                 }
             };
-            tracing::warn!(target: "stepwell", turn = %self.turn.key, %error, "the log waits for the store");
+            tracing::warn!(target: "stepwell", turn = %self.turn, %error, "the log waits for the store");
             self.trouble.send_if_modified(|trouble| {
                 let is_new = trouble.as_ref() != Some(&error);
                 *trouble = Some(error.clone());

@@ -1,7 +1,9 @@
 //! The engine of one process: a task for each turn, one turn a thread.
 
 use super::super::store_trouble::StoreTrouble;
-use super::drive::{Begin, Command, Drive};
+use super::agent_run::AgentRun;
+use super::drive::{Command, Told};
+use super::session_turn::{Begin, SessionTurn};
 use super::{Engine, EngineError, NewTurn, Parent, lost_end};
 use crate::metrics::Metrics;
 use futures::FutureExt;
@@ -9,10 +11,12 @@ use futures::future::BoxFuture;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
+use stepwell_core::ToolCallId;
 use stepwell_core::event::ResumeEntry;
 use stepwell_core::session::title;
 use stepwell_io::store::{Store, StoreError, TurnKey, Unfinished};
 use stepwell_io::{AgentBuilder, Endpoint, RetryPolicy, ToolRegistry};
+use time::OffsetDateTime;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -46,6 +50,13 @@ pub(in crate::serve) struct LocalSetup {
 }
 
 impl LocalSetup {
+    /// When a question that is asked now lapses.
+    pub(super) fn expires(&self) -> Option<OffsetDateTime> {
+        let time = time::Duration::try_from(self.interrupt_time).ok()?;
+        let now = OffsetDateTime::now_utc();
+        now.replace_nanosecond(0).ok()?.checked_add(time)
+    }
+
     /// How often the store is asked to take a new turn: so often that the pauses come to the time that it may take.
     pub(super) fn attempts(&self) -> u32 {
         let RetryPolicy {
@@ -131,14 +142,21 @@ impl LocalEngine {
         }
     }
 
+    /// Drives a run of a client that waits for it.
+    pub(in crate::serve) fn run(&self, run: AgentRun) {
+        let (setup, leave) = (Arc::clone(&self.0.setup), self.0.leave.clone());
+        self.0
+            .tasks
+            .spawn(async move { run.run(&setup, leave).await });
+    }
+
     /// Makes an unfinished turn this host's own, and goes on with it.
     async fn adopt(&self, turn: Unfinished, cancelled: bool) -> Result<Active, EngineError> {
         let setup = &self.0.setup;
         let claim = setup.store.claim(&turn.key, turn.generation, &setup.owner);
         let claimed = claim.await?;
         tracing::info!(target: "stepwell", turn = %turn.key, "an unfinished turn goes on");
-        let begin = Begin::Revived(claimed.snapshot.unwrap_or_default());
-        Ok(self.spawn(turn.key, begin, cancelled))
+        Ok(self.spawn(turn.key, Begin::Revived(claimed), cancelled))
     }
 
     fn spawn(&self, key: TurnKey, begin: Begin, cancelled: bool) -> Active {
@@ -155,7 +173,7 @@ impl LocalEngine {
             active.cancel.cancel();
         }
         self.lock().insert(key.clone(), active.clone());
-        let drive = Drive {
+        let driven = SessionTurn {
             setup,
             key: key.clone(),
             commands: receiver,
@@ -166,7 +184,7 @@ impl LocalEngine {
         let inner = Arc::clone(&self.0);
         let ended = active.ended.clone().drop_guard();
         self.0.tasks.spawn(async move {
-            let work = std::panic::AssertUnwindSafe(drive.run(begin)).catch_unwind();
+            let work = std::panic::AssertUnwindSafe(driven.run(begin)).catch_unwind();
             if work.await.is_err() {
                 tracing::error!(target: "stepwell", turn = %key, "a turn broke off");
             }
@@ -247,6 +265,25 @@ impl LocalEngine {
         })
     }
 
+    /// Tells a turn under way something, and waits until it has heard it.
+    async fn tell(
+        &self,
+        turn: &TurnKey,
+        command: impl FnOnce(Told) -> Command,
+    ) -> Result<(), EngineError> {
+        let Some(active) = self.find(turn) else {
+            return Err(match self.unfinished(turn).await? {
+                Some(Unfinished { owner, .. }) => EngineError::Elsewhere { owner },
+                None => EngineError::Over,
+            });
+        };
+        let (told, heard) = oneshot::channel();
+        if active.commands.send(command(told)).await.is_err() {
+            return Err(EngineError::Over);
+        }
+        heard.await.map_err(|_| EngineError::Over)?
+    }
+
     async fn unfinished(&self, turn: &TurnKey) -> Result<Option<Unfinished>, EngineError> {
         let thread = self.0.setup.store.thread(&turn.thread).await?;
         let thread = thread.ok_or_else(|| StoreError::NoTurn {
@@ -280,19 +317,17 @@ impl Engine for LocalEngine {
         turn: &'a TurnKey,
         answers: Vec<ResumeEntry>,
     ) -> BoxFuture<'a, Result<(), EngineError>> {
+        async move { self.tell(turn, |told| Command::Answer(answers, told)).await }.boxed()
+    }
+
+    fn cancel_call<'a>(
+        &'a self,
+        turn: &'a TurnKey,
+        call: ToolCallId,
+    ) -> BoxFuture<'a, Result<(), EngineError>> {
         async move {
-            let Some(active) = self.find(turn) else {
-                return Err(match self.unfinished(turn).await? {
-                    Some(Unfinished { owner, .. }) => EngineError::Elsewhere { owner },
-                    None => EngineError::Over,
-                });
-            };
-            let (sender, answered) = oneshot::channel();
-            let command = Command::Answer(answers, sender);
-            if active.commands.send(command).await.is_err() {
-                return Err(EngineError::Over);
-            }
-            Ok(answered.await.map_err(|_| EngineError::Over)??)
+            self.tell(turn, |told| Command::CancelCall(call, told))
+                .await
         }
         .boxed()
     }

@@ -4,15 +4,18 @@ use super::super::ending::{Ending, LIMIT_REACHED};
 use super::super::rounds::Rounds;
 use super::announce::{Stands, announce};
 use super::call_labels::CallLabels;
-use super::event_writer::{EventWriter, Log};
+use super::event_writer::{self, EventWriter, Log};
 use super::local::LocalSetup;
-use super::stored_results::watched;
+use super::session_turn::{SessionTurn, input};
+use super::stored::watched;
 use std::sync::Arc;
-use stepwell_core::event::{Event, RunAgentInput};
+use stepwell_core::Timestamp;
+use stepwell_core::event::Event;
 use stepwell_core::run::{Outcome, TurnStatus};
-use stepwell_core::session::{MessageBuilder, Turn};
+use stepwell_core::session::MessageBuilder;
 use stepwell_io::StoredTurn;
-use stepwell_io::store::{Generation, StoreError, TurnKey};
+use stepwell_io::store::{Generation, PersistBatch, StoreError, TurnKey};
+use time::OffsetDateTime;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
@@ -35,18 +38,19 @@ pub(super) async fn tell(
     let Err(StoreError::Stale { current, .. }) = nobody else {
         return nobody;
     };
-    let (_, results) = watched(Arc::clone(store));
+    let (_, stored) = watched(Arc::clone(store));
+    let written = event_writer::read(store, key, &leave).await?;
     let log = Log {
         store: Arc::clone(store),
         turn: StoredTurn {
             key: key.clone(),
             generation: current,
         },
-        results,
+        stored,
         leave,
         trouble: watch::Sender::default(),
     };
-    let (mut writer, written) = EventWriter::open(log).await?;
+    let mut writer = EventWriter::stored(log, &written);
     if written.events.last().is_some_and(is_end) {
         return writer.finish().await;
     }
@@ -59,22 +63,43 @@ pub(super) async fn tell(
     let stands = Stands {
         key,
         conversation: Some(&conversation),
+        asks: &[],
         written: &written,
         tools: &setup.tools,
     };
     announce(stands, &mut writer, &mut rounds, &mut CallLabels::default()).await;
-    let input = RunAgentInput {
-        thread_id: key.thread.thread.clone(),
-        run_id: key.turn.clone(),
-        ..RunAgentInput::default()
-    };
-    let ending = ending(turn);
+    let ending = Ending::of_turn(turn.status, turn.outcome.as_ref());
     if !written.events.iter().any(is_limit)
         && let Some(notice) = ending.notice()
     {
         writer.append(notice).await;
     }
-    writer.end(ending.event(&input, None)).await
+    writer.end(ending.event(&input(key), None)).await
+}
+
+/// Ends a turn that cannot go on, with what is stored of it.
+pub(super) async fn fail(turn: &SessionTurn, generation: Generation) -> Result<(), StoreError> {
+    let store = &turn.setup.store;
+    let stored = store.turn(&turn.key).await?;
+    let is_cancelled = turn.cancel.is_cancelled();
+    let batch = PersistBatch {
+        first: stored.map_or(0, |stored| stored.blocks.len() as u64),
+        blocks: Vec::new(),
+        status: match is_cancelled {
+            true => TurnStatus::Cancelled,
+            false => TurnStatus::Failed,
+        },
+        outcome: is_cancelled.then_some(Outcome::Cancelled),
+        snapshot: String::new(),
+        at: now(),
+    };
+    store.persist(&turn.key, generation, &batch).await?;
+    tell(&turn.setup, &turn.key, turn.leave.clone()).await
+}
+
+fn now() -> Timestamp {
+    let milliseconds = OffsetDateTime::now_utc().unix_timestamp_nanos() / 1_000_000;
+    Timestamp(u64::try_from(milliseconds).unwrap_or_default())
 }
 
 fn is_limit(event: &Event) -> bool {
@@ -83,16 +108,4 @@ fn is_limit(event: &Event) -> bool {
 
 fn is_end(event: &Event) -> bool {
     matches!(event, Event::RunFinished(_) | Event::RunError(_))
-}
-
-fn ending(turn: &Turn) -> Ending {
-    let outcome = match (&turn.outcome, turn.status) {
-        (Some(outcome), _) => outcome,
-        (None, TurnStatus::Cancelled) => &Outcome::Cancelled,
-        (None, TurnStatus::Complete) => &Outcome::Success,
-        (None, _) => {
-            return Ending::failed("turn_failed", "the turn failed: see the server's log");
-        }
-    };
-    Ending::stored(outcome)
 }

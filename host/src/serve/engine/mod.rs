@@ -4,6 +4,7 @@
 //! The one engine is [`local`]: a task of this process for each turn. Turns that are to move from machine to machine
 //! would run on an engine that makes them durable itself, behind the same trait.
 
+mod agent_run;
 mod announce;
 mod call_labels;
 mod drive;
@@ -11,16 +12,21 @@ mod event_writer;
 mod local;
 mod lost_end;
 mod questions;
+mod run_clock;
+mod session_turn;
 mod store_waits;
-mod stored_results;
+mod stored;
 #[cfg(test)]
 mod tests;
 
+pub(super) use agent_run::AgentRun;
 pub(super) use local::{LocalEngine, LocalSetup};
+pub(super) use questions::{Asking, approver};
 
 use super::store_trouble::StoreTrouble;
 use futures::future::BoxFuture;
 use std::fmt::Debug;
+use stepwell_core::ToolCallId;
 use stepwell_core::event::{Message, ResumeEntry};
 use stepwell_core::registry::ThreadKey;
 use stepwell_io::RunId;
@@ -62,7 +68,10 @@ pub(super) enum EngineError {
     Elsewhere { owner: String },
     /// The answers do not fit what is asked.
     #[error(transparent)]
-    Answers(#[from] super::open_turn::Unresumable),
+    Answers(#[from] super::answers::Unresumable),
+    /// The turn has no such call under way.
+    #[error("the turn has no call `{call}` under way: it is done, or the id is another one")]
+    NoCall { call: ToolCallId },
     /// So many turns are under way.
     #[error("{most} turns are under way, and no more are taken: try again in a while")]
     TooMany { most: usize },
@@ -84,6 +93,13 @@ pub(super) trait Engine: Debug + Send + Sync {
         &'a self,
         turn: &'a TurnKey,
         answers: Vec<ResumeEntry>,
+    ) -> BoxFuture<'a, Result<(), EngineError>>;
+
+    /// Stops one call of a turn; the others go on.
+    fn cancel_call<'a>(
+        &'a self,
+        turn: &'a TurnKey,
+        call: ToolCallId,
     ) -> BoxFuture<'a, Result<(), EngineError>>;
 
     /// Completes the log of a turn that is over, and that nobody drives any more: its host may have died before it could

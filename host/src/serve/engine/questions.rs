@@ -1,34 +1,40 @@
-//! What a stored turn asks the person, until they have answered.
+//! What a turn asks the person, until they have answered.
 
+use super::super::answers::{Answers, Question, Unresumable};
 use super::super::interrupts;
-use super::super::open_turn::Unresumable;
-use stepwell_core::event::{Interrupt, ResumeEntry};
-use stepwell_io::{Decision, ToolInvocation, ToolRegistry};
+use std::collections::HashMap;
+use std::time::Duration;
+use stepwell_core::event::{Interrupt, ResumeEntry, ResumeStatus};
+use stepwell_core::{CallKey, ToolCallId};
+use stepwell_io::{Approver, Decision, ToolInvocation, ToolRegistry};
 use time::OffsetDateTime;
-use tokio::sync::oneshot;
+use tokio::sync::{mpsc, oneshot};
+use tokio::time::Instant;
 
 /// A tool that asks to run, and where the decision goes.
-pub(super) type Asking = (ToolInvocation, oneshot::Sender<Decision>);
+pub(in crate::serve) type Asking = (ToolInvocation, oneshot::Sender<Decision>);
 
-/// A question to the person.
+/// A question that is open.
 #[derive(Debug)]
-struct Question {
-    interrupt: Interrupt,
-    /// The tool that asks to run, and where its answer goes; none if the agent behind the server asks.
-    asking: Option<(String, oneshot::Sender<Decision>)>,
+struct Open {
+    question: Question,
+    /// When it lapses, for the clock; that of a tool is the turn's own business.
+    lapses: Option<Instant>,
+    /// The call that asks to run, and where its answer goes; none if the agent behind the server asks.
+    asking: Option<(CallKey, oneshot::Sender<Decision>)>,
 }
 
 /// The questions that are open.
 #[derive(Debug, Default)]
-pub(super) struct Questions(Vec<Question>);
+pub(super) struct Questions(Vec<Open>);
 
-/// Answers that fit.
+/// How a question is asked.
 #[derive(Debug)]
-pub(super) struct Fitting {
-    /// In the order of the open questions that they are to; none to a question of the agent's.
-    decisions: Vec<Option<Decision>>,
-    /// For the agent behind the server.
-    pub(super) forwarded: Vec<ResumeEntry>,
+pub(super) struct Asked {
+    /// Its id.
+    pub(super) id: String,
+    /// When it lapses.
+    pub(super) expires: Option<OffsetDateTime>,
 }
 
 impl Questions {
@@ -37,81 +43,144 @@ impl Questions {
         &mut self,
         (invocation, answer): Asking,
         tools: &ToolRegistry,
-        expires: Option<OffsetDateTime>,
+        asked: Asked,
     ) -> Interrupt {
-        let mut interrupt = interrupts::question(&invocation, tools, expires);
-        // The same after a restart.
-        interrupt.id = format!("interrupt-{}", invocation.tool_call_id);
-        self.0.push(Question {
+        let Asked { id, expires } = asked;
+        let interrupt = interrupts::question(id, &invocation, tools, expires);
+        let question = Question {
             interrupt: interrupt.clone(),
-            asking: Some((invocation.name, answer)),
-        });
+            tool: Some(invocation.name),
+            expires,
+        };
+        self.open(question, Some((invocation.call, answer)));
         interrupt
     }
 
     /// The agent behind the server asks.
-    pub(super) fn ask_for_agent(&mut self, interrupt: Interrupt) {
-        self.0.push(Question {
+    pub(super) fn ask_for_agent(&mut self, interrupt: Interrupt, expires: Option<OffsetDateTime>) {
+        let question = Question {
             interrupt,
-            asking: None,
+            tool: None,
+            expires,
+        };
+        self.open(question, None);
+    }
+
+    fn open(&mut self, question: Question, asking: Option<(CallKey, oneshot::Sender<Decision>)>) {
+        let expires = question.expires.filter(|_| asking.is_none());
+        let left = expires.map(|expires| {
+            let left = expires - OffsetDateTime::now_utc();
+            Duration::try_from(left).unwrap_or_default()
+        });
+        // The same question again, of a turn that has asked anew.
+        self.0
+            .retain(|open| open.question.interrupt.id != question.interrupt.id);
+        self.0.push(Open {
+            question,
+            lapses: left.and_then(|left| Instant::now().checked_add(left)),
+            asking,
         });
     }
 
-    /// Reads answers, to some of the open questions or to all.
-    pub(super) fn fit(
-        &self,
-        answers: &[ResumeEntry],
-        tools: &ToolRegistry,
-    ) -> Result<Fitting, Unresumable> {
-        for (index, answer) in answers.iter().enumerate() {
-            let id = &answer.interrupt_id;
-            if !self.0.iter().any(|open| open.interrupt.id == *id) {
-                return Err(Unresumable::Unknown(id.clone()));
-            }
-            let mut earlier = answers[..index].iter();
-            if earlier.any(|earlier| earlier.interrupt_id == *id) {
-                return Err(Unresumable::Twice(id.clone()));
-            }
-        }
-        let mut fitting = Fitting {
-            decisions: Vec::new(),
-            forwarded: Vec::new(),
-        };
-        for open in &self.0 {
-            let id = &open.interrupt.id;
-            let Some(answer) = answers.iter().find(|answer| answer.interrupt_id == *id) else {
-                continue;
-            };
-            match &open.asking {
-                Some((tool, _)) => {
-                    let decision = interrupts::decision(answer, tool, tools);
-                    let decision = decision.map_err(|reason| Unresumable::Payload {
-                        id: id.clone(),
-                        reason,
-                    })?;
-                    fitting.decisions.push(Some(decision));
-                }
-                None => {
-                    fitting.decisions.push(None);
-                    fitting.forwarded.push(answer.clone());
-                }
-            }
-        }
-        Ok(fitting)
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
     }
 
-    /// Closes the questions that `answers` are to, and hands the decisions on.
-    pub(super) fn close(&mut self, answers: &[ResumeEntry], fitting: Fitting) {
-        let is_answered = |open: &Question| {
+    /// Whether the agent behind the server asks something.
+    pub(super) fn has_agents(&self) -> bool {
+        self.0.iter().any(|open| open.asking.is_none())
+    }
+
+    /// Whether the call waits for an answer.
+    pub(super) fn has(&self, call: &ToolCallId) -> bool {
+        let mut open = self.0.iter().map(|open| &open.question.interrupt);
+        open.any(|interrupt| interrupt.tool_call_id.as_ref() == Some(call))
+    }
+
+    /// The questions as they stand: those of tools in the order of their calls.
+    pub(super) fn to_vec(&self) -> Vec<Question> {
+        let call = |open: &&Open| open.asking.as_ref().map(|(call, _)| *call);
+        let mut open: Vec<_> = self.0.iter().collect();
+        open.sort_by_key(|open| (call(open).is_none(), call(open)));
+        open.into_iter().map(|open| open.question.clone()).collect()
+    }
+
+    /// When the next one lapses.
+    pub(super) fn next_lapse(&self) -> Option<Instant> {
+        self.0.iter().filter_map(|open| open.lapses).min()
+    }
+
+    /// Says no to those that have lapsed.
+    pub(super) fn lapsed(&self, now: Instant) -> Vec<ResumeEntry> {
+        let has_lapsed = |open: &&Open| open.lapses.is_some_and(|lapses| lapses <= now);
+        let lapsed = self.0.iter().filter(has_lapsed);
+        let entries = lapsed.map(|open| ResumeEntry {
+            interrupt_id: open.question.interrupt.id.clone(),
+            status: ResumeStatus::Cancelled,
+            payload: None,
+            metadata: None,
+            extra: Default::default(),
+        });
+        entries.collect()
+    }
+
+    /// Reads answers, to some of the open questions or to all.
+    pub(super) fn read(
+        &self,
+        entries: &[ResumeEntry],
+        tools: &ToolRegistry,
+    ) -> Result<Answers, Unresumable> {
+        let questions = self.0.iter().map(|open| &open.question);
+        Answers::read(entries, questions, tools, OffsetDateTime::now_utc())
+    }
+
+    /// Nothing more is asked of what `answers` are to: whoever waits for a decision hears it. Gives the calls that do, by
+    /// the id of their question.
+    pub(super) fn close(
+        &mut self,
+        answers: &[ResumeEntry],
+        read: &mut Answers,
+    ) -> HashMap<String, CallKey> {
+        let is_answered = |open: &Open| {
             let mut answers = answers.iter();
-            answers.any(|answer| answer.interrupt_id == open.interrupt.id)
+            answers.any(|answer| answer.interrupt_id == open.question.interrupt.id)
         };
         let open = std::mem::take(&mut self.0);
         let (closed, rest): (Vec<_>, Vec<_>) = open.into_iter().partition(is_answered);
         self.0 = rest;
-        for (question, decision) in closed.into_iter().zip(fitting.decisions) {
-            if let (Some((_, sender)), Some(decision)) = (question.asking, decision) {
-                let _ = sender.send(decision);
+        let mut decided = HashMap::new();
+        for open in closed {
+            let Interrupt {
+                id, tool_call_id, ..
+            } = open.question.interrupt;
+            let decision = tool_call_id.and_then(|call| read.decisions.remove(&call));
+            if let (Some((call, sender)), Some(decision)) = (open.asking, decision)
+                && sender.send(decision).is_ok()
+            {
+                decided.insert(id, call);
+            }
+        }
+        decided
+    }
+
+    /// A call is over, or the person stopped it: nothing is asked about it any more. Its question's id, if there is one.
+    pub(super) fn withdraw(&mut self, call: &ToolCallId) -> Option<String> {
+        let is_of_it = |open: &Open| open.question.interrupt.tool_call_id.as_ref() == Some(call);
+        let at = self.0.iter().position(is_of_it)?;
+        Some(self.0.remove(at).question.interrupt.id)
+    }
+}
+
+/// Puts what tools ask to the person into a queue, and waits for the decision.
+pub(in crate::serve) fn approver(asking: mpsc::UnboundedSender<Asking>) -> impl Approver {
+    move |invocation: ToolInvocation| {
+        let (sender, decided) = oneshot::channel();
+        let is_asked = asking.send((invocation, sender)).is_ok();
+        async move {
+            match decided.await {
+                Ok(decision) if is_asked => decision,
+                // Nobody is there to ask: the turn is about to be let go of.
+                _ => std::future::pending().await,
             }
         }
     }

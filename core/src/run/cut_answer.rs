@@ -1,0 +1,169 @@
+//! An answer that the host's death has cut: what was shown of it stays, and it is asked for anew.
+
+use super::block::BlockContent;
+use super::core::Core;
+use super::edges::on;
+use super::effect::EffectId;
+use super::opening::Opening;
+use super::timer::TimerKey;
+use super::typed::{Run, next};
+use crate::event::{AssistantMessage, Message, MessageContent, ToolMessage};
+use crate::tool::ToolFailureKind;
+use crate::{Timestamp, ToolCallId};
+use serde_json::Value;
+
+/// In the metadata of the last message of an answer that was cut: `true`.
+pub const CUT: &str = "cut";
+
+const NOT_RUN: &str = "the call was not run: the answer that asked for it broke off";
+
+next! {
+    /// What the rest of an answer leads to that a host which died had shown.
+    Shown {
+        /// The answer is asked for anew.
+        Opening,
+        /// The conversation does not fit the model's context any more.
+        Completed,
+    }
+}
+
+impl Run<Opening> {
+    /// The person was shown these messages by a host that died: those that the run does not know belong to the awaited
+    /// answer. See [`Input::Shown`](super::Input::Shown).
+    pub fn shown(mut self, messages: Vec<Message>, now: Timestamp) -> Shown {
+        self.core.tick(now);
+        let messages = messages.into_iter();
+        let new: Vec<_> = messages.filter(|shown| self.core.is_new(shown)).collect();
+        if new.is_empty() || self.core.resumption.is_some() {
+            return self.into();
+        }
+        self.cut(new).opening_or_over()
+    }
+
+    /// A stream of another dialect cannot be resumed.
+    pub(super) fn without_foreign_stream(self) -> Shown {
+        if self.core.has_foreign_stream() {
+            self.cut(Vec::new()).opening_or_over()
+        } else {
+            self.into()
+        }
+    }
+
+    fn cut(mut self, messages: Vec<Message>) -> Self {
+        let hop = self.core.hop;
+        for asked in [
+            self.open_effect(),
+            EffectId::CreateRun { hop },
+            EffectId::Trim { hop },
+        ] {
+            self.core.withdraw(asked);
+        }
+        self.core.timers.stop(TimerKey::Silence);
+        self.core.cut_answer(messages);
+        self.goto(on::Continue, Opening::new(0))
+    }
+}
+
+impl Core {
+    /// Whether there is a stream to resume that spoke another dialect.
+    pub(super) fn has_foreign_stream(&self) -> bool {
+        self.is_of_another_dialect && self.resumption.is_some()
+    }
+
+    /// Whether the run has less of the message, or nothing.
+    fn is_new(&self, shown: &Message) -> bool {
+        let known = self.conversation.message(shown.id());
+        match (shown, known) {
+            // What the person says is never part of an answer.
+            (Message::User(_), _) => false,
+            (_, None) => true,
+            (Message::Assistant(shown), Some(Message::Assistant(known))) => {
+                length(shown) > length(known) || shown.tool_calls.len() > known.tool_calls.len()
+            }
+            (Message::Reasoning(shown), Some(Message::Reasoning(known))) => {
+                shown.content.len() > known.content.len()
+            }
+            _ => false,
+        }
+    }
+
+    /// Keeps what is there of the hop's answer, and `shown` beside it, marks the end of it as cut, and begins the next
+    /// hop.
+    pub(super) fn cut_answer(&mut self, mut shown: Vec<Message>) {
+        match shown.iter_mut().rfind(|message| is_answer(message)) {
+            Some(last) => mark_as_cut(last),
+            None => self.mark_stream_as_cut(),
+        }
+        self.leave_stream();
+        for message in shown {
+            let asked = asked(&message);
+            self.put_shown(message);
+            for call in asked {
+                self.put_not_run(call);
+            }
+        }
+        self.abandon_calls(ToolFailureKind::Cancelled, NOT_RUN);
+        self.settle_round();
+        self.begin_hop(self.hop + 1);
+    }
+
+    /// Marks the last message that the stream has brought.
+    fn mark_stream_as_cut(&mut self) {
+        let start = self.stream_start();
+        let brought = self.conversation.messages().iter().skip(start);
+        let last = brought.filter(|message| is_answer(message)).last();
+        let last = last.map(|last| last.id().clone());
+        if let Some(message) = last.and_then(|last| self.conversation.message_mut(&last)) {
+            mark_as_cut(message);
+        }
+    }
+
+    fn put_shown(&mut self, message: Message) {
+        self.conversation.put(message.clone());
+        let message = Box::new(message);
+        let block = BlockContent::Message { message };
+        self.recorder.record(self.hop, block);
+    }
+
+    /// A result for a call that has none, and that the run knows nothing of.
+    fn put_not_run(&mut self, call: ToolCallId) {
+        let has_result = |message: &Message| matches!(message, Message::Tool(result) if result.tool_call_id == call);
+        let is_known = self.conversation.call_by_id(&call).is_some();
+        if is_known || self.conversation.messages().iter().any(has_result) {
+            return;
+        }
+        self.put_shown(Message::Tool(ToolMessage {
+            id: format!("{call}-result").into(),
+            tool_call_id: call,
+            content: MessageContent::Text(NOT_RUN.to_owned()),
+            error: Some(NOT_RUN.to_owned()),
+            ..ToolMessage::default()
+        }));
+    }
+}
+
+fn is_answer(message: &Message) -> bool {
+    matches!(message, Message::Assistant(_) | Message::Reasoning(_))
+}
+
+fn mark_as_cut(message: &mut Message) {
+    let metadata = message.metadata_mut().get_or_insert_default();
+    metadata.insert(CUT.to_owned(), Value::Bool(true));
+}
+
+fn length(message: &AssistantMessage) -> usize {
+    let content = message.content.as_ref();
+    content.map_or(0, |content| content.len())
+}
+
+/// The calls that a message asks for.
+fn asked(message: &Message) -> Vec<ToolCallId> {
+    let Message::Assistant(message) = message else {
+        return Vec::new();
+    };
+    message
+        .tool_calls
+        .iter()
+        .map(|call| call.id.clone())
+        .collect()
+}

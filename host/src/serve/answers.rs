@@ -1,0 +1,103 @@
+//! Questions to the person, and what they answer.
+
+use super::interrupts;
+use std::collections::HashMap;
+use stepwell_core::ToolCallId;
+use stepwell_core::event::{Interrupt, ResumeEntry, ResumeStatus};
+use stepwell_io::{Decision, ToolRegistry};
+use time::OffsetDateTime;
+
+/// One question.
+#[derive(Clone, Debug)]
+pub(super) struct Question {
+    pub(super) interrupt: Interrupt,
+    /// The tool that asks to run; absent if the agent behind the server asks.
+    pub(super) tool: Option<String>,
+    /// When it lapses.
+    pub(super) expires: Option<OffsetDateTime>,
+}
+
+/// What the person said.
+#[derive(Debug, Default, PartialEq)]
+pub(super) struct Answers {
+    /// To the server's own questions, by the call.
+    pub(super) decisions: HashMap<ToolCallId, Decision>,
+    /// To those of the agent behind the server.
+    pub(super) forwarded: Vec<ResumeEntry>,
+}
+
+/// Why answers are not taken. The questions stay as they are.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub(super) enum Unresumable {
+    #[error(
+        "the thread has open questions: answer or cancel each in `resume` (open: {})", .0.join(", ")
+    )]
+    Open(Vec<String>),
+    #[error("no interrupt `{0}` is open on this thread: it was answered, or never asked")]
+    Unknown(String),
+    #[error("the interrupt `{0}` is answered twice")]
+    Twice(String),
+    #[error("the interrupt `{0}` has no answer: `resume` answers or cancels all of them at once")]
+    Unanswered(String),
+    #[error("the interrupt `{0}` has expired: it can only be cancelled")]
+    Expired(String),
+    #[error("the answer to the interrupt `{id}` does not fit: {reason}")]
+    Payload { id: String, reason: String },
+}
+
+impl Unresumable {
+    pub(super) fn code(&self) -> &'static str {
+        match self {
+            Self::Open(_) => "interrupts_open",
+            Self::Unknown(_) => "interrupt_unknown",
+            Self::Twice(_) => "interrupt_answered_twice",
+            Self::Unanswered(_) => "interrupt_unanswered",
+            Self::Expired(_) => "interrupt_expired",
+            Self::Payload { .. } => "interrupt_answer_invalid",
+        }
+    }
+}
+
+impl Question {
+    pub(super) fn has_expired(&self, now: OffsetDateTime) -> bool {
+        self.expires.is_some_and(|expires| expires <= now)
+    }
+}
+
+impl Answers {
+    /// Reads answers, to some of the questions or to all, and to no other.
+    pub(super) fn read<'a>(
+        entries: &[ResumeEntry],
+        questions: impl Iterator<Item = &'a Question> + Clone,
+        tools: &ToolRegistry,
+        now: OffsetDateTime,
+    ) -> Result<Self, Unresumable> {
+        let mut answers = Self::default();
+        for (index, entry) in entries.iter().enumerate() {
+            let id = &entry.interrupt_id;
+            let question = questions.clone().find(|asked| asked.interrupt.id == *id);
+            let question = question.ok_or_else(|| Unresumable::Unknown(id.clone()))?;
+            if entries[..index]
+                .iter()
+                .any(|earlier| earlier.interrupt_id == *id)
+            {
+                return Err(Unresumable::Twice(id.clone()));
+            }
+            if entry.status == ResumeStatus::Resolved && question.has_expired(now) {
+                return Err(Unresumable::Expired(id.clone()));
+            }
+            match (&question.tool, &question.interrupt.tool_call_id) {
+                (Some(tool), Some(call)) => {
+                    let decision = interrupts::decision(entry, tool, tools);
+                    let decision = decision.map_err(|reason| Unresumable::Payload {
+                        id: id.clone(),
+                        reason,
+                    })?;
+                    answers.decisions.insert(call.clone(), decision);
+                }
+                _ => answers.forwarded.push(entry.clone()),
+            }
+        }
+        Ok(answers)
+    }
+}

@@ -1,0 +1,268 @@
+//! A turn of a session: what it says goes into the store, and whoever follows it reads it there.
+
+use super::super::ending::usage_since;
+use super::super::rounds::Rounds;
+use super::super::store_trouble::StoreTrouble;
+use super::announce::{Stands, announce};
+use super::call_labels::CallLabels;
+use super::drive::{Audience, Command, Drive, Over};
+use super::event_writer::{self, EventWriter, Log, Written};
+use super::local::LocalSetup;
+use super::questions::{Asking, Questions, approver};
+use super::stored::{Stored, watched};
+use super::{EngineError, Parent, lost_end};
+use std::sync::Arc;
+use stepwell_core::event::{Message, RunAgentInput, TokenUsage};
+use stepwell_core::run::Durability;
+use stepwell_io::store::{Claimed, Store, StoreError, TurnKey};
+use stepwell_io::{Agent, BuildError, SharedRegistry, Start, Turn};
+use tokio::sync::{mpsc, oneshot, watch};
+use tokio_util::sync::CancellationToken;
+
+/// What a turn begins with.
+#[derive(Debug)]
+pub(super) enum Begin {
+    /// A message, or the history alone.
+    Started {
+        parent: Parent,
+        message: Option<Box<Message>>,
+        /// Told whether the turn is in the store.
+        begun: oneshot::Sender<Result<(), EngineError>>,
+    },
+    /// What an owner before has left.
+    Revived(Claimed),
+}
+
+/// All that a turn needs.
+#[derive(Debug)]
+pub(super) struct SessionTurn {
+    pub(super) setup: Arc<LocalSetup>,
+    pub(super) key: TurnKey,
+    pub(super) commands: mpsc::Receiver<Command>,
+    pub(super) cancel: CancellationToken,
+    /// The turn is let go of, to go on another time.
+    pub(super) leave: CancellationToken,
+    /// What keeps the turn from being stored: told to whoever follows it on this host.
+    pub(super) trouble: watch::Sender<Option<StoreTrouble>>,
+}
+
+/// A turn that stands in the store, and what is needed to drive it.
+struct Begun {
+    turn: Turn,
+    asked: mpsc::UnboundedReceiver<Asking>,
+    stored: Stored,
+    written: Written,
+}
+
+impl SessionTurn {
+    /// Drives the turn to its end.
+    pub(super) async fn run(self, begin: Begin) {
+        let key = self.key.clone();
+        if let Err(error) = self.work(begin).await {
+            if error.is_lost() {
+                tracing::info!(target: "stepwell", turn = %key, %error, "a turn is left to its new owner");
+            } else {
+                tracing::error!(target: "stepwell", turn = %key, %error, "a turn cannot be stored");
+            }
+        }
+    }
+
+    async fn work(self, begin: Begin) -> Result<(), StoreError> {
+        let Some(begun) = self.begin(begin).await? else {
+            return Ok(());
+        };
+        let Begun {
+            turn,
+            asked,
+            stored,
+            written,
+        } = begun;
+        let (key, handle) = (self.key.clone(), turn.handle());
+        let Some(its_turn) = handle.stored().cloned() else {
+            return Ok(());
+        };
+        let meter = self.setup.metrics.run();
+        let log = Log {
+            store: Arc::clone(&self.setup.store),
+            turn: its_turn,
+            stored: stored.clone(),
+            leave: self.leave.clone(),
+            trouble: watch::Sender::default(),
+        };
+        let mut writer = EventWriter::stored(log, &written);
+        let mut rounds = Rounds::new(key.turn.to_string());
+        let mut labels = CallLabels::default();
+        let asks = handle.interrupts().await.unwrap_or_default();
+        let stands = Stands {
+            key: &key,
+            conversation: handle.revived_from(),
+            asks: &asks,
+            written: &written,
+            tools: &self.setup.tools,
+        };
+        let open = announce(stands, &mut writer, &mut rounds, &mut labels).await;
+        let mut questions = Questions::default();
+        for interrupt in asks {
+            questions.ask_for_agent(interrupt, self.setup.expires());
+        }
+        let setup = Arc::clone(&self.setup);
+        let drive = Drive {
+            setup: &setup,
+            turn,
+            writer: &mut writer,
+            rounds,
+            labels,
+            questions,
+            asked,
+            commands: self.commands,
+            cancel: self.cancel,
+            leave: self.leave,
+            trouble: self.trouble,
+            audience: Audience::Followers { stored, open },
+        };
+        let (ending, usage) = match drive.run().await {
+            Over::Ended(ending, usage) => (ending, usage),
+            // Only a run rests.
+            Over::Left | Over::Deferred(..) | Over::Asks { .. } => return writer.finish().await,
+        };
+        let usage = usage_since(usage, &TokenUsage::default(), &setup.endpoint);
+        if let Some(notice) = ending.notice() {
+            writer.append(notice).await;
+        }
+        let event = ending.event(&input(&key), usage);
+        tracing::info!(target: "stepwell", turn = %key, end = event.kind(), "a turn is over");
+        meter.end(&event);
+        writer.end(event).await
+    }
+
+    /// Starts or revives the turn, and waits until it stands in the store. Nothing, if it does not come to that.
+    async fn begin(&self, begin: Begin) -> Result<Option<Begun>, StoreError> {
+        let key = &self.key;
+        let (store, stored) = watched(Arc::clone(&self.setup.store));
+        let (asking, asked) = mpsc::unbounded_channel();
+        let agent = self.agent(store, asking);
+        if let Err(error) = &agent {
+            tracing::error!(target: "stepwell", turn = %key, %error, "a turn cannot be set up");
+        }
+        let (turn, written) = match begin {
+            Begin::Started {
+                parent,
+                message,
+                begun,
+            } => {
+                let Ok(agent) = agent else {
+                    let _ = begun.send(Err(EngineError::Internal));
+                    return Ok(None);
+                };
+                let turn = self.start(&agent, parent, message);
+                let is_there = self.stands(&turn).await;
+                let refused = match is_there {
+                    true => None,
+                    false => Some(refusal(turn.handle().store_trouble().borrow().clone())),
+                };
+                let is_refused = refused.is_some();
+                let _ = begun.send(refused.map_or(Ok(()), |error| Err(error.into())));
+                if is_refused {
+                    return Ok(None);
+                }
+                (turn, Written::default())
+            }
+            Begin::Revived(claimed) => {
+                let written = event_writer::read(&self.setup.store, key, &self.leave).await?;
+                let snapshot = claimed.snapshot.as_deref().unwrap_or_default();
+                let shown = written.messages();
+                let revived = agent.map_err(|error| error.to_string()).and_then(|agent| {
+                    let revived = agent.revive_shown(snapshot, shown);
+                    revived.map_err(|error| error.to_string())
+                });
+                let turn = match revived {
+                    Ok(turn) => turn,
+                    Err(error) => {
+                        tracing::error!(target: "stepwell", turn = %key, error, "a turn cannot go on, and ends");
+                        lost_end::fail(self, claimed.generation).await?;
+                        return Ok(None);
+                    }
+                };
+                if !self.stands(&turn).await {
+                    return Err(refusal(turn.handle().store_trouble().borrow().clone()));
+                }
+                (turn, written)
+            }
+        };
+        Ok(Some(Begun {
+            turn,
+            asked,
+            stored,
+            written,
+        }))
+    }
+
+    /// Waits until the turn has begun, or could not. Whether it stands in the store.
+    async fn stands(&self, turn: &Turn) -> bool {
+        let handle = turn.handle();
+        tokio::select! {
+            () = handle.begun() => {}
+            () = self.cancel.cancelled() => {
+                // Whoever waits for the store waits no longer.
+                turn.cancel();
+                handle.begun().await;
+            }
+        }
+        handle.stored().is_some()
+    }
+
+    fn start(&self, agent: &Agent, parent: Parent, message: Option<Box<Message>>) -> Turn {
+        let start = Start {
+            run_id: self.key.turn.clone(),
+            message: message.map(|message| *message),
+            resume: Vec::new(),
+            parent_run_id: None,
+        };
+        match parent {
+            Parent::Latest => agent.start(start),
+            Parent::Root => agent.branch(None, start),
+            Parent::Turn(parent) => agent.branch(Some(parent), start),
+        }
+    }
+
+    fn agent(
+        &self,
+        store: Arc<dyn Store>,
+        asking: mpsc::UnboundedSender<Asking>,
+    ) -> Result<Agent, BuildError> {
+        let mut builder = self.setup.base.clone();
+        if let Some(instructions) = &self.setup.instructions {
+            builder = builder.instructions(instructions);
+        }
+        let attempts = self.setup.attempts();
+        let interrupt_time = self.setup.interrupt_time;
+        builder
+            .store(store)
+            .owner(&self.setup.owner)
+            .wait_for_store()
+            .configure(|config| {
+                // For the beginning of a turn, which somebody waits for.
+                config.durability = Durability::Blocks { attempts };
+                config.timeouts.approval = Some(interrupt_time);
+            })
+            .registry(SharedRegistry::default())
+            .thread_key(self.key.thread.clone())
+            .approver(approver(asking))
+            .build()
+    }
+}
+
+/// What names the turn in its end.
+pub(super) fn input(key: &TurnKey) -> RunAgentInput {
+    RunAgentInput {
+        thread_id: key.thread.thread.clone(),
+        run_id: key.turn.clone(),
+        ..RunAgentInput::default()
+    }
+}
+
+fn refusal(error: Option<StoreError>) -> StoreError {
+    error.unwrap_or_else(|| StoreError::Other {
+        message: "the turn could not be stored".to_owned(),
+    })
+}

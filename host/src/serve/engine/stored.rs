@@ -1,0 +1,86 @@
+//! Which results and decisions of a turn are stored. They are told once they are: after a kill the tool may not be run
+//! again, nor the person asked, and they would see otherwise than they were told.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+use stepwell_core::run::{Block, BlockContent};
+use stepwell_core::{CallKey, ToolCallId};
+use stepwell_io::store::{Generation, PersistBatch, Store, StoreFuture, StoreLayer, TurnKey};
+use tokio::sync::watch;
+
+/// Something of a turn that is told once it is stored.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Fact {
+    /// What came of a call.
+    Result(ToolCallId),
+    /// What the person said to a call that asked to run.
+    Decision(CallKey),
+}
+
+/// The store of one turn. Its writes tell what is there.
+#[derive(Debug)]
+struct WatchedStore {
+    store: Arc<dyn Store>,
+    stored: watch::Sender<HashSet<Fact>>,
+}
+
+/// Knows what is stored. Once the turn holds its store no more, there is nothing to wait for.
+#[derive(Clone, Debug)]
+pub(super) struct Stored(watch::Receiver<HashSet<Fact>>);
+
+/// A store for one turn, and what tells what of it is stored.
+pub(super) fn watched(store: Arc<dyn Store>) -> (Arc<dyn Store>, Stored) {
+    let (stored, receiver) = watch::channel(HashSet::new());
+    let store = Arc::new(WatchedStore { store, stored });
+    (store, Stored(receiver))
+}
+
+impl Stored {
+    pub(super) fn has(&self, fact: &Fact) -> bool {
+        self.0.borrow().contains(fact)
+    }
+
+    /// Waits until it is stored, or will not be. Whether it is.
+    pub(super) async fn until(&mut self, fact: &Fact) -> bool {
+        let stored = self.0.wait_for(|stored| stored.contains(fact)).await;
+        stored.is_ok()
+    }
+}
+
+impl StoreLayer for WatchedStore {
+    fn inner(&self) -> &dyn Store {
+        &*self.store
+    }
+
+    fn persist<'a>(
+        &'a self,
+        turn: &'a TurnKey,
+        generation: Generation,
+        batch: &'a PersistBatch,
+    ) -> StoreFuture<'a, ()> {
+        Box::pin(async move {
+            self.store.persist(turn, generation, batch).await?;
+            let facts = batch.blocks.iter().flat_map(facts).flatten();
+            self.stored.send_if_modified(|stored| {
+                let before = stored.len();
+                stored.extend(facts);
+                stored.len() > before
+            });
+            Ok(())
+        })
+    }
+}
+
+fn facts(block: &Block) -> [Option<Fact>; 2] {
+    match &block.content {
+        BlockContent::ToolResult {
+            call, tool_call_id, ..
+        } => [
+            Some(Fact::Result(tool_call_id.clone())),
+            // One that has a result waits for no decision: the person may have been too late.
+            Some(Fact::Decision(*call)),
+        ],
+        BlockContent::Approval { call, .. } => [Some(Fact::Decision(*call)), None],
+        _ => [None, None],
+    }
+}
