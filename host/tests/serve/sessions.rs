@@ -50,7 +50,13 @@ impl Server {
         answer.status().as_u16()
     }
 
-    pub(crate) async fn act(&self, thread: &str, turn: &str, action: &str, body: Value) -> Response {
+    pub(crate) async fn act(
+        &self,
+        thread: &str,
+        turn: &str,
+        action: &str,
+        body: Value,
+    ) -> Response {
         let path = format!("/threads/{thread}/turns/{turn}/{action}");
         self.call("POST", &path, Some(body)).await
     }

@@ -147,6 +147,7 @@ impl Speaking<'_> {
             leave,
             trouble: watch::Sender::default(),
             audience: Audience::Client(&mut client),
+            early: Vec::new(),
         };
         let own = |all| usage_since(all, &before, &self.setup.endpoint);
         let (outcome, usage) = match drive.run().await {

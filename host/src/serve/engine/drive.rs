@@ -81,6 +81,8 @@ pub(super) struct Drive<'a> {
     /// What keeps the turn from being stored: told to whoever follows it on this host.
     pub(super) trouble: watch::Sender<Option<StoreTrouble>>,
     pub(super) audience: Audience<'a>,
+    /// Answers to questions that the log has open, and that the revived turn has not asked again yet.
+    pub(super) early: Vec<Command>,
 }
 
 /// How driving a turn ends.
@@ -173,6 +175,9 @@ impl Drive<'_> {
                 Next::Said(None) => break,
                 Next::Asked(asking) => {
                     self.ask(asking).await;
+                    for command in std::mem::take(&mut self.early) {
+                        self.obey(command, &handle).await;
+                    }
                     if is_run && !may_rest {
                         (rests, may_rest) = (rested(&handle), true);
                     }
@@ -251,8 +256,8 @@ impl Drive<'_> {
 
     async fn tell_call(&mut self, update: ToolCallUpdate) {
         let (key, call) = (update.call, update.tool_call_id.clone());
-        if update.status != ToolCallStatus::AwaitingApproval
-            && let Some(id) = self.questions.withdraw(&call)
+        if update.status.is_final()
+            && let Some(id) = self.withdraw_question(&call)
         {
             // It has lapsed, or the person has stopped the call.
             self.tell_answered(&id, ResumeStatus::Cancelled, None).await;
@@ -340,8 +345,20 @@ impl Drive<'_> {
         }
     }
 
+    fn withdraw_question(&mut self, call: &ToolCallId) -> Option<String> {
+        if let Audience::Followers { open, .. } = &mut self.audience
+            && let Some(told) = open.remove(&question_id(call))
+        {
+            return Some(told.id);
+        }
+        self.questions.withdraw(call)
+    }
+
     async fn obey(&mut self, command: Command, handle: &TurnHandle) {
         match command {
+            Command::Answer(answers, told) if self.is_early(&answers) => {
+                self.early.push(Command::Answer(answers, told));
+            }
             Command::Answer(answers, told) => {
                 let facts = match self.answer(&answers, handle).await {
                     Ok(facts) => facts,
@@ -370,6 +387,17 @@ impl Drive<'_> {
                 let _ = told.send(cancelled.map_err(|_| EngineError::NoCall { call }));
             }
         }
+    }
+
+    fn is_early(&self, answers: &[ResumeEntry]) -> bool {
+        let Audience::Followers { open, .. } = &self.audience else {
+            return false;
+        };
+        let mut answers = answers.iter();
+        answers.any(|answer| {
+            let is_asked = self.questions.has_id(&answer.interrupt_id);
+            open.contains_key(&answer.interrupt_id) && !is_asked
+        })
     }
 
     /// Hands the person's answers on, if they fit. Gives what is stored once they count.

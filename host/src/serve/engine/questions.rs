@@ -91,6 +91,11 @@ impl Questions {
         self.0.iter().any(|open| open.asking.is_none())
     }
 
+    /// Whether the question of this id is open.
+    pub(super) fn has_id(&self, id: &str) -> bool {
+        self.0.iter().any(|open| open.question.interrupt.id == id)
+    }
+
     /// Whether the call waits for an answer.
     pub(super) fn has(&self, call: &ToolCallId) -> bool {
         let mut open = self.0.iter().map(|open| &open.question.interrupt);

@@ -119,6 +119,7 @@ impl SessionTurn {
             leave: self.leave,
             trouble: self.trouble,
             audience: Audience::Followers { stored, open },
+            early: Vec::new(),
         };
         let (ending, usage) = match drive.run().await {
             Over::Ended(ending, usage) => (ending, usage),
