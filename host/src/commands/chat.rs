@@ -35,7 +35,8 @@ pub(crate) struct Chat {
     mcp: Mcp,
     #[command(flatten)]
     store: StoreFlags,
-    /// Goes on with a session of the store: the one of this id, or the last one.
+    /// Goes on with a session of the store, the one of this id, or the last one, and with a turn of it that was under
+    /// way.
     #[arg(long, value_name = "SESSION", num_args = 0..=1, default_missing_value = "")]
     resume: Option<String>,
 }
@@ -132,15 +133,22 @@ async fn talk(
             shown.remark(&format!("session {}", session.thread))?;
         }
     }
+    let mut next = match session {
+        Some(session) => session.go_on(agent).await?,
+        None => None,
+    };
     loop {
-        let question = match prompt.next().await {
-            Line::Text(text) if text.trim().is_empty() => continue,
-            Line::Text(text) => text,
-            Line::Interrupted => continue,
-            Line::End => return Ok(()),
-            Line::Failed(reason) => {
-                return Err(Failure::failed(format!("standard input: {reason}")));
-            }
+        let turn = match next.take() {
+            Some(turn) => turn,
+            None => match prompt.next().await {
+                Line::Text(text) if text.trim().is_empty() => continue,
+                Line::Text(text) => agent.send(text),
+                Line::Interrupted => continue,
+                Line::End => return Ok(()),
+                Line::Failed(reason) => {
+                    return Err(Failure::failed(format!("standard input: {reason}")));
+                }
+            },
         };
         let begin = Instant::now();
         let mut beside = BesideChat {
@@ -148,7 +156,7 @@ async fn talk(
             asked: &mut *asked,
             prompt: &mut prompt,
         };
-        let finished = follow_with(agent.send(question), &mut shown, &mut beside).await?;
+        let finished = follow_with(turn, &mut shown, &mut beside).await?;
         match problem(&finished.outcome) {
             Some(problem) if !prompt.is_interactive() => return Err(Failure::Failed(problem)),
             Some(problem) => shown.problem(&problem)?,

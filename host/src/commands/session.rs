@@ -8,7 +8,8 @@ use stepwell_core::registry::ThreadKey;
 use stepwell_core::session::{Role, SessionView, ViewOptions};
 use stepwell_demo::Failure;
 use stepwell_demo::terminal::Shown;
-use stepwell_io::store::{Store, StoreError, ThreadQuery, TurnKey};
+use stepwell_io::store::{Store, StoreError, ThreadQuery, ThreadRecord, TurnKey, Unfinished};
+use stepwell_io::{Agent, Turn};
 use uuid::Uuid;
 
 /// A conversation that is kept in a store.
@@ -17,6 +18,8 @@ pub(super) struct Session {
     pub(super) store: Arc<dyn Store>,
     pub(super) thread: ThreadId,
     view: SessionView,
+    /// The turn of it that has not come to its end.
+    unfinished: Option<Unfinished>,
 }
 
 impl Session {
@@ -28,11 +31,12 @@ impl Session {
                 store,
                 thread: Uuid::new_v4().to_string().into(),
                 view: SessionView::default(),
+                unfinished: None,
             });
         };
         let found = find(&*store, id).await;
         let found = found.map_err(|error| Failure::failed(format!("the store: {error}")))?;
-        let Some((thread, view)) = found else {
+        let Some((record, view)) = found else {
             return Err(Failure::usage(if id.is_empty() {
                 "the store has no session yet".to_owned()
             } else {
@@ -41,8 +45,34 @@ impl Session {
         };
         Ok(Self {
             store,
-            thread,
+            thread: record.key.thread,
             view,
+            unfinished: record.unfinished,
+        })
+    }
+
+    /// Goes on with the turn that has not come to its end, if there is one: what it asked it asks again.
+    pub(super) async fn go_on(&self, agent: &Agent) -> Result<Option<Turn>, Failure> {
+        let Some(unfinished) = &self.unfinished else {
+            return Ok(None);
+        };
+        let Unfinished {
+            key,
+            generation,
+            owner,
+            ..
+        } = unfinished;
+        let claimed = match self.store.claim(key, *generation, owner).await {
+            // It ended, or another program has it, since the session was read.
+            Err(error) if error.is_lost() => return Ok(None),
+            claimed => claimed.map_err(|error| Failure::failed(format!("the store: {error}")))?,
+        };
+        let snapshot = claimed.snapshot.unwrap_or_default();
+        let turn = agent.revive(&snapshot);
+        turn.map(Some).map_err(|error| {
+            Failure::failed(format!(
+                "the session's last turn cannot go on: {error}; begin a new session"
+            ))
         })
     }
 
@@ -67,7 +97,10 @@ impl Session {
     }
 }
 
-async fn find(store: &dyn Store, id: &str) -> Result<Option<(ThreadId, SessionView)>, StoreError> {
+async fn find(
+    store: &dyn Store,
+    id: &str,
+) -> Result<Option<(ThreadRecord, SessionView)>, StoreError> {
     let record = if id.is_empty() {
         let query = ThreadQuery {
             server: Some(String::new()),
@@ -82,7 +115,7 @@ async fn find(store: &dyn Store, id: &str) -> Result<Option<(ThreadId, SessionVi
     let Some(record) = record else {
         return Ok(None);
     };
-    let path = match record.latest {
+    let path = match record.latest.clone() {
         Some(turn) => store.path(&TurnKey::new(record.key.clone(), turn)).await?,
         None => Vec::new(),
     };
@@ -90,5 +123,5 @@ async fn find(store: &dyn Store, id: &str) -> Result<Option<(ThreadId, SessionVi
     let view = view.map_err(|error| StoreError::Damaged {
         message: error.to_string(),
     })?;
-    Ok(Some((record.key.thread, view)))
+    Ok(Some((record, view)))
 }

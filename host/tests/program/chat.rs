@@ -251,3 +251,49 @@ async fn a_tool_to_ask_before_has_to_be_there() {
     assert!(said.contains("no tool `abacus`"), "{said}");
     assert!(said.contains("clock, calculator"), "{said}");
 }
+
+#[cfg(unix)]
+#[tokio::test(flavor = "multi_thread")]
+async fn a_resumed_session_asks_again_what_was_not_answered() {
+    use std::io::{BufRead, BufReader, Write};
+
+    let model = model(calculates()).await;
+    let file = std::env::temp_dir().join(format!("stepwell-asks-{}.db", std::process::id()));
+    let store = format!("sqlite:{}", file.display());
+    let base_url = model.base_url();
+    let mut child = stepwell(&[
+        "chat",
+        "--provider",
+        "openai-compatible",
+        "--model",
+        "m",
+        "--base-url",
+        &base_url,
+        "--store",
+        &store,
+        "--ask-before",
+        "calculator",
+    ])
+    .spawn()
+    .expect("the program starts");
+    let mut input = child.stdin.take().expect("a pipe");
+    input.write_all(b"Compute.\n").expect("written");
+    let output = child.stdout.take().expect("a pipe");
+    let question = "? calculator {\"expression\":\"6 * 7\"}";
+    let asked = BufReader::new(output).lines().map_while(Result::ok);
+    assert!(asked.into_iter().any(|line| line == question), "it asks");
+    child.kill().expect("it is killed");
+    child.wait().expect("it is gone");
+
+    let asks = ["--store", &store, "--resume", "--ask-before", "calculator"];
+    let ran = chat(&model, &asks, "yes\n").succeeded();
+    assert!(ran.out.contains(question), "{}", ran.out);
+    assert!(ran.out.ends_with("I see.\n"), "{}", ran.out);
+    let requests = model.requests();
+    assert_eq!(requests.len(), 2, "the model is not asked again");
+    let messages = requests[1].body["messages"].as_array().expect("messages");
+    assert_eq!(messages.last().expect("a result")["content"], "42");
+    for ending in ["", "-wal", "-shm"] {
+        let _ = std::fs::remove_file(format!("{}{ending}", file.display()));
+    }
+}
