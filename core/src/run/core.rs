@@ -2,6 +2,7 @@ use super::anchor::Anchor;
 use super::block::TurnStatus;
 use super::config::RunConfig;
 use super::context_guard::Context;
+use super::cut_answer::without_cut;
 use super::device::Device;
 use super::effect::{Effect, EffectId};
 use super::fault::fault;
@@ -427,7 +428,7 @@ impl Core {
 
     /// The messages that the hop's request carries.
     fn asked_messages(&self) -> Cow<'_, [Message]> {
-        self.in_context(self.whole_history())
+        without_cut(self.in_context(self.whole_history()))
     }
 
     /// All messages, without what a stream that is to be resumed has brought already.

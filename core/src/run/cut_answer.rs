@@ -11,8 +11,10 @@ use crate::event::{AssistantMessage, Message, MessageContent, ToolMessage};
 use crate::tool::ToolFailureKind;
 use crate::{Timestamp, ToolCallId};
 use serde_json::Value;
+use std::borrow::Cow;
 
-/// In the metadata of the last message of an answer that was cut: `true`.
+/// In the metadata of the messages of an answer that was cut: `true`. Those that ask for no tool are shown, and not sent
+/// to the model, which would go on in the middle of a word or refuse them.
 pub const CUT: &str = "cut";
 
 const NOT_RUN: &str = "the call was not run: the answer that asked for it broke off";
@@ -87,13 +89,10 @@ impl Core {
         }
     }
 
-    /// Keeps what is there of the hop's answer, and `shown` beside it, marks the end of it as cut, and begins the next
-    /// hop.
+    /// Keeps what is there of the hop's answer, and `shown` beside it, marks it as cut, and begins the next hop.
     pub(super) fn cut_answer(&mut self, mut shown: Vec<Message>) {
-        match shown.iter_mut().rfind(|message| is_answer(message)) {
-            Some(last) => mark_as_cut(last),
-            None => self.mark_stream_as_cut(),
-        }
+        shown.iter_mut().for_each(mark_as_cut);
+        self.mark_stream_as_cut();
         self.leave_stream();
         for message in shown {
             let asked = asked(&message);
@@ -107,14 +106,15 @@ impl Core {
         self.begin_hop(self.hop + 1);
     }
 
-    /// Marks the last message that the stream has brought.
+    /// Marks what the stream has brought.
     fn mark_stream_as_cut(&mut self) {
         let start = self.stream_start();
         let brought = self.conversation.messages().iter().skip(start);
-        let last = brought.filter(|message| is_answer(message)).last();
-        let last = last.map(|last| last.id().clone());
-        if let Some(message) = last.and_then(|last| self.conversation.message_mut(&last)) {
-            mark_as_cut(message);
+        let ids: Vec<_> = brought.map(|message| message.id().clone()).collect();
+        for id in ids {
+            if let Some(message) = self.conversation.message_mut(&id) {
+                mark_as_cut(message);
+            }
         }
     }
 
@@ -142,13 +142,30 @@ impl Core {
     }
 }
 
-fn is_answer(message: &Message) -> bool {
-    matches!(message, Message::Assistant(_) | Message::Reasoning(_))
+fn mark_as_cut(message: &mut Message) {
+    if matches!(message, Message::Assistant(_) | Message::Reasoning(_)) {
+        let metadata = message.metadata_mut().get_or_insert_default();
+        metadata.insert(CUT.to_owned(), Value::Bool(true));
+    }
 }
 
-fn mark_as_cut(message: &mut Message) {
-    let metadata = message.metadata_mut().get_or_insert_default();
-    metadata.insert(CUT.to_owned(), Value::Bool(true));
+/// The messages as the model is sent them.
+pub(super) fn without_cut(messages: Cow<'_, [Message]>) -> Cow<'_, [Message]> {
+    if messages.iter().any(is_left_out) {
+        let kept = messages.iter().filter(|message| !is_left_out(message));
+        return Cow::Owned(kept.cloned().collect());
+    }
+    messages
+}
+
+fn is_left_out(message: &Message) -> bool {
+    let metadata = match message {
+        Message::Assistant(message) if message.tool_calls.is_empty() => &message.metadata,
+        Message::Reasoning(message) => &message.metadata,
+        _ => return false,
+    };
+    let mark = metadata.as_ref().and_then(|metadata| metadata.get(CUT));
+    mark == Some(&Value::Bool(true))
 }
 
 fn length(message: &AssistantMessage) -> usize {

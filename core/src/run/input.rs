@@ -126,7 +126,7 @@ pub enum Input<'a> {
     Steer(Box<Message>),
     /// What the person was shown by a host that died, as messages: for a run that was
     /// [revived](super::RunMachine::revive), before any other input. Those that the run does not know, or knows less of,
-    /// belong to the answer that it awaits, and were not stored. They stay in the conversation, the last one marked as
+    /// belong to the answer that it awaits, and were not stored. They stay in the conversation, marked as
     /// [`CUT`](super::CUT), each of their calls with a result which says that it was not run; and the answer is asked for
     /// anew, in the next hop. An answer that is resumed where it broke off takes nothing.
     Shown(Vec<Message>),

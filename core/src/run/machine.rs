@@ -110,7 +110,7 @@ impl RunMachine {
     /// else the model is told that its outcome is unknown. What the old host said of the device is forgotten. With
     /// [`KilledPolicy::Cancel`] the turn is over instead.
     ///
-    /// What was shown of an answer that cannot be resumed stays, its last message marked as [`CUT`](super::CUT), and the
+    /// What was shown of an answer that cannot be resumed stays, marked as [`CUT`](super::CUT), and the
     /// answer is asked for anew, in the next hop. What the host that died had shown and not stored is told with
     /// [`Input::Shown`], before anything else. Another provider, or another dialect, may be asked from here on; only an
     /// agent's questions have no answer then, and fail the turn.

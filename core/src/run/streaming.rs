@@ -258,7 +258,9 @@ impl Run<Streaming> {
 
     fn cut(mut self, now: Timestamp) -> Lost {
         self.core.tick(now);
-        self.core.withdraw_stream(self.open_effect());
+        // This host has nothing to close.
+        self.core.answered(self.open_effect());
+        self.core.timers.stop(TimerKey::Silence);
         self.core.cut_answer(Vec::new());
         self.goto(on::Continue, Opening::new(0)).opening_or_over()
     }

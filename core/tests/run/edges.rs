@@ -8,6 +8,7 @@ use crate::world::{Answer, Work, World, offer};
 use std::collections::BTreeSet;
 use std::time::Duration;
 use stepwell_core::dialect::Dialect;
+use stepwell_core::event::{AssistantMessage, Message};
 use stepwell_core::run::{
     EDGES, Input, LimitPolicy, NetworkChangePolicy, StateKind, statechart, statechart_mermaid,
 };
@@ -138,6 +139,20 @@ fn lives() -> Vec<World> {
             world
                 .input(Input::NetworkAvailable)
                 .expect("devices say this at any time");
+        },
+    );
+    // A host that died had shown something.
+    life(
+        World::chat().answers(Answer::Never).says([text("x")]),
+        Opening,
+        |world| {
+            let shown = AssistantMessage {
+                id: "shown".into(),
+                content: Some("x".to_owned()),
+                ..AssistantMessage::default()
+            };
+            let shown = vec![Message::Assistant(shown)];
+            world.input(Input::Shown(shown)).expect("it is taken");
         },
     );
     let mut idle = World::chat();

@@ -7,10 +7,13 @@ use crate::wire::{Say, a_call, call, text};
 use crate::world::{Answer, Work, World, offer};
 use std::sync::Arc;
 use stepwell_core::dialect::Dialect;
+use stepwell_core::event::{AssistantMessage, Message, ToolCall};
+use stepwell_core::provider;
 use stepwell_core::run::{
-    Block, BlockContent, EffectId, Failure, Input, Outcome, RunMachine, SnapshotError, StateKind,
-    TurnStatus,
+    Block, BlockContent, CUT, Effect, EffectId, Failure, Input, Outcome, Output, RunMachine,
+    SnapshotError, StateKind, TurnStatus,
 };
+use stepwell_core::session::{MessageBuilder, Turn, TurnBlock};
 use stepwell_core::tool::{Tool, ToolRegistry};
 use stepwell_core::{CallKey, Timestamp};
 
@@ -140,21 +143,144 @@ fn revived_while_waiting_it_wakes_in_time() {
 }
 
 #[test]
-fn revived_in_mid_stream_the_stream_is_lost_and_the_text_kept() {
+fn revived_in_mid_stream_what_was_shown_stays_and_the_answer_is_asked_for_anew() {
     for dialect in BOTH {
-        let mut world = World::of(dialect).answers(Answer::Stalls(vec![text("Half"), Say::Cut]));
+        let mut world = World::of(dialect)
+            .answers(Answer::Stalls(vec![text("Half"), Say::Cut]))
+            .says([text("Whole.")]);
         world.send("Hello");
         world.drive_until(|world| world.machine.conversation().text() == "Half");
         let snapshot = world.machine.snapshot();
         revive(&mut world, &snapshot);
-        assert!(matches!(
-            world.outcome(),
-            Outcome::Failed {
-                failure: Failure::Connection { .. }
-            }
-        ));
-        assert_eq!(world.machine.conversation().text(), "Half");
+        world.drive();
+        assert_eq!(*world.outcome(), Outcome::Success);
+        assert_eq!(said(&world), [("Half", true), ("Whole.", false)]);
     }
+}
+
+/// What the model has said, and whether it was cut.
+fn said(world: &World) -> Vec<(&str, bool)> {
+    let messages = world.machine.conversation().messages().iter();
+    let said = messages.filter_map(|message| match message {
+        Message::Assistant(said) => {
+            let is_cut = said.metadata.as_ref().is_some_and(|all| all[CUT] == true);
+            Some((said.content.as_deref().unwrap_or_default(), is_cut))
+        }
+        _ => None,
+    });
+    said.collect()
+}
+
+/// What the host that died had shown, and nothing of which was stored.
+fn shown() -> Vec<Message> {
+    let answer = AssistantMessage {
+        id: "shown".into(),
+        content: Some("Half".to_owned()),
+        tool_calls: vec![ToolCall::new("c", "work", "{")],
+        ..AssistantMessage::default()
+    };
+    vec![Message::Assistant(answer)]
+}
+
+#[test]
+fn what_a_dead_host_has_shown_stays_and_its_calls_have_results() {
+    for stands in [StateKind::Opening, StateKind::Waiting] {
+        let mut world = stored(Dialect::OpenAiChat, |_| {});
+        world = world.answers(match stands {
+            StateKind::Waiting => Answer::Unreachable,
+            _ => Answer::Never,
+        });
+        // The new host asks too, before it hears what was shown.
+        world = world.answers(Answer::Never);
+        world = world.says([text("Whole.")]);
+        world.store.takes = 1_000;
+        world.send("Hello");
+        world.drive_to(stands);
+        let snapshot = world.machine.snapshot();
+        revive(&mut world, &snapshot);
+        let known = world.machine.conversation().messages().to_vec();
+        world.input(Input::Shown(known)).expect("it is taken");
+        assert_eq!(world.machine.hop(), 0, "it knows all of it");
+        world.input(Input::Shown(shown())).expect("it is taken");
+        assert_eq!(world.machine.hop(), 1);
+        world.drive();
+        assert_eq!(*world.outcome(), Outcome::Success);
+        assert_eq!(said(&world), [("Half", true), ("Whole.", false)]);
+        let messages = world.machine.conversation().messages();
+        let Some(Message::Tool(result)) = messages.get(2) else {
+            panic!("no result behind its call: {messages:#?}");
+        };
+        assert_eq!(result.tool_call_id, "c");
+        assert!(
+            result
+                .error
+                .as_deref()
+                .is_some_and(|why| why.contains("not run"))
+        );
+        // The store gives the same conversation back.
+        let stored = world.store.blocks.iter();
+        let turn = Turn {
+            id: world.machine.turn().cloned().expect("it has begun"),
+            parent: None,
+            message: messages.first().cloned(),
+            status: TurnStatus::Complete,
+            outcome: None,
+            created_at: Timestamp(0),
+            updated_at: Timestamp(0),
+            blocks: stored
+                .map(|block| TurnBlock {
+                    block: block.clone(),
+                    at: Timestamp(0),
+                })
+                .collect(),
+        };
+        let again = MessageBuilder::new().conversation([&turn]).expect("a path");
+        assert_eq!(again.messages(), messages);
+    }
+}
+
+#[test]
+fn another_provider_goes_on_with_a_revived_turn() {
+    let provider = provider::find("anthropic").expect("a provider");
+    let endpoint = provider.endpoint(None, "m", None, Some("key".into()));
+    let endpoint = endpoint.expect("an endpoint");
+    for drive_to in [StateKind::Opening, StateKind::Streaming] {
+        let mut world = World::chat().answers(Answer::Stalls(vec![text("Half"), Say::Cut]));
+        world.send("Hello");
+        world.drive_to(drive_to);
+        if drive_to == StateKind::Streaming {
+            world.drive_until(|world| world.machine.conversation().text() == "Half");
+        }
+        let mut other = (*world.config).clone();
+        other.endpoint = endpoint.clone();
+        let snapshot = world.machine.snapshot();
+        let machine = RunMachine::revive(&snapshot, Arc::new(other), Timestamp(world.now));
+        let mut machine = machine.expect("it is readable");
+        let requests =
+            std::iter::from_fn(|| machine.poll_output()).filter_map(|output| match output {
+                Output::Effect(_, Effect::OpenStream { request }) => Some(request.url),
+                _ => None,
+            });
+        let requests: Vec<_> = requests.collect();
+        assert_eq!(requests.len(), 1, "{drive_to}");
+        assert!(requests[0].ends_with("/messages"), "{requests:?}");
+    }
+}
+
+#[test]
+fn the_questions_of_an_agent_that_is_gone_fail_the_turn() {
+    let mut world = World::ag_ui().says([asks(&["a"])]);
+    world.send("Hello");
+    world.drive_to(StateKind::Interrupted);
+    let other = World::chat().config;
+    let machine = RunMachine::revive(&world.machine.snapshot(), other, Timestamp(world.now));
+    let failure = machine.expect("it is readable").outcome().cloned();
+    assert!(matches!(
+        failure,
+        Some(Outcome::Failed {
+            failure: Failure::Connection { .. }
+        })
+    ));
 }
 
 #[test]

@@ -153,6 +153,11 @@ export async function cancelTurn(thread: string, turn: string): Promise<void> {
   await post("POST", `${at(thread, turn)}/cancel`, {});
 }
 
+/** Stops one call; the others go on. */
+export async function cancelCall(thread: string, turn: string, call: string): Promise<void> {
+  await post("POST", `${at(thread, turn)}/calls/${encodeURIComponent(call)}/cancel`, {});
+}
+
 /** The answer to a question of a turn. */
 export interface Answer {
   interruptId: string;

@@ -28,6 +28,7 @@ interface SnapshotMessage {
   error?: string;
   toolCallId?: string;
   toolCalls?: { id: string; function: { name: string; arguments: string } }[];
+  metadata?: { cut?: boolean };
 }
 
 export function isEnd(event: AgUiEvent): boolean {
@@ -150,7 +151,7 @@ function beginCall(turn: Turn, event: AgUiEvent): Turn {
   }));
 }
 
-/** Another host goes on with the turn: what it has of it takes the place of what was shown. */
+/** A host goes on with the turn that another began: what it has of it takes the place of what was shown. */
 function snapshot(turn: Turn, all: SnapshotMessage[]): Turn {
   const before = new Map(turn.messages.flatMap((message) => message.calls).map((call) => [call.id, call]));
   const results = new Map(all.filter((message) => message.role === "tool").map((message) => [message.toolCallId, message]));
@@ -175,9 +176,10 @@ function snapshot(turn: Turn, all: SnapshotMessage[]): Turn {
     });
     const content = role === "activity" ? activity({ activity_type: message.activityType ?? "", content: message.content }) : (message.content ?? "");
     if (content === "" && calls.length === 0) return [];
-    return [{ id: message.id, role, content, calls, isOpen: false }];
+    const isCut = message.metadata?.cut === true;
+    return [{ id: message.id, role, content, calls, isOpen: false, ...(isCut && { isCut }) }];
   });
-  return { ...turn, messages: [...own, ...messages], questions: [] };
+  return { ...turn, messages: [...own, ...messages] };
 }
 
 function withMessage(turn: Turn, id: string, change: (message: Message) => Message): Turn {

@@ -4,6 +4,7 @@ import {
   acknowledge,
   answerTurn,
   ApiError,
+  cancelCall,
   cancelTurn,
   getThread,
   startTurn,
@@ -259,6 +260,19 @@ export async function stop(): Promise<void> {
   } catch (error) {
     stopping.value = null;
     if (!(error instanceof ApiError && error.code === "turn_over")) problem.value = words(error);
+  }
+}
+
+/** Stops one call of the turn under way. */
+export async function stopCall(turn: string, call: string): Promise<void> {
+  const { thread } = place.value;
+  if (thread === null) return;
+  announce("Stopping the tool.");
+  try {
+    await cancelCall(thread, turn, call);
+  } catch (error) {
+    // It was done already: the events say so.
+    if (!(error instanceof ApiError && ["no_call", "turn_over"].includes(error.code))) problem.value = words(error);
   }
 }
 

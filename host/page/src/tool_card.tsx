@@ -2,6 +2,7 @@
 import { useState } from "preact/hooks";
 import { Icon, type IconName } from "./icons";
 import { Approval } from "./questions";
+import { stopCall } from "./session";
 import { isFinal, textOf, type Call, type CallStatus, type Content, type Question } from "./view";
 
 const STATUS: Record<CallStatus, { words: string; icon?: IconName; look: string }> = {
@@ -48,10 +49,27 @@ export function ToolCard({ call, turn, question }: { call: Call; turn: string; q
           <Shown title="Arguments" text={isBeingWritten ? call.args : pretty(call.args)} isBusy={isBeingWritten} />
           {call.result !== undefined && <Result content={call.result} isBad={status.look === "bad"} />}
           {call.result === undefined && isFinal(call.status) && <p class="nothing">Nothing came of it.</p>}
+          {(call.status === "executing" || call.status === "deferred") && <StopCall call={call} turn={turn} />}
         </div>
       )}
       {question && call.status === "awaiting_approval" && <Approval question={question} call={call} turn={turn} />}
     </section>
+  );
+}
+
+function StopCall({ call, turn }: { call: Call; turn: string }) {
+  const [isBusy, setBusy] = useState(false);
+  const stop = async (): Promise<void> => {
+    setBusy(true);
+    await stopCall(turn, call.id);
+    setBusy(false);
+  };
+  return (
+    <p>
+      <button type="button" class="button" disabled={isBusy} onClick={() => void stop()}>
+        Stop this tool
+      </button>
+    </p>
   );
 }
 

@@ -174,6 +174,7 @@ const Answered = memo(({ turn, message, isRunning }: { turn: Turn; message: Mess
   return (
     <div class={`message ${message.isOpen && isRunning ? "writing" : ""}`}>
       {text !== "" && <Markdown text={text} />}
+      {message.isCut && <p class="nothing">The server stopped here, and the answer was asked for again.</p>}
       {message.calls.map((call) => (
         <ToolCard key={call.id} call={call} turn={turn.id} question={turn.questions.find((question) => question.toolCallId === call.id)} />
       ))}

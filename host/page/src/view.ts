@@ -70,6 +70,8 @@ export interface Message {
   calls: Call[];
   /** Whether more of it is to come. */
   isOpen: boolean;
+  /** The server stopped while it came: the answer was asked for again. */
+  isCut?: boolean;
 }
 
 /** A question to the person. */

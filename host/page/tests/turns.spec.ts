@@ -137,6 +137,19 @@ test("tools run side by side, each with its own end", async ({ chat, page, serve
   await expect(chat.tool("completed")).toHaveCount(4);
 });
 
+test("one tool is stopped, and the others go on", async ({ chat, server }) => {
+  await chat.say("many");
+  await expect(chat.tool("executing")).toHaveCount(3);
+  const tool = chat.tool("executing").first();
+  await tool.getByRole("button").first().click();
+  await tool.getByRole("button", { name: "Stop this tool" }).click();
+  await expect(chat.tool("cancelled")).toHaveCount(1);
+  await expect(chat.tool("executing")).toHaveCount(2);
+  ["two", "one", "three"].forEach((name) => server.release(name));
+  await chat.over();
+  await expect(chat.tool("completed")).toHaveCount(3);
+});
+
 test("a picture of a tool is shown", async ({ chat, page }) => {
   await chat.say("paint");
   await chat.over();

@@ -260,6 +260,19 @@ impl Reference {
     fn revive(&mut self) {
         match self.phase {
             Phase::Opening => self.silence = Some(self.now + SILENCE),
+            // The answer is asked for anew, and what was shown of it stays.
+            Phase::Streaming {
+                begun: true,
+                done: false,
+            } => {
+                for (_, result) in &mut self.calls {
+                    result.get_or_insert("broke off");
+                }
+                self.settle();
+                self.hop += 1;
+                self.attempt = 0;
+                self.ask();
+            }
             Phase::Streaming { .. } => self.broken("connection"),
             Phase::Tools => {
                 for index in self.open() {
