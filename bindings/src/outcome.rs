@@ -291,6 +291,16 @@ pub enum TurnLimit {
         /// How often it was asked for with the same arguments.
         times: u32,
     },
+    /// What one answer may bring.
+    MaxAnswerBytes {
+        /// How many bytes.
+        max: u64,
+    },
+    /// The calls of one answer.
+    MaxAnswerCalls {
+        /// How many it may leave without a result.
+        max: u32,
+    },
     /// A limit that this version does not know, by its name.
     Other {
         /// The name.
@@ -306,6 +316,8 @@ impl From<run::TurnLimit> for TurnLimit {
             run::TurnLimit::MaxTokens { max } => Self::MaxTokens { max },
             run::TurnLimit::MaxDuration { max_ms } => Self::MaxDuration { max_ms },
             run::TurnLimit::NoProgress { tool, times } => Self::NoProgress { tool, times },
+            run::TurnLimit::MaxAnswerBytes { max } => Self::MaxAnswerBytes { max },
+            run::TurnLimit::MaxAnswerCalls { max } => Self::MaxAnswerCalls { max },
             other => Self::Other {
                 name: other.name().to_owned(),
             },

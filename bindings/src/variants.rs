@@ -270,6 +270,8 @@ fn every_limit_has_its_own() {
             tool: String::new(),
             times: 1,
         },
+        run::TurnLimit::MaxAnswerBytes { max: 1 },
+        run::TurnLimit::MaxAnswerCalls { max: 1 },
     ];
     assert_eq!(names(&samples), declared("run/limits.rs", "TurnLimit"));
     for sample in samples {

@@ -1,5 +1,6 @@
 //! One stream, from bytes to the conversation: framer, decoder, order check and reducer behind one call.
 
+mod meter;
 mod rejoin;
 mod replay;
 mod resync;
@@ -11,6 +12,8 @@ use crate::event::{
     Verification, Verifier, Violation,
 };
 use crate::wire::{Frame, FrameLimits, Framer};
+pub use meter::{AnswerLimit, AnswerLimits};
+use meter::{Meter, changeable};
 use rejoin::{Passed, Rejoin};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
@@ -71,6 +74,9 @@ pub struct Pipeline {
     #[serde(rename = "order")]
     verifier: Verifier,
     frames: u64,
+    /// What the answer has brought.
+    #[serde(default)]
+    meter: Meter,
     /// So many frames came before the body that is read.
     #[serde(default, skip_serializing_if = "is_zero")]
     frames_before: u64,
@@ -113,6 +119,7 @@ impl Pipeline {
             decoder: Decoder::new(dialect, ids),
             verifier: Verifier::new(Verification::default(), ExtraRules::Off),
             frames: 0,
+            meter: Meter::default(),
             frames_before: 0,
             rejoin: None,
         }
@@ -153,6 +160,7 @@ impl Pipeline {
             decoder: Decoder::of_media_type(dialect, media_type, ids),
             verifier: Verifier::new(Verification::default(), ExtraRules::Off),
             frames: 0,
+            meter: Meter::default(),
             frames_before: 0,
             rejoin: None,
         }
@@ -165,10 +173,18 @@ impl Pipeline {
         self
     }
 
+    /// The same for an answer that may bring so much.
+    #[must_use]
+    pub fn limited_to(mut self, limits: AnswerLimits) -> Self {
+        self.meter = Meter::new(limits);
+        self
+    }
+
     /// Takes a chunk of the body, of any size and cut anywhere.
     ///
     /// # Errors
-    /// The stream breaks its format or the protocol: it is over. What came before the broken frame is kept.
+    /// The stream breaks its format or the protocol, or brings more than an answer may: it is over. What came before
+    /// that is kept.
     pub fn receive(
         &mut self,
         bytes: &[u8],
@@ -180,6 +196,7 @@ impl Pipeline {
             decoder,
             verifier,
             frames,
+            meter,
             rejoin,
             ..
         } = self;
@@ -188,6 +205,7 @@ impl Pipeline {
             conversation,
             listener,
             frame: *frames,
+            meter,
             rejoin: rejoin.as_deref_mut(),
         };
         framer
@@ -216,6 +234,7 @@ impl Pipeline {
             decoder,
             verifier,
             frames,
+            meter,
             rejoin,
             ..
         } = self;
@@ -224,6 +243,7 @@ impl Pipeline {
             conversation,
             listener,
             frame: *frames,
+            meter,
             rejoin: rejoin.as_deref_mut(),
         };
         let is_cut = framer.is_cut();
@@ -249,7 +269,9 @@ impl Pipeline {
                 source,
             })?,
         }
-        decoder.end(&mut receiver).map_err(|source| StreamError {
+        let closed = decoder.end(&mut receiver);
+        let closed = closed.and_then(|()| Ok(receiver.meter.check()?));
+        closed.map_err(|source| StreamError {
             frame: *frames,
             source,
         })?;
@@ -335,6 +357,7 @@ struct Receiver<'a> {
     conversation: &'a mut Conversation,
     listener: &'a mut dyn Listener,
     frame: u64,
+    meter: &'a mut Meter,
     rejoin: Option<&'a mut Rejoin>,
 }
 
@@ -359,6 +382,7 @@ impl Receiver<'_> {
     #[inline]
     fn read(&mut self, decoder: &mut Decoder, frame: Frame<'_>) -> Result<(), DecodeError> {
         decoder.frame(frame, self)?;
+        self.meter.check()?;
         match &mut self.rejoin {
             Some(rejoin) => rejoin.agrees(),
             None => Ok(()),
@@ -403,13 +427,22 @@ impl Receiver<'_> {
 
     #[inline]
     fn apply(&mut self, event: EventRef<'_>) {
+        // What there is no room for is not applied, nor is anything after it: the frame is the stream's last.
+        if !self.meter.takes(event) {
+            return;
+        }
         if let EventRef::Whole(
             Event::ToolCallResult(_) | Event::MessagesSnapshot(_) | Event::ActivitySnapshot(_),
         ) = event
         {
             self.listener.moving(self.conversation);
         }
+        let before = changeable(event, self.conversation);
         let applied = self.conversation.apply(event);
+        if let Some(before) = before {
+            let after = changeable(event, self.conversation);
+            self.meter.replaced(before, after.unwrap_or_default());
+        }
         if let Applied::Ignored(reason) = &applied {
             self.listener.warning(reason);
         }

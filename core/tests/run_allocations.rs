@@ -7,7 +7,10 @@ use std::borrow::Cow;
 use std::sync::Arc;
 use stepwell_core::conversation::Conversation;
 use stepwell_core::event::Message;
-use stepwell_core::run::{Effect, EffectId, Input, Output, RunConfig, RunMachine, Start};
+use stepwell_core::pipeline::AnswerLimits;
+use stepwell_core::run::{
+    Effect, EffectId, Input, Outcome, Output, RunConfig, RunMachine, Start, TurnLimit,
+};
 use stepwell_core::{Timestamp, provider};
 
 /// What grows.
@@ -89,6 +92,11 @@ impl Setting {
 
     /// In the middle of a stream, with so many messages behind it and so many bytes of what grows.
     fn begun(self, history: usize, so_far: usize) -> Streaming {
+        self.begun_within(history, so_far, AnswerLimits::default().bytes)
+    }
+
+    /// The same, for an answer of at most so many bytes.
+    fn begun_within(self, history: usize, so_far: usize, bytes: u64) -> Streaming {
         let provider = if self.ag_ui {
             "ag-ui"
         } else {
@@ -100,6 +108,7 @@ impl Setting {
             .expect("the stream is sound");
         let mut config = RunConfig::new(endpoint);
         config.partial_arguments = self.partial_arguments;
+        config.limits.answer.bytes = bytes;
         let history = (0..history).map(|index| Message::user(format!("h{index}"), "Hello"));
         let history = Conversation::new(history.collect());
         let mut machine = RunMachine::new(Arc::new(config), "thread".into(), history);
@@ -235,6 +244,33 @@ fn many_deltas_of_a_chunk_allocate_next_to_nothing() {
             println!("{setting:?}: {} allocations", info.count_total);
             assert!(info.count_total < 60, "{setting:?}: {info:?}");
         }
+    }
+}
+
+/// However long a model goes on, what it says takes room within its limit: the text, and its room to grow.
+#[test]
+fn an_endless_text_takes_no_more_memory_than_its_limit() {
+    const LIMIT: u64 = 1 << 20;
+    for ag_ui in [false, true] {
+        let setting = Setting {
+            ag_ui,
+            growing: Growing::Text,
+            partial_arguments: false,
+        };
+        let delta = setting.delta(&"and so on, ".repeat(100));
+        let info = measure(|| {
+            let mut streaming = setting.begun_within(0, 0, LIMIT);
+            for _ in 0..10_000 {
+                if streaming.machine.outcome().is_some() {
+                    break;
+                }
+                streaming.receive(&delta);
+            }
+            let limit = streaming.machine.outcome().and_then(Outcome::limit);
+            assert_eq!(limit, Some(&TurnLimit::MaxAnswerBytes { max: LIMIT }));
+        });
+        println!("at most {} bytes at a time", info.bytes_max);
+        assert!(info.bytes_max < 4 * LIMIT, "{info:?}");
     }
 }
 

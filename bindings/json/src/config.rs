@@ -124,6 +124,8 @@ struct Limits {
     max_parallel_tools: u32,
     repeats: RepeatLimit,
     at_limit: LimitPolicy,
+    max_answer_bytes: u64,
+    max_answer_calls: u32,
     max_line_bytes: usize,
     max_event_bytes: usize,
 }
@@ -278,6 +280,8 @@ impl Default for Limits {
             max_parallel_tools: core.max_parallel_tools,
             repeats: RepeatLimit::default(),
             at_limit: LimitPolicy::default(),
+            max_answer_bytes: core.answer.bytes,
+            max_answer_calls: core.answer.calls,
             max_line_bytes: core.frames.line,
             max_event_bytes: core.frames.event,
         }
@@ -499,6 +503,10 @@ impl From<Limits> for run::Limits {
                 LimitPolicy::Fail => run::LimitPolicy::Fail,
                 LimitPolicy::Complete => run::LimitPolicy::Complete,
                 LimitPolicy::SumUp => run::LimitPolicy::SumUp,
+            },
+            answer: stepwell_core::pipeline::AnswerLimits {
+                bytes: limits.max_answer_bytes,
+                calls: limits.max_answer_calls,
             },
             frames: stepwell_core::wire::FrameLimits {
                 line: limits.max_line_bytes,

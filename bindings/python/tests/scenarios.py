@@ -50,7 +50,16 @@ def _seconds(said: dict[str, Any], *names: str) -> dict[str, float | None]:
 
 
 def _limits(said: dict[str, Any]) -> Limits:
-    plain = ("max_tool_rounds", "continue_after_tools", "max_parallel_tools", "max_tool_calls", "max_tokens", "at_limit")
+    plain = (
+        "max_tool_rounds",
+        "continue_after_tools",
+        "max_parallel_tools",
+        "max_tool_calls",
+        "max_tokens",
+        "at_limit",
+        "max_answer_bytes",
+        "max_answer_calls",
+    )
     given: dict[str, Any] = {name: said[name] for name in plain if name in said}
     return Limits(**given, **_seconds(said, "max_duration"), repeats=RepeatLimit(**said.get("repeats", {})))  # type: ignore[arg-type]
 

@@ -1,4 +1,5 @@
 use std::time::Duration;
+use stepwell_core::pipeline::AnswerLimits;
 use stepwell_core::run;
 use stepwell_core::wire::FrameLimits;
 
@@ -33,6 +34,13 @@ pub struct Limits {
     /// that makes no progress is stopped in any case.
     #[uniffi(default = None)]
     pub at_limit: Option<LimitPolicy>,
+    /// The most bytes of one answer: its text, reasoning, arguments, results, activities and shared state, with 256
+    /// for each message and call. An answer that goes beyond is stopped at once, and the turn fails.
+    #[uniffi(default = 33554432)]
+    pub max_answer_bytes: u64,
+    /// The most calls that one answer may leave without a result. An answer that goes beyond is stopped in the same way.
+    #[uniffi(default = 1000)]
+    pub max_answer_calls: u32,
     /// The longest line of a stream, in bytes.
     #[uniffi(default = 10485760)]
     pub max_line_bytes: u64,
@@ -125,6 +133,10 @@ impl From<Limits> for run::Limits {
                 Some(LimitPolicy::Fail) => run::LimitPolicy::Fail,
                 None | Some(LimitPolicy::Complete) => run::LimitPolicy::Complete,
                 Some(LimitPolicy::SumUp) => run::LimitPolicy::SumUp,
+            },
+            answer: AnswerLimits {
+                bytes: limits.max_answer_bytes,
+                calls: limits.max_answer_calls,
             },
             frames: FrameLimits {
                 line: bytes(limits.max_line_bytes),

@@ -359,6 +359,8 @@ pub(crate) mod tests {
                 stop_after: Some(5),
             },
             at_limit: None,
+            max_answer_bytes: 33_554_432,
+            max_answer_calls: 1_000,
             max_line_bytes: 10_485_760,
             max_event_bytes: 10_485_760,
         }

@@ -94,6 +94,8 @@ impl TurnLimit {
             Self::MaxTokens { max } => run::TurnLimit::MaxTokens { max },
             Self::MaxDuration { max_ms } => run::TurnLimit::MaxDuration { max_ms },
             Self::NoProgress { tool, times } => run::TurnLimit::NoProgress { tool, times },
+            Self::MaxAnswerBytes { max } => run::TurnLimit::MaxAnswerBytes { max },
+            Self::MaxAnswerCalls { max } => run::TurnLimit::MaxAnswerCalls { max },
             Self::Other { .. } => return None,
         })
     }

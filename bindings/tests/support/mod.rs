@@ -29,6 +29,8 @@ pub(crate) fn config(base_url: &str) -> RunConfig {
                 stop_after: None,
             },
             at_limit: None,
+            max_answer_bytes: 1 << 20,
+            max_answer_calls: 100,
             max_line_bytes: 1 << 20,
             max_event_bytes: 1 << 20,
         },

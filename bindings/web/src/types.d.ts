@@ -104,6 +104,13 @@ export interface Limits {
   repeats?: { tellAfter?: number | null; stopAfter?: number | null };
   /** What happens when the model asks for tools beyond one of these limits; `complete` if left out. */
   atLimit?: "fail" | "complete" | "sumUp";
+  /**
+   * The most bytes of one answer: its text, reasoning, arguments, results, activities and shared state, with 256 for
+   * each message and call; 32 MiB if left out. An answer that goes beyond is stopped at once, and the turn fails.
+   */
+  maxAnswerBytes?: number;
+  /** The most calls that one answer may leave without a result: 1,000 if left out. */
+  maxAnswerCalls?: number;
   maxLineBytes?: number;
   maxEventBytes?: number;
 }

@@ -33,6 +33,7 @@ pub use apply::Applied;
 pub use builder::{shown_result, tool_message, tool_messages};
 pub use delta::Item;
 pub use live_call::{LiveCall, ToolCallStatus};
+pub(crate) use patch::weight;
 pub use summary::{HopSummary, RunFailure};
 
 use crate::CallKey;

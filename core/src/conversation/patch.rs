@@ -79,8 +79,8 @@ fn applied(value: &Value, patch: Patch) -> Result<Value, String> {
     Ok(value)
 }
 
-/// About how many bytes a value takes.
-fn weight(value: &Value) -> usize {
+/// About how many bytes a value takes in memory.
+pub(crate) fn weight(value: &Value) -> usize {
     const NODE: usize = 32;
     NODE + match value {
         Value::Null | Value::Bool(_) | Value::Number(_) => 0,

@@ -1,6 +1,7 @@
 use super::{Dialect, ag_ui, anthropic, cohere, gemini, ollama, openai_chat, openai_responses};
 use crate::event::protobuf::{self, ProtobufError};
 use crate::event::{EventError, EventRef, Violation};
+use crate::pipeline::AnswerLimit;
 use crate::wire::{Frame, WireError};
 use crate::{MessageId, RunId, ThreadId, ToolCallId};
 use serde::{Deserialize, Serialize};
@@ -100,6 +101,9 @@ pub enum DecodeError {
         /// What differs.
         reason: String,
     },
+    /// The answer goes beyond what one may bring.
+    #[error(transparent)]
+    Answer(#[from] AnswerLimit),
     /// The stream asks for more than the decoder holds.
     #[error("the stream has more than {limit} {what}")]
     TooMany {

@@ -2,6 +2,7 @@ use super::context_guard::ContextGuard;
 use super::device::DevicePolicy;
 use super::text_options::TextOptions;
 use crate::dialect::{Dialect, Endpoint, GenerationSettings, Quirks};
+use crate::pipeline::AnswerLimits;
 use crate::tool::ToolRegistry;
 use crate::wire::FrameLimits;
 use serde::{Deserialize, Serialize};
@@ -108,6 +109,9 @@ pub struct Limits {
     /// What happens when the model asks for tools beyond one of these limits. A model that makes no progress is
     /// stopped in any case.
     pub at_limit: LimitPolicy,
+    /// How much one answer may bring. One that goes beyond is stopped at once, and the run fails, whatever `at_limit`
+    /// says: the answer is not whole. What was said so far is kept.
+    pub answer: AnswerLimits,
     /// The longest lines and events of a stream, in bytes.
     pub frames: FrameLimits,
 }
@@ -123,6 +127,7 @@ impl Default for Limits {
             max_duration: None,
             repeats: Some(RepeatLimit::default()),
             at_limit: LimitPolicy::default(),
+            answer: AnswerLimits::default(),
             frames: FrameLimits::default(),
         }
     }

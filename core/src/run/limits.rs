@@ -1,10 +1,11 @@
-//! The limits of a turn: rounds, calls, tokens, time, and calls that lead nowhere.
+//! The limits of a turn: rounds, calls, tokens, time, calls that lead nowhere, and answers without an end.
 
 use super::core::Core;
 use super::fault::fault;
 use super::outcome::Outcome;
 use crate::CallKey;
 use crate::json::told_apart_by;
+use crate::pipeline::AnswerLimit;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::time::Duration;
@@ -48,6 +49,18 @@ pub enum TurnLimit {
         /// How often it was asked for.
         times: u32,
     },
+    /// What one answer may bring: [`AnswerLimits::bytes`](crate::pipeline::AnswerLimits::bytes).
+    #[error("{}", AnswerLimit::Bytes { max: *max })]
+    MaxAnswerBytes {
+        /// How many bytes.
+        max: u64,
+    },
+    /// The calls of one answer: [`AnswerLimits::calls`](crate::pipeline::AnswerLimits::calls).
+    #[error("{}", AnswerLimit::Calls { max: *max })]
+    MaxAnswerCalls {
+        /// How many it may leave without a result.
+        max: u32,
+    },
 }
 
 /// [`TurnLimit`] as it is read.
@@ -59,6 +72,8 @@ enum ReadTurnLimit {
     MaxTokens { max: u64 },
     MaxDuration { max_ms: u64 },
     NoProgress { tool: String, times: u32 },
+    MaxAnswerBytes { max: u64 },
+    MaxAnswerCalls { max: u32 },
 }
 
 told_apart_by!("kind", TurnLimit, ReadTurnLimit);
@@ -73,6 +88,17 @@ impl TurnLimit {
             Self::MaxTokens { .. } => "max_tokens",
             Self::MaxDuration { .. } => "max_duration",
             Self::NoProgress { .. } => "no_progress",
+            Self::MaxAnswerBytes { .. } => "max_answer_bytes",
+            Self::MaxAnswerCalls { .. } => "max_answer_calls",
+        }
+    }
+}
+
+impl From<AnswerLimit> for TurnLimit {
+    fn from(limit: AnswerLimit) -> Self {
+        match limit {
+            AnswerLimit::Bytes { max } => Self::MaxAnswerBytes { max },
+            AnswerLimit::Calls { max } => Self::MaxAnswerCalls { max },
         }
     }
 }

@@ -1,8 +1,9 @@
 use super::block::TurnStatus;
 use super::limits::TurnLimit;
 use crate::conversation::RunFailure;
-use crate::dialect::{ApiError, ApiErrorKind, is_transient_in_stream};
+use crate::dialect::{ApiError, ApiErrorKind, DecodeError, is_transient_in_stream};
 use crate::json::told_apart_by;
+use crate::pipeline::StreamError;
 use serde::{Deserialize, Serialize};
 
 /// How a turn ended.
@@ -113,8 +114,9 @@ pub enum Failure {
         /// The store's words.
         message: String,
     },
-    /// The model asked for tools beyond a limit of the turn, and the policy is to fail.
-    #[error("the model asked for more tools: {limit}")]
+    /// The model asked for tools beyond a limit of the turn, and the policy is to fail; or an answer went beyond what
+    /// one may bring ([`Limits::answer`](super::Limits::answer)): it was cut off, so it is no success.
+    #[error("{limit}")]
     LimitReached {
         /// The limit.
         limit: TurnLimit,
@@ -192,6 +194,18 @@ impl Failure {
     pub(super) fn reported(error: RunFailure) -> Self {
         let kind = ApiErrorKind::of_stream(error.code.as_deref(), &error.message);
         Self::Reported { error, kind }
+    }
+
+    /// Why a stream cannot be read any further.
+    pub(super) fn of_stream(error: &StreamError) -> Self {
+        match &error.source {
+            DecodeError::Answer(limit) => Self::LimitReached {
+                limit: (*limit).into(),
+            },
+            _ => Self::Stream {
+                message: error.to_string(),
+            },
+        }
     }
 
     /// What kind of error the provider answered with or reported, if it was the provider and its words say.

@@ -123,7 +123,8 @@ impl Streaming {
             let config = &core.config;
             let ids = core.stream_ids();
             let limits = config.limits.frames;
-            let pipeline = Pipeline::for_answer(&config.endpoint, &media_type, ids, limits);
+            let pipeline = Pipeline::for_answer(&config.endpoint, &media_type, ids, limits)
+                .limited_to(config.limits.answer);
             Body::Stream(Box::new(pipeline))
         };
         Self {
@@ -173,9 +174,7 @@ impl Run<Streaming> {
                 }
                 core.note_stream();
                 if let Err(error) = received {
-                    state.fault = Some(Failure::Stream {
-                        message: error.to_string(),
-                    });
+                    state.fault = Some(Failure::of_stream(&error));
                     return Flow::Over;
                 }
                 if phase == Phase::Errored {
@@ -215,11 +214,7 @@ impl Run<Streaming> {
             }
         };
         match ended {
-            Err(error) => self
-                .fail(Failure::Stream {
-                    message: error.to_string(),
-                })
-                .into(),
+            Err(error) => self.fail(Failure::of_stream(&error)).into(),
             Ok(StreamEnd::Truncated) if self.state.is_no_stream() => {
                 let failure = self.state.unexpected();
                 self.fail(failure).into()

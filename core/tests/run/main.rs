@@ -7,6 +7,7 @@ mod arguments;
 mod schema;
 
 mod agent;
+mod answer_limits;
 mod approval;
 mod cancel;
 mod context;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use stepwell_core::dialect::{AgUiEncoding, AgUiOptions, GenerationSettings, Resumption, Secret};
 use stepwell_core::event::{ExtraRules, Verification};
+use stepwell_core::pipeline::AnswerLimits;
 use stepwell_core::provider;
 use stepwell_core::run::{
     BackgroundPolicy, ContextPolicy, Durability, KilledPolicy, LimitPolicy, Limits,
@@ -174,6 +175,12 @@ fn limits(said: &Value) -> Limits {
             Some("fail") => LimitPolicy::Fail,
             Some("sum_up") => LimitPolicy::SumUp,
             Some(other) => panic!("no limit policy {other}"),
+        },
+        answer: AnswerLimits {
+            bytes: said["max_answer_bytes"]
+                .as_u64()
+                .unwrap_or(default.answer.bytes),
+            calls: small(&said["max_answer_calls"]).unwrap_or(default.answer.calls),
         },
         frames: default.frames,
     }

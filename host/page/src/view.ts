@@ -152,7 +152,15 @@ export function isFinal(status: CallStatus): boolean {
   return status === "completed" || status === "failed" || status === "denied" || status === "cancelled";
 }
 
-const LIMITS = ["max_tool_rounds", "max_tool_calls", "max_tokens", "max_duration", "no_progress"];
+const LIMITS = [
+  "max_tool_rounds",
+  "max_tool_calls",
+  "max_tokens",
+  "max_duration",
+  "no_progress",
+  "max_answer_bytes",
+  "max_answer_calls",
+];
 
 /** Whether the turn was ended by a limit that its server sets. */
 export function isLimit(error: TurnError): boolean {

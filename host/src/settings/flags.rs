@@ -62,6 +62,12 @@ pub(crate) struct LimitFlags {
     /// The longest that a turn may take and still begin tools, in seconds [default: no limit].
     #[arg(long, value_name = "SECONDS")]
     max_duration: Option<u64>,
+    /// The most bytes of one answer; one that goes beyond is stopped, and its turn fails [default: 33554432].
+    #[arg(long, value_name = "BYTES")]
+    max_answer_bytes: Option<u64>,
+    /// The most tool calls of one answer, in the same way [default: 1000].
+    #[arg(long, value_name = "N")]
+    max_answer_calls: Option<u32>,
     /// What happens when the model asks for tools beyond a limit [default: complete].
     #[arg(long, value_enum)]
     #[serde(serialize_with = "by_name")]

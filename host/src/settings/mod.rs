@@ -21,6 +21,7 @@ use std::num::{NonZeroU64, NonZeroUsize};
 use std::path::PathBuf;
 use std::time::Duration;
 use stepwell_core::dialect::Secret;
+use stepwell_core::pipeline::AnswerLimits;
 use stepwell_core::run::{LimitPolicy, Limits};
 
 /// All that can be set. Its serde form is that of the file, but for secrets, which are never written.
@@ -52,6 +53,10 @@ pub(crate) struct Settings {
     pub(crate) max_tokens: Option<u64>,
     /// The longest that a turn may take and still begin tools, in seconds.
     pub(crate) max_duration: Option<u64>,
+    /// The most bytes of one answer.
+    pub(crate) max_answer_bytes: u64,
+    /// The most calls that one answer may leave without a result.
+    pub(crate) max_answer_calls: u32,
     /// What happens at a limit.
     #[serde(with = "by_name")]
     pub(crate) at_limit: AtLimit,
@@ -122,6 +127,8 @@ impl Default for Settings {
             max_tool_calls: limits.max_tool_calls,
             max_tokens: limits.max_tokens,
             max_duration: None,
+            max_answer_bytes: limits.answer.bytes,
+            max_answer_calls: limits.answer.calls,
             at_limit: AtLimit::Complete,
             mcp: Vec::new(),
             mcp_config: Vec::new(),
@@ -158,6 +165,10 @@ impl Settings {
         limits.max_tool_calls = self.max_tool_calls;
         limits.max_tokens = self.max_tokens;
         limits.max_duration = self.max_duration.map(Duration::from_secs);
+        limits.answer = AnswerLimits {
+            bytes: self.max_answer_bytes,
+            calls: self.max_answer_calls,
+        };
         limits.at_limit = match self.at_limit {
             AtLimit::Fail => LimitPolicy::Fail,
             AtLimit::Complete => LimitPolicy::Complete,

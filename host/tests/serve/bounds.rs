@@ -4,7 +4,7 @@ use crate::server::{Server, asks, refusal};
 use crate::stream::{events, kinds};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpStream;
+use tokio::net::{TcpListener, TcpStream};
 
 /// A connection whose first request never comes whole.
 async fn half_open(server: &Server) -> TcpStream {
@@ -122,5 +122,50 @@ async fn a_request_for_several_hosts_is_refused() {
             answer.contains(r#""code":"invalid_host""#),
             "{path}: {answer}"
         );
+    }
+}
+
+/// A model that never stops, for one connection; says whether its peer hung up in the end.
+async fn endless(say: &'static str) -> (String, tokio::task::JoinHandle<bool>) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let address = listener.local_addr().expect("an address");
+    let model = tokio::spawn(async move {
+        let (mut socket, _) = listener.accept().await.expect("a connection");
+        let mut request = [0; 16 << 10];
+        let _ = socket.read(&mut request).await;
+        let head =
+            "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n";
+        if socket.write_all(head.as_bytes()).await.is_err() {
+            return true;
+        }
+        // More than any buffer on the way takes, and less than would fill a machine if the server failed.
+        let frames = format!("data: {{\"choices\":[{{\"delta\":{say}}}]}}\n\n").repeat(1_000);
+        for _ in 0..1_000 {
+            if socket.write_all(frames.as_bytes()).await.is_err() {
+                return true;
+            }
+        }
+        false
+    });
+    (format!("http://{address}/v1"), model)
+}
+
+#[tokio::test]
+async fn an_endless_answer_is_cut_off_and_its_connection_closed() {
+    for say in [
+        r#"{"content":"and so on, "}"#,
+        r#"{"reasoning_content":"but wait, "}"#,
+        r#"{"tool_calls":[{"index":0,"id":"c","function":{"name":"clock","arguments":"[1,"}}]}"#,
+    ] {
+        let (url, model) = endless(say).await;
+        let server = Server::before_url(&url, &["--max-answer-bytes", "100000"]);
+        let told = events(server.run(&asks("r", "Go on")).await).await;
+        let end = told.last().expect("an end");
+        assert_eq!(end["type"], "RUN_ERROR", "{end}");
+        assert_eq!(end["code"], "max_answer_bytes");
+        let message = "the answer went beyond its limit of 100000 bytes, and was stopped";
+        assert_eq!(end["message"], message);
+        assert!(model.await.expect("the model lives"), "the server hung up");
+        assert!(Value::from(told).to_string().len() < 20_000_000);
     }
 }

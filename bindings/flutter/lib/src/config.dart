@@ -226,6 +226,8 @@ final class Limits {
     this.maxDuration,
     this.maxParallelTools,
     this.atLimit,
+    this.maxAnswerBytes,
+    this.maxAnswerCalls,
   });
 
   /// 10 if left out.
@@ -243,6 +245,13 @@ final class Limits {
   /// What happens when the model asks for tools beyond one of these limits; `complete` if left out.
   final LimitPolicy? atLimit;
 
+  /// The most bytes of one answer: its text, reasoning, arguments, results, activities and shared state, with 256 for
+  /// each message and call; 32 MiB if left out. An answer that goes beyond is stopped at once, and the turn fails.
+  final int? maxAnswerBytes;
+
+  /// The most calls that one answer may leave without a result: 1,000 if left out.
+  final int? maxAnswerCalls;
+
   Json toJson() => given({
         'maxToolRounds': maxToolRounds,
         'continueAfterTools': continueAfterTools,
@@ -251,6 +260,8 @@ final class Limits {
         'maxDurationMs': maxDuration?.inMilliseconds,
         'maxParallelTools': maxParallelTools,
         'atLimit': atLimit?.name,
+        'maxAnswerBytes': maxAnswerBytes,
+        'maxAnswerCalls': maxAnswerCalls,
       });
 }
 

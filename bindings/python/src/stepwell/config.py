@@ -133,6 +133,12 @@ class Limits:
     at_limit: Literal["fail", "complete", "sum_up"] = "complete"
     """What happens when the model asks for tools beyond one of these limits: the turn fails, completes, or has one last
     hop without tools. A model that makes no progress is stopped in any case."""
+    max_answer_bytes: int = 32 << 20
+    """The most bytes of one answer: its text, reasoning, arguments, results, activities and shared state, with 256 for
+    each message and call. An answer that goes beyond is stopped at once, and the turn fails."""
+    max_answer_calls: int = 1_000
+    """The most calls that one answer may leave without a result. An answer that goes beyond is stopped in the same
+    way."""
     max_line_bytes: int = 10 << 20
     """The longest line of a stream."""
     max_event_bytes: int = 10 << 20
@@ -331,6 +337,8 @@ def _limits(limits: Limits) -> _ffi.Limits:
         max_parallel_tools=limits.max_parallel_tools,
         repeats=_ffi.RepeatLimit(tell_after=limits.repeats.tell_after, stop_after=limits.repeats.stop_after),
         at_limit=_ffi.LimitPolicy[limits.at_limit.upper()],
+        max_answer_bytes=limits.max_answer_bytes,
+        max_answer_calls=limits.max_answer_calls,
         max_line_bytes=limits.max_line_bytes,
         max_event_bytes=limits.max_event_bytes,
     )

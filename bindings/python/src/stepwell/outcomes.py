@@ -67,6 +67,22 @@ class NoProgress(TurnLimit):
 
 
 @record
+class MaxAnswerBytes(TurnLimit):
+    """What one answer may bring."""
+
+    max: int
+    """How many bytes."""
+
+
+@record
+class MaxAnswerCalls(TurnLimit):
+    """The calls of one answer."""
+
+    max: int
+    """How many it may leave without a result."""
+
+
+@record
 class OtherLimit(TurnLimit):
     """A limit that this version does not know."""
 
@@ -320,6 +336,8 @@ for _generated, _ours in (
     (_ffi.TurnLimit.MAX_TOKENS, MaxTokens),
     (_ffi.TurnLimit.MAX_DURATION, MaxDuration),
     (_ffi.TurnLimit.NO_PROGRESS, NoProgress),
+    (_ffi.TurnLimit.MAX_ANSWER_BYTES, MaxAnswerBytes),
+    (_ffi.TurnLimit.MAX_ANSWER_CALLS, MaxAnswerCalls),
     (_ffi.TurnLimit.OTHER, OtherLimit),
     (_ffi.ApiErrorKind, ApiErrorKind),
     (_ffi.Deadline, Deadline),

@@ -99,7 +99,9 @@ private func limits(_ said: Fields) -> Limits {
             stopAfter: repeats.optional("stop_after", standard.repeats.stopAfter.map(UInt64.init)).map(UInt32.init)),
         atLimit: said.text("at_limit").flatMap {
             ["fail": LimitPolicy.fail, "complete": .complete, "sum_up": .sumUp][$0]
-        }
+        },
+        maxAnswerBytes: said.number("max_answer_bytes") ?? standard.maxAnswerBytes,
+        maxAnswerCalls: said.small("max_answer_calls") ?? standard.maxAnswerCalls
     )
 }
 

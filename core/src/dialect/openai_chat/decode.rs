@@ -127,6 +127,7 @@ impl Decoder {
                 limit: LONGEST_REFUSAL,
             });
         }
+        self.reasoning.reserve(&chunk.reasoning_details)?;
         let slots = self.calls.place(&chunk.fragments)?;
         if let (None, Some(model)) = (&self.model, chunk.model) {
             self.model = Some(model.into_owned());

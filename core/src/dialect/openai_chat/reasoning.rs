@@ -1,6 +1,7 @@
 use super::super::answer::whole;
-use super::super::{Dialect, HopIds, Sink, sealed};
+use super::super::{DecodeError, Dialect, HopIds, Sink, sealed};
 use crate::MessageId;
+use crate::conversation::weight;
 use crate::event::{
     EncryptedValueSubtype, EventRef, Metadata, ReasoningEncryptedValue, ReasoningEnd,
     ReasoningMessageEnd, ReasoningMessageStart, ReasoningRole, ReasoningStart, Violation,
@@ -20,6 +21,9 @@ pub(super) enum Field {
     Content,
 }
 
+/// The most that is held of one span's details, in bytes.
+const MOST_HELD: usize = 16 * 1024 * 1024;
+
 /// The reasoning of one hop: at most one span of it is open, and its message with it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct Reasoning {
@@ -33,6 +37,13 @@ pub(super) struct Reasoning {
     details: Vec<Metadata>,
     /// Whether `details` has something that no event has said yet.
     unsaid: bool,
+    /// How much `details` holds.
+    #[serde(default, skip_serializing_if = "is_nothing")]
+    held: usize,
+}
+
+fn is_nothing(held: &usize) -> bool {
+    *held == 0
 }
 
 impl Reasoning {
@@ -54,6 +65,20 @@ impl Reasoning {
             message_id: &self.id,
             delta,
         })
+    }
+
+    /// Makes room for the items of a `reasoning_details` array. Gives no event.
+    pub(super) fn reserve(&mut self, items: &[Metadata]) -> Result<(), DecodeError> {
+        let fields = items.iter().flatten();
+        let more = fields.map(|(key, value)| key.len() + weight(value));
+        self.held = self.held.saturating_add(more.sum());
+        if self.held > MOST_HELD {
+            return Err(DecodeError::TooMany {
+                what: "bytes of reasoning details",
+                limit: MOST_HELD,
+            });
+        }
+        Ok(())
     }
 
     /// Keeps the items of a `reasoning_details` array. They come in pieces as the text does: a piece with the type and
@@ -120,6 +145,7 @@ impl Reasoning {
         if self.count > 0 {
             self.say_details(ids, sink)?;
             self.details.clear();
+            self.held = 0;
         }
         self.id = ids.reasoning(self.count);
         self.count += 1;

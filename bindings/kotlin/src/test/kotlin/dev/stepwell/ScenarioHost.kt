@@ -89,6 +89,8 @@ private fun limits(said: JsonObject): Limits {
             repeats.optional("stop_after", default.repeats.stopAfter?.toULong())?.toUInt(),
         ),
         atLimit = said.text("at_limit")?.let { LimitPolicy.valueOf(it.uppercase()) },
+        maxAnswerBytes = said.long("max_answer_bytes")?.toULong() ?: default.maxAnswerBytes,
+        maxAnswerCalls = said.small("max_answer_calls", default.maxAnswerCalls),
     )
 }
 

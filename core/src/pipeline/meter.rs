@@ -1,0 +1,170 @@
+//! How much one answer may bring.
+
+use crate::conversation::{Conversation, weight};
+use crate::event::{Event, EventRef, Message, MessageContent};
+use serde::{Deserialize, Serialize};
+
+/// How much one answer may bring: what one stream says, over all the connections that it takes.
+///
+/// A model that never stops, or an agent that means harm, would otherwise fill the memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct AnswerLimits {
+    /// The most bytes of text, reasoning, arguments of calls, results, activities and shared state, all together. Each
+    /// message, call and other item that begins counts as 256 bytes more.
+    pub bytes: u64,
+    /// The most calls that an answer may leave without a result. Those that an agent answers itself do not count. The
+    /// providers' own formats are read up to some 1,000 calls in any case.
+    pub calls: u32,
+}
+
+impl Default for AnswerLimits {
+    /// 32 MiB and 1,000 calls.
+    ///
+    /// A million tokens, more than any model says at a time, are some 5 MB; an agent that works for hours and tells the
+    /// results of its own tools comes to more. No model asks for a thousand things at once.
+    fn default() -> Self {
+        Self {
+            bytes: 32 << 20,
+            calls: 1_000,
+        }
+    }
+}
+
+/// A limit that an answer has reached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum AnswerLimit {
+    /// [`AnswerLimits::bytes`].
+    #[error("the answer went beyond its limit of {max} bytes, and was stopped")]
+    Bytes {
+        /// How many it may bring.
+        max: u64,
+    },
+    /// [`AnswerLimits::calls`].
+    #[error("the answer went beyond its limit of {max} tool calls, and was stopped")]
+    Calls {
+        /// How many it may leave without a result.
+        max: u32,
+    },
+}
+
+/// What an item takes beside what it says, in bytes: its ids, and its places in the conversation and in the order of
+/// events.
+const ITEM: u64 = 256;
+
+/// What an answer has brought.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub(super) struct Meter {
+    limits: AnswerLimits,
+    bytes: u64,
+    calls: u32,
+}
+
+impl Meter {
+    pub(super) fn new(limits: AnswerLimits) -> Self {
+        Self {
+            limits,
+            ..Self::default()
+        }
+    }
+
+    /// Counts an event. Whether there is room for it; once there was none, there is none for any other.
+    #[inline]
+    pub(super) fn takes(&mut self, event: EventRef<'_>) -> bool {
+        let more = match event {
+            EventRef::TextMessageContent { delta, .. }
+            | EventRef::ReasoningMessageContent { delta, .. }
+            | EventRef::ToolCallArgs { delta, .. } => delta.len() as u64,
+            EventRef::Whole(event) => self.whole(event),
+        };
+        self.bytes = self.bytes.saturating_add(more);
+        self.is_within()
+    }
+
+    #[inline]
+    fn is_within(&self) -> bool {
+        self.bytes <= self.limits.bytes && self.calls <= self.limits.calls
+    }
+
+    fn whole(&mut self, event: &Event) -> u64 {
+        if !self.is_within() {
+            return 0;
+        }
+        let length = |text: &str| text.len() as u64;
+        match event {
+            Event::TextMessageContent(event) => length(&event.delta),
+            Event::ReasoningMessageContent(event) => length(&event.delta),
+            Event::ToolCallArgs(event) => length(&event.delta),
+            Event::ReasoningEncryptedValue(event) => length(&event.encrypted_value),
+            Event::TextMessageStart(_)
+            | Event::ReasoningStart(_)
+            | Event::ReasoningMessageStart(_)
+            | Event::StepStarted(_)
+            | Event::SubagentStarted(_) => ITEM,
+            Event::ToolCallStart(_) => {
+                self.calls = self.calls.saturating_add(1);
+                ITEM
+            }
+            Event::ToolCallResult(event) => {
+                self.calls = self.calls.saturating_sub(1);
+                ITEM.saturating_add(size(&event.content))
+            }
+            _ => 0,
+        }
+    }
+
+    /// What an event put in the place of `before` bytes of the conversation.
+    pub(super) fn replaced(&mut self, before: u64, after: u64) {
+        self.bytes = self.bytes.saturating_sub(before).saturating_add(after);
+    }
+
+    /// Makes sure that the answer has stayed within its limits.
+    pub(super) fn check(&self) -> Result<(), AnswerLimit> {
+        let AnswerLimits { bytes, calls } = self.limits;
+        if self.bytes > bytes {
+            return Err(AnswerLimit::Bytes { max: bytes });
+        }
+        if self.calls > calls {
+            return Err(AnswerLimit::Calls { max: calls });
+        }
+        Ok(())
+    }
+}
+
+/// The bytes of what this event changes as a whole, as they stand: the shared state, or an activity. `None` for an event
+/// that changes neither.
+#[inline]
+pub(super) fn changeable(event: EventRef<'_>, conversation: &Conversation) -> Option<u64> {
+    match event {
+        EventRef::Whole(event) => changed_by(event, conversation),
+        _ => None,
+    }
+}
+
+fn changed_by(event: &Event, conversation: &Conversation) -> Option<u64> {
+    let activity = |id: &str| match conversation.message(id) {
+        Some(Message::Activity(activity)) => activity
+            .content
+            .values()
+            .fold(ITEM, |sum, value| sum.saturating_add(weight(value) as u64)),
+        _ => 0,
+    };
+    match event {
+        Event::StateSnapshot(_) | Event::StateDelta(_) => Some(weight(conversation.state()) as u64),
+        Event::ActivitySnapshot(event) => Some(activity(&event.message_id)),
+        Event::ActivityDelta(event) => Some(activity(&event.message_id)),
+        _ => None,
+    }
+}
+
+fn size(content: &MessageContent) -> u64 {
+    match content {
+        MessageContent::Text(text) => text.len() as u64,
+        MessageContent::Parts(_) => {
+            let value = crate::json::to_value(content).unwrap_or_default();
+            weight(&value) as u64
+        }
+    }
+}
