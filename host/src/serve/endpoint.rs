@@ -4,6 +4,7 @@ use super::Server;
 use super::agent::{Decisions, agent};
 use super::encoding::Encoding;
 use super::event_log::event_log;
+use super::extract::Asker;
 use super::refusal::{Code, Refusal};
 use super::reply::reply;
 use super::run::Run;
@@ -39,6 +40,7 @@ pub(super) const LONGEST_ID: usize = 512;
 /// Takes a run.
 pub(super) async fn run_agent(
     State(server): State<Arc<Server>>,
+    Asker(user): Asker,
     request: Request,
 ) -> Result<Response, Refusal> {
     let (head, body) = request.into_parts();
@@ -58,7 +60,9 @@ pub(super) async fn run_agent(
     let (input, state, decisions, agent) = understand(body, read).await?;
     let run_id = input.run_id.clone();
     let now = OffsetDateTime::now_utc();
-    let (place, beginning) = server.threads.admit(&input, permit, &server.tools, now)?;
+    let (place, beginning) = server
+        .threads
+        .admit(&user, &input, permit, &server.tools, now)?;
     let (log, reader) = event_log();
     let stop = StopSignal::new(place.cancel.clone(), server.serving.limits.run_time);
     let run = Run {

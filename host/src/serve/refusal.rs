@@ -47,6 +47,8 @@ codes! {
     BodyIncomplete = BAD_REQUEST,
     /// The token is missing or wrong.
     Unauthorized = UNAUTHORIZED,
+    /// It is for the server's own token.
+    Forbidden = FORBIDDEN,
     /// There is nothing at the path.
     NotFound = NOT_FOUND,
     /// The store has no such thread.
@@ -87,6 +89,8 @@ codes! {
     StoreUnavailable = SERVICE_UNAVAILABLE,
     /// What the store holds cannot be read.
     StoreDamaged = SERVICE_UNAVAILABLE,
+    /// The keys by which tokens are verified cannot be had.
+    KeysUnavailable = SERVICE_UNAVAILABLE,
     /// The server takes no more runs.
     Stopping = SERVICE_UNAVAILABLE,
 }

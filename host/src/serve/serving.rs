@@ -1,7 +1,7 @@
 use super::connections::Bounds;
+use crate::access::Access;
 use std::sync::Arc;
 use std::time::Duration;
-use stepwell_core::dialect::Secret;
 use stepwell_io::store::Store;
 
 /// How the server behaves towards its clients.
@@ -11,8 +11,8 @@ pub(crate) struct Serving {
     pub(crate) limits: Limits,
     /// Where sessions are kept.
     pub(crate) sessions: SessionStore,
-    /// The token that requests must bear, if any.
-    pub(crate) token: Option<Secret>,
+    /// Who is let in.
+    pub(crate) access: Access,
     /// The web origins that may read the answers; `*` is any.
     pub(crate) origins: Vec<String>,
     /// The names by which the server may be reached without a token, besides its addresses and localhost.

@@ -4,8 +4,9 @@ use super::Server;
 use super::ending::Ending;
 use super::endpoint::{LONGEST_ID, check_content_type, read_body, understand};
 use super::engine::{Engine, EngineError, NewTurn, Parent};
-use super::extract::{Path, Query};
+use super::extract::{Asker, Path, Query};
 use super::refusal::{Code, Refusal};
+use crate::access::User;
 use axum::Json;
 use axum::extract::{Request, State};
 use axum::http::StatusCode;
@@ -97,14 +98,19 @@ pub(super) struct Page {
 /// `GET /threads`.
 pub(super) async fn list(
     State(server): State<Arc<Server>>,
+    Asker(user): Asker,
     Query(page): Query<Page>,
 ) -> Result<Json<Value>, Refusal> {
     let sessions = &server.sessions;
     let limit = page.limit.unwrap_or(50).clamp(1, MOST_THREADS);
     let query = ThreadQuery {
         server: Some(String::new()),
-        room: Some(String::new()),
-        after: page.after.as_deref().map(cursor).transpose()?,
+        room: Some(user.room().to_owned()),
+        after: page
+            .after
+            .as_deref()
+            .map(|text| cursor(&user, text))
+            .transpose()?,
         limit,
     };
     let threads = sessions.store.threads(&query).await?;
@@ -116,10 +122,10 @@ pub(super) async fn list(
     ))
 }
 
-fn cursor(text: &str) -> Result<ThreadCursor, Refusal> {
+fn cursor(user: &User, text: &str) -> Result<ThreadCursor, Refusal> {
     let parts = text.split_once(':').and_then(|(time, thread)| {
         let updated_at = Timestamp(time.parse().ok()?);
-        let key = ThreadKey::from(ThreadId::from(thread));
+        let key = user.thread(thread);
         Some(ThreadCursor { updated_at, key })
     });
     parts.ok_or_else(|| invalid("`after` is the `next` of the page before"))
@@ -133,11 +139,12 @@ pub(super) struct Shown {
 /// `GET /threads/{thread}`: the path to a turn, or to the last one.
 pub(super) async fn view(
     State(server): State<Arc<Server>>,
+    Asker(user): Asker,
     Path(thread): Path<String>,
     Query(shown): Query<Shown>,
 ) -> Result<Json<Value>, Refusal> {
     let sessions = &server.sessions;
-    let key = thread_key(&thread)?;
+    let key = thread_key(&user, &thread)?;
     let record = sessions.store.thread(&key).await?;
     let record = record.ok_or_else(|| StoreError::NoThread {
         thread: key.clone(),
@@ -148,7 +155,7 @@ pub(super) async fn view(
         .map(|turn| json!({ "id": turn.id, "parent": turn.parent, "createdAt": turn.created_at }));
     let branches: Vec<_> = branches.collect();
     let turn = match &shown.turn {
-        Some(turn) => Some(turn_key(&thread, turn)?.turn),
+        Some(turn) => Some(turn_key(&user, &thread, turn)?.turn),
         None => record.latest.clone(),
     };
     let path = match turn {
@@ -211,11 +218,12 @@ struct Rename {
 /// `PATCH /threads/{thread}`.
 pub(super) async fn rename(
     State(server): State<Arc<Server>>,
+    Asker(user): Asker,
     Path(thread): Path<String>,
     request: Request,
 ) -> Result<StatusCode, Refusal> {
     let sessions = &server.sessions;
-    let key = thread_key(&thread)?;
+    let key = thread_key(&user, &thread)?;
     let Rename { title } = read(&server, request).await?;
     if title.len() > LONGEST_TITLE {
         return Err(invalid(format!(
@@ -229,10 +237,11 @@ pub(super) async fn rename(
 /// `DELETE /threads/{thread}`.
 pub(super) async fn delete(
     State(server): State<Arc<Server>>,
+    Asker(user): Asker,
     Path(thread): Path<String>,
 ) -> Result<StatusCode, Refusal> {
     let sessions = &server.sessions;
-    let key = thread_key(&thread)?;
+    let key = thread_key(&user, &thread)?;
     // Nothing is to run on for a thread that is gone.
     if let Some(record) = sessions.store.thread(&key).await?
         && let Some(unfinished) = record.unfinished
@@ -271,6 +280,7 @@ fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Option<S
 /// `POST /threads/{thread}/turns`.
 pub(super) async fn start(
     State(server): State<Arc<Server>>,
+    Asker(user): Asker,
     Path(thread): Path<String>,
     request: Request,
 ) -> Result<Response, Refusal> {
@@ -281,7 +291,7 @@ pub(super) async fn start(
         message,
     } = read(&server, request).await?;
     let turn = turn_id.unwrap_or_else(|| Uuid::new_v4().to_string());
-    let TurnKey { thread, turn } = turn_key(&thread, &turn)?;
+    let TurnKey { thread, turn } = turn_key(&user, &thread, &turn)?;
     let message = match message {
         None => None,
         Some(Said::Text(text)) => Some(Message::user(format!("{turn}-user"), text)),
@@ -309,13 +319,17 @@ pub(super) async fn start(
 /// `POST /threads/{thread}/turns/{turn}/cancel`.
 pub(super) async fn cancel(
     State(server): State<Arc<Server>>,
+    Asker(user): Asker,
     Path((thread, turn)): Path<(String, String)>,
     request: Request,
 ) -> Result<StatusCode, Refusal> {
     let sessions = &server.sessions;
     // Of this type alone: no web page can ask for it unasked.
     check_content_type(request.headers())?;
-    sessions.engine.cancel(&turn_key(&thread, &turn)?).await?;
+    sessions
+        .engine
+        .cancel(&turn_key(&user, &thread, &turn)?)
+        .await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -328,11 +342,12 @@ struct Resume {
 /// `POST /threads/{thread}/turns/{turn}/resume`: answers what the turn asks.
 pub(super) async fn resume(
     State(server): State<Arc<Server>>,
+    Asker(user): Asker,
     Path((thread, turn)): Path<(String, String)>,
     request: Request,
 ) -> Result<StatusCode, Refusal> {
     let sessions = &server.sessions;
-    let key = turn_key(&thread, &turn)?;
+    let key = turn_key(&user, &thread, &turn)?;
     let Resume { resume } = read(&server, request).await?;
     if resume.is_empty() {
         return Err(invalid("`resume` has no answer"));
@@ -350,11 +365,12 @@ struct Acknowledge {
 /// `POST /threads/{thread}/turns/{turn}/acknowledge`: the person has seen what came up to here.
 pub(super) async fn acknowledge(
     State(server): State<Arc<Server>>,
+    Asker(user): Asker,
     Path((thread, turn)): Path<(String, String)>,
     request: Request,
 ) -> Result<StatusCode, Refusal> {
     let sessions = &server.sessions;
-    let key = turn_key(&thread, &turn)?;
+    let key = turn_key(&user, &thread, &turn)?;
     let Acknowledge { index } = read(&server, request).await?;
     sessions.store.acknowledge(&key, index).await?;
     Ok(StatusCode::NO_CONTENT)
@@ -376,14 +392,15 @@ where
     understand(body, read).await
 }
 
-fn thread_key(thread: &str) -> Result<ThreadKey, Refusal> {
+fn thread_key(user: &User, thread: &str) -> Result<ThreadKey, Refusal> {
     check_id("thread", thread)?;
-    Ok(ThreadKey::from(ThreadId::from(thread)))
+    Ok(user.thread(thread))
 }
 
-pub(super) fn turn_key(thread: &str, turn: &str) -> Result<TurnKey, Refusal> {
+/// The user's turn of this name. One of another user goes by another key, and so is not there.
+pub(super) fn turn_key(user: &User, thread: &str, turn: &str) -> Result<TurnKey, Refusal> {
     check_id("turn", turn)?;
-    Ok(TurnKey::new(thread_key(thread)?, turn))
+    Ok(TurnKey::new(thread_key(user, thread)?, turn))
 }
 
 fn check_id(name: &str, id: &str) -> Result<(), Refusal> {

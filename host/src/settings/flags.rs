@@ -98,6 +98,19 @@ pub(crate) struct ServeFlags {
     /// The token that requests must bear [env: STEPWELL_SERVE_TOKEN].
     #[arg(long)]
     token: Option<String>,
+    /// A file with the tokens of several users, whose threads are then each their own: lines that `stepwell token NAME`
+    /// makes.
+    #[arg(long, value_name = "FILE")]
+    tokens: Option<PathBuf>,
+    /// The issuer whose JSON Web Tokens are taken, as their claim `iss` has it; their subjects are the users.
+    #[arg(long, value_name = "ISSUER")]
+    jwt_issuer: Option<String>,
+    /// For whom those tokens must be: their claim `aud`. Without it one that is for anybody in particular is refused.
+    #[arg(long, value_name = "AUDIENCE")]
+    jwt_audience: Option<String>,
+    /// Where that issuer's keys are: a file, or a URL with https://, of a JSON Web Key Set.
+    #[arg(long, value_name = "FILE|URL")]
+    jwt_keys: Option<String>,
     /// A web origin that may use the server, such as http://localhost:3000, or `*` for any; may be repeated.
     #[arg(long, value_name = "ORIGIN")]
     allow_origin: Vec<String>,

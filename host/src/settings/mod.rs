@@ -72,6 +72,14 @@ pub(crate) struct Settings {
     /// The token that requests must bear.
     #[serde(with = "secret_text")]
     pub(crate) token: Option<Secret>,
+    /// A file with the tokens of several users.
+    pub(crate) tokens: Option<PathBuf>,
+    /// Whose JSON Web Tokens are taken.
+    pub(crate) jwt_issuer: Option<String>,
+    /// For whom they must be.
+    pub(crate) jwt_audience: Option<String>,
+    /// Where their issuer's keys are: a file, or an address.
+    pub(crate) jwt_keys: Option<String>,
     /// The web origins that may use the server.
     pub(crate) allow_origin: Vec<String>,
     /// The names by which the server may be reached without a token.
@@ -130,6 +138,10 @@ impl Default for Settings {
             owner: "stepwell".to_owned(),
             listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 8000)),
             token: None,
+            tokens: None,
+            jwt_issuer: None,
+            jwt_audience: None,
+            jwt_keys: None,
             allow_origin: Vec::new(),
             allow_host: Vec::new(),
             insecure: false,

@@ -25,4 +25,5 @@ mod store_away;
 mod stream;
 mod threads;
 mod two_hosts;
+mod users;
 mod valid;
