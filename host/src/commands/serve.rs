@@ -175,6 +175,8 @@ fn serving(
         limits: Limits {
             body: settings.max_body,
             runs: settings.max_runs,
+            user_runs: settings.user_runs,
+            user_requests: settings.user_requests,
             connections: settings.max_connections.get(),
             header_timeout: Duration::from_secs(settings.header_timeout.get()),
             idle_timeout: Duration::from_secs(settings.idle_timeout.get()),

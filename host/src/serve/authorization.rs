@@ -19,6 +19,7 @@ pub(super) async fn check(
     let given = value.and_then(|value| bearer(value.as_bytes()));
     let access = &server.serving.access;
     let user = access.user(given, OffsetDateTime::now_utc()).await?;
+    server.user_limits.request(&user)?;
     request.extensions_mut().insert(user);
     Ok(next.run(request).await)
 }

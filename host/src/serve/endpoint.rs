@@ -10,6 +10,7 @@ use super::reply::reply;
 use super::run::Run;
 use super::shared_state::SharedState;
 use super::stop::StopSignal;
+use super::user_limits::Leave;
 use super::writer::RunWriter;
 use axum::body::{Body, Bytes};
 use axum::extract::{Request, State};
@@ -47,7 +48,9 @@ pub(super) async fn run_agent(
     let encoding = Encoding::accepted(&head.headers)?;
     check_content_type(&head.headers)?;
     // Before the body is read: bodies take memory too.
-    let permit = server.threads.permit()?;
+    let store = server.sessions.store();
+    let leave = server.user_limits.start(&user, &**store, None).await?;
+    let permit = server.threads.permit(leave.map(Leave::posted))?;
     let body = read_body(body, server.serving.limits.body).await?;
     let its_server = Arc::clone(&server);
     let read = move |body: &[u8]| {

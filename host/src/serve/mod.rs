@@ -37,6 +37,7 @@ mod store_health;
 mod store_trouble;
 mod threads;
 mod turn_events;
+mod user_limits;
 mod writer;
 
 pub(crate) use backend::{Backend, ServerTool};
@@ -59,6 +60,7 @@ use threads::Threads;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
+use user_limits::UserLimits;
 
 /// How long the last bytes may take once all runs are over.
 const LAST_BYTES: Duration = Duration::from_secs(5);
@@ -72,6 +74,7 @@ struct Server {
     tools: ToolRegistry,
     serving: Serving,
     threads: Arc<Threads>,
+    user_limits: UserLimits,
     metrics: Metrics,
     /// The stored sessions.
     sessions: Sessions,
@@ -126,6 +129,7 @@ pub(crate) async fn serve(
         metrics,
         tools,
         threads: Arc::new(Threads::new(serving.limits)),
+        user_limits: UserLimits::new(&serving.limits),
         backend,
         serving,
         runs: TaskTracker::new(),

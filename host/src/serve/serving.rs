@@ -1,5 +1,6 @@
 use super::connections::Bounds;
 use crate::access::Access;
+use std::num::{NonZeroU32, NonZeroUsize};
 use std::sync::Arc;
 use std::time::Duration;
 use stepwell_io::store::Store;
@@ -38,6 +39,10 @@ pub(crate) struct Limits {
     pub(crate) body: usize,
     /// The most runs at once.
     pub(crate) runs: usize,
+    /// The most runs at once of one user.
+    pub(crate) user_runs: Option<NonZeroUsize>,
+    /// The most requests a minute of one user.
+    pub(crate) user_requests: Option<NonZeroU32>,
     /// The most connections at once.
     pub(crate) connections: usize,
     /// How long the headers of a new connection's request may take to come.

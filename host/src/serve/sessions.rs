@@ -303,6 +303,9 @@ pub(super) async fn start(
         Some(None) => Parent::Root,
         Some(Some(turn)) => Parent::Turn(turn.into()),
     };
+    let limits = &server.user_limits;
+    // Until the store has the turn: from then on it counts there.
+    let _leave = limits.start(&user, &*sessions.store, Some(&thread)).await?;
     let key = sessions
         .engine
         .start(NewTurn {

@@ -3,6 +3,7 @@
 use super::open_turn::{Answers, OpenTurn, Unresumable};
 use super::refusal::{Code, Refusal};
 use super::serving::Limits;
+use super::user_limits::PostedRun;
 use crate::access::User;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -56,6 +57,7 @@ struct Current {
 #[derive(Debug)]
 pub(super) struct Permit {
     _room: OwnedSemaphorePermit,
+    _of_user: Option<PostedRun>,
 }
 
 /// A run's place on its thread. Dropping it frees the place.
@@ -105,13 +107,17 @@ impl Threads {
         self.cancel.cancel();
     }
 
-    /// Leave to take one more run.
-    pub(super) fn permit(&self) -> Result<Permit, Refusal> {
+    /// Leave to take one more run, which counts as one of its user's.
+    pub(super) fn permit(&self, of_user: Option<PostedRun>) -> Result<Permit, Refusal> {
         if self.is_closed() {
             return Err(Refusal::stopping());
         }
         let permit = Arc::clone(&self.room).try_acquire_owned();
-        permit.map(|room| Permit { _room: room }).map_err(|_| {
+        let permit = permit.map(|room| Permit {
+            _room: room,
+            _of_user: of_user,
+        });
+        permit.map_err(|_| {
             let message = format!(
                 "{} runs are under way, and no more are taken: try again in a while",
                 self.most
@@ -297,6 +303,8 @@ mod tests {
         let threads = Threads::new(Limits {
             body: 1,
             runs: 10,
+            user_runs: None,
+            user_requests: None,
             connections: 1,
             header_timeout: time,
             idle_timeout: time,
@@ -317,7 +325,7 @@ mod tests {
             run_id: run.into(),
             ..RunAgentInput::default()
         };
-        let permit = threads.permit().expect("there is room");
+        let permit = threads.permit(None).expect("there is room");
         let now = OffsetDateTime::UNIX_EPOCH;
         let admitted = threads.admit(&User::default(), &input, permit, &ToolRegistry::new(), now);
         admitted.expect("it is admitted")

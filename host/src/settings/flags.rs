@@ -5,7 +5,7 @@ use crate::logging::LogFormat;
 use clap::{Args, ValueEnum};
 use serde::{Serialize, Serializer};
 use std::net::SocketAddr;
-use std::num::{NonZeroU64, NonZeroUsize};
+use std::num::{NonZeroU32, NonZeroU64, NonZeroUsize};
 use std::path::PathBuf;
 
 /// Flags that every command has.
@@ -127,6 +127,12 @@ pub(crate) struct ServeFlags {
     /// The most runs at once [default: 1000].
     #[arg(long, value_name = "N")]
     max_runs: Option<usize>,
+    /// The most runs at once of one user [default: no limit].
+    #[arg(long, value_name = "N")]
+    user_runs: Option<NonZeroUsize>,
+    /// The most requests a minute of one user [default: no limit].
+    #[arg(long, value_name = "N")]
+    user_requests: Option<NonZeroU32>,
     /// The most connections at once; at that many, one that waits for a request makes room for a new one [default:
     /// 4096].
     #[arg(long, value_name = "N")]

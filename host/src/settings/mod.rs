@@ -17,7 +17,7 @@ use clap::ValueEnum;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 use std::net::{Ipv4Addr, SocketAddr};
-use std::num::{NonZeroU64, NonZeroUsize};
+use std::num::{NonZeroU32, NonZeroU64, NonZeroUsize};
 use std::path::PathBuf;
 use std::time::Duration;
 use stepwell_core::dialect::Secret;
@@ -90,6 +90,10 @@ pub(crate) struct Settings {
     pub(crate) max_body: usize,
     /// The most runs at once.
     pub(crate) max_runs: usize,
+    /// The most runs at once of one user.
+    pub(crate) user_runs: Option<NonZeroUsize>,
+    /// The most requests a minute of one user.
+    pub(crate) user_requests: Option<NonZeroU32>,
     /// The most connections at once.
     pub(crate) max_connections: NonZeroUsize,
     /// How long the headers of a new connection's request may take to come, in seconds.
@@ -147,6 +151,8 @@ impl Default for Settings {
             insecure: false,
             max_body: 16 << 20,
             max_runs: 1000,
+            user_runs: None,
+            user_requests: None,
             max_connections: NonZeroUsize::MIN.saturating_add(4095),
             header_timeout: NonZeroU64::MIN.saturating_add(9),
             idle_timeout: NonZeroU64::MIN.saturating_add(74),

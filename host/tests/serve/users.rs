@@ -331,3 +331,66 @@ async fn a_token_that_is_nobodys_opens_nothing() {
     let named = named.header("host", "stepwell.example").send().await;
     assert_eq!(named.expect("an answer").status(), 200);
 }
+
+/// A refusal of one too many, and after how many seconds there is room.
+async fn too_many(response: Response) -> (String, u64) {
+    let after = response.headers()["retry-after"].to_str().expect("text");
+    let after = after.parse().expect("seconds");
+    let (status, code) = refusal(response).await;
+    assert_eq!(status, 429);
+    (code, after)
+}
+
+#[tokio::test]
+async fn a_user_has_so_many_runs_at_once() {
+    let model = HeldModel::start().await;
+    let two = Two::start("user-runs", |arguments| {
+        let arguments = [arguments, &["--user-runs", "2"]].concat();
+        Server::before_url(&model.url, &arguments)
+    });
+    let (server, alice, bob) = (&two.server, &two.alice, &two.bob);
+    alice.begin(server, "t", "one", "?").await;
+    model.asked().await;
+    let posted = alice.run(server, &asks("r", "?")).await;
+    model.asked().await;
+    let refused = (String::from("too_many_user_runs"), 5);
+    let body = json!({ "message": "?" });
+    let path = "/threads/other/turns";
+    let third = alice.call(server, "POST", path, Some(body)).await;
+    assert_eq!(too_many(third).await, refused);
+    assert_eq!(
+        too_many(alice.run(server, &asks("s", "?")).await).await,
+        refused
+    );
+    // It takes the place of the one before, and others have as much.
+    alice.begin(server, "t", "two", "?").await;
+    bob.begin(server, "t", "one", "?").await;
+    drop(posted);
+    let told = alice.follow(server, "t", "two").await;
+    for _ in 0..8 {
+        model.answer();
+    }
+    assert_eq!(text(&events(told).await), "At last.");
+    let run = alice.run(server, &asks("u", "?")).await;
+    assert_eq!(text(&events(run).await), "At last.");
+}
+
+#[tokio::test]
+async fn a_user_has_so_many_requests_a_minute() {
+    let two = Two::start("user-requests", |arguments| {
+        Server::start(&[arguments, &["--user-requests", "2"]].concat())
+    });
+    let (server, alice, bob) = (&two.server, &two.alice, &two.bob);
+    for _ in 0..2 {
+        alice.threads(server).await;
+    }
+    let third = alice.call(server, "GET", "/threads", None).await;
+    let (code, after) = too_many(third).await;
+    assert_eq!(code, "too_many_requests");
+    assert!((1..=30).contains(&after), "{after}");
+    bob.threads(server).await;
+    // What needs no token is nobody's.
+    for _ in 0..4 {
+        assert_eq!(server.get("/health").await.status(), 200);
+    }
+}
