@@ -7,6 +7,8 @@ mod connections;
 mod cross_origin;
 mod file;
 mod interrupts;
+mod issuer;
+mod json_web_tokens;
 mod keep_alive;
 mod mcp;
 mod metrics;

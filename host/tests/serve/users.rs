@@ -29,6 +29,12 @@ impl User {
         Self { token, line }
     }
 
+    /// Whoever bears this token, which is in no file.
+    pub(crate) fn with(token: String) -> Self {
+        let line = String::new();
+        Self { token, line }
+    }
+
     fn request(&self, server: &Server, method: &str, path: &str) -> RequestBuilder {
         server.request(method, path).bearer_auth(&self.token)
     }
@@ -284,10 +290,7 @@ async fn what_was_there_before_users_is_for_the_servers_own_token() {
         server.begin("old", "r", "hello").await;
         events(server.follow("old", "r", None).await).await;
     }
-    let owner = User {
-        token: "open-sesame".to_owned(),
-        line: String::new(),
-    };
+    let owner = User::with("open-sesame".to_owned());
     {
         let server = Server::start(&["--store", &store, "--token", &owner.token]);
         assert_eq!(owner.threads(&server).await, ["old"]);
