@@ -35,6 +35,7 @@ mod shared_state;
 mod stop;
 mod store_health;
 mod store_trouble;
+mod thread_view;
 mod threads;
 mod turn_events;
 mod user_limits;

@@ -6,6 +6,7 @@ use super::endpoint::{LONGEST_ID, check_content_type, read_body, understand};
 use super::engine::{Engine, EngineError, NewTurn, Parent};
 use super::extract::{Asker, Path, Query};
 use super::refusal::{Code, Refusal};
+use super::thread_view::{ThreadView, logs};
 use crate::access::User;
 use axum::Json;
 use axum::extract::{Request, State};
@@ -15,13 +16,12 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Value, json};
 use std::sync::Arc;
+use stepwell_core::Timestamp;
 use stepwell_core::event::{Message, ResumeEntry};
 use stepwell_core::registry::ThreadKey;
 use stepwell_core::run::Outcome;
 use stepwell_core::session::{SessionView, TurnView, ViewOptions};
-use stepwell_core::{ThreadId, Timestamp};
-use stepwell_io::RunId;
-use stepwell_io::store::{Store, StoreError, ThreadCursor, ThreadQuery, ThreadRecord, TurnKey};
+use stepwell_io::store::{Store, StoreError, ThreadCursor, ThreadQuery, TurnKey};
 use uuid::Uuid;
 
 /// The most threads of one page.
@@ -64,31 +64,6 @@ impl Sessions {
     }
 }
 
-/// A thread in a list.
-#[derive(Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
-struct ThreadView {
-    thread_id: ThreadId,
-    title: String,
-    created_at: Timestamp,
-    updated_at: Timestamp,
-    latest_turn: Option<RunId>,
-    unfinished_turn: Option<RunId>,
-}
-
-impl From<ThreadRecord> for ThreadView {
-    fn from(record: ThreadRecord) -> Self {
-        Self {
-            thread_id: record.key.thread,
-            title: record.title.unwrap_or_default(),
-            created_at: record.created_at,
-            updated_at: record.updated_at,
-            latest_turn: record.latest,
-            unfinished_turn: record.unfinished.map(|unfinished| unfinished.key.turn),
-        }
-    }
-}
-
 #[derive(Debug, Deserialize)]
 pub(super) struct Page {
     limit: Option<usize>,
@@ -116,7 +91,7 @@ pub(super) async fn list(
     let threads = sessions.store.threads(&query).await?;
     let last = threads.last().filter(|_| threads.len() == limit);
     let next = last.map(|last| format!("{}:{}", last.updated_at.0, last.key.thread));
-    let threads: Vec<_> = threads.into_iter().map(ThreadView::from).collect();
+    let threads = ThreadView::list(&*sessions.store, threads).await?;
     Ok(Json(
         json!({ "threads": threads, "next": next, "durable": sessions.is_durable }),
     ))
@@ -150,9 +125,17 @@ pub(super) async fn view(
         thread: key.clone(),
     })?;
     let turns = sessions.store.turns(&key).await?;
-    let branches = turns
+    let keys = turns
         .iter()
-        .map(|turn| json!({ "id": turn.id, "parent": turn.parent, "createdAt": turn.created_at }));
+        .map(|turn| TurnKey::new(key.clone(), turn.id.clone()));
+    let logs = logs(&*sessions.store, &keys.collect::<Vec<_>>()).await?;
+    let mut log = None;
+    let branches = turns.iter().zip(logs).map(|(turn, its)| {
+        if record.latest.as_ref() == Some(&turn.id) {
+            log = its;
+        }
+        json!({ "id": turn.id, "parent": turn.parent, "createdAt": turn.created_at, "log": its })
+    });
     let branches: Vec<_> = branches.collect();
     let turn = match &shown.turn {
         Some(turn) => Some(turn_key(&user, &thread, turn)?.turn),
@@ -169,7 +152,7 @@ pub(super) async fn view(
             "the session cannot be shown: see the server's log",
         )
     })?;
-    let thread = ThreadView::from(record);
+    let thread = ThreadView::new(record, log);
     let shown = view.turns.iter().cloned();
     let shown: Vec<_> = shown.map(shown_turn).collect();
     let mut session = json!(view);
