@@ -49,8 +49,9 @@ pub(crate) enum KeysError {
         "no key of the set can verify a signature: RSA, P-256, P-384 and Ed25519 can, by their public keys"
     )]
     None,
-    #[error("`{0}` is no address of keys: write a file, or a URL with https://")]
-    Address(String),
+    /// It is not repeated: it may hold a password.
+    #[error("this is no address of keys: write a file, or a URL with https://")]
+    Address,
 }
 
 /// A file, or an address.
@@ -75,7 +76,7 @@ impl KeyPlace {
             _ => false,
         });
         if !is_safe {
-            return Err(KeysError::Address(text.to_owned()));
+            return Err(KeysError::Address);
         }
         Ok(Self::Url(text.to_owned(), client))
     }
@@ -236,7 +237,7 @@ mod tests {
             "file:///etc/keys",
             "https://",
         ] {
-            assert!(matches!(place(url), Err(KeysError::Address(_))), "{url}");
+            assert!(matches!(place(url), Err(KeysError::Address)), "{url}");
         }
     }
 }

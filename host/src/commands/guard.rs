@@ -2,6 +2,7 @@
 
 use crate::access::{Access, Jwt, KeyPlace, Keys, TokenFile};
 use crate::settings::Settings;
+use std::ffi::OsStr;
 use std::sync::Arc;
 use stepwell_demo::Failure;
 use stepwell_io::HttpClient;
@@ -11,6 +12,7 @@ use stepwell_io::HttpClient;
 /// # Errors
 /// A file cannot be used, or a setting is empty or lacks another.
 pub(super) async fn access(settings: &Settings, client: &HttpClient) -> Result<Access, Failure> {
+    check_empty(settings)?;
     let tokens = settings.tokens.as_deref().map(TokenFile::open).transpose();
     let tokens = tokens.map_err(|error| Failure::usage(format!("tokens: {error}")))?;
     Ok(Access {
@@ -20,6 +22,27 @@ pub(super) async fn access(settings: &Settings, client: &HttpClient) -> Result<A
     })
 }
 
+/// Refuses what is there and says nothing: a variable that was to be filled, and was not.
+fn check_empty(settings: &Settings) -> Result<(), Failure> {
+    let tokens = settings.tokens.as_ref().map(|path| path.as_os_str());
+    let text = |text: &'static str, value: &Option<String>| {
+        let is_empty = value.as_ref().is_some_and(|value| value.trim().is_empty());
+        is_empty.then_some(text)
+    };
+    let empty = [
+        tokens.is_some_and(OsStr::is_empty).then_some("tokens"),
+        text("jwt_issuer", &settings.jwt_issuer),
+        text("jwt_audience", &settings.jwt_audience),
+        text("jwt_keys", &settings.jwt_keys),
+    ];
+    match empty.into_iter().flatten().next() {
+        None => Ok(()),
+        Some(key) => Err(Failure::usage(format!(
+            "{key} is empty: leave it out, or give one"
+        ))),
+    }
+}
+
 async fn jwt(settings: &Settings, client: &HttpClient) -> Result<Option<Jwt>, Failure> {
     let Settings {
         jwt_issuer: issuer,
@@ -27,18 +50,6 @@ async fn jwt(settings: &Settings, client: &HttpClient) -> Result<Option<Jwt>, Fa
         jwt_keys: keys,
         ..
     } = settings;
-    let texts = [
-        ("jwt_issuer", issuer),
-        ("jwt_audience", audience),
-        ("jwt_keys", keys),
-    ];
-    for (key, text) in texts {
-        if text.as_ref().is_some_and(|text| text.trim().is_empty()) {
-            return Err(Failure::usage(format!(
-                "{key} is empty: leave it out, or give one"
-            )));
-        }
-    }
     let (issuer, place) = match (issuer, keys) {
         (Some(issuer), Some(keys)) => (issuer.clone(), keys),
         (None, None) if audience.is_none() => return Ok(None),

@@ -255,3 +255,33 @@ fn stop_signal() -> io::Result<impl Future<Output = ()>> {
         });
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::access::{Jwt, KeyPlace, Keys};
+    use std::sync::Arc;
+
+    #[test]
+    fn beyond_this_machine_everybody_needs_a_token_of_some_kind() {
+        let settings = Settings {
+            listen: "0.0.0.0:0".parse().unwrap(),
+            ..Settings::default()
+        };
+        check_listen(&settings, &Access::default()).unwrap_err();
+        let keys = Keys::new(KeyPlace::File("keys.json".into()));
+        let jwt = Jwt::new("issuer".to_owned(), None, keys);
+        for access in [
+            Access {
+                token: Some("token".into()),
+                ..Access::default()
+            },
+            Access {
+                jwt: Some(Arc::new(jwt)),
+                ..Access::default()
+            },
+        ] {
+            check_listen(&settings, &access).unwrap();
+        }
+    }
+}

@@ -90,6 +90,7 @@ fn cors(origins: &[String]) -> CorsLayer {
             header::CONTENT_TYPE,
             HeaderName::from_static(turn_events::LAST_EVENT_ID),
         ])
+        .expose_headers([header::RETRY_AFTER])
         .max_age(PREFLIGHT)
 }
 
