@@ -70,6 +70,8 @@ test("a session that somebody else deleted is said to be gone", async ({ chat, p
   const other = await anotherTab(context, page.url());
   await other.page.getByRole("button", { name: "Delete hello" }).click();
   await other.page.getByRole("dialog").getByRole("button", { name: "Delete" }).click();
+  // It is gone when the server has said so.
+  await expect(other.page.getByRole("link", { name: "hello" })).toBeHidden();
   chat.mayFail = true;
   await page.reload();
   await expect(page.getByRole("heading", { name: "This session is not there any more" })).toBeVisible();
