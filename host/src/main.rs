@@ -1,6 +1,7 @@
 //! The Stepwell program: the demo, a chat, an AG-UI server, and tools for recorded streams and journals.
 #![forbid(unsafe_code)]
 
+mod access;
 mod commands;
 mod input;
 mod logging;

@@ -17,7 +17,7 @@ export class ApiError extends Error {
 
   /** Whether the same request may succeed later. */
   get isTransient(): boolean {
-    return this.status === 0 || this.status === 502 || this.status === 503 || this.status === 504;
+    return this.status === 0 || this.status === 429 || this.status === 502 || this.status === 503 || this.status === 504;
   }
 }
 
@@ -29,6 +29,15 @@ export interface Thread {
   updatedAt: number;
   latestTurn: string | null;
   unfinishedTurn: string | null;
+  /** That of the latest turn. */
+  log: Log | null;
+}
+
+/** How much of a turn there is to see, and how much of it the person has seen, in whatever browser. */
+export interface Log {
+  /** As many events there are. */
+  next: number;
+  acknowledged: number | null;
 }
 
 export interface ThreadList {
@@ -43,6 +52,7 @@ export interface Branch {
   id: string;
   parent: string | null;
   createdAt: number;
+  log: Log | null;
 }
 
 export interface ThreadDetail {

@@ -7,9 +7,6 @@ import { lost, reached, untilRetry } from "./connection";
 /** Nothing at all for so long, not even a comment: the connection is dead, whatever the browser thinks. */
 const SILENCE_MS = 60_000;
 
-/** How following a turn ended. */
-export type Followed = "over" | "gone";
-
 /**
  * Follows a turn to its end, from its first event. What came in one piece is handed over in one piece.
  * @throws if `signal` aborts
@@ -17,9 +14,9 @@ export type Followed = "over" | "gone";
 export async function follow(
   thread: string,
   turn: string,
-  onEvents: (events: AgUiEvent[], last: number) => void,
+  onEvents: (events: AgUiEvent[]) => void,
   signal: AbortSignal,
-): Promise<Followed> {
+): Promise<void> {
   let last: string | null = null;
   for (let failures = 0; ; failures++) {
     const connection = new AbortController();
@@ -52,12 +49,12 @@ export async function follow(
         failures = 0;
         const events = batch;
         batch = [];
-        onEvents(events, Number(String(last).split(":").at(-1)));
-        if (events.some(isEnd)) return "over";
+        onEvents(events);
+        if (events.some(isEnd)) return;
       }
     } catch (error) {
       if (signal.aborted) throw error;
-      if (error instanceof ApiError && error.status === 404) return "gone";
+      if (error instanceof ApiError && error.status === 404) return;
       if (error instanceof ApiError && !error.isTransient) throw error;
     } finally {
       clearTimeout(silence);

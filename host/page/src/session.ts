@@ -1,7 +1,6 @@
 // The session that is shown, and what the person does in it.
 import { batch, computed, signal } from "@preact/signals";
 import {
-  acknowledge,
   answerTurn,
   ApiError,
   cancelCall,
@@ -10,6 +9,7 @@ import {
   startTurn,
   type Answer,
   type Branch,
+  type Log,
   type NewTurn,
 } from "./api";
 import { announce, announceTurn } from "./announce";
@@ -17,7 +17,7 @@ import { lost, reached, untilRetry } from "./connection";
 import { follow } from "./follow";
 import { apply, type AgUiEvent } from "./live";
 import { newId, place, goTo } from "./place";
-import { announceChange, markSeen, threads } from "./threads";
+import { announceChange, isSeen, markSeen, threads } from "./threads";
 import { textOf, turnsOf, type Turn } from "./view";
 
 /** The turns of the path that is shown, the oldest first. */
@@ -45,6 +45,8 @@ export const title = computed(() => {
 let showing = new AbortController();
 /** When the session was last stored, as far as it is shown. */
 let shownAt = 0;
+/** The turn at the end of what is shown, if it is over. */
+let shownEnd: { thread: string; turn: string; log: Log } | null = null;
 
 /** Shows what the address names. */
 export async function show(): Promise<void> {
@@ -52,6 +54,7 @@ export async function show(): Promise<void> {
   showing = new AbortController();
   const { signal } = showing;
   const { thread } = place.value;
+  shownEnd = null;
   batch(() => {
     problem.value = null;
     stopping.value = null;
@@ -81,6 +84,8 @@ async function load(signal: AbortSignal): Promise<void> {
         // It ended before its events could be followed.
         if (before && before.id === now?.id && before.status === "streaming" && now !== before) announceTurn(before, now);
         shownAt = detail.thread.updatedAt;
+        const log = detail.turns.find((branch) => branch.id === now?.id)?.log;
+        shownEnd = now && log && now.status !== "streaming" ? { thread, turn: now.id, log } : null;
         break;
       } catch (error) {
         if (signal.aborted || (error instanceof ApiError && !error.isTransient)) throw error;
@@ -88,7 +93,7 @@ async function load(signal: AbortSignal): Promise<void> {
         await untilRetry(failures, signal);
       }
     }
-    markSeen(thread);
+    markShown();
     const open = running.value;
     if (open) await followTurn(thread, open.id, signal);
   } catch (error) {
@@ -97,6 +102,17 @@ async function load(signal: AbortSignal): Promise<void> {
     state.value = isGone ? "gone" : "failed";
     if (!isGone) problem.value = words(error);
   }
+}
+
+/** The person looks at what is shown. */
+function markShown(): void {
+  const end = shownEnd;
+  if (!end || document.hidden || isSeen(end.log)) return;
+  // Said once; where that fails, the next time that the list is read.
+  shownEnd = null;
+  markSeen(end.thread, end.turn, end.log).catch(() => {
+    if (shownEnd === null && place.value.thread === end.thread && !running.value) shownEnd = end;
+  });
 }
 
 /** What is stored, but of the turn under way what was shown of it: its events come from the first. */
@@ -117,10 +133,8 @@ async function followTurn(thread: string, id: string, signal: AbortSignal): Prom
   let live: Turn | undefined = turns.value.at(-1);
   if (!live) return;
   live = { ...live, messages: live.messages.filter((message) => message.role === "user"), questions: [] };
-  let seen = -1;
-  const take = (events: AgUiEvent[], last: number): void => {
+  const take = (events: AgUiEvent[]): void => {
     live = events.reduce(apply, live!);
-    seen = last;
     draw();
   };
   // One drawing a frame, however the events come.
@@ -139,8 +153,7 @@ async function followTurn(thread: string, id: string, signal: AbortSignal): Prom
     else requestAnimationFrame(drawNow);
   };
   try {
-    const ended = await follow(thread, id, take, signal);
-    if (ended === "over" && seen >= 0) void acknowledge(thread, id, seen).catch(() => {});
+    await follow(thread, id, take, signal);
   } finally {
     if (followed === `${thread}/${id}`) followed = null;
   }
@@ -159,7 +172,7 @@ export function compare(): void {
   if (thread === null || state.value === "loading") return;
   const record = threads.value?.find((other) => other.threadId === thread);
   if (!record) return;
-  markSeen(thread);
+  markShown();
   if (running.value || followed || starting || record.updatedAt <= shownAt) return;
   if (turn !== null && record.unfinishedTurn === null) {
     shownAt = record.updatedAt;

@@ -14,9 +14,3 @@ export const ofTab = {
   set: (name: string, value: string): void => void quietly(() => sessionStorage.setItem(name, value)),
   remove: (name: string): void => void quietly(() => sessionStorage.removeItem(name)),
 };
-
-/** What all tabs keep, from one day to the next. */
-export const ofBrowser = {
-  get: (name: string): string | null => quietly(() => localStorage.getItem(name)) ?? null,
-  set: (name: string, value: string): void => void quietly(() => localStorage.setItem(name, value)),
-};

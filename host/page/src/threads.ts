@@ -1,17 +1,13 @@
 // The list of sessions: kept current, with marks for those that run and those that have news.
 import { signal } from "@preact/signals";
-import { ApiError, deleteThread, listThreads, renameThread, type Thread } from "./api";
+import { acknowledge, ApiError, deleteThread, listThreads, renameThread, type Log, type Thread } from "./api";
 import { lost, reached, untilRetry } from "./connection";
-import { ofBrowser } from "./storage";
 
 export const threads = signal<Thread[] | null>(null);
 export const hasMore = signal(false);
 /** Whether the sessions are there after the server was started again. */
 export const isDurable = signal(true);
-/** What the person has seen: of each session, when it was last stored. */
-export const seen = signal<Record<string, number>>({});
 
-const SEEN = "stepwell.seen";
 const PAGE = 50;
 const MOST = 200;
 const INTERVAL_MS = 3_000;
@@ -28,7 +24,6 @@ export async function refresh(): Promise<void> {
   threads.value = list.threads;
   hasMore.value = list.next !== null && wanted < MOST;
   isDurable.value = list.durable;
-  learnSeen(list.threads);
   onChange();
 }
 
@@ -81,32 +76,23 @@ export async function remove(thread: string): Promise<void> {
   announceChange();
 }
 
-function learnSeen(list: Thread[]): void {
-  const kept = ofBrowser.get(SEEN);
-  // To a browser that was never here, nothing is news.
-  if (kept === null) return writeSeen(Object.fromEntries(list.map((thread) => [thread.threadId, thread.updatedAt])));
-  try {
-    seen.value = JSON.parse(kept) as Record<string, number>;
-  } catch {
-    writeSeen({});
-  }
+/** The person has seen what a turn has said. */
+export async function markSeen(thread: string, turn: string, log: Log): Promise<void> {
+  const acknowledged = log.next - 1;
+  await acknowledge(thread, turn, acknowledged);
+  threads.value =
+    threads.value?.map((other) =>
+      other.threadId === thread && other.latestTurn === turn && other.log ? { ...other, log: { ...other.log, acknowledged } } : other,
+    ) ?? null;
+  tabs?.postMessage("changed");
 }
 
-function writeSeen(all: Record<string, number>): void {
-  seen.value = all;
-  ofBrowser.set(SEEN, JSON.stringify(all));
-}
-
-/** The person looks at the session as it is now. */
-export function markSeen(thread: string): void {
-  const record = threads.value?.find((other) => other.threadId === thread);
-  if (!record || document.hidden || (seen.value[thread] ?? 0) >= record.updatedAt) return;
-  const listed = new Set(threads.value?.map((other) => other.threadId));
-  const kept = Object.entries(seen.value).filter(([id]) => listed.has(id) || hasMore.value);
-  writeSeen({ ...Object.fromEntries(kept), [thread]: record.updatedAt });
+/** Whether nothing of it is news to the person. */
+export function isSeen(log: Log): boolean {
+  return log.next === 0 || (log.acknowledged ?? -1) >= log.next - 1;
 }
 
 /** Whether something came to its end that the person has not looked at. */
 export function isUnread(thread: Thread): boolean {
-  return thread.unfinishedTurn === null && thread.updatedAt > (seen.value[thread.threadId] ?? 0);
+  return thread.unfinishedTurn === null && thread.log !== null && !isSeen(thread.log);
 }

@@ -46,12 +46,32 @@ test("a session that runs is marked, and one with news", async ({ chat, page, se
   await expect(list.getByRole("link", { name: "work", exact: true })).toBeVisible();
 });
 
+test("what is read in one browser is read in the other", async ({ chat, page, server, browser }) => {
+  const listOf = (of: typeof page) => of.getByRole("navigation", { name: "Sessions" });
+  await chat.say("work");
+  await expect(chat.tool("executing")).toBeVisible();
+  await page.getByRole("link", { name: "New session" }).click();
+  server.release();
+  await expect(listOf(page).getByRole("link", { name: "work (unread)" })).toBeVisible();
+  const context = await browser.newContext();
+  const other = await anotherTab(context, server.url);
+  // Nobody was ever here, and it is news all the same.
+  await listOf(other.page).getByRole("link", { name: "work (unread)" }).click();
+  await expect(other.last).toContainText("All of it is done.");
+  await expect(listOf(page).getByRole("link", { name: "work", exact: true })).toBeVisible();
+  await page.reload();
+  await expect(listOf(page).getByRole("link", { name: "work", exact: true })).toBeVisible();
+  await context.close();
+});
+
 test("a session that somebody else deleted is said to be gone", async ({ chat, page, context }) => {
   await chat.say("hello");
   await chat.over();
   const other = await anotherTab(context, page.url());
   await other.page.getByRole("button", { name: "Delete hello" }).click();
   await other.page.getByRole("dialog").getByRole("button", { name: "Delete" }).click();
+  // It is gone when the server has said so.
+  await expect(other.page.getByRole("link", { name: "hello" })).toBeHidden();
   chat.mayFail = true;
   await page.reload();
   await expect(page.getByRole("heading", { name: "This session is not there any more" })).toBeVisible();

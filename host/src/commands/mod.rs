@@ -7,12 +7,14 @@ mod beside;
 mod chat;
 mod config;
 mod decode;
+mod guard;
 mod providers;
 mod record;
 mod replay;
 mod serve;
 mod session;
 mod statechart;
+mod token;
 
 use crate::settings::Sources;
 use clap::Subcommand;
@@ -41,6 +43,8 @@ pub(crate) enum Command {
     Statechart(statechart::Statechart),
     /// Serves an AG-UI agent over HTTP: to any AG-UI client, with any provider behind it.
     Serve(serve::Serve),
+    /// Makes a token for a user of the server.
+    Token(token::Token),
     /// Prints the settings that are in force, and where each comes from.
     Config(config::ShowConfig),
     /// Lists the providers.
@@ -70,6 +74,7 @@ impl Command {
             Self::Replay(replay) => replay.run(),
             Self::Statechart(statechart) => statechart.run(),
             Self::Serve(serve) => wait(serve.run(sources)),
+            Self::Token(token) => token.run(),
             Self::Config(config) => config.run(sources),
             Self::Providers(providers) => providers.run(),
         }

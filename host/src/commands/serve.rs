@@ -1,4 +1,6 @@
 use super::chat::set_endpoint;
+use super::guard;
+use crate::access::Access;
 use crate::mcp::Mcp;
 use crate::serve::{
     AGENT_PATH, Backend, Limits, ServerTool, Serving, SessionStore, scripted, serve,
@@ -60,15 +62,17 @@ impl Serve {
         ];
         let in_force = sources.with(&own)?;
         let settings = &in_force.settings;
-        check_listen(settings)?;
+        let client = HttpClient::new().map_err(Failure::failed)?;
+        let access = guard::access(settings, &client).await?;
+        check_listen(settings, &access)?;
+        let is_guarded = access.is_guarded();
         let address = settings.store.as_deref().unwrap_or(MEMORY);
         let sessions = SessionStore {
             store: crate::store::open(address).await?,
             owner: settings.owner.clone(),
             is_durable: address != MEMORY,
         };
-        let serving = serving(settings, sessions)?;
-        let client = HttpClient::new().map_err(Failure::failed)?;
+        let serving = serving(settings, sessions, access)?;
         let (_model, mut backend) = self.backend(&in_force, client).await?;
         backend.instructions.clone_from(&settings.instructions);
         settings.limit(&mut backend.limits);
@@ -85,7 +89,7 @@ impl Serve {
         let addresses =
             format!("AG-UI agent at http://{address}{AGENT_PATH}\nweb page at http://{address}/\n");
         out.write_all(addresses.as_bytes())?;
-        if !address.ip().is_loopback() && settings.token.is_none() {
+        if !address.ip().is_loopback() && !is_guarded {
             writeln!(
                 io::stderr(),
                 "stepwell: whoever reaches {address} may use the model: set STEPWELL_SERVE_TOKEN"
@@ -142,9 +146,9 @@ impl Serve {
 }
 
 /// Refuses to let other machines in without a token, unless that is meant.
-fn check_listen(settings: &Settings) -> Result<(), Failure> {
+fn check_listen(settings: &Settings, access: &Access) -> Result<(), Failure> {
     let listen = settings.listen;
-    if listen.ip().is_loopback() || settings.token.is_some() || settings.insecure {
+    if listen.ip().is_loopback() || access.is_guarded() || settings.insecure {
         return Ok(());
     }
     Err(Failure::usage(format!(
@@ -154,7 +158,11 @@ fn check_listen(settings: &Settings) -> Result<(), Failure> {
 }
 
 /// How the server behaves towards its clients.
-fn serving(settings: &Settings, sessions: SessionStore) -> Result<Serving, Failure> {
+fn serving(
+    settings: &Settings,
+    sessions: SessionStore,
+    access: Access,
+) -> Result<Serving, Failure> {
     for origin in &settings.allow_origin {
         let is_origin = origin == "*" || is_origin(origin);
         if !is_origin {
@@ -167,6 +175,8 @@ fn serving(settings: &Settings, sessions: SessionStore) -> Result<Serving, Failu
         limits: Limits {
             body: settings.max_body,
             runs: settings.max_runs,
+            user_runs: settings.user_runs,
+            user_requests: settings.user_requests,
             connections: settings.max_connections.get(),
             header_timeout: Duration::from_secs(settings.header_timeout.get()),
             idle_timeout: Duration::from_secs(settings.idle_timeout.get()),
@@ -176,7 +186,7 @@ fn serving(settings: &Settings, sessions: SessionStore) -> Result<Serving, Failu
             grace: Duration::from_secs(settings.grace),
         },
         sessions,
-        token: settings.token.clone(),
+        access,
         origins: settings.allow_origin.clone(),
         hosts: settings.allow_host.clone(),
         keep_alive: Duration::from_secs(settings.keep_alive.get()),
@@ -244,4 +254,34 @@ fn stop_signal() -> io::Result<impl Future<Output = ()>> {
             }
         });
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::access::{Jwt, KeyPlace, Keys};
+    use std::sync::Arc;
+
+    #[test]
+    fn beyond_this_machine_everybody_needs_a_token_of_some_kind() {
+        let settings = Settings {
+            listen: "0.0.0.0:0".parse().unwrap(),
+            ..Settings::default()
+        };
+        check_listen(&settings, &Access::default()).unwrap_err();
+        let keys = Keys::new(KeyPlace::File("keys.json".into()));
+        let jwt = Jwt::new("issuer".to_owned(), None, keys);
+        for access in [
+            Access {
+                token: Some("token".into()),
+                ..Access::default()
+            },
+            Access {
+                jwt: Some(Arc::new(jwt)),
+                ..Access::default()
+            },
+        ] {
+            check_listen(&settings, &access).unwrap();
+        }
+    }
 }

@@ -1,32 +1,38 @@
 use super::Server;
 use super::refusal::{Code, Refusal};
+use crate::access::{Denied, JwtError};
 use axum::extract::{Request, State};
 use axum::http::header;
 use axum::middleware::Next;
 use axum::response::Response;
 use std::sync::Arc;
-use subtle::ConstantTimeEq;
+use time::OffsetDateTime;
 
-/// Lets a request through that bears the server's token, if the server has one.
+/// Lets a request through that bears a token of the server's, if it has any, and notes whose: handlers take the
+/// [`User`](crate::access::User) from the request.
 pub(super) async fn check(
     State(server): State<Arc<Server>>,
-    request: Request,
+    mut request: Request,
     next: Next,
 ) -> Result<Response, Refusal> {
-    let Some(token) = &server.serving.token else {
-        return Ok(next.run(request).await);
-    };
     let value = request.headers().get(header::AUTHORIZATION);
     let given = value.and_then(|value| bearer(value.as_bytes()));
-    // However much of it is right takes the same time.
-    if given.is_some_and(|given| token.expose().as_bytes().ct_eq(given).into()) {
-        return Ok(next.run(request).await);
+    let access = &server.serving.access;
+    let user = access.user(given, OffsetDateTime::now_utc()).await?;
+    server.user_limits.request(&user)?;
+    request.extensions_mut().insert(user);
+    Ok(next.run(request).await)
+}
+
+impl From<Denied> for Refusal {
+    fn from(denied: Denied) -> Self {
+        let code = match denied {
+            // The token may be a good one.
+            Denied::Jwt(JwtError::KeysAway) => Code::KeysUnavailable,
+            _ => Code::Unauthorized,
+        };
+        Self::new(code, denied.to_string())
     }
-    let message = match given {
-        None => "send the server's token: `Authorization: Bearer TOKEN`",
-        Some(_) => "this is not the server's token",
-    };
-    Err(Refusal::new(Code::Unauthorized, message))
 }
 
 /// The token of an `Authorization` header (RFC 6750, section 2.1). The scheme may be written in any case.

@@ -5,9 +5,11 @@ use super::agent::agent;
 use super::encoding::Encoding;
 use super::engine::AgentRun;
 use super::event_log::event_log;
+use super::extract::Asker;
 use super::refusal::{Code, Refusal};
 use super::reply::reply;
 use super::shared_state::SharedState;
+use super::user_limits::Leave;
 use axum::body::{Body, Bytes};
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, header};
@@ -38,13 +40,16 @@ pub(super) const LONGEST_ID: usize = 512;
 /// Takes a run.
 pub(super) async fn run_agent(
     State(server): State<Arc<Server>>,
+    Asker(user): Asker,
     request: Request,
 ) -> Result<Response, Refusal> {
     let (head, body) = request.into_parts();
     let encoding = Encoding::accepted(&head.headers)?;
     check_content_type(&head.headers)?;
     // Before the body is read: bodies take memory too.
-    let permit = server.threads.permit()?;
+    let store = server.sessions.store();
+    let leave = server.user_limits.start(&user, &**store, None).await?;
+    let permit = server.threads.permit(leave.map(Leave::posted))?;
     let body = read_body(body, server.serving.limits.body).await?;
     let its_server = Arc::clone(&server);
     let read = move |body: &[u8]| {
@@ -57,7 +62,9 @@ pub(super) async fn run_agent(
     let (input, state, asked, agent) = understand(body, read).await?;
     let run_id = input.run_id.clone();
     let now = OffsetDateTime::now_utc();
-    let (place, beginning) = server.threads.admit(&input, permit, &server.tools, now)?;
+    let (place, beginning) = server
+        .threads
+        .admit(&user, &input, permit, &server.tools, now)?;
     let (log, reader) = event_log();
     server.engine.run(AgentRun {
         input,

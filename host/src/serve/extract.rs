@@ -1,6 +1,7 @@
-//! What a request's path and query say. What cannot be read is refused as everything else is: as JSON.
+//! What a request's path and query say, and who sent it. What cannot be read is refused as everything else is: as JSON.
 
 use super::refusal::{Code, Refusal};
+use crate::access::User;
 use axum::extract::{self, FromRequestParts};
 use axum::http::request::Parts;
 use serde::de::DeserializeOwned;
@@ -38,5 +39,22 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequestParts<S> for Query<T> {
                 Err(Refusal::new(Code::InvalidQuery, message))
             }
         }
+    }
+}
+
+/// Who sent it, as [`authorization`](super::authorization) has noted it.
+#[derive(Debug)]
+pub(super) struct Asker(pub(super) User);
+
+impl<S: Send + Sync> FromRequestParts<S> for Asker {
+    type Rejection = Refusal;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Refusal> {
+        // A path that nobody guards has no user: to take it for the one without a name would let everybody in.
+        parts.extensions.get().cloned().map(Self).ok_or_else(|| {
+            tracing::error!(target: "stepwell", "a request came by that no token was asked of");
+            let message = "the server does not know who asks: see its log";
+            Refusal::new(Code::InternalError, message)
+        })
     }
 }

@@ -41,7 +41,7 @@ pub(super) async fn check(
         let mut hosts = serving.hosts.iter();
         is_of_this_machine(name) || hosts.any(|host| host.eq_ignore_ascii_case(name))
     });
-    if serving.token.is_some() || is_known {
+    if serving.access.is_guarded() || is_known {
         return Ok(next.run(request).await);
     }
     let message = format!(

@@ -35,8 +35,10 @@ mod shared_state;
 mod stop;
 mod store_health;
 mod store_trouble;
+mod thread_view;
 mod threads;
 mod turn_events;
+mod user_limits;
 
 pub(crate) use backend::{Backend, ServerTool};
 pub(crate) use openapi::AGENT_PATH;
@@ -57,6 +59,7 @@ use store_health::StoreHealth;
 use threads::Threads;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
+use user_limits::UserLimits;
 
 /// How long the last bytes may take once all runs are over.
 const LAST_BYTES: Duration = Duration::from_secs(5);
@@ -70,6 +73,7 @@ struct Server {
     tools: ToolRegistry,
     serving: Serving,
     threads: Arc<Threads>,
+    user_limits: UserLimits,
     metrics: Metrics,
     /// The stored sessions.
     sessions: Sessions,
@@ -124,6 +128,7 @@ pub(crate) async fn serve(
         metrics,
         tools,
         threads: Arc::new(Threads::new(serving.limits)),
+        user_limits: UserLimits::new(&serving.limits),
         backend,
         serving,
         engine: engine.clone(),

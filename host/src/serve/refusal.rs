@@ -3,6 +3,7 @@ use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 use serde_json::json;
+use std::time::Duration;
 
 /// Why a request is answered with an HTTP error: no run began.
 #[derive(Debug)]
@@ -10,6 +11,8 @@ pub(super) struct Refusal {
     code: Code,
     /// For people: what is wrong, and what to do.
     message: String,
+    /// After so many seconds the same request may be taken.
+    retry_after: Option<u64>,
 }
 
 macro_rules! codes {
@@ -47,6 +50,8 @@ codes! {
     BodyIncomplete = BAD_REQUEST,
     /// The token is missing or wrong.
     Unauthorized = UNAUTHORIZED,
+    /// It is for the server's own token.
+    Forbidden = FORBIDDEN,
     /// There is nothing at the path.
     NotFound = NOT_FOUND,
     /// The store has no such thread.
@@ -81,6 +86,10 @@ codes! {
     UnusableTool = UNPROCESSABLE_ENTITY,
     /// The answers do not fit what the turn asks.
     AnswerInvalid = UNPROCESSABLE_ENTITY,
+    /// The user sends more requests than one may.
+    TooManyRequests = TOO_MANY_REQUESTS,
+    /// The user has more runs under way than one may.
+    TooManyUserRuns = TOO_MANY_REQUESTS,
     /// The server cannot begin a run.
     InternalError = INTERNAL_SERVER_ERROR,
     /// So many runs are under way that no more are taken.
@@ -89,6 +98,8 @@ codes! {
     StoreUnavailable = SERVICE_UNAVAILABLE,
     /// What the store holds cannot be read.
     StoreDamaged = SERVICE_UNAVAILABLE,
+    /// The keys by which tokens are verified cannot be had.
+    KeysUnavailable = SERVICE_UNAVAILABLE,
     /// The server takes no more runs.
     Stopping = SERVICE_UNAVAILABLE,
 }
@@ -98,6 +109,16 @@ impl Refusal {
         Self {
             code,
             message: message.into(),
+            retry_after: None,
+        }
+    }
+
+    /// The same, with when to try again. What lasts for less than a second lasts for one.
+    pub(super) fn retry_after(self, wait: Duration) -> Self {
+        let seconds = wait.as_secs() + u64::from(wait.subsec_nanos() > 0);
+        Self {
+            retry_after: Some(seconds.max(1)),
+            ..self
         }
     }
 
@@ -121,16 +142,19 @@ impl IntoResponse for Refusal {
         let status = self.code.status();
         let error = json!({ "error": { "code": self.code, "message": self.message } });
         let mut response = (status, Json(error)).into_response();
-        let extra = match (status, self.code) {
-            (StatusCode::UNAUTHORIZED, _) => Some((header::WWW_AUTHENTICATE, "Bearer")),
+        let retry_after = match (status, self.code) {
             // It does not mend itself.
             (_, Code::StoreDamaged) => None,
-            (StatusCode::SERVICE_UNAVAILABLE, _) => Some((header::RETRY_AFTER, "1")),
-            _ => None,
+            (StatusCode::SERVICE_UNAVAILABLE, _) => self.retry_after.or(Some(1)),
+            _ => self.retry_after,
         };
-        if let Some((name, value)) = extra {
-            let value = HeaderValue::from_static(value);
-            response.headers_mut().insert(name, value);
+        let headers = response.headers_mut();
+        if status == StatusCode::UNAUTHORIZED {
+            let scheme = HeaderValue::from_static("Bearer");
+            headers.insert(header::WWW_AUTHENTICATE, scheme);
+        }
+        if let Some(seconds) = retry_after {
+            headers.insert(header::RETRY_AFTER, seconds.into());
         }
         response
     }

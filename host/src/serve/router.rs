@@ -1,5 +1,6 @@
 //! Which path is answered by what.
 
+use super::extract::Asker;
 use super::openapi::{AGENT_PATH, openapi};
 use super::refusal::{Code, Refusal};
 use super::{
@@ -90,6 +91,7 @@ fn cors(origins: &[String]) -> CorsLayer {
             header::CONTENT_TYPE,
             HeaderName::from_static(turn_events::LAST_EVENT_ID),
         ])
+        .expose_headers([header::RETRY_AFTER])
         .max_age(PREFLIGHT)
 }
 
@@ -109,10 +111,19 @@ async fn ready(State(server): State<Arc<Server>>) -> Result<Json<Value>, Refusal
     Ok(Json(json!({ "status": "ready" })))
 }
 
-/// What the server counts, for Prometheus.
-async fn metrics(State(server): State<Arc<Server>>) -> impl IntoResponse {
+/// What the server counts, for Prometheus. It is of all users together, and so for none of them: whoever runs the
+/// server has its own token.
+async fn metrics(
+    State(server): State<Arc<Server>>,
+    Asker(user): Asker,
+) -> Result<impl IntoResponse, Refusal> {
+    if user.is_named() {
+        let message =
+            "the metrics are of all users: they are for the server's own token, `--token`";
+        return Err(Refusal::new(Code::Forbidden, message));
+    }
     let text = server.metrics.text();
-    ([(header::CONTENT_TYPE, MEDIA_TYPE)], text)
+    Ok(([(header::CONTENT_TYPE, MEDIA_TYPE)], text))
 }
 
 async fn unknown(uri: Uri) -> Refusal {

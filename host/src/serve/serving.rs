@@ -1,7 +1,8 @@
 use super::connections::Bounds;
+use crate::access::Access;
+use std::num::{NonZeroU32, NonZeroUsize};
 use std::sync::Arc;
 use std::time::Duration;
-use stepwell_core::dialect::Secret;
 use stepwell_io::store::Store;
 
 /// How the server behaves towards its clients.
@@ -11,8 +12,8 @@ pub(crate) struct Serving {
     pub(crate) limits: Limits,
     /// Where sessions are kept.
     pub(crate) sessions: SessionStore,
-    /// The token that requests must bear, if any.
-    pub(crate) token: Option<Secret>,
+    /// Who is let in.
+    pub(crate) access: Access,
     /// The web origins that may read the answers; `*` is any.
     pub(crate) origins: Vec<String>,
     /// The names by which the server may be reached without a token, besides its addresses and localhost.
@@ -38,6 +39,10 @@ pub(crate) struct Limits {
     pub(crate) body: usize,
     /// The most runs at once.
     pub(crate) runs: usize,
+    /// The most runs at once of one user.
+    pub(crate) user_runs: Option<NonZeroUsize>,
+    /// The most requests a minute of one user.
+    pub(crate) user_requests: Option<NonZeroU32>,
     /// The most connections at once.
     pub(crate) connections: usize,
     /// How long the headers of a new connection's request may take to come.

@@ -4,8 +4,10 @@ use super::Server;
 use super::ending::Ending;
 use super::endpoint::{LONGEST_ID, check_content_type, read_body, understand};
 use super::engine::{Engine, EngineError, NewTurn, Parent};
-use super::extract::{Path, Query};
+use super::extract::{Asker, Path, Query};
 use super::refusal::{Code, Refusal};
+use super::thread_view::{ThreadView, logs};
+use crate::access::User;
 use axum::Json;
 use axum::extract::{Request, State};
 use axum::http::StatusCode;
@@ -14,13 +16,12 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Value, json};
 use std::sync::Arc;
+use stepwell_core::Timestamp;
 use stepwell_core::event::{Message, ResumeEntry};
 use stepwell_core::registry::ThreadKey;
 use stepwell_core::run::{Outcome, TurnStatus};
 use stepwell_core::session::{SessionView, TurnView, ViewOptions};
-use stepwell_core::{ThreadId, Timestamp};
-use stepwell_io::RunId;
-use stepwell_io::store::{Store, StoreError, ThreadCursor, ThreadQuery, ThreadRecord, TurnKey};
+use stepwell_io::store::{Store, StoreError, ThreadCursor, ThreadQuery, TurnKey};
 use uuid::Uuid;
 
 /// The most threads of one page.
@@ -63,31 +64,6 @@ impl Sessions {
     }
 }
 
-/// A thread in a list.
-#[derive(Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
-struct ThreadView {
-    thread_id: ThreadId,
-    title: String,
-    created_at: Timestamp,
-    updated_at: Timestamp,
-    latest_turn: Option<RunId>,
-    unfinished_turn: Option<RunId>,
-}
-
-impl From<ThreadRecord> for ThreadView {
-    fn from(record: ThreadRecord) -> Self {
-        Self {
-            thread_id: record.key.thread,
-            title: record.title.unwrap_or_default(),
-            created_at: record.created_at,
-            updated_at: record.updated_at,
-            latest_turn: record.latest,
-            unfinished_turn: record.unfinished.map(|unfinished| unfinished.key.turn),
-        }
-    }
-}
-
 #[derive(Debug, Deserialize)]
 pub(super) struct Page {
     limit: Option<usize>,
@@ -97,29 +73,34 @@ pub(super) struct Page {
 /// `GET /threads`.
 pub(super) async fn list(
     State(server): State<Arc<Server>>,
+    Asker(user): Asker,
     Query(page): Query<Page>,
 ) -> Result<Json<Value>, Refusal> {
     let sessions = &server.sessions;
     let limit = page.limit.unwrap_or(50).clamp(1, MOST_THREADS);
     let query = ThreadQuery {
         server: Some(String::new()),
-        room: Some(String::new()),
-        after: page.after.as_deref().map(cursor).transpose()?,
+        room: Some(user.room().to_owned()),
+        after: page
+            .after
+            .as_deref()
+            .map(|text| cursor(&user, text))
+            .transpose()?,
         limit,
     };
     let threads = sessions.store.threads(&query).await?;
     let last = threads.last().filter(|_| threads.len() == limit);
     let next = last.map(|last| format!("{}:{}", last.updated_at.0, last.key.thread));
-    let threads: Vec<_> = threads.into_iter().map(ThreadView::from).collect();
+    let threads = ThreadView::list(&*sessions.store, threads).await?;
     Ok(Json(
         json!({ "threads": threads, "next": next, "durable": sessions.is_durable }),
     ))
 }
 
-fn cursor(text: &str) -> Result<ThreadCursor, Refusal> {
+fn cursor(user: &User, text: &str) -> Result<ThreadCursor, Refusal> {
     let parts = text.split_once(':').and_then(|(time, thread)| {
         let updated_at = Timestamp(time.parse().ok()?);
-        let key = ThreadKey::from(ThreadId::from(thread));
+        let key = user.thread(thread);
         Some(ThreadCursor { updated_at, key })
     });
     parts.ok_or_else(|| invalid("`after` is the `next` of the page before"))
@@ -133,22 +114,31 @@ pub(super) struct Shown {
 /// `GET /threads/{thread}`: the path to a turn, or to the last one.
 pub(super) async fn view(
     State(server): State<Arc<Server>>,
+    Asker(user): Asker,
     Path(thread): Path<String>,
     Query(shown): Query<Shown>,
 ) -> Result<Json<Value>, Refusal> {
     let sessions = &server.sessions;
-    let key = thread_key(&thread)?;
+    let key = thread_key(&user, &thread)?;
     let record = sessions.store.thread(&key).await?;
     let record = record.ok_or_else(|| StoreError::NoThread {
         thread: key.clone(),
     })?;
     let turns = sessions.store.turns(&key).await?;
-    let branches = turns
+    let keys = turns
         .iter()
-        .map(|turn| json!({ "id": turn.id, "parent": turn.parent, "createdAt": turn.created_at }));
+        .map(|turn| TurnKey::new(key.clone(), turn.id.clone()));
+    let logs = logs(&*sessions.store, &keys.collect::<Vec<_>>()).await?;
+    let mut log = None;
+    let branches = turns.iter().zip(logs).map(|(turn, its)| {
+        if record.latest.as_ref() == Some(&turn.id) {
+            log = its;
+        }
+        json!({ "id": turn.id, "parent": turn.parent, "createdAt": turn.created_at, "log": its })
+    });
     let branches: Vec<_> = branches.collect();
     let turn = match &shown.turn {
-        Some(turn) => Some(turn_key(&thread, turn)?.turn),
+        Some(turn) => Some(turn_key(&user, &thread, turn)?.turn),
         None => record.latest.clone(),
     };
     let path = match turn {
@@ -162,7 +152,7 @@ pub(super) async fn view(
             "the session cannot be shown: see the server's log",
         )
     })?;
-    let thread = ThreadView::from(record);
+    let thread = ThreadView::new(record, log);
     let shown = view.turns.iter().cloned();
     let shown: Vec<_> = shown.map(shown_turn).collect();
     let mut session = json!(view);
@@ -213,11 +203,12 @@ struct Rename {
 /// `PATCH /threads/{thread}`.
 pub(super) async fn rename(
     State(server): State<Arc<Server>>,
+    Asker(user): Asker,
     Path(thread): Path<String>,
     request: Request,
 ) -> Result<StatusCode, Refusal> {
     let sessions = &server.sessions;
-    let key = thread_key(&thread)?;
+    let key = thread_key(&user, &thread)?;
     let Rename { title } = read(&server, request).await?;
     if title.len() > LONGEST_TITLE {
         return Err(invalid(format!(
@@ -231,10 +222,11 @@ pub(super) async fn rename(
 /// `DELETE /threads/{thread}`.
 pub(super) async fn delete(
     State(server): State<Arc<Server>>,
+    Asker(user): Asker,
     Path(thread): Path<String>,
 ) -> Result<StatusCode, Refusal> {
     let sessions = &server.sessions;
-    let key = thread_key(&thread)?;
+    let key = thread_key(&user, &thread)?;
     // Nothing is to run on for a thread that is gone.
     if let Some(record) = sessions.store.thread(&key).await?
         && let Some(unfinished) = record.unfinished
@@ -273,6 +265,7 @@ fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Option<S
 /// `POST /threads/{thread}/turns`.
 pub(super) async fn start(
     State(server): State<Arc<Server>>,
+    Asker(user): Asker,
     Path(thread): Path<String>,
     request: Request,
 ) -> Result<Response, Refusal> {
@@ -283,7 +276,7 @@ pub(super) async fn start(
         message,
     } = read(&server, request).await?;
     let turn = turn_id.unwrap_or_else(|| Uuid::new_v4().to_string());
-    let TurnKey { thread, turn } = turn_key(&thread, &turn)?;
+    let TurnKey { thread, turn } = turn_key(&user, &thread, &turn)?;
     let message = match message {
         None => None,
         Some(Said::Text(text)) => Some(Message::user(format!("{turn}-user"), text)),
@@ -295,6 +288,9 @@ pub(super) async fn start(
         Some(None) => Parent::Root,
         Some(Some(turn)) => Parent::Turn(turn.into()),
     };
+    let limits = &server.user_limits;
+    // Until the store has the turn: from then on it counts there.
+    let _leave = limits.start(&user, &*sessions.store, Some(&thread)).await?;
     let key = sessions
         .engine
         .start(NewTurn {
@@ -311,26 +307,31 @@ pub(super) async fn start(
 /// `POST /threads/{thread}/turns/{turn}/cancel`.
 pub(super) async fn cancel(
     State(server): State<Arc<Server>>,
+    Asker(user): Asker,
     Path((thread, turn)): Path<(String, String)>,
     request: Request,
 ) -> Result<StatusCode, Refusal> {
     let sessions = &server.sessions;
     // Of this type alone: no web page can ask for it unasked.
     check_content_type(request.headers())?;
-    sessions.engine.cancel(&turn_key(&thread, &turn)?).await?;
+    sessions
+        .engine
+        .cancel(&turn_key(&user, &thread, &turn)?)
+        .await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
 /// `POST /threads/{thread}/turns/{turn}/calls/{call}/cancel`: stops one call; the others go on.
 pub(super) async fn cancel_call(
     State(server): State<Arc<Server>>,
+    Asker(user): Asker,
     Path((thread, turn, call)): Path<(String, String, String)>,
     request: Request,
 ) -> Result<StatusCode, Refusal> {
     let sessions = &server.sessions;
     check_content_type(request.headers())?;
     check_id("call", &call)?;
-    let key = turn_key(&thread, &turn)?;
+    let key = turn_key(&user, &thread, &turn)?;
     sessions.engine.cancel_call(&key, call.into()).await?;
     Ok(StatusCode::NO_CONTENT)
 }
@@ -344,11 +345,12 @@ struct Resume {
 /// `POST /threads/{thread}/turns/{turn}/resume`: answers what the turn asks.
 pub(super) async fn resume(
     State(server): State<Arc<Server>>,
+    Asker(user): Asker,
     Path((thread, turn)): Path<(String, String)>,
     request: Request,
 ) -> Result<StatusCode, Refusal> {
     let sessions = &server.sessions;
-    let key = turn_key(&thread, &turn)?;
+    let key = turn_key(&user, &thread, &turn)?;
     let Resume { resume } = read(&server, request).await?;
     if resume.is_empty() {
         return Err(invalid("`resume` has no answer"));
@@ -366,11 +368,12 @@ struct Acknowledge {
 /// `POST /threads/{thread}/turns/{turn}/acknowledge`: the person has seen what came up to here.
 pub(super) async fn acknowledge(
     State(server): State<Arc<Server>>,
+    Asker(user): Asker,
     Path((thread, turn)): Path<(String, String)>,
     request: Request,
 ) -> Result<StatusCode, Refusal> {
     let sessions = &server.sessions;
-    let key = turn_key(&thread, &turn)?;
+    let key = turn_key(&user, &thread, &turn)?;
     let Acknowledge { index } = read(&server, request).await?;
     sessions.store.acknowledge(&key, index).await?;
     Ok(StatusCode::NO_CONTENT)
@@ -392,14 +395,15 @@ where
     understand(body, read).await
 }
 
-fn thread_key(thread: &str) -> Result<ThreadKey, Refusal> {
+fn thread_key(user: &User, thread: &str) -> Result<ThreadKey, Refusal> {
     check_id("thread", thread)?;
-    Ok(ThreadKey::from(ThreadId::from(thread)))
+    Ok(user.thread(thread))
 }
 
-pub(super) fn turn_key(thread: &str, turn: &str) -> Result<TurnKey, Refusal> {
+/// The user's turn of this name. One of another user goes by another key, and so is not there.
+pub(super) fn turn_key(user: &User, thread: &str, turn: &str) -> Result<TurnKey, Refusal> {
     check_id("turn", turn)?;
-    Ok(TurnKey::new(thread_key(thread)?, turn))
+    Ok(TurnKey::new(thread_key(user, thread)?, turn))
 }
 
 fn check_id(name: &str, id: &str) -> Result<(), Refusal> {

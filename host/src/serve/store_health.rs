@@ -138,6 +138,10 @@ impl StoreLayer for StoreHealth {
         self.note(self.store.event_log(turn))
     }
 
+    fn event_logs<'a>(&'a self, turns: &'a [TurnKey]) -> StoreFuture<'a, Vec<Option<EventLog>>> {
+        self.note(self.store.event_logs(turns))
+    }
+
     fn acknowledge<'a>(&'a self, turn: &'a TurnKey, index: u64) -> StoreFuture<'a, ()> {
         self.note(self.store.acknowledge(turn, index))
     }

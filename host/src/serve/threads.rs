@@ -1,13 +1,15 @@
-//! Who may run: one run a thread, so many in all, and the turns that wait for the person.
+//! Who may run: one run a thread of a user, so many in all, and the turns that wait for the person.
 
 use super::answers::{Answers, Unresumable};
 use super::open_turn::OpenTurn;
 use super::refusal::{Code, Refusal};
 use super::serving::Limits;
+use super::user_limits::PostedRun;
+use crate::access::User;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use stepwell_core::ThreadId;
 use stepwell_core::event::RunAgentInput;
+use stepwell_core::registry::ThreadKey;
 use stepwell_io::{RunId, ToolRegistry};
 use time::OffsetDateTime;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
@@ -30,7 +32,7 @@ pub(super) struct Threads {
 #[derive(Debug, Default)]
 struct Inner {
     is_closed: bool,
-    threads: HashMap<ThreadId, Thread>,
+    threads: HashMap<ThreadKey, Thread>,
     /// Counts runs, so that each has a number.
     runs: u64,
     open_bytes: usize,
@@ -54,13 +56,14 @@ struct Current {
 #[derive(Debug)]
 pub(super) struct Permit {
     _room: OwnedSemaphorePermit,
+    _of_user: Option<PostedRun>,
 }
 
 /// A run's place on its thread. Dropping it frees the place.
 #[derive(Debug)]
 pub(super) struct Place {
     threads: Arc<Threads>,
-    thread_id: ThreadId,
+    key: ThreadKey,
     number: u64,
     pub(super) cancel: CancellationToken,
     _permit: Permit,
@@ -97,13 +100,17 @@ impl Threads {
         self.lock().is_closed
     }
 
-    /// Leave to take one more run.
-    pub(super) fn permit(&self) -> Result<Permit, Refusal> {
+    /// Leave to take one more run, which counts as one of its user's.
+    pub(super) fn permit(&self, of_user: Option<PostedRun>) -> Result<Permit, Refusal> {
         if self.is_closed() {
             return Err(Refusal::stopping());
         }
         let permit = Arc::clone(&self.room).try_acquire_owned();
-        permit.map(|room| Permit { _room: room }).map_err(|_| {
+        let permit = permit.map(|room| Permit {
+            _room: room,
+            _of_user: of_user,
+        });
+        permit.map_err(|_| {
             let message = format!(
                 "{} runs are under way, and no more are taken: try again in a while",
                 self.most
@@ -115,6 +122,7 @@ impl Threads {
     /// Gives the run its place. Another run that has the thread is cancelled: its client has moved on.
     pub(super) fn admit(
         self: &Arc<Self>,
+        user: &User,
         input: &RunAgentInput,
         permit: Permit,
         tools: &ToolRegistry,
@@ -126,7 +134,8 @@ impl Threads {
         }
         inner.runs += 1;
         let number = inner.runs;
-        let thread = inner.threads.entry(input.thread_id.clone()).or_default();
+        let key = user.thread(input.thread_id.clone());
+        let thread = inner.threads.entry(key.clone()).or_default();
         let current = thread.current.as_ref();
         if current.is_some_and(|current| current.run_id == input.run_id) {
             let message = format!(
@@ -150,12 +159,12 @@ impl Threads {
         inner.open_bytes -= match &beginning {
             Beginning::Resumed(turn, _) => turn.size(),
             // It goes on without the questions that have lapsed.
-            Beginning::Fresh => inner.lapsed(&input.thread_id),
+            Beginning::Fresh => inner.lapsed(&key),
             Beginning::Refused(_) => 0,
         };
         let place = Place {
             threads: Arc::clone(self),
-            thread_id: input.thread_id.clone(),
+            key,
             number,
             cancel,
             _permit: permit,
@@ -205,9 +214,9 @@ impl Inner {
     /// Drops the oldest turns that wait until they take no more than `most` bytes.
     fn make_room(&mut self, most: usize) {
         while self.open_bytes > most {
-            let open = |(id, thread): (&ThreadId, &Thread)| {
+            let open = |(key, thread): (&ThreadKey, &Thread)| {
                 let (number, _) = thread.open.as_ref()?;
-                Some((*number, id.clone()))
+                Some((*number, key.clone()))
             };
             let Some((_, oldest)) = self.threads.iter().filter_map(open).min() else {
                 return;
@@ -217,20 +226,20 @@ impl Inner {
     }
 
     /// Takes the thread's questions away, and says how many bytes that frees.
-    fn lapsed(&mut self, id: &ThreadId) -> usize {
-        let thread = self.threads.get_mut(id);
+    fn lapsed(&mut self, key: &ThreadKey) -> usize {
+        let thread = self.threads.get_mut(key);
         let turn = thread.and_then(|thread| thread.open.take());
         turn.map_or(0, |(_, turn)| turn.size())
     }
 
-    fn forget_open(&mut self, id: &ThreadId) {
-        self.open_bytes -= self.lapsed(id);
+    fn forget_open(&mut self, key: &ThreadKey) {
+        self.open_bytes -= self.lapsed(key);
         if self
             .threads
-            .get(id)
+            .get(key)
             .is_some_and(|thread| thread.current.is_none())
         {
-            self.threads.remove(id);
+            self.threads.remove(key);
         }
     }
 }
@@ -239,7 +248,7 @@ impl Place {
     /// Keeps the turn until the person has answered. `false` if another run has the thread by now.
     pub(super) fn keep(&self, turn: OpenTurn) -> bool {
         let mut inner = self.threads.lock();
-        let Some(thread) = inner.threads.get_mut(&self.thread_id) else {
+        let Some(thread) = inner.threads.get_mut(&self.key) else {
             return false;
         };
         let current = thread.current.as_ref();
@@ -258,7 +267,7 @@ impl Place {
 impl Drop for Place {
     fn drop(&mut self) {
         let mut inner = self.threads.lock();
-        let Some(thread) = inner.threads.get_mut(&self.thread_id) else {
+        let Some(thread) = inner.threads.get_mut(&self.key) else {
             return;
         };
         if thread
@@ -269,7 +278,7 @@ impl Drop for Place {
             thread.current = None;
         }
         if thread.current.is_none() && thread.open.is_none() {
-            inner.threads.remove(&self.thread_id);
+            inner.threads.remove(&self.key);
         }
     }
 }
@@ -287,6 +296,8 @@ mod tests {
         let threads = Threads::new(Limits {
             body: 1,
             runs: 10,
+            user_runs: None,
+            user_requests: None,
             connections: 1,
             header_timeout: time,
             idle_timeout: time,
@@ -307,9 +318,9 @@ mod tests {
             run_id: run.into(),
             ..RunAgentInput::default()
         };
-        let permit = threads.permit().expect("there is room");
+        let permit = threads.permit(None).expect("there is room");
         let now = OffsetDateTime::UNIX_EPOCH;
-        let admitted = threads.admit(&input, permit, &ToolRegistry::new(), now);
+        let admitted = threads.admit(&User::default(), &input, permit, &ToolRegistry::new(), now);
         admitted.expect("it is admitted")
     }
 

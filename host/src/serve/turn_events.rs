@@ -3,7 +3,7 @@
 use super::Server;
 use super::encoding::Encoding;
 use super::engine::Engine;
-use super::extract::Path;
+use super::extract::{Asker, Path};
 use super::refusal::{Code, Refusal};
 use super::reply::streamed;
 use super::sessions::turn_key;
@@ -37,11 +37,12 @@ pub(super) const LAST_EVENT_ID: &str = "last-event-id";
 
 pub(super) async fn get(
     State(server): State<Arc<Server>>,
+    Asker(user): Asker,
     Path((thread, turn)): Path<(String, String)>,
     headers: HeaderMap,
 ) -> Result<Response, Refusal> {
     let encoding = Encoding::accepted(&headers)?;
-    let key = turn_key(&thread, &turn)?;
+    let key = turn_key(&user, &thread, &turn)?;
     let after = after(&headers, &key)?;
     let sessions = &server.sessions;
     let store = Arc::clone(sessions.store());

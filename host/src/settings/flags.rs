@@ -5,7 +5,7 @@ use crate::logging::LogFormat;
 use clap::{Args, ValueEnum};
 use serde::{Serialize, Serializer};
 use std::net::SocketAddr;
-use std::num::{NonZeroU64, NonZeroUsize};
+use std::num::{NonZeroU32, NonZeroU64, NonZeroUsize};
 use std::path::PathBuf;
 
 /// Flags that every command has.
@@ -104,6 +104,19 @@ pub(crate) struct ServeFlags {
     /// The token that requests must bear [env: STEPWELL_SERVE_TOKEN].
     #[arg(long)]
     token: Option<String>,
+    /// A file with the tokens of several users, whose threads are then each their own: lines that `stepwell token NAME`
+    /// makes.
+    #[arg(long, value_name = "FILE")]
+    tokens: Option<PathBuf>,
+    /// The issuer whose JSON Web Tokens are taken, as their claim `iss` has it; their subjects are the users.
+    #[arg(long, value_name = "ISSUER")]
+    jwt_issuer: Option<String>,
+    /// For whom those tokens must be: their claim `aud`. Without it one that is for anybody in particular is refused.
+    #[arg(long, value_name = "AUDIENCE")]
+    jwt_audience: Option<String>,
+    /// Where that issuer's keys are: a file, or a URL with https://, of a JSON Web Key Set.
+    #[arg(long, value_name = "FILE|URL")]
+    jwt_keys: Option<String>,
     /// A web origin that may use the server, such as http://localhost:3000, or `*` for any; may be repeated.
     #[arg(long, value_name = "ORIGIN")]
     allow_origin: Vec<String>,
@@ -120,6 +133,12 @@ pub(crate) struct ServeFlags {
     /// The most runs at once [default: 1000].
     #[arg(long, value_name = "N")]
     max_runs: Option<usize>,
+    /// The most runs at once of one user [default: no limit].
+    #[arg(long, value_name = "N")]
+    user_runs: Option<NonZeroUsize>,
+    /// The most requests a minute of one user [default: no limit].
+    #[arg(long, value_name = "N")]
+    user_requests: Option<NonZeroU32>,
     /// The most connections at once; at that many, one that waits for a request makes room for a new one [default:
     /// 4096].
     #[arg(long, value_name = "N")]

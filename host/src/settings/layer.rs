@@ -117,8 +117,10 @@ pub(crate) fn variables(key: &str) -> Vec<String> {
     }
 }
 
-/// What the environment says, a layer for each variable. An empty variable says nothing, but for that of the token: a
-/// server that was to have one must not do without.
+/// The settings that guard the server: one that was to have them must not do without.
+const GUARDS: [&str; 5] = ["token", "tokens", "jwt_issuer", "jwt_audience", "jwt_keys"];
+
+/// What the environment says, a layer for each variable. An empty variable says nothing, but for those of the guards.
 ///
 /// A list is in commas, or is a JSON array.
 pub(super) fn environment(
@@ -131,7 +133,7 @@ pub(super) fn environment(
     for (key, default) in known {
         let given = variables(&key).into_iter().find_map(|name| {
             let text = variable(&name)?;
-            (key == "token" || !text.trim().is_empty()).then_some((name, text))
+            (GUARDS.contains(&&*key) || !text.trim().is_empty()).then_some((name, text))
         });
         let Some((name, text)) = given else {
             continue;
@@ -241,12 +243,17 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_variable_says_nothing_but_for_the_token() {
+    fn an_empty_variable_says_nothing_but_for_the_guards() {
         let layers = environment(|_| Some(String::new())).expect("nothing is wrong yet");
         let origins: Vec<_> = layers.into_iter().map(|(origin, _)| origin).collect();
-        assert_eq!(
-            origins,
-            [Origin::Environment("STEPWELL_SERVE_TOKEN".to_owned())]
-        );
+        let guards = [
+            "SERVE_TOKEN",
+            "TOKENS",
+            "JWT_ISSUER",
+            "JWT_AUDIENCE",
+            "JWT_KEYS",
+        ];
+        let variable = |guard| Origin::Environment(format!("STEPWELL_{guard}"));
+        assert_eq!(origins, guards.map(variable));
     }
 }

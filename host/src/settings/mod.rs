@@ -17,7 +17,7 @@ use clap::ValueEnum;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 use std::net::{Ipv4Addr, SocketAddr};
-use std::num::{NonZeroU64, NonZeroUsize};
+use std::num::{NonZeroU32, NonZeroU64, NonZeroUsize};
 use std::path::PathBuf;
 use std::time::Duration;
 use stepwell_core::dialect::Secret;
@@ -77,6 +77,14 @@ pub(crate) struct Settings {
     /// The token that requests must bear.
     #[serde(with = "secret_text")]
     pub(crate) token: Option<Secret>,
+    /// A file with the tokens of several users.
+    pub(crate) tokens: Option<PathBuf>,
+    /// Whose JSON Web Tokens are taken.
+    pub(crate) jwt_issuer: Option<String>,
+    /// For whom they must be.
+    pub(crate) jwt_audience: Option<String>,
+    /// Where their issuer's keys are: a file, or an address.
+    pub(crate) jwt_keys: Option<String>,
     /// The web origins that may use the server.
     pub(crate) allow_origin: Vec<String>,
     /// The names by which the server may be reached without a token.
@@ -87,6 +95,10 @@ pub(crate) struct Settings {
     pub(crate) max_body: usize,
     /// The most runs at once.
     pub(crate) max_runs: usize,
+    /// The most runs at once of one user.
+    pub(crate) user_runs: Option<NonZeroUsize>,
+    /// The most requests a minute of one user.
+    pub(crate) user_requests: Option<NonZeroU32>,
     /// The most connections at once.
     pub(crate) max_connections: NonZeroUsize,
     /// How long the headers of a new connection's request may take to come, in seconds.
@@ -137,11 +149,17 @@ impl Default for Settings {
             owner: "stepwell".to_owned(),
             listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 8000)),
             token: None,
+            tokens: None,
+            jwt_issuer: None,
+            jwt_audience: None,
+            jwt_keys: None,
             allow_origin: Vec::new(),
             allow_host: Vec::new(),
             insecure: false,
             max_body: 16 << 20,
             max_runs: 1000,
+            user_runs: None,
+            user_requests: None,
             max_connections: NonZeroUsize::MIN.saturating_add(4095),
             header_timeout: NonZeroU64::MIN.saturating_add(9),
             idle_timeout: NonZeroU64::MIN.saturating_add(74),

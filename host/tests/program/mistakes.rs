@@ -78,6 +78,38 @@ fn a_server_for_everybody_is_refused_unless_it_is_meant() {
 }
 
 #[test]
+fn what_cannot_guard_a_server_is_refused() {
+    let issuer = ["serve", "--jwt-issuer", "https://issuer.example"];
+    let keys = |place: &'static str| [&issuer[..], &["--jwt-keys", place]].concat();
+    refused(
+        &["serve", "--tokens", "no/such/file"],
+        "tokens: no/such/file: ",
+    );
+    refused(&issuer, "jwt_keys");
+    refused(&["serve", "--jwt-audience", "me"], "jwt_issuer");
+    refused(&["serve", "--jwt-keys", "keys.json"], "jwt_issuer");
+    refused(&keys("no/such/keys.json"), "jwt_keys: ");
+    refused(&keys("http://me:s3cret@issuer.example/keys"), "https://");
+    refused(&["serve", "--user-runs", "0"], "invalid value '0'");
+    refused(&["serve", "--user-requests", "0"], "invalid value '0'");
+    for name in ["TOKENS", "JWT_ISSUER", "JWT_AUDIENCE", "JWT_KEYS"] {
+        let mut command = stepwell(&["serve"]);
+        command.env(format!("STEPWELL_{name}"), "");
+        let ran = finish(command, b"");
+        let line = ran.failed(2);
+        let expected = format!("{} is empty", name.to_lowercase());
+        assert!(line.contains(&expected), "{line}");
+    }
+}
+
+#[test]
+fn a_token_is_not_made_for_a_name_that_cannot_be_read_again() {
+    for name in ["", "two words", "#alice", "a\u{7}"] {
+        refused(&["token", name], "name");
+    }
+}
+
+#[test]
 fn help_and_version_are_no_errors() {
     for arguments in [&["--help"][..], &["--version"], &["decode", "--help"]] {
         assert!(!run(arguments, b"").succeeded().out.is_empty());

@@ -53,6 +53,8 @@ async fn a_page_of_an_allowed_origin_may_ask_and_read() {
         Some("http://localhost:3000"),
         "the page may read the error too"
     );
+    let exposed = &response.headers()["access-control-expose-headers"];
+    assert_eq!(exposed, "retry-after");
 }
 
 #[tokio::test]

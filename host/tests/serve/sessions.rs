@@ -384,3 +384,32 @@ async fn a_turn_at_a_limit_says_later_which() {
     assert_eq!(turn["limit"], notice["value"]);
     assert_eq!(turn.get("error"), None);
 }
+
+#[tokio::test]
+async fn how_far_a_turn_was_read_comes_back_with_its_thread() {
+    let server = Server::start(&STORE);
+    for (turn, message) in [("one", "hello"), ("two", "think")] {
+        server.begin("t", turn, message).await;
+        events(server.follow("t", turn, None).await).await;
+    }
+    let told = events(server.follow("t", "two", None).await).await.len() as u64;
+    let log = async |turn: &str| {
+        let list = server.json("/threads").await;
+        let view = server.json("/threads/t").await;
+        let listed = list["threads"][0]["log"].clone();
+        assert_eq!(listed, view["thread"]["log"]);
+        let turns = view["turns"].as_array().expect("turns");
+        let its = turns.iter().find(|known| known["id"] == turn);
+        (listed, its.expect("the turn")["log"].clone())
+    };
+    let nothing = json!({ "next": told, "acknowledged": null });
+    assert_eq!(log("two").await, (nothing.clone(), nothing.clone()));
+    assert_eq!(server.acknowledge("t", "one", 3).await, 204);
+    let (listed, of_one) = log("one").await;
+    assert_eq!(listed, nothing, "the list is of the latest turn");
+    assert_eq!(of_one["acknowledged"], 3);
+    assert_eq!(server.acknowledge("t", "two", told - 1).await, 204);
+    let all = json!({ "next": told, "acknowledged": told - 1 });
+    assert_eq!(log("two").await, (all.clone(), all));
+    assert_eq!(server.acknowledge("t", "two", told).await, 422);
+}

@@ -126,6 +126,11 @@ pub trait StoreLayer: Debug + Send + Sync + 'static {
         self.inner().event_log(turn)
     }
 
+    /// As [`Store::event_logs`].
+    fn event_logs<'a>(&'a self, turns: &'a [TurnKey]) -> StoreFuture<'a, Vec<Option<EventLog>>> {
+        self.inner().event_logs(turns)
+    }
+
     /// As [`Store::acknowledge`].
     fn acknowledge<'a>(&'a self, turn: &'a TurnKey, index: u64) -> StoreFuture<'a, ()> {
         self.inner().acknowledge(turn, index)
@@ -213,6 +218,10 @@ impl<L: StoreLayer> Store for L {
 
     fn event_log<'a>(&'a self, turn: &'a TurnKey) -> StoreFuture<'a, EventLog> {
         StoreLayer::event_log(self, turn)
+    }
+
+    fn event_logs<'a>(&'a self, turns: &'a [TurnKey]) -> StoreFuture<'a, Vec<Option<EventLog>>> {
+        StoreLayer::event_logs(self, turns)
     }
 
     fn acknowledge<'a>(&'a self, turn: &'a TurnKey, index: u64) -> StoreFuture<'a, ()> {

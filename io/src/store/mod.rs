@@ -57,6 +57,7 @@ pub use sql::{PostgresOptions, PostgresStore};
 pub use sql::{SqliteOptions, SqliteStore, SqliteSync};
 pub use wake::{Changes, Wakers};
 
+use futures::FutureExt;
 use futures::future::BoxFuture;
 use std::fmt::Debug;
 use stepwell_core::registry::ThreadKey;
@@ -169,6 +170,23 @@ pub trait Store: Debug + Send + Sync + 'static {
     /// # Errors
     /// [`NoTurn`](StoreError::NoTurn).
     fn event_log<'a>(&'a self, turn: &'a TurnKey) -> StoreFuture<'a, EventLog>;
+
+    /// The logs of several turns, in the order of `turns`; `None` for one that there is not. A list of threads asks for
+    /// many at once: a store that can answer in one query does.
+    fn event_logs<'a>(&'a self, turns: &'a [TurnKey]) -> StoreFuture<'a, Vec<Option<EventLog>>> {
+        async move {
+            let mut logs = Vec::with_capacity(turns.len());
+            for turn in turns {
+                logs.push(match self.event_log(turn).await {
+                    Ok(log) => Some(log),
+                    Err(StoreError::NoTurn { .. }) => None,
+                    Err(error) => return Err(error),
+                });
+            }
+            Ok(logs)
+        }
+        .boxed()
+    }
 
     /// The person has seen the events up to and including `index`. It never goes back.
     ///

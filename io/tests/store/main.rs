@@ -88,6 +88,7 @@ contract! {
     a_deleted_thread_leaves_nothing
     events_are_read_from_any_place_on
     events_that_do_not_follow_are_refused
+    many_logs_are_asked_for_at_once
     what_was_seen_never_goes_back
     whoever_follows_a_thread_is_woken
     many_blocks_and_events_at_once

@@ -231,12 +231,17 @@ impl<D: Database> Store for SqlStore<D> {
             let mut transaction = self.read().await?;
             let state = read::state::<D>(&mut transaction, turn, "").await?;
             transaction.commit().await?;
-            Ok(EventLog {
-                next: state.events,
-                acknowledged: state
-                    .acknowledged
-                    .and_then(|index| u64::try_from(index).ok()),
-            })
+            Ok(read::log(state.events, state.acknowledged))
+        }
+        .boxed()
+    }
+
+    fn event_logs<'a>(&'a self, turns: &'a [TurnKey]) -> StoreFuture<'a, Vec<Option<EventLog>>> {
+        async move {
+            let mut transaction = self.read().await?;
+            let found = read::event_logs::<D>(&mut transaction, turns).await?;
+            transaction.commit().await?;
+            Ok(found)
         }
         .boxed()
     }

@@ -3,7 +3,7 @@
 use super::database::{Database, Row, Transaction, Value};
 use crate::store::StoreError;
 use crate::store::record::{
-    Generation, LoggedEvent, ThreadQuery, ThreadRecord, TurnKey, Unfinished,
+    EventLog, Generation, LoggedEvent, ThreadQuery, ThreadRecord, TurnKey, Unfinished,
 };
 use serde::de::DeserializeOwned;
 use std::collections::HashMap;
@@ -23,6 +23,9 @@ pub(super) struct TurnState {
     pub(super) events: u64,
     pub(super) acknowledged: Option<i64>,
 }
+
+/// So many turns are asked for at once. Each takes four of the values that a statement may have.
+const TURNS_AT_ONCE: usize = 500;
 
 /// A number as databases have it. Times and counts beyond them do not occur.
 pub(super) fn integer(number: u64) -> i64 {
@@ -311,4 +314,44 @@ pub(super) async fn events<D: Database>(
         })
     });
     events.collect()
+}
+
+pub(super) fn log(events: u64, acknowledged: Option<i64>) -> EventLog {
+    EventLog {
+        next: events,
+        acknowledged: acknowledged.and_then(|index| u64::try_from(index).ok()),
+    }
+}
+
+pub(super) async fn event_logs<D: Database>(
+    transaction: &mut D::Transaction,
+    turns: &[TurnKey],
+) -> Result<Vec<Option<EventLog>>, StoreError> {
+    let mut logs = vec![None; turns.len()];
+    for (turns, logs) in turns
+        .chunks(TURNS_AT_ONCE)
+        .zip(logs.chunks_mut(TURNS_AT_ONCE))
+    {
+        let wanted = (0..turns.len()).map(|place| {
+            let first = 4 * place + 1;
+            let [server, room, thread, turn] = [first, first + 1, first + 2, first + 3];
+            format!("({place}, ${server}, ${room}, ${thread}, ${turn})")
+        });
+        let wanted = wanted.collect::<Vec<_>>().join(", ");
+        let sql = format!(
+            "WITH wanted (place, server, room, thread, run_id) AS (VALUES {wanted}) \
+             SELECT CAST(w.place AS BIGINT), s.events, s.acknowledged FROM wanted w \
+             JOIN threads h ON h.server = w.server AND h.room = w.room AND h.thread = w.thread \
+             JOIN turns t ON t.thread_id = h.id AND t.run_id = w.run_id \
+             JOIN turn_states s ON s.turn_id = t.id"
+        );
+        let values: Vec<_> = turns.iter().flat_map(turn_values).collect();
+        for row in transaction.rows(&sql, &values).await? {
+            let place = usize::try_from(row.count(0)?).ok();
+            if let Some(found) = place.and_then(|place| logs.get_mut(place)) {
+                *found = Some(log(row.count(1)?, row.maybe_integer(2)?));
+            }
+        }
+    }
+    Ok(logs)
 }

@@ -4,7 +4,7 @@ use super::AnyStore;
 use crate::support::{FIRST, batch, key, last, new_turn};
 use futures::FutureExt;
 use stepwell_io::ThreadKey;
-use stepwell_io::store::StoreError;
+use stepwell_io::store::{EventLog, StoreError};
 
 fn events(range: std::ops::Range<u64>) -> Vec<String> {
     range.map(|number| format!("{{\"n\":{number}}}")).collect()
@@ -98,6 +98,40 @@ pub(crate) async fn what_was_seen_never_goes_back(store: AnyStore) {
     assert_eq!(store.acknowledge(&turn, 5).await, Err(gap));
     store.claim(&turn, FIRST, "other").await.unwrap();
     assert_eq!(seen().await, Some(3));
+}
+
+pub(crate) async fn many_logs_are_asked_for_at_once(store: AnyStore) {
+    let mut turns = Vec::new();
+    for number in 0..3 {
+        let thread = format!("thread {number}");
+        let turn = key(&thread, "a");
+        store.begin_turn(&new_turn(&thread, "a", 1)).await.unwrap();
+        let shown = events(0..number);
+        store.append_events(&turn, FIRST, 0, &shown).await.unwrap();
+        turns.push(turn);
+    }
+    store.acknowledge(&turns[2], 1).await.unwrap();
+    turns.swap(0, 2);
+    turns.insert(1, key("thread 0", "no such turn"));
+    turns.push(turns[0].clone());
+    let mut elsewhere = key("thread 1", "a");
+    elsewhere.thread.room = "another room".to_owned();
+    turns.push(elsewhere);
+    let log = |next, acknowledged| Some(EventLog { next, acknowledged });
+    let expected = [
+        log(2, Some(1)),
+        None,
+        log(1, None),
+        log(0, None),
+        log(2, Some(1)),
+        None,
+    ];
+    assert_eq!(store.event_logs(&turns).await.unwrap(), expected);
+    assert_eq!(store.event_logs(&[]).await.unwrap(), []);
+    // More than one statement takes.
+    let many = vec![turns[0].clone(); 1_201];
+    let logs = store.event_logs(&many).await.unwrap();
+    assert_eq!(logs, vec![log(2, Some(1)); 1_201]);
 }
 
 pub(crate) async fn whoever_follows_a_thread_is_woken(store: AnyStore) {

@@ -1,0 +1,190 @@
+//! How much one user may have of the server: so many runs at once, so many requests a minute. Without users all who ask
+//! are one.
+
+use super::refusal::{Code, Refusal};
+use super::serving::Limits;
+use crate::access::User;
+use std::collections::HashMap;
+use std::num::{NonZeroU32, NonZeroUsize};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+use stepwell_core::registry::ThreadKey;
+use stepwell_io::store::{Store, StoreError};
+use tokio::sync::OwnedMutexGuard;
+use tokio::time::Instant;
+
+const MINUTE: Duration = Duration::from_secs(60);
+
+/// When somebody may try again who has too many runs under way: nobody knows when one of them is over.
+const RUN_PAUSE: Duration = Duration::from_secs(5);
+
+/// From so many users on it is looked whether some of them have come to rest.
+const LOOK_FROM: usize = 1024;
+
+/// What the users have of the server.
+#[derive(Debug)]
+pub(super) struct UserLimits {
+    runs: Option<NonZeroUsize>,
+    requests: Option<NonZeroU32>,
+    users: Mutex<Users>,
+}
+
+#[derive(Debug)]
+struct Users {
+    known: HashMap<User, Arc<Usage>>,
+    /// At so many, those that have come to rest are forgotten.
+    look_at: usize,
+}
+
+/// What one user has of it.
+#[derive(Debug)]
+struct Usage {
+    /// Until when the requests so far would take, if they came evenly.
+    due: Mutex<Instant>,
+    /// The runs that were posted. Turns of sessions are counted by the store.
+    posted: AtomicUsize,
+    /// Held by whoever starts a run, until it counts.
+    starting: Arc<tokio::sync::Mutex<()>>,
+}
+
+/// Leave to start something. The user's next run waits until it is dropped.
+#[derive(Debug)]
+pub(super) struct Leave {
+    usage: Arc<Usage>,
+    _starting: OwnedMutexGuard<()>,
+}
+
+/// A posted run of a user's. Dropping it makes room for another one.
+#[derive(Debug)]
+pub(super) struct PostedRun(Arc<Usage>);
+
+impl UserLimits {
+    pub(super) fn new(limits: &Limits) -> Self {
+        Self {
+            runs: limits.user_runs,
+            requests: limits.user_requests,
+            users: Mutex::new(Users {
+                known: HashMap::new(),
+                look_at: LOOK_FROM,
+            }),
+        }
+    }
+
+    /// Counts a request. As many as there may be in a minute may come at once, and after that they are to come evenly.
+    ///
+    /// # Errors
+    /// It is one too many.
+    pub(super) fn request(&self, user: &User) -> Result<(), Refusal> {
+        let Some(most) = self.requests else {
+            return Ok(());
+        };
+        let usage = self.usage(user);
+        let now = Instant::now();
+        let mut due = lock(&usage.due);
+        let ahead = due.saturating_duration_since(now) + MINUTE / most.get();
+        let Some(wait) = ahead.checked_sub(MINUTE).filter(|wait| !wait.is_zero()) else {
+            *due = now + ahead;
+            return Ok(());
+        };
+        let message = format!("{most} requests a minute are a user's: send fewer");
+        Err(Refusal::new(Code::TooManyRequests, message).retry_after(wait))
+    }
+
+    /// Leave to start a run, if there is a limit. It counts what of the user's runs on this host, and the turns that are
+    /// unfinished in the store, but for that of `thread`: it is stopped where another one begins.
+    ///
+    /// # Errors
+    /// There are as many as there may be, or the store cannot be asked.
+    pub(super) async fn start(
+        &self,
+        user: &User,
+        store: &dyn Store,
+        thread: Option<&ThreadKey>,
+    ) -> Result<Option<Leave>, Refusal> {
+        let Some(most) = self.runs else {
+            return Ok(None);
+        };
+        let usage = self.usage(user);
+        // Of two that start at once the second is to see the first.
+        let starting = Arc::clone(&usage.starting).lock_owned().await;
+        let turns = unfinished(user, store, thread).await?;
+        if turns + usage.posted.load(Ordering::Relaxed) >= most.get() {
+            let message =
+                format!("{most} runs at once are a user's: try again when one of them is over");
+            return Err(Refusal::new(Code::TooManyUserRuns, message).retry_after(RUN_PAUSE));
+        }
+        Ok(Some(Leave {
+            usage,
+            _starting: starting,
+        }))
+    }
+
+    fn usage(&self, user: &User) -> Arc<Usage> {
+        let mut users = lock(&self.users);
+        if users.known.len() >= users.look_at {
+            users.forget();
+        }
+        let usage = users.known.entry(user.clone());
+        Arc::clone(usage.or_insert_with(|| Arc::new(Usage::new())))
+    }
+}
+
+impl Users {
+    /// Forgets those who have come to rest: who is new has as much.
+    fn forget(&mut self) {
+        let now = Instant::now();
+        self.known.retain(|_, usage| !usage.is_at_rest(now));
+        // So that a look costs each user little.
+        self.look_at = (2 * self.known.len()).max(LOOK_FROM);
+    }
+}
+
+impl Usage {
+    fn new() -> Self {
+        Self {
+            due: Mutex::new(Instant::now()),
+            posted: AtomicUsize::new(0),
+            starting: Arc::default(),
+        }
+    }
+
+    fn is_at_rest(self: &Arc<Self>, now: Instant) -> bool {
+        // Whoever starts or runs something holds it too.
+        Arc::strong_count(self) == 1 && *lock(&self.due) <= now
+    }
+}
+
+impl Leave {
+    /// Counts a posted run from now on.
+    pub(super) fn posted(self) -> PostedRun {
+        self.usage.posted.fetch_add(1, Ordering::Relaxed);
+        PostedRun(Arc::clone(&self.usage))
+    }
+}
+
+impl Drop for PostedRun {
+    fn drop(&mut self) {
+        self.0.posted.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// How many turns of the user are unfinished, on whatever host.
+async fn unfinished(
+    user: &User,
+    store: &dyn Store,
+    except: Option<&ThreadKey>,
+) -> Result<usize, StoreError> {
+    let unfinished = store.unfinished(None).await?;
+    let its = unfinished.iter().map(|turn| &turn.key.thread);
+    let its = its.filter(|thread| thread.server.is_empty() && thread.room == user.room());
+    Ok(its.filter(|thread| Some(*thread) != except).count())
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // Nothing is left half-done under the lock.
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests;
