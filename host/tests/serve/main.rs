@@ -8,6 +8,8 @@ mod cross_origin;
 mod file;
 mod interrupts;
 mod keep_alive;
+#[cfg(unix)]
+mod line;
 mod mcp;
 mod metrics;
 mod model;
@@ -23,6 +25,7 @@ mod sessions;
 mod stopping;
 mod store_away;
 mod stream;
+mod take_over;
 mod threads;
 mod two_hosts;
 mod valid;

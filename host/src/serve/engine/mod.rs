@@ -13,6 +13,7 @@ mod lost_end;
 mod questions;
 mod store_waits;
 mod stored_results;
+mod take_over;
 #[cfg(test)]
 mod tests;
 
