@@ -114,9 +114,9 @@ impl Agent {
         on_runtime(async move { Ok(Turn::new(agent.resend(&turn.into(), text).await?)) }).await
     }
 
-    /// Goes on with every unfinished turn that the store has under this app's name, each on its own thread: with what a
-    /// process that died has left. To be called when the app starts, before anything is sent; turns of this agent that
-    /// are under way are left alone.
+    /// Goes on with every unfinished turn of the store that nobody drives any more, each on its own thread: with what a
+    /// process that died has left, and what was suspended. To be called when the app starts, and as often as it likes
+    /// after that; turns that are under way are left alone.
     pub async fn recover(&self) -> Result<Vec<Recovered>, StepwellError> {
         let agent = self.agent.clone();
         on_runtime(async move {
@@ -274,7 +274,7 @@ fn builder(
         builder = builder.thread_id(thread_id);
     }
     if let Some(setup) = store {
-        builder = builder.store(setup.store.inner()).owner(setup.owner);
+        builder = builder.store(setup.store.inner());
         if setup.waits {
             builder = builder.wait_for_store();
         }

@@ -1,5 +1,5 @@
 use crate::agent::Agent;
-use crate::durable::StoreSetup;
+use crate::durable::{Attendance, StoreSetup};
 use crate::http_client::{HttpClient, HttpClientError};
 use crate::journal::JournalSink;
 use crate::observer::{MakeObserver, TurnObserver};
@@ -36,7 +36,7 @@ pub struct AgentBuilder {
     middleware: Option<MakeMiddleware>,
     observer: Option<MakeObserver>,
     store: Option<Arc<dyn Store>>,
-    owner: String,
+    owner: Option<String>,
     waits_for_store: bool,
     client: Option<HttpClient>,
     thread: Option<ThreadKey>,
@@ -83,7 +83,7 @@ impl AgentBuilder {
             middleware: None,
             observer: None,
             store: None,
-            owner: "stepwell".to_owned(),
+            owner: None,
             waits_for_store: false,
             client: None,
             thread: None,
@@ -310,12 +310,14 @@ impl AgentBuilder {
         self
     }
 
-    /// Sets under which name this host has turns in its [store](Self::store): `stepwell` if not set. It must stay the
-    /// same when the host is started again, and each of several hosts on one store needs its own: a host
-    /// [recovers](Agent::recover) the turns that are under its name.
+    /// Sets under which name the turns are in the [store](Self::store), for a program that
+    /// [attends](Store::attend) the store itself under this name, while any of its agents has a turn. Each life of a
+    /// process needs a name of its own: turns are taken for dead with it.
+    ///
+    /// Without it each agent has a name of its own, and attends while turns of it are under way.
     #[must_use]
     pub fn owner(mut self, owner: impl Into<String>) -> Self {
-        self.owner = owner.into();
+        self.owner = Some(owner.into());
         self
     }
 
@@ -428,7 +430,8 @@ impl AgentBuilder {
             observer: self.observer,
             store: self.store.map(|store| StoreSetup {
                 store,
-                owner: self.owner,
+                attendance: self.owner.is_none().then(Attendance::default),
+                owner: self.owner.unwrap_or_else(|| Uuid::new_v4().to_string()),
                 waits: self.waits_for_store,
             }),
             client,

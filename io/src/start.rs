@@ -8,7 +8,7 @@ use crate::durable::{
 };
 use crate::journal::Journaled;
 use crate::setup::Setup;
-use crate::store::{NewTurn, StoreError, TurnKey};
+use crate::store::{NewTurn, Presence, StoreError, TurnKey};
 use crate::threads::lock;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -33,12 +33,14 @@ pub(crate) enum Begin {
     /// From a snapshot that the store has kept.
     Claimed {
         turn: StoredTurn,
+        presence: Option<Arc<Presence>>,
         run: Box<Journaled>,
         setup: Arc<Setup>,
     },
     /// Anew: the store has its message alone.
     Anew {
         turn: StoredTurn,
+        presence: Option<Arc<Presence>>,
         start: Box<Start>,
         history: Box<Conversation>,
         setup: Arc<Setup>,
@@ -71,6 +73,10 @@ pub(crate) struct Preparation<'a> {
 impl Preparation<'_> {
     pub(crate) async fn prepare(&self, begin: Begin) -> Result<Prepared, StoreError> {
         let is_revived = matches!(begin, Begin::Revived { .. } | Begin::Claimed { .. });
+        let presence = match &begin {
+            Begin::Claimed { presence, .. } | Begin::Anew { presence, .. } => presence.clone(),
+            Begin::Start(..) | Begin::Revived { .. } => self.attend().await?,
+        };
         let (turn, run, setup, known) = match begin {
             Begin::Start(start, from) => {
                 let setup = self.agent.shared.turn_setup();
@@ -91,12 +97,15 @@ impl Preparation<'_> {
                 self.tell_shown(&mut run, shown);
                 (turn, run, setup, Device::default())
             }
-            Begin::Claimed { turn, run, setup } => (Some(turn), *run, setup, Device::default()),
+            Begin::Claimed {
+                turn, run, setup, ..
+            } => (Some(turn), *run, setup, Device::default()),
             Begin::Anew {
                 turn,
                 start,
                 history,
                 setup,
+                ..
             } => {
                 let run = self.machine(&setup, &start, *history);
                 (Some(turn), run, setup, self.device)
@@ -106,6 +115,7 @@ impl Preparation<'_> {
             let patience = Patience::of(&setup.config);
             let (notices, cancel) = (self.notices.clone(), self.cancel.clone());
             let trouble = self.trouble.clone();
+            let stored = (stored, presence);
             let writer = Writer::new(stored, turn, patience, self.clock, notices, cancel, trouble);
             Arc::new(writer)
         });
@@ -116,6 +126,18 @@ impl Preparation<'_> {
             writer,
             is_revived,
         })
+    }
+
+    /// Says in the store that the agent lives, before it has a turn there.
+    async fn attend(&self) -> Result<Option<Arc<Presence>>, StoreError> {
+        let setup = &self.agent.shared.setup;
+        match &setup.store {
+            Some(stored) => {
+                let beginning = self.beginning(setup, stored);
+                beginning.attend().await
+            }
+            None => Ok(None),
+        }
     }
 
     /// A new turn, which stands in the store before anything of it goes out.

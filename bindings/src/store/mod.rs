@@ -114,10 +114,6 @@ pub trait Store: Send + Sync {
 pub struct StoreSetup {
     /// The store.
     pub store: Arc<SessionStore>,
-    /// Under which name this app has turns there. It stays the same when the app is started again, and of several apps
-    /// on one store each has its own: an app recovers the turns that are under its name.
-    #[uniffi(default = "stepwell")]
-    pub owner: String,
     /// Whether turns wait for the store however long it takes, where it is full, can only be read, or cannot be
     /// reached. Else a write is tried as often as `RunConfig.durability` says, 6 times if it does not, before the turn
     /// fails.

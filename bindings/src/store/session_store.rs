@@ -108,7 +108,7 @@ impl SessionStore {
 #[uniffi::export]
 impl SessionStore {
     /// A store in a file of its own, by the SQLite that is built in. The file is made if there is none; beside it lie
-    /// `-wal` and `-shm`.
+    /// `-wal`, `-shm` and `-lock`. It is for one process at a time: a second one is refused.
     #[uniffi::constructor]
     pub async fn open_sqlite(path: String) -> Result<Arc<Self>, StepwellError> {
         let opened = on_runtime(async move { Ok(store::SqliteStore::open(path).await?) });

@@ -82,13 +82,8 @@ impl Chat {
         let mut session = None;
         if let Some(address) = &settings.store {
             let kept = Session::open(address, self.resume.as_deref()).await?;
-            // Not the server's own name: it would go on with the chat's turns.
-            let owner = format!("{}-chat", settings.owner);
             let store = Arc::clone(&kept.store);
-            agent = agent
-                .store(store)
-                .owner(owner)
-                .thread_id(kept.thread.clone());
+            agent = agent.store(store).thread_id(kept.thread.clone());
             session = Some(kept);
         } else if self.resume.is_some() {
             return Err(Failure::usage(

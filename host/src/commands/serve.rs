@@ -69,7 +69,7 @@ impl Serve {
         let address = settings.store.as_deref().unwrap_or(MEMORY);
         let sessions = SessionStore {
             store: crate::store::open(address).await?,
-            owner: settings.owner.clone(),
+            label: settings.owner.clone(),
             is_durable: address != MEMORY,
         };
         let serving = serving(settings, sessions, access)?;

@@ -60,6 +60,7 @@ use threads::Threads;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 use user_limits::UserLimits;
+use uuid::Uuid;
 
 /// How long the last bytes may take once all runs are over.
 const LAST_BYTES: Duration = Duration::from_secs(5);
@@ -104,7 +105,8 @@ pub(crate) async fn serve(
             store: Arc::new(store_health.clone()),
             metrics: metrics.clone(),
         }),
-        owner: kept.owner,
+        // Of this life alone: a name that a host before had, or another has, would be taken for it.
+        owner: format!("{}-{}", kept.label, Uuid::new_v4()),
         base: base.clone(),
         instructions: backend.instructions.clone(),
         tools: tools.clone(),

@@ -26,8 +26,8 @@ pub(crate) struct Serving {
 #[derive(Clone, Debug)]
 pub(crate) struct SessionStore {
     pub(crate) store: Arc<dyn Store>,
-    /// The name of this host among those on the store.
-    pub(crate) owner: String,
+    /// What people call this host among those on the store.
+    pub(crate) label: String,
     /// Whether they are there after a restart.
     pub(crate) is_durable: bool,
 }

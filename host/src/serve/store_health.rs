@@ -7,8 +7,8 @@ use std::time::Duration;
 use stepwell_core::registry::ThreadKey;
 use stepwell_core::session::Turn;
 use stepwell_io::store::{
-    Changes, Claimed, EventLog, Generation, LoggedEvent, NewTurn, PersistBatch, Store, StoreError,
-    StoreFuture, StoreLayer, ThreadQuery, ThreadRecord, TurnKey, Unfinished,
+    Changes, Claimed, EventLog, Generation, LoggedEvent, NewTurn, PersistBatch, Presence, Store,
+    StoreError, StoreFuture, StoreLayer, ThreadQuery, ThreadRecord, TurnKey, Unfinished,
 };
 
 /// How long a look at the store may take. One that is out of reach is not damaged.
@@ -85,6 +85,14 @@ impl StoreLayer for StoreHealth {
 
     fn unfinished<'a>(&'a self, owner: Option<&'a str>) -> StoreFuture<'a, Vec<Unfinished>> {
         self.note(self.store.unfinished(owner))
+    }
+
+    fn attend<'a>(&'a self, owner: &'a str) -> StoreFuture<'a, Presence> {
+        self.note(self.store.attend(owner))
+    }
+
+    fn orphans(&self) -> StoreFuture<'_, Vec<Unfinished>> {
+        self.note(self.store.orphans())
     }
 
     fn turn<'a>(&'a self, turn: &'a TurnKey) -> StoreFuture<'a, Option<Turn>> {

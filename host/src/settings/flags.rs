@@ -81,8 +81,8 @@ pub(crate) struct StoreFlags {
     /// none, and `serve` keeps them in memory.
     #[arg(long, value_name = "STORE")]
     store: Option<String>,
-    /// The name of this host, of several on one store: it goes on with its own turns when it starts again [default:
-    /// stepwell].
+    /// What people call this host, of several on one store: its log and its refusals say it. Turns do not depend on it
+    /// [default: stepwell].
     #[arg(long, value_name = "NAME")]
     owner: Option<String>,
 }

@@ -70,7 +70,7 @@ pub(crate) struct Settings {
 
     /// Where sessions are kept.
     pub(crate) store: Option<String>,
-    /// The name of this host among those on the store.
+    /// What people call this host among those on the store.
     pub(crate) owner: String,
     /// The address to listen on.
     pub(crate) listen: SocketAddr,

@@ -81,7 +81,7 @@ impl Address {
         }
     }
 
-    /// As the judge opens it; the first time, it is made.
+    /// As the judge opens it, when no host has it any more; the first time, a schema is made.
     async fn open(&self) -> Arc<dyn Store> {
         match self {
             Self::Sqlite(file) => Arc::new(SqliteStore::open(file).await.unwrap()),
@@ -101,7 +101,7 @@ fn storm(address: &Address) -> Result<(), Failed> {
     let kills = number("STEPWELL_HOST_KILLS", 10);
     let seed = number("STEPWELL_KILLS_SEED", 1);
     let verdict = runtime.block_on(async {
-        let store = address.open().await;
+        drop(address.open().await);
         let random = Random::new(seed);
         let moments = Moments::default();
         let effects = directory(&format!("effects-{seed}")).join("runs");
@@ -120,7 +120,7 @@ fn storm(address: &Address) -> Result<(), Failed> {
         clients.finish(&host).await;
         host.kill();
         host.wait();
-        verdict::of(&*store, &clients.told(), &effects).await
+        verdict::of(&*address.open().await, &clients.told(), &effects).await
     });
     println!("{kills} kills (seed {seed}): {verdict}");
     Ok(())

@@ -54,7 +54,7 @@ async fn a_session_is_resumed_with_all_that_was_said() {
     assert!(none.failed(2).contains("no session `none`"));
     let none = chat(&model, &["--resume"], "");
     assert!(none.failed(2).contains("--store"));
-    for ending in ["", "-wal", "-shm"] {
+    for ending in ["", "-wal", "-shm", "-lock"] {
         let _ = std::fs::remove_file(format!("{}{ending}", file.display()));
     }
 }

@@ -10,6 +10,8 @@ mod interrupts;
 mod issuer;
 mod json_web_tokens;
 mod keep_alive;
+#[cfg(unix)]
+mod line;
 mod mcp;
 mod metrics;
 mod model;
@@ -26,6 +28,7 @@ mod sessions;
 mod stopping;
 mod store_away;
 mod stream;
+mod take_over;
 mod threads;
 mod two_hosts;
 mod users;

@@ -4,6 +4,7 @@ use axum::Router;
 use axum::http::header;
 use axum::routing::post;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 
@@ -12,6 +13,7 @@ pub(crate) struct HeldModel {
     pub(crate) url: String,
     asked: Arc<Semaphore>,
     leave: Arc<Semaphore>,
+    questions: Arc<AtomicUsize>,
 }
 
 const ANSWER: &str = concat!(
@@ -23,9 +25,12 @@ impl HeldModel {
     pub(crate) async fn start() -> Self {
         let asked = Arc::new(Semaphore::new(0));
         let leave = Arc::new(Semaphore::new(0));
+        let questions = Arc::new(AtomicUsize::new(0));
         let (was_asked, has_leave) = (Arc::clone(&asked), Arc::clone(&leave));
+        let count = Arc::clone(&questions);
         let answer = move || {
             let (was_asked, has_leave) = (Arc::clone(&was_asked), Arc::clone(&has_leave));
+            count.fetch_add(1, Ordering::SeqCst);
             async move {
                 was_asked.add_permits(1);
                 has_leave.acquire().await.expect("it stays open").forget();
@@ -36,7 +41,12 @@ impl HeldModel {
         let url = format!("http://{}/v1", listener.local_addr().expect("an address"));
         let app = Router::new().route("/v1/chat/completions", post(answer));
         tokio::spawn(async move { axum::serve(listener, app).await });
-        Self { url, asked, leave }
+        Self {
+            url,
+            asked,
+            leave,
+            questions,
+        }
     }
 
     /// Waits for the next question.
@@ -47,5 +57,10 @@ impl HeldModel {
     /// Lets it give one answer.
     pub(crate) fn answer(&self) {
         self.leave.add_permits(1);
+    }
+
+    /// How often it was asked.
+    pub(crate) fn questions(&self) -> usize {
+        self.questions.load(Ordering::SeqCst)
     }
 }

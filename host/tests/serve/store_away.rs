@@ -96,7 +96,7 @@ async fn a_postgresql_server_may_be_stopped_or_read_only_in_the_midst_of_a_turn(
     for (number, (stop, start, code)) in down.into_iter().enumerate() {
         let model = HeldModel::start().await;
         let name = format!("away-{}-{number}", std::process::id());
-        let server = Server::before_url(&model.url, &["--store", &url, "--owner", &name]);
+        let server = Server::before_url(&model.url, &["--store", &url]);
         server.begin(&name, "r", "?").await;
         let mut listener = Run::new(server.follow(&name, "r", None).await);
         listener.until("RUN_STARTED").await;

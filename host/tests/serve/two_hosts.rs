@@ -24,16 +24,15 @@ fn url() -> Option<String> {
     url
 }
 
-fn host(url: &str, name: &str) -> Server {
-    Server::start(&["--store", url, "--owner", name])
+fn host(url: &str) -> Server {
+    Server::start(&["--store", url])
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_begins_on_one_host_is_followed_on_the_other() {
     let Some(url) = url() else { return };
     let name = format!("two-hosts-{}", std::process::id());
-    let one = host(&url, &format!("{name}-one"));
-    let other = host(&url, &format!("{name}-other"));
+    let (one, other) = (host(&url), host(&url));
     let turns = stream::iter(0..times()).map(|number| {
         let thread = format!("{name}-{number}");
         follows(&one, &other, thread, number)
@@ -73,14 +72,13 @@ async fn follows(one: &Server, other: &Server, thread: String, number: usize) ->
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_host_that_is_started_again_finishes_its_turns_for_who_follows_on_the_other() {
+async fn turns_of_a_host_that_is_started_again_are_finished_for_who_follows_on_the_other() {
     let Some(url) = url() else { return };
     let name = format!("started-again-{}", std::process::id());
     let model = HeldModel::start().await;
-    let owner = format!("{name}-one");
-    let start = || Server::before_url(&model.url, &["--store", &url, "--owner", &owner]);
-    let one = start();
-    let other = host(&url, &format!("{name}-other"));
+    let start = || Server::before_url(&model.url, &["--store", &url]);
+    // Either may go on with what the one has left.
+    let (one, other) = (start(), start());
     let threads: Vec<_> = (0..AT_ONCE)
         .map(|number| format!("{name}-{number}"))
         .collect();
@@ -115,8 +113,7 @@ async fn a_host_that_is_started_again_finishes_its_turns_for_who_follows_on_the_
 async fn a_turn_of_another_host_can_be_cancelled() {
     let Some(url) = url() else { return };
     let thread = format!("cancelled-{}", std::process::id());
-    let one = host(&url, &format!("{thread}-one"));
-    let other = host(&url, &format!("{thread}-other"));
+    let (one, other) = (host(&url), host(&url));
     one.begin(&thread, "r", "wait").await;
     let listener = one.follow(&thread, "r", None).await;
     let path = format!("/threads/{thread}/turns/r/cancel");

@@ -5,9 +5,9 @@ use super::patience::{Notices, Patience};
 use super::take_over::take_over;
 use super::{StoreSetup, StoredTurn};
 use crate::setup::Setup;
-use crate::store::{Claimed, NewTurn, StoreError, TurnKey, Unfinished};
+use crate::store::{Claimed, NewTurn, Presence, StoreError, TurnKey, Unfinished};
 use futures::FutureExt;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use stepwell_core::conversation::Conversation;
 use stepwell_core::registry::ThreadKey;
@@ -45,6 +45,14 @@ pub(crate) struct Beginning<'a> {
 impl<'a> Beginning<'a> {
     pub(crate) fn patience(&self) -> Patience {
         Patience::of(&self.setup.config)
+    }
+
+    /// Says in the store that this owner lives.
+    pub(crate) async fn attend(&self) -> Result<Option<Arc<Presence>>, StoreError> {
+        let attend = || self.stored.attend().boxed();
+        self.patience()
+            .call(self.notices, self.cancel, attend)
+            .await
     }
 
     /// What the store has before the turn. `known` is what this process knows: the thread's last turn, and the

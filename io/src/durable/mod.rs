@@ -1,5 +1,6 @@
 //! Turns that survive: what an agent with a store writes of them, and how a later process goes on.
 
+mod attendance;
 mod begin;
 mod history;
 mod patience;
@@ -8,6 +9,7 @@ mod resend;
 mod take_over;
 mod writer;
 
+pub(crate) use attendance::Attendance;
 pub(crate) use begin::{BeginFrom, Beginning, not_stored};
 pub(crate) use patience::{Notices, Patience, in_time};
 pub use recover::Recovered;
@@ -22,6 +24,8 @@ use std::sync::Arc;
 pub(crate) struct StoreSetup {
     pub(crate) store: Arc<dyn Store>,
     pub(crate) owner: String,
+    /// That its owner lives, where the agent says so itself.
+    pub(crate) attendance: Option<Attendance>,
     /// Whether writes wait for the store however long it takes.
     pub(crate) waits: bool,
 }

@@ -8,9 +8,11 @@ use crate::clock::Clock;
 use crate::journal::Journaled;
 use crate::setup::Setup;
 use crate::start::Begin;
-use crate::store::{Claimed, StoreError, TurnKey, Unfinished};
+use crate::store::{Claimed, Presence, StoreError, TurnKey, Unfinished};
 use crate::threads::lock;
 use crate::turn::Turn;
+use futures::FutureExt;
+use std::collections::HashSet;
 use std::sync::Arc;
 use stepwell_core::run::Start;
 
@@ -25,9 +27,9 @@ pub struct Recovered {
 }
 
 impl Agent {
-    /// Goes on with every turn that the store has under this host's [name](crate::AgentBuilder::owner) and that is
-    /// unfinished, each on its own thread, with this agent's model and tools. To be called when the program starts,
-    /// before anything is sent: turns of this agent that are under way are left alone, but not those of other agents.
+    /// Goes on with every unfinished turn of the store that nobody drives any more, each on its own thread, with this
+    /// agent's model and tools: those of processes that have died, and those that were suspended. To be called when the
+    /// program starts, and as often as it likes after that. Turns that are under way are left alone, whoever drives them.
     ///
     /// Where a turn goes on is said at [`revive`](Self::revive). One that another host claims at the same time is left
     /// to it.
@@ -42,7 +44,16 @@ impl Agent {
         let Some(stored) = &setup.store else {
             return Ok(Vec::new());
         };
-        let unfinished = in_time(stored.store.unfinished(Some(&stored.owner))).await?;
+        let presence = in_time(stored.attend().boxed()).await?;
+        let own = in_time(stored.store.unfinished(Some(&stored.owner))).await?;
+        let mut seen: HashSet<_> = own.iter().map(|turn| turn.key.clone()).collect();
+        let mut unfinished = own;
+        let orphans = in_time(stored.store.orphans()).await?;
+        unfinished.extend(
+            orphans
+                .into_iter()
+                .filter(|turn| seen.insert(turn.key.clone())),
+        );
         let mut begun = Vec::new();
         for unfinished in unfinished {
             let agent = self.thread(unfinished.key.thread.clone());
@@ -50,7 +61,7 @@ impl Agent {
             if is_under_way {
                 continue;
             }
-            if let Some(begin) = claim(&setup, stored, &unfinished).await? {
+            if let Some(begin) = claim(&setup, stored, &presence, &unfinished).await? {
                 begun.push((agent, unfinished.key, begin));
             }
         }
@@ -66,6 +77,7 @@ impl Agent {
 async fn claim(
     setup: &Arc<Setup>,
     stored: &StoreSetup,
+    presence: &Option<Arc<Presence>>,
     unfinished: &Unfinished,
 ) -> Result<Option<Result<Begin, ReviveError>>, StoreError> {
     let key = &unfinished.key;
@@ -85,7 +97,7 @@ async fn claim(
         generation,
     };
     let Some(snapshot) = snapshot else {
-        return begin_anew(setup, stored, turn)
+        return begin_anew(setup, stored, presence.clone(), turn)
             .await
             .map(|begin| Some(Ok(begin)));
     };
@@ -94,6 +106,7 @@ async fn claim(
     Ok(Some(match run {
         Ok(run) => Ok(Begin::Claimed {
             turn,
+            presence: presence.clone(),
             run: Box::new(run),
             setup: Arc::clone(setup),
         }),
@@ -105,6 +118,7 @@ async fn claim(
 async fn begin_anew(
     setup: &Arc<Setup>,
     stored: &StoreSetup,
+    presence: Option<Arc<Presence>>,
     turn: StoredTurn,
 ) -> Result<Begin, StoreError> {
     let mut path = in_time(stored.store.path(&turn.key)).await?;
@@ -117,6 +131,7 @@ async fn begin_anew(
     };
     Ok(Begin::Anew {
         turn,
+        presence,
         start: Box::new(start),
         history: Box::new(history(&path)?),
         setup: Arc::clone(setup),

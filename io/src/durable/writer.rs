@@ -3,7 +3,8 @@
 use super::patience::{Notices, Patience, in_time};
 use super::{StoreSetup, StoredTurn};
 use crate::clock::Clock;
-use crate::store::{PersistBatch, StoreError};
+use crate::store::{PersistBatch, Presence, StoreError};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use stepwell_core::run::{Effect, EffectId, Input};
 use tokio::sync::watch;
@@ -17,6 +18,8 @@ pub(crate) type Trouble = watch::Sender<Option<StoreError>>;
 pub(crate) struct Writer {
     setup: StoreSetup,
     turn: StoredTurn,
+    /// While there is a writer the turn's owner lives.
+    _presence: Option<Arc<Presence>>,
     patience: Patience,
     clock: Clock,
     notices: Notices,
@@ -33,7 +36,7 @@ pub(crate) struct Writer {
 
 impl Writer {
     pub(crate) fn new(
-        setup: StoreSetup,
+        (setup, presence): (StoreSetup, Option<Arc<Presence>>),
         turn: StoredTurn,
         patience: Patience,
         clock: Clock,
@@ -44,6 +47,7 @@ impl Writer {
         Self {
             setup,
             turn,
+            _presence: presence,
             patience,
             clock,
             notices,

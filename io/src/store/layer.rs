@@ -1,8 +1,8 @@
 //! A store around another one.
 
 use super::{
-    Changes, Claimed, EventLog, Generation, LoggedEvent, NewTurn, PersistBatch, Store, StoreFuture,
-    ThreadQuery, ThreadRecord, TurnKey, Unfinished,
+    Changes, Claimed, EventLog, Generation, LoggedEvent, NewTurn, PersistBatch, Presence, Store,
+    StoreFuture, ThreadQuery, ThreadRecord, TurnKey, Unfinished,
 };
 use std::fmt::Debug;
 use stepwell_core::registry::ThreadKey;
@@ -63,6 +63,16 @@ pub trait StoreLayer: Debug + Send + Sync + 'static {
     /// As [`Store::unfinished`].
     fn unfinished<'a>(&'a self, owner: Option<&'a str>) -> StoreFuture<'a, Vec<Unfinished>> {
         self.inner().unfinished(owner)
+    }
+
+    /// As [`Store::attend`].
+    fn attend<'a>(&'a self, owner: &'a str) -> StoreFuture<'a, Presence> {
+        self.inner().attend(owner)
+    }
+
+    /// As [`Store::orphans`].
+    fn orphans(&self) -> StoreFuture<'_, Vec<Unfinished>> {
+        self.inner().orphans()
     }
 
     /// As [`Store::turn`].
@@ -167,6 +177,14 @@ impl<L: StoreLayer> Store for L {
 
     fn unfinished<'a>(&'a self, owner: Option<&'a str>) -> StoreFuture<'a, Vec<Unfinished>> {
         StoreLayer::unfinished(self, owner)
+    }
+
+    fn attend<'a>(&'a self, owner: &'a str) -> StoreFuture<'a, Presence> {
+        StoreLayer::attend(self, owner)
+    }
+
+    fn orphans(&self) -> StoreFuture<'_, Vec<Unfinished>> {
+        StoreLayer::orphans(self)
     }
 
     fn turn<'a>(&'a self, turn: &'a TurnKey) -> StoreFuture<'a, Option<Turn>> {

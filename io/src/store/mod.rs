@@ -12,6 +12,10 @@
 //!    the turn's [`Generation`] in the database; from then on whatever the owner before writes is refused with
 //!    [`StoreError::Stale`], so no lease and no clock is needed to keep two owners apart.
 //!
+//! Who owns turns [attends](Store::attend) first, and the turns of those that are not there any more are
+//! [orphans](Store::orphans), for anybody to claim. That only says where it is worth trying: what keeps two owners apart is
+//! the generation alone.
+//!
 //! Whoever watches needs no ownership: [`events`](Store::events) gives what was shown, from any place on, and
 //! [`subscribe`](Store::subscribe) wakes when there may be more, also for turns of other hosts on the same database.
 //! To follow a turn without gap or repeat: subscribe first, then read on from the last index until nothing comes, then
@@ -37,6 +41,7 @@ pub mod check;
 mod error;
 mod layer;
 mod memory;
+mod presence;
 mod record;
 #[cfg(any(feature = "sqlite", feature = "postgres"))]
 mod sql;
@@ -45,6 +50,7 @@ mod wake;
 pub use error::StoreError;
 pub use layer::StoreLayer;
 pub use memory::MemoryStore;
+pub use presence::{Held, Presence};
 pub use record::{
     Claimed, EventLog, Generation, LoggedEvent, NewTurn, PersistBatch, ThreadCursor, ThreadQuery,
     ThreadRecord, TurnKey, Unfinished,
@@ -110,6 +116,25 @@ pub trait Store: Debug + Send + Sync + 'static {
 
     /// The turns that have not come to their end, oldest first: all, or those that `owner` has.
     fn unfinished<'a>(&'a self, owner: Option<&'a str>) -> StoreFuture<'a, Vec<Unfinished>>;
+
+    /// Says that `owner` lives, until the presence is dropped or its process dies: before it begins or claims a turn.
+    /// Each owner has a name of its own, made anew for each life of its process; a store may be attended under several.
+    ///
+    /// By itself a store takes this process for the only one that uses it. One that several processes share at a time
+    /// says here, and at [`orphans`](Self::orphans), how they know of each other.
+    fn attend<'a>(&'a self, owner: &'a str) -> StoreFuture<'a, Presence> {
+        let attended = check::owner(owner).map(|()| Presence::here(owner));
+        Box::pin(std::future::ready(attended))
+    }
+
+    /// The turns that have not come to their end and whose owners do not [attend](Self::attend), oldest first.
+    fn orphans(&self) -> StoreFuture<'_, Vec<Unfinished>> {
+        Box::pin(async move {
+            let mut orphans = self.unfinished(None).await?;
+            orphans.retain(|turn| !Presence::is_here(&turn.owner));
+            Ok(orphans)
+        })
+    }
 
     /// A turn with its blocks; `None` if there is none.
     fn turn<'a>(&'a self, turn: &'a TurnKey) -> StoreFuture<'a, Option<Turn>>;

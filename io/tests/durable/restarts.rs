@@ -14,7 +14,8 @@ fn killed<F: Future<Output = ()> + Send + 'static>(life: impl FnOnce() -> F + Se
             .build()
             .unwrap();
         runtime.block_on(life());
-        runtime.shutdown_background();
+        // With its tasks, which say in the store that their owner lives.
+        drop(runtime);
     })
     .join()
     .unwrap();
@@ -116,12 +117,14 @@ async fn a_turn_of_which_only_the_message_is_stored_begins_anew() {
 }
 
 #[tokio::test]
-async fn only_this_hosts_turns_are_recovered_and_none_that_is_under_way() {
+async fn no_turn_is_recovered_that_is_under_way_here_or_elsewhere() {
     let server = serve([asks(&["a"])]).await;
     let (store, calls) = (memory(), Arc::new(Semaphore::new(0)));
+    let owner = "lives elsewhere";
+    let presence = store.attend(owner).await.unwrap();
     let mut other = NewTurn::new(
         TurnKey::new(stepwell_io::ThreadKey::from("thread-2"), "theirs"),
-        "other",
+        owner,
         stepwell_core::Timestamp(1),
     );
     other.message = Some(stepwell_io::Message::user("m", "?"));
@@ -133,7 +136,12 @@ async fn only_this_hosts_turns_are_recovered_and_none_that_is_under_way() {
     let turn = agent.send("Do it");
     begun(&calls, 1).await;
     assert!(agent.recover().await.unwrap().is_empty());
+    // Nor by another agent of the same program.
+    let second = self::agent(&server, &store).build().unwrap();
+    assert!(second.recover().await.unwrap().is_empty());
     assert_eq!(store.unfinished(None).await.unwrap().len(), 2);
+    drop(presence);
+    assert_eq!(second.recover().await.unwrap().len(), 1);
     turn.cancel();
     assert_eq!(watch(turn).await.1.outcome, Outcome::Cancelled);
 }

@@ -1,6 +1,7 @@
 //! The program that is killed.
 
 use crate::{EFFECTS, FINISH, PROVIDER, open};
+use std::collections::HashSet;
 use std::fs::OpenOptions;
 use std::io::Write;
 use std::sync::Arc;
@@ -33,18 +34,25 @@ async fn mark(call: ToolInvocation) -> Result<String, std::io::Error> {
 async fn live(store: &str) {
     let endpoint = provider::find("openai-compatible").unwrap();
     let endpoint = endpoint.endpoint(None, "m", Some(&variable(PROVIDER)), None);
+    let store = open(store).await;
     let agent = Agent::builder(endpoint.unwrap())
-        .store(open(store).await)
+        .store(Arc::clone(&store))
         .tool(Tool::new("work", "Works."), mark)
         .tool(Tool::new("look", "Looks.").idempotent(), mark)
         .build()
         .unwrap();
-    let recovered = agent.recover().await.unwrap();
-    let recovered = recovered.into_iter().map(|recovered| {
-        let turn = recovered.turn.unwrap();
-        tokio::spawn(turn.finish())
-    });
-    let recovered: Vec<_> = recovered.collect();
+    let (mut keys, mut recovered) = (HashSet::new(), Vec::new());
+    // A server takes a moment to find out that the process before is dead.
+    loop {
+        for found in agent.recover().await.unwrap() {
+            keys.insert(found.key);
+            recovered.push(tokio::spawn(found.turn.unwrap().finish()));
+        }
+        let unfinished = store.unfinished(None).await.unwrap();
+        if unfinished.iter().all(|turn| keys.contains(&turn.key)) {
+            break;
+        }
+    }
     if std::env::var(FINISH).is_ok() {
         for turn in recovered {
             turn.await.unwrap();

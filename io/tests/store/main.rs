@@ -82,6 +82,7 @@ contract! {
     of_many_that_claim_at_once_one_wins
     of_many_that_begin_at_once_one_wins
     unfinished_turns_are_listed_by_owner
+    the_turns_of_who_is_not_there_are_orphans
     a_path_goes_up_the_tree
     threads_are_listed_page_by_page
     a_thread_has_a_title

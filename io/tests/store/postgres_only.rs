@@ -204,3 +204,54 @@ async fn reads_that_are_dropped_on_the_way_leave_no_transaction_behind() {
     }
     assert_eq!(texts(&store, &turn).await.len(), 100);
 }
+
+/// The program that gives the server a statement.
+fn sql(statement: &str) -> bool {
+    let Ok(control) = std::env::var("STEPWELL_POSTGRES_CONTROL") else {
+        eprintln!("SKIPPED: set STEPWELL_POSTGRES_CONTROL");
+        return false;
+    };
+    let done = std::process::Command::new("sh")
+        .args([&*control, "sql", statement])
+        .status();
+    assert!(done.unwrap().success(), "{statement}");
+    true
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_presence_that_the_server_has_ended_is_taken_again() {
+    let Some([store, other]) = two("presence").await else {
+        return;
+    };
+    let owner = format!("cut-{}", std::process::id());
+    let presence = store.attend(&owner).await.unwrap();
+    let mut new = new_turn("cut", "a", 1);
+    new.owner = owner;
+    store.begin_turn(&new).await.unwrap();
+    assert_eq!(other.orphans().await, Ok(Vec::new()));
+    let end = "SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory' \
+               AND objsubid = 1";
+    if !sql(end) {
+        return;
+    }
+    // It finds out by itself, and is there again for all.
+    while presence.held_for().is_some_and(|time| time.as_secs() > 0) {
+        tokio::task::yield_now().await;
+    }
+    presence.held().await;
+    while !other.orphans().await.unwrap().is_empty() {
+        tokio::task::yield_now().await;
+    }
+    store.close().await;
+    while presence.is_held() {
+        tokio::task::yield_now().await;
+    }
+    while other.orphans().await.unwrap().is_empty() {
+        tokio::task::yield_now().await;
+    }
+    let closed = store.attend("another").await;
+    assert!(
+        matches!(closed, Err(StoreError::Unavailable { .. })),
+        "{closed:?}"
+    );
+}

@@ -30,7 +30,7 @@ async fn a_file_that_is_opened_again_has_everything() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn two_processes_on_one_file_keep_apart() {
+async fn two_stores_on_one_file_keep_apart() {
     let directory = Directory::new("two");
     let stores = [
         SqliteStore::open(directory.file()).await.unwrap(),
@@ -215,4 +215,65 @@ async fn what_somebody_else_wrote_into_it_is_an_error_and_no_panic() {
             "{damage}: {damaged:?}"
         );
     }
+}
+
+/// As another process would.
+#[cfg(unix)]
+fn locked_elsewhere(file: &std::path::Path) -> std::process::Child {
+    use std::io::Read;
+    let mut lock = file.as_os_str().to_owned();
+    lock.push("-lock");
+    let mut child = std::process::Command::new("flock")
+        .arg("--no-fork")
+        .arg(lock)
+        .args(["sh", "-c", "echo locked; exec cat"])
+        .stdin(std::process::Stdio::piped())
+        .stdout(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut said = [0; 7];
+    let output = child.stdout.as_mut().unwrap();
+    output.read_exact(&mut said).unwrap();
+    child
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn a_file_that_another_process_has_open_is_refused_until_that_is_gone() {
+    let directory = Directory::new("locked");
+    let mut other = locked_elsewhere(&directory.file());
+    let refused = SqliteStore::open(directory.file()).await;
+    let Err(StoreError::Unavailable { message }) = refused else {
+        panic!("{refused:?}");
+    };
+    let file = directory.file().display().to_string();
+    assert!(message.contains(&file), "{message}");
+    assert!(message.contains("another process"), "{message}");
+    other.kill().unwrap();
+    other.wait().unwrap();
+    let store = SqliteStore::open(directory.file()).await.unwrap();
+    whole_turn(&store, new_turn("t", "a", 1)).await;
+    // Whoever only looks is let in.
+    let mut options = SqliteOptions::default();
+    options.read_only = true;
+    let looking = SqliteStore::open_with(directory.file(), options).await;
+    assert_eq!(texts(&looking.unwrap(), &key("t", "a")).await, ["done"]);
+    // This process may open it again, also by another name, and lets go of it with the last store that is closed.
+    let alias = directory.file().with_file_name("alias.db");
+    std::os::unix::fs::symlink(directory.file(), &alias).unwrap();
+    let again = SqliteStore::open(&alias).await.unwrap();
+    store.close().await;
+    let mut lock = directory.file().into_os_string();
+    lock.push("-lock");
+    let try_lock = || {
+        let tried = std::process::Command::new("flock")
+            .arg("--nonblock")
+            .arg(&lock)
+            .arg("true")
+            .status();
+        tried.unwrap().success()
+    };
+    assert!(!try_lock());
+    again.close().await;
+    assert!(try_lock());
 }

@@ -17,6 +17,7 @@ fn run(context: &Context, log: &mut Log) -> anyhow::Result<()> {
         ("store", "postgres"),
         ("kills", "postgres"),
         ("serve", "two_hosts"),
+        ("serve", "take_over"),
         ("serve", "store_away"),
     ] {
         for program in context.integration_tests(log, tests)? {

@@ -83,7 +83,6 @@ class Agent:
         timeouts: Timeouts | None = None,
         device: DevicePolicy | None = None,
         store: SessionStore | Store | None = None,
-        owner: str = "stepwell",
         wait_for_store: bool = False,
         journal: JournalSink | None = None,
         ag_ui: AgUiOptions | None = None,
@@ -110,7 +109,7 @@ class Agent:
         self._runner = _Runner(self.tools, approver)
         self.store: SessionStore | None = SessionStore(store) if isinstance(store, Store) else store
         """Where its turns are kept."""
-        setup = self.store and _ffi.StoreSetup(store=self.store.inner, owner=owner, waits=wait_for_store)
+        setup = self.store and _ffi.StoreSetup(store=self.store.inner, waits=wait_for_store)
         self._agent = translates(_ffi.Agent.with_task_runner)(
             config.lower(),
             self._runner,
@@ -157,10 +156,10 @@ class Agent:
         return Turn(translates(self._agent.revive)(snapshot))
 
     async def recover(self) -> list[Recovered]:
-        """Goes on with every unfinished turn that the store has under this agent's ``owner``, each on its own thread.
+        """Goes on with every unfinished turn of the store that nobody drives any more, each on its own thread.
 
-        They are what a process that died has left. To be called when the app starts, before anything is sent; turns of
-        this agent that are under way are left alone.
+        They are what a process that died has left, and what was suspended. To be called when the app starts, and as
+        often as it likes after that; turns that are under way are left alone.
         """
         self._bind()
         recovered = await told(self._agent.recover())

@@ -4,6 +4,7 @@ use super::super::store_trouble::StoreTrouble;
 use super::agent_run::AgentRun;
 use super::drive::{Command, Told};
 use super::session_turn::{Begin, SessionTurn};
+use super::take_over::TakeOver;
 use super::{Engine, EngineError, NewTurn, Parent, lost_end};
 use crate::metrics::Metrics;
 use futures::FutureExt;
@@ -25,13 +26,13 @@ use tokio_util::task::TaskTracker;
 const COMMANDS: usize = 8;
 
 /// How long somebody waits for the store who wants to begin a turn or to stop one.
-const LONGEST_REQUEST: Duration = Duration::from_secs(15);
+pub(super) const LONGEST_REQUEST: Duration = Duration::from_secs(15);
 
 /// What the engine drives its turns with.
 #[derive(Debug)]
 pub(in crate::serve) struct LocalSetup {
     pub(in crate::serve) store: Arc<dyn Store>,
-    /// The name of this host among those on the store.
+    /// The name of this life of the host among those on the store.
     pub(in crate::serve) owner: String,
     /// What the agents of all turns begin with.
     pub(in crate::serve) base: AgentBuilder,
@@ -77,20 +78,21 @@ impl LocalSetup {
 
 /// Drives turns in tasks of this process. Clones are the same engine.
 #[derive(Clone, Debug)]
-pub(in crate::serve) struct LocalEngine(Arc<Inner>);
+pub(in crate::serve) struct LocalEngine(pub(super) Arc<Inner>);
 
 #[derive(Debug)]
-struct Inner {
-    setup: Arc<LocalSetup>,
+pub(super) struct Inner {
+    pub(super) setup: Arc<LocalSetup>,
     active: Mutex<HashMap<TurnKey, Active>>,
-    tasks: TaskTracker,
+    pub(super) tasks: TaskTracker,
+    pub(super) take_over: TakeOver,
     /// Lets go of all turns: they stay unfinished, for the next start.
     leave: CancellationToken,
 }
 
 /// A turn under way.
 #[derive(Clone, Debug)]
-struct Active {
+pub(super) struct Active {
     commands: mpsc::Sender<Command>,
     cancel: CancellationToken,
     ended: CancellationToken,
@@ -103,6 +105,7 @@ impl LocalEngine {
             setup: Arc::new(setup),
             active: Mutex::default(),
             tasks: TaskTracker::new(),
+            take_over: TakeOver::default(),
             leave: CancellationToken::new(),
         }))
     }
@@ -112,25 +115,8 @@ impl LocalEngine {
         &self.0.setup.store
     }
 
-    /// Goes on with every turn that this host had not brought to its end.
-    ///
-    /// # Errors
-    /// The store cannot be read. A single turn that cannot go on is logged, and stays as it is.
-    pub(in crate::serve) async fn recover(&self) -> Result<usize, StoreError> {
-        let setup = &self.0.setup;
-        let unfinished = setup.store.unfinished(Some(&setup.owner)).await?;
-        let count = unfinished.len();
-        for turn in unfinished {
-            let key = turn.key.clone();
-            if let Err(error) = self.adopt(turn, false).await {
-                tracing::error!(target: "stepwell", turn = %key, %error, "an unfinished turn cannot go on");
-            }
-        }
-        Ok(count)
-    }
-
-    /// Takes no more turns, and gives those under way time to end. Those that have not are let go of: they are
-    /// finished by the next start.
+    /// Takes no more turns, and gives those under way time to end. Those that have not are let go of: another host, or the
+    /// next start, goes on with them.
     pub(in crate::serve) async fn stop(&self, grace: Duration) {
         self.0.tasks.close();
         if tokio::time::timeout(grace, self.0.tasks.wait())
@@ -140,6 +126,7 @@ impl LocalEngine {
             self.0.leave.cancel();
             self.0.tasks.wait().await;
         }
+        self.0.take_over.leave().await;
     }
 
     /// Drives a run of a client that waits for it.
@@ -151,8 +138,13 @@ impl LocalEngine {
     }
 
     /// Makes an unfinished turn this host's own, and goes on with it.
-    async fn adopt(&self, turn: Unfinished, cancelled: bool) -> Result<Active, EngineError> {
+    pub(super) async fn adopt(
+        &self,
+        turn: Unfinished,
+        cancelled: bool,
+    ) -> Result<Active, EngineError> {
         let setup = &self.0.setup;
+        self.0.take_over.there(setup).await?;
         let claim = setup.store.claim(&turn.key, turn.generation, &setup.owner);
         let claimed = claim.await?;
         tracing::info!(target: "stepwell", turn = %turn.key, "an unfinished turn goes on");
@@ -198,7 +190,12 @@ impl LocalEngine {
         self.0.lock()
     }
 
-    fn find(&self, turn: &TurnKey) -> Option<Active> {
+    /// Whether as many turns are under way as may be.
+    pub(super) fn is_full(&self) -> bool {
+        self.lock().len() >= self.0.setup.most
+    }
+
+    pub(super) fn find(&self, turn: &TurnKey) -> Option<Active> {
         self.lock().get(turn).cloned()
     }
 
@@ -207,9 +204,10 @@ impl LocalEngine {
         if self.0.tasks.is_closed() {
             return Err(EngineError::Stopping);
         }
-        if self.lock().len() >= setup.most {
+        if self.is_full() {
             return Err(EngineError::TooMany { most: setup.most });
         }
+        self.0.take_over.there(setup).await?;
         let key = TurnKey::new(new.thread.clone(), new.turn);
         if setup.store.turn(&key).await?.is_some() {
             let turn = key.turn;

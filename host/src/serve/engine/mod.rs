@@ -16,6 +16,7 @@ mod run_clock;
 mod session_turn;
 mod store_waits;
 mod stored;
+mod take_over;
 #[cfg(test)]
 mod tests;
 

@@ -16,6 +16,7 @@ use stepwell_io::store::{
     Generation, MemoryStore, PersistBatch, Store, StoreError, StoreFuture, StoreLayer, TurnKey,
 };
 use stepwell_mock_llm::MockLlm;
+use uuid::Uuid;
 
 const STORE_TIMEOUT: Duration = Duration::from_secs(60);
 
@@ -120,13 +121,20 @@ fn errors() -> [(StoreError, StoreTrouble); 3] {
 }
 
 async fn engine(store: &Failing, store_timeout: Duration) -> (MockLlm, LocalEngine) {
+    engine_on(Arc::new(store.clone()), store_timeout).await
+}
+
+pub(super) async fn engine_on(
+    store: Arc<dyn Store>,
+    store_timeout: Duration,
+) -> (MockLlm, LocalEngine) {
     let client = HttpClient::new().unwrap();
     let (model, backend) = scripted(None, client).await.unwrap();
     let metrics = Metrics::new([]);
     let time = Duration::from_secs(3_600);
     let engine = LocalEngine::new(LocalSetup {
-        store: Arc::new(store.clone()),
-        owner: "test".to_owned(),
+        store,
+        owner: Uuid::new_v4().to_string(),
         base: agent::base(&backend, &metrics),
         instructions: None,
         tools: backend.registry().unwrap(),
@@ -140,7 +148,7 @@ async fn engine(store: &Failing, store_timeout: Duration) -> (MockLlm, LocalEngi
     (model, engine)
 }
 
-fn new_turn() -> NewTurn {
+pub(super) fn new_turn() -> NewTurn {
     NewTurn {
         thread: "t".into(),
         turn: "r".into(),

@@ -2,6 +2,7 @@
 
 use super::schema::Words;
 use crate::store::StoreError;
+use crate::store::presence::Presence;
 use crate::store::wake::Wakers;
 use std::fmt::Debug;
 use std::future::Future;
@@ -56,12 +57,17 @@ pub trait Database: Debug + Send + Sync + Sized + 'static {
     const WORDS: Words;
     /// Ends a `SELECT` whose rows (of the table `s`) no other transaction may change before this one is over.
     const LOCKED: &'static str;
+    /// Ends the condition of turns (of the table `s`) whose owner is not there. None where only this process knows.
+    const ABSENT: Option<&'static str>;
 
     /// Begins a transaction.
     fn begin(
         &self,
         access: Access,
     ) -> impl Future<Output = Result<Self::Transaction, StoreError>> + Send;
+
+    /// Says that an owner lives.
+    fn attend(&self, owner: &str) -> impl Future<Output = Result<Presence, StoreError>> + Send;
 
     /// Tells other processes, when the transaction is done, that the thread has changed.
     fn announce(

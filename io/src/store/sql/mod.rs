@@ -1,7 +1,11 @@
 //! The stores on SQL databases. They share the schema and all statements; a database brings its connections, its
 //! errors and a few words.
 
+#[cfg(feature = "postgres")]
+mod attending;
 mod database;
+#[cfg(feature = "sqlite")]
+mod file_lock;
 #[cfg(feature = "postgres")]
 mod postgres;
 mod read;
@@ -15,6 +19,7 @@ pub use postgres::{PostgresOptions, PostgresStore};
 #[cfg(feature = "sqlite")]
 pub use sqlite::{SqliteOptions, SqliteStore, SqliteSync};
 
+use super::presence::Presence;
 use super::record::{
     Claimed, EventLog, Generation, LoggedEvent, NewTurn, PersistBatch, ThreadQuery, ThreadRecord,
     TurnKey, Unfinished,
@@ -118,6 +123,27 @@ impl<D: Database> Store for SqlStore<D> {
             let mut transaction = self.read().await?;
             let found = read::unfinished::<D>(&mut transaction, owner).await?;
             transaction.commit().await?;
+            Ok(found)
+        }
+        .boxed()
+    }
+
+    fn attend<'a>(&'a self, owner: &'a str) -> StoreFuture<'a, Presence> {
+        async move {
+            check::owner(owner)?;
+            self.database.attend(owner).await
+        }
+        .boxed()
+    }
+
+    fn orphans(&self) -> StoreFuture<'_, Vec<Unfinished>> {
+        async move {
+            let mut transaction = self.read().await?;
+            let mut found = read::orphans::<D>(&mut transaction).await?;
+            transaction.commit().await?;
+            if D::ABSENT.is_none() {
+                found.retain(|turn| !Presence::is_here(&turn.owner));
+            }
             Ok(found)
         }
         .boxed()

@@ -1,7 +1,9 @@
 use super::SqlStore;
+use super::attending::{ABSENT, Attending};
 use super::database::{Access, Database, Row, Transaction, Value, drive, failed_by, not_migrated};
 use super::schema::{Migrations, Words};
 use crate::store::StoreError;
+use crate::store::presence::Presence;
 use crate::store::wake::Wakers;
 use sqlx::migrate::{MigrateError, Migrator};
 use sqlx::postgres::{
@@ -14,13 +16,19 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 
 /// A store that several hosts share, on a PostgreSQL server. Whoever follows a thread is woken by the changes of all of
 /// them, by LISTEN and NOTIFY.
+///
+/// Who [attends](crate::store::Store::attend) holds an advisory lock on a connection of its own, so that the server itself
+/// says who lives. A process that dies is gone at once; one that is frozen, or out of reach, after five seconds in which
+/// the server hears nothing of it (from PostgreSQL 14 on). Between the process and the server there is to be no pool that
+/// gives a session's connection to others, such as PgBouncer's transaction mode.
 pub type PostgresStore = SqlStore<Postgres>;
 
 /// How a server is used.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct PostgresOptions {
-    /// The most connections of this process, at least 2: one listens.
+    /// The most connections of this process, at least 2: one listens. There is one more while somebody
+    /// [attends](crate::store::Store::attend).
     pub max_connections: u32,
     /// The schema that the tables are in, which is made if it is not there; that of the user's search path if none is
     /// named.
@@ -44,7 +52,9 @@ impl Default for PostgresOptions {
 pub struct Postgres {
     pool: PgPool,
     wakers: Wakers,
-    _listening: DropGuard,
+    attending: Attending,
+    over: CancellationToken,
+    _over: DropGuard,
 }
 
 const CHANNEL: &str = "stepwell";
@@ -84,7 +94,7 @@ impl PostgresStore {
         let pool = PgPoolOptions::new()
             .max_connections(options.max_connections.max(2))
             .acquire_timeout(options.connect_timeout)
-            .connect_with(connect)
+            .connect_with(connect.clone())
             .await
             .map_err(failed)?;
         if let Some(schema) = &options.schema {
@@ -102,12 +112,16 @@ impl PostgresStore {
         Ok(Self::of(Postgres {
             pool,
             wakers,
-            _listening: over.drop_guard(),
+            attending: Attending::on(connect, options.connect_timeout, over.clone()),
+            _over: over.clone().drop_guard(),
+            over,
         }))
     }
 
-    /// Waits for what is under way, and closes the connections. Dropping the store does so too, later.
+    /// Waits for what is under way, and closes the connections; nobody attends any more. Dropping the store does so too,
+    /// later.
     pub async fn close(&self) {
+        self.database.over.cancel();
         self.database.pool.close().await;
     }
 }
@@ -175,6 +189,7 @@ impl Database for Postgres {
         clustered: "",
     };
     const LOCKED: &'static str = " FOR UPDATE OF s";
+    const ABSENT: Option<&'static str> = Some(ABSENT);
 
     async fn begin(&self, access: Access) -> Result<Self::Transaction, StoreError> {
         let begin = match access {
@@ -189,6 +204,10 @@ impl Database for Postgres {
             message: error.to_string(),
         })?;
         begun.map_err(failed)
+    }
+
+    async fn attend(&self, owner: &str) -> Result<Presence, StoreError> {
+        self.attending.attend(owner).await
     }
 
     async fn announce(
@@ -217,7 +236,7 @@ async fn commit(transaction: sqlx::Transaction<'static, Driver>) -> Result<(), s
 }
 
 /// Error codes: <https://www.postgresql.org/docs/current/errcodes-appendix.html>.
-fn failed(error: sqlx::Error) -> StoreError {
+pub(super) fn failed(error: sqlx::Error) -> StoreError {
     failed_by(error, |database, message| {
         let code = database.code().unwrap_or_default();
         let class = code.get(..2).unwrap_or_default();

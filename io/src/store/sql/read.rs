@@ -203,14 +203,29 @@ pub(super) async fn unfinished<D: Database>(
     owner: Option<&str>,
 ) -> Result<Vec<Unfinished>, StoreError> {
     let of_owner = owner.map_or("", |_| " AND s.owner = $1");
+    let values: Vec<_> = owner.map(Value::Text).into_iter().collect();
+    unfinished_where::<D>(transaction, of_owner, &values).await
+}
+
+/// Those whose owner is not there, if the database knows; else all.
+pub(super) async fn orphans<D: Database>(
+    transaction: &mut D::Transaction,
+) -> Result<Vec<Unfinished>, StoreError> {
+    unfinished_where::<D>(transaction, D::ABSENT.unwrap_or_default(), &[]).await
+}
+
+async fn unfinished_where<D: Database>(
+    transaction: &mut D::Transaction,
+    condition: &str,
+    values: &[Value<'_>],
+) -> Result<Vec<Unfinished>, StoreError> {
     let sql = format!(
         "SELECT h.server, h.room, h.thread, t.run_id, s.generation, s.owner, s.updated_at \
          FROM turn_states s JOIN turns t ON t.id = s.turn_id JOIN threads h ON h.id = t.thread_id \
-         WHERE s.status = 'streaming'{of_owner} \
+         WHERE s.status = 'streaming'{condition} \
          ORDER BY t.created_at, h.server, h.room, h.thread"
     );
-    let values: Vec<_> = owner.map(Value::Text).into_iter().collect();
-    let rows = transaction.rows(&sql, &values).await?;
+    let rows = transaction.rows(&sql, values).await?;
     let unfinished = rows.iter().map(|row| {
         let thread = ThreadKey::new(row.text(0)?, row.text(1)?, row.text(2)?);
         Ok(Unfinished {

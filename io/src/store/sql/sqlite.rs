@@ -1,8 +1,11 @@
 use super::SqlStore;
 use super::database::{Access, Database, Row, Transaction, Value, drive, failed_by, not_migrated};
+use super::file_lock::{FileLock, unusable};
 use super::schema::{Migrations, Words};
 use crate::store::StoreError;
+use crate::store::presence::Presence;
 use crate::store::wake::Wakers;
+use crate::threads::lock;
 use sqlx::migrate::{MigrateError, Migrator};
 use sqlx::pool::PoolConnection;
 use sqlx::sqlite::{
@@ -10,13 +13,16 @@ use sqlx::sqlite::{
     SqlitePoolOptions, SqliteRow, SqliteSynchronous,
 };
 use std::path::Path;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use stepwell_core::registry::ThreadKey;
 
-/// A store in a file of its own. Other programs may read it, and other processes use it; whoever follows a thread is
-/// woken by this one's changes alone.
+/// A store in a file of its own, which one process uses at a time: a second one is refused, until the first has closed it
+/// or has died. Other programs may read it, and one process may open it several times; whoever follows a thread is woken
+/// by the changes of the store that it follows it on.
 ///
-/// The file is in WAL mode: beside it lie `-wal` and `-shm`. On Unix all three are made for their owner alone.
+/// The file is in WAL mode: beside it lie `-wal` and `-shm`, and `-lock`, which is empty and stays. On Unix all four are
+/// made for their owner alone.
 pub type SqliteStore = SqlStore<Sqlite>;
 
 /// How a file is used.
@@ -29,7 +35,7 @@ pub struct SqliteOptions {
     pub busy_timeout: Duration,
     /// How large the file may become, in bytes. Beyond that the store is [full](StoreError::Full).
     pub max_bytes: Option<u64>,
-    /// Only look: the file must exist, and nothing is changed.
+    /// Only look: the file must exist, nothing is changed, and another process may have it open.
     pub read_only: bool,
 }
 
@@ -62,6 +68,8 @@ pub struct Sqlite {
     writer: SqlitePool,
     readers: SqlitePool,
     wakers: Wakers,
+    /// That no other process writes the file, until the store is closed.
+    alone: Mutex<Option<Arc<FileLock>>>,
 }
 
 /// As [`SqliteConnectOptions`] sets it.
@@ -72,7 +80,8 @@ impl SqliteStore {
     /// Opens a file, or makes it, and brings its schema up to date.
     ///
     /// # Errors
-    /// It cannot be opened or written, is no SQLite database, or of a later version.
+    /// It cannot be opened or written, is no SQLite database, or of a later version; another process has it open
+    /// ([`Unavailable`](StoreError::Unavailable)).
     pub async fn open(path: impl AsRef<Path>) -> Result<Self, StoreError> {
         Self::open_with(path, SqliteOptions::default()).await
     }
@@ -86,8 +95,10 @@ impl SqliteStore {
         options: SqliteOptions,
     ) -> Result<Self, StoreError> {
         let path = path.as_ref();
+        let mut alone = None;
         if !options.read_only {
             make_private(path)?;
+            alone = Some(FileLock::of(path)?);
         }
         let mut connect = SqliteConnectOptions::new()
             .filename(path)
@@ -124,6 +135,7 @@ impl SqliteStore {
             writer,
             readers,
             wakers: Wakers::default(),
+            alone: Mutex::new(alone),
         }))
     }
 
@@ -131,6 +143,7 @@ impl SqliteStore {
     pub async fn close(&self) {
         self.database.readers.close().await;
         self.database.writer.close().await;
+        drop(lock(&self.database.alone).take());
     }
 }
 
@@ -138,20 +151,12 @@ impl SqliteStore {
 /// same mode. A file that is there keeps its own.
 #[cfg(unix)]
 fn make_private(path: &Path) -> Result<(), StoreError> {
-    use std::io::ErrorKind;
     use std::os::unix::fs::OpenOptionsExt;
     let mut options = std::fs::OpenOptions::new();
     let made = options.write(true).create_new(true).mode(0o600).open(path);
     match made {
-        Err(error) if error.kind() != ErrorKind::AlreadyExists => {
-            let message = format!("{}: {error}", path.display());
-            Err(match error.kind() {
-                ErrorKind::StorageFull | ErrorKind::QuotaExceeded => StoreError::Full { message },
-                ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => {
-                    StoreError::ReadOnly { message }
-                }
-                _ => StoreError::Unavailable { message },
-            })
+        Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => {
+            Err(unusable(path, &error))
         }
         _ => Ok(()),
     }
@@ -178,6 +183,8 @@ impl Database for Sqlite {
     };
     /// The whole file is, from the beginning of a transaction that writes.
     const LOCKED: &'static str = "";
+    /// No other process uses the file.
+    const ABSENT: Option<&'static str> = None;
 
     async fn begin(&self, access: Access) -> Result<Self::Transaction, StoreError> {
         let (pool, begin) = match access {
@@ -191,6 +198,10 @@ impl Database for Sqlite {
         };
         transaction.execute(begin, &[]).await?;
         Ok(transaction)
+    }
+
+    async fn attend(&self, owner: &str) -> Result<Presence, StoreError> {
+        Ok(Presence::here(owner))
     }
 
     async fn announce(_: &mut Self::Transaction, _: &ThreadKey) -> Result<(), StoreError> {

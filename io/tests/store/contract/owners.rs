@@ -122,3 +122,52 @@ pub(crate) async fn unfinished_turns_are_listed_by_owner(store: AnyStore) {
         (Generation(2), Timestamp(2))
     );
 }
+
+pub(crate) async fn the_turns_of_who_is_not_there_are_orphans(store: AnyStore) {
+    let id = uuid();
+    let [here, gone] = ["here", "gone"].map(|name| format!("{name}-{id}"));
+    let orphans = async || {
+        let turns = store.orphans().await.unwrap();
+        let threads = turns
+            .into_iter()
+            .map(|turn| turn.key.thread.thread.into_string());
+        threads.collect::<Vec<_>>()
+    };
+    let presence = store.attend(&here).await.unwrap();
+    presence.held().await;
+    assert!(presence.is_held());
+    for (thread, owner, at) in [("a", &here, 3), ("b", &gone, 2), ("c", &gone, 1)] {
+        let mut new = new_turn(thread, "run", at);
+        owner.clone_into(&mut new.owner);
+        store.begin_turn(&new).await.unwrap();
+    }
+    whole_turn(&*store, new_turn("d", "run", 0)).await;
+    assert_eq!(orphans().await, ["c", "b"]);
+    store.claim(&key("b", "run"), FIRST, &here).await.unwrap();
+    assert_eq!(orphans().await, ["c"]);
+    // It may be there several times, and under several names.
+    let again = store.attend(&here).await.unwrap();
+    let other = store.attend(&gone).await.unwrap();
+    assert_eq!(orphans().await, [""; 0]);
+    drop(again);
+    drop(other);
+    while orphans().await != ["c"] {
+        tokio::task::yield_now().await;
+    }
+    drop(presence);
+    while orphans().await != ["c", "b", "a"] {
+        tokio::task::yield_now().await;
+    }
+    let long = "n".repeat(801);
+    let refused = store.attend(&long).await;
+    assert!(
+        matches!(refused, Err(StoreError::Refused { .. })),
+        "{refused:?}"
+    );
+}
+
+/// A name that no other test has.
+fn uuid() -> String {
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    format!("{:?}-{:?}", std::thread::current().id(), now.unwrap())
+}

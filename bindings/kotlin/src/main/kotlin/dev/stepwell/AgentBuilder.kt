@@ -104,17 +104,16 @@ public class AgentBuilder internal constructor(
     }
 
     /**
-     * Keeps the turns in a store: the built-in one of [SqliteStore], say. Under [owner] `Agent.recover` finds again what a
-     * process that died has left; it stays the same when the app is started again. With [waits] a turn waits for its
-     * store however long it takes.
+     * Keeps the turns in a store: the built-in one of [SqliteStore], say. `Agent.recover` goes on with what a process that
+     * died has left. With [waits] a turn waits for its store however long it takes.
      */
-    public fun store(store: SessionStore, owner: String = "stepwell", waits: Boolean = false) {
-        stored = StoreSetup(store, owner, waits)
+    public fun store(store: SessionStore, waits: Boolean = false) {
+        stored = StoreSetup(store, waits)
     }
 
     /** Keeps the turns in a database of the app's own. */
-    public fun store(store: Store, owner: String = "stepwell", waits: Boolean = false) {
-        store(sessionStore(store), owner, waits)
+    public fun store(store: Store, waits: Boolean = false) {
+        store(sessionStore(store), waits)
     }
 
     /**

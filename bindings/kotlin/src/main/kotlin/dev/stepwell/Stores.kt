@@ -6,7 +6,8 @@ import kotlinx.coroutines.flow.flow
 /** The store that is built in: SQLite, in a file. */
 public object SqliteStore {
     /**
-     * Opens a file, or makes it. Beside it lie `-wal` and `-shm`.
+     * Opens a file, or makes it. Beside it lie `-wal`, `-shm` and `-lock`. It is for one process at a time: a second one is
+     * refused.
      *
      * @throws StepwellException.Store if it cannot be opened or written, or is no SQLite database
      */

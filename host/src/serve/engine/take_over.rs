@@ -1,0 +1,243 @@
+//! A host among others on one store: it says that it lives, and goes on with the turns of those that do not any more.
+//!
+//! Who takes a turn over is decided by its generation alone: of several hosts that claim it one wins, and the host that
+//! was taken for dead, and was only frozen or cut off, is refused at its next write and lets go of the turn.
+
+use super::EngineError;
+use super::local::{LONGEST_REQUEST, LocalEngine, LocalSetup};
+use std::sync::Arc;
+use std::time::Duration;
+use stepwell_io::store::{Presence, StoreError};
+use tokio::sync::Mutex;
+use tokio_util::sync::CancellationToken;
+
+/// How often a host looks for turns of hosts that are gone. It is also how long a host that was itself taken for gone
+/// waits before it looks: where the store was away, the others come back with it.
+pub(super) const LOOKED_EVERY: Duration = Duration::from_secs(2);
+
+/// This host among those on the store.
+#[derive(Debug, Default)]
+pub(super) struct TakeOver {
+    presence: Mutex<Option<Arc<Presence>>>,
+    over: CancellationToken,
+}
+
+impl TakeOver {
+    /// That this host lives, from the first call on.
+    async fn presence(&self, setup: &LocalSetup) -> Result<Arc<Presence>, StoreError> {
+        let mut presence = self.presence.lock().await;
+        Ok(match &*presence {
+            Some(presence) => Arc::clone(presence),
+            None => {
+                let attended = Arc::new(setup.store.attend(&setup.owner).await?);
+                Arc::clone(presence.insert(attended))
+            }
+        })
+    }
+
+    /// Waits until the other hosts know that this one lives: a turn that it begins or claims before is taken from it.
+    ///
+    /// # Errors
+    /// The store cannot be reached.
+    pub(super) async fn there(&self, setup: &LocalSetup) -> Result<(), StoreError> {
+        let there = async {
+            self.presence(setup).await?.held().await;
+            Ok(())
+        };
+        let there = tokio::time::timeout(LONGEST_REQUEST, there).await;
+        there.unwrap_or_else(|_| {
+            let message = "it does not know that this host lives".to_owned();
+            Err(StoreError::Unavailable { message })
+        })
+    }
+
+    /// This host drives no turn any more: the others need not wait until it has ended.
+    pub(super) async fn leave(&self) {
+        self.over.cancel();
+        drop(self.presence.lock().await.take());
+    }
+}
+
+impl LocalEngine {
+    /// Goes on with every unfinished turn that no living host has, and from then on looks for more of them until the
+    /// engine is stopped. Gives how many there are at once.
+    ///
+    /// # Errors
+    /// The store cannot be read. A single turn that cannot go on is logged, and stays as it is.
+    pub(in crate::serve) async fn recover(&self) -> Result<usize, StoreError> {
+        self.0.take_over.there(&self.0.setup).await?;
+        let count = self.take_over().await?;
+        let engine = self.clone();
+        tokio::spawn(async move { engine.keep_looking().await });
+        Ok(count)
+    }
+
+    async fn keep_looking(&self) {
+        let over = self.0.take_over.over.clone();
+        let mut was_there = true;
+        loop {
+            tokio::select! {
+                () = over.cancelled() => return,
+                () = tokio::time::sleep(LOOKED_EVERY) => {}
+            }
+            let presence = self.0.take_over.presence(&self.0.setup).await;
+            let held_for = presence.ok().and_then(|presence| presence.held_for());
+            if was_there != held_for.is_some() {
+                was_there = held_for.is_some();
+                if was_there {
+                    tracing::info!(target: "stepwell", "the store knows again that this host lives");
+                } else {
+                    tracing::warn!(target: "stepwell", "the store does not know that this host lives: it begins no turn, and others may take its own");
+                }
+            }
+            if held_for.is_some_and(|held_for| held_for >= LOOKED_EVERY)
+                && let Err(error) = self.take_over().await
+            {
+                tracing::warn!(target: "stepwell", %error, "the store does not say which turns nobody has; trying again");
+            }
+        }
+    }
+
+    /// Goes on with the turns that no living host has, as far as there is room for them.
+    async fn take_over(&self) -> Result<usize, StoreError> {
+        let mut count = 0;
+        for turn in self.0.setup.store.orphans().await? {
+            if self.is_full() || self.0.tasks.is_closed() {
+                break;
+            }
+            let key = turn.key.clone();
+            if self.find(&key).is_some() {
+                // It was taken from here, and its new owner is gone too: at the next look, when it is let go of.
+                continue;
+            }
+            match self.adopt(turn, false).await {
+                Ok(_) => count += 1,
+                Err(EngineError::Store(error)) if error.is_lost() => {
+                    tracing::debug!(target: "stepwell", turn = %key, %error, "another host was quicker");
+                }
+                Err(error) => {
+                    tracing::error!(target: "stepwell", turn = %key, %error, "an unfinished turn cannot go on");
+                }
+            }
+        }
+        Ok(count)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{engine_on, new_turn};
+    use super::*;
+    use crate::serve::engine::Engine;
+    use stepwell_core::Timestamp;
+    use stepwell_io::store::{
+        Generation, Held, MemoryStore, NewTurn, Store, StoreFuture, StoreLayer, TurnKey,
+    };
+    use tokio::sync::watch;
+    use tokio::time::Instant;
+
+    /// A store that knows that the host lives when the test says so.
+    #[derive(Debug)]
+    struct Told {
+        inner: MemoryStore,
+        held: watch::Receiver<Option<Held>>,
+    }
+
+    impl StoreLayer for Told {
+        fn inner(&self) -> &dyn Store {
+            &self.inner
+        }
+
+        fn attend<'a>(&'a self, _: &'a str) -> StoreFuture<'a, Presence> {
+            let presence = Presence::kept(self.held.clone(), || {});
+            Box::pin(std::future::ready(Ok(presence)))
+        }
+    }
+
+    fn held() -> Option<Held> {
+        let since = Instant::now();
+        let until = since + Duration::from_secs(3_600);
+        Some(Held { since, until })
+    }
+
+    async fn host() -> (MemoryStore, watch::Sender<Option<Held>>, LocalEngine) {
+        let inner = MemoryStore::new();
+        let (say, held) = watch::channel(held());
+        let store = Told {
+            inner: inner.clone(),
+            held,
+        };
+        let (_, engine) = engine_on(Arc::new(store), Duration::ZERO).await;
+        (inner, say, engine)
+    }
+
+    /// A turn of a host that nobody knows.
+    async fn leave(store: &MemoryStore, thread: &str) -> TurnKey {
+        let key = TurnKey::new(thread, "r");
+        let new = NewTurn::new(key.clone(), "gone", Timestamp(1));
+        store.begin_turn(&new).await.unwrap();
+        key
+    }
+
+    async fn generation(store: &MemoryStore, turn: &TurnKey) -> Generation {
+        let thread = store.thread(&turn.thread).await.unwrap().unwrap();
+        // One that cannot go on may have been closed by who has claimed it.
+        thread
+            .unfinished
+            .map_or(Generation(2), |turn| turn.generation)
+    }
+
+    /// Waits until somebody has claimed the turn.
+    async fn claimed(store: &MemoryStore, turn: &TurnKey) {
+        let mut changes = store.subscribe(&turn.thread).await.unwrap();
+        while generation(store, turn).await == Generation::FIRST {
+            changes.changed().await;
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_host_goes_on_with_what_it_finds_at_its_start_and_at_each_look() {
+        let (store, _say, engine) = host().await;
+        let first = leave(&store, "first").await;
+        assert_eq!(engine.recover().await, Ok(1));
+        assert_eq!(generation(&store, &first).await, Generation(2));
+        let begin = Instant::now();
+        let second = leave(&store, "second").await;
+        claimed(&store, &second).await;
+        assert_eq!(begin.elapsed().as_secs(), LOOKED_EVERY.as_secs());
+        engine.stop(Duration::ZERO).await;
+        let third = leave(&store, "third").await;
+        tokio::time::sleep(2 * LOOKED_EVERY).await;
+        assert_eq!(generation(&store, &third).await, Generation::FIRST);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_host_that_was_taken_for_dead_looks_when_the_others_are_back_too() {
+        let (store, say, engine) = host().await;
+        assert_eq!(engine.recover().await, Ok(0));
+        say.send_replace(None);
+        let left = leave(&store, "left").await;
+        tokio::time::sleep(5 * LOOKED_EVERY).await;
+        assert_eq!(generation(&store, &left).await, Generation::FIRST);
+        say.send_replace(held());
+        let back = Instant::now();
+        claimed(&store, &left).await;
+        assert!(back.elapsed() >= LOOKED_EVERY, "{:?}", back.elapsed());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_host_that_the_store_takes_for_dead_begins_no_turn() {
+        let (store, say, engine) = host().await;
+        assert_eq!(engine.recover().await, Ok(0));
+        say.send_replace(None);
+        let refused = engine.start(new_turn()).await;
+        assert!(
+            matches!(
+                refused,
+                Err(EngineError::Store(StoreError::Unavailable { .. }))
+            ),
+            "{refused:?}"
+        );
+        assert_eq!(store.unfinished(None).await, Ok(Vec::new()));
+    }
+}

@@ -1,0 +1,286 @@
+//! Hosts on one store that die, freeze, are cut off, or start at once: a turn goes on at another, and at one. The address
+//! of a PostgreSQL server is in `STEPWELL_POSTGRES`, with the folder of its socket.
+//!
+//! `STEPWELL_TAKE_OVERS` says how often each is tried (1). How long a take-over took is printed, and not judged.
+#![cfg(unix)]
+
+use crate::file::File;
+use crate::line::{Line, State};
+use crate::model::HeldModel;
+use crate::server::Server;
+use crate::stream::{Run, all, events, kinds, text};
+use serde_json::Value;
+use std::io::{BufRead, BufReader};
+use std::process::{Command, Stdio};
+use std::time::Instant;
+
+/// How many turns a host has when it is lost.
+const TURNS: usize = 4;
+
+fn times() -> usize {
+    let wanted = std::env::var("STEPWELL_TAKE_OVERS").ok();
+    wanted.map_or(1, |wanted| wanted.parse().expect("a number"))
+}
+
+fn url() -> Option<String> {
+    let url = std::env::var("STEPWELL_POSTGRES").ok();
+    if url.is_none() {
+        eprintln!("SKIPPED: set STEPWELL_POSTGRES to a server's address");
+    }
+    url
+}
+
+fn host(model: &HeldModel, store: &str) -> Server {
+    Server::before_url(&model.url, &["--store", store])
+}
+
+/// A host whose log is read.
+fn logged(model: &HeldModel, store: &str) -> (Server, impl FnMut(&str) + use<>) {
+    let arguments = [
+        ["--provider", "openai-compatible"],
+        ["--model", "m"],
+        ["--base-url", &*model.url],
+        ["--store", store],
+    ];
+    let mut server = Server::start_logged(&arguments.concat(), "info", Stdio::piped());
+    let mut lines = BufReader::new(server.stderr()).lines();
+    let until = move |words: &str| {
+        let line = lines.find(|line| line.as_ref().is_ok_and(|line| line.contains(words)));
+        line.unwrap_or_else(|| panic!("the log does not say `{words}`"))
+            .expect("a line");
+    };
+    (server, until)
+}
+
+fn signal(server: &Server, name: &str) {
+    let sent = Command::new("kill")
+        .args([name, &server.id().to_string()])
+        .status();
+    assert!(sent.expect("kill is there").success());
+}
+
+/// Begins turns on a host until the model is asked for each, and follows them on another.
+async fn begin(name: &str, on: &Server, model: &HeldModel, at: &Server) -> Vec<(String, Run)> {
+    let mut turns = Vec::new();
+    for number in 0..TURNS {
+        let thread = format!("{name}-{number}");
+        on.begin(&thread, "r", "?").await;
+        model.asked().await;
+        let mut listener = Run::new(at.follow(&thread, "r", None).await);
+        listener.until("RUN_STARTED").await;
+        turns.push((thread, listener));
+    }
+    turns
+}
+
+/// Waits until the model is asked for all turns again, lets it answer, and reads all to their ends.
+async fn go_on(what: &str, lost_at: Instant, turns: &mut [(String, Run)], model: &HeldModel) {
+    model.asked().await;
+    let first = lost_at.elapsed();
+    for _ in 1..TURNS {
+        model.asked().await;
+    }
+    let last = lost_at.elapsed();
+    println!(
+        "take-over, {what}: {TURNS} turns go on after {:.2} to {:.2} s",
+        first.as_secs_f64(),
+        last.as_secs_f64()
+    );
+    // Those that were asked first may have nobody to answer.
+    for _ in 0..2 * TURNS {
+        model.answer();
+    }
+    for (_, listener) in turns {
+        let rest = listener.rest().await;
+        assert_eq!(kinds(&rest).last(), Some(&"RUN_FINISHED"));
+        assert_eq!(text(&rest), "At last.");
+    }
+}
+
+/// What all hosts tell of the turns, which is one beginning, one answer and one end each.
+async fn whole(turns: &[(String, Run)], hosts: &[&Server]) -> Vec<Vec<Value>> {
+    let mut logs = Vec::new();
+    for (thread, _) in turns {
+        let log = events(hosts[0].follow(thread, "r", None).await).await;
+        for kind in ["RUN_STARTED", "RUN_FINISHED"] {
+            assert_eq!(all(&log, kind).len(), 1, "{log:#?}");
+        }
+        assert_eq!(text(&log), "At last.");
+        for host in hosts {
+            assert_eq!(events(host.follow(thread, "r", None).await).await, log);
+        }
+        logs.push(log);
+    }
+    logs
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_killed_hosts_turns_go_on_at_another() {
+    let Some(url) = url() else { return };
+    for round in 0..times() {
+        let name = format!("killed-{}-{round}", std::process::id());
+        let model = HeldModel::start().await;
+        let one = host(&model, &url);
+        let other = host(&model, &url);
+        let mut turns = begin(&name, &one, &model, &other).await;
+        let killed_at = Instant::now();
+        drop(one);
+        go_on("killed (SIGKILL)", killed_at, &mut turns, &model).await;
+        whole(&turns, &[&other]).await;
+        assert_eq!(model.questions(), 2 * TURNS, "once again for each turn");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_frozen_hosts_turns_go_on_at_another_and_it_writes_nothing_more() {
+    let Some(url) = url() else { return };
+    for round in 0..times() {
+        let name = format!("frozen-{}-{round}", std::process::id());
+        let model = HeldModel::start().await;
+        let (one, mut until) = logged(&model, &url);
+        let other = host(&model, &url);
+        let mut turns = begin(&name, &one, &model, &other).await;
+        let frozen_at = Instant::now();
+        signal(&one, "-STOP");
+        go_on("frozen (SIGSTOP)", frozen_at, &mut turns, &model).await;
+        let told = whole(&turns, &[&other]).await;
+        // It hears its own answers now, and nobody waits for them any more.
+        signal(&one, "-CONT");
+        for _ in 0..TURNS {
+            until("a turn is left to its new owner");
+        }
+        assert_eq!(whole(&turns, &[&other, &one]).await, told);
+        assert_eq!(model.questions(), 2 * TURNS, "once again for each turn");
+        is_back(&name, &one, &model).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_turns_of_a_host_that_is_cut_off_go_on_at_another_and_it_writes_nothing_more() {
+    let Some(url) = url() else { return };
+    let cuts = [
+        (State::Ended, "cut off"),
+        (State::Silent, "cut off and not told"),
+    ];
+    for (round, (cut, what)) in (0..times()).flat_map(|round| cuts.map(|cut| (round, cut))) {
+        let name = format!("{cut:?}-{}-{round}", std::process::id());
+        let model = HeldModel::start().await;
+        let line = Line::to(&url, &name);
+        let (one, mut until) = logged(&model, &line.url);
+        let other = host(&model, &url);
+        let mut turns = begin(&name, &one, &model, &other).await;
+        let cut_at = Instant::now();
+        line.set(cut);
+        go_on(what, cut_at, &mut turns, &model).await;
+        let told = whole(&turns, &[&other]).await;
+        // By now it has its own answers, and nobody waits for them any more.
+        line.set(State::Whole);
+        for _ in 0..TURNS {
+            until("a turn is left to its new owner");
+        }
+        assert_eq!(whole(&turns, &[&other, &one]).await, told);
+        assert_eq!(model.questions(), 2 * TURNS, "once again for each turn");
+        is_back(&name, &one, &model).await;
+    }
+}
+
+/// A host that was lost takes new turns, and keeps them.
+async fn is_back(name: &str, one: &Server, model: &HeldModel) {
+    let thread = format!("{name}-back");
+    one.begin(&thread, "r", "?").await;
+    model.asked().await;
+    model.answer();
+    let told = events(one.follow(&thread, "r", None).await).await;
+    assert_eq!(text(&told), "At last.");
+    assert_eq!(model.questions(), 2 * TURNS + 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn of_two_hosts_that_start_at_once_one_goes_on_with_each_turn() {
+    let Some(url) = url() else { return };
+    for round in 0..times() {
+        let name = format!("at-once-{}-{round}", std::process::id());
+        let model = HeldModel::start().await;
+        let one = host(&model, &url);
+        for number in 0..TURNS {
+            one.begin(&format!("{name}-{number}"), "r", "?").await;
+            model.asked().await;
+        }
+        let killed_at = Instant::now();
+        drop(one);
+        let start = || {
+            let (model, store) = (model.url.clone(), url.clone());
+            tokio::task::spawn_blocking(move || Server::before_url(&model, &["--store", &store]))
+        };
+        let (one, other) = tokio::join!(start(), start());
+        let (one, other) = (one.expect("it starts"), other.expect("it starts"));
+        let mut turns = Vec::new();
+        for number in 0..TURNS {
+            let thread = format!("{name}-{number}");
+            let mut listener = Run::new(other.follow(&thread, "r", None).await);
+            listener.until("RUN_STARTED").await;
+            turns.push((thread, listener));
+        }
+        go_on("two hosts start at once", killed_at, &mut turns, &model).await;
+        whole(&turns, &[&one, &other]).await;
+        assert_eq!(model.questions(), 2 * TURNS, "once again for each turn");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_host_of_the_same_name_leaves_the_turns_of_one_that_lives() {
+    let Some(url) = url() else { return };
+    let name = format!("same-name-{}", std::process::id());
+    let model = HeldModel::start().await;
+    let start = || Server::before_url(&model.url, &["--store", &url, "--owner", "the-host"]);
+    let one = start();
+    one.begin(&name, "r", "?").await;
+    model.asked().await;
+    // When it answers it has looked for what is left.
+    let other = start();
+    let second = format!("{name}-second");
+    other.begin(&second, "r", "?").await;
+    model.asked().await;
+    assert_eq!(model.questions(), 2, "once for each turn");
+    model.answer();
+    model.answer();
+    for thread in [&name, &second] {
+        let told = events(one.follow(thread, "r", None).await).await;
+        assert_eq!(text(&told), "At last.");
+        assert_eq!(events(other.follow(thread, "r", None).await).await, told);
+    }
+    assert_eq!(model.questions(), 2);
+}
+
+#[tokio::test]
+async fn a_second_process_on_a_file_is_refused_until_the_first_is_gone() {
+    let file = File::new("second");
+    let store = file.store();
+    let first = Server::start(&["--store", &store]);
+    let second = Command::new(env!("CARGO_BIN_EXE_stepwell"))
+        .args(["serve", "--listen", "127.0.0.1:0", "--store", &store])
+        .env("XDG_CONFIG_HOME", env!("CARGO_TARGET_TMPDIR"))
+        .env_remove("STEPWELL_CONFIG")
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the program starts");
+    let (sender, ended) = tokio::sync::oneshot::channel();
+    let id = second.id().to_string();
+    std::thread::spawn(move || sender.send(second.wait_with_output()));
+    // A server that is not refused does not end by itself.
+    let ended = tokio::time::timeout(std::time::Duration::from_secs(20), ended).await;
+    let Ok(ended) = ended else {
+        let _ = Command::new("kill").args(["-KILL", &id]).status();
+        panic!("a second process serves the same file");
+    };
+    let ended = ended.expect("it is waited for").expect("it ends");
+    let said = String::from_utf8_lossy(&ended.stderr);
+    assert!(!ended.status.success(), "{said}");
+    for words in [&*file.path().display().to_string(), "another process"] {
+        assert!(said.contains(words), "{said}");
+    }
+    drop(first);
+    Server::start(&["--store", &store]);
+}
