@@ -32,6 +32,8 @@ mod scripted;
 mod serving;
 mod sessions;
 mod shared_state;
+#[cfg(test)]
+mod simulation;
 mod stop;
 mod store_health;
 mod store_trouble;
