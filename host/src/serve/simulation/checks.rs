@@ -157,7 +157,40 @@ async fn judge_turn(
         world.finds(Rule::AnswerFits, &turn.turn, what);
         return;
     }
+    judge_answers(world, turn, &fold);
     same_view(world, turn, &fold, &answer.body["session"]["messages"]);
+}
+
+/// What is told of an answer that was cut stands apart from what is told of the next.
+fn judge_answers(world: &World, turn: &Posted, fold: &Fold) {
+    let mut messages = fold.messages.iter().peekable();
+    while let Some(message) = messages.next() {
+        let is_of_turn = message.role == "assistant" && message.text.starts_with(&turn.turn);
+        if !is_of_turn {
+            continue;
+        }
+        let answers = answers_in(&message.text);
+        if answers.len() > 1 {
+            let what = format!("{} is of several answers: `{}`", message.id, message.text);
+            world.finds(Rule::AnswersApart, &turn.turn, what);
+        }
+        let is_followed = messages.peek().is_some_and(|next| next.role == "assistant");
+        let was_cut = answers.iter().any(|number| world.is_cut(*number));
+        if is_followed && was_cut && !message.is_cut {
+            let what = format!(
+                "{} was cut, and does not say so: `{}`",
+                message.id, message.text
+            );
+            world.finds(Rule::CutIsMarked, &turn.turn, what);
+        }
+    }
+}
+
+/// The numbers of the answers that a text is of.
+fn answers_in(text: &str) -> BTreeSet<u64> {
+    let pieces = text.split(" of ").skip(1);
+    let numbers = pieces.filter_map(|piece| piece.split(';').next()?.parse().ok());
+    numbers.collect()
 }
 
 fn same_log(world: &World, turn: &Posted, name: &str, view: &View, whole: &View) {

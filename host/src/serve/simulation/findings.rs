@@ -21,6 +21,10 @@ pub(super) enum Rule {
     ResultIsSame,
     /// Text that was told stays.
     TextStays,
+    /// Answers to the same question, of which the first was cut, are messages of their own.
+    AnswersApart,
+    /// An answer that its host's end has cut, and that another follows, says that it was.
+    CutIsMarked,
     /// A call that was told stays.
     CallStays,
     /// How a call ended, once told, stays.

@@ -19,6 +19,8 @@ pub(super) struct Message {
     pub(super) calls: Vec<Call>,
     /// The call that it is the result of.
     pub(super) result_of: Option<String>,
+    /// Whether it is marked as cut by its host's end.
+    pub(super) is_cut: bool,
 }
 
 /// The messages of a log so far.
@@ -76,6 +78,7 @@ impl Fold {
                 role: "tool".to_owned(),
                 text: "here".to_owned(),
                 calls: Vec::new(),
+                is_cut: false,
                 result_of: Some(call.id.clone()),
             })
             .collect();
@@ -121,6 +124,7 @@ impl Fold {
                 role: role.to_owned(),
                 text: String::new(),
                 calls: Vec::new(),
+                is_cut: false,
                 result_of: None,
             });
             self.messages.len() - 1
@@ -167,6 +171,7 @@ impl Fold {
                     role: "tool".to_owned(),
                     text: text(&event["content"]),
                     calls: Vec::new(),
+                    is_cut: false,
                     result_of: Some(call),
                 };
                 self.messages.push(message);
@@ -265,6 +270,7 @@ fn messages(list: &Value) -> Vec<Message> {
             role: word(message, "role"),
             text: text(&message["content"]),
             calls: calls.collect(),
+            is_cut: message["metadata"]["cut"] == true,
             result_of: message["toolCallId"].as_str().map(str::to_owned),
         }
     })

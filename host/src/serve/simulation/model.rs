@@ -132,6 +132,7 @@ async fn answer(
         _ => {}
     }
     let slow = chance.one_in(3);
+    world.gives(number, &life);
     let body = Body {
         frames: frames.into(),
         trouble,
@@ -139,6 +140,8 @@ async fn answer(
         slow,
         chance,
         life,
+        world,
+        number,
     };
     let pieces = stream::unfold(body, |mut body| async move {
         let piece = body.next().await?;
@@ -159,6 +162,8 @@ struct Body {
     slow: bool,
     chance: super::chance::Chance,
     life: Arc<Life>,
+    world: Arc<World>,
+    number: u64,
 }
 
 impl Body {
@@ -186,7 +191,11 @@ impl Body {
             _ => {}
         }
         self.given += 1;
-        self.frames.pop_front().map(|frame| Ok(frame.into()))
+        let frame = self.frames.pop_front();
+        if self.frames.is_empty() {
+            self.world.has_given(self.number);
+        }
+        frame.map(|frame| Ok(frame.into()))
     }
 }
 

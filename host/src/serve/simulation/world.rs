@@ -69,6 +69,8 @@ pub(super) struct World {
     findings: Mutex<Vec<Finding>>,
     marks: Mutex<BTreeMap<String, BTreeSet<Mark>>>,
     begun: Mutex<Vec<Begun>>,
+    /// Who got each answer of the model, and whether all of it.
+    given: Mutex<BTreeMap<u64, (Arc<Life>, bool)>>,
     posted: Mutex<Vec<Posted>>,
     /// With which provider each turn began.
     providers: Mutex<BTreeMap<String, Provider>>,
@@ -94,6 +96,7 @@ impl World {
             findings: Mutex::default(),
             marks: Mutex::default(),
             begun: Mutex::default(),
+            given: Mutex::default(),
             posted: Mutex::default(),
             providers: Mutex::default(),
         })
@@ -169,6 +172,26 @@ impl World {
 
     pub(super) fn begun(&self) -> Vec<Begun> {
         self.begun.lock().unwrap().clone()
+    }
+
+    /// The model begins an answer.
+    pub(super) fn gives(&self, number: u64, to: &Arc<Life>) {
+        let mut given = self.given.lock().unwrap();
+        given.insert(number, (Arc::clone(to), false));
+    }
+
+    /// It has given all of it.
+    pub(super) fn has_given(&self, number: u64) {
+        if let Some((_, is_whole)) = self.given.lock().unwrap().get_mut(&number) {
+            *is_whole = true;
+        }
+    }
+
+    /// Whether the end of a host has cut the answer.
+    pub(super) fn is_cut(&self, number: u64) -> bool {
+        let given = self.given.lock().unwrap();
+        let answer = given.get(&number);
+        answer.is_some_and(|(life, is_whole)| life.is_dead() && !is_whole)
     }
 
     /// A client asks for a turn: its id is `number` of its thread.
@@ -298,6 +321,7 @@ impl World {
             place.up.lock().unwrap().take();
             place.life.lock().unwrap().take();
         }
+        self.given.lock().unwrap().clear();
         self.kept.forget();
     }
 }
