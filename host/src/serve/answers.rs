@@ -68,7 +68,7 @@ impl Answers {
     /// Reads answers, to some of the questions or to all, and to no other.
     pub(super) fn read<'a>(
         entries: &[ResumeEntry],
-        questions: impl Iterator<Item = &'a Question> + Clone,
+        questions: &(impl Iterator<Item = &'a Question> + Clone),
         tools: &ToolRegistry,
         now: OffsetDateTime,
     ) -> Result<Self, Unresumable> {

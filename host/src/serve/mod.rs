@@ -32,6 +32,8 @@ mod scripted;
 mod serving;
 mod sessions;
 mod shared_state;
+#[cfg(test)]
+mod simulation;
 mod stop;
 mod store_health;
 mod store_trouble;
@@ -46,6 +48,7 @@ pub(crate) use scripted::scripted;
 pub(crate) use serving::{Limits, Serving, SessionStore};
 
 use crate::metrics::Metrics;
+use axum::Router;
 use engine::{LocalEngine, LocalSetup};
 use measured::MeasuredStore;
 use sessions::Sessions;
@@ -85,6 +88,76 @@ struct Server {
     let_go: CancellationToken,
 }
 
+/// A host that is open: it answers requests, and has gone on with the turns that were left to it. What brings the
+/// requests is not its matter.
+pub(crate) struct Host {
+    server: Arc<Server>,
+}
+
+impl Host {
+    /// Sets it up, and goes on with its unfinished turns.
+    pub(crate) async fn open(backend: Backend, serving: Serving) -> io::Result<Self> {
+        let tools = backend.registry().map_err(io::Error::other)?;
+        let names = tools.definitions().iter();
+        let names = names.map(|tool| tool.name.clone());
+        let metrics = Metrics::new(names.chain([shared_state::CHANGE_STATE.to_owned()]));
+        let base = agent::base(&backend, &metrics);
+        let kept = serving.sessions.clone();
+        let store_health = StoreHealth::new(kept.store);
+        let engine = LocalEngine::new(LocalSetup {
+            store: Arc::new(MeasuredStore {
+                store: Arc::new(store_health.clone()),
+                metrics: metrics.clone(),
+            }),
+            // Of this life alone: a name that a host before had, or another has, would be taken for it.
+            owner: format!("{}-{}", kept.label, Uuid::new_v4()),
+            base: base.clone(),
+            instructions: backend.instructions.clone(),
+            tools: tools.clone(),
+            endpoint: backend.endpoint.clone(),
+            metrics: metrics.clone(),
+            most: serving.limits.runs,
+            run_time: serving.limits.run_time,
+            interrupt_time: serving.limits.interrupt_time,
+            store_timeout: serving.limits.store_timeout,
+        });
+        engine.recover().await.map_err(io::Error::other)?;
+        let store = Arc::clone(engine.store());
+        let view = ViewOptions {
+            tools: tools.clone(),
+            ..ViewOptions::default()
+        };
+        let sessions = Sessions::new(store, Arc::new(engine.clone()), view, kept.is_durable);
+        let server = Arc::new(Server {
+            base,
+            sessions,
+            metrics,
+            tools,
+            threads: Arc::new(Threads::new(serving.limits)),
+            user_limits: UserLimits::new(&serving.limits),
+            backend,
+            serving,
+            engine,
+            store_health,
+            let_go: CancellationToken::new(),
+        });
+        Ok(Self { server })
+    }
+
+    /// What answers its requests.
+    pub(crate) fn router(&self) -> Router {
+        router::router(Arc::clone(&self.server))
+    }
+
+    /// Takes no more runs, and gives those under way time to end. Returns when none is.
+    pub(crate) async fn stop(&self) {
+        let server = &self.server;
+        server.threads.close();
+        server.engine.stop(server.serving.limits.grace).await;
+        server.let_go.cancel();
+    }
+}
+
 /// Serves until `stop` comes; then takes no more runs, and gives those under way time to end.
 pub(crate) async fn serve(
     listener: TcpListener,
@@ -92,63 +165,16 @@ pub(crate) async fn serve(
     serving: Serving,
     stop: impl Future<Output = ()>,
 ) -> io::Result<()> {
-    let grace = serving.limits.grace;
-    let tools = backend.registry().map_err(io::Error::other)?;
-    let names = tools.definitions().iter();
-    let names = names.map(|tool| tool.name.clone());
-    let metrics = Metrics::new(names.chain([shared_state::CHANGE_STATE.to_owned()]));
-    let base = agent::base(&backend, &metrics);
-    let kept = serving.sessions.clone();
-    let store_health = StoreHealth::new(kept.store);
-    let engine = LocalEngine::new(LocalSetup {
-        store: Arc::new(MeasuredStore {
-            store: Arc::new(store_health.clone()),
-            metrics: metrics.clone(),
-        }),
-        // Of this life alone: a name that a host before had, or another has, would be taken for it.
-        owner: format!("{}-{}", kept.label, Uuid::new_v4()),
-        base: base.clone(),
-        instructions: backend.instructions.clone(),
-        tools: tools.clone(),
-        endpoint: backend.endpoint.clone(),
-        metrics: metrics.clone(),
-        most: serving.limits.runs,
-        run_time: serving.limits.run_time,
-        interrupt_time: serving.limits.interrupt_time,
-        store_timeout: serving.limits.store_timeout,
-    });
-    engine.recover().await.map_err(io::Error::other)?;
-    let store = Arc::clone(engine.store());
-    let view = ViewOptions {
-        tools: tools.clone(),
-        ..ViewOptions::default()
-    };
-    let sessions = Sessions::new(store, Arc::new(engine.clone()), view, kept.is_durable);
-    let server = Arc::new(Server {
-        base,
-        sessions,
-        metrics,
-        tools,
-        threads: Arc::new(Threads::new(serving.limits)),
-        user_limits: UserLimits::new(&serving.limits),
-        backend,
-        serving,
-        engine: engine.clone(),
-        store_health,
-        let_go: CancellationToken::new(),
-    });
+    let bounds = serving.limits.connections();
+    let host = Host::open(backend, serving).await?;
     let closing = CancellationToken::new();
-    let router = router::router(Arc::clone(&server));
-    let bounds = server.serving.limits.connections();
-    let http = connections::serve(listener, router, bounds, closing.clone());
+    let http = connections::serve(listener, host.router(), bounds, closing.clone());
     let mut http = tokio::spawn(http);
     tokio::select! {
         ended = &mut http => return Ok(ended?),
         () = stop => {}
     }
-    server.threads.close();
-    engine.stop(grace).await;
-    server.let_go.cancel();
+    host.stop().await;
     closing.cancel();
     match tokio::time::timeout(LAST_BYTES, &mut http).await {
         Ok(ended) => ended?,

@@ -37,7 +37,7 @@ impl OpenTurn {
         tools: &ToolRegistry,
         now: OffsetDateTime,
     ) -> Result<Answers, Unresumable> {
-        let answers = Answers::read(entries, self.questions.iter(), tools, now)?;
+        let answers = Answers::read(entries, &self.questions.iter(), tools, now)?;
         let is_answered = |id: &str| entries.iter().any(|entry| entry.interrupt_id == id);
         let mut ids = self.questions.iter().map(|question| &question.interrupt.id);
         match ids.find(|id| !is_answered(id)) {

@@ -21,6 +21,17 @@ pub enum HttpClientError {
 pub struct SendError(String);
 
 impl SendError {
+    /// An error of the app's own transport, of which `what` is told: neither keys nor addresses belong there.
+    #[must_use]
+    pub fn new(what: impl Into<String>) -> Self {
+        Self(what.into())
+    }
+
+    /// What the app's own transport says, and what caused it.
+    pub(super) fn of(error: &(dyn Error + 'static)) -> Self {
+        Self::with_causes(&error.to_string(), error.source())
+    }
+
     /// The request cannot be sent as it is.
     pub(crate) fn malformed(cause: &(dyn Error + 'static)) -> Self {
         Self::with_causes("the request is malformed", Some(cause))

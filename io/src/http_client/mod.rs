@@ -1,8 +1,9 @@
-//! The HTTP client of agents: connections of its own, or the app's `reqwest::Client`.
+//! The HTTP client of agents: connections of its own, or whatever the app sends requests with.
 
 mod address;
 mod connector;
 mod error;
+mod own;
 mod pool;
 mod proxy;
 mod redirect;
@@ -19,6 +20,7 @@ use bytes::Bytes;
 use futures::StreamExt;
 use futures::stream::BoxStream;
 use http::{HeaderMap, HeaderName, HeaderValue, Method};
+use own::Own;
 use pool::Pool;
 use std::sync::Arc;
 use stepwell_core::dialect::HttpRequest;
@@ -44,6 +46,7 @@ const LONGEST_ANSWER: usize = 64 << 20;
 /// A redirect is followed only where it changes neither the request nor who gets it: 307 or 308, to the same scheme, host
 /// and port, at most 10 times. The key and the conversation are sent to nobody else.
 ///
+/// What another HTTP stack sends, or a test answers itself, is a client by [`from_fn`](Self::from_fn).
 #[cfg_attr(
     feature = "reqwest",
     doc = "An app that has a `reqwest::Client` makes one of it by [`From`]: then that client's settings hold, for redirects
@@ -59,8 +62,7 @@ pub struct HttpClient(Kind);
 #[derive(Clone, Debug)]
 enum Kind {
     Pool(Arc<Pool>),
-    #[cfg(feature = "reqwest")]
-    Reqwest(::reqwest::Client),
+    Own(Own),
 }
 
 impl HttpClient {
@@ -126,8 +128,7 @@ impl HttpClient {
     ) -> Result<Response, SendError> {
         match &self.0 {
             Kind::Pool(pool) => pool.request(method, url, headers, body).await,
-            #[cfg(feature = "reqwest")]
-            Kind::Reqwest(client) => reqwest::request(client, method, url, headers, body).await,
+            Kind::Own(own) => own.request(method, url, headers, body).await,
         }
     }
 }

@@ -1,34 +1,26 @@
-//! The app's own client.
+//! The app's own `reqwest::Client`.
 
+use super::HttpClient;
 use super::error::SendError;
-use super::{HttpClient, Kind, Response};
 use bytes::Bytes;
-use futures::{StreamExt, TryStreamExt};
-use http::{HeaderMap, Method};
+use futures::TryStreamExt;
 use http_body_util::BodyExt;
-use reqwest::{Body, Client, Error};
+use reqwest::{Body, Client, Error, Request};
 use std::error::Error as _;
 
 impl From<Client> for HttpClient {
     fn from(client: Client) -> Self {
-        Self(Kind::Reqwest(client))
+        Self::from_fn(move |request: http::Request<Bytes>| {
+            let client = client.clone();
+            async move {
+                let request = Request::try_from(request).map_err(|error| failure(&error))?;
+                let response = client.execute(request).await;
+                let response: http::Response<Body> =
+                    response.map_err(|error| failure(&error))?.into();
+                Ok(response.map(|body| body.into_data_stream().map_err(|error| failure(&error))))
+            }
+        })
     }
-}
-
-pub(super) async fn request(
-    client: &Client,
-    method: Method,
-    url: &str,
-    headers: HeaderMap,
-    body: Bytes,
-) -> Result<Response, SendError> {
-    let request = client.request(method, url).headers(headers).body(body);
-    let response = request.send().await.map_err(|error| failure(&error))?;
-    let response: http::Response<Body> = response.into();
-    Ok(response.map(|body| {
-        let pieces = body.into_data_stream();
-        pieces.map_err(|error| failure(&error)).boxed()
-    }))
 }
 
 /// Its own text holds the address, which may hold a key; what caused it does not.

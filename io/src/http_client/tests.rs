@@ -350,3 +350,47 @@ async fn the_app_s_own_client_is_an_http_client() {
     assert!(error.starts_with("the request is malformed: "), "{error}");
     assert!(!error.contains("hush"), "{error}");
 }
+
+#[tokio::test]
+async fn an_app_may_answer_requests_itself() {
+    let client = HttpClient::from_fn(|request: http::Request<Bytes>| async move {
+        let headers = request.headers();
+        let credentials = headers.get("authorization").cloned();
+        let said = format!("{} {} {credentials:?}", request.method(), request.uri());
+        let broken = std::io::Error::other(SendError::new("the line is cut"));
+        let pieces = match request.uri().path() {
+            "/cut" => vec![Ok(Bytes::from("half")), Err(broken)],
+            "/away" => return Err(std::io::Error::other(SendError::new("nobody is there"))),
+            _ => vec![Ok(Bytes::from(said)), Ok(request.into_body())],
+        };
+        let mut answer = http::Response::new(futures::stream::iter(pieces));
+        *answer.status_mut() = http::StatusCode::ACCEPTED;
+        Ok(answer)
+    });
+    let ask = |url: &str| client.exchange(post(url.to_owned()));
+    let (status, body) = ask("https://model.example/v1?a=1")
+        .await
+        .expect("an answer");
+    let body = String::from_utf8(body).expect("text");
+    assert_eq!(status, 202);
+    assert_eq!(
+        body,
+        "POST https://model.example/v1?a=1 Some(\"Bearer key\")the conversation"
+    );
+    let cut = ask("http://model.example/cut")
+        .await
+        .expect_err("it is cut");
+    assert_eq!(cut.to_string(), "the line is cut");
+    let away = ask("http://model.example/away").await.expect_err("away");
+    assert_eq!(away.to_string(), "nobody is there");
+    let mut request = post("http://ada:secret@model.example/v1".to_owned());
+    request.headers.clear();
+    let (_, body) = client.exchange(request).await.expect("an answer");
+    let body = String::from_utf8(body).expect("text");
+    assert!(
+        body.starts_with("POST http://model.example/v1 Some(Sensitive)"),
+        "{body}"
+    );
+    let error = ask("http://ho st/hush").await.expect_err("no address");
+    assert!(!error.to_string().contains("hush"), "{error}");
+}

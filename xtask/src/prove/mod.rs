@@ -6,6 +6,7 @@ mod kills;
 mod model;
 mod mutants;
 mod proptests;
+mod simulation;
 mod threads;
 
 use crate::{context::Context, log::Log};
@@ -39,6 +40,7 @@ const STEPS: &[Step] = &[
     threads::STEP,
     kills::STEP,
     hosts::STEP,
+    simulation::STEP,
     fuzz::STEP,
     mutants::STEP,
 ];

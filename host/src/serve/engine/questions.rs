@@ -136,7 +136,7 @@ impl Questions {
         tools: &ToolRegistry,
     ) -> Result<Answers, Unresumable> {
         let questions = self.0.iter().map(|open| &open.question);
-        Answers::read(entries, questions, tools, OffsetDateTime::now_utc())
+        Answers::read(entries, &questions, tools, OffsetDateTime::now_utc())
     }
 
     /// Nothing more is asked of what `answers` are to: whoever waits for a decision hears it. Gives the calls that do, by

@@ -1,0 +1,222 @@
+//! A client of `/agent`: it keeps the conversation itself, has a tool of its own, and answers what is asked by its next run.
+
+use super::chance::Chance;
+use super::findings::Rule;
+use super::folder::Fold;
+use super::http::{Events, Told};
+use super::world::{Up, World};
+use serde_json::{Value, json};
+use std::sync::Arc;
+use std::time::Duration;
+
+pub(super) struct Agent {
+    world: Arc<World>,
+    chance: Chance,
+    thread: String,
+    /// The conversation, as the client has it.
+    fold: Fold,
+    runs: u32,
+}
+
+/// What a run goes on with.
+#[derive(Debug, Default)]
+struct Next {
+    resume: Vec<Value>,
+    /// The calls that the person allows.
+    allowed: Vec<String>,
+}
+
+impl Agent {
+    pub(super) fn new(thread: &str, world: &Arc<World>) -> Self {
+        Self {
+            world: Arc::clone(world),
+            chance: Chance::of(world.seed, thread),
+            thread: thread.to_owned(),
+            fold: Fold::default(),
+            runs: 0,
+        }
+    }
+
+    /// Asks so many questions.
+    pub(super) async fn live(&mut self, questions: u64) {
+        for question in 0..questions {
+            tokio::time::sleep(self.chance.millis(0..10_000)).await;
+            let names = ["work", "look", "ask", "where", "ask", "long"];
+            let plan: Vec<String> = (0..self.chance.below(3))
+                .map(|_| {
+                    let calls = (0..=self.chance.below(3)).map(|_| *self.chance.of_slice(&names));
+                    calls.collect::<Vec<_>>().join("+")
+                })
+                .collect();
+            let before = self.fold.clone();
+            let turn = format!("{}{question}", self.thread);
+            let text = format!("{turn} {}", plan.join(" "));
+            self.fold.say(format!("{turn}-user"), &text);
+            let is_done = self.question(&turn).await;
+            if !is_done {
+                // What is half said is no conversation to go on from.
+                self.fold = before;
+            }
+        }
+    }
+
+    /// Runs until the question is answered.
+    async fn question(&mut self, turn: &str) -> bool {
+        let mut next = Next::default();
+        for _ in 0..8 {
+            let ups = self.world.ups();
+            if ups.is_empty() {
+                return false;
+            }
+            // What waits for the person is in the memory of one host.
+            let up = match next.resume.is_empty() {
+                true => self.chance.of_slice(&ups).clone(),
+                false => ups[0].clone(),
+            };
+            let Some(end) = self.run(turn, &up, &next).await else {
+                return false;
+            };
+            let outcome = &end["outcome"];
+            let allowed = std::mem::take(&mut next.allowed);
+            next.resume.clear();
+            if end["type"] == "RUN_FINISHED" && outcome["type"] != "cancelled" {
+                self.judge(turn, &allowed, outcome);
+            }
+            if end["type"] != "RUN_FINISHED" || outcome["type"] == "cancelled" {
+                return false;
+            }
+            let pending: Vec<_> = outcome["pendingToolCallIds"]
+                .as_array()
+                .into_iter()
+                .flatten()
+                .collect();
+            let asked: Vec<_> = outcome["interrupts"]
+                .as_array()
+                .into_iter()
+                .flatten()
+                .collect();
+            if pending.is_empty() && asked.is_empty() {
+                return true;
+            }
+            tokio::time::sleep(self.chance.millis(0..5_000)).await;
+            for interrupt in asked {
+                self.decide(interrupt, &mut next);
+            }
+            let brings_results = next.resume.is_empty() || self.chance.one_in(2);
+            if brings_results {
+                self.fold.bring("where");
+            }
+        }
+        false
+    }
+
+    fn decide(&self, interrupt: &Value, next: &mut Next) {
+        let id = &interrupt["id"];
+        let call = interrupt["toolCallId"].as_str().unwrap_or_default();
+        let allows = |next: &mut Next| next.allowed.push(call.to_owned());
+        let entry = match self.chance.below(6) {
+            0 => json!({"interruptId": id, "status": "cancelled"}),
+            1 => json!({"interruptId": id, "status": "resolved", "payload": {"approved": false}}),
+            2 => {
+                allows(next);
+                json!({"interruptId": id, "status": "resolved", "payload": {"approved": true,
+                    "editedArgs": {"id": call, "note": "edited"}}})
+            }
+            _ => {
+                allows(next);
+                json!({"interruptId": id, "status": "resolved", "payload": {"approved": true}})
+            }
+        };
+        next.resume.push(entry);
+    }
+
+    /// One run, to the event that ends it. None where it is not heard of.
+    async fn run(&mut self, turn: &str, up: &Up, next: &Next) -> Option<Value> {
+        self.runs += 1;
+        let run = format!("{turn}-r{}", self.runs);
+        let mut input = json!({
+            "threadId": self.thread,
+            "runId": run,
+            "messages": self.fold.to_messages(),
+            "tools": [{"name": "where", "description": "Where the person is."}],
+            "state": {},
+        });
+        if !next.resume.is_empty() {
+            input["resume"] = json!(next.resume);
+        }
+        let trace = &self.world.trace;
+        let (to, answers) = (&up.life.name, next.resume.len());
+        let allowed = &next.allowed;
+        trace.note(format!(
+            "{run} is posted to {to}: {answers} answers, allowed: {allowed:?}"
+        ));
+        let answer = self
+            .world
+            .send(up, turn, "POST", "/agent", Some(&input), &[])
+            .await?;
+        let status = answer.status().as_u16();
+        if status != 200 {
+            if ![409, 503].contains(&status) {
+                let what = format!("a run is posted: {status}");
+                self.world.finds(Rule::AnswerFits, turn, what);
+            }
+            return None;
+        }
+        let mut events = Events::of(answer, Arc::clone(&up.life));
+        loop {
+            match events.next(Duration::from_secs(160)).await {
+                Told::Event(_, data) => {
+                    let event: Value = serde_json::from_str(&data).unwrap_or_default();
+                    // The ids of questions are drawn by the host: they are left out, so that a seed repeats.
+                    let (kind, outcome) = (&event["type"], &event["outcome"]["type"]);
+                    let call = &event["toolCallId"];
+                    trace.note(format!("{run} tells {kind} {outcome} {call}"));
+                    for (rule, what) in self.fold.apply(&event) {
+                        self.world.finds(rule, turn, what);
+                    }
+                    let kind = event["type"].as_str().unwrap_or_default();
+                    if ["RUN_FINISHED", "RUN_ERROR"].contains(&kind) {
+                        return Some(event);
+                    }
+                    up.life.passes("an agent's client hears of it");
+                    if self.chance.one_in(150) {
+                        // It goes away.
+                        return None;
+                    }
+                }
+                Told::Notice(_) | Told::Comment => {}
+                Told::Gone => return None,
+                Told::Closed => {
+                    let what = "a run ends without an event that says so";
+                    self.world.finds(Rule::EndIsTold, turn, what);
+                    return None;
+                }
+                Told::Nothing => {
+                    self.world
+                        .finds(Rule::StreamSpeaks, turn, "a run says nothing");
+                    return None;
+                }
+            }
+        }
+    }
+
+    /// Each call has its result, or waits for the client or for the person.
+    fn judge(&self, turn: &str, allowed: &[String], outcome: &Value) {
+        for call in allowed {
+            if self.fold.result(call).is_none() {
+                let how = &outcome["type"];
+                let what = format!("`{call}` was allowed, and its result is not told: {how}");
+                self.world.finds(Rule::ApprovedIsTold, turn, what);
+            }
+        }
+        let text = outcome.to_string();
+        for call in self.fold.calls() {
+            let waits = text.contains(call) || self.fold.result(call).is_some();
+            // Client calls of an answer that also asks the person are told when the person has answered.
+            if !waits && outcome["type"] != "interrupt" && !allowed.iter().any(|id| id == call) {
+                let what = format!("`{call}` has no result, and nobody is told to bring one");
+                self.world.finds(Rule::ApprovedIsTold, turn, what);
+            }
+        }
+    }
+}

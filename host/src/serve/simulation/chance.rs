@@ -1,0 +1,44 @@
+//! Where every choice of a seed comes from.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// Numbers that follow from a seed. Each who chooses has numbers of its own: what one does leaves the others' choices as
+/// they are.
+#[derive(Debug)]
+pub(super) struct Chance(Mutex<fastrand::Rng>);
+
+impl Chance {
+    /// The numbers of `who` under a seed.
+    pub(super) fn of(seed: u64, who: &str) -> Self {
+        // FNV-1a: the same on every machine.
+        let hash = who.bytes().fold(0xcbf2_9ce4_8422_2325, |hash: u64, byte| {
+            (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+        });
+        Self(Mutex::new(fastrand::Rng::with_seed(
+            seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ hash,
+        )))
+    }
+
+    fn numbers(&self) -> MutexGuard<'_, fastrand::Rng> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn below(&self, end: u64) -> u64 {
+        self.numbers().u64(..end.max(1))
+    }
+
+    /// `true` once in so many times.
+    pub(super) fn one_in(&self, times: u64) -> bool {
+        self.below(times) == 0
+    }
+
+    pub(super) fn of_slice<'a, T>(&self, choices: &'a [T]) -> &'a T {
+        &choices[self.numbers().usize(..choices.len())]
+    }
+
+    /// So many milliseconds.
+    pub(super) fn millis(&self, range: std::ops::Range<u64>) -> Duration {
+        Duration::from_millis(self.numbers().u64(range))
+    }
+}

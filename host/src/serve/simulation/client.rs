@@ -1,0 +1,382 @@
+//! A client: it begins turns, follows them, answers, stops them, goes away and comes back.
+
+use super::chance::Chance;
+use super::findings::{Mark, Rule};
+use super::folder::Fold;
+use super::http::{Answer, Events, Told};
+use super::world::{Posted, Up, World};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+use stepwell_core::run::TurnStatus;
+use stepwell_io::ThreadKey;
+use stepwell_io::store::{Store, TurnKey};
+use tokio::time::Instant;
+
+/// The path that stops one call does not exist yet.
+const CALLS_CAN_BE_CANCELLED: bool = true;
+
+/// What a client has of a turn.
+#[derive(Clone, Debug, Default)]
+pub(super) struct View {
+    pub(super) events: Vec<String>,
+    pub(super) fold: Fold,
+}
+
+pub(super) struct Client {
+    pub(super) name: String,
+    world: Arc<World>,
+    chance: Chance,
+    threads: Vec<String>,
+    pub(super) views: BTreeMap<String, View>,
+}
+
+impl Posted {
+    pub(super) fn path(&self) -> String {
+        format!("/threads/{}/turns/{}", self.thread, self.turn)
+    }
+
+    pub(super) fn key(&self) -> TurnKey {
+        TurnKey::new(ThreadKey::from(self.thread.as_str()), self.turn.as_str())
+    }
+}
+
+impl Client {
+    pub(super) fn new(name: String, world: &Arc<World>, threads: Vec<String>) -> Self {
+        Self {
+            chance: Chance::of(world.seed, &name),
+            name,
+            world: Arc::clone(world),
+            threads,
+            views: BTreeMap::new(),
+        }
+    }
+
+    /// Does so many things.
+    pub(super) async fn live(&mut self, steps: u64, most_turns: usize) {
+        for step in 0..steps {
+            let pause = match self.chance.below(3) {
+                0 => self.chance.millis(200..8_000),
+                _ => self.chance.millis(0..200),
+            };
+            tokio::time::sleep(pause).await;
+            let action = match step {
+                0 => 0,
+                _ => self.chance.below(20),
+            };
+            let posted = self.world.posted();
+            let turn = match self.chance.below(3) {
+                0 if !posted.is_empty() => Some(self.chance.of_slice(&posted).clone()),
+                _ => posted.last().cloned(),
+            };
+            match (action, turn) {
+                (0..=4, _) if posted.len() < most_turns => self.post(&posted).await,
+                (_, None) => {}
+                (0..=12, Some(turn)) => {
+                    let lasts = match self.chance.below(3) {
+                        0 => self.chance.millis(0..2_000),
+                        _ => self.chance.millis(2_000..100_000),
+                    };
+                    self.follow(&turn, lasts, None).await;
+                }
+                (13, Some(turn)) => self.cancel(&turn).await,
+                (14, Some(turn)) => self.cancel_call(&turn).await,
+                (15..=16, Some(turn)) => self.answer(&turn).await,
+                (17, Some(turn)) => self.acknowledge(&turn).await,
+                (18, Some(turn)) => self.look(&turn).await,
+                _ => tokio::time::sleep(self.chance.millis(5_000..60_000)).await,
+            }
+        }
+    }
+
+    fn note(&self, what: impl AsRef<str>) {
+        let what = what.as_ref();
+        self.world.trace.note(format!("{}: {what}", self.name));
+    }
+
+    async fn host(&self) -> Option<Up> {
+        let ups = self.world.ups();
+        if ups.is_empty() {
+            tokio::time::sleep(Duration::from_millis(700)).await;
+            return None;
+        }
+        Some(self.chance.of_slice(&ups).clone())
+    }
+
+    /// Sends a command to any host.
+    async fn command(&self, turn: &Posted, action: &str, body: &Value) -> Option<(Up, Answer)> {
+        let up = self.host().await?;
+        let path = format!("{}/{action}", turn.path());
+        let answer = self
+            .world
+            .ask(&up, &turn.turn, "POST", &path, Some(body))
+            .await?;
+        Some((up, answer))
+    }
+
+    fn fits(&self, turn: &str, what: &str, answer: &Answer, allowed: &[u16]) {
+        // A store that is away is said to be.
+        if !allowed.contains(&answer.status) && ![503, 500].contains(&answer.status) {
+            let what = format!("{what}: {} {}", answer.status, answer.body);
+            self.world.finds(Rule::AnswerFits, turn, what);
+        }
+    }
+
+    async fn post(&mut self, before: &[Posted]) {
+        let Some(up) = self.host().await else { return };
+        let thread = self.chance.of_slice(&self.threads).clone();
+        let posted = self.world.post(&thread);
+        let plan: Vec<String> = (0..self.chance.below(4))
+            .map(|_| {
+                let names = ["work", "look", "long", "ask", "ask", "fail", "work"];
+                let calls = (0..=self.chance.below(3)).map(|_| *self.chance.of_slice(&names));
+                calls.collect::<Vec<_>>().join("+")
+            })
+            .collect();
+        let message = format!("{} {}", posted.turn, plan.join(" "));
+        let mut body = json!({ "turnId": posted.turn, "message": message });
+        let earlier: Vec<_> = before.iter().filter(|turn| turn.thread == thread).collect();
+        if !earlier.is_empty() && self.chance.one_in(4) {
+            // An edit: the message takes the place of another one.
+            let parent = self.chance.of_slice(&earlier);
+            body["parent"] = match self.chance.one_in(3) {
+                true => Value::Null,
+                false => json!(parent.turn),
+            };
+        }
+        self.note(format!("posts `{message}` at {}", up.life.name));
+        up.life.is_asked_for(&thread);
+        let path = format!("/threads/{thread}/turns");
+        let answer = self
+            .world
+            .ask(&up, &posted.turn, "POST", &path, Some(&body))
+            .await;
+        let Some(answer) = answer else { return };
+        self.fits(&posted.turn, "a turn is posted", &answer, &[201, 404, 409]);
+        if answer.status == 201 && self.status(&posted).await.is_none() {
+            let what = "it has begun, and is not stored";
+            self.world.finds(Rule::AnswerFits, &posted.turn, what);
+        }
+    }
+
+    pub(super) async fn status(&self, turn: &Posted) -> Option<TurnStatus> {
+        let memory = &self.world.kept.memory;
+        let turn = Store::turn(memory, &turn.key()).await;
+        turn.ok().flatten().map(|turn| turn.status)
+    }
+
+    /// Follows a turn for a while, from where it was left; `at` this host, or any.
+    pub(super) async fn follow(&mut self, turn: &Posted, lasts: Duration, at: Option<&Up>) {
+        let up = match at {
+            Some(up) => up.clone(),
+            None => match self.host().await {
+                Some(up) => up,
+                None => return,
+            },
+        };
+        if at.is_none() && self.chance.one_in(7) {
+            // The person takes another device.
+            self.views.remove(&turn.turn);
+        }
+        let mut view = self.views.remove(&turn.turn).unwrap_or_default();
+        let last = view.events.len().checked_sub(1);
+        let last = last.map(|last| ("last-event-id", format!("{}:{last}", turn.turn)));
+        let path = format!("{}/events", turn.path());
+        let headers: Vec<_> = last.into_iter().collect();
+        self.note(format!(
+            "follows {} at {} {headers:?}",
+            turn.turn, up.life.name
+        ));
+        let response = self
+            .world
+            .send(&up, &turn.turn, "GET", &path, None, &headers)
+            .await;
+        let Some(response) = response else {
+            self.views.insert(turn.turn.clone(), view);
+            return;
+        };
+        let status = response.status().as_u16();
+        if status != 200 {
+            if ![404, 503].contains(&status) {
+                let what = format!("to be followed from {headers:?}: {status}");
+                self.world.finds(Rule::AnswerFits, &turn.turn, what);
+            }
+            self.views.insert(turn.turn.clone(), view);
+            return;
+        }
+        let mut events = Events::of(response, Arc::clone(&up.life));
+        let until = Instant::now() + lasts;
+        loop {
+            let left = until.saturating_duration_since(Instant::now());
+            match events.next(left).await {
+                Told::Event(id, data) => {
+                    self.hears(turn, &mut view, &id, data);
+                    up.life.passes("a client hears of it");
+                    if at.is_none() && self.reacts(turn, &mut view, &up).await {
+                        break;
+                    }
+                }
+                Told::Notice(_) | Told::Comment => {}
+                Told::Closed | Told::Gone | Told::Nothing => break,
+            }
+        }
+        if events.is_mute() {
+            let what = format!("{} says nothing to who follows", up.life.name);
+            self.world.finds(Rule::StreamSpeaks, &turn.turn, what);
+        }
+        self.views.insert(turn.turn.clone(), view);
+    }
+
+    fn hears(&self, turn: &Posted, view: &mut View, id: &str, data: String) {
+        let expected = format!("{}:{}", turn.turn, view.events.len());
+        if id != expected {
+            let what = format!("the event `{id}` comes where `{expected}` is next");
+            self.world.finds(Rule::LogStays, &turn.turn, what);
+        }
+        if view.fold.is_over {
+            let what = format!("{data} comes after the end");
+            self.world.finds(Rule::EndIsTold, &turn.turn, what);
+        }
+        let event: Value = serde_json::from_str(&data).unwrap_or_default();
+        // What is broken is told once, by the judge: many may follow.
+        view.fold.apply(&event);
+        view.events.push(data);
+    }
+
+    /// What a person does while they watch. `true` if they go away.
+    async fn reacts(&mut self, turn: &Posted, view: &mut View, up: &Up) -> bool {
+        match self.chance.below(60) {
+            0 => return true,
+            1..=4 => {
+                let last = view.events.len() as u64 - 1;
+                self.acknowledges(turn, last, up).await;
+            }
+            5 if self.chance.one_in(3) => {
+                self.views.insert(turn.turn.clone(), view.clone());
+                self.cancel(turn).await;
+            }
+            6..=29 if !view.fold.questions.is_empty() => {
+                self.views.insert(turn.turn.clone(), view.clone());
+                self.answer(turn).await;
+            }
+            _ => {}
+        }
+        false
+    }
+
+    async fn acknowledge(&mut self, turn: &Posted) {
+        let Some(up) = self.host().await else { return };
+        let seen = self
+            .views
+            .get(&turn.turn)
+            .map_or(0, |view| view.events.len());
+        if let Some(last) = seen.checked_sub(1) {
+            self.acknowledges(turn, last as u64, &up).await;
+        }
+    }
+
+    async fn acknowledges(&self, turn: &Posted, index: u64, up: &Up) {
+        let path = format!("{}/acknowledge", turn.path());
+        let body = json!({ "index": index });
+        let answer = self
+            .world
+            .ask(up, &turn.turn, "POST", &path, Some(&body))
+            .await;
+        if let Some(answer) = answer {
+            self.fits(&turn.turn, "what was seen is acknowledged", &answer, &[204]);
+        }
+    }
+
+    /// Stops the turn.
+    pub(super) async fn cancel(&self, turn: &Posted) {
+        for up in self.world.ups() {
+            up.life.is_asked_for(&turn.thread);
+        }
+        let has_begun = self.status(turn).await.is_some();
+        let refusals =
+            |world: &World| -> u64 { world.ups().iter().map(|up| up.life.refused()).sum() };
+        let refused = refusals(&self.world);
+        let Some((up, answer)) = self.command(turn, "cancel", &json!({})).await else {
+            return;
+        };
+        if refusals(&self.world) > refused {
+            self.world.mark(&turn.turn, Mark::NotTaken);
+        }
+        if !has_begun {
+            self.world.mark(&turn.turn, Mark::BeganMeanwhile);
+        }
+        self.fits(&turn.turn, "it is stopped", &answer, &[204, 404]);
+        if answer.status == 204 && self.status(turn).await == Some(TurnStatus::Streaming) {
+            let what = format!("{} says that it has stopped, and it goes on", up.life.name);
+            self.world.finds(Rule::StopStops, &turn.turn, what);
+        }
+    }
+
+    async fn cancel_call(&self, turn: &Posted) {
+        let Some(view) = self.views.get(&turn.turn) else {
+            return;
+        };
+        let open = view.fold.statuses.iter();
+        let open = open.filter(|(_, status)| !super::folder::is_final(status));
+        let open: Vec<_> = open.map(|(call, _)| call.clone()).collect();
+        if open.is_empty() {
+            return;
+        }
+        let call = self.chance.of_slice(&open).clone();
+        let action = format!("calls/{call}/cancel");
+        if let Some((_, answer)) = self.command(turn, &action, &json!({})).await {
+            let allowed: &[u16] = match CALLS_CAN_BE_CANCELLED {
+                true => &[204, 404, 409],
+                false => &[404],
+            };
+            self.fits(&turn.turn, "a call is stopped", &answer, allowed);
+        }
+    }
+
+    /// Answers a question, one way or another.
+    async fn answer(&self, turn: &Posted) {
+        let Some(view) = self.views.get(&turn.turn) else {
+            return;
+        };
+        let questions: Vec<_> = view.fold.questions.clone().into_iter().collect();
+        if questions.is_empty() {
+            return;
+        }
+        let (id, call) = self.chance.of_slice(&questions).clone();
+        let call = call.unwrap_or_default();
+        let entry = match self.chance.below(8) {
+            0 => json!({"interruptId": id, "status": "cancelled"}),
+            1 => {
+                json!({"interruptId": id, "status": "resolved", "payload": {"approved": false, "reason": "no"}})
+            }
+            2 => json!({"interruptId": id, "status": "resolved", "payload": {"approved": true,
+                "editedArgs": {"id": call, "note": "edited"}}}),
+            3 => json!({"interruptId": id, "status": "resolved", "payload": {"approved": true,
+                "editedArgs": {"id": 7}}}),
+            _ => json!({"interruptId": id, "status": "resolved", "payload": {"approved": true}}),
+        };
+        if entry["payload"]["editedArgs"].is_object() {
+            self.world.mark(&turn.turn, Mark::Edited);
+        }
+        let body = json!({ "resume": [entry] });
+        if let Some((_, answer)) = self.command(turn, "resume", &body).await {
+            self.fits(&turn.turn, "it is answered", &answer, &[204, 404, 409, 422]);
+        }
+    }
+
+    async fn look(&self, turn: &Posted) {
+        let Some(up) = self.host().await else { return };
+        let path = format!("/threads/{}", turn.thread);
+        if let Some(answer) = self.world.ask(&up, &turn.turn, "GET", &path, None).await {
+            self.fits(&turn.turn, "a thread is shown", &answer, &[200, 404]);
+        }
+        if let Some(answer) = self
+            .world
+            .ask(&up, &turn.turn, "GET", "/threads", None)
+            .await
+        {
+            self.fits(&turn.turn, "the threads are listed", &answer, &[200]);
+        }
+    }
+}

@@ -1,0 +1,80 @@
+//! What does not hold.
+
+/// A rule that was broken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Rule {
+    /// Each command is answered.
+    Answered,
+    /// An answer is one of those that the page of the interface has.
+    AnswerFits,
+    /// A turn whose stop was answered with 204 has ended.
+    StopStops,
+    /// Each turn has ended, or waits for somebody who can be named.
+    Ends,
+    /// The log of a turn that has ended says so.
+    EndIsTold,
+    /// A result that was told stays.
+    ResultStays,
+    /// A result that is stored is told.
+    ResultIsTold,
+    /// A result is told as it is stored.
+    ResultIsSame,
+    /// Text that was told stays.
+    TextStays,
+    /// Answers to the same question, of which the first was cut, are messages of their own.
+    AnswersApart,
+    /// An answer that its host's end has cut, and that another follows, says that it was.
+    CutIsMarked,
+    /// A call that was told stays.
+    CallStays,
+    /// How a call ended, once told, stays.
+    StatusStays,
+    /// How a call ended is shown as it was told.
+    StatusIsView,
+    /// A turn of a host that lives is taken only where a person asked for it.
+    LiveTurnStays,
+    /// A tool that is not idempotent begins once.
+    BeginsOnce,
+    /// A run that goes on after the person's leave tells what the tool gave.
+    ApprovedIsTold,
+    /// Whoever has followed has the log, event for event.
+    LogStays,
+    /// The log folds to what the thread shows.
+    FoldIsView,
+    /// The model is sent each call with its result.
+    HistoryIsWhole,
+    /// A stream says something now and then.
+    StreamSpeaks,
+    /// Who is refused makes a pause.
+    Pauses,
+    /// A host that is told to stop does.
+    HostStops,
+}
+
+/// What befell a turn: by it a known fault is told from a new one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Mark {
+    /// Another life of a host went on with it, or told its end.
+    Taken,
+    /// The same, while it waited for the person's leave.
+    TakenWaiting,
+    /// The same, with another provider than it began with.
+    OtherProvider,
+    /// The store did not let a host go on with it that started, or that was to stop it.
+    NotTaken,
+    /// The store swallowed a call of a request about it.
+    Swallowed,
+    /// The person edited the arguments of a call.
+    Edited,
+    /// It was begun while it was told to stop.
+    BeganMeanwhile,
+}
+
+/// One broken rule.
+#[derive(Clone, Debug)]
+pub(super) struct Finding {
+    pub(super) rule: Rule,
+    /// The turn that it is about, or the host; empty if it is about none.
+    pub(super) turn: String,
+    pub(super) what: String,
+}

@@ -1,0 +1,425 @@
+//! The store that all hosts share, and what may befall a call of it.
+
+use super::findings::{Mark, Rule};
+use super::life::Life;
+use super::world::World;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+use stepwell_core::Timestamp;
+use stepwell_core::registry::ThreadKey;
+use stepwell_core::session::Turn;
+use stepwell_io::store::{
+    Changes, Claimed, EventLog, Generation, Held, LoggedEvent, MemoryStore, NewTurn, PersistBatch,
+    Presence, Store, StoreError, StoreFuture, StoreLayer, ThreadQuery, ThreadRecord, TurnKey,
+    Unfinished, Wakers,
+};
+use tokio::sync::watch;
+use tokio::time::Instant;
+
+/// How the store is at the moment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Weather {
+    Fine,
+    Slow,
+    Away,
+    Full,
+    ReadOnly,
+    /// Calls fail now and then; some of those that fail were done all the same, and some are never answered.
+    Flaky,
+}
+
+/// What is kept, whoever lives.
+#[derive(Debug, Default)]
+pub(super) struct Kept {
+    pub(super) memory: MemoryStore,
+    /// Who follows a thread. Each has a channel of its own: one for several would wake them in an order that is drawn.
+    followers: Mutex<BTreeMap<ThreadKey, Vec<Wakers>>>,
+    /// Who drives a turn.
+    drivers: Mutex<BTreeMap<TurnKey, Arc<Life>>>,
+    /// Whose owners live.
+    attending: Mutex<BTreeMap<String, Arc<Life>>>,
+}
+
+impl Kept {
+    fn wake(&self, thread: &ThreadKey) {
+        let followers = self.followers.lock().unwrap();
+        for wakers in followers.get(thread).into_iter().flatten() {
+            wakers.wake(thread);
+        }
+    }
+
+    /// Lets go of the hosts' lives.
+    pub(super) fn forget(&self) {
+        self.drivers.lock().unwrap().clear();
+        self.attending.lock().unwrap().clear();
+    }
+}
+
+/// The store as one life of a host sees it.
+pub(super) struct FaultyStore {
+    world: Arc<World>,
+    life: Arc<Life>,
+}
+
+/// What befalls a call.
+struct Fate {
+    before: Duration,
+    after: Duration,
+    refusal: Option<StoreError>,
+    /// It is done, and its answer is lost.
+    is_lost: bool,
+    /// It is never answered.
+    is_swallowed: bool,
+}
+
+impl FaultyStore {
+    pub(super) fn new(world: Arc<World>, life: Arc<Life>) -> Self {
+        Self { world, life }
+    }
+
+    fn fate(&self, is_write: bool) -> Fate {
+        let chance = &self.life.chance;
+        let brief = |chance: &super::chance::Chance| match chance.below(8) {
+            0 => chance.millis(1..6),
+            _ => Duration::ZERO,
+        };
+        let mut fate = Fate {
+            before: brief(chance),
+            after: brief(chance),
+            refusal: None,
+            is_lost: false,
+            is_swallowed: false,
+        };
+        let message = || "of the simulation".to_owned();
+        match self.world.weather() {
+            Weather::Fine => {}
+            Weather::Slow => fate.before = chance.millis(10..3_000),
+            Weather::Away => {
+                fate.refusal = Some(StoreError::Unavailable { message: message() });
+            }
+            Weather::Full if is_write => {
+                fate.refusal = Some(StoreError::Full { message: message() });
+            }
+            Weather::ReadOnly if is_write => {
+                fate.refusal = Some(StoreError::ReadOnly { message: message() });
+            }
+            Weather::Full | Weather::ReadOnly => {}
+            Weather::Flaky => match chance.below(12) {
+                0 | 1 => fate.refusal = Some(StoreError::Unavailable { message: message() }),
+                2 | 3 => fate.is_lost = true,
+                4 if chance.one_in(6) => fate.is_swallowed = true,
+                _ => {}
+            },
+        }
+        fate
+    }
+
+    fn call<'a, T: Send + 'a>(
+        &'a self,
+        name: &'static str,
+        written: Option<&'a ThreadKey>,
+        apply: impl FnOnce() -> StoreFuture<'a, T> + Send + 'a,
+    ) -> StoreFuture<'a, T> {
+        Box::pin(async move {
+            let life = &self.life;
+            life.lives().await;
+            if life.calls(self.world.trace.now()) {
+                // The clock would stand still for ever.
+                let what = format!("{} calls the store without a pause: {name}", life.name);
+                self.world.finds(Rule::Pauses, "", what);
+                std::future::pending::<()>().await;
+            }
+            let fate = self.fate(written.is_some());
+            if !fate.before.is_zero() {
+                tokio::time::sleep(fate.before).await;
+            }
+            life.moment(name).await;
+            if let Some(refusal) = fate.refusal {
+                life.is_refused();
+                return Err(refusal);
+            }
+            let done = apply().await;
+            if let (Some(thread), Ok(_)) = (written, &done) {
+                self.world.kept.wake(thread);
+            }
+            life.moment(name).await;
+            if fate.is_swallowed {
+                self.life.swallows();
+                std::future::pending::<()>().await;
+            }
+            if !fate.after.is_zero() {
+                tokio::time::sleep(fate.after).await;
+                life.lives().await;
+            }
+            if fate.is_lost {
+                life.is_refused();
+                let message = "the answer was lost".to_owned();
+                return Err(StoreError::Unavailable { message });
+            }
+            done
+        })
+    }
+
+    fn memory(&self) -> &MemoryStore {
+        &self.world.kept.memory
+    }
+
+    /// Who tells of a turn that another life had, tells what that one could not.
+    fn judge_teller(&self, turn: &TurnKey) {
+        let drivers = self.world.kept.drivers.lock().unwrap();
+        let driver = drivers.get(turn);
+        if driver.is_some_and(|driver| driver.is_dead() && !Arc::ptr_eq(driver, &self.life)) {
+            self.world.mark(turn.turn.as_str(), Mark::Taken);
+        }
+    }
+
+    /// Whether the claim takes a turn from a host that lives, and that nobody has asked to give it up.
+    fn judge_claim(&self, turn: &TurnKey, snapshot: Option<&str>) {
+        let mut drivers = self.world.kept.drivers.lock().unwrap();
+        let before = drivers.insert(turn.clone(), Arc::clone(&self.life));
+        let (world, name) = (&self.world, turn.turn.as_str());
+        let Some(before) = before.filter(|before| !Arc::ptr_eq(before, &self.life)) else {
+            return;
+        };
+        world.mark(name, Mark::Taken);
+        if snapshot.is_some_and(|snapshot| snapshot.contains("awaiting_approval")) {
+            world.mark(name, Mark::TakenWaiting);
+            world.mark(&self.life.name, Mark::TakenWaiting);
+        }
+        if world.provider_of(name) != Some(self.life.provider) {
+            world.mark(name, Mark::OtherProvider);
+        }
+        if !before.is_dead() && !self.life.was_asked_for(turn.thread.thread.as_str()) {
+            let what = format!(
+                "{} takes it from {}, which lives",
+                self.life.name, before.name
+            );
+            world.finds(Rule::LiveTurnStays, name, what);
+        }
+    }
+}
+
+impl fmt::Debug for FaultyStore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("FaultyStore").field(&self.life.name).finish()
+    }
+}
+
+impl StoreLayer for FaultyStore {
+    fn inner(&self) -> &dyn Store {
+        self.memory()
+    }
+
+    fn attend<'a>(&'a self, owner: &'a str) -> StoreFuture<'a, Presence> {
+        self.call("attend", None, move || {
+            let attending = || self.world.kept.attending.lock().unwrap();
+            attending().insert(owner.to_owned(), Arc::clone(&self.life));
+            let (world, owner) = (Arc::clone(&self.world), owner.to_owned());
+            let leave = move || drop(world.kept.attending.lock().unwrap().remove(&owner));
+            let since = Instant::now();
+            let until = since + Duration::from_secs(365 * 86_400);
+            let held = watch::channel(Some(Held { since, until })).1;
+            Box::pin(std::future::ready(Ok(Presence::kept(held, leave))))
+        })
+    }
+
+    fn orphans(&self) -> StoreFuture<'_, Vec<Unfinished>> {
+        self.call("orphans", None, move || {
+            Box::pin(async move {
+                let mut unfinished = Store::unfinished(self.memory(), None).await?;
+                let attending = self.world.kept.attending.lock().unwrap();
+                let is_gone = |owner: &str| attending.get(owner).is_none_or(|life| life.is_dead());
+                unfinished.retain(|turn| is_gone(&turn.owner));
+                Ok(unfinished)
+            })
+        })
+    }
+
+    fn begin_turn<'a>(&'a self, turn: &'a NewTurn) -> StoreFuture<'a, Generation> {
+        self.call("begin_turn", Some(&turn.key.thread), move || {
+            Box::pin(async move {
+                // The time is the simulation's own.
+                let at = self.world.timestamp();
+                let turn = NewTurn { at, ..turn.clone() };
+                let begun = Store::begin_turn(self.memory(), &turn).await?;
+                self.judge_claim(&turn.key, None);
+                self.world
+                    .begins_with(turn.key.turn.as_str(), self.life.provider);
+                self.world
+                    .trace
+                    .note(format!("{} begins {}", self.life.name, turn.key.turn));
+                Ok(begun)
+            })
+        })
+    }
+
+    fn claim<'a>(
+        &'a self,
+        turn: &'a TurnKey,
+        seen: Generation,
+        owner: &'a str,
+    ) -> StoreFuture<'a, Claimed> {
+        let claim = self.call("claim", Some(&turn.thread), move || {
+            Box::pin(async move {
+                let claimed = Store::claim(self.memory(), turn, seen, owner).await?;
+                self.world
+                    .trace
+                    .note(format!("{} claims {}", self.life.name, turn.turn));
+                self.judge_claim(turn, claimed.snapshot.as_deref());
+                Ok(claimed)
+            })
+        });
+        Box::pin(async move {
+            // Until it is answered, it is not: the host may be killed, or never hear of it.
+            self.world.mark(turn.turn.as_str(), Mark::NotTaken);
+            let claimed = claim.await;
+            if claimed.is_ok() {
+                self.world.unmark(turn.turn.as_str(), Mark::NotTaken);
+            }
+            claimed
+        })
+    }
+
+    fn persist<'a>(
+        &'a self,
+        turn: &'a TurnKey,
+        generation: Generation,
+        batch: &'a PersistBatch,
+    ) -> StoreFuture<'a, ()> {
+        self.call("persist", Some(&turn.thread), move || {
+            Box::pin(async move {
+                let at = self.world.timestamp();
+                let batch = PersistBatch {
+                    at,
+                    ..batch.clone()
+                };
+                let done = Store::persist(self.memory(), turn, generation, &batch).await;
+                self.world.trace.note(format!(
+                    "{} persists {} blocks of {} from {} on, {:?}: {}",
+                    self.life.name,
+                    batch.blocks.len(),
+                    turn.turn,
+                    batch.first,
+                    batch.status,
+                    match &done {
+                        Ok(()) => "done".to_owned(),
+                        Err(error) => error.to_string(),
+                    }
+                ));
+                done
+            })
+        })
+    }
+
+    fn append_events<'a>(
+        &'a self,
+        turn: &'a TurnKey,
+        generation: Generation,
+        first: u64,
+        events: &'a [String],
+    ) -> StoreFuture<'a, ()> {
+        self.call("append_events", Some(&turn.thread), move || {
+            self.judge_teller(turn);
+            for (event, index) in events.iter().zip(first..) {
+                let event = without_expiry(event);
+                self.world.trace.note(format!(
+                    "{} logs {}:{index} {event}",
+                    self.life.name, turn.turn
+                ));
+            }
+            Store::append_events(self.memory(), turn, generation, first, events)
+        })
+    }
+
+    fn rename_thread<'a>(&'a self, thread: &'a ThreadKey, title: &'a str) -> StoreFuture<'a, ()> {
+        self.call("rename_thread", Some(thread), move || {
+            Store::rename_thread(self.memory(), thread, title)
+        })
+    }
+
+    fn delete_thread<'a>(&'a self, thread: &'a ThreadKey) -> StoreFuture<'a, bool> {
+        self.call("delete_thread", Some(thread), move || {
+            Store::delete_thread(self.memory(), thread)
+        })
+    }
+
+    fn acknowledge<'a>(&'a self, turn: &'a TurnKey, index: u64) -> StoreFuture<'a, ()> {
+        self.call("acknowledge", Some(&turn.thread), move || {
+            Store::acknowledge(self.memory(), turn, index)
+        })
+    }
+
+    fn unfinished<'a>(&'a self, owner: Option<&'a str>) -> StoreFuture<'a, Vec<Unfinished>> {
+        self.call("unfinished", None, move || {
+            Store::unfinished(self.memory(), owner)
+        })
+    }
+
+    fn turn<'a>(&'a self, turn: &'a TurnKey) -> StoreFuture<'a, Option<Turn>> {
+        self.call("turn", None, move || Store::turn(self.memory(), turn))
+    }
+
+    fn path<'a>(&'a self, turn: &'a TurnKey) -> StoreFuture<'a, Vec<Turn>> {
+        self.call("path", None, move || Store::path(self.memory(), turn))
+    }
+
+    fn turns<'a>(&'a self, thread: &'a ThreadKey) -> StoreFuture<'a, Vec<Turn>> {
+        self.call("turns", None, move || Store::turns(self.memory(), thread))
+    }
+
+    fn thread<'a>(&'a self, thread: &'a ThreadKey) -> StoreFuture<'a, Option<ThreadRecord>> {
+        self.call("thread", None, move || Store::thread(self.memory(), thread))
+    }
+
+    fn threads<'a>(&'a self, query: &'a ThreadQuery) -> StoreFuture<'a, Vec<ThreadRecord>> {
+        self.call("threads", None, move || {
+            Store::threads(self.memory(), query)
+        })
+    }
+
+    fn events<'a>(
+        &'a self,
+        turn: &'a TurnKey,
+        after: Option<u64>,
+        limit: usize,
+    ) -> StoreFuture<'a, Vec<LoggedEvent>> {
+        self.call("events", None, move || {
+            Store::events(self.memory(), turn, after, limit)
+        })
+    }
+
+    fn event_log<'a>(&'a self, turn: &'a TurnKey) -> StoreFuture<'a, EventLog> {
+        self.call("event_log", None, move || {
+            Store::event_log(self.memory(), turn)
+        })
+    }
+
+    fn subscribe<'a>(&'a self, thread: &'a ThreadKey) -> StoreFuture<'a, Changes> {
+        self.call("subscribe", None, move || {
+            let wakers = Wakers::default();
+            let changes = wakers.subscribe(thread);
+            let mut followers = self.world.kept.followers.lock().unwrap();
+            followers.entry(thread.clone()).or_default().push(wakers);
+            Box::pin(std::future::ready(Ok(changes)))
+        })
+    }
+}
+
+/// When a question lapses is told by the machine's clock, which a seed does not repeat.
+fn without_expiry(event: &str) -> String {
+    const EXPIRY: &str = "\"expiresAt\":\"";
+    match event.split_once(EXPIRY) {
+        Some((before, after)) => {
+            let rest = after.find('"').map_or("", |end| &after[end..]);
+            format!("{before}{EXPIRY}…{rest}")
+        }
+        None => event.to_owned(),
+    }
+}
+
+/// The time of the store's records: none of it is that of the machine's clock.
+pub(super) fn timestamp(millis: u64) -> Timestamp {
+    Timestamp(1_700_000_000_000 + millis)
+}

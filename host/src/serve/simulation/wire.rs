@@ -1,0 +1,222 @@
+//! What the scripted model reads and writes: the formats of two providers.
+
+use serde_json::{Value, json};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Provider {
+    /// OpenAI's Chat Completions.
+    Chat,
+    /// Anthropic's Messages.
+    Messages,
+}
+
+/// A part of the conversation, whoever is asked.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Said {
+    Person(String),
+    Model(String),
+    Call(String),
+    Result(String),
+}
+
+/// A part of an answer.
+#[derive(Clone, Debug)]
+pub(super) enum Part {
+    Text(String),
+    Call {
+        index: usize,
+        id: String,
+        name: String,
+    },
+    Arguments {
+        index: usize,
+        text: String,
+    },
+}
+
+impl Provider {
+    pub(super) fn other(self) -> Self {
+        match self {
+            Self::Chat => Self::Messages,
+            Self::Messages => Self::Chat,
+        }
+    }
+
+    pub(super) fn of_path(path: &str) -> Self {
+        match path.ends_with("/messages") {
+            true => Self::Messages,
+            false => Self::Chat,
+        }
+    }
+
+    /// The conversation of a request.
+    pub(super) fn conversation(self, request: &Value) -> Vec<Said> {
+        let messages = request["messages"].as_array().into_iter().flatten();
+        let mut said = Vec::new();
+        for message in messages {
+            match self {
+                Self::Chat => chat_message(message, &mut said),
+                Self::Messages => blocks(message, &mut said),
+            }
+        }
+        said
+    }
+
+    /// The tools that a request offers.
+    pub(super) fn tools(self, request: &Value) -> Vec<String> {
+        let tools = request["tools"].as_array().into_iter().flatten();
+        let name = |tool: &Value| match self {
+            Self::Chat => tool["function"]["name"].as_str().map(str::to_owned),
+            Self::Messages => tool["name"].as_str().map(str::to_owned),
+        };
+        tools.filter_map(name).collect()
+    }
+
+    /// The frames of an answer, one for each part and some around them.
+    pub(super) fn frames(self, parts: &[Part]) -> Vec<String> {
+        match self {
+            Self::Chat => chat_frames(parts),
+            Self::Messages => messages_frames(parts),
+        }
+    }
+}
+
+fn text_of(content: &Value) -> String {
+    match content {
+        Value::String(text) => text.clone(),
+        Value::Array(parts) => parts
+            .iter()
+            .filter_map(|part| part["text"].as_str())
+            .collect(),
+        _ => String::new(),
+    }
+}
+
+fn chat_message(message: &Value, said: &mut Vec<Said>) {
+    let text = text_of(&message["content"]);
+    match message["role"].as_str() {
+        Some("user") => said.push(Said::Person(text)),
+        Some("assistant") => {
+            if !text.is_empty() {
+                said.push(Said::Model(text));
+            }
+            let calls = message["tool_calls"].as_array().into_iter().flatten();
+            let ids = calls.filter_map(|call| call["id"].as_str());
+            said.extend(ids.map(|id| Said::Call(id.to_owned())));
+        }
+        Some("tool") => {
+            let id = message["tool_call_id"].as_str().unwrap_or_default();
+            said.push(Said::Result(id.to_owned()));
+        }
+        _ => {}
+    }
+}
+
+fn blocks(message: &Value, said: &mut Vec<Said>) {
+    let is_person = message["role"] == "user";
+    let speak = |text: &str| match is_person {
+        true => Said::Person(text.to_owned()),
+        false => Said::Model(text.to_owned()),
+    };
+    if let Some(text) = message["content"].as_str() {
+        said.push(speak(text));
+    }
+    for block in message["content"].as_array().into_iter().flatten() {
+        let word = |name: &str| block[name].as_str().unwrap_or_default().to_owned();
+        match block["type"].as_str() {
+            Some("text") => said.push(speak(&word("text"))),
+            Some("tool_use") => said.push(Said::Call(word("id"))),
+            Some("tool_result") => said.push(Said::Result(word("tool_use_id"))),
+            _ => {}
+        }
+    }
+}
+
+fn chat_frames(parts: &[Part]) -> Vec<String> {
+    let frame = |delta: Value, reason: Option<&str>| {
+        let chunk = json!({"choices": [{"index": 0, "delta": delta, "finish_reason": reason}]});
+        format!("data: {chunk}\n\n")
+    };
+    let mut has_calls = false;
+    let mut frames: Vec<_> = parts
+        .iter()
+        .map(|part| {
+            let delta = match part {
+                Part::Text(text) => json!({ "content": text }),
+                Part::Call { index, id, name } => {
+                    has_calls = true;
+                    let function = json!({"name": name, "arguments": ""});
+                    json!({"tool_calls": [{"index": index, "id": id, "type": "function", "function": function}]})
+                }
+                Part::Arguments { index, text } => {
+                    json!({"tool_calls": [{"index": index, "function": {"arguments": text}}]})
+                }
+            };
+            frame(delta, None)
+        })
+        .collect();
+    let reason = if has_calls { "tool_calls" } else { "stop" };
+    frames.push(frame(json!({}), Some(reason)));
+    frames.push("data: [DONE]\n\n".to_owned());
+    frames
+}
+
+fn messages_frames(parts: &[Part]) -> Vec<String> {
+    let frame = |event: Value| {
+        let kind = event["type"].as_str().unwrap_or_default();
+        format!("event: {kind}\ndata: {event}\n\n")
+    };
+    let message = json!({"id": "msg", "type": "message", "role": "assistant", "content": [], "model": "m",
+        "stop_reason": null, "usage": {"input_tokens": 1, "output_tokens": 1}});
+    let mut frames = vec![frame(json!({"type": "message_start", "message": message}))];
+    let mut open: Option<bool> = None;
+    let mut index = 0;
+    let mut has_calls = false;
+    for part in parts {
+        let is_text = matches!(part, Part::Text(_));
+        let begins = match part {
+            Part::Text(_) => open != Some(true),
+            Part::Call { .. } => true,
+            Part::Arguments { .. } => false,
+        };
+        let mut text = String::new();
+        if begins {
+            if open.is_some() {
+                text += &frame(json!({"type": "content_block_stop", "index": index}));
+                index += 1;
+            }
+            let block = match part {
+                Part::Call { id, name, .. } => {
+                    has_calls = true;
+                    json!({"type": "tool_use", "id": id, "name": name, "input": {}})
+                }
+                _ => json!({"type": "text", "text": ""}),
+            };
+            text += &frame(
+                json!({"type": "content_block_start", "index": index, "content_block": block}),
+            );
+            open = Some(is_text);
+        }
+        let delta = match part {
+            Part::Text(text) => Some(json!({"type": "text_delta", "text": text})),
+            Part::Arguments { text, .. } => {
+                Some(json!({"type": "input_json_delta", "partial_json": text}))
+            }
+            Part::Call { .. } => None,
+        };
+        if let Some(delta) = delta {
+            text += &frame(json!({"type": "content_block_delta", "index": index, "delta": delta}));
+        }
+        frames.push(text);
+    }
+    if open.is_some() {
+        frames.push(frame(json!({"type": "content_block_stop", "index": index})));
+    }
+    let reason = if has_calls { "tool_use" } else { "end_turn" };
+    frames.push(frame(
+        json!({"type": "message_delta", "delta": {"stop_reason": reason},
+        "usage": {"output_tokens": 1}}),
+    ));
+    frames.push(frame(json!({"type": "message_stop"})));
+    frames
+}

@@ -1,0 +1,345 @@
+//! What a seed is about: the hosts, their store, and what is known of all that happened.
+
+use super::super::{Backend, Host, Limits, Serving, SessionStore};
+use super::chance::Chance;
+use super::findings::{Finding, Mark, Rule};
+use super::life::Life;
+use super::model;
+use super::store::{FaultyStore, Kept, Weather, timestamp};
+use super::tools::{Begun, tools};
+use super::trace::Trace;
+use super::wire::Provider;
+use crate::access::Access;
+use axum::Router;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+use stepwell_core::Timestamp;
+use stepwell_core::run::Limits as RunLimits;
+use stepwell_io::{Endpoint, Secret, provider};
+
+/// How long a turn may take.
+pub(super) const RUN_TIME: Duration = Duration::from_secs(600);
+
+/// How long a host may take to come up, or to say that it cannot.
+const LONGEST_START: Duration = Duration::from_secs(150);
+
+/// What a host is started with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Config {
+    pub(super) provider: Provider,
+    pub(super) without: Option<&'static str>,
+    pub(super) rounds: u32,
+}
+
+/// A host that is up.
+#[derive(Clone)]
+pub(super) struct Up {
+    pub(super) life: Arc<Life>,
+    pub(super) router: Router,
+    pub(super) host: Arc<Host>,
+}
+
+/// The place of a host: it may be up or down.
+pub(super) struct Place {
+    /// Its name among the hosts on the store.
+    pub(super) config: Mutex<Config>,
+    up: Mutex<Option<Up>>,
+    /// The life that began last, whether it is up or not.
+    life: Mutex<Option<Arc<Life>>>,
+    lives: AtomicU64,
+}
+
+/// A turn that a client has asked for.
+#[derive(Clone, Debug)]
+pub(super) struct Posted {
+    pub(super) thread: String,
+    pub(super) turn: String,
+}
+
+pub(super) struct World {
+    pub(super) seed: u64,
+    pub(super) trace: Arc<Trace>,
+    pub(super) kept: Kept,
+    pub(super) places: Vec<Place>,
+    weather: Mutex<Weather>,
+    is_calm: AtomicBool,
+    answers: AtomicU64,
+    findings: Mutex<Vec<Finding>>,
+    marks: Mutex<BTreeMap<String, BTreeSet<Mark>>>,
+    begun: Mutex<Vec<Begun>>,
+    /// Who got each answer of the model, and whether all of it.
+    given: Mutex<BTreeMap<u64, (Arc<Life>, bool)>>,
+    posted: Mutex<Vec<Posted>>,
+    /// With which provider each turn began.
+    providers: Mutex<BTreeMap<String, Provider>>,
+}
+
+impl World {
+    pub(super) fn new(seed: u64, hosts: u64, config: Config) -> Arc<Self> {
+        let places = (0..hosts).map(|_| Place {
+            config: Mutex::new(config),
+            up: Mutex::default(),
+            life: Mutex::default(),
+            lives: AtomicU64::new(0),
+        });
+        Arc::new(Self {
+            seed,
+            trace: Arc::new(Trace::new()),
+            kept: Kept::default(),
+            places: places.collect(),
+            weather: Mutex::new(Weather::Fine),
+            is_calm: AtomicBool::new(false),
+            answers: AtomicU64::new(0),
+            findings: Mutex::default(),
+            marks: Mutex::default(),
+            begun: Mutex::default(),
+            given: Mutex::default(),
+            posted: Mutex::default(),
+            providers: Mutex::default(),
+        })
+    }
+
+    pub(super) fn timestamp(&self) -> Timestamp {
+        timestamp(self.trace.now())
+    }
+
+    pub(super) fn weather(&self) -> Weather {
+        *self.weather.lock().unwrap()
+    }
+
+    pub(super) fn set_weather(&self, weather: Weather) {
+        self.trace.note(format!("the store: {weather:?}"));
+        *self.weather.lock().unwrap() = weather;
+    }
+
+    /// From now on nothing goes wrong any more.
+    pub(super) fn calm(&self) {
+        self.is_calm.store(true, Ordering::Relaxed);
+        self.set_weather(Weather::Fine);
+        for place in &self.places {
+            if let Some(life) = &*place.life.lock().unwrap() {
+                life.plan(None);
+            }
+        }
+    }
+
+    pub(super) fn is_calm(&self) -> bool {
+        self.is_calm.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn next_answer(&self) -> u64 {
+        self.answers.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// A rule is broken.
+    pub(super) fn finds(&self, rule: Rule, turn: &str, what: impl Into<String>) {
+        let what = what.into();
+        self.trace
+            .note(format!("BROKEN {rule:?}, turn `{turn}`: {what}"));
+        self.findings.lock().unwrap().push(Finding {
+            rule,
+            turn: turn.to_owned(),
+            what,
+        });
+    }
+
+    /// Something befell a turn.
+    pub(super) fn mark(&self, turn: &str, mark: Mark) {
+        let mut marks = self.marks.lock().unwrap();
+        marks.entry(turn.to_owned()).or_default().insert(mark);
+    }
+
+    pub(super) fn unmark(&self, turn: &str, mark: Mark) {
+        let mut marks = self.marks.lock().unwrap();
+        marks.entry(turn.to_owned()).or_default().remove(&mark);
+    }
+
+    pub(super) fn marks(&self, turn: &str) -> BTreeSet<Mark> {
+        let marks = self.marks.lock().unwrap();
+        marks.get(turn).cloned().unwrap_or_default()
+    }
+
+    pub(super) fn findings(&self) -> Vec<Finding> {
+        self.findings.lock().unwrap().clone()
+    }
+
+    pub(super) fn begins(&self, begun: Begun) {
+        self.begun.lock().unwrap().push(begun);
+    }
+
+    pub(super) fn begun(&self) -> Vec<Begun> {
+        self.begun.lock().unwrap().clone()
+    }
+
+    /// The model begins an answer.
+    pub(super) fn gives(&self, number: u64, to: &Arc<Life>) {
+        let mut given = self.given.lock().unwrap();
+        given.insert(number, (Arc::clone(to), false));
+    }
+
+    /// It has given all of it.
+    pub(super) fn has_given(&self, number: u64) {
+        if let Some((_, is_whole)) = self.given.lock().unwrap().get_mut(&number) {
+            *is_whole = true;
+        }
+    }
+
+    /// Whether the end of a host has cut the answer.
+    pub(super) fn is_cut(&self, number: u64) -> bool {
+        let given = self.given.lock().unwrap();
+        let answer = given.get(&number);
+        answer.is_some_and(|(life, is_whole)| life.is_dead() && !is_whole)
+    }
+
+    /// A client asks for a turn: its id is `number` of its thread.
+    pub(super) fn post(&self, thread: &str) -> Posted {
+        let mut posted = self.posted.lock().unwrap();
+        let turn = Posted {
+            thread: thread.to_owned(),
+            turn: format!("{thread}{}", posted.len()),
+        };
+        posted.push(turn.clone());
+        turn
+    }
+
+    pub(super) fn posted(&self) -> Vec<Posted> {
+        self.posted.lock().unwrap().clone()
+    }
+
+    pub(super) fn begins_with(&self, turn: &str, provider: Provider) {
+        let mut providers = self.providers.lock().unwrap();
+        providers.entry(turn.to_owned()).or_insert(provider);
+    }
+
+    pub(super) fn provider_of(&self, turn: &str) -> Option<Provider> {
+        self.providers.lock().unwrap().get(turn).copied()
+    }
+
+    pub(super) fn ups(&self) -> Vec<Up> {
+        let ups = self.places.iter().filter_map(Place::up);
+        ups.collect()
+    }
+
+    /// Starts a host, and starts it again where it does not come up.
+    pub(super) async fn start(self: &Arc<Self>, place: usize, kill_after: Option<u64>) {
+        let mut kill_after = kill_after;
+        loop {
+            let config = *self.places[place].config.lock().unwrap();
+            let life = self.life(place, &config);
+            life.plan(kill_after.take().filter(|_| !self.is_calm()));
+            *self.places[place].life.lock().unwrap() = Some(Arc::clone(&life));
+            self.trace.note(format!("{} starts: {config:?}", life.name));
+            let (backend, serving) = self.parts(place, &life, config);
+            let opened = tokio::select! {
+                biased;
+                () = life.dies() => None,
+                opened = tokio::time::timeout(LONGEST_START, Host::open(backend, serving)) => Some(opened),
+            };
+            match opened {
+                Some(Ok(Ok(host))) => {
+                    self.trace.note(format!("{} is up", life.name));
+                    let up = Up {
+                        router: host.router(),
+                        host: Arc::new(host),
+                        life,
+                    };
+                    *self.places[place].up.lock().unwrap() = Some(up);
+                    return;
+                }
+                Some(Ok(Err(error))) => life.kill(&format!("it does not come up: {error}")),
+                Some(Err(_)) => {
+                    if life.swallowed() > 0 {
+                        self.mark(&life.name, Mark::Swallowed);
+                    }
+                    let what = format!("{} neither comes up nor gives up", life.name);
+                    self.finds(Rule::Answered, &life.name, what);
+                    life.kill("nobody waits for it any more");
+                }
+                None => {}
+            }
+            tokio::time::sleep(Duration::from_secs(2)).await;
+        }
+    }
+
+    fn life(&self, place: usize, config: &Config) -> Arc<Life> {
+        let number = self.places[place].lives.fetch_add(1, Ordering::Relaxed);
+        let name = format!("host{place}.{number}");
+        let chance = Chance::of(self.seed, &name);
+        let trace = Arc::clone(&self.trace);
+        Arc::new(Life::new(name, config.provider, chance, trace))
+    }
+
+    fn parts(
+        self: &Arc<Self>,
+        place: usize,
+        life: &Arc<Life>,
+        config: Config,
+    ) -> (Backend, Serving) {
+        let backend = Backend {
+            endpoint: endpoint(config.provider),
+            instructions: None,
+            limits: RunLimits {
+                max_tool_rounds: config.rounds,
+                ..RunLimits::default()
+            },
+            tools: tools(self, life, config.without),
+            client: model::client(self, life),
+        };
+        let minute = Duration::from_secs(60);
+        let serving = Serving {
+            limits: Limits {
+                body: 1 << 20,
+                runs: 100,
+                connections: 100,
+                header_timeout: minute,
+                idle_timeout: minute,
+                run_time: RUN_TIME,
+                interrupt_time: 60 * minute,
+                store_timeout: minute,
+                grace: Duration::from_secs(10),
+                user_runs: None,
+                user_requests: None,
+            },
+            sessions: SessionStore {
+                store: Arc::new(FaultyStore::new(Arc::clone(self), Arc::clone(life))),
+                label: "stepwell".to_owned(),
+                is_durable: true,
+            },
+            access: Access::default(),
+            origins: Vec::new(),
+            hosts: Vec::new(),
+            keep_alive: Duration::from_secs(15),
+        };
+        (backend, serving)
+    }
+
+    /// Lets go of the hosts, which hold the world too.
+    pub(super) fn end(&self) {
+        for place in &self.places {
+            place.up.lock().unwrap().take();
+            place.life.lock().unwrap().take();
+        }
+        self.given.lock().unwrap().clear();
+        self.kept.forget();
+    }
+}
+
+impl Place {
+    pub(super) fn up(&self) -> Option<Up> {
+        let up = self.up.lock().unwrap().clone();
+        up.filter(|up| !up.life.is_dead())
+    }
+}
+
+fn endpoint(which: Provider) -> Endpoint {
+    let (name, key) = match which {
+        Provider::Chat => ("openai-compatible", None),
+        Provider::Messages => ("anthropic", Some(Secret::from("key"))),
+    };
+    let provider = provider::find(name).expect("it is known");
+    let address = Some("http://model.example/v1");
+    let endpoint = provider.endpoint(None, "m", address, key);
+    endpoint.expect("it can be asked")
+}
