@@ -46,7 +46,12 @@ impl StoreHealth {
 
     fn note<'a, T: 'a>(&'a self, call: StoreFuture<'a, T>) -> StoreFuture<'a, T> {
         async move {
-            let done = call.await;
+            let done = tokio::time::timeout(LONGEST_CALL, call).await;
+            // Nobody is to wait for ever: the network may have swallowed it.
+            let done = done.unwrap_or_else(|_| {
+                let message = format!("no answer in {} s", LONGEST_CALL.as_secs());
+                Err(StoreError::Unavailable { message })
+            });
             if let Err(StoreError::Damaged { .. }) = done {
                 self.is_damaged.store(true, Ordering::Relaxed);
             }
@@ -55,6 +60,9 @@ impl StoreHealth {
         .boxed()
     }
 }
+
+/// A call that takes longer has failed.
+const LONGEST_CALL: Duration = Duration::from_secs(30);
 
 impl StoreLayer for StoreHealth {
     fn inner(&self) -> &dyn Store {

@@ -12,7 +12,8 @@ use stepwell_core::event::{
     Event, Interrupt, Message, MessagesSnapshot, PROTOCOL_VERSION, ResumeStatus, RunStarted,
     ToolCallResult, ToolMessage, ToolRole,
 };
-use stepwell_io::store::TurnKey;
+use stepwell_core::session::{SessionView, Turn, ViewOptions};
+use stepwell_io::store::{StoreError, TurnKey};
 use stepwell_io::{ToolCallStatus, ToolCallUpdate, ToolRegistry};
 
 /// Where a turn stands that a host begins to tell of.
@@ -20,6 +21,8 @@ pub(super) struct Stands<'a> {
     pub(super) key: &'a TurnKey,
     /// The conversation, if another owner had begun the turn.
     pub(super) conversation: Option<&'a Conversation>,
+    /// How its calls stand in the store.
+    pub(super) statuses: &'a Statuses,
     /// What the agent behind the server asks.
     pub(super) asks: &'a [Interrupt],
     /// What its log has.
@@ -38,6 +41,7 @@ pub(super) async fn announce(
     let Stands {
         key,
         conversation,
+        statuses,
         asks,
         written,
         tools,
@@ -69,10 +73,7 @@ pub(super) async fn announce(
         // It is stored, and the owner before could not tell it any more.
         let result = result_of(conversation, &start.tool_call_id);
         if let Some(result) = result.filter(|_| !rounds.knows(&start.tool_call_id)) {
-            let status = match result.error {
-                None => ToolCallStatus::Completed,
-                Some(_) => ToolCallStatus::Failed,
-            };
+            let status = statuses.of(&start.tool_call_id, result);
             let (call, name) = (&start.tool_call_id, &start.tool_call_name);
             let label = labels.of(call, name, tools);
             writer.append(tool_status(call, name, &label, status)).await;
@@ -90,6 +91,19 @@ pub(super) async fn announce(
     let snapshot = snapshot.into();
     labels.note(&snapshot);
     writer.append(snapshot).await;
+    let told = told_statuses(&written.events);
+    for (call, name, status) in &statuses.0 {
+        let is_told = told.get(call.as_str()).copied() == Some(status_name(*status));
+        let is_result_told = written.events.iter().any(|event| is_result_of(event, call));
+        // That of a call whose result was told just now was told with it.
+        if status.is_final() && !is_told && (is_result_told || !rounds.knows(call)) {
+            rounds.is_known(call);
+            let label = labels.of(call, name, tools);
+            writer
+                .append(tool_status(call, name, &label, *status))
+                .await;
+        }
+    }
     let mut open = open_questions(&written.events);
     let is_void = |id: &String| {
         let asks_again = asks.iter().any(|asked| asked.id == *id);
@@ -163,8 +177,62 @@ pub(super) fn progress(update: &ToolCallUpdate, label: &str) -> Event {
     tool_status(&update.tool_call_id, &update.name, label, update.status)
 }
 
+/// How the calls of a turn stand in the store: each with its tool.
+#[derive(Debug, Default)]
+pub(super) struct Statuses(Vec<(ToolCallId, String, ToolCallStatus)>);
+
+impl Statuses {
+    /// Those of the last turn of the path.
+    pub(super) fn of_last(path: &[Turn]) -> Result<Self, StoreError> {
+        let view = SessionView::of(path, &ViewOptions::default());
+        let view = view.map_err(|error| StoreError::Damaged {
+            message: error.to_string(),
+        })?;
+        let turn = path.last().map(|turn| &turn.id);
+        let own = view.messages.into_iter();
+        let own = own.filter(|message| message.turn.as_ref() == turn);
+        let calls = own.flat_map(|message| message.tool_executions);
+        let calls = calls.map(|call| (call.tool_id, call.tool_name, call.status));
+        Ok(Self(calls.collect()))
+    }
+
+    fn of(&self, call: &ToolCallId, result: &ToolMessage) -> ToolCallStatus {
+        let known = self.0.iter().find(|(known, ..)| known == call);
+        match (known, &result.error) {
+            (Some((.., status)), _) if status.is_final() => *status,
+            (_, None) => ToolCallStatus::Completed,
+            (_, Some(_)) => ToolCallStatus::Failed,
+        }
+    }
+}
+
+/// The last that was told of each call.
+fn told_statuses(events: &[Event]) -> HashMap<&str, &str> {
+    let custom = events.iter().filter_map(|event| match event {
+        Event::Custom(custom) if custom.name == "tool_status" => Some(&custom.value),
+        _ => None,
+    });
+    let told =
+        custom.filter_map(|value| Some((value["toolCallId"].as_str()?, value["status"].as_str()?)));
+    told.collect()
+}
+
+fn is_result_of(event: &Event, call: &ToolCallId) -> bool {
+    matches!(event, Event::ToolCallResult(result) if result.tool_call_id == *call)
+}
+
 fn tool_status(call: &ToolCallId, name: &str, label: &str, status: ToolCallStatus) -> Event {
-    let status = match status {
+    let value = json!({
+        "toolCallId": call,
+        "toolName": name,
+        "label": label,
+        "status": status_name(status),
+    });
+    custom("tool_status", value)
+}
+
+fn status_name(status: ToolCallStatus) -> &'static str {
+    match status {
         ToolCallStatus::Streaming => "streaming",
         ToolCallStatus::AwaitingApproval => "awaiting_approval",
         ToolCallStatus::Executing => "executing",
@@ -174,14 +242,7 @@ fn tool_status(call: &ToolCallId, name: &str, label: &str, status: ToolCallStatu
         ToolCallStatus::Denied => "denied",
         ToolCallStatus::Cancelled => "cancelled",
         _ => "pending",
-    };
-    let value = json!({
-        "toolCallId": call,
-        "toolName": name,
-        "label": label,
-        "status": status,
-    });
-    custom("tool_status", value)
+    }
 }
 
 fn result_of<'a>(conversation: &'a Conversation, call: &ToolCallId) -> Option<&'a ToolMessage> {

@@ -14,6 +14,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use stepwell_core::ToolCallId;
 use stepwell_core::event::ResumeEntry;
+use stepwell_core::run::TurnStatus;
 use stepwell_core::session::title;
 use stepwell_io::store::{Store, StoreError, TurnKey, Unfinished};
 use stepwell_io::{AgentBuilder, Endpoint, RetryPolicy, ToolRegistry};
@@ -24,6 +25,9 @@ use tokio_util::task::TaskTracker;
 
 /// Commands that may wait for a turn.
 const COMMANDS: usize = 8;
+
+/// How often a turn is looked for that may be about to begin.
+const LOOKS: usize = 3;
 
 /// How long somebody waits for the store who wants to begin a turn or to stop one.
 pub(super) const LONGEST_REQUEST: Duration = Duration::from_secs(15);
@@ -248,7 +252,7 @@ impl LocalEngine {
     async fn stop_turn(&self, turn: Unfinished) -> Result<(), EngineError> {
         let active = match self.find(&turn.key) {
             Some(active) => active,
-            None => match self.adopt(turn, true).await {
+            None => match self.adopt(turn.clone(), true).await {
                 Ok(active) => active,
                 // It ended, or somebody else took it, in the meantime.
                 Err(EngineError::Store(error)) if error.is_lost() => return Ok(()),
@@ -257,10 +261,12 @@ impl LocalEngine {
         };
         active.cancel.cancel();
         let ended = tokio::time::timeout(LONGEST_REQUEST, active.ended.cancelled()).await;
-        ended.map_err(|_| {
-            let message = "the turn is stopped, and its end waits to be stored".to_owned();
-            StoreError::Unavailable { message }.into()
-        })
+        // It may have been let go of before its end.
+        if ended.is_ok() && self.unfinished(&turn.key).await?.is_none() {
+            return Ok(());
+        }
+        let message = "the turn is stopped, and its end waits to be stored".to_owned();
+        Err(StoreError::Unavailable { message }.into())
     }
 
     /// Tells a turn under way something, and waits until it has heard it.
@@ -283,18 +289,23 @@ impl LocalEngine {
     }
 
     async fn unfinished(&self, turn: &TurnKey) -> Result<Option<Unfinished>, EngineError> {
-        let thread = self.0.setup.store.thread(&turn.thread).await?;
-        let thread = thread.ok_or_else(|| StoreError::NoTurn {
+        let store = &self.0.setup.store;
+        let no_turn = || StoreError::NoTurn {
             turn: turn.turn.clone(),
-        })?;
-        let unfinished = thread.unfinished.filter(|open| open.key == *turn);
-        if unfinished.is_none() && self.0.setup.store.turn(turn).await?.is_none() {
-            return Err(StoreError::NoTurn {
-                turn: turn.turn.clone(),
+        };
+        for _ in 0..LOOKS {
+            let thread = store.thread(&turn.thread).await?.ok_or_else(no_turn)?;
+            if let Some(unfinished) = thread.unfinished.filter(|open| open.key == *turn) {
+                return Ok(Some(unfinished));
             }
-            .into());
+            let stored = store.turn(turn).await?.ok_or_else(no_turn)?;
+            if stored.status != TurnStatus::Streaming {
+                return Ok(None);
+            }
+            // It began between the two looks.
         }
-        Ok(unfinished)
+        let message = "the turn begins and ends faster than it can be looked at".to_owned();
+        Err(StoreError::Unavailable { message }.into())
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::super::ending::{Ending, LIMIT_REACHED};
 use super::super::rounds::Rounds;
-use super::announce::{Stands, announce};
+use super::announce::{Stands, Statuses, announce};
 use super::call_labels::CallLabels;
 use super::event_writer::{self, EventWriter, Log};
 use super::local::LocalSetup;
@@ -63,6 +63,7 @@ pub(super) async fn tell(
     let stands = Stands {
         key,
         conversation: Some(&conversation),
+        statuses: &Statuses::of_last(&path)?,
         asks: &[],
         written: &written,
         tools: &setup.tools,

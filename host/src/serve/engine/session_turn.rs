@@ -3,7 +3,7 @@
 use super::super::ending::usage_since;
 use super::super::rounds::Rounds;
 use super::super::store_trouble::StoreTrouble;
-use super::announce::{Stands, announce};
+use super::announce::{Stands, Statuses, announce};
 use super::call_labels::CallLabels;
 use super::drive::{Audience, Command, Drive, Over};
 use super::event_writer::{self, EventWriter, Log, Written};
@@ -52,6 +52,7 @@ struct Begun {
     asked: mpsc::UnboundedReceiver<Asking>,
     stored: Stored,
     written: Written,
+    statuses: Statuses,
 }
 
 impl SessionTurn {
@@ -76,6 +77,7 @@ impl SessionTurn {
             asked,
             stored,
             written,
+            statuses,
         } = begun;
         let (key, handle) = (self.key.clone(), turn.handle());
         let Some(its_turn) = handle.stored().cloned() else {
@@ -96,6 +98,7 @@ impl SessionTurn {
         let stands = Stands {
             key: &key,
             conversation: handle.revived_from(),
+            statuses: &statuses,
             asks: &asks,
             written: &written,
             tools: &self.setup.tools,
@@ -145,7 +148,7 @@ impl SessionTurn {
         if let Err(error) = &agent {
             tracing::error!(target: "stepwell", turn = %key, %error, "a turn cannot be set up");
         }
-        let (turn, written) = match begin {
+        let (turn, written, statuses) = match begin {
             Begin::Started {
                 parent,
                 message,
@@ -166,10 +169,11 @@ impl SessionTurn {
                 if is_refused {
                     return Ok(None);
                 }
-                (turn, Written::default())
+                (turn, Written::default(), Statuses::default())
             }
             Begin::Revived(claimed) => {
                 let written = event_writer::read(&self.setup.store, key, &self.leave).await?;
+                let path = self.setup.store.path(key).await?;
                 let snapshot = claimed.snapshot.as_deref().unwrap_or_default();
                 let shown = written.messages();
                 let revived = agent.map_err(|error| error.to_string()).and_then(|agent| {
@@ -187,7 +191,7 @@ impl SessionTurn {
                 if !self.stands(&turn).await {
                     return Err(refusal(turn.handle().store_trouble().borrow().clone()));
                 }
-                (turn, written)
+                (turn, written, Statuses::of_last(&path)?)
             }
         };
         Ok(Some(Begun {
@@ -195,6 +199,7 @@ impl SessionTurn {
             asked,
             stored,
             written,
+            statuses,
         }))
     }
 

@@ -98,16 +98,20 @@ impl LocalEngine {
         }
     }
 
-    /// Goes on with the turns that no living host has, as far as there is room for them.
+    /// Goes on with the turns that no living host has, or this one and nobody drives, as far as there is room for them.
     async fn take_over(&self) -> Result<usize, StoreError> {
         let mut count = 0;
-        for turn in self.0.setup.store.orphans().await? {
+        let (store, owner) = (&self.0.setup.store, &self.0.setup.owner);
+        let mut left = store.orphans().await?;
+        // Its own that the store did not let it go on with.
+        left.extend(store.unfinished(Some(owner)).await?);
+        for turn in left {
             if self.is_full() || self.0.tasks.is_closed() {
                 break;
             }
             let key = turn.key.clone();
             if self.find(&key).is_some() {
-                // It was taken from here, and its new owner is gone too: at the next look, when it is let go of.
+                // It is under way. Or it was taken from here, and its new owner is gone too: at the next look.
                 continue;
             }
             match self.adopt(turn, false).await {

@@ -4,7 +4,7 @@ use super::client::{Client, View};
 use super::findings::Rule;
 use super::folder::{Fold, Message};
 use super::tools::TOOLS;
-use super::world::{Posted, RUN_TIME, Up, World};
+use super::world::{INTERRUPT_TIME, Posted, Up, World};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -42,7 +42,8 @@ pub(super) async fn judge(world: &Arc<World>, clients: &mut [Client]) {
                 answer(world, turn, &fold).await;
             }
             let longest = match is_asked && stays_away {
-                true => RUN_TIME + Duration::from_secs(120),
+                // One question after the other may lapse.
+                true => 5 * INTERRUPT_TIME,
                 false => LONGEST_WORK,
             };
             if begin.elapsed() > longest {

@@ -15,50 +15,7 @@ pub(super) struct Known {
     follows: &'static [Rule],
 }
 
-pub(super) const KNOWN: &[Known] = &[
-    Known {
-        name: "edit_untold",
-        about: "the result of a call whose arguments the person edited is told without the words that it is stored with",
-        mark: Some(Mark::Edited),
-        rules: &[Rule::ResultIsSame],
-        follows: &[Rule::FoldIsView],
-    },
-    Known {
-        name: "status_guessed",
-        about: "a call that was cancelled, or cut by its host's end, is told as failed when another host goes on",
-        mark: Some(Mark::Taken),
-        rules: &[Rule::StatusStays, Rule::StatusIsView],
-        follows: &[],
-    },
-    Known {
-        name: "not_taken",
-        about: "a turn that the store does not let a host take, when it starts or is to stop it, is left to the next start",
-        mark: Some(Mark::NotTaken),
-        rules: &[Rule::Ends, Rule::StopStops],
-        follows: &[],
-    },
-    Known {
-        name: "stop_unchecked",
-        about: "a stop is answered as soon as nobody drives the turn here, and it may not have ended",
-        mark: Some(Mark::Taken),
-        rules: &[Rule::StopStops],
-        follows: &[Rule::Ends],
-    },
-    Known {
-        name: "read_unanswered",
-        about: "a request, or a host that starts, waits for ever where the store never answers",
-        mark: Some(Mark::Swallowed),
-        rules: &[Rule::Answered],
-        follows: &[],
-    },
-    Known {
-        name: "stop_before_begin",
-        about: "a stop that comes while the turn is being begun is answered, and the turn goes on",
-        mark: Some(Mark::BeganMeanwhile),
-        rules: &[Rule::StopStops],
-        follows: &[],
-    },
-];
+pub(super) const KNOWN: &[Known] = &[];
 
 impl Known {
     /// Whether the finding is of this fault.

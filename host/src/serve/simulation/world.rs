@@ -22,6 +22,9 @@ use stepwell_io::{Endpoint, Secret, provider};
 /// How long a turn may take.
 pub(super) const RUN_TIME: Duration = Duration::from_secs(600);
 
+/// How long a question stands.
+pub(super) const INTERRUPT_TIME: Duration = Duration::from_secs(600);
+
 /// How long a host may take to come up, or to say that it cannot.
 const LONGEST_START: Duration = Duration::from_secs(150);
 
@@ -231,7 +234,7 @@ impl World {
             life.plan(kill_after.take().filter(|_| !self.is_calm()));
             *self.places[place].life.lock().unwrap() = Some(Arc::clone(&life));
             self.trace.note(format!("{} starts: {config:?}", life.name));
-            let (backend, serving) = self.parts(place, &life, config);
+            let (backend, serving) = self.parts(&life, config);
             let opened = tokio::select! {
                 biased;
                 () = life.dies() => None,
@@ -271,12 +274,7 @@ impl World {
         Arc::new(Life::new(name, config.provider, chance, trace))
     }
 
-    fn parts(
-        self: &Arc<Self>,
-        place: usize,
-        life: &Arc<Life>,
-        config: Config,
-    ) -> (Backend, Serving) {
+    fn parts(self: &Arc<Self>, life: &Arc<Life>, config: Config) -> (Backend, Serving) {
         let backend = Backend {
             endpoint: endpoint(config.provider),
             instructions: None,
@@ -296,7 +294,7 @@ impl World {
                 header_timeout: minute,
                 idle_timeout: minute,
                 run_time: RUN_TIME,
-                interrupt_time: 60 * minute,
+                interrupt_time: INTERRUPT_TIME,
                 store_timeout: minute,
                 grace: Duration::from_secs(10),
                 user_runs: None,
