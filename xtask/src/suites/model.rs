@@ -24,8 +24,8 @@ pub(crate) fn command(context: &Context, log: &mut Log, states: u64) -> anyhow::
     // What is compiled for the checker alone is linted here.
     let mut cargo = workspace::linting_cargo(context);
     cargo
-        .args(["test", "--no-run", "--release", "-p", "stepwell-core"])
-        .args(["--features", "model-check", "--test", "model_check"]);
+        .args(["test", "--no-run", "--release", "-p", "stepwell-model"])
+        .args(["--features", "search"]);
     let programs = workspace::programs(log, &mut cargo)?;
     let program = programs.first().map(TestProgram::command);
     let mut search = anyhow::Context::context(program, "the model checker is no test program")?;
