@@ -22,7 +22,7 @@ const STATES: u64 = 100_000;
 /// The search, until it has seen so many distinct states.
 pub(crate) fn command(context: &Context, log: &mut Log, states: u64) -> anyhow::Result<Command> {
     // What is compiled for the checker alone is linted here.
-    let mut cargo = workspace::linting_cargo(context);
+    let mut cargo = workspace::linting_cargo(context)?;
     cargo
         .args(["test", "--no-run", "--release", "-p", "stepwell-model"])
         .args(["--features", "search"]);
