@@ -37,6 +37,8 @@ pub(crate) struct Made {
     pub(crate) python: Once<PathBuf>,
     pub(crate) kotlin: Once<PathBuf>,
     pub(crate) swift: Once<PathBuf>,
+    /// Kotlin's sources and tests, compiled where Maven puts them.
+    pub(crate) kotlin_classes: Once<()>,
     /// The npm package.
     pub(crate) web: Once<PathBuf>,
 }
