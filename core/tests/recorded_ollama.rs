@@ -18,7 +18,7 @@ fn recorded_streams_decode_as_the_official_sdk_decodes_them() {
 }
 
 #[test]
-fn i04_a_snapshot_at_every_byte_changes_nothing() {
+fn i04_a_snapshot_anywhere_in_a_recorded_stream_changes_nothing() {
     let Some(recordings) = recordings("ollama-chat") else {
         return;
     };

@@ -29,12 +29,16 @@ pub(crate) struct Context {
 /// What several suites take, and the first of them makes.
 #[derive(Default)]
 pub(crate) struct Made {
+    /// The program that compiles in the one build.
+    pub(crate) linter: Once<PathBuf>,
     /// See [`Context::build`].
     pub(crate) workspace: Once<Vec<TestProgram>>,
     /// The generated sources of each language.
     pub(crate) python: Once<PathBuf>,
     pub(crate) kotlin: Once<PathBuf>,
     pub(crate) swift: Once<PathBuf>,
+    /// Kotlin's sources and tests, compiled where Maven puts them.
+    pub(crate) kotlin_classes: Once<()>,
     /// The npm package.
     pub(crate) web: Once<PathBuf>,
 }

@@ -5,6 +5,7 @@ mod allowed_skips;
 mod bindings;
 mod context;
 mod json;
+mod linter;
 mod log;
 mod once;
 mod packages;
@@ -82,6 +83,12 @@ enum Command {
 }
 
 fn main() -> ExitCode {
+    if let Some(compiled) = linter::run() {
+        return compiled.unwrap_or_else(|error| {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        });
+    }
     match process::end_all_on_ctrl_c().and_then(|()| run(Arguments::parse().command)) {
         Ok(code) => code,
         Err(error) => {

@@ -20,6 +20,11 @@ impl<T> Once<T> {
             .get_or_init(|| make().map_err(|error| format!("{error:#}")));
         made.as_ref().map_err(|error| anyhow!("{error}"))
     }
+
+    /// Whether it has been made already.
+    pub(crate) fn is_made(&self) -> bool {
+        matches!(self.0.get(), Some(Ok(_)))
+    }
 }
 
 #[cfg(test)]
@@ -30,10 +35,13 @@ mod tests {
     #[test]
     fn it_is_made_once_also_if_that_fails() {
         let well = Once::default();
+        assert!(!well.is_made());
         assert_eq!(well.get(|| Ok(1)).unwrap(), &1);
         assert_eq!(well.get(|| Ok(2)).unwrap(), &1);
+        assert!(well.is_made());
         let failed = Once::<()>::default();
         assert!(failed.get(|| bail!("no")).is_err());
+        assert!(!failed.is_made());
         assert_eq!(failed.get(|| Ok(())).unwrap_err().to_string(), "no");
     }
 }

@@ -99,7 +99,7 @@ pub(crate) fn run(context: &Context, since: &str) -> anyhow::Result<ExitCode> {
 /// Builds the unit tests and the scenarios, with the features that the whole run has: so they share what is built. What
 /// has not changed is not compiled again.
 fn build(context: &Context, log: &mut Log) -> anyhow::Result<Vec<TestProgram>> {
-    let mut cargo = workspace::linting_cargo(context);
+    let mut cargo = workspace::linting_cargo(context)?;
     cargo
         .args(["test", "--no-run", "--workspace", "--lib", "--bins"])
         .args(["--test", SCENARIOS])

@@ -1,4 +1,5 @@
-//! Runs suites side by side, one more than there are processors, and says how each went.
+//! Runs suites side by side, one more than there are processors, and says how each went. Until the workspace is built
+//! there are more: what they need is downloaded meanwhile.
 
 use crate::{
     allowed_skips::AllowedSkips,
@@ -18,6 +19,9 @@ use std::{
 };
 
 const TAIL: usize = 80;
+
+/// How many suites more begin while the workspace is built. With them those that download most have begun.
+const WHILE_BUILDING: usize = 2;
 
 enum Outcome {
     Passed,
@@ -51,12 +55,15 @@ pub(crate) fn run(mut context: Context, names: &[String]) -> anyhow::Result<Exit
 
     let started = Instant::now();
     let next = Mutex::new(suites::ALL.iter().filter(wanted));
-    let lane = || {
+    let lane = &|is_lasting: bool| {
         let mut results = Vec::new();
         loop {
+            if !is_lasting && context.made.workspace.is_made() {
+                return anyhow::Ok(results);
+            }
             let suite = next.lock().unwrap_or_else(PoisonError::into_inner).next();
             let Some(suite) = suite else {
-                return anyhow::Ok(results);
+                return Ok(results);
             };
             results.push(run_timed(context, &allowed, suite)?);
         }
@@ -64,7 +71,10 @@ pub(crate) fn run(mut context: Context, names: &[String]) -> anyhow::Result<Exit
     let processors = thread::available_parallelism().map_or(1, usize::from);
     let mut results = thread::scope(|scope| {
         // One of them waits, for a download or for what another builds.
-        let lanes: Vec<_> = (0..=processors).map(|_| scope.spawn(lane)).collect();
+        let lasting = processors + 1;
+        let lanes: Vec<_> = (0..lasting + WHILE_BUILDING)
+            .map(|number| scope.spawn(move || lane(number < lasting)))
+            .collect();
         let mut results = Vec::new();
         for lane in lanes {
             let ended = lane.join().map_err(|_| anyhow!("a lane broke off"))?;

@@ -4,7 +4,7 @@
 //! each choice. So nothing else of the workspace is built for this machine, but what is to be seen as a user gets it.
 //! The compiler is Clippy's, which lints what it compiles: a check of its own would compile all of it once more.
 
-use crate::{context::Context, log::Log, process};
+use crate::{context::Context, linter, log::Log, process};
 use anyhow::{Context as _, bail};
 use serde_json::Value;
 use std::{
@@ -82,29 +82,59 @@ impl Context {
 }
 
 /// Cargo with Clippy's compiler for the workspace's own crates; a warning is an error.
-pub(crate) fn linting_cargo(context: &Context) -> Command {
+pub(crate) fn linting_cargo(context: &Context) -> anyhow::Result<Command> {
     let mut cargo = process::cargo();
     cargo
         .current_dir(&context.root)
-        .env("RUSTC_WORKSPACE_WRAPPER", "clippy-driver")
         // In the form in which `cargo clippy` hands on what is behind its `--`.
         .env(
             "CLIPPY_ARGS",
             "-D__CLIPPY_HACKERY__warnings__CLIPPY_HACKERY__",
         );
-    cargo
+    linter::set_up(context, &mut cargo)?;
+    Ok(cargo)
 }
 
 fn build(context: &Context, log: &mut Log) -> anyhow::Result<Vec<TestProgram>> {
     crate::tools::rustup::component(log, "clippy", "clippy")?;
-    let mut cargo = linting_cargo(context);
+    programs(log, &mut the_build(context)?)
+}
+
+fn the_build(context: &Context) -> anyhow::Result<Command> {
+    let mut cargo = linting_cargo(context)?;
     cargo.args(["build", "--workspace", "--all-targets"]);
     cargo.args(FEATURES);
-    programs(log, &mut cargo)
+    Ok(cargo)
+}
+
+/// What cargo says of the library of this name: <https://doc.rust-lang.org/cargo/reference/external-tools.html>.
+pub(crate) fn library(context: &Context, log: &mut Log, name: &str) -> anyhow::Result<Value> {
+    context.build(log)?;
+    // All of it is there; cargo says it once more.
+    let messages = messages(log, &mut the_build(context)?)?;
+    let found = messages.into_iter().find(|message| {
+        message["reason"] == "compiler-artifact"
+            && message["target"]["name"] == name
+            && message["profile"]["test"] == false
+    });
+    found.with_context(|| format!("there is no library `{name}`"))
 }
 
 /// Runs the build and gives back its programs of tests.
 pub(crate) fn programs(log: &mut Log, cargo: &mut Command) -> anyhow::Result<Vec<TestProgram>> {
+    let mut programs = HashMap::new();
+    for message in messages(log, cargo)? {
+        if let Some(program) = test_program(&message) {
+            programs.insert(program.path.clone(), program);
+        }
+    }
+    let mut programs: Vec<_> = programs.into_values().collect();
+    programs.sort_by(|a, b| (&a.package, &a.name).cmp(&(&b.package, &b.name)));
+    Ok(programs)
+}
+
+/// Runs the build and gives back what cargo says.
+fn messages(log: &mut Log, cargo: &mut Command) -> anyhow::Result<Vec<Value>> {
     cargo.arg("--message-format=json-render-diagnostics");
     let output = log.build_output(cargo)?;
     if !output.status.success() {
@@ -115,17 +145,10 @@ pub(crate) fn programs(log: &mut Log, cargo: &mut Command) -> anyhow::Result<Vec
             log.path().display()
         );
     }
-    let mut programs = HashMap::new();
-    for line in String::from_utf8_lossy(&output.stdout).lines() {
-        let message: Value =
-            serde_json::from_str(line).context("cargo wrote what is not a message")?;
-        if let Some(program) = test_program(&message) {
-            programs.insert(program.path.clone(), program);
-        }
-    }
-    let mut programs: Vec<_> = programs.into_values().collect();
-    programs.sort_by(|a, b| (&a.package, &a.name).cmp(&(&b.package, &b.name)));
-    Ok(programs)
+    let text = String::from_utf8_lossy(&output.stdout);
+    text.lines()
+        .map(|line| serde_json::from_str(line).context("cargo wrote what is not a message"))
+        .collect()
 }
 
 /// The program of tests that a message of cargo's tells of:

@@ -1,7 +1,12 @@
 //! The Python wheel: one for every CPython 3, with the library stripped, tried where nothing else is installed.
 
 use super::Package;
-use crate::{context::Context, log::Log, process, tools::venv::Venv};
+use crate::{
+    context::Context,
+    log::Log,
+    process,
+    tools::{built_cargo, venv::Venv},
+};
 use anyhow::{Context as _, ensure};
 use std::{
     fs,
@@ -69,9 +74,8 @@ pub(crate) fn wheel(
         .arg(&unstripped)
         .current_dir(sources(context))
         .env("CARGO_TARGET_DIR", &context.target);
-    if profile == "dev" {
-        // The generator's features, which it is built with in any case: so the library is not built once more without.
-        maturin.args(["--features", "bindgen"]);
+    if profile == "dev" && cfg!(unix) {
+        built_cargo::set_up(context, log, &mut maturin)?;
     }
     log.build(&mut maturin)?;
     let built = only_entry(&unstripped)?;

@@ -19,6 +19,17 @@ pub(crate) fn make(context: &Context, log: &mut Log) -> anyhow::Result<PathBuf> 
     Ok(made.clone())
 }
 
+/// The module as the compiler makes it, before there is JavaScript for it.
+pub(crate) fn module(context: &Context, log: &mut Log) -> anyhow::Result<PathBuf> {
+    make(context, log)?;
+    Ok(compiled(context))
+}
+
+fn compiled(context: &Context) -> PathBuf {
+    let built = context.target.join(TARGET).join("web");
+    built.join("stepwell_web.wasm")
+}
+
 fn package(context: &Context, log: &mut Log) -> anyhow::Result<PathBuf> {
     rustup::target(log, TARGET)?;
     log.build(
@@ -40,7 +51,7 @@ fn package(context: &Context, log: &mut Log) -> anyhow::Result<PathBuf> {
     };
     log.build(
         bindgen
-            .arg(context.target.join(TARGET).join("web/stepwell_web.wasm"))
+            .arg(compiled(context))
             .arg(&folder)
             .current_dir(&context.root),
     )?;

@@ -29,6 +29,7 @@ fn run(context: &Context, log: &mut Log) -> anyhow::Result<()> {
             ))
             .env(mock_llm::VARIABLE, &program);
     })?;
+    context.made.kotlin_classes.get(|| Ok(()))?;
     drop(sources);
     what_is_published(context, log, &repository)?;
     use_it(context, log, &repository)

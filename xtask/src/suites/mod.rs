@@ -37,19 +37,20 @@ pub(crate) struct Suite {
     pub(crate) run: fn(&Context, &mut Log) -> anyhow::Result<()>,
 }
 
-/// Every suite: what needs no build, then the build and the long ones, so that no long one is left for the end.
+/// Every suite: what needs no build, then the build, those that download or wait much, and the long ones, so that no long
+/// one is left for the end.
 pub(crate) const ALL: &[Suite] = &[
     format::SUITE,
     versions::SUITE,
     core_dependencies::SUITE,
     licences::SUITE,
     clippy::SUITE,
-    workflows::SUITE,
-    rust::SUITE,
     page::SUITE,
-    kotlin::SUITE,
     python::SUITE,
+    kotlin::SUITE,
     swift_package::SUITE,
+    rust::SUITE,
+    workflows::SUITE,
     swift::SUITE,
     model::SUITE,
     web::SUITE,

@@ -22,10 +22,10 @@ const STATES: u64 = 100_000;
 /// The search, until it has seen so many distinct states.
 pub(crate) fn command(context: &Context, log: &mut Log, states: u64) -> anyhow::Result<Command> {
     // What is compiled for the checker alone is linted here.
-    let mut cargo = workspace::linting_cargo(context);
+    let mut cargo = workspace::linting_cargo(context)?;
     cargo
-        .args(["test", "--no-run", "--release", "-p", "stepwell-core"])
-        .args(["--features", "model-check", "--test", "model_check"]);
+        .args(["test", "--no-run", "--release", "-p", "stepwell-model"])
+        .args(["--features", "search"]);
     let programs = workspace::programs(log, &mut cargo)?;
     let program = programs.first().map(TestProgram::command);
     let mut search = anyhow::Context::context(program, "the model checker is no test program")?;

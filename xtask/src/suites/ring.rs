@@ -89,9 +89,15 @@ fn kotlin(context: &Context, log: &mut Log, set_up: &dyn Fn(&mut Command)) -> an
     apt::ensure(log, &["java", "mvn"], &["default-jdk-headless", "maven"])?;
     let _sources = bindings::kotlin::sources();
     bindings::kotlin::generate(context, log)?;
+    // Maven's phase compiles everything again, also if nothing has changed.
+    let goal = if context.made.kotlin_classes.is_made() {
+        "surefire:test"
+    } else {
+        "test"
+    };
     let mut command = process::command("mvn");
     command
-        .args(["--batch-mode", "--no-transfer-progress", "test"])
+        .args(["--batch-mode", "--no-transfer-progress", goal])
         .arg("-Dtest=ScenarioTest#aLegOfTheRing")
         .arg(format!(
             "-Dstepwell.library.directory={}",

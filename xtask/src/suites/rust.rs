@@ -23,7 +23,7 @@ fn run(context: &Context, log: &mut Log) -> anyhow::Result<()> {
         }
     }
     // What the build has compiled, cargo finds done if it is asked in the same way.
-    let mut examples = workspace::linting_cargo(context);
+    let mut examples = workspace::linting_cargo(context)?;
     if log
         .build(
             examples

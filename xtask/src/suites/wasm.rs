@@ -1,12 +1,13 @@
 use super::Suite;
-use crate::{context::Context, log::Log, process, tools::rustup};
-use anyhow::{Context as _, bail, ensure};
-use std::fs;
+use crate::{context::Context, log::Log, packages::web, process, tools::rustup};
+use anyhow::{Context as _, ensure};
+use std::{fs, path::Path};
 use wasmparser::{Parser, Payload};
 
 pub(super) const SUITE: Suite = Suite {
     name: "wasm",
-    about: "the core, linked for wasm32-unknown-unknown, asks its host for nothing",
+    about: "the core, linked for wasm32-unknown-unknown, asks its host for nothing; with JSON Schemas, as the npm package \
+            has it, for nothing but by wasm-bindgen",
     run,
 };
 
@@ -18,46 +19,42 @@ fn run(context: &Context, log: &mut Log) -> anyhow::Result<()> {
     // The check lies outside the workspace, since it builds for another target; it takes the workspace's versions.
     fs::copy(context.root.join("Cargo.lock"), folder.join("Cargo.lock"))?;
     // Not optimised: that takes minutes, and leaves out imports at most.
-    for (arguments, is_allowed) in [
-        (&[][..], (|_| false) as fn(&str) -> bool),
-        // `jsonschema` seeds its hash tables through the browser.
-        (&["--features", "json-schema"], |module| {
-            module.starts_with("__wbindgen_")
-        }),
-    ] {
-        log.build(
-            process::cargo()
-                .args(["build", "--target", TARGET])
-                .args(arguments)
-                .current_dir(&folder)
-                .env("CARGO_TARGET_DIR", &context.target),
-        )?;
-        let built = context
-            .target
-            .join(TARGET)
-            .join("debug")
-            .join("stepwell_wasm_check.wasm");
-        let bytes = fs::read(&built).with_context(|| format!("cannot read {}", built.display()))?;
-        let module = read(&bytes)?;
-        ensure!(
-            module.exports.iter().any(|name| name == "check"),
-            "the module exports no `check`: nothing of the core is linked into it"
-        );
-        let foreign: Vec<_> = module
-            .imports
-            .iter()
-            .filter(|(module, _)| !is_allowed(module))
-            .collect();
-        if !foreign.is_empty() {
-            bail!("the module built with {arguments:?} imports {foreign:?}");
-        }
-        log.say(&format!(
-            "built with [{}]: {} imports",
-            arguments.join(" "),
-            module.imports.len()
-        ))?;
-    }
-    Ok(())
+    log.build(
+        process::cargo()
+            .args(["build", "--target", TARGET])
+            .current_dir(&folder)
+            .env("CARGO_TARGET_DIR", &context.target),
+    )?;
+    let built = context.target.join(TARGET).join("debug");
+    let core = built.join("stepwell_wasm_check.wasm");
+    check(log, "the core", &core, "check", |_| false)?;
+    // `jsonschema` seeds its hash tables through the browser.
+    let web = web::module(context, log)?;
+    let by_the_browser = |module: &str| module.starts_with("__wbindgen_");
+    check(log, "the npm package", &web, "runmachine_", by_the_browser)
+}
+
+/// Looks what a module asks of its host. That it exports what it is for shows that there is something in it.
+fn check(
+    log: &mut Log,
+    what: &str,
+    path: &Path,
+    export: &str,
+    is_allowed: fn(&str) -> bool,
+) -> anyhow::Result<()> {
+    let bytes = fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
+    let module = read(&bytes)?;
+    ensure!(
+        module.exports.iter().any(|name| name.starts_with(export)),
+        "{what} exports no `{export}…`: nothing of the core is linked into it"
+    );
+    let foreign: Vec<_> = module
+        .imports
+        .iter()
+        .filter(|(module, _)| !is_allowed(module))
+        .collect();
+    ensure!(foreign.is_empty(), "{what} imports {foreign:?}");
+    log.say(&format!("{what}: {} imports", module.imports.len()))
 }
 
 struct Module {

@@ -1,6 +1,7 @@
 //! What the suites need that is not Rust, and how it is had.
 
 pub(crate) mod apt;
+pub(crate) mod built_cargo;
 pub(crate) mod cargo_tools;
 pub(crate) mod chromium;
 pub(crate) mod mock_llm;

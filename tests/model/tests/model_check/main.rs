@@ -1,4 +1,4 @@
-//! The model checker: an exhaustive search over the real run; see `docs/model-checker.md`.
+//! The model checker: an exhaustive search over the real run; see `core/docs/model-checker.md`.
 #![allow(unreachable_pub)] // the modules are this one test's
 
 mod bounds;
