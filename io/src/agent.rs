@@ -2,10 +2,11 @@ use crate::builder::AgentBuilder;
 use crate::clock::Clock;
 use crate::device::Device;
 use crate::driver::Driver;
-use crate::durable::{BeginFrom, Notices, in_time, not_stored};
+use crate::durable::{BeginFrom, Notices, StoredTurn, in_time, not_stored};
 use crate::handle::{Command, TurnHandle};
 use crate::journal::Journaled;
 use crate::owner::Owner;
+use crate::setup::Setup;
 use crate::spans;
 use crate::start::{Begin, Preparation, Prepared};
 use crate::store::StoreError;
@@ -126,19 +127,44 @@ impl Agent {
     /// # Panics
     /// Outside of a tokio runtime.
     pub fn revive(&self, snapshot: &str) -> Result<Turn, ReviveError> {
-        self.revive_shown(snapshot, Vec::new())
+        let (agent, run, setup) = self.revived(snapshot)?;
+        Ok(agent.begin(Begin::Revived {
+            snapshot: snapshot.to_owned(),
+            run: Box::new(run),
+            setup,
+        }))
     }
 
-    /// As [`revive`](Self::revive), for a host that keeps what it has shown: all messages of the turn that the person was
-    /// shown before the host died. What the snapshot does not have of an answer stays, as
-    /// [`Input::Shown`](stepwell_core::run::Input::Shown) says.
+    /// Goes on with a turn that the program has [claimed](crate::store::Store::claim) in the agent's
+    /// [store](AgentBuilder::store) itself, from the snapshot that it was given there. `shown` are the messages of the
+    /// turn that the person was shown before its host died, for a program that keeps them: what the snapshot does not
+    /// have of an answer stays, as [`Input::Shown`](stepwell_core::run::Input::Shown) says. The program
+    /// [attends](crate::store::Store::attend) to the store itself.
     ///
     /// # Errors
     /// As for [`revive`](Self::revive).
     ///
     /// # Panics
     /// Outside of a tokio runtime.
-    pub fn revive_shown(&self, snapshot: &str, shown: Vec<Message>) -> Result<Turn, ReviveError> {
+    pub fn revive_claimed(
+        &self,
+        turn: StoredTurn,
+        snapshot: &str,
+        shown: Vec<Message>,
+    ) -> Result<Turn, ReviveError> {
+        let (agent, run, setup) = self.revived(snapshot)?;
+        Ok(agent.begin(Begin::Claimed {
+            turn,
+            // Who claims turns says itself that it lives.
+            presence: None,
+            run: Box::new(run),
+            setup,
+            shown,
+        }))
+    }
+
+    /// The run of a snapshot, and the agent on its thread.
+    fn revived(&self, snapshot: &str) -> Result<(Self, Journaled, Arc<Setup>), ReviveError> {
         let setup = self.shared.turn_setup();
         let now = Clock::new().now();
         let run = Journaled::revive(snapshot, &setup.config, setup.journal.as_ref(), now)?;
@@ -150,13 +176,7 @@ impl Agent {
             thread: machine.thread_id().cloned().unwrap_or_default(),
             ..self.thread.key.clone()
         };
-        let agent = self.thread(key);
-        Ok(agent.begin(Begin::Revived {
-            snapshot: snapshot.to_owned(),
-            run: Box::new(run),
-            setup,
-            shown,
-        }))
+        Ok((self.thread(key), run, setup))
     }
 
     pub(crate) fn begin(&self, begin: Begin) -> Turn {

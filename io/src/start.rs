@@ -27,8 +27,6 @@ pub(crate) enum Begin {
         snapshot: String,
         run: Box<Journaled>,
         setup: Arc<Setup>,
-        /// What the person was shown of the turn.
-        shown: Vec<Message>,
     },
     /// From a snapshot that the store has kept.
     Claimed {
@@ -36,6 +34,8 @@ pub(crate) enum Begin {
         presence: Option<Arc<Presence>>,
         run: Box<Journaled>,
         setup: Arc<Setup>,
+        /// What the person was shown of the turn.
+        shown: Vec<Message>,
     },
     /// Anew: the store has its message alone.
     Anew {
@@ -87,19 +87,24 @@ impl Preparation<'_> {
                 snapshot,
                 run,
                 setup,
-                shown,
             } => {
                 // What it gives is to be taken first: it is told of the device at the first look.
-                let (turn, mut run) = match &setup.store {
+                let (turn, run) = match &setup.store {
                     Some(stored) => self.revive(&setup, stored, &snapshot, *run).await?,
                     None => (None, *run),
                 };
-                self.tell_shown(&mut run, shown);
                 (turn, run, setup, Device::default())
             }
             Begin::Claimed {
-                turn, run, setup, ..
-            } => (Some(turn), *run, setup, Device::default()),
+                turn,
+                mut run,
+                setup,
+                shown,
+                ..
+            } => {
+                self.tell_shown(&mut run, shown);
+                (Some(turn), *run, setup, Device::default())
+            }
             Begin::Anew {
                 turn,
                 start,

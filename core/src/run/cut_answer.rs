@@ -5,11 +5,13 @@ use super::core::Core;
 use super::edges::on;
 use super::effect::EffectId;
 use super::opening::Opening;
+use super::output::{RunEvent, ToolCallUpdate};
 use super::timer::TimerKey;
 use super::typed::{Run, next};
-use crate::event::{AssistantMessage, Message, MessageContent, ToolMessage};
-use crate::tool::ToolFailureKind;
-use crate::{Timestamp, ToolCallId};
+use crate::conversation::ToolCallStatus;
+use crate::event::{AssistantMessage, Message, MessageContent, Metadata, ToolMessage};
+use crate::tool::{ToolFailure, ToolFailureKind};
+use crate::{CallKey, Timestamp, ToolCallId};
 use serde_json::Value;
 use std::borrow::Cow;
 
@@ -97,8 +99,8 @@ impl Core {
         for message in shown {
             let asked = asked(&message);
             self.put_shown(message);
-            for call in asked {
-                self.put_not_run(call);
+            for (index, (call, name)) in (0..).zip(asked) {
+                self.put_not_run(index, call, name);
             }
         }
         self.abandon_calls(ToolFailureKind::Cancelled, NOT_RUN);
@@ -126,12 +128,21 @@ impl Core {
     }
 
     /// A result for a call that has none, and that the run knows nothing of.
-    fn put_not_run(&mut self, call: ToolCallId) {
+    fn put_not_run(&mut self, index: u32, call: ToolCallId, name: String) {
         let has_result = |message: &Message| matches!(message, Message::Tool(result) if result.tool_call_id == call);
         let is_known = self.conversation.call_by_id(&call).is_some();
         if is_known || self.conversation.messages().iter().any(has_result) {
             return;
         }
+        let failure = ToolFailure::new(ToolFailureKind::Cancelled, NOT_RUN);
+        let hop = self.hop;
+        self.event(RunEvent::ToolCall(ToolCallUpdate {
+            call: CallKey { hop, index },
+            tool_call_id: call.clone(),
+            name,
+            status: ToolCallStatus::Cancelled,
+            result: Some(Err(failure)),
+        }));
         self.put_shown(Message::Tool(ToolMessage {
             id: format!("{call}-result").into(),
             tool_call_id: call,
@@ -164,23 +175,31 @@ fn is_left_out(message: &Message) -> bool {
         Message::Reasoning(message) => &message.metadata,
         _ => return false,
     };
-    let mark = metadata.as_ref().and_then(|metadata| metadata.get(CUT));
+    is_cut(metadata.as_ref())
+}
+
+/// Whether a message with this metadata belongs to an answer that was cut.
+pub(crate) fn is_cut(metadata: Option<&Metadata>) -> bool {
+    let mark = metadata.and_then(|metadata| metadata.get(CUT));
     mark == Some(&Value::Bool(true))
 }
 
 fn length(message: &AssistantMessage) -> usize {
-    let content = message.content.as_ref();
-    content.map_or(0, |content| content.len())
+    let content = message.content.as_ref().map_or(0, String::len);
+    let calls = message.tool_calls.iter();
+    content
+        + calls
+            .map(|call| call.function.arguments.len())
+            .sum::<usize>()
 }
 
-/// The calls that a message asks for.
-fn asked(message: &Message) -> Vec<ToolCallId> {
+/// The calls that a message asks for, each with its tool.
+fn asked(message: &Message) -> Vec<(ToolCallId, String)> {
     let Message::Assistant(message) = message else {
         return Vec::new();
     };
-    message
-        .tool_calls
-        .iter()
-        .map(|call| call.id.clone())
+    let calls = message.tool_calls.iter();
+    calls
+        .map(|call| (call.id.clone(), call.function.name.clone()))
         .collect()
 }

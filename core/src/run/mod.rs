@@ -66,6 +66,7 @@ pub use config::{
     Durability, LimitPolicy, Limits, RepeatLimit, RetryPolicy, RunConfig, RunIds, Timeouts,
 };
 pub use context_guard::{ContextGuard, ContextMessage, ContextOverflow, ContextPolicy};
+pub(crate) use cut_answer::is_cut;
 pub use cut_answer::{CUT, Shown};
 pub use device::{
     BackgroundPolicy, DevicePolicy, KilledPolicy, NetworkChangePolicy, OfflinePolicy, Reconnected,

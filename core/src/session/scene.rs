@@ -10,7 +10,7 @@ use super::view::{
 };
 use crate::conversation::{Conversation, ToolCallStatus};
 use crate::event::{AssistantMessage, Message, MessageContent, ToolCall};
-use crate::run::{Block, BlockContent, TextOptions, TurnStatus};
+use crate::run::{Block, BlockContent, TextOptions, TurnStatus, is_cut};
 use crate::tool::{ToolFailureKind, ToolResult, parse_arguments};
 use crate::{CallKey, MessageId, RunId, Timestamp, ToolCallId};
 use serde_json::Value;
@@ -369,6 +369,8 @@ impl Scene {
         let answer = answers.get(&(&said.id, &call.id));
         let status = match (known, answer) {
             (Some(known), _) if known.status.is_final() => known.status,
+            // It was never run.
+            (_, Some((_, true))) if is_cut(said.metadata.as_ref()) => ToolCallStatus::Cancelled,
             (_, Some((_, true))) => ToolCallStatus::Failed,
             (_, Some((_, false))) => ToolCallStatus::Completed,
             // What the agent does with its own calls it need not say.

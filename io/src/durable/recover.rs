@@ -109,6 +109,7 @@ async fn claim(
             presence: presence.clone(),
             run: Box::new(run),
             setup: Arc::clone(setup),
+            shown: Vec::new(),
         }),
         Err(error) => Err(error.into()),
     }))

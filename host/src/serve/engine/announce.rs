@@ -5,7 +5,7 @@ use super::super::store_trouble::custom;
 use super::call_labels::CallLabels;
 use super::event_writer::{EventWriter, Written};
 use serde_json::json;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use stepwell_core::ToolCallId;
 use stepwell_core::conversation::{Conversation, shown_result};
 use stepwell_core::event::{
@@ -37,7 +37,7 @@ pub(super) async fn announce(
     writer: &mut EventWriter,
     rounds: &mut Rounds,
     labels: &mut CallLabels,
-) -> HashMap<String, Interrupt> {
+) -> BTreeMap<String, Interrupt> {
     let Stands {
         key,
         conversation,
@@ -57,33 +57,39 @@ pub(super) async fn announce(
     }
     for event in &written.events {
         labels.note(event);
-        if let Event::ToolCallResult(result) = event {
-            rounds.is_known(&result.tool_call_id);
+        match event {
+            Event::ToolCallResult(result) => rounds.is_known(&result.tool_call_id),
+            Event::MessagesSnapshot(snapshot) => note_results(&snapshot.messages, rounds),
+            _ => {}
         }
     }
     writer.close_open_items().await;
     let Some(conversation) = conversation else {
-        return HashMap::new();
+        return BTreeMap::new();
     };
     let begun = written.events.iter().filter_map(|event| match event {
         Event::ToolCallStart(start) => Some(start),
         _ => None,
     });
+    let mut told_now = Vec::new();
     for start in begun {
-        // It is stored, and the owner before could not tell it any more.
-        let result = result_of(conversation, &start.tool_call_id);
-        if let Some(result) = result.filter(|_| !rounds.knows(&start.tool_call_id)) {
-            let status = statuses.of(&start.tool_call_id, result);
-            let (call, name) = (&start.tool_call_id, &start.tool_call_name);
+        let (call, name) = (&start.tool_call_id, &start.tool_call_name);
+        // It is stored, and the owner before could not tell it any more. What is not stored yet the turn tells itself.
+        let status = statuses.of(call).filter(|status| status.is_final());
+        let result = result_of(conversation, call).cloned();
+        let result = result.or_else(|| live_result(conversation, call, rounds));
+        if let (Some(status), Some(result), false) = (status, result, rounds.knows(call)) {
             let label = labels.of(call, name, tools);
             writer.append(tool_status(call, name, &label, status)).await;
-            rounds.is_known(&start.tool_call_id);
-            writer.append(told(result)).await;
+            rounds.is_known(call);
+            told_now.push(call);
+            writer.append(told(&result)).await;
         }
     }
     // An answer that was cut has its mark here, and its calls have results: whoever watches begins anew from here.
     let mut messages = conversation.messages().to_vec();
     messages.extend(told_results(conversation, rounds));
+    note_results(&messages, rounds);
     let snapshot = MessagesSnapshot {
         messages,
         ..MessagesSnapshot::default()
@@ -94,10 +100,7 @@ pub(super) async fn announce(
     let told = told_statuses(&written.events);
     for (call, name, status) in &statuses.0 {
         let is_told = told.get(call.as_str()).copied() == Some(status_name(*status));
-        let is_result_told = written.events.iter().any(|event| is_result_of(event, call));
-        // That of a call whose result was told just now was told with it.
-        if status.is_final() && !is_told && (is_result_told || !rounds.knows(call)) {
-            rounds.is_known(call);
+        if status.is_final() && !is_told && !told_now.contains(&call) {
             let label = labels.of(call, name, tools);
             writer
                 .append(tool_status(call, name, &label, *status))
@@ -124,34 +127,49 @@ pub(super) async fn announce(
     open
 }
 
+/// A snapshot tells the results that are in it.
+fn note_results(messages: &[Message], rounds: &mut Rounds) {
+    for message in messages {
+        if let Message::Tool(result) = message {
+            rounds.is_known(&result.tool_call_id);
+        }
+    }
+}
+
 /// The id of the question whether a call of a stored turn may run: the same after a restart.
 pub(super) fn question_id(call: &ToolCallId) -> String {
     format!("interrupt-{call}")
 }
 
 /// The results of the round under way that were told. They have their place in the history once the round is over.
-fn told_results<'a>(
-    conversation: &'a Conversation,
-    rounds: &'a Rounds,
-) -> impl Iterator<Item = Message> + 'a {
+fn told_results(conversation: &Conversation, rounds: &Rounds) -> Vec<Message> {
     let calls = conversation.calls().iter();
-    let told = calls.filter(|call| call.status.is_final() && rounds.knows(&call.id));
+    let told = calls.filter(|call| rounds.knows(&call.id));
     let told = told.filter(|call| result_of(conversation, &call.id).is_none());
-    told.filter_map(|call| {
-        let result = call.result.as_ref()?;
-        Some(Message::Tool(ToolMessage {
-            id: rounds.result_id(call.key),
-            tool_call_id: call.id.clone(),
-            content: shown_result(call, result),
-            error: result.as_ref().err().map(|failure| failure.message.clone()),
-            ..ToolMessage::default()
-        }))
+    let results = told.filter_map(|call| live_result(conversation, &call.id, rounds));
+    results.map(Message::Tool).collect()
+}
+
+/// What came of a call of the round under way.
+fn live_result(
+    conversation: &Conversation,
+    call: &ToolCallId,
+    rounds: &Rounds,
+) -> Option<ToolMessage> {
+    let call = conversation.call_by_id(call)?;
+    let result = call.result.as_ref().filter(|_| call.status.is_final())?;
+    Some(ToolMessage {
+        id: rounds.result_id(call.key),
+        tool_call_id: call.id.clone(),
+        content: shown_result(call, result),
+        error: result.as_ref().err().map(|failure| failure.message.clone()),
+        ..ToolMessage::default()
     })
 }
 
 /// The questions that were told and not answered.
-fn open_questions(events: &[Event]) -> HashMap<String, Interrupt> {
-    let mut open = HashMap::new();
+fn open_questions(events: &[Event]) -> BTreeMap<String, Interrupt> {
+    let mut open = BTreeMap::new();
     for event in events {
         let Event::Custom(custom) = event else {
             continue;
@@ -196,13 +214,9 @@ impl Statuses {
         Ok(Self(calls.collect()))
     }
 
-    fn of(&self, call: &ToolCallId, result: &ToolMessage) -> ToolCallStatus {
-        let known = self.0.iter().find(|(known, ..)| known == call);
-        match (known, &result.error) {
-            (Some((.., status)), _) if status.is_final() => *status,
-            (_, None) => ToolCallStatus::Completed,
-            (_, Some(_)) => ToolCallStatus::Failed,
-        }
+    fn of(&self, call: &ToolCallId) -> Option<ToolCallStatus> {
+        let mut all = self.0.iter();
+        all.find_map(|(known, _, status)| (known == call).then_some(*status))
     }
 }
 
@@ -215,10 +229,6 @@ fn told_statuses(events: &[Event]) -> HashMap<&str, &str> {
     let told =
         custom.filter_map(|value| Some((value["toolCallId"].as_str()?, value["status"].as_str()?)));
     told.collect()
-}
-
-fn is_result_of(event: &Event, call: &ToolCallId) -> bool {
-    matches!(event, Event::ToolCallResult(result) if result.tool_call_id == *call)
 }
 
 fn tool_status(call: &ToolCallId, name: &str, label: &str, status: ToolCallStatus) -> Event {

@@ -19,7 +19,7 @@ use super::stored::{Fact, Stored};
 use futures::future::BoxFuture;
 use futures::{FutureExt, StreamExt};
 use serde_json::json;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use stepwell_core::ToolCallId;
 use stepwell_core::event::{Event, Interrupt, ResumeEntry, ResumeStatus, TokenUsage};
 use stepwell_core::run::ToolCallUpdate;
@@ -50,7 +50,7 @@ pub(super) enum Audience<'a> {
     Followers {
         stored: Stored,
         /// The questions that the log has open, of an owner before.
-        open: HashMap<String, Interrupt>,
+        open: BTreeMap<String, Interrupt>,
     },
     /// The one client of a run. With it the run rests too.
     Client(&'a mut Client),
@@ -444,6 +444,12 @@ impl Drive<'_> {
         let conversation = handle.conversation().await.ok()?;
         let calls = conversation.calls();
         if !self.questions.has_agents() && !self.rounds.is_heard(calls) {
+            return None;
+        }
+        let waits = [ToolCallStatus::AwaitingApproval, ToolCallStatus::Deferred];
+        let mut open = calls.iter().filter(|call| !call.status.is_final());
+        if !open.all(|call| waits.contains(&call.status)) {
+            // A tool has begun since it came to rest.
             return None;
         }
         let with = |status| calls.iter().filter(move |call| call.status == status);

@@ -249,21 +249,34 @@ impl LocalEngine {
 
     /// Brings a turn to its end as cancelled. One of another host is taken away from it: whatever that host still
     /// writes is refused.
-    async fn stop_turn(&self, turn: Unfinished) -> Result<(), EngineError> {
-        let active = match self.find(&turn.key) {
-            Some(active) => active,
-            None => match self.adopt(turn.clone(), true).await {
-                Ok(active) => active,
-                // It ended, or somebody else took it, in the meantime.
-                Err(EngineError::Store(error)) if error.is_lost() => return Ok(()),
-                Err(error) => return Err(error),
-            },
-        };
-        active.cancel.cancel();
-        let ended = tokio::time::timeout(LONGEST_REQUEST, active.ended.cancelled()).await;
-        // It may have been let go of before its end.
-        if ended.is_ok() && self.unfinished(&turn.key).await?.is_none() {
-            return Ok(());
+    async fn stop_turn(&self, mut turn: Unfinished) -> Result<(), EngineError> {
+        for _ in 0..LOOKS {
+            let key = turn.key.clone();
+            let active = match self.find(&key) {
+                Some(active) => active,
+                None => match self.adopt(turn, true).await {
+                    Ok(active) => active,
+                    Err(EngineError::Store(error)) if error.is_lost() => {
+                        // It ended, or somebody else took it, in the meantime.
+                        match self.unfinished(&key).await? {
+                            Some(taken) => turn = taken,
+                            None => return Ok(()),
+                        }
+                        continue;
+                    }
+                    Err(error) => return Err(error),
+                },
+            };
+            active.cancel.cancel();
+            let ended = tokio::time::timeout(LONGEST_REQUEST, active.ended.cancelled()).await;
+            // It may have been let go of before its end.
+            match self.unfinished(&key).await? {
+                None => return Ok(()),
+                Some(left) => turn = left,
+            }
+            if ended.is_err() {
+                break;
+            }
         }
         let message = "the turn is stopped, and its end waits to be stored".to_owned();
         Err(StoreError::Unavailable { message }.into())

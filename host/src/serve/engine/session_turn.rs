@@ -15,7 +15,7 @@ use std::sync::Arc;
 use stepwell_core::event::{Message, RunAgentInput, TokenUsage};
 use stepwell_core::run::Durability;
 use stepwell_io::store::{Claimed, Store, StoreError, TurnKey};
-use stepwell_io::{Agent, BuildError, SharedRegistry, Start, Turn};
+use stepwell_io::{Agent, BuildError, SharedRegistry, Start, StoredTurn, Turn};
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio_util::sync::CancellationToken;
 
@@ -177,7 +177,11 @@ impl SessionTurn {
                 let snapshot = claimed.snapshot.as_deref().unwrap_or_default();
                 let shown = written.messages();
                 let revived = agent.map_err(|error| error.to_string()).and_then(|agent| {
-                    let revived = agent.revive_shown(snapshot, shown);
+                    let turn = StoredTurn {
+                        key: key.clone(),
+                        generation: claimed.generation,
+                    };
+                    let revived = agent.revive_claimed(turn, snapshot, shown);
                     revived.map_err(|error| error.to_string())
                 });
                 let turn = match revived {
@@ -207,6 +211,7 @@ impl SessionTurn {
     async fn stands(&self, turn: &Turn) -> bool {
         let handle = turn.handle();
         tokio::select! {
+            biased;
             () = handle.begun() => {}
             () = self.cancel.cancelled() => {
                 // Whoever waits for the store waits no longer.

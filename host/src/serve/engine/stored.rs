@@ -3,6 +3,7 @@
 
 use std::collections::HashSet;
 use std::sync::Arc;
+use stepwell_core::event::Message;
 use stepwell_core::run::{Block, BlockContent};
 use stepwell_core::{CallKey, ToolCallId};
 use stepwell_io::store::{Generation, PersistBatch, Store, StoreFuture, StoreLayer, TurnKey};
@@ -80,6 +81,10 @@ fn facts(block: &Block) -> [Option<Fact>; 2] {
             // One that has a result waits for no decision: the person may have been too late.
             Some(Fact::Decision(*call)),
         ],
+        BlockContent::Message { message } => match &**message {
+            Message::Tool(result) => [Some(Fact::Result(result.tool_call_id.clone())), None],
+            _ => [None, None],
+        },
         BlockContent::Approval { call, .. } => [Some(Fact::Decision(*call)), None],
         _ => [None, None],
     }

@@ -77,6 +77,7 @@ impl LocalEngine {
         let mut was_there = true;
         loop {
             tokio::select! {
+                biased;
                 () = over.cancelled() => return,
                 () = tokio::time::sleep(LOOKED_EVERY) => {}
             }

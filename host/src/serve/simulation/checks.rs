@@ -41,7 +41,7 @@ pub(super) async fn judge(world: &Arc<World>, clients: &mut [Client]) {
             if is_asked && !stays_away {
                 answer(world, turn, &fold).await;
             }
-            let longest = match is_asked && stays_away {
+            let longest = match stays_away {
                 // One question after the other may lapse.
                 true => 5 * INTERRUPT_TIME,
                 false => LONGEST_WORK,
