@@ -233,6 +233,7 @@ impl Driver {
         while work.is_persisting() {
             // The work holds a sender: there is always an answer to come.
             let input = tokio::select! {
+                biased;
                 Some(input) = arrivals.answers.recv() => input,
                 Some(command) = self.commands.recv() => {
                     // The turn is over; but whoever lets go of it waits no longer for its end to be stored.

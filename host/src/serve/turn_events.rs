@@ -170,6 +170,7 @@ impl Follow {
                         return Some(notice);
                     }
                     tokio::select! {
+                        biased;
                         () = tokio::time::sleep(PAUSE) => continue,
                         () = self.let_go.cancelled() => {}
                     }
@@ -221,6 +222,7 @@ impl Follow {
             }
         };
         tokio::select! {
+            biased;
             () = self.changes.changed() => {}
             () = trouble => {}
             () = self.let_go.cancelled() => {}

@@ -62,6 +62,7 @@ impl Patience {
             }
             notices.waiting(&error, self.pause(failures));
             tokio::select! {
+                biased;
                 () = given_up.cancelled() => return Err(error),
                 () = tokio::time::sleep(self.pause(failures)) => {}
             }

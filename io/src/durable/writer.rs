@@ -149,6 +149,7 @@ impl Writer {
         let pause = self.patience.pause(self.failures.load(Ordering::Relaxed));
         if !pause.is_zero() {
             tokio::select! {
+                biased;
                 () = self.given_up.cancelled() => {}
                 () = tokio::time::sleep(pause) => {}
             }

@@ -291,6 +291,7 @@ impl Log {
         while let Some(entry) = first.take() {
             if let Some(fact) = &entry.of {
                 tokio::select! {
+                    biased;
                     _ = self.stored.until(fact) => {}
                     () = self.leave.cancelled() => return Ok(()),
                 }
@@ -370,6 +371,7 @@ impl Waits<'_> {
                 is_new
             });
             tokio::select! {
+                biased;
                 () = self.leave.cancelled() => return Err(error),
                 () = tokio::time::sleep(pause) => {}
             }

@@ -39,6 +39,7 @@ impl StoreWaits {
     pub(super) async fn changed(&mut self) -> Option<StoreTrouble> {
         let (blocks, log) = (&mut self.blocks, &mut self.log);
         tokio::select! {
+            biased;
             Ok(()) = blocks.changed() => {}
             Ok(()) = log.changed() => {}
             else => std::future::pending().await,

@@ -1,7 +1,7 @@
 //! A client: it begins turns, follows them, answers, stops them, goes away and comes back.
 
 use super::chance::Chance;
-use super::findings::{Mark, Rule};
+use super::findings::Rule;
 use super::folder::Fold;
 use super::http::{Answer, Events, Told};
 use super::world::{Posted, Up, World};
@@ -293,19 +293,9 @@ impl Client {
         for up in self.world.ups() {
             up.life.is_asked_for(&turn.thread);
         }
-        let has_begun = self.status(turn).await.is_some();
-        let refusals =
-            |world: &World| -> u64 { world.ups().iter().map(|up| up.life.refused()).sum() };
-        let refused = refusals(&self.world);
         let Some((up, answer)) = self.command(turn, "cancel", &json!({})).await else {
             return;
         };
-        if refusals(&self.world) > refused {
-            self.world.mark(&turn.turn, Mark::NotTaken);
-        }
-        if !has_begun {
-            self.world.mark(&turn.turn, Mark::BeganMeanwhile);
-        }
         self.fits(&turn.turn, "it is stopped", &answer, &[204, 404]);
         if answer.status == 204 && self.status(turn).await == Some(TurnStatus::Streaming) {
             let what = format!("{} says that it has stopped, and it goes on", up.life.name);
@@ -356,9 +346,6 @@ impl Client {
                 "editedArgs": {"id": 7}}}),
             _ => json!({"interruptId": id, "status": "resolved", "payload": {"approved": true}}),
         };
-        if entry["payload"]["editedArgs"].is_object() {
-            self.world.mark(&turn.turn, Mark::Edited);
-        }
         let body = json!({ "resume": [entry] });
         if let Some((_, answer)) = self.command(turn, "resume", &body).await {
             self.fits(&turn.turn, "it is answered", &answer, &[204, 404, 409, 422]);

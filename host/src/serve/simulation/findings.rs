@@ -51,25 +51,6 @@ pub(super) enum Rule {
     HostStops,
 }
 
-/// What befell a turn: by it a known fault is told from a new one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Mark {
-    /// Another life of a host went on with it, or told its end.
-    Taken,
-    /// The same, while it waited for the person's leave.
-    TakenWaiting,
-    /// The same, with another provider than it began with.
-    OtherProvider,
-    /// The store did not let a host go on with it that started, or that was to stop it.
-    NotTaken,
-    /// The store swallowed a call of a request about it.
-    Swallowed,
-    /// The person edited the arguments of a call.
-    Edited,
-    /// It was begun while it was told to stop.
-    BeganMeanwhile,
-}
-
 /// One broken rule.
 #[derive(Clone, Debug)]
 pub(super) struct Finding {

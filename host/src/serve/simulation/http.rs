@@ -1,6 +1,6 @@
 //! Requests to a host's router, as a client makes them.
 
-use super::findings::{Mark, Rule};
+use super::findings::Rule;
 use super::life::Life;
 use super::world::{Up, World};
 use axum::body::{Body, BodyDataStream};
@@ -104,7 +104,6 @@ impl World {
         let body = body.map_or(Body::empty(), |body| Body::from(body.to_string()));
         let request = request.body(body).expect("a request");
         let answer = up.router.clone().call(request);
-        let swallowed = up.life.swallowed();
         tokio::select! {
             biased;
             () = up.life.dies() => None,
@@ -113,9 +112,6 @@ impl World {
                 Ok(Err(never)) => match never {},
                 Err(_) => {
                     let what = format!("{what} at {} has no answer", up.life.name);
-                    if up.life.swallowed() > swallowed {
-                        self.mark(turn, Mark::Swallowed);
-                    }
                     self.finds(Rule::Answered, turn, what);
                     None
                 }

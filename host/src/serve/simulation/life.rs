@@ -2,9 +2,7 @@
 
 use super::chance::Chance;
 use super::trace::Trace;
-use super::wire::Provider;
 use std::collections::BTreeSet;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use tokio_util::sync::CancellationToken;
 
@@ -18,34 +16,25 @@ pub(super) struct Life {
     /// Which host, and how often it was started.
     pub(super) name: String,
     pub(super) chance: Chance,
-    /// Who answers as its model.
-    pub(super) provider: Provider,
     trace: Arc<Trace>,
     dead: CancellationToken,
     /// The moments until it is killed, if that is planned.
     left: Mutex<Option<u64>>,
     /// In which second it called the store last, and how often.
     called: Mutex<(u64, u32)>,
-    /// The calls that the store said no to.
-    refused: AtomicU64,
-    /// The calls that the store never answered.
-    swallowed: AtomicU64,
     /// The threads that it was told to begin a turn on, or to stop one.
     asked: Mutex<BTreeSet<String>>,
 }
 
 impl Life {
-    pub(super) fn new(name: String, provider: Provider, chance: Chance, trace: Arc<Trace>) -> Self {
+    pub(super) fn new(name: String, chance: Chance, trace: Arc<Trace>) -> Self {
         Self {
             name,
             chance,
-            provider,
             trace,
             dead: CancellationToken::new(),
             left: Mutex::default(),
             called: Mutex::default(),
-            refused: AtomicU64::new(0),
-            swallowed: AtomicU64::new(0),
             asked: Mutex::default(),
         }
     }
@@ -110,24 +99,6 @@ impl Life {
             false => *called = (now / 1000, 1),
         }
         called.1 > MOST_CALLS
-    }
-
-    /// The store says no to a call, or its answer is lost.
-    pub(super) fn is_refused(&self) {
-        self.refused.fetch_add(1, Ordering::Relaxed);
-    }
-
-    pub(super) fn refused(&self) -> u64 {
-        self.refused.load(Ordering::Relaxed)
-    }
-
-    /// The store never answers a call.
-    pub(super) fn swallows(&self) {
-        self.swallowed.fetch_add(1, Ordering::Relaxed);
-    }
-
-    pub(super) fn swallowed(&self) -> u64 {
-        self.swallowed.load(Ordering::Relaxed)
     }
 
     /// Somebody asks it to begin a turn of the thread, or to stop one.

@@ -14,13 +14,13 @@
 //!
 //! All choices come from the seed. `STEPWELL_SEED=123 cargo test -p stepwell simulation -- --nocapture` lets one seed
 //! happen and prints what happened; `STEPWELL_SEEDS` says how many a run takes (2,000, after those that failed once), and
-//! `STEPWELL_FIRST_SEED` where it begins. `cargo xtask prove simulation` takes 100,000. Faults that are known and not mended are in
-//! [`known`]: each excuses what is of it, and nothing else.
+//! `STEPWELL_FIRST_SEED` where it begins. `cargo xtask prove simulation` takes 100,000.
 //!
 //! What it does not show: stores other than the one in memory (`tests/kills` has those), threads that run at the same
-//! moment, and connections that break elsewhere than at a kill. Tokio draws which of several ready branches of a
-//! `select!` goes first, from numbers that no test can set: where product code leaves it that choice, a seed may not
-//! repeat to the letter.
+//! moment, and connections that break elsewhere than at a kill.
+//!
+//! The clock of the machine is real, so a deadline that a snapshot keeps may move by milliseconds, and a seed that meets one
+//! does not repeat to the letter.
 
 mod agent;
 mod chance;
@@ -30,7 +30,6 @@ mod fates;
 mod findings;
 mod folder;
 mod http;
-mod known;
 mod life;
 mod model;
 mod seeds;
@@ -45,7 +44,6 @@ use chance::Chance;
 use client::Client;
 use fates::Fates;
 use findings::Finding;
-use known::{Known, explain};
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 use wire::Provider;
@@ -53,7 +51,7 @@ use world::{Config, World};
 
 /// What came of a seed.
 struct Played {
-    findings: Vec<(Finding, Option<&'static Known>)>,
+    findings: Vec<Finding>,
     trace: String,
     seconds: u64,
 }
@@ -140,13 +138,8 @@ async fn happen(seed: u64) -> Played {
         }
     }
     checks::judge(&world, &mut clients).await;
-    let findings = world.findings();
-    let explained = findings.iter().map(|finding| {
-        let known = explain(finding, &findings, &world.marks(&finding.turn));
-        (finding.clone(), known)
-    });
     let played = Played {
-        findings: explained.collect(),
+        findings: world.findings(),
         trace: world.trace.text(),
         seconds: world.trace.now() / 1000,
     };

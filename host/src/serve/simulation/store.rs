@@ -1,6 +1,6 @@
 //! The store that all hosts share, and what may befall a call of it.
 
-use super::findings::{Mark, Rule};
+use super::findings::Rule;
 use super::life::Life;
 use super::world::World;
 use std::collections::BTreeMap;
@@ -137,7 +137,6 @@ impl FaultyStore {
             }
             life.moment(name).await;
             if let Some(refusal) = fate.refusal {
-                life.is_refused();
                 return Err(refusal);
             }
             let done = apply().await;
@@ -146,7 +145,6 @@ impl FaultyStore {
             }
             life.moment(name).await;
             if fate.is_swallowed {
-                self.life.swallows();
                 std::future::pending::<()>().await;
             }
             if !fate.after.is_zero() {
@@ -154,7 +152,6 @@ impl FaultyStore {
                 life.lives().await;
             }
             if fate.is_lost {
-                life.is_refused();
                 let message = "the answer was lost".to_owned();
                 return Err(StoreError::Unavailable { message });
             }
@@ -166,31 +163,14 @@ impl FaultyStore {
         &self.world.kept.memory
     }
 
-    /// Who tells of a turn that another life had, tells what that one could not.
-    fn judge_teller(&self, turn: &TurnKey) {
-        let drivers = self.world.kept.drivers.lock().unwrap();
-        let driver = drivers.get(turn);
-        if driver.is_some_and(|driver| driver.is_dead() && !Arc::ptr_eq(driver, &self.life)) {
-            self.world.mark(turn.turn.as_str(), Mark::Taken);
-        }
-    }
-
     /// Whether the claim takes a turn from a host that lives, and that nobody has asked to give it up.
-    fn judge_claim(&self, turn: &TurnKey, snapshot: Option<&str>) {
+    fn judge_claim(&self, turn: &TurnKey) {
         let mut drivers = self.world.kept.drivers.lock().unwrap();
         let before = drivers.insert(turn.clone(), Arc::clone(&self.life));
         let (world, name) = (&self.world, turn.turn.as_str());
         let Some(before) = before.filter(|before| !Arc::ptr_eq(before, &self.life)) else {
             return;
         };
-        world.mark(name, Mark::Taken);
-        if snapshot.is_some_and(|snapshot| snapshot.contains("awaiting_approval")) {
-            world.mark(name, Mark::TakenWaiting);
-            world.mark(&self.life.name, Mark::TakenWaiting);
-        }
-        if world.provider_of(name) != Some(self.life.provider) {
-            world.mark(name, Mark::OtherProvider);
-        }
         if !before.is_dead() && !self.life.was_asked_for(turn.thread.thread.as_str()) {
             let what = format!(
                 "{} takes it from {}, which lives",
@@ -244,9 +224,7 @@ impl StoreLayer for FaultyStore {
                 let at = self.world.timestamp();
                 let turn = NewTurn { at, ..turn.clone() };
                 let begun = Store::begin_turn(self.memory(), &turn).await?;
-                self.judge_claim(&turn.key, None);
-                self.world
-                    .begins_with(turn.key.turn.as_str(), self.life.provider);
+                self.judge_claim(&turn.key);
                 self.world
                     .trace
                     .note(format!("{} begins {}", self.life.name, turn.key.turn));
@@ -261,24 +239,15 @@ impl StoreLayer for FaultyStore {
         seen: Generation,
         owner: &'a str,
     ) -> StoreFuture<'a, Claimed> {
-        let claim = self.call("claim", Some(&turn.thread), move || {
+        self.call("claim", Some(&turn.thread), move || {
             Box::pin(async move {
                 let claimed = Store::claim(self.memory(), turn, seen, owner).await?;
                 self.world
                     .trace
                     .note(format!("{} claims {}", self.life.name, turn.turn));
-                self.judge_claim(turn, claimed.snapshot.as_deref());
+                self.judge_claim(turn);
                 Ok(claimed)
             })
-        });
-        Box::pin(async move {
-            // Until it is answered, it is not: the host may be killed, or never hear of it.
-            self.world.mark(turn.turn.as_str(), Mark::NotTaken);
-            let claimed = claim.await;
-            if claimed.is_ok() {
-                self.world.unmark(turn.turn.as_str(), Mark::NotTaken);
-            }
-            claimed
         })
     }
 
@@ -321,7 +290,6 @@ impl StoreLayer for FaultyStore {
         events: &'a [String],
     ) -> StoreFuture<'a, ()> {
         self.call("append_events", Some(&turn.thread), move || {
-            self.judge_teller(turn);
             for (event, index) in events.iter().zip(first..) {
                 let event = without_expiry(event);
                 self.world.trace.note(format!(

@@ -2,7 +2,7 @@
 
 use super::super::{Backend, Host, Limits, Serving, SessionStore};
 use super::chance::Chance;
-use super::findings::{Finding, Mark, Rule};
+use super::findings::{Finding, Rule};
 use super::life::Life;
 use super::model;
 use super::store::{FaultyStore, Kept, Weather, timestamp};
@@ -11,7 +11,7 @@ use super::trace::Trace;
 use super::wire::Provider;
 use crate::access::Access;
 use axum::Router;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -70,13 +70,10 @@ pub(super) struct World {
     is_calm: AtomicBool,
     answers: AtomicU64,
     findings: Mutex<Vec<Finding>>,
-    marks: Mutex<BTreeMap<String, BTreeSet<Mark>>>,
     begun: Mutex<Vec<Begun>>,
     /// Who got each answer of the model, and whether all of it.
     given: Mutex<BTreeMap<u64, (Arc<Life>, bool)>>,
     posted: Mutex<Vec<Posted>>,
-    /// With which provider each turn began.
-    providers: Mutex<BTreeMap<String, Provider>>,
 }
 
 impl World {
@@ -96,11 +93,9 @@ impl World {
             is_calm: AtomicBool::new(false),
             answers: AtomicU64::new(0),
             findings: Mutex::default(),
-            marks: Mutex::default(),
             begun: Mutex::default(),
             given: Mutex::default(),
             posted: Mutex::default(),
-            providers: Mutex::default(),
         })
     }
 
@@ -146,22 +141,6 @@ impl World {
             turn: turn.to_owned(),
             what,
         });
-    }
-
-    /// Something befell a turn.
-    pub(super) fn mark(&self, turn: &str, mark: Mark) {
-        let mut marks = self.marks.lock().unwrap();
-        marks.entry(turn.to_owned()).or_default().insert(mark);
-    }
-
-    pub(super) fn unmark(&self, turn: &str, mark: Mark) {
-        let mut marks = self.marks.lock().unwrap();
-        marks.entry(turn.to_owned()).or_default().remove(&mark);
-    }
-
-    pub(super) fn marks(&self, turn: &str) -> BTreeSet<Mark> {
-        let marks = self.marks.lock().unwrap();
-        marks.get(turn).cloned().unwrap_or_default()
     }
 
     pub(super) fn findings(&self) -> Vec<Finding> {
@@ -211,15 +190,6 @@ impl World {
         self.posted.lock().unwrap().clone()
     }
 
-    pub(super) fn begins_with(&self, turn: &str, provider: Provider) {
-        let mut providers = self.providers.lock().unwrap();
-        providers.entry(turn.to_owned()).or_insert(provider);
-    }
-
-    pub(super) fn provider_of(&self, turn: &str) -> Option<Provider> {
-        self.providers.lock().unwrap().get(turn).copied()
-    }
-
     pub(super) fn ups(&self) -> Vec<Up> {
         let ups = self.places.iter().filter_map(Place::up);
         ups.collect()
@@ -230,7 +200,7 @@ impl World {
         let mut kill_after = kill_after;
         loop {
             let config = *self.places[place].config.lock().unwrap();
-            let life = self.life(place, &config);
+            let life = self.life(place);
             life.plan(kill_after.take().filter(|_| !self.is_calm()));
             *self.places[place].life.lock().unwrap() = Some(Arc::clone(&life));
             self.trace.note(format!("{} starts: {config:?}", life.name));
@@ -253,9 +223,6 @@ impl World {
                 }
                 Some(Ok(Err(error))) => life.kill(&format!("it does not come up: {error}")),
                 Some(Err(_)) => {
-                    if life.swallowed() > 0 {
-                        self.mark(&life.name, Mark::Swallowed);
-                    }
                     let what = format!("{} neither comes up nor gives up", life.name);
                     self.finds(Rule::Answered, &life.name, what);
                     life.kill("nobody waits for it any more");
@@ -266,12 +233,12 @@ impl World {
         }
     }
 
-    fn life(&self, place: usize, config: &Config) -> Arc<Life> {
+    fn life(&self, place: usize) -> Arc<Life> {
         let number = self.places[place].lives.fetch_add(1, Ordering::Relaxed);
         let name = format!("host{place}.{number}");
         let chance = Chance::of(self.seed, &name);
         let trace = Arc::clone(&self.trace);
-        Arc::new(Life::new(name, config.provider, chance, trace))
+        Arc::new(Life::new(name, chance, trace))
     }
 
     fn parts(self: &Arc<Self>, life: &Arc<Life>, config: Config) -> (Backend, Serving) {
