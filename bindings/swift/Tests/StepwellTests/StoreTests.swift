@@ -28,8 +28,8 @@ func aThreadInAFileGoesOn() async throws {
     #expect(second.messagesJson().components(separatedBy: "Hello").count == 3)
 }
 
-@Test("a turn that its host left is recovered, and its tool is not run again")
-func aTurnIsRecovered() async throws {
+@Test("a turn is its owner's until another agent revives it, and its tool is not run again")
+func aTurnIsRevived() async throws {
     let mock = try MockLlm(MockLlm.call("order", "{}"), MockLlm.text("Enjoy!"))
     let store = SessionStore.inMemory()
     let order = AgentTool("order", "Orders.") { _ in throw ToolError.Deferred }
@@ -38,11 +38,12 @@ func aTurnIsRecovered() async throws {
     while id == nil {
         for case .toolCall(_, let toolCallId, _, .deferred, _) in await turn.nextBatch() { id = toolCallId }
     }
-    _ = try await turn.rested()
+    let snapshot = try await turn.rested()
 
     let again = AgentTool("order", "Orders.") { _ in "ordered twice" }
-    let recovered = try await agent(mock, store, thread: "tea", tools: [again]).recover()
-    let revived = try #require(recovered.first?.turn)
+    let other = try agent(mock, store, thread: "tea", tools: [again])
+    #expect(try await other.recover().isEmpty)
+    let revived = try other.revive(snapshot: snapshot)
     try await revived.finishCall(toolCallId: #require(id), content: "the tea is here")
     var last: Event?
     for try await event in revived.events() { last = event }
