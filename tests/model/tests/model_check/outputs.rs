@@ -123,7 +123,9 @@ impl World {
         };
         let questions = u32::from(self.bounds.questions - self.questions);
         let steers = u32::from(self.bounds.steers - self.steers);
-        let last = self.bounds.last_hop() + questions + steers;
+        // An answer that a crash has cut is asked for in a hop of its own.
+        let died = u32::from(self.bounds.crashes - self.crashes);
+        let last = self.bounds.last_hop() + questions + steers + died;
         if hop > last {
             self.wrong(format!("I9: hop {hop}, where {last} is the last"));
         }
@@ -133,7 +135,6 @@ impl World {
             1
         };
         self.opens = (hop, opens);
-        let died = u32::from(self.bounds.crashes - self.crashes);
         // A try without a network, or on a network that changed, does not count.
         let most = self.bounds.config.retry.attempts + 2 * u32::from(self.bounds.device);
         if attempt >= most || opens > most * (died + 1) {
