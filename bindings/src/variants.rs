@@ -656,6 +656,8 @@ fn every_input_has_its_method() {
         assert!(advice.contains("revive"), "{advice}");
         named.extend(reason.split(' ').next().map(str::to_owned));
     }
+    // What a host has shown and not stored is known to hosts that keep it: those are in Rust.
+    named.insert("Shown".to_owned());
     assert_eq!(named, declared("run/input.rs", "Input"));
 }
 
