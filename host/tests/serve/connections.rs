@@ -39,7 +39,7 @@ async fn a_client_that_goes_away_before_a_word_was_said_cancels_too() {
 }
 
 /// More than all buffers on the way hold together.
-const LONG: usize = 32 << 20;
+const LONG: usize = 24 << 20;
 
 #[tokio::test]
 async fn a_slow_reader_holds_up_its_run_and_no_other() {

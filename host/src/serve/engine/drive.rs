@@ -443,13 +443,11 @@ impl Drive<'_> {
     async fn rest(&self, handle: &TurnHandle) -> Option<Rest> {
         let conversation = handle.conversation().await.ok()?;
         let calls = conversation.calls();
-        if !self.questions.has_agents() && !self.rounds.is_heard(calls) {
-            return None;
-        }
         let waits = [ToolCallStatus::AwaitingApproval, ToolCallStatus::Deferred];
         let mut open = calls.iter().filter(|call| !call.status.is_final());
-        if !open.all(|call| waits.contains(&call.status)) {
-            // A tool has begun since it came to rest.
+        // A tool may have begun since it came to rest. While an agent asks, none does.
+        let rests = self.rounds.is_heard(calls) && open.all(|call| waits.contains(&call.status));
+        if !rests && !self.questions.has_agents() {
             return None;
         }
         let with = |status| calls.iter().filter(move |call| call.status == status);
