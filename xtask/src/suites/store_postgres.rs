@@ -10,6 +10,11 @@ pub(super) const SUITE: Suite = Suite {
     run,
 };
 
+/// Whether hosts of several tests would meet on the server.
+fn tests_of_hosts(filter: &str) -> bool {
+    matches!(filter, "two_hosts" | "take_over")
+}
+
 fn run(context: &Context, log: &mut Log) -> anyhow::Result<()> {
     let server = Postgres::start(log)?;
     // One after the other: the last of them stops the server.
@@ -24,6 +29,8 @@ fn run(context: &Context, log: &mut Log) -> anyhow::Result<()> {
             let mut tests = program.command();
             tests
                 .arg(filter)
+                // Hosts of one test would take over what those of another leave.
+                .args(tests_of_hosts(filter).then_some("--test-threads=1"))
                 .env(VARIABLE, server.url())
                 .env(CONTROL, server.control());
             log.run(&mut tests)?;
