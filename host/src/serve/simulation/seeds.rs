@@ -109,6 +109,5 @@ fn a_seed_repeats() {
         one.trace != other.trace
     };
     let differing: Vec<_> = (0..60).filter(differs).collect();
-    // Where choices were made by chance, nearly all would differ.
-    assert!(differing.len() <= 20, "seeds {differing:?} did not repeat");
+    assert!(differing.len() <= 3, "seeds {differing:?} did not repeat");
 }
