@@ -39,13 +39,13 @@ async fn a_client_that_goes_away_before_a_word_was_said_cancels_too() {
 }
 
 /// More than all buffers on the way hold together.
-const LONG: usize = 24 << 20;
+const LONG: usize = 32 << 20;
 
 #[tokio::test]
 async fn a_slow_reader_holds_up_its_run_and_no_other() {
     let long = || Hop::new().text("x".repeat(LONG)).pieces(16 << 10);
     let model = model([long(), long()]).await;
-    let server = Server::before(&model, &[]);
+    let server = Server::before(&model, &["--max-answer-bytes", "67108864"]);
     let mut slow = Run::new(server.run(&asks("slow", "?")).await);
     slow.until("TEXT_MESSAGE_CONTENT").await;
     // In the meantime another run says as much, to a client that reads.
