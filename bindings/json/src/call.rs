@@ -103,6 +103,9 @@ pub(crate) enum Told {
     Steer {
         message: Box<Message>,
     },
+    Shown {
+        messages: Vec<Message>,
+    },
     EnteredBackground,
     EnteredForeground,
     NetworkLost,
@@ -251,6 +254,7 @@ impl Told {
             Self::Cancel => Input::Cancel,
             Self::CancelCall { call } => Input::CancelCall { call },
             Self::Steer { message } => Input::Steer(message),
+            Self::Shown { messages } => Input::Shown(messages),
             Self::EnteredBackground => Input::EnteredBackground,
             Self::EnteredForeground => Input::EnteredForeground,
             Self::NetworkLost => Input::NetworkLost,

@@ -1,6 +1,6 @@
 //! What the app tells a run: each input of the core is one method.
 
-use super::start::{ResumeEntry, Start, entries, message, parts};
+use super::start::{ResumeEntry, Start, entries, message, messages, parts};
 use super::{RunMachine, id};
 use crate::effect::{CallKey, Outputs};
 use crate::error::StepwellError;
@@ -274,6 +274,13 @@ impl RunMachine {
     pub fn steer_message(&self, message_json: &str, now_ms: u64) -> Result<Outputs, StepwellError> {
         let message = message(message_json)?;
         self.handle(Input::Steer(Box::new(message)), now_ms)
+    }
+
+    /// What the person was shown by a host that died, as AG-UI messages in JSON: for a run that was revived, before any
+    /// other input. What the run does not know of it stays, marked with `metadata.cut`, and the answer is asked for anew.
+    pub fn shown(&self, messages_json: &str, now_ms: u64) -> Result<Outputs, StepwellError> {
+        let messages = messages("what was shown", messages_json)?;
+        self.handle(Input::Shown(messages), now_ms)
     }
 
     /// The app goes to the background; see `DevicePolicy`. Like the following three, it is taken in every state, and

@@ -53,11 +53,16 @@ pub(crate) fn conversation(
     history_json: &str,
     state_json: &str,
 ) -> Result<Conversation, StepwellError> {
-    let messages: Vec<Message> = json::from_str(history_json).map_err(|error| {
-        let reason = format!("the history is no JSON array of AG-UI messages: {error}");
-        StepwellError::invalid(&reason, "give what `messages_json` returned")
-    })?;
+    let messages = messages("the history", history_json)?;
     Ok(Conversation::new(messages).with_state(any_json("the state", state_json)?))
+}
+
+/// Messages that an app gives as JSON.
+pub(crate) fn messages(what: &str, json: &str) -> Result<Vec<Message>, StepwellError> {
+    json::from_str(json).map_err(|error| {
+        let reason = format!("{what} is no JSON array of AG-UI messages: {error}");
+        StepwellError::invalid(&reason, "give what `messages_json` returned")
+    })
 }
 
 fn any_json(what: &str, text: &str) -> Result<serde_json::Value, StepwellError> {

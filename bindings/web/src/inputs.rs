@@ -3,8 +3,8 @@
 use crate::error::Thrown;
 use crate::machine::RunMachine;
 use crate::{
-    AnswersValue, CallKeyValue, FailureKindValue, JsonValue, MessageValue, OutputsValue,
-    StartValue, from_js,
+    AnswersValue, CallKeyValue, FailureKindValue, JsonValue, MessageValue, MessagesValue,
+    OutputsValue, StartValue, from_js,
 };
 use std::borrow::Cow;
 use std::time::Duration;
@@ -305,6 +305,17 @@ impl RunMachine {
     ) -> Given {
         let message: Message = from_js("the message", message)?;
         Ok(self.handle(Input::Steer(Box::new(message)), now_ms)?)
+    }
+
+    /// What the person was shown by a host that died, as AG-UI messages: for a run that was revived, before any other
+    /// input. What the run does not know of it stays, marked with `metadata.cut`, and the answer is asked for anew.
+    pub fn shown(
+        &mut self,
+        messages: &MessagesValue,
+        #[wasm_bindgen(js_name = nowMs)] now_ms: Option<f64>,
+    ) -> Given {
+        let messages: Vec<Message> = from_js("the messages", messages)?;
+        Ok(self.handle(Input::Shown(messages), now_ms)?)
     }
 
     /// The app goes to the background; see `DevicePolicy`. Like the following three, it is taken in every state, and

@@ -232,6 +232,10 @@ final class RunMachine implements Finalizable {
   /// The person types during the turn: an AG-UI message of the role `user`, answered in this turn.
   Outputs steer(Json message, {int? nowMs}) => _input('steer', nowMs, {'message': message});
 
+  /// What the person was shown by a host that died, as AG-UI messages: for a run that was revived, before any other
+  /// input. What the run does not know of it stays, marked with `metadata.cut`, and the answer is asked for anew.
+  Outputs shown(List<Json> messages, {int? nowMs}) => _input('shown', nowMs, {'messages': messages});
+
   /// The app goes to the background; see `DevicePolicy`.
   Outputs enteredBackground({int? nowMs}) => _input('enteredBackground', nowMs);
 

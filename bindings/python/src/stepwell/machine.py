@@ -308,6 +308,14 @@ class RunMachine:
             return _call(self._machine.steer_message, json.dumps(message), _now(now_ms))
         return _call(self._machine.steer, message_id or str(uuid.uuid4()), text, _now(now_ms))
 
+    def shown(self, messages: Sequence[Mapping[str, Json]], *, now_ms: int | None = None) -> Outputs:
+        """What the person was shown by a host that died, as AG-UI messages.
+
+        For a run that was revived, before any other input. What the run does not know of it stays, marked with
+        ``metadata.cut``, and the answer is asked for anew.
+        """
+        return _call(self._machine.shown, json.dumps(list(messages)), _now(now_ms))
+
     def entered_background(self, *, now_ms: int | None = None) -> Outputs:
         """The app goes to the background; see ``DevicePolicy``.
 

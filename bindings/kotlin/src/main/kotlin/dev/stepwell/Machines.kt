@@ -4,6 +4,7 @@ package dev.stepwell
 
 import java.nio.ByteBuffer
 import java.util.UUID
+import kotlinx.serialization.json.JsonArray
 import kotlinx.serialization.json.JsonObject
 
 // The sans-IO door with Kotlin's own types: byte arrays, and times as `System.currentTimeMillis` has them.
@@ -134,6 +135,13 @@ public fun RunMachine.steer(
 /** As [steer], with an AG-UI message, where it is more than text. */
 public fun RunMachine.steerMessage(message: JsonObject, nowMs: Long = now()): Outputs =
     steerMessage(message.toString(), nowMs.toULong())
+
+/**
+ * What the person was shown by a host that died, as AG-UI messages: for a run that was revived, before any other input.
+ * What the run does not know of it stays, marked with `metadata.cut`, and the answer is asked for anew.
+ */
+public fun RunMachine.shown(messages: JsonArray, nowMs: Long = now()): Outputs =
+    shown(messages.toString(), nowMs.toULong())
 
 /** The app goes to the background; see [DevicePolicy]. */
 public fun RunMachine.enteredBackground(nowMs: Long = now()): Outputs = enteredBackground(nowMs.toULong())
