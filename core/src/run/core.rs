@@ -84,6 +84,10 @@ pub(super) struct Core {
     /// The run was stored while it spoke another dialect: a stream of that time cannot be resumed.
     #[serde(skip)]
     pub(super) is_of_another_dialect: bool,
+    /// The hop was begun because the run came back and the answer before it is cut: what the old host had shown belongs
+    /// to that one.
+    #[serde(skip)]
+    pub(super) follows_cut: bool,
 }
 
 impl Core {
@@ -123,6 +127,7 @@ impl Core {
             resumption: None,
             context: Context::default(),
             is_of_another_dialect: false,
+            follows_cut: false,
         }
     }
 
@@ -294,6 +299,7 @@ impl Core {
     pub(super) fn begin_hop(&mut self, hop: u32) {
         let counted = self.counted_tokens();
         self.hop = hop;
+        self.follows_cut = false;
         self.stopped_calls.clear();
         self.device.uncounted = 0;
         self.conversation.begin_hop(hop);

@@ -46,11 +46,12 @@ impl Run<Opening> {
 
     /// A stream of another dialect cannot be resumed.
     pub(super) fn without_foreign_stream(self) -> Shown {
-        if self.core.has_foreign_stream() {
-            self.cut(Vec::new()).opening_or_over()
-        } else {
-            self.into()
+        if !self.core.has_foreign_stream() {
+            return self.into();
         }
+        let mut run = self.cut(Vec::new());
+        run.core.follows_cut = true;
+        run.opening_or_over()
     }
 
     fn cut(mut self, messages: Vec<Message>) -> Self {
@@ -64,6 +65,7 @@ impl Run<Opening> {
         }
         self.core.timers.stop(TimerKey::Silence);
         self.core.cut_answer(messages);
+        self.core.begin_hop_after_cut();
         self.goto(on::Continue, Opening::new(0))
     }
 }
@@ -91,7 +93,13 @@ impl Core {
         }
     }
 
-    /// Keeps what is there of the hop's answer, and `shown` beside it, marks it as cut, and begins the next hop.
+    /// Begins the hop that asks for a cut answer anew. When the run comes back that is done once, however late the host
+    /// says what was shown.
+    pub(super) fn begin_hop_after_cut(&mut self) {
+        self.begin_hop(self.hop + u32::from(!self.follows_cut));
+    }
+
+    /// Keeps what is there of the hop's answer, and `shown` beside it, and marks it as cut.
     pub(super) fn cut_answer(&mut self, mut shown: Vec<Message>) {
         shown.iter_mut().for_each(mark_as_cut);
         self.mark_stream_as_cut();
@@ -105,7 +113,6 @@ impl Core {
         }
         self.abandon_calls(ToolFailureKind::Cancelled, NOT_RUN);
         self.settle_round();
-        self.begin_hop(self.hop + 1);
     }
 
     /// Marks what the stream has brought.

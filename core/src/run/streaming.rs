@@ -257,6 +257,8 @@ impl Run<Streaming> {
         self.core.answered(self.open_effect());
         self.core.timers.stop(TimerKey::Silence);
         self.core.cut_answer(Vec::new());
+        self.core.begin_hop_after_cut();
+        self.core.follows_cut = true;
         self.goto(on::Continue, Opening::new(0)).opening_or_over()
     }
 

@@ -240,6 +240,30 @@ fn what_a_dead_host_has_shown_stays_and_its_calls_have_results() {
 }
 
 #[test]
+fn one_death_begins_one_hop_also_when_more_was_shown_than_stored() {
+    let mut world = World::chat()
+        .answers(Answer::Stalls(vec![text("Half")]))
+        // The new host asks before it hears what was shown.
+        .answers(Answer::Never)
+        .says([text("Whole.")]);
+    world.send("Hello");
+    world.drive_until(|world| world.machine.conversation().text() == "Half");
+    let snapshot = world.machine.snapshot();
+    let mut shown = world.machine.conversation().messages().to_vec();
+    let Some(Message::Assistant(answer)) = shown.last_mut() else {
+        panic!("no answer: {shown:#?}");
+    };
+    answer.content = Some("Half of it".to_owned());
+    revive(&mut world, &snapshot);
+    assert_eq!(world.machine.hop(), 1);
+    world.input(Input::Shown(shown)).expect("it is taken");
+    assert_eq!(world.machine.hop(), 1);
+    world.drive();
+    assert_eq!(*world.outcome(), Outcome::Success);
+    assert_eq!(said(&world), [("Half of it", true), ("Whole.", false)]);
+}
+
+#[test]
 fn another_provider_goes_on_with_a_revived_turn() {
     let provider = provider::find("anthropic").expect("a provider");
     let endpoint = provider.endpoint(None, "m", None, Some("key".into()));

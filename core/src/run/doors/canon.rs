@@ -114,11 +114,13 @@ fn canon_core(core: &Core, state: StateKind, abstraction: &Abstraction, out: &mu
         context,
         // Only while a stored run comes back.
         is_of_another_dialect: _,
+        follows_cut,
     } = core;
     (
         device.is_offline,
         device.uncounted,
         device.paused_at.is_some(),
+        follows_cut,
     )
         .hash(out);
     if !abstraction.time {

@@ -27,6 +27,8 @@ pub struct Bounds {
     pub failures: bool,
     /// How often the host dies.
     pub crashes: u8,
+    /// Whether a host that comes back may tell what it had shown and not stored.
+    pub shows: bool,
     /// How often the agent asks the person.
     pub questions: u8,
     /// How often the network goes or changes, and how often the app goes to the background.
@@ -72,6 +74,7 @@ impl Bounds {
             texts: false,
             failures: true,
             crashes: 0,
+            shows: false,
             questions: 0,
             device: 0,
             steers: 0,
@@ -152,6 +155,7 @@ pub fn small() -> Vec<Bounds> {
                 bounds.kinds = vec![Kind::Idempotent, Kind::Unknown];
                 bounds.texts = true;
                 bounds.crashes = 1;
+                bounds.shows = true;
             },
         ),
         Bounds::new(

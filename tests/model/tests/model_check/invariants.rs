@@ -14,7 +14,7 @@ pub const CHECKED: &[&str] = &[
 impl World {
     /// Checks the world after a move.
     pub fn check(&mut self, before: &Self, step: Move) {
-        if before.is_over() && step != Move::Crash {
+        if before.is_over() && !step.is_crash() {
             let same = before.machine.outcome() == self.machine.outcome()
                 && before.machine.conversation().messages()
                     == self.machine.conversation().messages();
@@ -25,7 +25,7 @@ impl World {
         if self.is_over() && !before.is_over() {
             self.check_history();
         }
-        if self.is_over() && !before.is_over() && step != Move::Crash {
+        if self.is_over() && !before.is_over() && !step.is_crash() {
             let is_success = self.machine.outcome() == Some(&Outcome::Success);
             if is_success && self.finished != Some(self.machine.hop()) {
                 self.wrong("a stream that was cut off counts as a success");

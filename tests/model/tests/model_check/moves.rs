@@ -15,6 +15,8 @@ pub enum Move {
     Resume,
     /// The host dies and comes back with what the store has.
     Crash,
+    /// The same, and it tells what it had shown of an answer and not stored.
+    CrashAndTell,
     NetworkLost,
     NetworkAvailable,
     Background,
@@ -50,6 +52,11 @@ pub enum Move {
 }
 
 impl Move {
+    /// Whether the host dies.
+    pub fn is_crash(self) -> bool {
+        matches!(self, Self::Crash | Self::CrashAndTell)
+    }
+
     /// Whether the world is kind: nobody stops, dies, breaks or is late.
     pub fn is_kind(self) -> bool {
         match self {
@@ -60,6 +67,7 @@ impl Move {
             | Self::Steers
             | Self::Stops(_)
             | Self::Crash
+            | Self::CrashAndTell
             | Self::NotStored(_)
             | Self::Breaks(_)
             | Self::Unreachable(_)
@@ -77,6 +85,9 @@ impl fmt::Display for Move {
             Self::Cancel => f.write_str("the person stops the turn"),
             Self::Resume => f.write_str("the person answers the agent's question"),
             Self::Crash => f.write_str("the host dies and comes back"),
+            Self::CrashAndTell => {
+                f.write_str("the host dies and comes back, and tells what it had shown")
+            }
             Self::Fire(timer) => write!(f, "the timer {timer:?} fires"),
             Self::NetworkLost => f.write_str("the network goes"),
             Self::NetworkAvailable => f.write_str("there is a network, or another one"),
@@ -187,6 +198,9 @@ impl World {
         }
         if self.crashes > 0 && self.store.snapshot.is_some() {
             moves.push(Move::Crash);
+            if self.bounds.shows {
+                moves.push(Move::CrashAndTell);
+            }
         }
         moves
     }

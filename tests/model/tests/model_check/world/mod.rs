@@ -14,7 +14,7 @@ use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 use stepwell_core::conversation::Conversation;
-use stepwell_core::event::{Message, ResumeEntry, ResumeStatus};
+use stepwell_core::event::{AssistantMessage, Message, ResumeEntry, ResumeStatus};
 use stepwell_core::run::doors;
 use stepwell_core::run::{
     Block, BlockContent, Decision, EdgeRow, EffectId, Input, Refusal, RunMachine, SnapshotError,
@@ -159,6 +159,21 @@ impl World {
         let message = || "m".to_owned();
         let input = match step {
             Move::Crash => return self.crash(),
+            Move::CrashAndTell => {
+                self.crash();
+                // Only while an answer is awaited is there one to tell of.
+                if !matches!(
+                    self.machine.state(),
+                    StateKind::Opening | StateKind::Waiting
+                ) {
+                    return;
+                }
+                Input::Shown(vec![Message::Assistant(AssistantMessage {
+                    id: "shown".into(),
+                    content: Some("t".to_owned()),
+                    ..AssistantMessage::default()
+                })])
+            }
             Move::Fire(timer) => {
                 match timer {
                     TimerKey::Tool(call) => self.expect(call, "took too long"),
