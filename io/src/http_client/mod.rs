@@ -38,8 +38,8 @@ const LONGEST_ANSWER: usize = 64 << 20;
 /// make. A clone is another handle on the same connections.
 ///
 /// Addresses with `https://` need the feature `tls`, which is on by default: rustls with ring, unless the app chose
-/// another crypto provider for the whole process, the system's own trust in certificates, and HTTP/2 where the server
-/// speaks it. A connection is waited for 30 seconds. There is no other time limit: the machine's clocks know what is
+/// another crypto provider for the whole process, the system's own trust in certificates (on Android Mozilla's list of
+/// them, which the library brings along), and HTTP/2 where the server speaks it. A connection is waited for 30 seconds. There is no other time limit: the machine's clocks know what is
 /// silence and what is a tool at work. Proxies are taken from the variables `HTTP_PROXY`, `HTTPS_PROXY`, `ALL_PROXY` and
 /// `NO_PROXY`.
 ///

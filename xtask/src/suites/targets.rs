@@ -1,11 +1,17 @@
 use super::Suite;
-use crate::{context::Context, log::Log, packages::sizes, process, tools::rustup};
+use crate::{
+    context::Context,
+    log::Log,
+    packages::sizes,
+    process,
+    tools::{no_c, rustup},
+};
 use std::process::Command;
 
 pub(super) const SUITE: Suite = Suite {
     name: "targets",
-    about: "the core and the sans-IO doors compile for iOS and Android; for iOS a static library comes of it; on \
-            x86-64 Linux, the smallest library is under 2 MiB",
+    about: "the core, the sans-IO doors and the agent with all that it has are type-checked for iOS and Android; for iOS \
+            a static library comes of the door; on x86-64 Linux, the smallest library is under 2 MiB",
     run,
 };
 
@@ -20,6 +26,10 @@ fn run(context: &Context, log: &mut Log) -> anyhow::Result<()> {
                 .args(["check", "-p", "stepwell-core", "-p", "stepwell-c"])
                 .args(["--target", target]),
         )?;
+        let mut agent = cargo(context);
+        agent.args(["check", "-p", "stepwell-ffi", "--lib", "--target", target]);
+        no_c::check(context, &mut agent, target)?;
+        log.build(&mut agent)?;
     }
     let door = ["-p", "stepwell-ffi", "--lib", "--no-default-features"];
     log.build(

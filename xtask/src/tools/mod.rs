@@ -5,6 +5,7 @@ pub(crate) mod built_cargo;
 pub(crate) mod cargo_tools;
 pub(crate) mod chromium;
 pub(crate) mod mock_llm;
+pub(crate) mod no_c;
 pub(crate) mod npm;
 pub(crate) mod postgres;
 pub(crate) mod rustup;
