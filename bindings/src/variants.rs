@@ -420,7 +420,10 @@ fn config() -> RunConfig {
         device: DevicePolicy::default(),
         resumption: None,
         providers_json: None,
-        text: TextOptions::default(),
+        text: TextOptions {
+            break_after_tools: true,
+            drop_blank: false,
+        },
         context: crate::config::tests::context(),
         ag_ui: AgUiOptions::default(),
     }

@@ -212,11 +212,24 @@ enum Resumption {
     Snapshot,
 }
 
-#[derive(Default, Deserialize)]
+#[derive(Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 struct TextOptions {
     break_after_tools: bool,
     drop_blank: bool,
+}
+
+impl Default for TextOptions {
+    fn default() -> Self {
+        let run::TextOptions {
+            break_after_tools,
+            drop_blank,
+        } = run::TextOptions::default();
+        Self {
+            break_after_tools,
+            drop_blank,
+        }
+    }
 }
 
 #[derive(Deserialize)]

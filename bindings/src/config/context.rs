@@ -27,10 +27,10 @@ pub enum ContextPolicy {
 }
 
 /// How the model's text is shown. The history stays as the model wrote it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, uniffi::Record)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, uniffi::Record)]
 pub struct TextOptions {
     /// A line break goes before the first text after tool calls, so that the texts of two hops do not run together.
-    #[uniffi(default = false)]
+    #[uniffi(default = true)]
     pub break_after_tools: bool,
     /// A message is shown from its first character on that is no blank: one of nothing but blanks is not shown.
     #[uniffi(default = false)]

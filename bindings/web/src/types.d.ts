@@ -149,7 +149,7 @@ export interface DevicePolicy {
 
 /** How the model's text is shown. */
 export interface TextOptions {
-  /** A line break goes before the first text after tool calls. */
+  /** A line break goes before the first text after tool calls; `true` if left out. */
   breakAfterTools?: boolean;
   /** A message is shown from its first character on that is no blank. */
   dropBlank?: boolean;

@@ -5,22 +5,38 @@ use crate::event::{AssistantMessage, Event, Message, TextMessageRole};
 use serde::{Deserialize, Serialize};
 
 /// How the model's text is shown. It changes the events of the stream alone: the history, and with it what the model
-/// reads of itself, stays as it was written. All of it is off by default, and then costs nothing.
+/// reads of itself, stays as it was written.
 ///
 /// [`shown`](Self::shown) gives the same text in one piece as the events do.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct TextOptions {
     /// A line break goes before the first text after tool calls, so that the texts of two hops do not run together.
     /// There is none where nothing was shown before in the turn, nor where one stands there already. It comes as a
-    /// delta of the message that it goes before.
+    /// delta of the message that it goes before. The default: `true`. An app that shows each message by itself needs it
+    /// not.
     pub break_after_tools: bool,
     /// A message is shown from its first character on that is no blank: one of nothing but blanks is not shown at all.
-    /// The blanks that others begin with are shown with them.
+    /// The blanks that others begin with are shown with them. The default: `false`.
     pub drop_blank: bool,
 }
 
+impl Default for TextOptions {
+    fn default() -> Self {
+        Self {
+            break_after_tools: true,
+            ..Self::AS_WRITTEN
+        }
+    }
+}
+
 impl TextOptions {
+    /// All is shown as the model wrote it, each message by itself.
+    pub const AS_WRITTEN: Self = Self {
+        break_after_tools: false,
+        drop_blank: false,
+    };
+
     /// The text since the last user message, as it is shown.
     #[must_use]
     pub fn shown(&self, conversation: &Conversation) -> String {
@@ -117,7 +133,7 @@ pub(super) enum Piece {
 impl TextLayer {
     /// A layer for these options; nothing if they are off. What an earlier one held back is kept.
     pub(super) fn new(options: TextOptions, before: Option<Self>) -> Option<Self> {
-        if options == TextOptions::default() {
+        if options == TextOptions::AS_WRITTEN {
             return None;
         }
         let held = before.map_or_else(Vec::new, |before| before.held);

@@ -329,9 +329,8 @@ impl Scene {
                 (Role::Activity, MessageContent::default())
             }
             Message::Assistant(said) => {
-                let as_written = TextOptions::default();
                 let text = match turn {
-                    Some(turn) if turn.is_live => &as_written,
+                    Some(turn) if turn.is_live => &TextOptions::AS_WRITTEN,
                     _ => &options.text,
                 };
                 let text = text.shown_message(messages, at);

@@ -50,7 +50,7 @@ pub(crate) fn config(said: &Value) -> Arc<RunConfig> {
     }
     config.partial_arguments = said["partial_arguments"] == true;
     device(&said["device"], &mut config);
-    config.text.break_after_tools = said["text"]["break_after_tools"] == true;
+    config.text.break_after_tools = said["text"]["break_after_tools"] != false;
     config.text.drop_blank = said["text"]["drop_blank"] == true;
     let context = &said["context"];
     config.context.window = context["window"].as_u64();

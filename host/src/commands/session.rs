@@ -5,6 +5,7 @@ use std::sync::Arc;
 use stepwell_core::ThreadId;
 use stepwell_core::conversation::ToolCallStatus;
 use stepwell_core::registry::ThreadKey;
+use stepwell_core::run::TextOptions;
 use stepwell_core::session::{Role, SessionView, ViewOptions};
 use stepwell_demo::Failure;
 use stepwell_demo::terminal::Shown;
@@ -119,7 +120,11 @@ async fn find(
         Some(turn) => store.path(&TurnKey::new(record.key.clone(), turn)).await?,
         None => Vec::new(),
     };
-    let view = SessionView::of(&path, &ViewOptions::default());
+    let options = ViewOptions {
+        text: TextOptions::AS_WRITTEN,
+        ..ViewOptions::default()
+    };
+    let view = SessionView::of(&path, &options);
     let view = view.map_err(|error| StoreError::Damaged {
         message: error.to_string(),
     })?;

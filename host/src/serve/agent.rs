@@ -12,6 +12,7 @@ use std::fmt::Write;
 use stepwell_core::dialect::Dialect;
 use stepwell_core::event::Message;
 use stepwell_core::event::{Context, RunAgentInput, ToolDefinition};
+use stepwell_core::run::TextOptions;
 use stepwell_io::{
     Agent, AgentBuilder, BuildError, Conversation, RunId, SharedRegistry, Tool, ToolAnswer,
     ToolInvocation,
@@ -27,7 +28,11 @@ pub(super) fn base(backend: &Backend, metrics: &Metrics) -> AgentBuilder {
     let agent = Agent::builder(backend.endpoint.clone())
         .client(backend.client.clone())
         .observer(move |_: &RunId| metrics.turn())
-        .configure(|config| config.limits = backend.limits);
+        .configure(|config| {
+            config.limits = backend.limits;
+            // Clients show each message by itself.
+            config.text = TextOptions::AS_WRITTEN;
+        });
     let agent = backend.tools.iter().fold(agent, |agent, server_tool| {
         agent.tool_handler(server_tool.tool.clone(), server_tool.clone())
     });

@@ -56,6 +56,7 @@ use std::future::Future;
 use std::io;
 use std::sync::Arc;
 use std::time::Duration;
+use stepwell_core::run::TextOptions;
 use stepwell_core::session::ViewOptions;
 use stepwell_io::{AgentBuilder, ToolRegistry};
 use store_health::StoreHealth;
@@ -125,7 +126,7 @@ impl Host {
         let store = Arc::clone(engine.store());
         let view = ViewOptions {
             tools: tools.clone(),
-            ..ViewOptions::default()
+            text: TextOptions::AS_WRITTEN,
         };
         let sessions = Sessions::new(store, Arc::new(engine.clone()), view, kept.is_durable);
         let server = Arc::new(Server {

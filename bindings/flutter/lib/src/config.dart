@@ -352,7 +352,7 @@ enum KilledPolicy { goOn, cancel }
 
 /// How the model's text is shown. The history stays as the model wrote it.
 final class TextOptions {
-  const TextOptions({this.breakAfterTools = false, this.dropBlank = false});
+  const TextOptions({this.breakAfterTools = true, this.dropBlank = false});
 
   /// A line break goes before the first text after tool calls.
   final bool breakAfterTools;

@@ -27,7 +27,7 @@ class JsonSchema:
 class TextOptions:
     """How the model's text is shown. The history stays as the model wrote it."""
 
-    break_after_tools: bool = False
+    break_after_tools: bool = True
     """A line break goes before the first text after tool calls, so that the texts of two hops do not run together."""
     drop_blank: bool = False
     """A message is shown from its first character on that is no blank: one of nothing but blanks is not shown."""

@@ -66,7 +66,7 @@ func config(_ said: Fields) throws -> RunConfig {
         resumption: said.text("resumption").flatMap {
             ["never": Resumption.never, "last_event_id": .lastEventId, "replay": .replay, "snapshot": .snapshot][$0]
         },
-        text: TextOptions(breakAfterTools: text.flag("break_after_tools"), dropBlank: text.flag("drop_blank")),
+        text: TextOptions(breakAfterTools: text.flag("break_after_tools", default: true), dropBlank: text.flag("drop_blank")),
         context: context(said.part("context")),
         agUi: agUi(said.part("ag_ui"))
     )

@@ -59,7 +59,7 @@ internal fun config(said: JsonObject): RunConfig = RunConfig(
     partialArguments = said.flag("partial_arguments"),
     device = device(said.part("device")),
     resumption = said.text("resumption")?.let { Resumption.valueOf(it.uppercase()) },
-    text = TextOptions(said.part("text").flag("break_after_tools"), said.part("text").flag("drop_blank")),
+    text = TextOptions(said.part("text").flag("break_after_tools", default = true), said.part("text").flag("drop_blank")),
     context = context(said.part("context")),
     agUi = agUi(said.part("ag_ui")),
 )
