@@ -53,7 +53,10 @@ pub(crate) fn config(base_url: &str) -> RunConfig {
         device: DevicePolicy::default(),
         resumption: None,
         providers_json: None,
-        text: TextOptions::default(),
+        text: TextOptions {
+            break_after_tools: true,
+            drop_blank: false,
+        },
         context: ContextGuard {
             window: None,
             warn_at: Some(0.8),
