@@ -77,7 +77,7 @@ impl Mad {
             _ => None,
         });
         let steered = taken.collect::<BTreeSet<_>>().len();
-        let hops = ROUNDS as usize + 1 + self.resumes as usize + steered;
+        let hops = ROUNDS as usize + 1 + (self.resumes + self.cuts) as usize + steered;
         assert!(self.machine.hop() as usize <= hops);
         // I2.
         if let Some(outcome) = self.machine.outcome() {

@@ -12,7 +12,7 @@ impl Mad {
             let snapshot = journal.snapshot(&self.machine);
             let config = Arc::clone(&self.config);
             let revived = journal.revive(&snapshot, &config, Timestamp(self.now));
-            self.machine = revived.expect("readable");
+            self.came_back(revived.expect("readable"));
             self.hands.clear();
             self.take_outputs();
         }
@@ -61,7 +61,15 @@ impl Mad {
             }
             None => RunMachine::revive(&self.machine.snapshot(), config, now),
         };
-        self.machine = revived.expect("readable");
+        self.came_back(revived.expect("readable"));
         self.take_outputs();
+    }
+
+    /// An answer that the death has cut is asked for anew in a hop of its own.
+    fn came_back(&mut self, machine: RunMachine) {
+        let begun = machine.hop() - self.machine.hop();
+        assert!(begun <= 1, "I9: one death begins one hop");
+        self.cuts += begun;
+        self.machine = machine;
     }
 }

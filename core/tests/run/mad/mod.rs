@@ -55,6 +55,8 @@ pub struct Mad {
     pub disk: Disk,
     pub outputs: Vec<Output>,
     pub resumes: u32,
+    /// The answers that the host's death has cut.
+    cuts: u32,
     /// The messages that the person sent during the turn.
     pub steers: usize,
     pub cancelled: bool,
@@ -84,6 +86,7 @@ impl Mad {
             disk: Disk::default(),
             outputs: Vec::new(),
             resumes: 0,
+            cuts: 0,
             steers: 0,
             cancelled: false,
             over: None,
