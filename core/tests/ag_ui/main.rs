@@ -1,4 +1,4 @@
-//! The AG-UI dialect.
+//! AG-UI: the event model, the order of events, the dialect.
 
 #![allow(clippy::unwrap_used)] // the lint knows test functions, not their helpers
 
@@ -7,7 +7,9 @@ mod chunks;
 mod compatibility;
 mod conformance;
 mod enforcement;
+mod event_model;
 mod middleware;
+mod order;
 mod properties;
 mod protobuf;
 mod request;

@@ -7,10 +7,12 @@ mod ag_ui;
 mod anthropic;
 mod cohere;
 mod gemini;
+mod linear;
 mod memory;
 mod ollama;
 mod openai_chat;
 mod openai_responses;
+mod run;
 
 #[path = "../support/stream.rs"]
 mod stream;

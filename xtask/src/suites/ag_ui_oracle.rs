@@ -10,9 +10,9 @@ pub(super) const SUITE: Suite = Suite {
 fn run(context: &Context, log: &mut Log) -> anyhow::Result<()> {
     let oracle = context.root.join("tests/ag-ui-oracle");
     npm::ensure(log, &oracle)?;
-    for program in context.integration_tests(log, "order")? {
+    for program in context.integration_tests(log, "ag_ui")? {
         let mut tests = program.command();
-        tests.args(["oracle", "--nocapture"]);
+        tests.args(["order::oracle", "--nocapture"]);
         log.run(tests.env("STEPWELL_AG_UI_ORACLE", oracle.join("oracle.mjs")))?;
     }
     Ok(())

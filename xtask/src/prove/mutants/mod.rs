@@ -93,7 +93,7 @@ impl Part {
 const PARTS: &[Part] = &[
     Part {
         folder: "core/src/registry/",
-        tests: &[("registry", ""), (LIB, "registry::")],
+        tests: &[("parts", "registry::"), (LIB, "registry::")],
         skipped: &[],
     },
     Part {

@@ -1,0 +1,257 @@
+//! From the stream to the conversation and back into the next request: the answer goes back as it came.
+
+use super::support::{body, call, ids, input, start, stop, text, thinking, whole};
+use proptest::prelude::*;
+use serde_json::{Value, json};
+use stepwell_core::conversation::Conversation;
+use stepwell_core::dialect::{Dialect, GenerationSettings, ModelRequest};
+use stepwell_core::event::Message;
+use stepwell_core::pipeline::{Pipeline, StreamEnd};
+use stepwell_core::provider;
+
+/// A block as the model may send it.
+#[derive(Clone, Debug)]
+enum Said {
+    Text(Vec<String>, Vec<Value>),
+    Thinking(Vec<String>, String),
+    Redacted(String),
+    Call(String, Vec<String>, bool),
+    Search(String, Value),
+}
+
+impl Said {
+    /// The block on the wire, with its index, and in the next request. `n` tells one block from the others.
+    fn write(&self, n: u64, wire: &mut Vec<Value>, request: &mut Vec<Value>) {
+        let index = wire.len() as u64;
+        match self {
+            Self::Text(pieces, citations) => {
+                let pieces = pieces
+                    .iter()
+                    .map(|piece| json!({"type": "text_delta", "text": piece}));
+                let cited = citations
+                    .iter()
+                    .map(|citation| json!({"type": "citations_delta", "citation": citation}));
+                let deltas = cited.chain(pieces).collect();
+                wire.extend(whole(index, json!({"type": "text", "text": ""}), deltas));
+                let text = self.text();
+                let before = request.last_mut().filter(|before| {
+                    before["type"] == "text"
+                        && before["citations"].is_null()
+                        && citations.is_empty()
+                });
+                match before {
+                    // Plain text blocks side by side are one.
+                    Some(before) => {
+                        before["text"] =
+                            format!("{}{text}", before["text"].as_str().unwrap_or_default()).into();
+                    }
+                    None => {
+                        let mut block = json!({"type": "text", "text": text});
+                        if !citations.is_empty() {
+                            block["citations"] = json!(citations);
+                        }
+                        request.push(block);
+                    }
+                }
+            }
+            Self::Thinking(pieces, signature) => {
+                let pieces: Vec<_> = pieces.iter().map(String::as_str).collect();
+                wire.extend(thinking(index, &pieces, signature));
+                request.push(json!({"type": "thinking", "thinking": pieces.concat(), "signature": signature}));
+            }
+            Self::Redacted(data) => {
+                let block = json!({"type": "redacted_thinking", "data": data});
+                wire.extend(whole(index, block.clone(), vec![]));
+                request.push(block);
+            }
+            Self::Call(name, cuts, by_code) => {
+                let arguments = json!({"key": cuts, "n": 1.5}).to_string();
+                let half = arguments.len() / 2;
+                let pieces = match arguments.split_at_checked(half) {
+                    Some((first, second)) => vec!["", first, second],
+                    None => vec![arguments.as_str()],
+                };
+                let id = format!("call_{n}");
+                let mut block = json!({"type": "tool_use", "id": id, "name": name, "input": {"key": cuts, "n": 1.5}});
+                if *by_code {
+                    let caller = json!({"type": "code_execution_1", "tool_id": "s"});
+                    block["caller"] = caller.clone();
+                    let open = json!({"type": "tool_use", "id": id, "name": name, "input": {}, "caller": caller});
+                    wire.extend(whole(index, open, input(&pieces)));
+                } else {
+                    wire.extend(call(index, &id, name, &pieces));
+                }
+                request.push(block);
+            }
+            Self::Search(query, result) => {
+                let id = format!("search_{n}");
+                let open =
+                    json!({"type": "server_tool_use", "id": id, "name": "web_search", "input": {}});
+                let query = json!({ "query": query });
+                wire.extend(whole(index, open.clone(), input(&[&query.to_string()])));
+                let mut asked = open;
+                asked["input"] = query;
+                let found =
+                    json!({"type": "web_search_tool_result", "tool_use_id": id, "content": result});
+                wire.extend(whole(index + 1, found.clone(), vec![]));
+                request.extend([asked, found]);
+            }
+        }
+    }
+
+    fn text(&self) -> String {
+        match self {
+            Self::Text(pieces, _) => pieces.concat(),
+            _ => String::new(),
+        }
+    }
+}
+
+fn words() -> impl Strategy<Value = String> {
+    prop_oneof![
+        "[a-zé \n\"\\\\]{0,6}[a-z.🦀]",
+        Just("so ".to_owned()),
+        any::<String>().prop_map(|text| format!("{text}."))
+    ]
+}
+
+fn said() -> impl Strategy<Value = Said> {
+    let pieces = || prop::collection::vec(words(), 1..4);
+    prop_oneof![
+        3 => pieces().prop_map(|pieces| Said::Text(pieces, vec![])),
+        1 => (pieces(), words()).prop_map(|(pieces, cited)| Said::Text(
+            pieces,
+            vec![json!({"type": "web_search_result_location", "cited_text": cited, "encrypted_index": "e"})]
+        )),
+        2 => (prop::collection::vec(words(), 0..3), "[a-zA-Z0-9+/]{1,9}")
+            .prop_map(|(pieces, signature)| Said::Thinking(pieces, signature)),
+        1 => "[a-z]{1,5}".prop_map(Said::Redacted),
+        2 => ("[a-z]{1,5}", pieces(), prop::bool::weighted(0.2))
+            .prop_map(|(name, cuts, by_code)| Said::Call(name, cuts, by_code)),
+        2 => (words(), words()).prop_map(|(query, title)| Said::Search(query, json!([{"title": title, "page_age": null}]))),
+    ]
+}
+
+/// Decodes an answer, in chunks of `size`.
+fn decode(wire: &[Value], size: usize) -> Conversation {
+    let mut conversation = Conversation::new(vec![Message::user("u-1", "Hi")]);
+    let mut pipeline = Pipeline::new(Dialect::Anthropic, ids(), Default::default());
+    for chunk in body(wire).as_bytes().chunks(size) {
+        pipeline
+            .receive(chunk, &mut conversation, &mut ())
+            .expect("a stream that decodes");
+    }
+    let end = pipeline.end(&mut conversation, &mut ());
+    assert_eq!(end, Ok(StreamEnd::Finished));
+    conversation
+}
+
+/// The turns of the next request, in which the person says something more.
+fn turns(provider: &str, conversation: &Conversation) -> Value {
+    let mut endpoint = provider::find("anthropic")
+        .expect("a known provider")
+        .endpoint(None, "claude-sonnet-4-5", None, Some("k".into()))
+        .expect("complete");
+    endpoint.provider = provider.to_owned();
+    let mut messages = conversation.messages().to_vec();
+    messages.push(Message::user("u-2", "More"));
+    let request = Dialect::Anthropic.encoder().encode(&ModelRequest {
+        endpoint: &endpoint,
+        ids: &ids(),
+        parent_run_id: None,
+        instructions: None,
+        messages: &messages,
+        tools: &[],
+        state: &Value::Null,
+        settings: &GenerationSettings::default(),
+        resume: &[],
+    });
+    let mut body: Value = serde_json::from_slice(&request.body).expect("JSON");
+    body["messages"].take()
+}
+
+proptest! {
+    #[test]
+    fn an_answer_goes_back_as_it_came(all in prop::collection::vec(said(), 1..9), size in 1..200_usize) {
+        let mut wire = vec![start()];
+        let mut request = Vec::new();
+        let mut text = String::new();
+        for (said, n) in all.iter().zip(0..) {
+            said.write(n, &mut wire, &mut request);
+            text.push_str(&said.text());
+        }
+        wire.extend([stop("end_turn"), json!({"type": "message_stop"})]);
+        let conversation = decode(&wire, size);
+        prop_assert_eq!(conversation.text(), text);
+        let turns = turns("anthropic", &conversation);
+        prop_assert_eq!(&turns[1], &json!({"role": "assistant", "content": request}));
+        prop_assert_eq!(turns.as_array().map(Vec::len), Some(3));
+    }
+}
+
+#[test]
+fn another_provider_gets_the_words_alone() {
+    let wire = [
+        vec![start()],
+        thinking(0, &["Hm"], "s"),
+        text(1, &["So "]),
+        whole(
+            2,
+            json!({"type": "server_tool_use", "id": "s", "name": "n", "input": {"a": 1}}),
+            vec![],
+        ),
+        whole(
+            3,
+            json!({"type": "n_tool_result", "tool_use_id": "s", "content": []}),
+            vec![],
+        ),
+        text(4, &["it is."]),
+        vec![stop("end_turn"), json!({"type": "message_stop"})],
+    ]
+    .concat();
+    let conversation = decode(&wire, usize::MAX);
+    let turn = &turns("other", &conversation)[1];
+    assert_eq!(
+        turn["content"],
+        json!([{"type": "text", "text": "So "}, {"type": "text", "text": "it is."}])
+    );
+}
+
+#[test]
+fn a_turn_of_the_providers_own_tools_that_paused_goes_back_whole() {
+    let asked = json!({"type": "server_tool_use", "id": "s", "name": "n", "input": {}});
+    let wire = [
+        vec![start()],
+        text(0, &["Wait"]),
+        whole(1, asked.clone(), vec![]),
+        vec![stop("pause_turn"), json!({"type": "message_stop"})],
+    ]
+    .concat();
+    let conversation = decode(&wire, usize::MAX);
+    let mut endpoint = provider::find("anthropic")
+        .expect("a known provider")
+        .endpoint(None, "m", None, Some("k".into()))
+        .expect("complete");
+    endpoint.provider = "anthropic".to_owned();
+    let request = Dialect::Anthropic.encoder().encode(&ModelRequest {
+        endpoint: &endpoint,
+        ids: &ids(),
+        parent_run_id: None,
+        instructions: None,
+        messages: conversation.messages(),
+        tools: &[],
+        state: &Value::Null,
+        settings: &GenerationSettings::default(),
+        resume: &[],
+    });
+    let body: Value = serde_json::from_slice(&request.body).expect("JSON");
+    assert_eq!(
+        body["messages"][1]["content"],
+        json!([{"type": "text", "text": "Wait"}, asked])
+    );
+    // Once the person has gone on, what was never answered is left out.
+    assert_eq!(
+        turns("anthropic", &conversation)[1]["content"],
+        json!([{"type": "text", "text": "Wait"}])
+    );
+}

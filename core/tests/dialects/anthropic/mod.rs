@@ -1,0 +1,10 @@
+//! The Messages dialect, through its public face: what the wire may hold, cutting, snapshots, requests.
+
+pub(crate) mod support;
+
+mod agreement;
+mod blocks;
+mod conversation;
+mod ends;
+mod invariants;
+mod request;

@@ -1,0 +1,15 @@
+//! The Gemini dialect, through its public face: parts, calls, signatures, errors, cutting, snapshots, requests.
+
+// A test is read best where it takes its `json!` as it is written.
+#![allow(clippy::needless_pass_by_value)]
+
+mod agreement;
+mod calls;
+mod errors;
+mod history;
+mod invariants;
+mod request;
+mod round_trip;
+mod signatures;
+mod stream;
+mod support;

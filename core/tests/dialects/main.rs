@@ -1,0 +1,28 @@
+//! The dialects, through their public face: framing, decoding, requests, errors, histories, and what providers have sent.
+
+mod chat;
+mod decoding;
+mod encode;
+mod oracle;
+mod recordings;
+mod responses;
+#[path = "../support/stream.rs"]
+mod stream;
+
+mod anthropic;
+mod cohere;
+mod errors;
+mod fuzz;
+mod gemini;
+mod legal;
+mod mistral;
+mod ollama;
+mod openai_chat;
+mod openai_responses;
+mod recorded_anthropic;
+mod recorded_chat;
+mod recorded_cohere;
+mod recorded_gemini;
+mod recorded_ollama;
+mod recorded_responses;
+mod wire;

@@ -1,0 +1,10 @@
+//! Ollama's own dialect, through its public face: text, calls, errors, cutting, snapshots, requests.
+
+// A test is read best where it takes its `json!` as it is written.
+#![allow(clippy::needless_pass_by_value)]
+
+mod agreement;
+mod invariants;
+mod request;
+mod stream;
+mod support;

@@ -1,0 +1,9 @@
+//! The Chat Completions dialect, through its public face: quirks of the wire, cutting, snapshots, requests.
+
+mod agreement;
+mod errors;
+mod invariants;
+mod reasoning;
+mod request;
+mod text;
+mod tool_calls;

@@ -1,0 +1,11 @@
+//! The Responses dialect, through its public face: items and events, cutting, snapshots, requests.
+
+mod agreement;
+mod calls;
+mod ends;
+mod invariants;
+mod messages;
+mod odd_items;
+mod reasoning;
+mod request;
+mod round_trip;

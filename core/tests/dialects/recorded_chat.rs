@@ -1,0 +1,45 @@
+//! Recorded streams of Chat Completions, of all the providers that speak it, Mistral among them.
+
+use crate::chat::Stream;
+use crate::oracle::{Recording, Wrong};
+use stepwell_core::dialect::Dialect;
+
+/// Where the official SDK is believed to be wrong.
+const WRONG: &[Wrong] = &[];
+
+fn recordings() -> Option<Vec<Recording>> {
+    let recordings = crate::oracle::recordings("chat")?;
+    assert!(recordings.len() > 50, "only {}", recordings.len());
+    Some(recordings)
+}
+
+#[test]
+fn recorded_streams_decode_as_the_official_sdk_decodes_them() {
+    if let Some(recordings) = recordings() {
+        crate::oracle::agree_with_the_sdk(&recordings, WRONG);
+    }
+}
+
+#[test]
+fn i03_recorded_streams_may_be_cut_anywhere() {
+    if let Some(recordings) = recordings() {
+        crate::oracle::any_chunk_size_will_do(&recordings);
+    }
+}
+
+#[test]
+fn i04_a_snapshot_anywhere_in_a_recorded_stream_changes_nothing() {
+    if let Some(recordings) = recordings() {
+        crate::oracle::any_place_will_do_for_a_snapshot(&recordings);
+    }
+}
+
+#[test]
+fn both_ways_into_the_decoder_agree_on_recorded_frames() {
+    for Recording { name, body, .. } in recordings().unwrap_or_default() {
+        let whole = Stream::new(Dialect::OpenAiChat).run(&body, usize::MAX);
+        let mut stream = Stream::new(Dialect::OpenAiChat);
+        stream.without_cursor = true;
+        assert_eq!(stream.run(&body, usize::MAX), whole, "{name}");
+    }
+}

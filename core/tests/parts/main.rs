@@ -1,0 +1,11 @@
+//! The parts around a run: who owns a thread, conversations, tools and their arguments, and the pages about it all.
+
+#[path = "../support/arguments.rs"]
+mod arguments;
+
+mod conversation_builder;
+mod conversation_reducer;
+mod partial_arguments;
+mod readme;
+mod registry;
+mod tool_registry;

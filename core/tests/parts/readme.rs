@@ -1,0 +1,134 @@
+//! What the README shows is what the project has.
+
+use stepwell_core::run::{EDGES, statechart, statechart_mermaid};
+
+#[test]
+fn the_readme_shows_the_current_statechart() {
+    let readme = include_str!("../../../README.md");
+    let chart = statechart_mermaid();
+    assert!(
+        readme.contains(&chart),
+        "put this into README.md, as the picture of the states:\n{chart}"
+    );
+}
+
+#[test]
+fn the_readme_shows_what_the_providers_can_do() {
+    let readme = include_str!("../../../README.md");
+    let table = stepwell_core::provider::matrix_markdown(stepwell_core::provider::all());
+    assert!(
+        readme.contains(&table),
+        "put this into README.md, as the table of the providers:\n{table}"
+    );
+}
+
+/// The same chart as data: every edge, one beginning, one end.
+#[test]
+fn the_statechart_is_data_too() {
+    let chart = serde_json::to_value(statechart()).expect("JSON");
+    assert_eq!(chart["initial"], "idle");
+    assert_eq!(chart["final"], serde_json::json!(["completed"]));
+    assert_eq!(chart["states"].as_array().map(Vec::len), Some(7));
+    assert_eq!(chart["edges"].as_array().map(Vec::len), Some(EDGES.len()));
+    let first = serde_json::json!({"from": "idle", "on": "start", "to": "opening"});
+    assert_eq!(chart["edges"][0], first);
+}
+
+#[test]
+fn the_docs_show_the_current_statechart() {
+    let page = include_str!("../../docs/statechart.md");
+    let chart = statechart_mermaid();
+    let data = serde_json::to_string_pretty(&statechart()).expect("JSON");
+    assert!(
+        page.contains(&chart) && page.contains(&data),
+        "put these into core/docs/statechart.md:\n{chart}\n{data}"
+    );
+}
+
+#[test]
+fn the_readme_shows_the_examples_as_they_are() {
+    let readme = include_str!("../../../README.md");
+    for (name, example) in [
+        (
+            "rust/src/main.rs",
+            include_str!("../../../examples/rust/src/main.rs"),
+        ),
+        (
+            "python/hello.py",
+            include_str!("../../../examples/python/hello.py"),
+        ),
+        (
+            "kotlin/Hello.kt",
+            include_str!("../../../examples/kotlin/Hello.kt"),
+        ),
+        (
+            "swift/hello/Hello.swift",
+            include_str!("../../../examples/swift/hello/Hello.swift"),
+        ),
+    ] {
+        assert!(
+            readme.contains(example),
+            "README.md does not hold examples/{name} as it is now"
+        );
+    }
+}
+
+/// The tests that a page names, in backquotes and behind the bar of its tables.
+fn named_tests(page: &str) -> Vec<&str> {
+    let rows = page.lines().filter(|line| line.starts_with("| "));
+    let cells = rows.filter_map(|row| row.trim_end_matches([' ', '|']).rsplit('|').next());
+    let words = cells.flat_map(|cell| cell.split('`').skip(1).step_by(2));
+    words.filter(|word| word.contains('_')).collect()
+}
+
+#[test]
+fn every_test_that_the_cores_page_names_is_there() {
+    let mut sources = String::new();
+    let mut folders = vec![
+        std::path::PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/src")),
+        concat!(env!("CARGO_MANIFEST_DIR"), "/tests").into(),
+        concat!(env!("CARGO_MANIFEST_DIR"), "/../io/tests").into(),
+    ];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(&folder).expect("a folder") {
+            let path = entry.expect("an entry").path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|extension| extension == "rs") {
+                sources.push_str(&std::fs::read_to_string(&path).expect("text"));
+            }
+        }
+    }
+    let named = named_tests(include_str!("../../README.md"));
+    assert!(named.len() > 80, "the page has its tables: {}", named.len());
+    let missing: Vec<_> = named
+        .into_iter()
+        .filter(|name| !sources.contains(&format!("fn {name}(")))
+        .collect();
+    assert!(missing.is_empty(), "not there: {missing:#?}");
+}
+
+#[test]
+fn the_guides_show_the_first_programs_as_they_are() {
+    for (page, text, example) in [
+        (
+            "docs/rust.md",
+            include_str!("../../../docs/rust.md"),
+            include_str!("../../../examples/rust/src/main.rs"),
+        ),
+        (
+            "docs/swift.md",
+            include_str!("../../../docs/swift.md"),
+            include_str!("../../../examples/swift/hello/Hello.swift"),
+        ),
+    ] {
+        assert!(
+            text.contains(example),
+            "{page} does not hold its first program as it is now"
+        );
+        assert!(
+            example.lines().count() < 30,
+            "{page}: it is no short program"
+        );
+    }
+}
