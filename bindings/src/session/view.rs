@@ -57,6 +57,8 @@ pub struct MessageView {
     pub activity: Option<ActivityView>,
     /// The calls that the message asks for, in its order.
     pub tool_executions: Vec<ToolExecution>,
+    /// Whether its answer was cut by the end of its host, and asked for anew. It may stop anywhere.
+    pub cut: bool,
     /// When its turn began, in milliseconds since the epoch.
     pub timestamp_ms: u64,
 }
@@ -230,6 +232,7 @@ impl From<session::MessageView> for MessageView {
                 .into_iter()
                 .map(Into::into)
                 .collect(),
+            cut: message.cut,
             timestamp_ms: message.timestamp.0,
         }
     }

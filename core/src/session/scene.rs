@@ -316,6 +316,11 @@ impl Scene {
         let timestamp = turn.map(|turn| turn.view.created_at).unwrap_or_default();
         let mut activity = None;
         let mut tool_executions = Vec::new();
+        let metadata = match message {
+            Message::Assistant(said) => said.metadata.as_ref(),
+            Message::Reasoning(thought) => thought.metadata.as_ref(),
+            _ => None,
+        };
         let (role, content) = match message {
             Message::User(message) => (Role::User, message.content.clone()),
             Message::Reasoning(message) if !message.content.is_empty() => {
@@ -351,6 +356,7 @@ impl Scene {
             content,
             activity,
             tool_executions,
+            cut: is_cut(metadata),
             timestamp,
         })
     }

@@ -4,7 +4,7 @@ use crate::event::{
     ActivityMessage, AssistantMessage, Message, MessageContent, Metadata, ReasoningMessage,
     ToolCall, ToolMessage, UserMessage,
 };
-use crate::run::{Outcome, TextOptions, TurnStatus};
+use crate::run::{CUT, Outcome, TextOptions, TurnStatus};
 use crate::tool::ToolRegistry;
 use crate::{MessageId, RunId, Timestamp, ToolCallId};
 use serde::{Deserialize, Serialize};
@@ -65,6 +65,9 @@ pub struct MessageView {
     /// The calls that the message asks for, in its order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tool_executions: Vec<ToolExecution>,
+    /// Whether its answer was [cut](crate::run::CUT) by the end of its host, and asked for anew. It may stop anywhere.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub cut: bool,
     /// When its turn began.
     pub timestamp: Timestamp,
 }
@@ -156,6 +159,8 @@ impl SessionView {
 impl MessageView {
     fn to_message(&self) -> Message {
         let id = self.id.clone();
+        let mark = || Metadata::from_iter([(CUT.to_owned(), Value::Bool(true))]);
+        let metadata = self.cut.then(mark);
         match (self.role, &self.activity) {
             (Role::User, _) => Message::User(UserMessage {
                 id,
@@ -165,6 +170,7 @@ impl MessageView {
             (Role::Reasoning, _) => Message::Reasoning(ReasoningMessage {
                 id,
                 content: self.content.to_text(),
+                metadata,
                 ..ReasoningMessage::default()
             }),
             (Role::Activity, Some(activity)) => Message::Activity(ActivityMessage {
@@ -187,6 +193,7 @@ impl MessageView {
                     id,
                     content: (!text.is_empty()).then_some(text),
                     tool_calls: calls.collect(),
+                    metadata,
                     ..AssistantMessage::default()
                 })
             }

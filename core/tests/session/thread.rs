@@ -14,7 +14,7 @@ use stepwell_core::event::{
 };
 use stepwell_core::run::{
     Durability, Effect, EffectId, Input, Output, Refusal, RunConfig, RunEvent, RunMachine, Start,
-    StateKind, ToolInvocation,
+    StateKind, TextOptions, ToolInvocation,
 };
 use stepwell_core::session::{
     LiveSession, MessageBuilder, SessionView, Turn, TurnTree, ViewOptions,
@@ -54,13 +54,15 @@ pub fn config(api: Api) -> Arc<RunConfig> {
     config.context.window = Some(18);
     config.context.at_limit = stepwell_core::run::ContextPolicy::Send;
     config.tools = tools();
+    // A view shows each message by itself.
+    config.text = TextOptions::AS_WRITTEN;
     Arc::new(config)
 }
 
 pub fn options() -> ViewOptions {
     ViewOptions {
         tools: tools(),
-        ..ViewOptions::default()
+        text: TextOptions::AS_WRITTEN,
     }
 }
 

@@ -1,13 +1,14 @@
 //! What the person is shown of a session.
 
 use crate::plan::{Call, End, Hop, Part, TurnPlan, turns};
+use crate::stored::{begun, write};
 use crate::thread::{Thread, options};
 use crate::wire::Api;
 use proptest::prelude::*;
 use serde_json::json;
 use stepwell_core::Timestamp;
-use stepwell_core::event::Message;
-use stepwell_core::run::Decision;
+use stepwell_core::event::{Message, Metadata};
+use stepwell_core::run::{Attached, Block, BlockContent, CUT, Decision, TurnStatus};
 use stepwell_core::session::{SessionView, ViewOptions};
 use stepwell_core::tool::{Tool, ToolRegistry};
 
@@ -117,6 +118,37 @@ fn a_view_becomes_messages_and_they_become_the_view() {
     assert_eq!(again.title, view.title);
     assert_eq!(again.to_messages(), messages);
     assert_eq!(again.created_at, Timestamp(5));
+}
+
+#[test]
+fn an_answer_that_was_cut_says_so() {
+    let cut: Metadata = serde_json::from_value(json!({ CUT: true })).expect("JSON");
+    let text = |sequence, id: &str, text: &str, metadata| Block {
+        sequence,
+        hop: 0,
+        content: BlockContent::Text {
+            message_id: id.into(),
+            text: text.to_owned(),
+            attached: Attached {
+                metadata,
+                ..Attached::default()
+            },
+        },
+    };
+    let mut turn = begun("turn", None, Some(Message::user("said", "Say it.")), 1);
+    let blocks = [
+        text(0, "half", "Half an ans", None),
+        text(1, "half", "", Some(cut)),
+        text(2, "whole", "A whole answer.", None),
+    ];
+    write(&mut turn, TurnStatus::Complete, None, &blocks, 2);
+    let view = SessionView::of([&turn], &options()).expect("a path");
+    let shown = serde_json::to_value(&view.messages).expect("JSON");
+    let marks: Vec<_> = (0..3).map(|at| shown[at].get("cut")).collect();
+    assert_eq!(marks, [None, Some(&json!(true)), None]);
+    let again = SessionView::of_messages(&view.to_messages(), Timestamp(5), &options());
+    let marks: Vec<_> = again.messages.iter().map(|message| message.cut).collect();
+    assert_eq!(marks, [false, true, false]);
 }
 
 #[test]

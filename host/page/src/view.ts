@@ -46,6 +46,7 @@ export interface View {
       args: unknown;
       result?: Content;
     }[];
+    cut?: boolean;
   }[];
 }
 
@@ -132,6 +133,7 @@ export function turnsOf(view: View): Turn[] {
         ...(call.result === undefined ? {} : { result: call.result }),
       })),
       isOpen: false,
+      ...(message.cut && { isCut: true }),
     });
   }
   return turns;

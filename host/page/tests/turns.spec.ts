@@ -309,6 +309,26 @@ test("the server is killed in the middle of a tool and started again: the turn e
   await expect.poll(() => chat.words()).toBe(before);
 });
 
+test("the server is killed in the middle of an answer and started again: the page says so, also after a reload", async ({ chat, page, server }) => {
+  await chat.say("half");
+  await expect(chat.last).toContainText("The first half of the answer");
+  chat.mayFail = true;
+  await server.kill();
+  await server.start();
+  await page.getByRole("button", { name: "Try now" }).click({ timeout: 2_000 }).catch(() => {});
+  const cut = page.getByText("The server stopped here, and the answer was asked for again.");
+  await expect(cut).toHaveCount(1);
+  // The model says the same again, and no more.
+  await expect(chat.last.locator(".markdown")).toHaveCount(2);
+  await chat.button("Stop").click();
+  await chat.over();
+  await expect(cut).toHaveCount(1);
+  const before = await chat.words();
+  await page.reload();
+  await expect(cut).toHaveCount(1);
+  await expect.poll(() => chat.words()).toBe(before);
+});
+
 test("the connection breaks in the middle of a turn and is found again: nothing is lost, and nothing comes twice", async ({ chat, page, server }) => {
   const proxy = await Proxy.start(server.url);
   chat.mayFail = true;

@@ -79,6 +79,8 @@ class MessageView(Record):
     """What an agent shows of its work; of an activity alone."""
     tool_executions: list[ToolExecution]
     """The calls that the message asks for, in its order."""
+    cut: bool
+    """Whether its answer was cut by the end of its host, and asked for anew. It may stop anywhere."""
     timestamp_ms: int
     """When its turn began, in milliseconds since the epoch."""
 

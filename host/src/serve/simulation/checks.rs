@@ -210,8 +210,8 @@ fn same_log(world: &World, turn: &Posted, name: &str, view: &View, whole: &View)
     }
 }
 
-/// A message as it is shown: its text, and each call with its arguments, how it ended, and its result.
-type Shown = (String, String, Vec<(String, Value, Option<String>)>);
+/// A message as it is shown: its text, each call with its arguments and its result, and whether it was cut.
+type Shown = (String, String, Vec<(String, Value, Option<String>)>, bool);
 
 fn same_view(world: &World, turn: &Posted, fold: &Fold, messages: &Value) {
     let messages: Vec<&Value> = messages.as_array().into_iter().flatten().collect();
@@ -314,7 +314,12 @@ fn told_message(message: &Message, fold: &Fold) -> Shown {
         let result = fold.result(&call.id).map(|result| result.text.clone());
         (call.id.clone(), arguments, result)
     });
-    (message.id.clone(), message.text.clone(), calls.collect())
+    (
+        message.id.clone(),
+        message.text.clone(),
+        calls.collect(),
+        message.is_cut,
+    )
 }
 
 fn shown_message(message: &Value) -> Shown {
@@ -328,6 +333,7 @@ fn shown_message(message: &Value) -> Shown {
         word(&message["id"]).unwrap_or_default(),
         word(&message["content"]).unwrap_or_default(),
         calls.collect(),
+        message["cut"] == true,
     )
 }
 
