@@ -9,10 +9,12 @@ use serde_json::{Value, json};
 use std::sync::Arc;
 use std::time::Duration;
 
+/// The thread of the runs.
+pub(super) const THREAD: &str = "g";
+
 pub(super) struct Agent {
     world: Arc<World>,
     chance: Chance,
-    thread: String,
     /// The conversation, as the client has it.
     fold: Fold,
     runs: u32,
@@ -27,11 +29,10 @@ struct Next {
 }
 
 impl Agent {
-    pub(super) fn new(thread: &str, world: &Arc<World>) -> Self {
+    pub(super) fn new(world: &Arc<World>) -> Self {
         Self {
             world: Arc::clone(world),
-            chance: Chance::of(world.seed, thread),
-            thread: thread.to_owned(),
+            chance: Chance::of(world.seed, THREAD),
             fold: Fold::default(),
             runs: 0,
         }
@@ -49,7 +50,7 @@ impl Agent {
                 })
                 .collect();
             let before = self.fold.clone();
-            let turn = format!("{}{question}", self.thread);
+            let turn = format!("{THREAD}{question}");
             let text = format!("{turn} {}", plan.join(" "));
             self.fold.say(format!("{turn}-user"), &text);
             let is_done = self.question(&turn).await;
@@ -135,7 +136,7 @@ impl Agent {
         self.runs += 1;
         let run = format!("{turn}-r{}", self.runs);
         let mut input = json!({
-            "threadId": self.thread,
+            "threadId": THREAD,
             "runId": run,
             "messages": self.fold.to_messages(),
             "tools": [{"name": "where", "description": "Where the person is."}],
@@ -163,7 +164,11 @@ impl Agent {
             return None;
         }
         let mut events = Events::of(answer, Arc::clone(&up.life));
+        let reads_slowly = self.chance.one_in(2);
         loop {
+            if reads_slowly {
+                tokio::time::sleep(self.chance.millis(0..2_000)).await;
+            }
             match events.next(Duration::from_secs(160)).await {
                 Told::Event(_, data) => {
                     let event: Value = serde_json::from_str(&data).unwrap_or_default();

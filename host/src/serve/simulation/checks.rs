@@ -158,8 +158,23 @@ async fn judge_turn(
         world.finds(Rule::AnswerFits, &turn.turn, what);
         return;
     }
+    judge_seen(world, turn, &answer.body["turns"]);
     judge_answers(world, turn, &fold);
     same_view(world, turn, &fold, &answer.body["session"]["messages"]);
+}
+
+/// On another device the person finds the mark where they have read to.
+fn judge_seen(world: &World, turn: &Posted, turns: &Value) {
+    let Some(noted) = world.seen(&turn.turn) else {
+        return;
+    };
+    let mut turns = turns.as_array().into_iter().flatten();
+    let shown = turns.find(|shown| shown["id"] == json!(turn.turn));
+    let given = shown.and_then(|shown| shown["log"]["acknowledged"].as_u64());
+    if given < Some(noted) {
+        let what = format!("{noted} was noted as seen, and {given:?} comes back");
+        world.finds(Rule::SeenComesBack, &turn.turn, what);
+    }
 }
 
 /// What is told of an answer that was cut stands apart from what is told of the next.

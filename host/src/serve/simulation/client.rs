@@ -285,6 +285,9 @@ impl Client {
             .await;
         if let Some(answer) = answer {
             self.fits(&turn.turn, "what was seen is acknowledged", &answer, &[204]);
+            if answer.status == 204 {
+                self.world.sees(&turn.turn, index);
+            }
         }
     }
 

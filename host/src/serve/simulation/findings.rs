@@ -39,6 +39,8 @@ pub(super) enum Rule {
     ApprovedIsTold,
     /// Whoever has followed has the log, event for event.
     LogStays,
+    /// How far the person has read comes back with the thread.
+    SeenComesBack,
     /// The log folds to what the thread shows.
     FoldIsView,
     /// The model is sent each call with its result.

@@ -2,7 +2,7 @@
 
 use super::findings::Rule;
 use super::life::Life;
-use super::wire::{Part, Provider, Said};
+use super::wire::{Part, Provider, Said, each_call_has_its_result, rounds};
 use super::world::World;
 use bytes::Bytes;
 use futures::stream::{self, BoxStream, StreamExt};
@@ -205,42 +205,4 @@ fn refusal(status: u16, message: &str) -> Answer {
     let mut answer = Response::new(piece.boxed());
     *answer.status_mut() = StatusCode::from_u16(status).unwrap_or_default();
     answer
-}
-
-/// So many rounds of tools the conversation has: calls that results follow.
-fn rounds(conversation: &[Said]) -> usize {
-    let is_call = |said: &Said| matches!(said, Said::Call(_));
-    let mut rounds = 0;
-    let mut was_result = true;
-    for said in conversation {
-        if is_call(said) && was_result {
-            rounds += 1;
-            was_result = false;
-        }
-        was_result |= matches!(said, Said::Result(_));
-    }
-    rounds
-}
-
-/// As a provider has it: each call is answered once, before anything else is said.
-fn each_call_has_its_result(conversation: &[Said]) -> Result<(), String> {
-    let mut open: Vec<&str> = Vec::new();
-    for said in conversation {
-        match said {
-            Said::Call(id) => open.push(id),
-            Said::Result(id) => match open.iter().position(|call| call == id) {
-                Some(at) => drop(open.remove(at)),
-                None => return Err(format!("`{id}` has a result and no call, or two")),
-            },
-            Said::Person(_) | Said::Model(_) => {
-                if let Some(call) = open.first() {
-                    return Err(format!("`{call}` has no result"));
-                }
-            }
-        }
-    }
-    match open.first() {
-        Some(call) => Err(format!("`{call}` has no result")),
-        None => Ok(()),
-    }
 }

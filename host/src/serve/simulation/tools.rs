@@ -1,6 +1,8 @@
 //! The hosts' tools. Each beginning is noted in a ledger that outlives them.
 
 use super::super::ServerTool;
+use super::agent;
+use super::chance::Chance;
 use super::life::Life;
 use super::world::World;
 use serde_json::json;
@@ -81,11 +83,15 @@ async fn run(
     };
     tokio::time::sleep(takes).await;
     life.moment("a tool is done").await;
+    // More than waits for the client of a run that reads slowly, now and then.
+    let is_long = id.starts_with(agent::THREAD) && Chance::of(world.seed, &id).one_in(2);
+    let length = if is_long { 20_000 } else { 0 };
     match call.name.as_str() {
         "fail" => Err(std::io::Error::other("it fails")),
         name => Ok(format!(
-            "{name} is done for {id}, note {}",
-            call.arguments.value["note"]
+            "{name} is done for {id}, note {}{}",
+            call.arguments.value["note"],
+            ".".repeat(length)
         )),
     }
 }

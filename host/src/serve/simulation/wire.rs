@@ -1,4 +1,4 @@
-//! What the scripted model reads and writes: the formats of two providers.
+//! What the scripted model reads and writes: the formats of two providers. `tests/kills` has the same.
 
 use serde_json::{Value, json};
 
@@ -219,4 +219,42 @@ fn messages_frames(parts: &[Part]) -> Vec<String> {
     ));
     frames.push(frame(json!({"type": "message_stop"})));
     frames
+}
+
+/// So many rounds of tools the conversation has: calls that results follow.
+pub(super) fn rounds(conversation: &[Said]) -> usize {
+    let is_call = |said: &Said| matches!(said, Said::Call(_));
+    let mut rounds = 0;
+    let mut was_result = true;
+    for said in conversation {
+        if is_call(said) && was_result {
+            rounds += 1;
+            was_result = false;
+        }
+        was_result |= matches!(said, Said::Result(_));
+    }
+    rounds
+}
+
+/// As a provider has it: each call is answered once, before anything else is said.
+pub(super) fn each_call_has_its_result(conversation: &[Said]) -> Result<(), String> {
+    let mut open: Vec<&str> = Vec::new();
+    for said in conversation {
+        match said {
+            Said::Call(id) => open.push(id),
+            Said::Result(id) => match open.iter().position(|call| call == id) {
+                Some(at) => drop(open.remove(at)),
+                None => return Err(format!("`{id}` has a result and no call, or two")),
+            },
+            Said::Person(_) | Said::Model(_) => {
+                if let Some(call) = open.first() {
+                    return Err(format!("`{call}` has no result"));
+                }
+            }
+        }
+    }
+    match open.first() {
+        Some(call) => Err(format!("`{call}` has no result")),
+        None => Ok(()),
+    }
 }

@@ -74,6 +74,8 @@ pub(super) struct World {
     /// Who got each answer of the model, and whether all of it.
     given: Mutex<BTreeMap<u64, (Arc<Life>, bool)>>,
     posted: Mutex<Vec<Posted>>,
+    /// The last event of each turn that a host has noted as seen.
+    seen: Mutex<BTreeMap<String, u64>>,
 }
 
 impl World {
@@ -96,6 +98,7 @@ impl World {
             begun: Mutex::default(),
             given: Mutex::default(),
             posted: Mutex::default(),
+            seen: Mutex::default(),
         })
     }
 
@@ -188,6 +191,17 @@ impl World {
 
     pub(super) fn posted(&self) -> Vec<Posted> {
         self.posted.lock().unwrap().clone()
+    }
+
+    /// A host has noted that the person has seen a turn so far.
+    pub(super) fn sees(&self, turn: &str, index: u64) {
+        let mut seen = self.seen.lock().unwrap();
+        let last = seen.entry(turn.to_owned()).or_default();
+        *last = index.max(*last);
+    }
+
+    pub(super) fn seen(&self, turn: &str) -> Option<u64> {
+        self.seen.lock().unwrap().get(turn).copied()
     }
 
     pub(super) fn ups(&self) -> Vec<Up> {
