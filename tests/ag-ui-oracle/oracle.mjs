@@ -1,5 +1,5 @@
 // The official AG-UI client's verdict on sequences of events. Reads one JSON question a line, answers one a line:
-//   {"events": [...]}   what becomes of a run that sends these
+//   {"events": [...]}   what becomes of a run that sends these; with `messages`, of one that begins with them
 //   {"encode": event}   the event as a frame of the official binary encoding, in base64
 //   {"decode": base64}  the event of such a frame
 import { HttpAgent, parseProtoStream } from "@ag-ui/client";
@@ -23,11 +23,11 @@ function body(events) {
   });
 }
 
-async function judge(events) {
+async function judge({ events, messages = [] }) {
   const delivered = [];
   const headers = { "content-type": "text/event-stream" };
   const fetch = async () => new Response(body(events), { status: 200, headers });
-  const agent = new HttpAgent({ url: "http://localhost/agent", threadId: "t", fetch });
+  const agent = new HttpAgent({ url: "http://localhost/agent", threadId: "t", initialMessages: messages, fetch });
   const verdict = { ok: true, error: null };
   try {
     await agent.runAgent({ runId: "r" }, { onEvent: ({ event }) => void delivered.push(event.type) });
@@ -52,7 +52,7 @@ async function decode(bytes) {
 
 async function answer(question) {
   try {
-    if ("events" in question) return await judge(question.events);
+    if ("events" in question) return await judge(question);
     if ("encode" in question) return encode(question.encode);
     return await decode(question.decode);
   } catch (error) {

@@ -1,10 +1,15 @@
-//! Clients that begin turns, follow them, say what they have seen, and come back to the host that was started again.
+//! Clients that begin turns, follow them, answer what they ask, say what they have seen, and go on at another host, or at
+//! the one that was started again, when theirs is killed.
 
-use crate::host::Host;
+use crate::decision::Decision;
+use crate::host::{Host, Hosts};
 use crate::moments::{Moments, Random};
 use reqwest::{Client, StatusCode};
 use serde_json::{Value, json};
+use std::collections::{BTreeMap, HashSet};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
 
 /// Turns side by side.
 const WORKERS: usize = 3;
@@ -17,12 +22,16 @@ const TURNS: u32 = 2;
 pub(crate) struct Told {
     pub(crate) thread: String,
     number: u32,
-    /// Whether the host has said that the turn began.
-    pub(crate) has_begun: bool,
+    /// Whether a host has said that the turn began.
+    has_begun: bool,
     /// The events, as they were told.
     pub(crate) events: Vec<String>,
-    /// The last event that the host has taken note of.
+    /// The last event that a host has taken note of.
     pub(crate) acknowledged: Option<u64>,
+    /// The questions that are open, each with its call.
+    questions: BTreeMap<String, String>,
+    /// Those of which a host has taken the answer.
+    pub(crate) answered: HashSet<String>,
     is_over: bool,
 }
 
@@ -34,6 +43,8 @@ impl Told {
             has_begun: false,
             events: Vec::new(),
             acknowledged: None,
+            questions: BTreeMap::new(),
+            answered: HashSet::new(),
             is_over: false,
         }
     }
@@ -48,7 +59,7 @@ impl Told {
 }
 
 /// The host is gone.
-struct Gone;
+pub(crate) struct Gone;
 
 impl From<reqwest::Error> for Gone {
     fn from(_: reqwest::Error) -> Self {
@@ -61,39 +72,55 @@ impl From<reqwest::Error> for Gone {
 pub(crate) struct Clients(Arc<Inner>);
 
 struct Inner {
+    hosts: Hosts,
     moments: Moments,
     random: Random,
-    /// Turns that nobody follows at the moment.
-    idle: Mutex<Vec<Told>>,
+    client: Client,
+    threads: AtomicU32,
+    /// No more threads are begun.
+    ends: AtomicBool,
     over: Mutex<Vec<Told>>,
-    threads: Mutex<u32>,
+    killed_at: Mutex<Option<Instant>>,
+    /// From a kill to the event by which a turn says that it goes on.
+    go_on: Mutex<Vec<Duration>>,
 }
 
 impl Clients {
-    pub(crate) fn new(moments: Moments, random: Random) -> Self {
+    pub(crate) fn new(hosts: Hosts, moments: Moments, random: Random) -> Self {
         Self(Arc::new(Inner {
+            hosts,
             moments,
             random,
-            idle: Mutex::default(),
+            client: Client::new(),
+            threads: AtomicU32::default(),
+            ends: AtomicBool::default(),
             over: Mutex::default(),
-            threads: Mutex::default(),
+            killed_at: Mutex::default(),
+            go_on: Mutex::default(),
         }))
     }
 
-    /// Begins and follows turns until the host is killed.
-    pub(crate) async fn live(&self, host: &Host) {
-        self.work(host, true).await;
-        assert!(
-            self.0.idle.lock().unwrap().len() >= WORKERS,
-            "a client left a host that was not killed"
-        );
+    /// Begins and follows turns until no more are to begin, and those to their end.
+    pub(crate) async fn live(&self) {
+        let workers = (0..WORKERS).map(|_| {
+            let clients = self.clone();
+            tokio::spawn(async move {
+                while !clients.0.ends.load(Ordering::SeqCst) {
+                    clients.thread().await;
+                }
+            })
+        });
+        let workers = futures::future::try_join_all(workers.collect::<Vec<_>>());
+        workers.await.unwrap();
     }
 
-    /// Follows what is left to its end.
-    pub(crate) async fn finish(&self, host: &Host) {
-        self.work(host, false).await;
-        let left = self.0.idle.lock().unwrap().clone();
-        assert!(left.is_empty(), "turns did not end: {left:?}");
+    pub(crate) fn begin_no_more(&self) {
+        self.0.ends.store(true, Ordering::SeqCst);
+    }
+
+    /// A host is killed now.
+    pub(crate) fn lose_a_host(&self) {
+        *self.0.killed_at.lock().unwrap() = Some(Instant::now());
     }
 
     /// All turns, when they are over.
@@ -101,50 +128,43 @@ impl Clients {
         self.0.over.lock().unwrap().clone()
     }
 
-    async fn work(&self, host: &Host, begins: bool) {
-        // Connections to a host that is gone are of no use.
-        let client = Client::new();
-        let workers = (0..WORKERS).map(|_| {
-            let (clients, host, client) = (self.clone(), host.clone(), client.clone());
-            tokio::spawn(async move {
-                while let Some(mut told) = clients.next(begins) {
-                    let turn = clients.turn(&host, &client, &mut told);
-                    if turn.await.is_err() {
-                        clients.0.idle.lock().unwrap().push(told);
-                        return;
-                    }
-                    if told.number < TURNS {
-                        let next = Told::new(told.thread.clone(), told.number + 1);
-                        clients.0.idle.lock().unwrap().push(next);
-                    }
-                    clients.0.over.lock().unwrap().push(told);
-                }
-            })
-        });
-        for worker in workers.collect::<Vec<_>>() {
-            worker.await.unwrap();
+    /// How long it took until turns went on.
+    pub(crate) fn go_on(&self) -> Vec<Duration> {
+        self.0.go_on.lock().unwrap().clone()
+    }
+
+    /// The threads as the host shows them, by the turn that is shown.
+    pub(crate) async fn views(&self, host: &Host) -> BTreeMap<String, Value> {
+        let mut views = BTreeMap::new();
+        for told in self.told() {
+            let (thread, turn) = (&told.thread, told.turn());
+            let url = format!("{}/threads/{thread}?turn={turn}", host.url);
+            let answer = self.0.client.get(url).send().await.unwrap();
+            views.insert(turn, answer.json().await.unwrap());
+        }
+        views
+    }
+
+    async fn thread(&self) {
+        let number = self.0.threads.fetch_add(1, Ordering::SeqCst) + 1;
+        for turn in 1..=TURNS {
+            let mut told = Told::new(format!("thread-{number}"), turn);
+            while !told.is_over {
+                let host = self.0.hosts.any(self.0.random.below(1 << 32)).await;
+                // It goes on at another host, or at the next.
+                let _ = self.turn(&host, &mut told).await;
+            }
+            self.0.over.lock().unwrap().push(told);
         }
     }
 
-    /// A turn that was left, or a new one.
-    fn next(&self, begins: bool) -> Option<Told> {
-        let left = self.0.idle.lock().unwrap().pop();
-        left.or_else(|| {
-            begins.then(|| {
-                let mut threads = self.0.threads.lock().unwrap();
-                *threads += 1;
-                Told::new(format!("thread-{threads}"), 1)
-            })
-        })
-    }
-
     /// Begins the turn, if it has not begun, and follows it to its end.
-    async fn turn(&self, host: &Host, client: &Client, told: &mut Told) -> Result<(), Gone> {
+    async fn turn(&self, host: &Host, told: &mut Told) -> Result<(), Gone> {
         if !told.has_begun {
             self.0.moments.step();
             let body = json!({ "turnId": told.turn(), "message": told.turn() });
             let url = format!("{}/threads/{}/turns", host.url, told.thread);
-            let answer = post(client, &url, &body).await?;
+            let answer = self.post(&url, &body).await?;
             // A host before may have begun it and been killed before it could say so.
             let is_begun = [StatusCode::CREATED, StatusCode::CONFLICT].contains(&answer);
             assert!(is_begun, "{}: {answer}", told.turn());
@@ -152,13 +172,13 @@ impl Clients {
         }
         self.0.moments.step();
         while !told.is_over {
-            self.follow(host, client, told).await?;
+            self.follow(host, told).await?;
         }
         Ok(())
     }
 
-    async fn follow(&self, host: &Host, client: &Client, told: &mut Told) -> Result<(), Gone> {
-        let mut request = client.get(format!("{}/events", told.path(host)));
+    async fn follow(&self, host: &Host, told: &mut Told) -> Result<(), Gone> {
+        let mut request = self.0.client.get(format!("{}/events", told.path(host)));
         if let Some(last) = told.events.len().checked_sub(1) {
             request = request.header("last-event-id", format!("{}:{last}", told.turn()));
         }
@@ -172,8 +192,13 @@ impl Clients {
                 let frame = frame.to_owned();
                 unread = rest.to_owned();
                 self.0.moments.step();
-                if self.take(told, &frame) && self.0.random.below(4) == 0 {
-                    self.acknowledge(host, client, told).await?;
+                let is_event = self.take(told, &frame);
+                if is_event && self.0.random.below(4) == 0 {
+                    self.acknowledge(host, told).await?;
+                }
+                // A person takes a moment, and answers at the latest when nothing else happens.
+                if !is_event || self.0.random.below(3) == 0 {
+                    self.answer(told).await;
                 }
             }
         }
@@ -189,25 +214,77 @@ impl Clients {
         assert_eq!(id, expected, "each event comes once, in order");
         assert!(!told.is_over, "{data} comes after the end");
         let event: Value = serde_json::from_str(data).unwrap();
-        told.is_over = ["RUN_FINISHED", "RUN_ERROR"].contains(&event["type"].as_str().unwrap());
+        let value = &event["value"];
+        match (event["type"].as_str().unwrap(), event["name"].as_str()) {
+            ("RUN_FINISHED" | "RUN_ERROR", _) => told.is_over = true,
+            ("MESSAGES_SNAPSHOT", _) => {
+                let killed_at = *self.0.killed_at.lock().unwrap();
+                let since = killed_at.map(|at| at.elapsed());
+                self.0.go_on.lock().unwrap().extend(since);
+            }
+            ("CUSTOM", Some("interrupt")) => {
+                let id = value["id"].as_str().unwrap().to_owned();
+                assert!(!told.answered.contains(&id), "{id} was answered: {data}");
+                let call = value["toolCallId"].as_str().unwrap().to_owned();
+                told.questions.insert(id, call);
+            }
+            ("CUSTOM", Some("interrupt_answered")) => {
+                told.questions
+                    .remove(value["interruptId"].as_str().unwrap());
+            }
+            _ => {}
+        }
         told.events.push(data.to_owned());
         true
     }
 
-    async fn acknowledge(&self, host: &Host, client: &Client, told: &mut Told) -> Result<(), Gone> {
+    async fn acknowledge(&self, host: &Host, told: &mut Told) -> Result<(), Gone> {
         let last = told.events.len() as u64 - 1;
         let url = format!("{}/acknowledge", told.path(host));
-        let answer = post(client, &url, &json!({ "index": last })).await?;
+        let answer = self.post(&url, &json!({ "index": last })).await?;
         assert_eq!(answer, StatusCode::NO_CONTENT, "{}", told.turn());
         told.acknowledged = Some(last);
         Ok(())
     }
-}
 
-async fn post(client: &Client, url: &str, body: &Value) -> Result<StatusCode, Gone> {
-    let request = client
-        .post(url)
-        .header("content-type", "application/json")
-        .body(body.to_string());
-    Ok(request.send().await?.status())
+    /// Answers one of the open questions, at the host that has the turn.
+    async fn answer(&self, told: &mut Told) {
+        let mut open = told.questions.iter();
+        let open = open.find(|(id, _)| !told.answered.contains(*id));
+        let Some((id, call)) = open.map(|(id, call)| (id.clone(), call.clone())) else {
+            return;
+        };
+        // It may be killed before it is answered, while it is, and right after that.
+        self.0.moments.question();
+        let body = json!({ "resume": [Decision::of(&call).entry(&id, &call)] });
+        for host in self.0.hosts.up() {
+            let url = format!("{}/resume", told.path(&host));
+            let meanwhile = async {
+                tokio::task::yield_now().await;
+                self.0.moments.question();
+            };
+            let (answer, ()) = tokio::join!(self.post(&url, &body), meanwhile);
+            match answer.ok() {
+                Some(StatusCode::NO_CONTENT) => {
+                    told.answered.insert(id);
+                    self.0.moments.question();
+                    return;
+                }
+                // It is gone; another host has the turn; or the answer of before was taken.
+                None
+                | Some(
+                    StatusCode::CONFLICT
+                    | StatusCode::UNPROCESSABLE_ENTITY
+                    | StatusCode::SERVICE_UNAVAILABLE,
+                ) => {}
+                Some(other) => panic!("{id}: {other}"),
+            }
+        }
+    }
+
+    async fn post(&self, url: &str, body: &Value) -> Result<StatusCode, Gone> {
+        let request = self.0.client.post(url);
+        let request = request.header("content-type", "application/json");
+        Ok(request.body(body.to_string()).send().await?.status())
+    }
 }

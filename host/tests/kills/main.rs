@@ -1,31 +1,42 @@
-//! `stepwell serve` is killed (SIGKILL) at random moments of turns with tools and started again, until every turn has
-//! ended.
+//! `stepwell serve` is killed (SIGKILL) at random moments of turns with tools, and others go on with its turns, or the one
+//! that is started again, until every turn has ended. On PostgreSQL there are two hosts.
 //!
 //! The model, the tools and the clients are in this process, and each step that they see is a moment: a piece of an
-//! answer that goes out, a call that comes in, an event that a client is told. The seed says at which of them the host is
-//! killed, or after how many bytes that the clients have read. Each run of a tool leaves a line in a file. In the end every
-//! turn is closed, its blocks and its events are numbered without a gap and each is there once, what a client was told
-//! stands, and no tool that is not idempotent was run twice for one call.
+//! answer that goes out, a call that comes in, an event that a client is told, a question that is asked and answered. The
+//! seed says at which of them a host is killed, or after how many bytes that the clients have read, and before which of
+//! two providers it is started again. Each run of a tool leaves a line in a file. In the end every turn is closed, its
+//! blocks and its events are numbered without a gap and each is there once, no tool that is not idempotent was run twice
+//! for one call, what the person said to a call was done, and the messages are the same, one by one, as a client folds
+//! them, as the store has them and as a thread shows them.
 //!
-//! `STEPWELL_HOST_KILLS` says how many kills (10), `STEPWELL_KILLS_SEED` which (1), and `STEPWELL_POSTGRES` the address
-//! of a server. `cargo xtask prove kills` does 200 on each store.
+//! `STEPWELL_HOST_KILLS` says how many kills (10), `STEPWELL_KILLS_SEED` which (1), `STEPWELL_POSTGRES` the address of a
+//! server, and `STEPWELL_AG_UI_ORACLE` where `tests/ag-ui-oracle/oracle.mjs` is: with it the official client folds the
+//! logs too. `cargo xtask prove kills` does 200 on each store.
 #![allow(clippy::unwrap_used)]
 
 mod client;
+mod decision;
 mod host;
+mod messages;
 mod model;
 mod moments;
+mod oracle;
 mod tools;
 mod verdict;
+#[path = "../../src/serve/simulation/wire.rs"]
+mod wire;
 
 use client::Clients;
-use host::Host;
+use host::{Host, Hosts, Setup};
 use libtest_mimic::{Arguments, Failed, Trial};
-use moments::{Moments, Random};
+use moments::{Moments, Plan, Random};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 use stepwell_io::store::{PostgresOptions, PostgresStore, SqliteStore, Store};
+use tokio::sync::oneshot;
+use tokio::task::JoinHandle;
+use wire::Provider;
 
 const POSTGRES: &str = "STEPWELL_POSTGRES";
 
@@ -35,12 +46,12 @@ fn main() -> ExitCode {
     let trials = vec![
         Trial::test("sqlite", || {
             let file = directory("sqlite").join("turns.db");
-            storm(&Address::Sqlite(file))
+            storm(&Address::Sqlite(file), 1)
         }),
         Trial::test("postgres", move || {
             let url = postgres.unwrap_or_default();
             let schema = format!("host_kills_{}", std::process::id());
-            storm(&Address::Postgres(url, schema))
+            storm(&Address::Postgres(url, schema), 2)
         })
         // Shown as ignored: there is no server.
         .with_ignored_flag(without),
@@ -95,7 +106,7 @@ impl Address {
     }
 }
 
-fn storm(address: &Address) -> Result<(), Failed> {
+fn storm(address: &Address, places: usize) -> Result<(), Failed> {
     let _ = rustls::crypto::ring::default_provider().install_default();
     let runtime = tokio::runtime::Runtime::new()?;
     let kills = number("STEPWELL_HOST_KILLS", 10);
@@ -106,22 +117,60 @@ fn storm(address: &Address) -> Result<(), Failed> {
         let moments = Moments::default();
         let effects = directory(&format!("effects-{seed}")).join("runs");
         std::fs::write(&effects, "").unwrap();
-        let model = model::start(moments.clone()).await;
-        let tools = tools::start(moments.clone(), effects.clone()).await;
-        let clients = Clients::new(moments.clone(), random.clone());
+        let setup = Setup {
+            store: address.setting(),
+            model: model::start(moments.clone()).await,
+            tools: tools::start(moments.clone(), effects.clone()).await,
+        };
+        let mut provider = Provider::Chat;
+        let mut first = Vec::new();
+        for _ in 0..places {
+            first.push(Host::start(&setup, provider).await);
+        }
+        let hosts = Hosts::new(first);
+        let clients = Clients::new(hosts.clone(), moments.clone(), Random::new(!seed));
+        let mut living = tokio::spawn({
+            let clients = clients.clone();
+            async move { clients.live().await }
+        });
         for _ in 0..kills {
-            let host = Host::start(&address.setting(), &model, &tools).await;
-            moments.kill_at(random.plan(), host.clone());
-            clients.live(&host).await;
+            let place = usize::try_from(random.below(places as u64)).unwrap();
+            let host = hosts.at(place);
+            let (killed, loses) = (host.clone(), clients.clone());
+            let is_killed = moments.at(random.plan(), move || {
+                loses.lose_a_host();
+                killed.kill();
+            });
+            done(is_killed, &mut living).await;
+            host.wait();
+            if places > 1 && random.below(3) > 0 {
+                // Another goes on with its turns.
+                let goes_on = moments.at(Plan::Steps(random.below(60)), || {});
+                done(goes_on, &mut living).await;
+            }
+            if random.below(2) == 0 {
+                provider = provider.other();
+            }
+            hosts.put(place, Host::start(&setup, provider).await);
+        }
+        clients.begin_no_more();
+        living.await.unwrap();
+        let views = clients.views(&hosts.at(0)).await;
+        for host in hosts.up() {
+            host.kill();
             host.wait();
         }
-        moments.kill_no_more();
-        let host = Host::start(&address.setting(), &model, &tools).await;
-        clients.finish(&host).await;
-        host.kill();
-        host.wait();
-        verdict::of(&*address.open().await, &clients.told(), &effects).await
+        let store = address.open().await;
+        verdict::of(&*store, &clients, &views, &effects).await
     });
     println!("{kills} kills (seed {seed}): {verdict}");
     Ok(())
+}
+
+/// Waits until it is done. The clients do not leave before.
+async fn done(done: oneshot::Receiver<()>, living: &mut JoinHandle<()>) {
+    tokio::select! {
+        done = done => done.unwrap(),
+        left = living => panic!("the clients left: {left:?}"),
+    }
 }

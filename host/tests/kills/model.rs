@@ -1,9 +1,10 @@
-//! A model whose answers follow from the question alone: two rounds of tools, then words.
+//! A model of two providers whose answers follow from the question alone: two rounds of tools, then words.
 
 use crate::moments::Moments;
+use crate::wire::{Part, Provider, Said, each_call_has_its_result, rounds};
 use axum::Router;
 use axum::body::Body;
-use axum::extract::{Json, State};
+use axum::extract::{Json, OriginalUri, State};
 use axum::http::StatusCode;
 use axum::http::header::CONTENT_TYPE;
 use axum::response::{IntoResponse, Response};
@@ -15,8 +16,27 @@ use std::convert::Infallible;
 /// How often it asks for tools before it answers.
 pub(crate) const ROUNDS: usize = 2;
 
-/// The tools that it asks for in each round.
-pub(crate) const CALLS: [&str; 3] = ["work", "look", "work"];
+/// The tools that it asks for in each round of a turn.
+pub(crate) const CALLS: [&str; 4] = ["work", "look", "ask", "work"];
+
+/// The same of a run at `/agent`, whose client has a tool of its own.
+pub(crate) const RUN_CALLS: [&str; 3] = ["work", "where", "ask"];
+
+/// All that it says, whatever its rounds do.
+pub(crate) const WHOLE: &str = "Round 0 of the answer.Round 1 of the answer.Round 2 of the answer.";
+
+/// What it asks for, in order.
+pub(crate) fn calls(question: &str, names: &[&str]) -> Vec<String> {
+    let rounds = (0..ROUNDS).flat_map(|round| {
+        let names = names.iter().enumerate();
+        names.map(move |(index, name)| id(question, round, index, name))
+    });
+    rounds.collect()
+}
+
+fn id(question: &str, round: usize, index: usize, name: &str) -> String {
+    format!("{question}_{round}_{index}_{name}")
+}
 
 /// Starts it, and gives its address.
 pub(crate) async fn start(moments: Moments) -> String {
@@ -24,46 +44,49 @@ pub(crate) async fn start(moments: Moments) -> String {
     let address = listener.local_addr().unwrap();
     let app = Router::new()
         .route("/v1/chat/completions", post(answer))
+        .route("/v1/messages", post(answer))
         .with_state(moments);
     tokio::spawn(async move { axum::serve(listener, app).await });
     format!("http://{address}/v1")
 }
 
-async fn answer(State(moments): State<Moments>, Json(request): Json<Value>) -> Response {
+async fn answer(
+    State(moments): State<Moments>,
+    OriginalUri(uri): OriginalUri,
+    Json(request): Json<Value>,
+) -> Response {
     moments.step();
-    let messages = request["messages"].as_array().unwrap();
-    let asked = messages
-        .iter()
-        .rposition(|message| message["role"] == "user");
-    let asked = asked.unwrap();
-    let question = messages[asked]["content"].as_str().unwrap();
-    let is_answer = |message: &&Value| message["role"] == "assistant";
-    let round = messages[asked..].iter().filter(is_answer).count();
-    if !each_call_has_its_result(messages) {
-        return (StatusCode::BAD_REQUEST, "a call without its result").into_response();
+    let provider = Provider::of_path(uri.path());
+    let conversation = provider.conversation(&request);
+    let asked = conversation.iter().enumerate().rev();
+    let mut asked = asked.filter_map(|(at, said)| match said {
+        Said::Person(question) => Some((at, question)),
+        _ => None,
+    });
+    let (at, question) = asked.next().unwrap();
+    if let Err(why) = each_call_has_its_result(&conversation) {
+        return (StatusCode::BAD_REQUEST, why).into_response();
     }
-    let mut pieces = vec![
-        json!({"content": format!("Round {round} ")}),
-        json!({"content": "of the answer."}),
+    let round = rounds(&conversation[at..]);
+    let is_run = provider.tools(&request).iter().any(|tool| tool == "where");
+    let names: &[&str] = if is_run { &RUN_CALLS } else { &CALLS };
+    let mut parts = vec![
+        Part::Text(format!("Round {round} ")),
+        Part::Text("of the answer.".to_owned()),
     ];
     if round < ROUNDS {
-        for (index, name) in CALLS.iter().enumerate() {
-            let id = format!("{question}/{round}/{index}/{name}");
-            let arguments = json!({ "id": id }).to_string();
-            let function = json!({"name": format!("effects__{name}"), "arguments": ""});
-            pieces.push(json!({"tool_calls": [{"index": index, "id": id, "type": "function", "function": function}]}));
-            let function = json!({ "arguments": arguments });
-            pieces.push(json!({"tool_calls": [{"index": index, "function": function}]}));
+        for (index, name) in names.iter().enumerate() {
+            let id = id(question, round, index, name);
+            let text = json!({ "id": id }).to_string();
+            let name = match *name {
+                "where" => "where".to_owned(),
+                name => format!("effects__{name}"),
+            };
+            parts.push(Part::Call { index, id, name });
+            parts.push(Part::Arguments { index, text });
         }
     }
-    let reason = if round < ROUNDS { "tool_calls" } else { "stop" };
-    let frame = |delta: Value, reason: Option<&str>| {
-        let chunk = json!({"choices": [{"index": 0, "delta": delta, "finish_reason": reason}]});
-        format!("data: {chunk}\n\n")
-    };
-    let mut frames: Vec<_> = pieces.into_iter().map(|piece| frame(piece, None)).collect();
-    frames.push(frame(json!({}), Some(reason)));
-    frames.push("data: [DONE]\n\n".to_owned());
+    let frames = provider.frames(&parts);
     let body = futures::stream::iter(frames).then(move |frame| {
         let moments = moments.clone();
         async move {
@@ -78,14 +101,4 @@ async fn answer(State(moments): State<Moments>, Json(request): Json<Value>) -> R
         Body::from_stream(body),
     )
         .into_response()
-}
-
-/// Each call was answered once, in order.
-fn each_call_has_its_result(messages: &[Value]) -> bool {
-    let calls = messages
-        .iter()
-        .filter_map(|message| message["tool_calls"].as_array());
-    let calls = calls.flatten().map(|call| &call["id"]);
-    let results = messages.iter().filter(|message| message["role"] == "tool");
-    calls.eq(results.map(|result| &result["tool_call_id"]))
 }

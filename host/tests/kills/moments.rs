@@ -1,7 +1,7 @@
-//! When the host is killed: by what the turns have reached, and by what the clients have read.
+//! When something befalls a host: by what the turns have reached, and by what the clients have read.
 
-use crate::host::Host;
 use std::sync::{Arc, Mutex};
+use tokio::sync::oneshot;
 
 /// Numbers that look random (SplitMix64). Clones go on with the same series.
 #[derive(Clone)]
@@ -22,59 +22,84 @@ impl Random {
 
     /// When the next kill is.
     pub(crate) fn plan(&self) -> Plan {
-        match self.below(5) {
+        match self.below(6) {
             0 => Plan::Bytes(self.below(60_000)),
+            1 => Plan::Questions(self.below(12)),
             _ => Plan::Steps(self.below(400)),
         }
     }
 }
 
-/// What is left until the kill.
+/// What is left until the moment.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Plan {
     /// Steps of the turns that this process sees.
     Steps(u64),
     /// Bytes of the clients' streams.
     Bytes(u64),
+    /// Questions that are about to be answered, are being answered, or were answered just now.
+    Questions(u64),
 }
+
+/// What happens at the moment.
+type Then = Box<dyn FnOnce() + Send>;
 
 /// Counts the moments. Clones count the same.
 #[derive(Clone, Default)]
-pub(crate) struct Moments(Arc<Mutex<Option<(Plan, Host)>>>);
+pub(crate) struct Moments(Arc<Mutex<Option<(Plan, Then)>>>);
 
 impl Moments {
-    pub(crate) fn kill_at(&self, plan: Plan, host: Host) {
-        *self.0.lock().unwrap() = Some((plan, host));
-    }
-
-    pub(crate) fn kill_no_more(&self) {
-        *self.0.lock().unwrap() = None;
+    /// Does this at that moment, and lets know that it is done.
+    pub(crate) fn at(
+        &self,
+        plan: Plan,
+        then: impl FnOnce() + Send + 'static,
+    ) -> oneshot::Receiver<()> {
+        let (sender, done) = oneshot::channel();
+        let then = move || {
+            then();
+            let _ = sender.send(());
+        };
+        *self.0.lock().unwrap() = Some((plan, Box::new(then)));
+        done
     }
 
     /// A turn has come one step further.
     pub(crate) fn step(&self) {
         self.pass(|plan| match plan {
-            Plan::Steps(left) => Plan::Steps(left.checked_sub(1)?).into(),
-            bytes => Some(bytes),
+            Plan::Steps(left) => left.checked_sub(1).map(Plan::Steps),
+            other => Some(other),
         });
     }
 
     /// A client has read so many bytes.
     pub(crate) fn bytes(&self, count: usize) {
         self.pass(|plan| match plan {
-            Plan::Bytes(left) => Plan::Bytes(left.checked_sub(count as u64)?).into(),
-            steps => Some(steps),
+            Plan::Bytes(left) => left.checked_sub(count as u64).map(Plan::Bytes),
+            other => Some(other),
+        });
+    }
+
+    /// Something happens to a question.
+    pub(crate) fn question(&self) {
+        self.step();
+        self.pass(|plan| match plan {
+            Plan::Questions(left) => left.checked_sub(1).map(Plan::Questions),
+            other => Some(other),
         });
     }
 
     fn pass(&self, next: impl FnOnce(Plan) -> Option<Plan>) {
         let mut planned = self.0.lock().unwrap();
-        let Some((plan, host)) = planned.take() else {
+        let Some((plan, then)) = planned.take() else {
             return;
         };
         match next(plan) {
-            Some(plan) => *planned = Some((plan, host)),
-            None => host.kill(),
+            Some(plan) => *planned = Some((plan, then)),
+            None => {
+                drop(planned);
+                then();
+            }
         }
     }
 }

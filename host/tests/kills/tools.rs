@@ -1,5 +1,5 @@
 //! An MCP server over streamable HTTP (<https://modelcontextprotocol.io/specification/2025-06-18/basic/transports>)
-//! with two tools. Each run of one leaves a line in a file.
+//! with three tools. Each run of one leaves a line in a file.
 
 use crate::moments::Moments;
 use axum::Router;
@@ -41,7 +41,9 @@ async fn message(State(tools): State<Arc<Tools>>, Json(message): Json<Value>) ->
             "capabilities": { "tools": {} },
             "serverInfo": { "name": "effects", "version": "1" },
         }),
-        "tools/list" => json!({ "tools": [tool("work", false), tool("look", true)] }),
+        "tools/list" => {
+            json!({ "tools": [tool("work", false), tool("look", true), tool("ask", false)] })
+        }
         "tools/call" => tools.run(&message["params"]),
         _ => json!({}),
     };
@@ -52,7 +54,7 @@ fn tool(name: &str, is_idempotent: bool) -> Value {
     json!({
         "name": name,
         "description": "Leaves a mark.",
-        "inputSchema": { "type": "object", "properties": { "id": { "type": "string" } } },
+        "inputSchema": { "type": "object", "properties": { "id": { "type": "string" }, "note": { "type": "string" } } },
         "annotations": { "idempotentHint": is_idempotent },
     })
 }
@@ -63,8 +65,13 @@ impl Tools {
         self.moments.step();
         // One write at the end of the file: a line is whole.
         let mut file = OpenOptions::new().append(true).open(&self.effects).unwrap();
-        file.write_all(format!("{call}\n").as_bytes()).unwrap();
+        let note = parameters["arguments"]["note"].as_str();
+        let done = match note {
+            Some(note) => format!("{call} {note}"),
+            None => call.to_owned(),
+        };
+        file.write_all(format!("{done}\n").as_bytes()).unwrap();
         self.moments.step();
-        json!({ "content": [{ "type": "text", "text": format!("{call} is done") }] })
+        json!({ "content": [{ "type": "text", "text": format!("{done} is done") }] })
     }
 }

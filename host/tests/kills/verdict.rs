@@ -1,14 +1,16 @@
 //! What must hold of the store, of the tools and of what the clients were told, in the end.
 
-use crate::client::Told;
-use crate::model::{CALLS, ROUNDS};
-use serde_json::Value;
-use std::collections::{HashMap, HashSet};
+use crate::client::{Clients, Told};
+use crate::decision::Decision;
+use crate::messages::{Seen, fold, seen};
+use crate::model::{CALLS, WHOLE, calls};
+use crate::oracle::Oracle;
+use serde_json::{Value, json};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::Path;
+use std::time::Duration;
 use stepwell_core::conversation::Conversation;
-use stepwell_core::event::{
-    AssistantMessage, Event, EventRef, Message, MessageContent, ReasoningMessage,
-};
+use stepwell_core::event::{AssistantMessage, Message, ReasoningMessage};
 use stepwell_core::run::{BlockContent, CUT, Outcome, TurnStatus};
 use stepwell_core::session::{MessageBuilder, Turn};
 use stepwell_io::store::{Store, TurnKey};
@@ -18,28 +20,58 @@ struct Counts {
     broken_off: usize,
     blocks: usize,
     events: usize,
+    messages: usize,
     calls: usize,
     unknown: usize,
     restarts: usize,
     acknowledged: usize,
+    granted: usize,
+    denied: usize,
+    edited: usize,
 }
 
-pub(crate) async fn of(store: &dyn Store, told: &[Told], effects: &Path) -> String {
+/// The runs of the tools: the calls, and what each was given beside its id.
+type Runs<'a> = HashMap<&'a str, Vec<Option<&'a str>>>;
+
+pub(crate) async fn of(
+    store: &dyn Store,
+    clients: &Clients,
+    views: &BTreeMap<String, Value>,
+    effects: &Path,
+) -> String {
     assert_eq!(store.unfinished(None).await, Ok(Vec::new()));
     let effects = std::fs::read_to_string(effects).unwrap();
-    let mut runs: HashMap<&str, u32> = HashMap::new();
-    for call in effects.lines() {
-        *runs.entry(call).or_default() += 1;
+    let mut runs = Runs::new();
+    for line in effects.lines() {
+        let (call, note) = match line.split_once(' ') {
+            Some((call, note)) => (call, Some(note)),
+            None => (line, None),
+        };
+        runs.entry(call).or_default().push(note);
     }
+    let mut oracle = Oracle::start();
     let mut counts = Counts::default();
-    let mut stored = HashMap::new();
-    for told in told {
+    let mut stored = HashSet::new();
+    let mut statuses = HashMap::new();
+    let told = clients.told();
+    for told in &told {
         let key = TurnKey::new(stepwell_io::ThreadKey::from(&*told.thread), told.turn());
-        let turn = store.turn(&key).await.unwrap().unwrap();
-        let results = judge_blocks(&turn, &runs, &mut counts);
-        let log = log(store, &key).await;
-        let screen = screen(store, &key).await;
-        judge_log(&turn, &log, told, screen, &results, &mut counts);
+        let path = store.path(&key).await.unwrap();
+        let (turn, earlier) = path.split_last().unwrap();
+        stored.extend(judge_blocks(turn, &runs, &mut counts));
+        judge_log(&log(store, &key).await, told, &mut counts);
+        let screen = screen(turn, earlier);
+        let (shown, told_statuses) = fold(&screen, &told.events);
+        judge_decisions(turn, told, &told_statuses, &mut counts);
+        statuses.extend(told_statuses);
+        let messages = MessageBuilder::new().messages(&path).unwrap();
+        same(&turn.id, "the store", &shown, &seen(&json!(messages)));
+        if let Some(oracle) = &mut oracle {
+            let official = oracle.fold(&json!(screen.messages()), &told.events);
+            same(&turn.id, "the official client", &shown, &seen(&official));
+        }
+        judge_view(&turn.id, &shown, &statuses, &views[&told.turn()]);
+        counts.messages += shown.len();
         let noted = store.event_log(&key).await.unwrap();
         assert!(
             noted.acknowledged >= told.acknowledged && noted.acknowledged < Some(noted.next),
@@ -48,42 +80,69 @@ pub(crate) async fn of(store: &dyn Store, told: &[Told], effects: &Path) -> Stri
             told.acknowledged
         );
         counts.acknowledged += usize::from(told.acknowledged.is_some());
-        stored.extend(results);
     }
-    for (call, times) in &runs {
-        assert!(
-            stored.contains_key(*call),
-            "{call} was run, and is not stored"
-        );
+    for (call, notes) in &runs {
+        assert!(stored.contains(*call), "{call} was run, and is not stored");
         let is_idempotent = call.ends_with("look");
-        assert!(*times == 1 || is_idempotent, "{call} was run {times} times");
+        let times = notes.len();
+        assert!(times == 1 || is_idempotent, "{call} was run {times} times");
+        let expected = match Decision::of(call) {
+            Decision::Edited if call.ends_with("ask") => Some("edited"),
+            _ => None,
+        };
+        assert!(
+            notes.iter().all(|note| *note == expected),
+            "{call}: {notes:?}"
+        );
     }
-    let again = runs.values().filter(|times| **times > 1).count();
+    let again = runs.values().filter(|notes| notes.len() > 1).count();
+    let folded = match oracle {
+        Some(_) => "the official client and the core's",
+        None => "the core's",
+    };
     let Counts {
         broken_off,
         blocks,
         events,
+        messages,
         calls,
         unknown,
         restarts,
         acknowledged,
+        granted,
+        denied,
+        edited,
     } = counts;
     format!(
         "{} turns ended ({broken_off} broke off in an answer, {restarts} went on after a kill), {blocks} blocks, {events} \
-         events, {acknowledged} turns acknowledged in part, {calls} calls: {} runs, {unknown} calls of unknown outcome, \
-         {again} idempotent calls run again",
+         events, {messages} messages as folded by {folded}, {acknowledged} turns acknowledged in part, {calls} calls: {} \
+         runs, {granted} granted, {denied} denied, {edited} edited, {unknown} of unknown outcome, {again} idempotent calls \
+         run again; {}",
         told.len(),
         effects.lines().count(),
+        times(clients.go_on()),
+    )
+}
+
+fn times(mut times: Vec<Duration>) -> String {
+    times.sort_unstable();
+    let (Some(least), Some(most)) = (times.first(), times.last()) else {
+        return "no turn went on".to_owned();
+    };
+    let middle = times[times.len() / 2];
+    format!(
+        "turns went on {} times, {:.2} s after a kill (from {:.2} to {:.2})",
+        times.len(),
+        middle.as_secs_f64(),
+        least.as_secs_f64(),
+        most.as_secs_f64()
     )
 }
 
 /// What a client has on its screen when the turn begins.
-async fn screen(store: &dyn Store, key: &TurnKey) -> Conversation {
-    let mut path = store.path(key).await.unwrap();
-    let turn = path.pop().unwrap();
-    let before = MessageBuilder::new().conversation(&path).unwrap();
-    let messages = before.messages().iter().cloned();
-    Conversation::new(messages.chain(turn.message).collect())
+fn screen(turn: &Turn, earlier: &[Turn]) -> Conversation {
+    let before = MessageBuilder::new().messages(earlier).unwrap();
+    Conversation::new(before.into_iter().chain(turn.message.clone()).collect())
 }
 
 /// All events of a turn.
@@ -95,12 +154,8 @@ async fn log(store: &dyn Store, key: &TurnKey) -> Vec<String> {
     events.into_iter().map(|event| event.data).collect()
 }
 
-/// The results of the turn's calls.
-fn judge_blocks(
-    turn: &Turn,
-    runs: &HashMap<&str, u32>,
-    counts: &mut Counts,
-) -> HashMap<String, MessageContent> {
+/// The turn's calls.
+fn judge_blocks(turn: &Turn, runs: &Runs<'_>, counts: &mut Counts) -> HashSet<String> {
     let id = &turn.id;
     assert_eq!(turn.outcome, Some(Outcome::Success), "{id}");
     assert_eq!(turn.status, TurnStatus::Complete, "{id}");
@@ -110,7 +165,7 @@ fn judge_blocks(
     counts.broken_off += usize::from(!is_whole);
     counts.blocks += turn.blocks.len();
     let mut asked = Vec::new();
-    let mut results = HashMap::new();
+    let mut results = HashSet::new();
     for (number, block) in turn.blocks.iter().enumerate() {
         assert_eq!(block.block.sequence, number as u64, "{id}");
         match &block.block.content {
@@ -118,54 +173,49 @@ fn judge_blocks(
             BlockContent::ToolResult {
                 tool_call_id,
                 is_error,
-                content,
                 ..
             } => {
-                let run = runs.get(&**tool_call_id).copied().unwrap_or(0);
+                let was_run = runs.contains_key(&**tool_call_id);
                 assert!(
-                    run > 0 || *is_error,
+                    was_run || *is_error,
                     "{tool_call_id} has a result and was not run"
                 );
-                counts.unknown += usize::from(*is_error);
-                let before = results.insert(tool_call_id.to_string(), content.clone());
-                assert_eq!(before, None, "{tool_call_id} has two results");
+                counts.unknown += usize::from(*is_error && !is_denied(tool_call_id));
+                assert!(
+                    results.insert(tool_call_id.to_string()),
+                    "{tool_call_id} has two results"
+                );
             }
             _ => {}
         }
     }
     counts.calls += asked.len();
-    let expected = (0..ROUNDS).flat_map(|round| {
-        let calls = CALLS.iter().enumerate();
-        calls.map(move |(index, name)| format!("{id}/{round}/{index}/{name}"))
-    });
-    let expected: Vec<_> = expected.collect();
+    let expected = calls(id, &CALLS);
     assert!(asked == expected || !is_whole, "{id}: {asked:?}");
     let mut distinct = HashSet::new();
     let is_expected = |call: &String| expected.contains(call) && distinct.insert(call.clone());
     assert!(asked.iter().all(is_expected), "{id}: {asked:?}");
-    let answered = asked.iter().filter(|call| results.contains_key(*call));
-    assert_eq!(
-        answered.count(),
-        asked.len(),
-        "{id}: each call has a result"
-    );
-    assert_eq!(results.len(), asked.len(), "{id}: each result has a call");
-    let whole = "Round 0 of the answer.Round 1 of the answer.Round 2 of the answer.";
-    let words = texts(&messages);
+    let asked: HashSet<_> = asked.into_iter().collect();
+    assert_eq!(asked, results, "{id}: each call has one result");
+    let words: Vec<_> = texts(&messages).collect();
     assert!(
-        words.concat() == whole || !is_whole,
+        words.concat() == WHOLE || !is_whole,
         "{id}: each word is stored once: {words:?}"
     );
     // One that was cut is the beginning of a round, and the last is whole.
     assert!(
-        words.iter().all(|text| whole.contains(text)),
+        words.iter().all(|text| WHOLE.contains(text)),
         "{id}: {words:?}"
     );
     assert!(
         messages.last().is_some_and(|last| !is_cut(last)),
         "{id}: {words:?}"
     );
-    results
+    asked
+}
+
+fn is_denied(call: &str) -> bool {
+    call.ends_with("ask") && Decision::of(call) == Decision::Denied
 }
 
 /// The messages that the turn's blocks come to.
@@ -187,63 +237,112 @@ fn is_cut(message: &Message) -> bool {
     metadata.is_some_and(|metadata| metadata.get(CUT) == Some(&true.into()))
 }
 
-fn result_of<'a>(messages: &'a [Message], call: &str) -> Option<&'a MessageContent> {
-    messages.iter().find_map(|message| match message {
-        Message::Tool(result) if *result.tool_call_id == *call => Some(&result.content),
+fn texts(messages: &[Message]) -> impl Iterator<Item = &str> {
+    messages.iter().filter_map(|message| match message {
+        Message::Assistant(message) => message.content.as_deref(),
         _ => None,
     })
 }
 
-fn texts(messages: &[Message]) -> Vec<&str> {
-    let texts = messages.iter().filter_map(|message| match message {
-        Message::Assistant(message) => message.content.as_deref(),
-        _ => None,
-    });
-    texts.collect()
-}
-
-fn judge_log(
-    turn: &Turn,
-    log: &[String],
-    told: &Told,
-    mut shown: Conversation,
-    results: &HashMap<String, MessageContent>,
-    counts: &mut Counts,
-) {
-    let id = &turn.id;
+fn judge_log(log: &[String], told: &Told, counts: &mut Counts) {
+    let id = told.turn();
     counts.events += log.len();
     // What was told stands, and all was told.
     assert_eq!(log, told.events, "{id}");
-    let kinds = log.iter().map(|data| {
-        let event: Value = serde_json::from_str(data).unwrap();
-        event["type"].as_str().unwrap().to_owned()
-    });
-    let kinds: Vec<_> = kinds.collect();
-    let is_end = |kind: &&String| ["RUN_FINISHED", "RUN_ERROR"].contains(&kind.as_str());
+    let events = log.iter().map(|data| serde_json::from_str(data).unwrap());
+    let events: Vec<Value> = events.collect();
+    let kinds: Vec<_> = events
+        .iter()
+        .map(|event| event["type"].as_str().unwrap())
+        .collect();
+    let is_end = |kind: &&&str| ["RUN_FINISHED", "RUN_ERROR"].contains(*kind);
     assert_eq!(kinds.iter().filter(is_end).count(), 1, "{id}: {kinds:?}");
     assert!(kinds.last().as_ref().is_some_and(is_end), "{id}: {kinds:?}");
-    counts.restarts += usize::from(kinds.iter().any(|kind| kind == "MESSAGES_SNAPSHOT"));
-
-    let mut answered = HashMap::new();
-    for data in log {
-        let event: Event = serde_json::from_str(data).unwrap();
-        let _ = shown.apply(EventRef::from(&event));
-        if let Event::ToolCallResult(result) = event {
-            let before = answered.insert(result.tool_call_id.to_string(), result.content);
-            assert_eq!(before, None, "{id}: a result is told once");
+    counts.restarts += usize::from(kinds.contains(&"MESSAGES_SNAPSHOT"));
+    let mut answered = HashSet::new();
+    for event in events {
+        if event["type"] == "TOOL_CALL_RESULT" {
+            let call = event["toolCallId"].as_str().unwrap().to_owned();
+            assert!(answered.insert(call), "{id}: told twice: {event}");
         }
     }
-    // What a client has seen of a tool is what the tool has done, also after a kill.
-    let stored = messages(turn);
-    for (call, content) in &answered {
-        // A call of an answer that was cut was never run, and has its result as a message.
-        let result = results.get(call).or_else(|| result_of(&stored, call));
-        assert_eq!(result, Some(content), "{call}");
-    }
-    // Who watched the turn has on the screen what is stored of it, message by message.
-    let (shown, stored) = (texts(shown.messages()), texts(&stored));
+}
+
+/// Who watched the turn has on the screen what there is of it elsewhere, message by message.
+fn same(turn: &str, who: &str, shown: &[Seen], there: &[Seen]) {
+    let at = shown.iter().zip(there);
+    let at = at.take_while(|(shown, there)| shown == there).count();
     assert!(
-        shown.ends_with(&stored),
-        "{id}: {shown:?} is shown, and {stored:?} stored: {log:#?}"
+        shown == there,
+        "{turn}: {:?} is on the screen, and {who} has {:?}: message {at} of {shown:#?} and {there:#?}",
+        shown.get(at),
+        there.get(at)
     );
+}
+
+/// The thread shows the turn as it was told: each answer with its calls, what came of them, and how each stands.
+fn judge_view(turn: &str, shown: &[Seen], statuses: &HashMap<String, String>, view: &Value) {
+    let result = |call: &str| {
+        let mut results = shown.iter();
+        let result = results.find(|message| message.result_of.as_deref() == Some(call));
+        result.map(|message| message.text.as_str())
+    };
+    let answers = view["session"]["messages"].as_array().unwrap().iter();
+    let answers = answers.filter(|message| message["role"] == "assistant");
+    let is_something = |message: &&Seen| !message.text.is_empty() || !message.calls.is_empty();
+    let told = shown.iter().filter(|message| message.role == "assistant");
+    let told = told.filter(is_something).map(|message| {
+        let calls = message.calls.iter().map(|call| {
+            let arguments: Value = serde_json::from_str(&call.arguments).unwrap_or_default();
+            json!([call.id, arguments, result(&call.id), statuses.get(&call.id)])
+        });
+        json!([message.id, message.text, calls.collect::<Vec<_>>()])
+    });
+    let answers = answers.map(|message| {
+        let calls = message["tool_executions"].as_array().into_iter().flatten();
+        let calls = calls.map(|call| {
+            json!([
+                call["tool_id"],
+                call["args"],
+                call["result"],
+                call["status"]
+            ])
+        });
+        json!([message["id"], message["content"], calls.collect::<Vec<_>>()])
+    });
+    let (told, answers): (Vec<_>, Vec<_>) = (told.collect(), answers.collect());
+    assert_eq!(
+        told, answers,
+        "{turn}: what was told, and what the thread shows"
+    );
+}
+
+/// What the person said was done.
+fn judge_decisions(
+    turn: &Turn,
+    told: &Told,
+    statuses: &HashMap<String, String>,
+    counts: &mut Counts,
+) {
+    let decided = turn
+        .blocks
+        .iter()
+        .filter_map(|block| match &block.block.content {
+            BlockContent::Approval { .. } => Some(()),
+            _ => None,
+        });
+    assert!(decided.count() >= told.answered.len(), "{}", turn.id);
+    for (call, status) in statuses {
+        if !call.ends_with("ask") || status == "cancelled" {
+            continue;
+        }
+        let decision = Decision::of(call);
+        let (count, is_done) = match decision {
+            Decision::Granted => (&mut counts.granted, status != "denied"),
+            Decision::Denied => (&mut counts.denied, status == "denied"),
+            Decision::Edited => (&mut counts.edited, status != "denied"),
+        };
+        *count += 1;
+        assert!(is_done, "{call} is {status}: {decision:?}");
+    }
 }

@@ -1,4 +1,5 @@
 use super::Step;
+use crate::tools::npm;
 use crate::tools::postgres::{Postgres, VARIABLE};
 use anyhow::ensure;
 
@@ -7,9 +8,11 @@ const KILLS: u32 = 200;
 
 pub(super) const STEP: Step = Step {
     name: "kills",
-    about: "a program with durable turns, and `stepwell serve`, are killed 200 times on SQLite and on PostgreSQL, and every turn ends",
+    about: "a program with durable turns, and `stepwell serve`, are killed 200 times on SQLite and on PostgreSQL: every turn ends, and all messages are as the official AG-UI client folds them",
     run: |context, log, _| {
         let server = Postgres::start(log)?;
+        let oracle = context.root.join("tests/ag-ui-oracle");
+        npm::ensure(log, &oracle)?;
         // The program of the tests of `io`, and the host.
         for program in context.integration_tests(log, "kills")? {
             let mut kills = program.command();
@@ -17,6 +20,7 @@ pub(super) const STEP: Step = Step {
                 .args(["--test-threads", "1"])
                 .env("STEPWELL_KILLS", KILLS.to_string())
                 .env("STEPWELL_HOST_KILLS", KILLS.to_string())
+                .env("STEPWELL_AG_UI_ORACLE", oracle.join("oracle.mjs"))
                 .env(VARIABLE, server.url());
             log.run_unbounded(&mut kills)?;
         }

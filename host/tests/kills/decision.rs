@@ -1,0 +1,36 @@
+//! What the person says to a call that asks to run. It follows from the call's id, so that who is asked again after a kill
+//! says the same.
+
+use serde_json::{Value, json};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Decision {
+    Granted,
+    Denied,
+    Edited,
+}
+
+impl Decision {
+    pub(crate) fn of(call: &str) -> Self {
+        let hash = call.bytes().fold(0xcbf2_9ce4_8422_2325, |hash: u64, byte| {
+            (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+        });
+        match (hash >> 32) % 4 {
+            0 => Self::Denied,
+            1 => Self::Edited,
+            _ => Self::Granted,
+        }
+    }
+
+    /// The answer to a question about the call.
+    pub(crate) fn entry(self, question: &str, call: &str) -> Value {
+        let payload = match self {
+            Self::Granted => json!({ "approved": true }),
+            Self::Denied => json!({ "approved": false, "reason": "not now" }),
+            Self::Edited => {
+                json!({ "approved": true, "editedArgs": { "id": call, "note": "edited" } })
+            }
+        };
+        json!({ "interruptId": question, "status": "resolved", "payload": payload })
+    }
+}
