@@ -345,6 +345,22 @@ impl Pipeline {
         }
     }
 
+    /// How many frames were read.
+    pub(crate) fn frames(&self) -> u64 {
+        self.frames
+    }
+
+    /// Whether the answer is over, so that the body may end here: the format has said so, or the model why it stopped.
+    #[must_use]
+    pub fn is_done(&self) -> bool {
+        self.is_over() || self.decoder.is_done()
+    }
+
+    /// Whether the format has said that the run is over.
+    pub(crate) fn is_over(&self) -> bool {
+        matches!(self.phase(), Phase::Finished | Phase::Errored)
+    }
+
     /// Where the stream stands.
     #[must_use]
     pub fn phase(&self) -> Phase {

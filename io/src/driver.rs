@@ -88,9 +88,12 @@ impl Driver {
                 .machine
                 .poll_timeout()
                 .map(|at| self.clock.instant(at));
-            // What has arrived is no silence, even if it is read late: the stream goes before the silence timer, and
-            // neither counts while the app is slow to take what was said. All else goes before the stream.
-            let is_silence = self.run.machine.timeout_reason() == Some(TimerKey::Silence);
+            // What has arrived is no silence, even if it is read late: the stream goes before its own timers, and none of
+            // them counts while the app is slow to take what was said. All else goes before the stream.
+            let is_silence = matches!(
+                self.run.machine.timeout_reason(),
+                Some(TimerKey::Silence | TimerKey::Closing)
+            );
             let is_behind = !self.backlog.is_empty();
             let input = tokio::select! {
                 biased;

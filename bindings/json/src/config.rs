@@ -165,6 +165,7 @@ struct Timeouts {
     turn_ms: Option<u64>,
     approval_ms: Option<u64>,
     deferred_ms: Option<u64>,
+    closing_ms: Option<u64>,
 }
 
 #[derive(Default, Deserialize)]
@@ -334,6 +335,7 @@ impl Default for Timeouts {
             turn_ms: core.turn.map(millis),
             approval_ms: core.approval.map(millis),
             deferred_ms: core.deferred.map(millis),
+            closing_ms: core.closing.map(millis),
         }
     }
 }
@@ -550,6 +552,7 @@ impl From<Timeouts> for run::Timeouts {
             turn: timeouts.turn_ms.map(Duration::from_millis),
             approval: timeouts.approval_ms.map(Duration::from_millis),
             deferred: timeouts.deferred_ms.map(Duration::from_millis),
+            closing: timeouts.closing_ms.map(Duration::from_millis),
         }
     }
 }

@@ -96,7 +96,7 @@ def config(said: dict[str, Any]) -> RunConfig:
         settings=_settings(said.get("settings", {})),
         limits=_limits(said.get("limits", {})),
         retry=RetryPolicy(**{name: retry[name] for name in retry if not name.endswith("_ms")}, **delays),  # type: ignore[arg-type]
-        timeouts=Timeouts(**_seconds(said.get("timeouts", {}), "silence", "tool", "turn", "approval", "deferred")),
+        timeouts=Timeouts(**_seconds(said.get("timeouts", {}), "silence", "tool", "turn", "approval", "deferred", "closing")),
         device=DevicePolicy(**{name: device[name] for name in device if name != "offline_ms"}, **offline),  # type: ignore[arg-type]
         text=TextOptions(**said.get("text", {})),
         context=ContextGuard(**said.get("context", {})),

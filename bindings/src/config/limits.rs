@@ -116,6 +116,10 @@ pub struct Timeouts {
     /// How long the result of a deferred call may take.
     #[uniffi(default = None)]
     pub deferred_ms: Option<u64>,
+    /// How long the stream of an answer that is over may stay open: for what the answer cost, say. Then it is closed, and
+    /// the turn goes on.
+    #[uniffi(default = Some(2000))]
+    pub closing_ms: Option<u64>,
 }
 
 impl From<Limits> for run::Limits {
@@ -180,6 +184,7 @@ impl From<Timeouts> for run::Timeouts {
             turn: timeouts.turn_ms.map(Duration::from_millis),
             approval: timeouts.approval_ms.map(Duration::from_millis),
             deferred: timeouts.deferred_ms.map(Duration::from_millis),
+            closing: timeouts.closing_ms.map(Duration::from_millis),
         }
     }
 }

@@ -386,6 +386,7 @@ pub(crate) mod tests {
             turn_ms: None,
             approval_ms: None,
             deferred_ms: None,
+            closing_ms: Some(2000),
         }
     }
 

@@ -22,6 +22,8 @@ pub enum TimerKey {
     },
     /// The network has been away for too long.
     Network,
+    /// The answer is over, and its stream was left open long enough.
+    Closing,
 }
 
 impl From<run::TimerKey> for TimerKey {
@@ -33,6 +35,7 @@ impl From<run::TimerKey> for TimerKey {
             run::TimerKey::Turn => Self::Turn,
             run::TimerKey::Approval(call) => Self::Approval { call: call.into() },
             run::TimerKey::Network => Self::Network,
+            run::TimerKey::Closing => Self::Closing,
         }
     }
 }

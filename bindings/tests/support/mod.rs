@@ -48,6 +48,7 @@ pub(crate) fn config(base_url: &str) -> RunConfig {
             turn_ms: None,
             approval_ms: None,
             deferred_ms: None,
+            closing_ms: None,
         },
         partial_arguments: false,
         device: DevicePolicy::default(),

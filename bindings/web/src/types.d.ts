@@ -136,6 +136,8 @@ export interface Timeouts {
   turnMs?: number | null;
   approvalMs?: number | null;
   deferredMs?: number | null;
+  /** How long the stream of an answer that is over may stay open: for what the answer cost, say. */
+  closingMs?: number | null;
 }
 
 /** What happens to a run when something happens to the device. */

@@ -100,6 +100,12 @@ impl Answer {
         self.phase == Phase::Running
     }
 
+    /// Whether the model has said why it stopped, and the run is not finished yet.
+    #[inline]
+    pub(super) fn has_stopped(&self) -> bool {
+        self.is_running() && self.stop_reason.is_some()
+    }
+
     /// Whether a stretch of reasoning is open.
     pub(super) fn is_reasoning(&self) -> bool {
         self.open == Open::Reasoning

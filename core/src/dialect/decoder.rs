@@ -61,6 +61,10 @@ pub trait Decode {
     /// The frame is not what the wire format allows, or its events come in an order that is not allowed.
     fn frame(&mut self, frame: Frame<'_>, sink: &mut dyn Sink) -> Result<(), DecodeError>;
 
+    /// Whether the provider has said all that ends an answer, though not the format's own end: the run finishes if the body
+    /// ends here. What the answer cost, say, may still come. Never in a format whose end alone is one.
+    fn is_done(&self) -> bool;
+
     /// The body has ended: closes what the format leaves open, and finishes the run if the provider said that it was
     /// done. A stream that was cut off gets no `RUN_FINISHED`.
     ///
@@ -169,7 +173,19 @@ impl Decoder {
         }
     }
 
-    fn dialect(&mut self) -> &mut dyn Decode {
+    fn dialect(&self) -> &dyn Decode {
+        match self {
+            Self::AgUi(decoder) => decoder.as_ref(),
+            Self::OpenAiChat(decoder) => decoder.as_ref(),
+            Self::OpenAiResponses(decoder) => decoder.as_ref(),
+            Self::Anthropic(decoder) => decoder.as_ref(),
+            Self::Gemini(decoder) => decoder.as_ref(),
+            Self::Ollama(decoder) => decoder.as_ref(),
+            Self::Cohere(decoder) => decoder.as_ref(),
+        }
+    }
+
+    fn dialect_mut(&mut self) -> &mut dyn Decode {
         match self {
             Self::AgUi(decoder) => decoder.as_mut(),
             Self::OpenAiChat(decoder) => decoder.as_mut(),
@@ -184,10 +200,14 @@ impl Decoder {
 
 impl Decode for Decoder {
     fn frame(&mut self, frame: Frame<'_>, sink: &mut dyn Sink) -> Result<(), DecodeError> {
-        self.dialect().frame(frame, sink)
+        self.dialect_mut().frame(frame, sink)
+    }
+
+    fn is_done(&self) -> bool {
+        self.dialect().is_done()
     }
 
     fn end(&mut self, sink: &mut dyn Sink) -> Result<(), DecodeError> {
-        self.dialect().end(sink)
+        self.dialect_mut().end(sink)
     }
 }

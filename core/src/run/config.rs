@@ -42,7 +42,8 @@ pub struct RunConfig {
     #[serde(default)]
     pub partial_arguments: bool,
     /// How the model's text is shown.
-    #[serde(default)]
+    // Journals of the time before there was a choice have it as it was written.
+    #[serde(default = "TextOptions::as_written")]
     pub text: TextOptions,
     /// What happens when the conversation fills the model's context window.
     #[serde(default)]
@@ -240,6 +241,13 @@ pub struct Timeouts {
     pub approval: Option<Duration>,
     /// How long the result of a deferred call may take.
     pub deferred: Option<Duration>,
+    /// How long the stream of an answer that is over may stay open. An answer is over when the model has said why it
+    /// stopped; its cost, say, may come after that, and each such event begins the time anew. After the format's own end
+    /// (`[DONE]`, `message_stop`, `RUN_FINISHED`, …) the time is not begun anew. Then the stream is closed, and the turn
+    /// goes on.
+    // Journals of the time before there was this limit have none.
+    #[serde(default)]
+    pub closing: Option<Duration>,
 }
 
 impl Default for Timeouts {
@@ -250,6 +258,7 @@ impl Default for Timeouts {
             turn: None,
             approval: None,
             deferred: None,
+            closing: Some(Duration::from_secs(2)),
         }
     }
 }

@@ -218,6 +218,14 @@ impl Core {
         }
     }
 
+    /// The answer is over: its stream may stay open for a while.
+    pub(super) fn restart_closing(&mut self) {
+        if let Some(closing) = self.config.timeouts.closing {
+            self.timers
+                .set(TimerKey::Closing, self.clock().after(closing));
+        }
+    }
+
     /// An effect is answered: it is no longer pending.
     pub(super) fn answered(&mut self, id: EffectId) {
         self.pending.remove(id);

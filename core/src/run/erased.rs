@@ -181,9 +181,11 @@ where
     match timer {
         TimerKey::Turn => run.turn_timed_out(now).into(),
         TimerKey::Network => run.network_timed_out(now).into(),
-        TimerKey::Silence | TimerKey::Retry | TimerKey::Tool(_) | TimerKey::Approval(_) => {
-            run.into()
-        }
+        TimerKey::Silence
+        | TimerKey::Retry
+        | TimerKey::Tool(_)
+        | TimerKey::Approval(_)
+        | TimerKey::Closing => run.into(),
     }
 }
 
@@ -329,6 +331,7 @@ impl Node for Run<Streaming> {
     fn fire(self, timer: TimerKey, now: Timestamp) -> Step {
         match timer {
             TimerKey::Silence => self.silent(now).into(),
+            TimerKey::Closing => self.end(now).into(),
             timer => fire_active(self, timer, now),
         }
     }

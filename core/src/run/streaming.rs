@@ -165,6 +165,7 @@ impl Run<Streaming> {
                 }
             }
             Body::Stream(pipeline) => {
+                let (frames, was_over) = (pipeline.frames(), pipeline.is_over());
                 let received = pipeline.receive(bytes, &mut core.conversation, &mut core.outbox);
                 let phase = pipeline.phase();
                 if !pipeline.has_begun() {
@@ -178,10 +179,14 @@ impl Run<Streaming> {
                     return Flow::Over;
                 }
                 if phase == Phase::Errored {
-                    Flow::Over
-                } else {
-                    Flow::Open
+                    return Flow::Over;
                 }
+                if !pipeline.is_done() {
+                    core.timers.stop(TimerKey::Closing);
+                } else if !was_over && pipeline.frames() > frames {
+                    core.restart_closing();
+                }
+                Flow::Open
             }
         }
     }
@@ -195,7 +200,8 @@ impl Run<Streaming> {
         }
     }
 
-    /// The body has ended: as it should, or because [`receive`](Self::receive) said that it is over.
+    /// The body has ended: as it should, because [`receive`](Self::receive) said that it is over, or because the answer
+    /// is, and the stream was left open long enough ([`TimerKey::Closing`]).
     pub fn end(mut self, now: Timestamp) -> Ended {
         self.core.tick(now);
         self.core.withdraw_stream(self.open_effect());
@@ -337,7 +343,9 @@ impl Run<Streaming> {
     fn plan_resumption(&mut self) -> Option<Waiting> {
         let broke_off = match &self.state.body {
             Body::Stream(pipeline) => {
-                pipeline.phase() == Phase::Active && pipeline.is_between_frames()
+                pipeline.phase() == Phase::Active
+                    && !pipeline.is_done()
+                    && pipeline.is_between_frames()
             }
             Body::Unexpected => false,
         };
@@ -410,6 +418,7 @@ impl Core {
     pub(super) fn withdraw_stream(&mut self, stream: EffectId) {
         self.withdraw(stream);
         self.timers.stop(TimerKey::Silence);
+        self.timers.stop(TimerKey::Closing);
     }
 }
 
@@ -417,7 +426,10 @@ impl Streaming {
     /// Whether anything was seen of the stream, and whether all that counts was.
     fn progress(&self) -> (bool, bool) {
         let (has_begun, is_over) = match &self.body {
-            Body::Stream(pipeline) => (pipeline.has_begun(), pipeline.phase() != Phase::Active),
+            Body::Stream(pipeline) => (
+                pipeline.has_begun(),
+                pipeline.phase() != Phase::Active || pipeline.is_done(),
+            ),
             Body::Unexpected => (true, true),
         };
         (has_begun, (has_begun && is_over) || self.fault.is_some())

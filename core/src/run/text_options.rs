@@ -37,6 +37,10 @@ impl TextOptions {
         drop_blank: false,
     };
 
+    pub(super) fn as_written() -> Self {
+        Self::AS_WRITTEN
+    }
+
     /// The text since the last user message, as it is shown.
     #[must_use]
     pub fn shown(&self, conversation: &Conversation) -> String {

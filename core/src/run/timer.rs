@@ -18,6 +18,8 @@ pub enum TimerKey {
     Approval(CallKey),
     /// The network has been away for too long.
     Network,
+    /// The answer is over, and its stream was left open long enough.
+    Closing,
 }
 
 impl TimerKey {
@@ -25,7 +27,12 @@ impl TimerKey {
     /// [`BackgroundPolicy::PauseClocks`](super::BackgroundPolicy::PauseClocks).
     pub(super) fn stops_in_background(self) -> bool {
         match self {
-            Self::Silence | Self::Retry | Self::Tool(_) | Self::Turn | Self::Network => true,
+            Self::Silence
+            | Self::Retry
+            | Self::Tool(_)
+            | Self::Turn
+            | Self::Network
+            | Self::Closing => true,
             // The person's time runs on.
             Self::Approval(_) => false,
         }

@@ -82,7 +82,7 @@ fn a_line_break_parts_the_texts_of_two_hops_where_it_is_shown_alone() {
     let said = &world.seen.requests()[1]["messages"][1];
     assert_eq!(said["content"], "Let me see.");
 
-    let off = two_hops(TextOptions::default(), "Let me see.", "It is done.");
+    let off = two_hops(TextOptions::AS_WRITTEN, "Let me see.", "It is done.");
     assert_eq!(off.seen.streamed_text(), "Let me see.It is done.");
     assert_eq!(off.machine.shown_text(), "Let me see.It is done.");
 }

@@ -70,6 +70,31 @@ fn an_answer_that_was_whole_when_the_model_fell_silent_is_a_success() {
 }
 
 #[test]
+fn tools_begin_a_short_time_after_the_end_of_the_answer_though_the_stream_is_left_open() {
+    for dialect in Dialect::ALL {
+        let mut world = World::with(dialect, |config| {
+            offer(config, Tool::new("work", "Works."));
+            config.timeouts.closing = Some(Duration::from_secs(3));
+        })
+        .answers(Answer::Stalls(vec![call("c", "work", "{}")]))
+        .says([text("Done.")])
+        .tool("work", |_| Work::gives("worked"));
+        world.send("Hello");
+        world.drive_until(|world| {
+            world.agenda.is_empty() && world.machine.timeout_reason() == Some(TimerKey::Closing)
+        });
+        let said = world.now;
+        world.drive_until(|world| world.machine.state() != StateKind::Streaming);
+        assert_eq!(world.now, said + 3_000, "{}", dialect.name());
+        assert_eq!(world.machine.state(), StateKind::ExecutingTools);
+        world.drive();
+        assert_eq!(*world.outcome(), Outcome::Success);
+        let closes = world.seen.effect_names();
+        assert!(closes.contains(&"close open:0:0".to_owned()));
+    }
+}
+
+#[test]
 fn every_byte_starts_the_silence_anew() {
     let mut world = world().answers(Answer::Stalls(vec![text("Half"), Say::Cut]));
     world.send("Hello");

@@ -207,6 +207,7 @@ fn timeouts(said: &Value) -> Timeouts {
         turn: time("turn_ms", default.turn),
         approval: time("approval_ms", default.approval),
         deferred: time("deferred_ms", default.deferred),
+        closing: time("closing_ms", default.closing),
     }
 }
 

@@ -1,5 +1,6 @@
 //! Three clocks, apart.
 
+use crate::wire::{End, answer, peer};
 use crate::*;
 use stepwell_io::Deadline;
 
@@ -35,6 +36,29 @@ async fn a_model_that_falls_silent_fails_and_what_was_shown_stays() {
         assert_eq!(finished.conversation.text(), "Hm");
         assert_goes_on(&agent, &server).await;
     }
+}
+
+#[tokio::test]
+async fn a_connection_that_is_held_open_after_the_answer_is_closed_and_the_tools_run() {
+    let sse = ["content-type: text/event-stream"];
+    let asked = r#"{"choices":[{"delta":{"tool_calls":[{"index":0,"id":"a","function":{"name":"work","arguments":"{\"key\":\"a\"}"}}]}}]}"#;
+    let bodies = [
+        format!(
+            "data: {asked}\n\ndata: {{\"choices\":[{{\"delta\":{{}},\"finish_reason\":\"tool_calls\"}}]}}\n\n"
+        ),
+        "data: {\"choices\":[{\"delta\":{\"content\":\"Done.\"}}]}\n\ndata: [DONE]\n\n".to_owned(),
+    ];
+    // The second connection is made when the first one is closed.
+    let url = peer(bodies.map(|body| (answer(&sse, &body), End::Held)).into()).await;
+    let agent = Dialect::Chat.agent_at(&url).tool(work(), done);
+    let agent = agent.configure(|config| {
+        config.timeouts.silence = None;
+        config.timeouts.closing = Some(Duration::from_millis(20));
+    });
+    let agent = agent.build().expect("the agent is set up");
+    let (_, finished) = watch(agent.send("Go on")).await;
+    assert_eq!(finished.outcome, Outcome::Success);
+    assert_eq!(finished.conversation.text(), "Done.");
 }
 
 #[tokio::test]

@@ -11,6 +11,8 @@ pub(crate) enum End {
     Close,
     /// By a reset, as a crashed peer or a firewall ends it.
     Reset,
+    /// Not before the client ends it.
+    Held,
 }
 
 /// Answers one connection after the other.
@@ -23,10 +25,17 @@ pub(crate) async fn peer(answers: Vec<(Vec<u8>, End)>) -> String {
             read_request(&mut stream).await;
             stream.write_all(&bytes).await.expect("the client listens");
             stream.flush().await.expect("the client listens");
-            if end == End::Reset {
-                // What was written is to arrive first: the client says that it has read it by closing or by waiting.
-                tokio::task::yield_now().await;
-                stream.set_zero_linger().expect("a TCP option");
+            match end {
+                End::Close => {}
+                End::Reset => {
+                    // What was written is to arrive first: the client says that it has read it by closing or by waiting.
+                    tokio::task::yield_now().await;
+                    stream.set_zero_linger().expect("a TCP option");
+                }
+                End::Held => {
+                    let rest = stream.read_buf(&mut Vec::new()).await;
+                    assert_eq!(rest.unwrap_or_default(), 0, "the client closes it");
+                }
             }
         }
     });

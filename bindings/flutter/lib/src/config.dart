@@ -294,7 +294,7 @@ final class RetryPolicy {
 
 /// How long things may take.
 final class Timeouts {
-  const Timeouts({this.silence, this.tool, this.turn, this.approval, this.deferred});
+  const Timeouts({this.silence, this.tool, this.turn, this.approval, this.deferred, this.closing});
 
   /// How long the model may be silent: two minutes if left out.
   final Duration? silence;
@@ -305,12 +305,16 @@ final class Timeouts {
   final Duration? approval;
   final Duration? deferred;
 
+  /// How long the stream of an answer that is over may stay open, for what the answer cost, say: two seconds if left out.
+  final Duration? closing;
+
   Json toJson() => given({
         'silenceMs': silence?.inMilliseconds,
         'toolMs': tool?.inMilliseconds,
         'turnMs': turn?.inMilliseconds,
         'approvalMs': approval?.inMilliseconds,
         'deferredMs': deferred?.inMilliseconds,
+        'closingMs': closing?.inMilliseconds,
       });
 }
 

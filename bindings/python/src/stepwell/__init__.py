@@ -128,6 +128,7 @@ from .events import (
 from .journals import JournalReplay, JournalSink, redact_journal, replay_journal
 from .machine import (
     ApprovalTimer,
+    ClosingTimer,
     NetworkTimer,
     RetryTimer,
     RunMachine,
@@ -212,6 +213,7 @@ __all__ = [
     "Cancelled",
     "Capabilities",
     "CloseStream",
+    "ClosingTimer",
     "Completed",
     "ConfigurationError",
     "ConnectionFailure",

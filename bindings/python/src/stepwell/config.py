@@ -176,6 +176,9 @@ class Timeouts:
     """How long the person may take to allow a call. Then it is not run, and the model is told."""
     deferred: float | None = None
     """How long the result of a deferred call may take."""
+    closing: float | None = 2.0
+    """How long the stream of an answer that is over may stay open: for what the answer cost, say. Then it is closed, and
+    the turn goes on."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -259,6 +262,7 @@ class RunConfig:
                 turn_ms=_optional_ms(self.timeouts.turn),
                 approval_ms=_optional_ms(self.timeouts.approval),
                 deferred_ms=_optional_ms(self.timeouts.deferred),
+                closing_ms=_optional_ms(self.timeouts.closing),
             ),
             run_ids=_ffi.RunIds.HOST if self.host_creates_runs else None,
             durability=_durability(self.persist_attempts),

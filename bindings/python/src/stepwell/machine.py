@@ -79,6 +79,11 @@ class NetworkTimer(TimerKey):
     """The network has been away for too long."""
 
 
+@record
+class ClosingTimer(TimerKey):
+    """The answer is over, and its stream was left open long enough."""
+
+
 for _generated, _ours in (
     (_ffi.StateKind, StateKind),
     (_ffi.TimerKey.SILENCE, SilenceTimer),
@@ -87,6 +92,7 @@ for _generated, _ours in (
     (_ffi.TimerKey.TURN, TurnTimer),
     (_ffi.TimerKey.APPROVAL, ApprovalTimer),
     (_ffi.TimerKey.NETWORK, NetworkTimer),
+    (_ffi.TimerKey.CLOSING, ClosingTimer),
 ):
     lifts(_generated, _ours)
 

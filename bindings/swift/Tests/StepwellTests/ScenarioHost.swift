@@ -124,7 +124,8 @@ private func timeouts(_ said: Fields) -> Timeouts {
         toolMs: said.optional("tool_ms", standard.toolMs),
         turnMs: said.optional("turn_ms", standard.turnMs),
         approvalMs: said.optional("approval_ms", standard.approvalMs),
-        deferredMs: said.optional("deferred_ms", standard.deferredMs)
+        deferredMs: said.optional("deferred_ms", standard.deferredMs),
+        closingMs: said.optional("closing_ms", standard.closingMs)
     )
 }
 

@@ -136,6 +136,10 @@ impl Decode for Decoder {
         Ok(())
     }
 
+    fn is_done(&self) -> bool {
+        false
+    }
+
     fn end(&mut self, _sink: &mut dyn Sink) -> Result<(), DecodeError> {
         Ok(())
     }

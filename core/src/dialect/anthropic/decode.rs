@@ -342,10 +342,6 @@ impl Decoder {
     fn fail(&mut self, error: StreamError, sink: &mut dyn Sink) -> Result<(), DecodeError> {
         Ok(self.answer.fail(error.message, error.code, sink)?)
     }
-
-    fn is_done(&self) -> bool {
-        self.answer.is_running() && self.answer.stop_reason.is_some()
-    }
 }
 
 impl Decode for Decoder {
@@ -365,6 +361,10 @@ impl Decode for Decoder {
             _ if self.answer.is_running() && self.delta(data, sink)? => Ok(()),
             _ => self.event(data, sink),
         }
+    }
+
+    fn is_done(&self) -> bool {
+        self.answer.has_stopped()
     }
 
     fn end(&mut self, sink: &mut dyn Sink) -> Result<(), DecodeError> {

@@ -206,6 +206,10 @@ impl Decode for Decoder {
     }
 
     /// The provider always says that it is done, so a body without that was cut off.
+    fn is_done(&self) -> bool {
+        false
+    }
+
     fn end(&mut self, _sink: &mut dyn Sink) -> Result<(), DecodeError> {
         Ok(())
     }

@@ -329,8 +329,12 @@ impl Decode for Decoder {
         self.chunk(data, sink)
     }
 
+    fn is_done(&self) -> bool {
+        self.answer.has_stopped()
+    }
+
     fn end(&mut self, sink: &mut dyn Sink) -> Result<(), DecodeError> {
-        if self.answer.is_running() && self.answer.stop_reason.is_some() {
+        if self.is_done() {
             if let Some(assembly) = self.assembly.take() {
                 self.step(Step::End(assembly.into_text().into()), sink)?;
             }

@@ -110,6 +110,10 @@ impl Decode for Decoder {
         self.line(data, sink)
     }
 
+    fn is_done(&self) -> bool {
+        false
+    }
+
     /// An answer ends with its last line; a body that ends without it was cut off.
     fn end(&mut self, _sink: &mut dyn Sink) -> Result<(), DecodeError> {
         Ok(())

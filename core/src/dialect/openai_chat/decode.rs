@@ -328,8 +328,12 @@ impl Decode for Decoder {
         }
     }
 
+    fn is_done(&self) -> bool {
+        self.phase == Phase::Running && self.stop_reason.is_some()
+    }
+
     fn end(&mut self, sink: &mut dyn Sink) -> Result<(), DecodeError> {
-        if self.phase == Phase::Running && self.stop_reason.is_some() {
+        if self.is_done() {
             return self.finish(sink);
         }
         Ok(())

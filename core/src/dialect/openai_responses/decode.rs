@@ -496,6 +496,10 @@ impl Decode for Decoder {
         }
     }
 
+    fn is_done(&self) -> bool {
+        false
+    }
+
     fn end(&mut self, _sink: &mut dyn Sink) -> Result<(), DecodeError> {
         Ok(())
     }

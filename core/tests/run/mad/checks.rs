@@ -33,7 +33,9 @@ impl Mad {
         let has = |wanted: &dyn Fn(&EffectId) -> bool| pending.iter().any(|(id, _)| wanted(id));
         for (timer, _) in &timers {
             let reason = match timer {
-                TimerKey::Silence => has(&|id| matches!(id, EffectId::Open { .. })),
+                TimerKey::Silence | TimerKey::Closing => {
+                    has(&|id| matches!(id, EffectId::Open { .. }))
+                }
                 TimerKey::Retry => state == StateKind::Waiting,
                 TimerKey::Tool(call) => has(&|id| *id == EffectId::Tool(*call)),
                 TimerKey::Approval(call) => has(&|id| *id == EffectId::Approve(*call)),

@@ -23,6 +23,7 @@ use stepwell_core::tool::{Tool, ToolFailure};
 use stepwell_core::{CallKey, Timestamp};
 
 const SILENCE: u64 = 20_000;
+const CLOSING: u64 = 3_000;
 const TOOL: u64 = 50_000;
 const TURN: u64 = 300_000;
 const FIRST_DELAY: u64 = 100;
@@ -99,6 +100,7 @@ struct Reference {
     settled: Vec<(String, &'static str)>,
     text: String,
     silence: Option<u64>,
+    closing: Option<u64>,
     retry: Option<u64>,
     tools: BTreeMap<u32, u64>,
     turn: Option<u64>,
@@ -124,13 +126,14 @@ impl Reference {
             .chain(one(TimerKey::Retry, self.retry))
             .chain(tools)
             .chain(one(TimerKey::Turn, self.turn))
+            .chain(one(TimerKey::Closing, self.closing))
             .collect();
         timers.sort();
         timers
     }
 
     fn next_deadline(&self) -> Option<u64> {
-        let all = [self.silence, self.retry, self.turn];
+        let all = [self.silence, self.closing, self.retry, self.turn];
         all.into_iter()
             .flatten()
             .chain(self.tools.values().copied())
@@ -147,7 +150,7 @@ impl Reference {
             result.get_or_insert(reason);
         }
         self.settle();
-        (self.silence, self.retry, self.turn) = (None, None, None);
+        (self.silence, self.closing, self.retry, self.turn) = (None, None, None, None);
         self.tools.clear();
         self.phase = Phase::Over(end);
     }
@@ -180,7 +183,7 @@ impl Reference {
     }
 
     fn ended(&mut self) {
-        self.silence = None;
+        (self.silence, self.closing) = (None, None);
         if self.phase
             != (Phase::Streaming {
                 begun: true,
@@ -246,6 +249,8 @@ impl Reference {
             if self.silence == Some(at) {
                 self.silence = None;
                 self.broken("silent");
+            } else if self.closing == Some(at) {
+                self.ended();
             } else if self.retry == Some(at) {
                 self.retry = None;
                 self.ask();
@@ -332,6 +337,7 @@ impl ReferenceStateMachine for Reference {
                 settled: Vec::new(),
                 text: String::new(),
                 silence: None,
+                closing: None,
                 retry: None,
                 tools: BTreeMap::new(),
                 turn: None,
@@ -453,6 +459,7 @@ impl ReferenceStateMachine for Reference {
                     done: matches!(step, Step::Done),
                 };
                 match step {
+                    Step::Done => state.closing = Some(state.now + CLOSING),
                     Step::Text => state.text.push_str("Läßt 🙂. "),
                     Step::Calls(asked) => {
                         state.calls.extend(asked.iter().map(|asked| (*asked, None)));

@@ -175,6 +175,7 @@ impl StateMachineTest for Real {
         config.retry.first_delay = Duration::from_millis(FIRST_DELAY);
         config.retry.max_retry_after = Duration::from_secs(MAX_RETRY_AFTER);
         config.timeouts.silence = Some(Duration::from_millis(SILENCE));
+        config.timeouts.closing = Some(Duration::from_millis(CLOSING));
         config.timeouts.tool = Some(Duration::from_millis(TOOL));
         config.timeouts.turn = reference
             .has_turn_clock

@@ -15,7 +15,7 @@ use std::rc::Rc;
 use stepwell_core::conversation::Conversation;
 use stepwell_core::dialect::{Dialect, Resumption};
 use stepwell_core::event::{Event, Message};
-use stepwell_core::run::{Outcome, RunEvent};
+use stepwell_core::run::{Outcome, RunEvent, TextOptions};
 use stepwell_core::tool::Tool;
 
 const WAYS: [Resumption; 3] = [
@@ -31,6 +31,8 @@ fn world(way: Resumption) -> (World, Rc<RefCell<Vec<String>>>) {
     let world = World::with(Dialect::AgUi, |config| {
         offer(config, Tool::new("work", "Works."));
         config.endpoint.quirks.resumption = way;
+        // What was shown is compared with what was said.
+        config.text = TextOptions::AS_WRITTEN;
         // Fewer than there are cuts: each place at which a stream breaks off has tries of its own.
         config.retry.attempts = 3;
     })

@@ -127,6 +127,10 @@ impl World {
         if limits.silence.is_some() && out(&|id| matches!(id, EffectId::Open { .. })) {
             wanted.push(TimerKey::Silence);
         }
+        let is_over = |hand: &Hand| matches!(hand, Hand::Stream(said) if said.is_over());
+        if limits.closing.is_some() && self.hands.iter().any(|(_, hand)| is_over(hand)) {
+            wanted.push(TimerKey::Closing);
+        }
         let offline = pending.iter().any(|entry| entry.1 == EffectStage::Offline);
         let retries = timers.contains(&TimerKey::Retry);
         if state == StateKind::Waiting && retries {

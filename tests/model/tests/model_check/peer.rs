@@ -73,6 +73,11 @@ pub struct Said {
 }
 
 impl Said {
+    /// Whether the answer is over, though its stream may still be open.
+    pub fn is_over(self) -> bool {
+        self.end > 0
+    }
+
     /// What may be said next.
     pub fn next(self, bounds: &Bounds, questions: u8) -> Vec<Token> {
         let mut tokens = Vec::new();

@@ -115,6 +115,7 @@ private fun timeouts(said: JsonObject): Timeouts {
         turnMs = said.optional("turn_ms", default.turnMs),
         approvalMs = said.optional("approval_ms", default.approvalMs),
         deferredMs = said.optional("deferred_ms", default.deferredMs),
+        closingMs = said.optional("closing_ms", default.closingMs),
     )
 }
 
