@@ -6,15 +6,14 @@ use crate::listener::Listener;
 use crate::machine::conversation;
 use crate::registry::RunRegistry;
 use crate::runtime::{on_runtime, runtime};
-use crate::store::{StoreSetup, TurnKey};
+use crate::store::{SessionStore, StoreSetup, TurnKey};
 use crate::task::{Runner, TaskRunner};
 use crate::thread_key::ThreadKey;
 use crate::tool::{AgentTool, Approver, Asking, Handler};
 use crate::turn::{Finished, Turn, batch, finish};
 use std::sync::Arc;
 use stepwell_core::run::{ContextPolicy, Durability, RunIds};
-use stepwell_core::tool::Tool;
-use stepwell_io::AgentBuilder;
+use stepwell_io::{AgentBuilder, TurnCode};
 
 /// A conversation with a model and the app's tools, with the network inside. All work is done on threads of Stepwell's
 /// own.
@@ -69,27 +68,38 @@ impl Agent {
         build(builder)
     }
 
-    /// An agent whose tools, those of the configuration, and approvals are carried out by the app's own event loop.
+    /// An agent whose tools, those of the configuration, and approvals are carried out by the app's own event loops:
+    /// each turn is begun with `with_runner`, and runs on that runner's.
     #[uniffi::constructor(default(thread_id = None, history_json = "[]", state_json = "{}", store = None, journal = None))]
-    pub fn with_task_runner(
-        mut config: RunConfig,
-        runner: Arc<dyn TaskRunner>,
+    pub fn for_runners(
+        config: RunConfig,
         thread_id: Option<String>,
         history_json: &str,
         state_json: &str,
         store: Option<StoreSetup>,
         journal: Option<Arc<dyn JournalSink>>,
     ) -> Result<Arc<Self>, StepwellError> {
-        let tools = std::mem::take(&mut config.tools);
         let mut builder = builder(config, thread_id, history_json, state_json, store)?;
         if let Some(journal) = journal {
             builder = builder.journal(Sink(journal));
         }
-        for definition in tools {
-            let runner = Runner(Arc::clone(&runner));
-            builder = builder.tool_handler(Tool::try_from(definition)?, runner);
-        }
-        build(builder.approver(Runner(runner)))
+        build(builder)
+    }
+
+    /// The same conversations, whose turns are carried out by this runner. `store` reaches the agent's store from there,
+    /// where that is the app's code.
+    #[uniffi::method(default(store = None))]
+    pub fn with_runner(
+        &self,
+        runner: Arc<dyn TaskRunner>,
+        store: Option<Arc<SessionStore>>,
+    ) -> Arc<Self> {
+        let agent = self.agent.with_code(TurnCode {
+            tools: Arc::new(Runner(Arc::clone(&runner))),
+            approver: Arc::new(Runner(runner)),
+            store: store.map(|store| store.inner()),
+        });
+        Arc::new(Self { agent })
     }
 
     /// Says something to the model, and gives the turn to take events from. A turn that is still under way is cancelled

@@ -16,6 +16,8 @@ mod event;
 mod journal;
 #[cfg(feature = "agent")]
 mod listener;
+#[cfg(feature = "agent")]
+mod log;
 mod machine;
 mod outcome;
 mod provider;
@@ -58,6 +60,8 @@ pub use journal::JournalSink;
 pub use journal::{JournalReplay, redact_journal, replay_journal};
 #[cfg(feature = "agent")]
 pub use listener::Listener;
+#[cfg(feature = "agent")]
+pub use log::{LogLevel, LogSink, log_to};
 pub use machine::{ResumeEntry, ResumeStatus, RunMachine, Start, StateKind, TimerKey};
 pub use outcome::{ApiErrorKind, Deadline, Failure, Outcome, TokenUsage, TurnLimit};
 pub use provider::{Api, Capabilities, ContextWindow, Provider, context_window, providers};

@@ -1,6 +1,7 @@
 //! The threads that all agents' work is done on.
 
 use crate::error::StepwellError;
+use crate::log;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 use tokio::runtime::{Builder, Handle, Runtime};
@@ -8,9 +9,12 @@ use tokio::task::JoinHandle;
 
 enum Threads {
     NotBegun,
-    Running(Runtime),
+    Running(Runtime, Process),
     Stopped,
 }
+
+/// The id of the process that has the threads: one that was forked from it has none of them.
+type Process = u32;
 
 static THREADS: Mutex<Threads> = Mutex::new(Threads::NotBegun);
 
@@ -24,8 +28,9 @@ pub(crate) fn runtime() -> Result<Handle, StepwellError> {
         advice: advice.to_owned(),
     };
     let mut threads = THREADS.lock().unwrap_or_else(PoisonError::into_inner);
+    forget_if_forked(&mut threads);
     match &*threads {
-        Threads::Running(runtime) => Ok(runtime.handle().clone()),
+        Threads::Running(runtime, _) => Ok(runtime.handle().clone()),
         Threads::Stopped => Err(unavailable(
             "Stepwell's threads were stopped".to_owned(),
             "begin nothing after `shutdown`",
@@ -42,9 +47,19 @@ pub(crate) fn runtime() -> Result<Handle, StepwellError> {
                 )
             })?;
             let handle = runtime.handle().clone();
-            *threads = Threads::Running(runtime);
+            *threads = Threads::Running(runtime, std::process::id());
             Ok(handle)
         }
+    }
+}
+
+/// A process that was forked begins threads of its own. Nobody can wait for those of the other process.
+fn forget_if_forked(threads: &mut Threads) {
+    match std::mem::replace(threads, Threads::NotBegun) {
+        Threads::Running(runtime, process) if process != std::process::id() => {
+            std::mem::forget(runtime);
+        }
+        same => *threads = same,
     }
 }
 
@@ -55,12 +70,14 @@ pub(crate) fn runtime() -> Result<Handle, StepwellError> {
 #[uniffi::export]
 pub fn shutdown() {
     let mut threads = THREADS.lock().unwrap_or_else(PoisonError::into_inner);
+    forget_if_forked(&mut threads);
     let before = std::mem::replace(&mut *threads, Threads::Stopped);
     // Code of the app may ask for the runtime while it is stopped.
     drop(threads);
-    if let Threads::Running(runtime) = before {
+    if let Threads::Running(runtime, _) = before {
         runtime.shutdown_timeout(PATIENCE);
     }
+    log::stop(PATIENCE);
 }
 
 /// Does work on that runtime. Whoever stops waiting for it stops it.

@@ -151,7 +151,9 @@ fn watched(base_url: &str, names: &[&str]) -> (Arc<Agent>, mpsc::UnboundedReceiv
     }
     let runner = Arc::new(Watching(sender, Mutex::default()));
     (
-        Agent::with_task_runner(config, runner, None, "[]", "{}", None, None).unwrap(),
+        Agent::for_runners(config, None, "[]", "{}", None, None)
+            .unwrap()
+            .with_runner(runner, None),
         heard,
     )
 }

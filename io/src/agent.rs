@@ -1,8 +1,9 @@
 use crate::builder::AgentBuilder;
 use crate::clock::Clock;
+use crate::code::TurnCode;
 use crate::device::Device;
 use crate::driver::Driver;
-use crate::durable::{BeginFrom, Notices, StoredTurn, in_time, not_stored};
+use crate::durable::{BeginFrom, Notices, StoreSetup, StoredTurn, in_time, not_stored};
 use crate::handle::{Command, TurnHandle};
 use crate::journal::Journaled;
 use crate::owner::Owner;
@@ -41,6 +42,8 @@ use uuid::Uuid;
 pub struct Agent {
     pub(crate) shared: Arc<Shared>,
     pub(crate) thread: Arc<Thread>,
+    /// In the place of what the turns would share.
+    code: Option<Arc<TurnCode>>,
 }
 
 /// Events that may wait for the app.
@@ -78,7 +81,11 @@ impl Agent {
     }
 
     pub(crate) fn new(shared: Arc<Shared>, thread: Arc<Thread>) -> Self {
-        Self { shared, thread }
+        Self {
+            shared,
+            thread,
+            code: None,
+        }
     }
 
     /// Says something to the model. A turn of this thread that is still under way is cancelled first: the person has
@@ -165,7 +172,7 @@ impl Agent {
 
     /// The run of a snapshot, and the agent on its thread.
     fn revived(&self, snapshot: &str) -> Result<(Self, Journaled, Arc<Setup>), ReviveError> {
-        let setup = self.shared.turn_setup();
+        let setup = self.turn_setup();
         let now = Clock::new().now();
         let run = Journaled::revive(snapshot, &setup.config, setup.journal.as_ref(), now)?;
         let machine = &run.machine;
@@ -349,7 +356,10 @@ impl Agent {
     /// As [`thread`](Self::thread); a new one begins with an earlier conversation.
     pub fn thread_with_history(&self, key: impl Into<ThreadKey>, history: Conversation) -> Self {
         let thread = self.shared.thread(key.into(), history);
-        Self::new(Arc::clone(&self.shared), thread)
+        Self {
+            thread,
+            ..self.clone()
+        }
     }
 
     /// Forgets a thread, as [`forget_thread`](Self::forget_thread) does, and deletes it from the agent's
@@ -359,7 +369,7 @@ impl Agent {
     /// The store cannot be written: the thread is forgotten here, and still there.
     pub async fn delete_thread(&self, key: &ThreadKey) -> Result<bool, StoreError> {
         self.forget_thread(key);
-        match &self.shared.setup.store {
+        match self.stored() {
             Some(stored) => in_time(stored.store.delete_thread(key)).await,
             None => Ok(false),
         }
@@ -370,6 +380,34 @@ impl Agent {
     /// used any more.
     pub fn forget_thread(&self, key: &ThreadKey) {
         self.shared.forget(key);
+    }
+
+    /// The same conversations, whose turns are given other code: for an app whose code belongs to where a turn was begun,
+    /// as to an event loop of its own.
+    #[must_use]
+    pub fn with_code(&self, code: TurnCode) -> Self {
+        Self {
+            code: Some(Arc::new(code)),
+            ..self.clone()
+        }
+    }
+
+    /// What a turn that begins now is given.
+    pub(crate) fn turn_setup(&self) -> Arc<Setup> {
+        let setup = self.shared.turn_setup();
+        match &self.code {
+            Some(code) => Arc::new(code.put_into(&setup, &self.shared.setup.config.tools)),
+            None => setup,
+        }
+    }
+
+    /// Where its turns are kept.
+    pub(crate) fn stored(&self) -> Option<StoreSetup> {
+        let stored = self.shared.setup.store.clone()?;
+        Some(match &self.code {
+            Some(code) => code.store_of(stored),
+            None => stored,
+        })
     }
 
     /// The conversation, as it was after the last turn.

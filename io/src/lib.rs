@@ -39,6 +39,7 @@ mod agent;
 mod alarm;
 mod builder;
 mod clock;
+mod code;
 mod device;
 mod driver;
 mod durable;
@@ -64,6 +65,7 @@ mod work;
 
 pub use agent::{Agent, ReviveError};
 pub use builder::{AgentBuilder, BuildError};
+pub use code::TurnCode;
 pub use durable::{Recovered, StoredTurn};
 pub use handle::{TurnError, TurnHandle};
 pub use http_client::{HttpClient, HttpClientError, SendError};

@@ -79,7 +79,7 @@ impl Preparation<'_> {
         };
         let (turn, run, setup, known) = match begin {
             Begin::Start(start, from) => {
-                let setup = self.agent.shared.turn_setup();
+                let setup = self.agent.turn_setup();
                 let (turn, run) = self.start(&setup, &start, from).await?;
                 (turn, run, setup, self.device)
             }
@@ -135,10 +135,9 @@ impl Preparation<'_> {
 
     /// Says in the store that the agent lives, before it has a turn there.
     async fn attend(&self) -> Result<Option<Arc<Presence>>, StoreError> {
-        let setup = &self.agent.shared.setup;
-        match &setup.store {
+        match self.agent.stored() {
             Some(stored) => {
-                let beginning = self.beginning(setup, stored);
+                let beginning = self.beginning(&self.agent.shared.setup, &stored);
                 beginning.attend().await
             }
             None => Ok(None),

@@ -13,7 +13,7 @@ from conftest import MockLlm, calls, text
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 from pydantic.dataclasses import dataclass
 
-from stepwell import Agent, ToolCallUpdate, ToolError, ToolFailure, ToolFailureKind, tool
+from stepwell import Agent, InvalidArgumentError, ToolCallUpdate, ToolError, ToolFailure, ToolFailureKind, tool
 from stepwell.testing import play
 
 
@@ -181,7 +181,7 @@ async def test_results_that_are_models(result: Any, shown: str) -> None:
 def test_a_field_as_a_default_is_refused() -> None:
     def wrong(count: int = Field(3, ge=1)) -> None: ...
 
-    with pytest.raises(TypeError, match=r"write `count: Annotated\[…, Field\(…\)\]`"):
+    with pytest.raises(InvalidArgumentError, match=r"write `count: Annotated\[…, Field\(…\)\]`"):
         tool(wrong)
 
 

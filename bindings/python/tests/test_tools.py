@@ -230,18 +230,6 @@ def test_settings_win() -> None:
     assert (find.idempotent, find.requires_approval, find.timeout) == (True, False, 1.5)
 
 
-def test_what_no_model_can_give() -> None:
-    def stars(*names: str) -> None: ...
-    def keywords(**names: str) -> None: ...
-    def positional(name: str, /) -> None: ...
-    def strange(when: complex) -> None: ...
-    def keys(numbers: dict[int, str]) -> None: ...
-
-    for function in (stars, keywords, positional, strange, keys):
-        with pytest.raises(TypeError):
-            tool(function)
-
-
 def test_a_tool_is_still_its_function() -> None:
     @tool
     def double(n: int) -> int:

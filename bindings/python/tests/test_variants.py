@@ -133,7 +133,7 @@ def test_every_method_of_a_store_has_its_own() -> None:
         "of_app",
         "open_sqlite",
         "with_store_runner",
-    } == public(SessionStore) - {"bind"}
+    } == public(SessionStore) - {"inner", "on"}
     assert public(Store) == public(_ffi.Store)
 
 

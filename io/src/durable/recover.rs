@@ -40,7 +40,7 @@ impl Agent {
     /// # Panics
     /// Outside of a tokio runtime.
     pub async fn recover(&self) -> Result<Vec<Recovered>, StoreError> {
-        let setup = self.shared.turn_setup();
+        let setup = self.turn_setup();
         let Some(stored) = &setup.store else {
             return Ok(Vec::new());
         };

@@ -19,7 +19,7 @@ impl Agent {
     /// # Panics
     /// Outside of a tokio runtime.
     pub async fn resend(&self, turn: &RunId, text: impl Into<String>) -> Result<Turn, StoreError> {
-        let Some(stored) = &self.shared.setup.store else {
+        let Some(stored) = self.stored() else {
             return Err(StoreError::Refused {
                 message: "the agent has no store".to_owned(),
             });

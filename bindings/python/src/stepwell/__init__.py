@@ -14,6 +14,7 @@ Two doors on the same machine: :class:`Agent` has the network inside, :class:`Ru
             print(event.delta, end="", flush=True)
 """
 
+from . import log as _log
 from ._ffi import version as _version
 from .agent import Agent, Approver, Decision, Recovered, Turn
 from .config import (
@@ -188,6 +189,8 @@ from .sessions import (
 from .stores import Store, StoreError, ThreadKey, ThreadRecord, TurnBlock, TurnRecord
 from .sync import SyncTurn
 from .tools import Parts, Tool, tool
+
+_log.begin()
 
 __version__ = _version()
 

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import atexit
-import inspect
 import json
 import logging
-import os
 from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Generator, Mapping, Sequence
 from types import TracebackType
@@ -17,13 +15,16 @@ from . import _ffi
 from ._record import Json, Record, lift, lower, record
 from .config import AgUiOptions, DevicePolicy, GenerationSettings, Limits, RetryPolicy, RunConfig, Timeouts
 from .display import TurnCard
-from .effects import ToolInvocation
-from .errors import Deferred, InvalidArgumentError, ToolError, told, translated, translates
+from .errors import InvalidArgumentError, MisuseError, told, translated, translates
 from .events import Completed, Event, ToolFailureKind, lift_event
 from .journals import JournalSink, Sink
 from .machine import entries
 from .outcomes import Finished, Outcome
+from .process import OwnProcess
 from .registry import RunRegistry
+from .runner import Approver as Approver
+from .runner import Decision as Decision
+from .runner import TurnRunner
 from .sessions import SessionStore
 from .stores import Store, ThreadKey, TurnKey, thread_key
 from .sync import SyncTurn
@@ -31,22 +32,8 @@ from .tools import Parts, Tool, as_tool, shown
 
 logger = logging.getLogger("stepwell")
 
-
-def _stop_threads(process: int) -> None:
-    # A fork has what the process had, but none of its threads.
-    if os.getpid() == process:
-        _ffi.shutdown()
-
-
 # A thread that calls into Python while the interpreter is taken down would take the process with it.
-atexit.register(_stop_threads, os.getpid())
-
-Decision = bool | str | Mapping[str, Json]
-"""What the person says to a tool that asks to run: ``True``, ``False``, or a reason why not, for the model to read; or
-the arguments to run it with, in the place of the model's. Arguments that do not fit the tool count as no."""
-
-Approver = Callable[[ToolInvocation], Decision | Awaitable[Decision]]
-"""Asks the person whether a tool may run."""
+atexit.register(_ffi.shutdown)
 
 
 class Agent:
@@ -106,13 +93,13 @@ class Agent:
             device=device or DevicePolicy(),
             ag_ui=ag_ui or AgUiOptions(),
         )
-        self._runner = _Runner(self.tools, approver)
+        self._approver = approver
+        self._process = OwnProcess("agent")
         self.store: SessionStore | None = SessionStore(store) if isinstance(store, Store) else store
         """Where its turns are kept."""
         setup = self.store and _ffi.StoreSetup(store=self.store.inner, waits=wait_for_store)
-        self._agent = translates(_ffi.Agent.with_task_runner)(
+        self._agent = translates(_ffi.Agent.for_runners)(
             config.lower(),
-            self._runner,
             thread_id,
             json.dumps(list(history)),
             json.dumps({} if state is None else state),
@@ -128,8 +115,7 @@ class Agent:
 
         To be called where an event loop runs.
         """
-        self._bind()
-        return Turn(translates(self._agent.start_turn)(text))
+        return Turn(translates(self._here().start_turn)(text))
 
     def send_sync(self, text: str) -> SyncTurn:
         """As ``send``, for a plain ``for`` loop: also where an event loop runs, as it does in a notebook.
@@ -152,8 +138,7 @@ class Agent:
         What a deferred call comes to is then told to ``Turn.finish_call``; the person is asked again what they had not
         answered. To be called where an event loop runs.
         """
-        self._bind()
-        return Turn(translates(self._agent.revive)(snapshot))
+        return Turn(translates(self._here().revive)(snapshot))
 
     async def recover(self) -> list[Recovered]:
         """Goes on with every unfinished turn of the store that nobody drives any more, each on its own thread.
@@ -161,8 +146,7 @@ class Agent:
         They are what a process that died has left, and what was suspended. To be called when the app starts, and as
         often as it likes after that; turns that are under way are left alone.
         """
-        self._bind()
-        recovered = await told(self._agent.recover())
+        recovered = await told(self._here().recover())
         turns = [None if found.turn is None else Turn(found.turn) for found in recovered]
         return [Recovered(lift(found.key), turn, found.error) for found, turn in zip(recovered, turns)]
 
@@ -171,8 +155,7 @@ class Agent:
 
         It goes on from the conversation before that turn, which stays. For an agent with a store.
         """
-        self._bind()
-        return Turn(await told(self._agent.resend(turn, text)))
+        return Turn(await told(self._here().resend(turn, text)))
 
     def thread(self, thread: ThreadKey | str) -> Agent:
         """Another conversation with the same model, tools and store: the one that goes by this key, or a new one."""
@@ -183,14 +166,19 @@ class Agent:
 
     async def delete_thread(self, thread: ThreadKey | str) -> bool:
         """Cancels the thread's turn, forgets its conversation, and deletes it from the store. Whether that had it."""
-        self._bind()
-        return await told(self._agent.delete_thread(lower(thread_key(thread))))
+        return await told(self._here().delete_thread(lower(thread_key(thread))))
 
-    def _bind(self) -> None:
-        """Tools, approvals and an app's store run on the event loop that runs now."""
-        self._runner.loop = asyncio.get_running_loop()
-        if self.store is not None:
-            self.store.bind()
+    def _here(self) -> _ffi.Agent:
+        """For what is begun now: its tools, approvals and the calls of an app's store run on the event loop that runs."""
+        self._process.check()
+        try:
+            loop = asyncio.get_running_loop()
+        except RuntimeError:
+            raise MisuseError(
+                "no event loop runs here", "call it in a coroutine, or take `send_sync`, `run_sync` or `revive_sync`"
+            ) from None
+        runner = TurnRunner(loop, self.tools, self._approver)
+        return self._agent.with_runner(runner, self.store and self.store.on(loop))
 
     async def send_to_listener(self, text: str, listener: Callable[[Event], object]) -> Finished:
         """Says something to the model, calls the listener with each event, and waits for the end.
@@ -272,6 +260,7 @@ class Turn(AsyncIterator[Event]):
 
     def __init__(self, turn: _ffi.Turn) -> None:
         self._turn = turn
+        self._process = OwnProcess("turn")
         self._ready: deque[Event] = deque()
         self._over = False
         self._finished: Finished | None = None
@@ -305,7 +294,7 @@ class Turn(AsyncIterator[Event]):
             return events
         if self._over:
             return []
-        events = [lift_event(event) for event in await self._or_cancel(self._turn.next_batch())]
+        events = [lift_event(event) for event in await self._or_cancel(self._there().next_batch())]
         self._over = not events
         return events
 
@@ -313,7 +302,7 @@ class Turn(AsyncIterator[Event]):
         """Waits for the end, whatever is left of the events."""
         if self._finished is None:
             try:
-                self._finished = lift(await self._or_cancel(self._turn.finish()))
+                self._finished = lift(await self._or_cancel(self._there().finish()))
             except _ffi.StepwellError as error:
                 raise translated(error) from None
             assert self._finished is not None
@@ -326,7 +315,7 @@ class Turn(AsyncIterator[Event]):
 
     async def detach(self) -> None:
         """Lets the turn go on to its end without anyone watching. It can still be cancelled."""
-        await self._turn.detach()
+        await self._there().detach()
 
     def cancel(self) -> None:
         """Stops the turn: its tools are stopped, its connection is closed. The events up to its end still come."""
@@ -334,7 +323,7 @@ class Turn(AsyncIterator[Event]):
 
     async def cancel_call(self, tool_call_id: str) -> None:
         """Stops one tool call, by the provider's id for it. The others go on, and the model is told."""
-        await told(self._turn.cancel_call(tool_call_id))
+        await told(self._there().cancel_call(tool_call_id))
 
     async def finish_call(self, tool_call_id: str, result: object) -> None:
         """Brings the result of a tool call, by the provider's id for it: of a deferred one, or of one that still runs.
@@ -342,15 +331,15 @@ class Turn(AsyncIterator[Event]):
         A result that is no string is written as JSON, but for ``Parts``.
         """
         if isinstance(result, Parts):
-            await told(self._turn.finish_call_parts(tool_call_id, json.dumps(result)))
+            await told(self._there().finish_call_parts(tool_call_id, json.dumps(result)))
         else:
-            await told(self._turn.finish_call(tool_call_id, shown(result)))
+            await told(self._there().finish_call(tool_call_id, shown(result)))
 
     async def fail_call(
         self, tool_call_id: str, message: str, *, kind: ToolFailureKind = ToolFailureKind.ERROR
     ) -> None:
         """As ``finish_call``, for a call that failed; the model is shown the message."""
-        await told(self._turn.fail_call(tool_call_id, message, _ffi.ToolFailureKind[kind.name]))
+        await told(self._there().fail_call(tool_call_id, message, _ffi.ToolFailureKind[kind.name]))
 
     async def steer(self, text: str | None = None, *, message: Mapping[str, Json] | None = None) -> str:
         """Says something during the turn, without stopping it: text, or an AG-UI message. Gives the message's id.
@@ -359,16 +348,16 @@ class Turn(AsyncIterator[Event]):
         cannot be taken in, ``SteeringRefused`` gives it back.
         """
         if text is not None and message is None:
-            taken: str = await told(self._turn.steer(text))
+            taken: str = await told(self._there().steer(text))
             return taken
         if message is None or text is not None:
             raise InvalidArgumentError("`steer` takes a text or a message", "give one of them, not both")
-        await told(self._turn.steer_message(json.dumps(message)))
+        await told(self._there().steer_message(json.dumps(message)))
         return str(message["id"])
 
     async def resume(self, answers: Mapping[str, Json]) -> None:
         """Answers what the agent asked with ``Interrupted``, all of it, by their ids; ``None`` waves one away."""
-        await told(self._turn.resume(entries(answers)))
+        await told(self._there().resume(entries(answers)))
 
     async def rested(self) -> str:
         """Waits until nothing but the person, or the result of a deferred call, can move the turn on.
@@ -376,7 +365,7 @@ class Turn(AsyncIterator[Event]):
         Gives the turn as text for ``Agent.revive``, in this process or a later one. The turn goes on in this process
         too, until it is let go of.
         """
-        snapshot: str = await told(self._turn.rested())
+        snapshot: str = await told(self._there().rested())
         return snapshot
 
     async def __aenter__(self) -> Turn:
@@ -386,6 +375,10 @@ class Turn(AsyncIterator[Event]):
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         self.cancel()
+
+    def _there(self) -> _ffi.Turn:
+        self._process.check()
+        return self._turn
 
     async def _or_cancel(self, waiting: Coroutine[Any, Any, Any]) -> Any:
         try:
@@ -405,85 +398,3 @@ class Recovered(Record):
     """The turn under way; letting go of it cancels it, unless it was detached. ``None`` if it cannot go on."""
     error: str | None
     """Why it cannot go on. It stays unfinished in the store, until somebody sends on its thread."""
-
-
-class _Runner(_ffi.TaskRunner):
-    """Carries out tool calls and approvals on the app's event loop. Its public methods are called on other threads."""
-
-    def __init__(self, tools: Sequence[Tool[..., Any]], approver: Approver | None) -> None:
-        self.loop: asyncio.AbstractEventLoop | None = None
-        self._tools = {tool.name: tool for tool in tools}
-        self._approver = approver
-        self._running: dict[int, asyncio.Task[None]] = {}
-
-    def run_tool(self, task: _ffi.ToolTask) -> None:
-        self._on_loop(self._begin, task.id(), self._run_tool, task)
-
-    def ask_approval(self, task: _ffi.ApprovalTask) -> None:
-        self._on_loop(self._begin, task.id(), self._ask_approval, task)
-
-    def cancel(self, task: int) -> None:
-        try:
-            self._on_loop(self._stop, task)
-        except _ffi.CallbackError:
-            # With the loop, its tasks are gone too.
-            pass
-
-    def _on_loop(self, callback: Callable[..., None], *arguments: Any) -> None:
-        try:
-            if self.loop is None:
-                raise RuntimeError("no event loop is known")
-            self.loop.call_soon_threadsafe(callback, *arguments)
-        except RuntimeError as error:
-            failed: Any = getattr(_ffi.CallbackError, "Failed")
-            raise failed(f"the app's event loop takes no more work: {error}") from None
-
-    def _begin(self, task: int, work: Callable[[Any], Coroutine[Any, Any, None]], given: object) -> None:
-        running = asyncio.get_running_loop().create_task(work(given), name=f"stepwell-{task}")
-        self._running[task] = running
-        running.add_done_callback(lambda _: self._running.pop(task, None))
-
-    def _stop(self, task: int) -> None:
-        if running := self._running.get(task):
-            running.cancel()
-
-    async def _run_tool(self, task: _ffi.ToolTask) -> None:
-        invocation: ToolInvocation = lift(task.invocation())
-        try:
-            result = await self._tools[invocation.name].run(invocation.arguments)
-            if isinstance(result, Parts):
-                task.finish_parts(json.dumps(result))
-            else:
-                task.finish(result)
-        except Deferred:
-            task.defer()
-        except ToolError as error:
-            task.fail(_ffi.ToolFailureKind.ERROR, str(error))
-        except asyncio.CancelledError:
-            task.fail(_ffi.ToolFailureKind.CANCELLED, "the tool was cancelled")
-            raise
-        except Exception as error:
-            logger.warning("the tool %r failed", invocation.name, exc_info=True)
-            task.fail(_ffi.ToolFailureKind[ToolFailureKind.PANICKED.name], f"{type(error).__name__}: {error}")
-
-    async def _ask_approval(self, task: _ffi.ApprovalTask) -> None:
-        denied: Any = _ffi.Decision.DENIED
-        if self._approver is None:
-            task.decide(denied("this app has no way to ask the person"))
-            return
-        try:
-            answer = self._approver(lift(task.invocation()))
-            if inspect.isawaitable(answer):
-                answer = await answer
-        except asyncio.CancelledError:
-            task.decide(denied("the question was cancelled"))
-            raise
-        except Exception:
-            logger.warning("the person could not be asked", exc_info=True)
-            task.decide(denied("the person could not be asked"))
-            return
-        made: Any = _ffi.Decision
-        if isinstance(answer, Mapping):
-            task.decide(made.EDITED(json.dumps(dict(answer), ensure_ascii=False, separators=(",", ":"))))
-        else:
-            task.decide(made.GRANTED() if answer is True else denied(answer or None))

@@ -51,6 +51,10 @@ class _Said:
     kind: str
     text: str = ""
 
+    def say(self, delta: str) -> None:
+        # The break that goes before the first text after tool calls: here that text begins a block of its own.
+        self.text += delta if self.text else delta.lstrip("\n")
+
 
 @dataclass
 class _Card:
@@ -99,7 +103,7 @@ class TurnCard:
         """Takes an event in. Those that show nothing are passed over."""
         match event:
             case ev.TextMessageContent(message_id=message, delta=delta):
-                self._said("text", message).text += delta
+                self._said("text", message).say(delta)
             case ev.ReasoningMessageContent(message_id=message, delta=delta):
                 self._said("reasoning", message).text += delta
             case ev.ToolCallStart(tool_call_id=call, tool_call_name=name):
@@ -288,16 +292,19 @@ class _Terminal:
         self._file = file
         self._view = TurnCard()
         self._in_line = False
+        self._after_card = False
 
     def took(self, event: ev.Event) -> None:
         shown = len(self._view._items)
         self._view.apply(event)
         if isinstance(event, ev.TextMessageContent):
-            if event.delta:
-                self._file.write(visible(event.delta))
-                self._in_line = not event.delta.endswith("\n")
+            delta = event.delta.lstrip("\n") if self._after_card else event.delta
+            if delta:
+                self._file.write(visible(delta))
+                self._in_line, self._after_card = not delta.endswith("\n"), False
         elif isinstance(event, ev.ToolCallUpdate) and event.result is not None:
             self._line(_text(self._view._cards[event.tool_call_id]))
+            self._after_card = True
         else:
             for item in self._view._items[shown:]:
                 if isinstance(item, _Notice):

@@ -1,11 +1,13 @@
-"""Pydantic's models as arguments and results of tools. Pydantic is not needed: where it is not installed, no type is its.
+"""Pydantic's types as arguments and results of tools. Pydantic is not needed: where it is not installed, no type is its.
 
-A type is Pydantic's if it is a model or a Pydantic dataclass, or is annotated with ``Field`` or a validator of its.
+A type is Pydantic's if it is a model or a Pydantic dataclass, or is annotated with ``Field`` or a validator of its. What
+else this package has no form for is read by a ``TypeAdapter``.
 """
 
 from __future__ import annotations
 
 import functools
+import importlib.util
 import json
 import sys
 import typing
@@ -18,13 +20,32 @@ def is_model(hint: Any) -> bool:
     """Whether Pydantic is to read values of this type."""
     if typing.get_origin(hint) is typing.Annotated:
         notes = typing.get_args(hint)[1:]
-        return any(type(note).__module__.split(".")[0] in ("pydantic", "annotated_types") for note in notes)
+        theirs = any(type(note).__module__.split(".")[0] in ("pydantic", "annotated_types") for note in notes)
+        return theirs and is_installed()
     return isinstance(hint, type) and "pydantic" in sys.modules and hasattr(hint, "__pydantic_core_schema__")
 
 
 def is_field(default: Any) -> bool:
     """Whether a default is a ``Field(…)``, which belongs into the annotation."""
     return type(default).__module__ == "pydantic.fields"
+
+
+def is_installed() -> bool:
+    """Whether the app has Pydantic."""
+    return importlib.util.find_spec("pydantic") is not None
+
+
+def can_read(hint: Any) -> bool:
+    """Whether Pydantic is there, and has a JSON Schema for the type."""
+    if not is_installed():
+        return False
+    from pydantic.errors import PydanticUserError
+
+    try:
+        _adapter_of(hint).json_schema()
+    except PydanticUserError:
+        return False
+    return True
 
 
 @functools.lru_cache(maxsize=256)

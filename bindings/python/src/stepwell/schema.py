@@ -5,15 +5,17 @@ from __future__ import annotations
 import collections.abc
 import dataclasses
 import enum
+import functools
 import inspect
 import json
 import types
 import typing
 from collections.abc import Callable, Mapping
-from typing import Any, Literal, Union
+from typing import Any, Literal, Optional, Union
 
-from . import models
+from . import models, scalars
 from ._record import Json
+from .errors import InvalidArgumentError
 
 Schema = dict[str, Json]
 
@@ -27,24 +29,36 @@ _PLAIN: dict[Any, Schema] = {
     Any: {},
     object: {},
     inspect.Parameter.empty: {},
-    list: {"type": "array"},
     tuple: {"type": "array"},
-    set: {"type": "array", "uniqueItems": True},
-    frozenset: {"type": "array", "uniqueItems": True},
-    dict: {"type": "object"},
 }
 
-_LISTS = {list: list, collections.abc.Sequence: list, collections.abc.Iterable: list, collections.abc.Collection: list}
-_SETS = {set: set, frozenset: frozenset, collections.abc.Set: frozenset}
+_LISTS = {
+    list: list,
+    collections.abc.Sequence: list,
+    collections.abc.MutableSequence: list,
+    collections.abc.Iterable: list,
+    collections.abc.Collection: list,
+}
+_SETS = {set: set, frozenset: frozenset, collections.abc.Set: frozenset, collections.abc.MutableSet: set}
 _MAPS = (dict, collections.abc.Mapping, collections.abc.MutableMapping)
 
+_PLAIN |= {kind: {"type": "array"} for kind in _LISTS}
+_PLAIN |= {kind: {"type": "array", "uniqueItems": True} for kind in _SETS}
+_PLAIN |= {kind: {"type": "object"} for kind in _MAPS}
 
-def schema_of_function(function: Callable[..., Any], descriptions: Mapping[str, str]) -> Schema:
+_WITHOUT_TYPE = (Any, object, inspect.Parameter.empty)
+
+
+Arguments = dict[str, tuple[Any, Any]]
+"""The hint and the default of each argument, by its name."""
+
+
+def schema_of_arguments(arguments: Arguments, descriptions: Mapping[str, str]) -> Schema:
     """The JSON Schema of a function's arguments."""
     builder = _Builder()
     properties: dict[str, Schema] = {}
     required: list[str] = []
-    for name, (hint, default) in arguments_of(function).items():
+    for name, (hint, default) in arguments.items():
         schema = builder.schema(hint, f"the argument `{name}`")
         if name in descriptions:
             schema = _described(schema, descriptions[name])
@@ -56,21 +70,63 @@ def schema_of_function(function: Callable[..., Any], descriptions: Mapping[str, 
     return builder.finished(_object(properties, required))
 
 
-def arguments_of(function: Callable[..., Any]) -> dict[str, tuple[Any, Any]]:
+def arguments_of(function: Callable[..., Any]) -> Arguments:
     """The hint and the default of each argument that a model can give."""
     name = getattr(function, "__name__", repr(function))
+    given = function.keywords if isinstance(function, functools.partial) else {}
+    found: Arguments = {}
     try:
-        hints = typing.get_type_hints(function, include_extras=True)
+        hints = _hints_of(function)
+        parameters = inspect.signature(function).parameters.values()
     except NameError as error:
-        raise TypeError(f"{name}: {error}; the type hints of a tool must be resolvable where it is defined") from None
-    found: dict[str, tuple[Any, Any]] = {}
-    for argument in inspect.signature(function).parameters.values():
+        raise InvalidArgumentError(
+            f"the type hints of the tool `{name}` cannot be read: {error}", "name types that exist where it is defined"
+        ) from None
+    except (TypeError, ValueError) as error:
+        raise InvalidArgumentError(
+            f"`{name}` cannot be a tool: {error}", "give a function, a method, or an object that can be called"
+        ) from None
+    for argument in parameters:
+        if argument.name in given:
+            continue
         if argument.kind not in (argument.POSITIONAL_OR_KEYWORD, argument.KEYWORD_ONLY):
-            raise TypeError(f"{name}: `{argument}` cannot be given by name, so a tool cannot have it")
+            raise InvalidArgumentError(
+                f"the tool `{name}` has the argument `{argument}`, which cannot be given by name",
+                "give it arguments with names",
+            )
         if models.is_field(argument.default):
-            raise TypeError(f"{name}: write `{argument.name}: Annotated[…, Field(…)]`: a default is what the function gets")
-        found[argument.name] = (hints.get(argument.name, argument.empty), argument.default)
+            raise InvalidArgumentError(
+                f"the argument `{argument.name}` of the tool `{name}` has a `Field` as its default, which the function "
+                "would be given",
+                f"write `{argument.name}: Annotated[…, Field(…)]`",
+            )
+        hint = hints.get(argument.name, argument.empty)
+        if argument.default is None and hint is not argument.empty:
+            # Much code writes `city: str = None`.
+            hint = Optional[hint]
+        found[argument.name] = (hint, argument.default)
     return found
+
+
+def _hints_of(function: Callable[..., Any]) -> dict[str, Any]:
+    while isinstance(function, functools.partial):
+        function = function.func
+    if not inspect.isroutine(function):
+        function = type(function).__call__
+    return typing.get_type_hints(function, include_extras=True)
+
+
+def _named(hint: Any) -> Any:
+    """What stands behind a name for a type: a `NewType`, a `type` statement, `List` without its items."""
+    while True:
+        if hasattr(hint, "__supertype__"):
+            hint = hint.__supertype__
+        elif type(hint).__name__ == "TypeAliasType":
+            hint = hint.__value__
+        else:
+            break
+    origin = typing.get_origin(hint)
+    return origin if origin is not None and origin in _PLAIN and not typing.get_args(hint) else hint
 
 
 class _Builder:
@@ -80,14 +136,30 @@ class _Builder:
         self._open: list[type] = []
         self._recursive: dict[type, Schema | None] = {}
         self._models: Schema = {}
+        self._aliases: list[Any] = []
 
     def finished(self, schema: Schema) -> Schema:
         definitions = self._models | {kind.__name__: found for kind, found in self._recursive.items()}
         return schema | {"$defs": definitions} if definitions else schema
 
     def schema(self, hint: Any, where: str) -> Schema:
-        if isinstance(hint, typing.Hashable) and hint in _PLAIN:
+        named = _named(hint)
+        if named is hint:
+            return self._schema(hint, where)
+        if any(hint is alias for alias in self._aliases):
+            raise InvalidArgumentError(f"{where} is of a type that holds itself: {hint!r}", "use a dataclass for it")
+        self._aliases.append(hint)
+        found = self._schema(named, where)
+        self._aliases.pop()
+        return found
+
+    def _schema(self, hint: Any, where: str) -> Schema:
+        if _is_hashable(hint) and hint in _PLAIN:
             return dict(_PLAIN[hint])
+        if isinstance(hint, typing.TypeVar):
+            return {}
+        if _is_hashable(hint) and (scalar := scalars.of_type(hint)):
+            return dict(scalar.schema)
         if models.is_model(hint):
             return models.schema(hint, self._models)
         origin, arguments = typing.get_origin(hint), typing.get_args(hint)
@@ -100,7 +172,7 @@ class _Builder:
         if origin in (typing.Required, typing.NotRequired) if hasattr(typing, "Required") else False:
             return self.schema(arguments[0], where)
         if origin is Literal:
-            return _choice([value.value if isinstance(value, enum.Enum) else value for value in arguments])
+            return _choice([jsonable(value) for value in arguments])
         if origin in (Union, types.UnionType):
             return {"anyOf": [self.schema(argument, where) for argument in arguments]}
         if origin in _LISTS:
@@ -110,16 +182,21 @@ class _Builder:
         if origin is tuple:
             return self._tuple(arguments, where)
         if origin in _MAPS:
-            if arguments[0] is not str:
-                raise TypeError(f"{where}: the keys of a JSON object are strings, not {arguments[0]!r}")
+            if self.schema(arguments[0], where).get("type") != "string":
+                raise InvalidArgumentError(
+                    f"{where} has keys of {arguments[0]!r}; those of a JSON object are strings", "take `str` for the keys"
+                )
             return {"type": "object", "additionalProperties": self.schema(arguments[1], where)}
         if isinstance(hint, type) and issubclass(hint, enum.Enum):
-            return _described(_choice([member.value for member in hint]), own_doc(hint))
-        if isinstance(hint, type) and (dataclasses.is_dataclass(hint) or is_typed_dict(hint)):
+            return _described(_choice([jsonable(member) for member in hint]), own_doc(hint))
+        if has_fields(hint):
             return self._fields(hint)
-        raise TypeError(
-            f"{where}: there is no JSON Schema for {hint!r}; use str, int, float, bool, list, dict, Optional, Literal, "
-            "an Enum, a dataclass, a TypedDict or a Pydantic model"
+        if models.can_read(hint):
+            return models.schema(hint, self._models)
+        raise InvalidArgumentError(
+            f"{where} is of a type that JSON has no form for: {hint!r}",
+            "use str, int, float, bool, list, dict, a date or time, Decimal, UUID, Path, bytes, Optional, Literal, an "
+            "Enum, a dataclass, a NamedTuple, a TypedDict, or what Pydantic can read, where it is installed",
         )
 
     def _tuple(self, arguments: tuple[Any, ...], where: str) -> Schema:
@@ -163,8 +240,13 @@ class _Field:
 
 
 def fields_of(kind: type) -> list[_Field]:
-    """The fields of a dataclass or a TypedDict that JSON can give."""
+    """The fields of a dataclass, a NamedTuple or a TypedDict that JSON can give."""
     hints = typing.get_type_hints(kind, include_extras=True)
+    if is_named_tuple(kind):
+        defaults: dict[str, Any] = getattr(kind, "_field_defaults")
+        names: tuple[str, ...] = getattr(kind, "_fields")
+        empty = inspect.Parameter.empty
+        return [_Field(name, hints.get(name, Any), name not in defaults, defaults.get(name, empty)) for name in names]
     if is_typed_dict(kind):
         needed = getattr(kind, "__required_keys__", frozenset(hints))
         return [_Field(name, hint, name in needed) for name, hint in hints.items()]
@@ -183,10 +265,20 @@ def is_typed_dict(kind: Any) -> bool:
     return isinstance(kind, type) and issubclass(kind, dict) and hasattr(kind, "__total__")
 
 
+def is_named_tuple(kind: Any) -> bool:
+    """Whether a type is a NamedTuple."""
+    return isinstance(kind, type) and issubclass(kind, tuple) and hasattr(kind, "_fields")
+
+
+def has_fields(kind: Any) -> bool:
+    """Whether values of a type are JSON objects, with the fields that the type names."""
+    return isinstance(kind, type) and (dataclasses.is_dataclass(kind) or is_typed_dict(kind) or is_named_tuple(kind))
+
+
 def own_doc(kind: type) -> str:
     """What a class says of itself; not what it inherits, nor the signature that a dataclass writes."""
     doc = inspect.cleandoc(kind.__dict__.get("__doc__") or "")
-    return "" if doc.startswith(f"{kind.__name__}(") or doc == "An enumeration." else doc
+    return "" if doc.startswith(f"{kind.__name__}(") or doc in ("An enumeration.", tuple.__doc__) else doc
 
 
 def _object(properties: dict[str, Schema], required: list[str]) -> Schema:
@@ -214,22 +306,38 @@ def _with_default(schema: Schema, default: Any) -> Schema:
 
 
 def jsonable(value: Any) -> Json:
-    """A value as JSON can have it: dataclasses and models are objects, enums their values, sets and tuples arrays."""
+    """A value as JSON can have it: what has fields is an object, enums are their values, sets and tuples arrays.
+
+    Raises ``TypeError`` for what has no such form.
+    """
+    if value is None or type(value) in (str, int, float, bool):
+        return value
     if isinstance(value, enum.Enum):
         return jsonable(value.value)
     if models.is_model(type(value)):
         return models.to_json(value)
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return {field.name: jsonable(getattr(value, field.name)) for field in dataclasses.fields(value)}
+    if is_named_tuple(type(value)):
+        return {name: jsonable(getattr(value, name)) for name in value._fields}
+    if scalar := scalars.of_value(value):
+        return scalar.to_json(value)
     if isinstance(value, Mapping):
-        return {str(key): jsonable(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple, set, frozenset)):
+        return {str(jsonable(key)): jsonable(item) for key, item in value.items()}
+    if isinstance(value, (str, int, float)):
+        return value
+    if isinstance(value, collections.abc.Collection):
         return [jsonable(item) for item in value]
-    return value
+    if models.can_read(type(value)):
+        return models.to_json(value)
+    raise TypeError(f"a {type(value).__name__} has no form in JSON")
 
 
 def from_json(hint: Any, value: Json) -> Any:
     """The value of a type, from JSON that fits the type's schema."""
+    hint = _named(hint)
+    if _is_hashable(hint) and hint in _WITHOUT_TYPE or isinstance(hint, typing.TypeVar):
+        return value
     if models.is_model(hint):
         return models.from_json(hint, value)
     origin, arguments = typing.get_origin(hint), typing.get_args(hint)
@@ -240,7 +348,7 @@ def from_json(hint: Any, value: Json) -> Any:
     if origin in (Union, types.UnionType):
         return _from_union(arguments, value)
     if origin is Literal:
-        return next((one for one in arguments if (one.value if isinstance(one, enum.Enum) else one) == value), value)
+        return _chosen(arguments, value)
     if origin in _LISTS:
         return [from_json(arguments[0], item) for item in _expect(list, value)]
     if origin in _SETS:
@@ -250,9 +358,19 @@ def from_json(hint: Any, value: Json) -> Any:
         every = [arguments[0]] * len(items) if arguments[-1] is Ellipsis else arguments
         return tuple(from_json(one, item) for one, item in zip(every, items, strict=True))
     if origin in _MAPS:
-        return {key: from_json(arguments[1], item) for key, item in _expect(dict, value).items()}
-    if hint in (tuple, set, frozenset):
-        return hint(_expect(list, value))
+        return {from_json(arguments[0], key): from_json(arguments[1], item) for key, item in _expect(dict, value).items()}
+    if not _is_hashable(hint):
+        return models.from_json(hint, value)
+    if hint in _LISTS:
+        return _expect(list, value)
+    if hint is tuple:
+        return tuple(_expect(list, value))
+    if hint in _SETS:
+        return _SETS[hint](_expect(list, value))
+    if hint in _MAPS:
+        return _expect(dict, value)
+    if scalar := scalars.of_type(hint):
+        return scalar.from_json(value)
     if hint is bool:
         return _expect(bool, value)
     if hint in (int, float):
@@ -260,19 +378,34 @@ def from_json(hint: Any, value: Json) -> Any:
         if isinstance(value, bool) or not isinstance(value, (int, float)) or hint(value) != value:
             raise TypeError(f"{value!r} is no {hint.__name__}")
         return hint(value)
-    if hint in (str, list, dict):
-        return _expect(hint, value)
+    if hint is str:
+        return _expect(str, value)
     if hint in (None, type(None)):
         return _expect(type(None), value)
     if isinstance(hint, type) and issubclass(hint, enum.Enum):
-        return hint(value)
-    if is_typed_dict(hint):
+        return _chosen(hint, value)
+    if has_fields(hint):
         given = _expect(dict, value)
-        return {field.name: from_json(field.hint, given[field.name]) for field in _given(hint, given)}
-    if isinstance(hint, type) and dataclasses.is_dataclass(hint):
-        given = _expect(dict, value)
-        return hint(**{field.name: from_json(field.hint, given[field.name]) for field in _given(hint, given)})
-    return value
+        fields = {field.name: from_json(field.hint, given[field.name]) for field in _given(hint, given)}
+        return fields if is_typed_dict(hint) else hint(**fields)
+    return models.from_json(hint, value)
+
+
+def _chosen(members: collections.abc.Iterable[Any], value: Json) -> Any:
+    for member in members:
+        stands_for = jsonable(member)
+        # `True == 1`, and neither is the other.
+        if stands_for == value and isinstance(stands_for, bool) == isinstance(value, bool):
+            return member
+    raise ValueError(f"{value!r} is none of {[jsonable(member) for member in members]}")
+
+
+def _is_hashable(hint: Any) -> bool:
+    try:
+        hash(hint)
+    except TypeError:
+        return False
+    return True
 
 
 def _from_union(arguments: tuple[Any, ...], value: Json) -> Any:

@@ -6,7 +6,7 @@ import asyncio
 import enum
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Coroutine, Sequence
 from typing import Any
 
 from . import _ffi
@@ -15,7 +15,18 @@ from .effects import TurnStatus
 from .errors import told, translates
 from .events import ToolCallStatus
 from .outcomes import Outcome
-from .stores import Store, StoreRunner, ThreadCursor, ThreadKey, ThreadQuery, ThreadRecord, TurnRecord, thread_key
+from .process import OwnProcess
+from .stores import (
+    PlainThread,
+    Store,
+    StoreRunner,
+    ThreadCursor,
+    ThreadKey,
+    ThreadQuery,
+    ThreadRecord,
+    TurnRecord,
+    thread_key,
+)
 
 
 class Role(str, enum.Enum):
@@ -154,10 +165,9 @@ class SessionStore:
     """
 
     def __init__(self, store: Store) -> None:
-        runner = StoreRunner(store)
-        self._runner: StoreRunner | None = runner
-        self.inner = _ffi.SessionStore.with_store_runner(runner)
-        """The library's store."""
+        self._app: tuple[Store, PlainThread] | None = (store, PlainThread())
+        self._process = OwnProcess("store")
+        self._inner = _ffi.SessionStore.with_store_runner(StoreRunner(*self._app, None))
 
     async def threads(
         self,
@@ -168,61 +178,73 @@ class SessionStore:
         limit: int = 50,
     ) -> list[ThreadRecord]:
         """Threads, the last used first."""
-        listed: list[ThreadRecord] = await self._told(
-            self.inner.threads(lower(ThreadQuery(server, room, after, limit)))
+        listed: list[ThreadRecord] = await _lifted(
+            self._here().threads(lower(ThreadQuery(server, room, after, limit)))
         )
         return listed
 
     async def thread(self, thread: ThreadKey | str) -> ThreadRecord | None:
         """A thread; none if there is none."""
-        found: ThreadRecord | None = await self._told(self.inner.thread(lower(thread_key(thread))))
+        found: ThreadRecord | None = await _lifted(self._here().thread(lower(thread_key(thread))))
         return found
 
     async def turns(self, thread: ThreadKey | str) -> list[TurnView]:
         """All turns of a thread, in the order in which they began: its tree, by their parents."""
-        turns: list[TurnView] = await self._told(self.inner.turns(lower(thread_key(thread))))
+        turns: list[TurnView] = await _lifted(self._here().turns(lower(thread_key(thread))))
         return turns
 
     async def view(self, thread: ThreadKey | str, turn: str | None = None) -> SessionView:
         """A thread as the person is shown it, on the path to ``turn``."""
-        view: SessionView = await self._told(self.inner.view(lower(thread_key(thread)), turn))
+        view: SessionView = await _lifted(self._here().view(lower(thread_key(thread)), turn))
         return view
 
     async def messages(self, thread: ThreadKey | str, turn: str | None = None) -> list[dict[str, Json]]:
         """The conversation on the path to ``turn``: AG-UI messages, oldest first."""
         messages: list[dict[str, Json]] = json.loads(
-            await self._told(self.inner.messages_json(lower(thread_key(thread)), turn))
+            await _lifted(self._here().messages_json(lower(thread_key(thread)), turn))
         )
         return messages
 
     async def rename_thread(self, thread: ThreadKey | str, title: str) -> None:
         """Gives a thread a title. It does not count as use."""
-        await self._told(self.inner.rename_thread(lower(thread_key(thread)), title))
+        await _lifted(self._here().rename_thread(lower(thread_key(thread)), title))
 
     async def delete_thread(self, thread: ThreadKey | str) -> bool:
         """Deletes a thread with all that it holds; whether there was one.
 
         A thread that an agent has is better deleted by ``Agent.delete_thread``, which stops its turn first.
         """
-        deleted: bool = await self._told(self.inner.delete_thread(lower(thread_key(thread))))
+        deleted: bool = await _lifted(self._here().delete_thread(lower(thread_key(thread))))
         return deleted
 
-    def bind(self) -> None:
-        """The ``async`` methods of an app's store run on the event loop that runs now."""
-        if self._runner is not None:
-            self._runner.loop = asyncio.get_running_loop()
+    @property
+    def inner(self) -> _ffi.SessionStore:
+        """The library's store."""
+        self._process.check()
+        return self._inner
 
-    async def _told(self, telling: Any) -> Any:
-        self.bind()
-        return lift(await told(telling))
+    def on(self, loop: asyncio.AbstractEventLoop) -> _ffi.SessionStore:
+        """The library's store; the ``async`` methods of an app's run on this event loop."""
+        if self._app is None:
+            return self.inner
+        self._process.check()
+        return _ffi.SessionStore.with_store_runner(StoreRunner(*self._app, loop))
+
+    def _here(self) -> _ffi.SessionStore:
+        return self.on(asyncio.get_running_loop())
+
+
+async def _lifted(telling: Coroutine[Any, Any, Any]) -> Any:
+    return lift(await told(telling))
 
 
 class MemoryStore(SessionStore):
     """A store in memory: it is gone with the process."""
 
     def __init__(self) -> None:
-        self._runner = None
-        self.inner = _ffi.SessionStore.in_memory()
+        self._app = None
+        self._process = OwnProcess("store")
+        self._inner = _ffi.SessionStore.in_memory()
 
 
 class SqliteStore(SessionStore):
@@ -232,8 +254,9 @@ class SqliteStore(SessionStore):
     """
 
     def __init__(self, opened: _ffi.SessionStore) -> None:
-        self._runner = None
-        self.inner = opened
+        self._app = None
+        self._process = OwnProcess("store")
+        self._inner = opened
 
     @classmethod
     async def open(cls, path: str | os.PathLike[str]) -> SqliteStore:

@@ -442,14 +442,26 @@ _CALLS: dict[Any, tuple[str, Any, str | None]] = {
 }
 
 
-class StoreRunner(_ffi.StoreRunner):
-    """Carries out the calls of an app's store. Its public methods are called on other threads."""
+class PlainThread:
+    """The thread for a store's plain methods, begun when it is first needed."""
 
-    def __init__(self, store: Store) -> None:
-        self.loop: asyncio.AbstractEventLoop | None = None
-        """Where the store's ``async`` methods run."""
+    def __init__(self) -> None:
+        self._thread: ThreadPoolExecutor | None = None
+
+    def submit(self, work: Callable[..., object], *arguments: Any) -> None:
+        """Has work done after what was submitted before."""
+        if self._thread is None:
+            self._thread = ThreadPoolExecutor(1, "stepwell-store")
+        self._thread.submit(work, *arguments)
+
+
+class StoreRunner(_ffi.StoreRunner):
+    """Carries out the calls of an app's store, its ``async`` methods on one event loop. Its public methods are called on other threads."""
+
+    def __init__(self, store: Store, plain: PlainThread, loop: asyncio.AbstractEventLoop | None) -> None:
         self._store = store
-        self._plain: ThreadPoolExecutor | None = None
+        self._plain = plain
+        self._loop = loop
         self._running: dict[int, asyncio.Task[None]] = {}
 
     def run(self, task: _ffi.StoreTask) -> None:
@@ -463,31 +475,26 @@ class StoreRunner(_ffi.StoreRunner):
 
         try:
             if not inspect.iscoroutinefunction(method):
-                self._thread().submit(_carry_out, task, lambda: answered(method(**arguments)))
+                self._plain.submit(_carry_out, task, lambda: answered(method(**arguments)))
                 return
-            if self.loop is None:
-                raise RuntimeError("no event loop is known")
+            if self._loop is None:
+                raise RuntimeError("none runs here")
 
             async def carried_out() -> Any:
                 return answered(await method(**arguments))
 
-            self.loop.call_soon_threadsafe(self._begin, task, carried_out)
+            self._loop.call_soon_threadsafe(self._begin, task, carried_out)
         except RuntimeError as error:
             failed: Any = getattr(_ffi.CallbackError, "Failed")
             raise failed(f"the app's event loop takes no more work: {error}") from None
 
     def cancel(self, task: int) -> None:
         try:
-            if self.loop is not None:
-                self.loop.call_soon_threadsafe(self._stop, task)
+            if self._loop is not None:
+                self._loop.call_soon_threadsafe(self._stop, task)
         except RuntimeError:
             # With the loop, its tasks are gone too.
             pass
-
-    def _thread(self) -> ThreadPoolExecutor:
-        if self._plain is None:
-            self._plain = ThreadPoolExecutor(1, "stepwell-store")
-        return self._plain
 
     def _begin(self, task: _ffi.StoreTask, work: Callable[[], Awaitable[Any]]) -> None:
         number = task.id()
@@ -503,7 +510,7 @@ class StoreRunner(_ffi.StoreRunner):
 def _carry_out(task: _ffi.StoreTask, work: Callable[[], Any]) -> None:
     try:
         task.finish(work())
-    except Exception as error:
+    except BaseException as error:
         _fail(task, error)
 
 
@@ -513,11 +520,14 @@ async def _carry_out_async(task: _ffi.StoreTask, work: Callable[[], Awaitable[An
     except asyncio.CancelledError:
         task.fail(_lower_error(Other("the call was cancelled")))
         raise
-    except Exception as error:
+    except KeyboardInterrupt:
+        task.fail(_lower_error(Other("the program was interrupted")))
+        raise
+    except BaseException as error:
         _fail(task, error)
 
 
-def _fail(task: _ffi.StoreTask, error: Exception) -> None:
+def _fail(task: _ffi.StoreTask, error: BaseException) -> None:
     if type(error) is StoreError or not isinstance(error, StoreError):
         logger.warning("the store failed", exc_info=error)
         error = Other(f"{type(error).__name__}: {error}")

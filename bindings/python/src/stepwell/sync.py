@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 import atexit
 import contextlib
+import logging
 import os
 import threading
 from collections import deque
 from collections.abc import Callable, Coroutine, Iterator, Mapping
-from concurrent.futures import Future
+from concurrent.futures import CancelledError, Future
 from concurrent.futures import TimeoutError as WaitTimeout
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -22,6 +23,8 @@ from .outcomes import Finished, Outcome
 if TYPE_CHECKING:
     from .agent import Turn
 
+logger = logging.getLogger("stepwell")
+
 T = TypeVar("T")
 
 
@@ -32,7 +35,9 @@ class _LoopThread:
         self._lock = threading.Lock()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None
-        self._process = 0
+        self._waited_for: set[Future[Any]] = set()
+        self._interrupted: set[Future[Any]] = set()
+        self._interrupt: KeyboardInterrupt | None = None
 
     def wait_for(self, work: Coroutine[Any, Any, T]) -> T:
         """Runs it on the loop and waits; whoever breaks off the waiting, Ctrl-C say, breaks off the work."""
@@ -46,26 +51,50 @@ class _LoopThread:
                 "for itself",
                 "await `send` there, or make the tool a plain function",
             )
-        return asyncio.run_coroutine_threadsafe(work, self._running())
+        future = asyncio.run_coroutine_threadsafe(work, self._running())
+        self._waited_for.add(future)
+        future.add_done_callback(self._waited_for.discard)
+        return future
 
-    @staticmethod
-    def wait(future: Future[T], timeout: float | None = None) -> T:
+    def wait(self, future: Future[T], timeout: float | None = None) -> T:
         try:
-            return future.result(timeout)
+            result = future.result(timeout)
+        except CancelledError:
+            if future in self._interrupted:
+                self._interrupted.discard(future)
+                raise KeyboardInterrupt from None
+            raise
         except Exception:
             raise
         except BaseException:
             future.cancel()
             raise
+        if interrupt := self._interrupt:
+            self._interrupt = None
+            raise interrupt
+        return result
+
+    def _run(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Whatever a tool raises ends no turn but its own; ``KeyboardInterrupt`` is for those who wait."""
+        while True:
+            try:
+                loop.run_forever()
+                return
+            except KeyboardInterrupt as interrupt:
+                waited_for = list(self._waited_for)
+                self._interrupt = None if waited_for else interrupt
+                self._interrupted.update(waited_for)
+                for future in waited_for:
+                    future.cancel()
+            except BaseException:
+                logger.warning("a task broke off", exc_info=True)
 
     def _running(self) -> asyncio.AbstractEventLoop:
         with self._lock:
-            # A fork has the loop, but not its thread.
-            if self._loop is None or self._process != os.getpid():
+            if self._loop is None:
                 self._loop = asyncio.new_event_loop()
-                self._process = os.getpid()
                 self._thread = threading.Thread(
-                    target=self._loop.run_forever, name="stepwell-sync", daemon=True
+                    target=self._run, args=(self._loop,), name="stepwell-sync", daemon=True
                 )
                 self._thread.start()
                 atexit.register(self._stop, self._loop, self._thread)
@@ -88,6 +117,10 @@ class _LoopThread:
 
 
 _thread = _LoopThread()
+
+if hasattr(os, "register_at_fork"):
+    # A fork has the loop, but not its thread.
+    os.register_at_fork(after_in_child=_thread.__init__)  # type: ignore[misc]
 
 
 class SyncTurn(Iterator[Event]):

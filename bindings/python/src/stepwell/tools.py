@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import copy
 import inspect
 import json
+import types
 from collections.abc import Callable, Mapping
 from functools import update_wrapper
 from typing import Any, Generic, ParamSpec, TypeVar, overload
@@ -12,8 +14,8 @@ from typing import Any, Generic, ParamSpec, TypeVar, overload
 from . import docstrings
 from ._record import Json
 from .cards import mimebundle_of_tool
-from .errors import ToolError
-from .schema import Schema, arguments_of, from_json, jsonable, schema_of_function
+from .errors import InvalidArgumentError, ToolError
+from .schema import Schema, arguments_of, from_json, jsonable, schema_of_arguments
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -27,7 +29,11 @@ class Parts(list[Mapping[str, Json]]):
 
 
 class Tool(Generic[P, R]):
-    """A function that the model may ask for. It can still be called like the function that it was made from."""
+    """A function that the model may ask for. It can still be called like the function that it was made from.
+
+    One made of a method is a method: ``agent = Agent(…, tools=[shop.order])``, where ``order`` of the class ``Shop`` is
+    a tool. The model is not asked for ``self``.
+    """
 
     def __init__(
         self,
@@ -41,16 +47,29 @@ class Tool(Generic[P, R]):
         repeatable: bool = False,
         timeout: float | None = None,
     ) -> None:
+        given: Any = function
+        self._kind: type = type(given)
+        if isinstance(given, (classmethod, staticmethod)):
+            function = given.__func__  # type: ignore[assignment]
+        if not callable(function):
+            raise InvalidArgumentError(f"{function!r} cannot be a tool", "give a function")
         update_wrapper(self, function)
         said = docstrings.parse(inspect.getdoc(function))
         self._function = function
-        self._hints = {argument: hint for argument, (hint, _) in arguments_of(function).items()}
+        self._is_bound = True
+        self._said = said.arguments
+        self._has_own_parameters = parameters is not None
+        self._arguments = arguments_of(function)
         self.name: str = name or str(getattr(function, "__name__", type(function).__name__))
         """What the model calls it by."""
         self.description: str = said.description if description is None else description
         """What it does and when to use it, for the model."""
-        self.parameters: Schema = parameters or schema_of_function(function, said.arguments)
+        self.parameters: Schema = parameters or {}
         """The JSON Schema of its arguments."""
+        if self._kind is classmethod:
+            self._take_off_first()
+        elif parameters is None:
+            self.parameters = schema_of_arguments(self._arguments, self._said)
         self.requires_approval = requires_approval
         """Whether the person must allow each call."""
         self.idempotent = idempotent
@@ -59,6 +78,47 @@ class Tool(Generic[P, R]):
         """Whether asking again with the same arguments makes sense; else the model is told when it goes in a circle."""
         self.timeout = timeout
         """The longest it may take, in seconds; the run's own limit if ``None``."""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        # A tool of a function elsewhere, which a class has as an attribute, stays that tool.
+        own = f"{owner.__qualname__}.{name}" == getattr(self._function, "__qualname__", "")
+        if own and self._kind not in (classmethod, staticmethod):
+            self._take_off_first()
+
+    def _take_off_first(self) -> None:
+        """The first argument is what the method is of."""
+        self._is_bound = False
+        self._arguments = dict(list(self._arguments.items())[1:])
+        if not self._has_own_parameters:
+            self.parameters = schema_of_arguments(self._arguments, self._said)
+
+    @overload
+    def __get__(self, instance: None, owner: type) -> Tool[P, R]: ...
+
+    @overload
+    def __get__(self, instance: object, owner: type | None = None) -> Tool[..., R]: ...
+
+    def __get__(self, instance: object, owner: type | None = None) -> Tool[..., R]:
+        if self._kind is classmethod:
+            return self._of(instance if owner is None else owner)
+        if instance is not None and instance is owner:
+            # `@classmethod` over `@tool`, before Python 3.13.
+            return self._of_class(owner)
+        if instance is None or self._is_bound:
+            return self
+        return self._of(instance)
+
+    def _of(self, instance: object) -> Tool[..., R]:
+        bound = copy.copy(self)
+        bound._function = bound.__wrapped__ = types.MethodType(self._function, instance)  # type: ignore[attr-defined]
+        bound._is_bound = True
+        bound._kind = types.MethodType
+        return bound
+
+    def _of_class(self, owner: object) -> Tool[..., R]:
+        method = copy.copy(self)
+        method._take_off_first()
+        return method._of(owner)
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         return self._function(*args, **kwargs)
@@ -77,15 +137,14 @@ class Tool(Generic[P, R]):
         if inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(getattr(function, "__call__", None)):
             result = await function(**given)
         else:
-            result = await asyncio.to_thread(function, **given)
+            result = await asyncio.to_thread(_called, function, given)
             if inspect.isawaitable(result):
                 result = await result
         return result if isinstance(result, Parts) else shown(result)
 
-
     def _given(self, name: str, value: Json) -> Any:
         try:
-            return from_json(self._hints.get(name, Any), value)
+            return from_json(self._arguments[name][0] if name in self._arguments else Any, value)
         except (TypeError, ValueError) as error:
             raise ToolError(f"the argument `{name}` does not fit: {error}") from error
 
@@ -133,11 +192,29 @@ def tool(function: Callable[..., Any] | None = None, /, **settings: Any) -> Any:
     return Tool(function, **settings)
 
 
+def _called(function: Callable[..., Any], given: dict[str, Any]) -> Any:
+    try:
+        return function(**given)
+    except StopIteration as error:
+        # A future cannot hold it: whoever waits would wait for ever.
+        raise RuntimeError("the tool raised StopIteration") from error
+
+
 def shown(result: object) -> str:
     """What the model is shown of a result."""
-    return result if isinstance(result, str) else json.dumps(jsonable(result), ensure_ascii=False)
+    value = jsonable(result)
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 def as_tool(function: Tool[..., Any] | Callable[..., Any]) -> Tool[..., Any]:
     """The tool that a function is, or is made."""
-    return function if isinstance(function, Tool) else Tool(function)
+    if isinstance(function, types.MethodType) and isinstance(function.__func__, Tool):
+        # `@classmethod` over `@tool`.
+        function = function.__func__._of_class(function.__self__)
+    made = function if isinstance(function, Tool) else Tool(function)
+    if not made._is_bound:
+        raise InvalidArgumentError(
+            f"the tool `{made._function.__qualname__}` is a method, and of no object",
+            "give the method of an object: `tools=[shop.order]`, not `tools=[Shop.order]`",
+        )
+    return made

@@ -34,6 +34,8 @@ class PlayedTurn:
     """How it ended."""
     text: str
     """All that the model said in it."""
+    shown_text: str
+    """The same as it is shown: see ``TextOptions``."""
     messages: list[dict[str, Json]]
     """The conversation after it."""
 
@@ -102,7 +104,7 @@ class _Host:
             self._took(machine.cancel(now_ms=self._now))
         outcome = machine.outcome
         assert outcome is not None, "a run that is cancelled is over"
-        return PlayedTurn(self._hops, tuple(self._batches), outcome, machine.text, machine.messages)
+        return PlayedTurn(self._hops, tuple(self._batches), outcome, machine.text, machine.shown_text, machine.messages)
 
     def _took(self, outputs: Outputs) -> None:
         if outputs.events:

@@ -1,0 +1,26 @@
+"""What the library says of itself goes to the logger ``stepwell``."""
+
+from __future__ import annotations
+
+import logging
+
+from . import _ffi
+
+logger = logging.getLogger("stepwell")
+
+_LEVELS = {
+    _ffi.LogLevel.DEBUG: logging.DEBUG,
+    _ffi.LogLevel.INFO: logging.INFO,
+    _ffi.LogLevel.WARN: logging.WARNING,
+    _ffi.LogLevel.ERROR: logging.ERROR,
+}
+
+
+class _Log(_ffi.LogSink):
+    def log(self, level: _ffi.LogLevel, message: str) -> None:
+        logger.log(_LEVELS[level], "%s", message)
+
+
+def begin() -> None:
+    """Sends what the library says to the logger, from now on."""
+    _ffi.log_to(_Log())

@@ -1,0 +1,128 @@
+"""Tools and approvals of a turn, on the event loop that the turn was begun on."""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import inspect
+import json
+import logging
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping
+from typing import Any
+
+from . import _ffi
+from ._record import Json, lift
+from .effects import ToolInvocation
+from .errors import Deferred, ToolError
+from .events import ToolFailureKind
+from .tools import Parts, Tool
+
+logger = logging.getLogger("stepwell")
+
+Decision = bool | str | Mapping[str, Json]
+"""What the person says to a tool that asks to run: ``True``, ``False``, or a reason why not, for the model to read; or
+the arguments to run it with, in the place of the model's. Arguments that do not fit the tool count as no."""
+
+Approver = Callable[[ToolInvocation], Decision | Awaitable[Decision]]
+"""Asks the person whether a tool may run."""
+
+
+class TurnRunner(_ffi.TaskRunner):
+    """Carries out what one turn asks of the app, in the context of whoever began it.
+
+    Its public methods are called on other threads. Whatever the app's code raises ends that call only, but for
+    ``KeyboardInterrupt``, which is for the whole program, and cancellation.
+    """
+
+    def __init__(
+        self, loop: asyncio.AbstractEventLoop, tools: Iterable[Tool[..., Any]], approver: Approver | None
+    ) -> None:
+        self._loop = loop
+        self._context = contextvars.copy_context()
+        self._tools = {tool.name: tool for tool in tools}
+        self._approver = approver
+        self._running: dict[int, asyncio.Task[None]] = {}
+
+    def run_tool(self, task: _ffi.ToolTask) -> None:
+        """Begins a tool call."""
+        self._on_loop(self._begin, task.id(), self._run_tool, task)
+
+    def ask_approval(self, task: _ffi.ApprovalTask) -> None:
+        """Asks the person."""
+        self._on_loop(self._begin, task.id(), self._ask_approval, task)
+
+    def cancel(self, task: int) -> None:
+        """Stops what was begun."""
+        try:
+            self._on_loop(self._stop, task)
+        except _ffi.CallbackError:
+            # With the loop, its tasks are gone too.
+            pass
+
+    def _on_loop(self, callback: Callable[..., None], *arguments: Any) -> None:
+        try:
+            self._loop.call_soon_threadsafe(callback, *arguments)
+        except RuntimeError as error:
+            failed: Any = getattr(_ffi.CallbackError, "Failed")
+            raise failed(f"the event loop that the turn was begun on takes no more work: {error}") from None
+
+    def _begin(self, task: int, work: Callable[[Any], Coroutine[Any, Any, None]], given: object) -> None:
+        running: asyncio.Task[None] = self._context.copy().run(
+            lambda: self._loop.create_task(work(given), name=f"stepwell-{task}")
+        )
+        self._running[task] = running
+        running.add_done_callback(lambda _: self._running.pop(task, None))
+
+    def _stop(self, task: int) -> None:
+        if running := self._running.get(task):
+            running.cancel()
+
+    async def _run_tool(self, task: _ffi.ToolTask) -> None:
+        invocation: ToolInvocation = lift(task.invocation())
+        try:
+            result = await self._tools[invocation.name].run(invocation.arguments)
+            if isinstance(result, Parts):
+                task.finish_parts(json.dumps(result))
+            else:
+                task.finish(result)
+        except Deferred:
+            task.defer()
+        except ToolError as error:
+            task.fail(_ffi.ToolFailureKind.ERROR, str(error))
+        except asyncio.CancelledError:
+            task.fail(_ffi.ToolFailureKind.CANCELLED, "the tool was cancelled")
+            raise
+        except KeyboardInterrupt:
+            task.fail(_ffi.ToolFailureKind.CANCELLED, "the program was interrupted")
+            raise
+        except BaseException as error:
+            # Also `SystemExit`, of argparse say: it would end the loop's thread.
+            logger.warning("the tool %r failed", invocation.name, exc_info=True)
+            task.fail(_ffi.ToolFailureKind[ToolFailureKind.PANICKED.name], f"{type(error).__name__}: {error}")
+
+    async def _ask_approval(self, task: _ffi.ApprovalTask) -> None:
+        denied: Any = _ffi.Decision.DENIED
+        if self._approver is None:
+            task.decide(denied("this app has no way to ask the person"))
+            return
+        try:
+            answer = self._approver(lift(task.invocation()))
+            if inspect.isawaitable(answer):
+                answer = await answer
+            task.decide(_lowered(answer))
+        except asyncio.CancelledError:
+            task.decide(denied("the question was cancelled"))
+            raise
+        except KeyboardInterrupt:
+            task.decide(denied("the program was interrupted"))
+            raise
+        except BaseException:
+            logger.warning("the person could not be asked", exc_info=True)
+            task.decide(denied("the person could not be asked"))
+
+
+def _lowered(answer: Decision) -> Any:
+    made: Any = _ffi.Decision
+    if isinstance(answer, Mapping):
+        return made.EDITED(json.dumps(dict(answer), ensure_ascii=False, separators=(",", ":")))
+    return made.GRANTED() if answer is True else made.DENIED(answer or None)

@@ -1,0 +1,217 @@
+"""Where the app's code runs, what it sees there, and what comes of what it raises."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import contextvars
+import sys
+import threading
+from collections.abc import Callable
+
+import pytest
+from conftest import MockLlm, calls, text
+
+from stepwell import (
+    Agent,
+    Finished,
+    MisuseError,
+    Success,
+    ToolInvocation,
+    tool,
+)
+
+Start = Callable[..., MockLlm]
+
+who = contextvars.ContextVar("who", default="nobody")
+
+
+def agent_of(mock: MockLlm, *tools: Callable[..., object], **settings: object) -> Agent:
+    return Agent(provider="openai-compatible", model="mock", base_url=mock.base_url, tools=tools, **settings)  # type: ignore[arg-type]
+
+
+def results(finished: Finished) -> list[str]:
+    return [str(message["content"]) for message in finished.messages if message["role"] == "tool"]
+
+
+class Gone(BaseException):
+    """As `pytest.fail` raises."""
+
+
+@tool
+def parse() -> str:
+    """Parses."""
+    argparse.ArgumentParser(prog="p", exit_on_error=True).exit(2)
+
+
+@tool
+async def leaves() -> str:
+    sys.exit("bye")
+
+
+@tool
+def goes() -> str:
+    raise Gone("away")
+
+
+@tool
+def stops() -> str:
+    raise StopIteration("no more")
+
+
+@tool
+def fine() -> str:
+    return "fine"
+
+
+RAISES = ("parse", "leaves", "goes", "stops", "fine")
+SAID = ["SystemExit: 2", "SystemExit: bye", "Gone: away", "RuntimeError: the tool raised StopIteration", "fine"]
+
+
+async def test_whatever_a_tool_raises_ends_that_call_only(mock_llm: Start) -> None:
+    mock = mock_llm(calls(*((name, {}) for name in RAISES)), text("I see"))
+    agent = agent_of(mock, parse, leaves, goes, stops, fine)
+    finished = await asyncio.wait_for(agent.send("Go").finish(), 60)
+    assert (finished.outcome, results(finished)) == (Success(), SAID)
+
+
+def test_in_a_plain_loop_too_and_later_turns_go_on(mock_llm: Start) -> None:
+    mock = mock_llm(calls(*((name, {}) for name in RAISES)), text("I see"), repeat=True)
+    agent = agent_of(mock, parse, leaves, goes, stops, fine)
+    for _ in range(2):
+        finished = agent.run_sync("Go")
+        assert finished.outcome == Success()
+        assert results(finished)[-5:] == SAID
+
+
+async def test_an_approver_that_leaves_has_not_allowed_it(mock_llm: Start) -> None:
+    @tool(requires_approval=True)
+    def pay() -> str:
+        return "paid"
+
+    def approver(call: ToolInvocation) -> bool:
+        sys.exit(1)
+
+    agent = agent_of(mock_llm(calls(("pay", {})), text("I see")), pay, approver=approver)
+    finished = await asyncio.wait_for(agent.send("Go").finish(), 60)
+    assert results(finished) == ["the person did not allow the call: the person could not be asked"]
+
+
+@tool
+def interrupts() -> str:
+    raise KeyboardInterrupt
+
+
+@tool
+async def interrupts_too() -> str:
+    raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("which", [interrupts, interrupts_too])
+def test_an_interrupt_is_for_the_program(mock_llm: Start, which: Callable[..., object]) -> None:
+    agent = agent_of(mock_llm(calls((which.name, {})), text("I see"), repeat=True), which, fine)  # type: ignore[attr-defined]
+
+    async def main() -> None:
+        await agent.send("Go")
+
+    with pytest.raises(KeyboardInterrupt):
+        asyncio.run(main())
+    with pytest.raises(KeyboardInterrupt):
+        agent.run_sync("Go")
+    # Nothing hangs that comes later.
+    other = agent_of(mock_llm(calls(("fine", {})), text("Well")), fine)
+    assert other.run_sync("Go").text == "Well"
+
+
+async def test_cancelling_a_turn_reaches_its_tool(mock_llm: Start) -> None:
+    begun, ended = asyncio.Event(), asyncio.Event()
+
+    @tool
+    async def waits() -> None:
+        begun.set()
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            ended.set()
+            raise
+
+    task = asyncio.ensure_future(agent_of(mock_llm(calls(("waits", {}))), waits).send("Go").finish())
+    await begun.wait()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    await asyncio.wait_for(ended.wait(), 60)
+
+
+def test_each_turn_runs_its_tools_on_its_own_loop(mock_llm: Start) -> None:
+    """Two threads with a loop each, which both have a turn of one agent under way."""
+    both = threading.Barrier(2, timeout=60)
+    loops: dict[str, asyncio.AbstractEventLoop] = {}
+    ran_on: dict[str, asyncio.AbstractEventLoop] = {}
+    ended: dict[str, object] = {}
+
+    @tool
+    async def where() -> str:
+        ran_on[who.get()] = asyncio.get_running_loop()
+        return who.get()
+
+    agent = agent_of(mock_llm(calls(("where", {})), text("Done"), repeat=True), where)
+
+    async def turn(name: str) -> None:
+        who.set(name)
+        loops[name] = asyncio.get_running_loop()
+        # Both have bound the agent before either turn runs a tool.
+        here = agent.thread(name)
+        both.wait()
+        turn = here.send("Go")
+        both.wait()
+        ended[name] = (await turn.finish()).outcome
+        both.wait()
+
+    threads = [threading.Thread(target=lambda name=name: asyncio.run(turn(name))) for name in "ab"]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert ended == {"a": Success(), "b": Success()}
+    assert ran_on == loops
+
+
+def test_the_callers_context_reaches_its_tools(mock_llm: Start) -> None:
+    @tool
+    def plain() -> str:
+        return who.get()
+
+    @tool
+    async def asynchronous() -> str:
+        return who.get()
+
+    @tool(requires_approval=True)
+    def asked() -> str:
+        return who.get()
+
+    def approver(call: ToolInvocation) -> bool:
+        return who.get() == "alice"
+
+    hop = calls(("plain", {}), ("asynchronous", {}), ("asked", {}))
+    agent = agent_of(mock_llm(hop, text("Done"), repeat=True), plain, asynchronous, asked, approver=approver)
+
+    async def main() -> list[str]:
+        turn = agent.send("Go")
+        # What is set later is not the turn's.
+        who.set("bob")
+        return results(await turn)
+
+    def run() -> None:
+        who.set("alice")
+        assert results(agent.run_sync("Go")) == ["alice"] * 3
+        assert asyncio.run(main())[-3:] == ["alice"] * 3
+        assert who.get() == "alice"
+
+    contextvars.copy_context().run(run)
+
+
+def test_a_turn_without_a_loop_says_what_to_do() -> None:
+    agent = Agent(provider="openai-compatible", model="mock", base_url="http://localhost")
+    with pytest.raises(MisuseError, match="no event loop runs here.*run_sync"):
+        agent.send("Go")

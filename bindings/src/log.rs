@@ -1,0 +1,188 @@
+//! What Stepwell says of itself, for languages that have a log of their own.
+
+use crate::error::CallbackError;
+use std::fmt::{self, Write};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::Duration;
+use tracing::field::{Field, Visit};
+use tracing::level_filters::LevelFilter;
+use tracing::span::{Attributes, Id, Record};
+use tracing::{Event, Level, Metadata, Subscriber};
+
+/// How much something matters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, uniffi::Enum)]
+pub enum LogLevel {
+    /// For whoever looks for a fault. It may hold texts of the conversation.
+    Debug,
+    /// What is in order.
+    Info,
+    /// What is odd, or went wrong and was made up for.
+    Warn,
+    /// What went wrong.
+    Error,
+}
+
+/// The app's log.
+#[uniffi::export(foreign)]
+pub trait LogSink: Send + Sync {
+    /// Takes a line. Called on a thread that does nothing else, one line after the other, and with no lock held.
+    fn log(&self, level: LogLevel, message: String) -> Result<(), CallbackError>;
+}
+
+/// Sends what Stepwell says of itself to the app's log, from now on. No key is in it, and above the level of debugging no
+/// text of a conversation. To be called once; whether it was the first call.
+#[uniffi::export]
+pub fn log_to(log: Arc<dyn LogSink>) -> bool {
+    LOG.set(log).is_ok() && tracing::subscriber::set_global_default(ToApp).is_ok()
+}
+
+static LOG: OnceLock<Arc<dyn LogSink>> = OnceLock::new();
+static WRITER: Mutex<Writer> = Mutex::new(Writer::NotBegun);
+static DROPPED: AtomicU64 = AtomicU64::new(0);
+
+/// Lines that may wait for the app.
+const WAITING: usize = 1024;
+
+type Line = (LogLevel, String);
+
+/// The thread that calls the app. Whoever has something to say may hold a lock that the app's code would wait for.
+enum Writer {
+    NotBegun,
+    Running {
+        lines: SyncSender<Line>,
+        /// Says nothing; it ends with the thread.
+        ended: Receiver<()>,
+        /// A process that was forked from this one has no such thread.
+        process: u32,
+    },
+    Stopped,
+}
+
+fn writer() -> MutexGuard<'static, Writer> {
+    WRITER.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Stops the thread for good, when the app has what was said or the time is over.
+pub(crate) fn stop(patience: Duration) {
+    let before = std::mem::replace(&mut *writer(), Writer::Stopped);
+    if let Writer::Running {
+        lines,
+        ended,
+        process,
+    } = before
+        && process == std::process::id()
+    {
+        drop(lines);
+        let _ = ended.recv_timeout(patience);
+    }
+}
+
+fn say(line: Line) {
+    let mut writer = writer();
+    let is_begun = match &*writer {
+        Writer::Stopped => return,
+        Writer::NotBegun => false,
+        Writer::Running { process, .. } => *process == std::process::id(),
+    };
+    if !is_begun {
+        *writer = begin();
+    }
+    if let Writer::Running { lines, .. } = &*writer
+        && lines.try_send(line).is_err()
+    {
+        DROPPED.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+fn begin() -> Writer {
+    let Some(log) = LOG.get() else {
+        return Writer::NotBegun;
+    };
+    let log = Arc::clone(log);
+    let (lines, taken) = sync_channel::<Line>(WAITING);
+    let (ends, ended) = sync_channel(0);
+    let work = move || {
+        let _ends: SyncSender<()> = ends;
+        for (level, message) in taken {
+            // An app whose log fails has nobody to be told.
+            let _ = log.log(level, message);
+            let dropped = DROPPED.swap(0, Ordering::Relaxed);
+            if dropped > 0 {
+                let message = format!("the log did not keep up: {dropped} lines are left out here");
+                let _ = log.log(LogLevel::Warn, message);
+            }
+        }
+    };
+    let begun = std::thread::Builder::new()
+        .name("stepwell-log".to_owned())
+        .spawn(work);
+    match begun {
+        Ok(_) => Writer::Running {
+            lines,
+            ended,
+            process: std::process::id(),
+        },
+        Err(_) => Writer::NotBegun,
+    }
+}
+
+/// Takes Stepwell's own events, and none of the libraries below it.
+struct ToApp;
+
+impl Subscriber for ToApp {
+    fn enabled(&self, metadata: &Metadata<'_>) -> bool {
+        metadata.is_event() && metadata.target() == "stepwell" && *metadata.level() <= Level::DEBUG
+    }
+
+    fn max_level_hint(&self) -> Option<LevelFilter> {
+        Some(LevelFilter::DEBUG)
+    }
+
+    fn event(&self, event: &Event<'_>) {
+        let level = match *event.metadata().level() {
+            Level::ERROR => LogLevel::Error,
+            Level::WARN => LogLevel::Warn,
+            Level::INFO => LogLevel::Info,
+            _ => LogLevel::Debug,
+        };
+        let mut text = Text::default();
+        event.record(&mut text);
+        say((level, text.message + &text.fields));
+    }
+
+    fn new_span(&self, _: &Attributes<'_>) -> Id {
+        Id::from_u64(1)
+    }
+
+    fn record(&self, _: &Id, _: &Record<'_>) {}
+
+    fn record_follows_from(&self, _: &Id, _: &Id) {}
+
+    fn enter(&self, _: &Id) {}
+
+    fn exit(&self, _: &Id) {}
+}
+
+/// An event's message, and its fields as ` name=value`.
+#[derive(Default)]
+struct Text {
+    message: String,
+    fields: String,
+}
+
+impl Visit for Text {
+    fn record_str(&mut self, field: &Field, value: &str) {
+        self.record_debug(field, &format_args!("{value}"));
+    }
+
+    fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
+        // A String takes whatever it is given.
+        let _ = match field.name() {
+            // A field may bear the message's name.
+            "message" if self.message.is_empty() => write!(self.message, "{value:?}"),
+            name => write!(self.fields, " {name}={value:?}"),
+        };
+    }
+}

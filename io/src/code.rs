@@ -1,0 +1,50 @@
+//! Code of the app that belongs to a turn, and not to the agent.
+
+use crate::durable::StoreSetup;
+use crate::setup::Setup;
+use crate::store::Store;
+use crate::tools::{Approver, ToolHandler};
+use std::fmt;
+use std::sync::Arc;
+use stepwell_core::tool::ToolRegistry;
+
+/// The app's code of the turns that are begun with [`Agent::with_code`](crate::Agent::with_code).
+#[derive(Clone)]
+pub struct TurnCode {
+    /// Runs all tools that the agent was built with; those of its sources run as they always do.
+    pub tools: Arc<dyn ToolHandler>,
+    /// Asks the person.
+    pub approver: Arc<dyn Approver>,
+    /// Reaches the agent's store, if that is the app's code too. Nothing for an agent without a store.
+    pub store: Option<Arc<dyn Store>>,
+}
+
+impl fmt::Debug for TurnCode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TurnCode").finish_non_exhaustive()
+    }
+}
+
+impl TurnCode {
+    /// The setup with this code; `own` are the tools that the agent was built with.
+    pub(crate) fn put_into(&self, setup: &Setup, own: &ToolRegistry) -> Setup {
+        let mut setup = setup.clone();
+        for tool in own.definitions() {
+            let tools = Arc::clone(&self.tools);
+            setup.handlers.insert(tool.name.clone(), tools);
+        }
+        setup.approver = Some(Arc::clone(&self.approver));
+        setup.store = setup.store.map(|stored| self.store_of(stored));
+        setup
+    }
+
+    pub(crate) fn store_of(&self, stored: StoreSetup) -> StoreSetup {
+        match &self.store {
+            Some(store) => StoreSetup {
+                store: Arc::clone(store),
+                ..stored
+            },
+            None => stored,
+        }
+    }
+}
