@@ -13,6 +13,7 @@ from typing import Any
 
 from . import _ffi
 from ._record import Json, Record, lift, lower, record
+from .arguments import checks_arguments, names_arguments
 from .config import AgUiOptions, DevicePolicy, GenerationSettings, Limits, RetryPolicy, RunConfig, Timeouts
 from .display import TurnCard
 from .errors import InvalidArgumentError, MisuseError, told, translated, translates
@@ -36,6 +37,7 @@ logger = logging.getLogger("stepwell")
 atexit.register(_ffi.shutdown)
 
 
+@names_arguments
 class Agent:
     """A conversation with a model and the app's tools::
 
@@ -50,6 +52,7 @@ class Agent:
     agent.send_sync("…")``.
     """
 
+    @checks_arguments
     def __init__(
         self,
         *,
@@ -251,6 +254,7 @@ class Agent:
         return TurnCard.of_messages(self.messages)._repr_mimebundle_()
 
 
+@names_arguments
 class Turn(AsyncIterator[Event]):
     """A turn under way: iterate over it for its events, or await it for its end.
 
@@ -352,6 +356,8 @@ class Turn(AsyncIterator[Event]):
             return taken
         if message is None or text is not None:
             raise InvalidArgumentError("`steer` takes a text or a message", "give one of them, not both")
+        if not isinstance(message.get("id"), str):
+            raise InvalidArgumentError("`message` of `Turn.steer` has no `id`", "give an AG-UI message with an id of its own")
         await told(self._there().steer_message(json.dumps(message)))
         return str(message["id"])
 

@@ -9,21 +9,25 @@ from typing import Any, Literal
 
 from . import _ffi
 from ._record import Json
+from .arguments import checks_fields
 from .tools import Tool, as_tool
 
 
 @dataclass(frozen=True, kw_only=True)
+@checks_fields
 class JsonSchema:
     """The form of an answer that is JSON of a schema."""
 
     name: str
     """What the form is called: letters, digits, ``_`` and ``-``."""
     schema: Mapping[str, Json]
+    """The JSON Schema."""
     strict: bool = True
     """Whether the provider must hold the model to it, where it can be asked to."""
 
 
 @dataclass(frozen=True, kw_only=True)
+@checks_fields
 class TextOptions:
     """How the model's text is shown. The history stays as the model wrote it."""
 
@@ -34,6 +38,7 @@ class TextOptions:
 
 
 @dataclass(frozen=True, kw_only=True)
+@checks_fields
 class ContextGuard:
     """What happens when the conversation fills the model's context window. It rests for models whose window is not
     known."""
@@ -48,6 +53,7 @@ class ContextGuard:
 
 
 @dataclass(frozen=True, kw_only=True)
+@checks_fields
 class AgUiOptions:
     """How an AG-UI agent differs from what is expected of one. What is ``None`` is as Stepwell knows the provider."""
 
@@ -65,6 +71,7 @@ class AgUiOptions:
 
 
 @dataclass(frozen=True, kw_only=True)
+@checks_fields
 class ContextEntry:
     """Something that an AG-UI agent is to know beside the conversation: AG-UI's ``Context``."""
 
@@ -75,14 +82,18 @@ class ContextEntry:
 
 
 @dataclass(frozen=True, kw_only=True)
+@checks_fields
 class GenerationSettings:
     """How the model is to answer. What is ``None`` is as the provider has it."""
 
     temperature: float | None = None
+    """How freely the model chooses its words: 0 is hardly at all."""
     max_output_tokens: int | None = None
+    """The most tokens of one answer."""
     tool_choice: Literal["auto", "never", "required"] | Tool[..., Any] = "auto"
     """Whether the model may, must or must not call tools; or the one tool that it must call."""
     parallel_tool_calls: bool | None = None
+    """Whether the model may ask for several tools at once."""
     response_format: Literal["text", "json"] | JsonSchema = "text"
     """What form the answer has."""
     reasoning: Literal["off", "low", "medium", "high"] | None = None
@@ -97,6 +108,7 @@ class GenerationSettings:
 
 
 @dataclass(frozen=True, kw_only=True)
+@checks_fields
 class RepeatLimit:
     """How often the model may ask for the same tool with the same arguments; ``None`` is without end.
 
@@ -111,6 +123,7 @@ class RepeatLimit:
 
 
 @dataclass(frozen=True, kw_only=True)
+@checks_fields
 class Limits:
     """How far a run may go."""
 
@@ -146,6 +159,7 @@ class Limits:
 
 
 @dataclass(frozen=True, kw_only=True)
+@checks_fields
 class RetryPolicy:
     """When a request that failed is tried again: before anything of the answer was seen, or where the server can resume
     it. Times are in seconds."""
@@ -155,14 +169,17 @@ class RetryPolicy:
     first_delay: float = 0.5
     """The pause after the first failure; it doubles with each further one."""
     max_delay: float = 8.0
+    """The longest pause."""
     max_retry_after: float = 120.0
     """The longest ``Retry-After`` that is waited for; the run fails if the provider asks for more."""
     jitter: float = 0.2
     """By how much a pause may be shorter or longer, as a part of it."""
     seed: int = 0
+    """What the chance in the pauses comes from: the same seed gives the same pauses."""
 
 
 @dataclass(frozen=True, kw_only=True)
+@checks_fields
 class Timeouts:
     """How long things may take, in seconds; ``None`` is without end."""
 
@@ -182,6 +199,7 @@ class Timeouts:
 
 
 @dataclass(frozen=True, kw_only=True)
+@checks_fields
 class DevicePolicy:
     """What happens to a run when something happens to the device, as ``RunMachine.entered_background`` and its
     neighbours tell it."""
@@ -199,26 +217,34 @@ class DevicePolicy:
 
 
 @dataclass(frozen=True, kw_only=True)
+@checks_fields
 class RunConfig:
     """All that a run is to know before it starts. It is no part of a snapshot, so keys never reach the store."""
 
     provider: str
     """The provider's name, such as ``openai`` or ``openai-compatible``."""
     model: str = ""
+    """The model's name, as the provider has it."""
     api: str | None = None
     """Which of the provider's APIs; its usual one if ``None``."""
     base_url: str | None = None
     """An address in place of the provider's own; for AG-UI the agent's whole address."""
     key: str | None = field(default=None, repr=False)
+    """The provider's key. It is in no snapshot, journal or log."""
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     """Headers to send besides the provider's own."""
     instructions: str | None = None
     """The app's own instructions; sent first, and no part of the history."""
     tools: Sequence[Tool[..., Any] | Callable[..., Any]] = ()
+    """The tools on offer."""
     settings: GenerationSettings = GenerationSettings()
+    """How the model is to answer."""
     limits: Limits = Limits()
+    """How far a turn may go."""
     retry: RetryPolicy = RetryPolicy()
+    """When a request that failed is tried again."""
     timeouts: Timeouts = Timeouts()
+    """How long things may take."""
     host_creates_runs: bool = False
     """Whether the backend makes the ids of the continuations' runs: a ``RunMachine`` then asks for each."""
     persist_attempts: int | None = None
@@ -226,14 +252,18 @@ class RunConfig:
     partial_arguments: bool = False
     """Whether tool calls' arguments are parsed while they stream, for the event ``PartialArguments``."""
     device: DevicePolicy = DevicePolicy()
+    """What happens to the run when something happens to the device."""
     resumption: Literal["never", "last_event_id", "replay", "snapshot"] | None = None
     """How a stream that breaks off is gone on with: after the event that a request names in ``Last-Event-ID``, from the
     first event on, or from a ``MESSAGES_SNAPSHOT``. As Stepwell knows the provider if ``None``."""
     providers: Sequence[Mapping[str, Json]] = ()
     """Providers of the app's own, for ``provider`` to name, each as in the file that ``stepwell --providers`` takes."""
     text: TextOptions = TextOptions()
+    """How the model's text is shown."""
     context: ContextGuard = ContextGuard()
+    """What happens when the conversation fills the model's context window."""
     ag_ui: AgUiOptions = AgUiOptions()
+    """How an AG-UI agent differs from what is expected of one."""
 
     def lower(self) -> _ffi.RunConfig:
         """The library's form."""

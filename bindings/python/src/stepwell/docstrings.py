@@ -20,6 +20,7 @@ class Docstring(NamedTuple):
     description: str
     """All before the first section."""
     arguments: dict[str, str]
+    """What is said of each argument."""
 
 
 def parse(doc: str | None) -> Docstring:

@@ -16,6 +16,7 @@ class Effect(Record):
     """Something to do. It stays pending under its id until it is answered."""
 
     id: str
+    """What it is answered by."""
 
 
 @record
@@ -25,7 +26,9 @@ class HttpRequest(Record):
     _hidden: ClassVar[frozenset[str]] = frozenset({"headers", "body"})
 
     method: str
+    """The HTTP method."""
     url: str
+    """The address."""
     headers: list[tuple[str, str]]
     """Names are in lower case. One of them may hold the API key: do not log them."""
     body: bytes
@@ -53,6 +56,7 @@ class CreateRun(Effect):
     """Create a run at the backend; answer with ``run_created`` or ``run_not_created``."""
 
     thread_id: str
+    """The thread that the run is of."""
     parent_run_id: str | None
     """The run that the new one continues; a thread's first has none."""
 
@@ -62,6 +66,7 @@ class OpenStream(Effect):
     """Send the request; answer with ``opened`` and then the body and its end, or ``refused`` or ``connection_failed``."""
 
     request: HttpRequest
+    """The request to send."""
 
 
 @record
@@ -74,6 +79,7 @@ class AskApproval(Effect):
     """Ask the person; answer with ``approve``, also with other arguments, or with ``deny``."""
 
     invocation: ToolInvocation
+    """The call that the person is asked about."""
 
 
 @record
@@ -81,6 +87,7 @@ class RunTool(Effect):
     """Run the tool; answer with ``tool_finished`` or ``tool_failed``, at once or after a ``tool_deferred``."""
 
     invocation: ToolInvocation
+    """The call to run."""
 
 
 @record
@@ -92,9 +99,13 @@ class TurnStatus(str, enum.Enum):
     """Where a stored turn stands."""
 
     STREAMING = "streaming"
+    """It is under way."""
     COMPLETE = "complete"
+    """It came to its end."""
     FAILED = "failed"
+    """It failed."""
     CANCELLED = "cancelled"
+    """It was stopped."""
 
 
 @record
@@ -104,6 +115,7 @@ class Block(Record):
     sequence: int
     """Its number in the turn: 0, 1, 2 … without a gap, and none is ever used for two contents."""
     hop: int
+    """The hop that it came in, from 0."""
     content: dict[str, Json]
     """What it holds; its ``type`` is ``text``, ``reasoning``, ``tool_use``, ``approval``, ``deferred``, ``tool_result``,
     ``resumed``, ``steering``, ``message``, ``messages``, ``state`` or ``usage``."""
@@ -114,9 +126,13 @@ class Persist(Effect):
     """Store the blocks and the snapshot in one transaction; answer with ``persisted`` or ``persist_failed``."""
 
     turn: str
+    """The turn that is written."""
     status: TurnStatus
+    """How the turn stands."""
     blocks: list[Block]
+    """What is new of it."""
     snapshot: str
+    """What the turn is revived from."""
     outcome: Outcome | None
     """How the turn ended, with its last write."""
     stored_outcome: dict[str, Json] | str | None
@@ -128,6 +144,7 @@ class ContextMessage(Record):
     """A message of a conversation that does not fit the model's context."""
 
     message_id: str
+    """The message."""
     tokens: int
     """How many tokens it takes: an estimate, on the same scale as those of the other messages."""
 

@@ -47,7 +47,9 @@ class CallKey(Record):
     """A tool call's place: the hop that asked for it and its position among that hop's calls, both from 0."""
 
     hop: int
+    """The hop that asked for it, from 0."""
     index: int
+    """Which call of that hop, from 0."""
 
 
 class ToolCallStatus(str, enum.Enum):
@@ -101,6 +103,7 @@ class ToolOutput(Record):
     """What a tool gave back."""
 
     content: str
+    """What the model is shown."""
 
 
 @record
@@ -108,7 +111,9 @@ class ToolFailure(Record):
     """Why a tool call gave nothing back; the model is shown the message."""
 
     kind: ToolFailureKind
+    """What kind of failure it is."""
     message: str
+    """What the model is shown."""
 
 
 @record
@@ -116,6 +121,7 @@ class Interrupt(Record):
     """Something an agent asks the person before it can go on."""
 
     id: str
+    """What the answer is given by."""
     reason: str
     """The kind of question, as the agent names it."""
     message: str | None
@@ -127,23 +133,31 @@ class Interrupt(Record):
     expires_at: str | None
     """When the question lapses, as an ISO 8601 time."""
     metadata: dict[str, Json] | None
+    """What else the agent says of it."""
     subagent_run_id: str | None
+    """The subagent that asks, if one does."""
 
 
 class TextMessageRole(str, enum.Enum):
     """The role of a text message."""
 
     DEVELOPER = "developer"
+    """Whoever made the app."""
     SYSTEM = "system"
+    """The app itself."""
     ASSISTANT = "assistant"
+    """The model."""
     USER = "user"
+    """The person."""
 
 
 class EncryptedValueSubtype(str, enum.Enum):
     """What an encrypted value belongs to."""
 
     TOOL_CALL = "tool-call"
+    """It belongs to a tool call."""
     MESSAGE = "message"
+    """It belongs to a message."""
 
 
 @record
@@ -195,6 +209,7 @@ class AddChange(ArgumentsChange):
     """A member, or the next element of a list, begins. A string, list or object is empty, and grows until its end."""
 
     value: Json
+    """What is new there."""
 
 
 @record
@@ -202,6 +217,7 @@ class AppendChange(ArgumentsChange):
     """A string grows."""
 
     text: str
+    """What the text there goes on with."""
 
 
 @record
@@ -214,6 +230,7 @@ class ReplaceChange(ArgumentsChange):
     """The arguments are complete, and a key that came twice has another value than was said."""
 
     value: Json
+    """What is there now."""
 
 
 @record
@@ -221,6 +238,7 @@ class UnknownChange(Record):
     """A change that this version does not know."""
 
     change: dict[str, Json]
+    """All of it."""
 
 
 @record
@@ -232,8 +250,11 @@ class PartialArguments(Event):
     """
 
     call: CallKey
+    """The call."""
     tool_call_id: str
+    """The provider's id for the call."""
     changes: list[ArgumentsChange | UnknownChange]
+    """What the piece changed, in order."""
     stopped: str | None
     """Why the arguments are read no further, once they are not: they are no JSON."""
 
@@ -408,6 +429,7 @@ class TextMessageStart(Event):
     name: str | None
     """Who of several speaks."""
     common: EventCommon | None = None
+    """What every AG-UI event may bear."""
 
 
 @record
@@ -417,6 +439,7 @@ class TextMessageEnd(Event):
     message_id: str
     """The message."""
     common: EventCommon | None = None
+    """What every AG-UI event may bear."""
 
 
 @record
@@ -430,6 +453,7 @@ class ToolCallStart(Event):
     parent_message_id: str | None
     """The assistant message that the call belongs to."""
     common: EventCommon | None = None
+    """What every AG-UI event may bear."""
 
 
 @record
@@ -439,6 +463,7 @@ class ToolCallEnd(Event):
     tool_call_id: str
     """The call."""
     common: EventCommon | None = None
+    """What every AG-UI event may bear."""
 
 
 @record
@@ -454,6 +479,7 @@ class ToolCallResult(Event):
     parts: list[Json] | None
     """The whole answer where it is more than text: content parts."""
     common: EventCommon | None = None
+    """What every AG-UI event may bear."""
 
 
 @record
@@ -463,6 +489,7 @@ class StepStarted(Event):
     step_name: str
     """The step."""
     common: EventCommon | None = None
+    """What every AG-UI event may bear."""
 
 
 @record
@@ -472,6 +499,7 @@ class StepFinished(Event):
     step_name: str
     """The step."""
     common: EventCommon | None = None
+    """What every AG-UI event may bear."""
 
 
 @record
@@ -481,6 +509,7 @@ class StateSnapshot(Event):
     snapshot: Json
     """The state."""
     common: EventCommon | None = None
+    """What every AG-UI event may bear."""
 
 
 @record
@@ -490,6 +519,7 @@ class StateDelta(Event):
     delta: list[Json]
     """The change: operations of JSON Patch (RFC 6902)."""
     common: EventCommon | None = None
+    """What every AG-UI event may bear."""
 
 
 @record
@@ -499,6 +529,7 @@ class MessagesSnapshot(Event):
     messages: list[Json]
     """The messages."""
     common: EventCommon | None = None
+    """What every AG-UI event may bear."""
 
 
 @record
@@ -514,6 +545,7 @@ class ActivitySnapshot(Event):
     replace: bool | None
     """Whether an earlier one is replaced; absent is yes."""
     common: EventCommon | None = None
+    """What every AG-UI event may bear."""
 
 
 @record
@@ -527,6 +559,7 @@ class ActivityDelta(Event):
     patch: list[Json]
     """The change: operations of JSON Patch (RFC 6902)."""
     common: EventCommon | None = None
+    """What every AG-UI event may bear."""
 
 
 @record
@@ -536,6 +569,7 @@ class ReasoningStart(Event):
     message_id: str
     """The span of thinking."""
     common: EventCommon | None = None
+    """What every AG-UI event may bear."""
 
 
 @record
@@ -545,6 +579,7 @@ class ReasoningEnd(Event):
     message_id: str
     """The span of thinking."""
     common: EventCommon | None = None
+    """What every AG-UI event may bear."""
 
 
 @record
@@ -554,6 +589,7 @@ class ReasoningMessageStart(Event):
     message_id: str
     """The message."""
     common: EventCommon | None = None
+    """What every AG-UI event may bear."""
 
 
 @record
@@ -563,6 +599,7 @@ class ReasoningMessageEnd(Event):
     message_id: str
     """The message."""
     common: EventCommon | None = None
+    """What every AG-UI event may bear."""
 
 
 @record
@@ -576,6 +613,7 @@ class ReasoningEncryptedValue(Event):
     encrypted_value: str
     """The value."""
     common: EventCommon | None = None
+    """What every AG-UI event may bear."""
 
 
 @record
@@ -595,6 +633,7 @@ class SubagentStarted(Event):
     parent_message_id: str | None
     """The message that started it."""
     common: EventCommon | None = None
+    """What every AG-UI event may bear."""
 
 
 @record
@@ -608,6 +647,7 @@ class SubagentFinished(Event):
     outcome: dict[str, Json] | None
     """How it ended; absent is success."""
     common: EventCommon | None = None
+    """What every AG-UI event may bear."""
 
 
 @record
@@ -621,6 +661,7 @@ class SubagentError(Event):
     code: str | None
     """The agent's code for it."""
     common: EventCommon | None = None
+    """What every AG-UI event may bear."""
 
 
 @record
@@ -632,6 +673,7 @@ class Raw(Event):
     source: str | None
     """Where it is from."""
     common: EventCommon | None = None
+    """What every AG-UI event may bear."""
 
 
 @record
@@ -643,6 +685,7 @@ class Custom(Event):
     value: Json
     """Its value."""
     common: EventCommon | None = None
+    """What every AG-UI event may bear."""
 
 
 @record

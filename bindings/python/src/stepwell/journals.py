@@ -67,6 +67,7 @@ class Sink(_ffi.JournalSink):
         self._write = write
 
     def write(self, turn: str, lines: str) -> None:
+        """Takes lines of a turn's journal."""
         try:
             self._write(turn, lines)
         except Exception:

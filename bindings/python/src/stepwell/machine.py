@@ -11,6 +11,7 @@ from typing import Any
 
 from . import _ffi
 from ._record import Json, Record, lift, lifts, record
+from .arguments import checks_arguments, names_arguments
 from .config import RunConfig
 from .effects import Outputs, lift_outputs
 from .errors import InvalidArgumentError, translated, translates
@@ -60,6 +61,7 @@ class ToolTimer(TimerKey):
     """A tool has taken too long."""
 
     call: CallKey
+    """The call."""
 
 
 @record
@@ -72,6 +74,7 @@ class ApprovalTimer(TimerKey):
     """The person has taken too long to allow a call."""
 
     call: CallKey
+    """The call."""
 
 
 @record
@@ -97,6 +100,7 @@ for _generated, _ours in (
     lifts(_generated, _ours)
 
 
+@names_arguments
 class RunMachine:
     """A turn without any IO.
 
@@ -116,6 +120,7 @@ class RunMachine:
     away calls ``dispose``, and carries out what that gives.
     """
 
+    @checks_arguments
     def __init__(
         self,
         config: RunConfig,

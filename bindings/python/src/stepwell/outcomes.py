@@ -87,6 +87,7 @@ class OtherLimit(TurnLimit):
     """A limit that this version does not know."""
 
     name: str
+    """Its name."""
 
 
 @record
@@ -149,7 +150,9 @@ class ApiFailure(Failure):
     """The provider answered with an HTTP error."""
 
     kind: ApiErrorKind
+    """What kind of error it is."""
     status: int
+    """The HTTP status."""
     message: str
     """The provider's own words."""
     code: str | None
@@ -163,6 +166,7 @@ class ConnectionFailure(Failure):
     """The request could not be sent, or the connection broke."""
 
     message: str
+    """What went wrong."""
 
 
 @record
@@ -170,7 +174,9 @@ class UnexpectedBody(Failure):
     """The answer is no stream: a web page, say."""
 
     content_type: str
+    """What the answer says it is."""
     excerpt: str
+    """How it begins."""
 
 
 @record
@@ -178,6 +184,7 @@ class StreamFailure(Failure):
     """The stream breaks its format or the protocol."""
 
     message: str
+    """What is wrong, and where."""
 
 
 @record
@@ -185,7 +192,9 @@ class ReportedFailure(Failure):
     """The stream itself reported a failure."""
 
     message: str
+    """The stream's own words."""
     code: str | None
+    """The stream's own code for it."""
     kind: ApiErrorKind | None
     """What kind of error it is, where its code or its words say."""
 
@@ -195,6 +204,7 @@ class TimedOut(Failure):
     """It took too long."""
 
     deadline: Deadline
+    """What took too long."""
 
 
 @record
@@ -202,6 +212,7 @@ class RunNotCreated(Failure):
     """The backend did not create the next run. The tools' results are in the history: a new turn sends them."""
 
     message: str
+    """The backend's words."""
 
 
 @record
@@ -209,6 +220,7 @@ class NotStored(Failure):
     """What was said could not be stored."""
 
     message: str
+    """The store's words."""
 
 
 @record
@@ -226,6 +238,7 @@ class LimitFailure(Failure):
     """The model asked for tools beyond a limit of the turn, and the policy is to fail."""
 
     limit: TurnLimit
+    """Which."""
 
 
 @record
@@ -233,6 +246,7 @@ class OtherFailure(Failure):
     """A failure of a kind that this version does not know."""
 
     message: str
+    """What went wrong."""
 
 
 @record
@@ -252,11 +266,17 @@ class TokenUsage(Record):
     """How many tokens a turn used, over all its hops. An absent count is unknown, not zero."""
 
     input_tokens: int | None = None
+    """What was sent."""
     output_tokens: int | None = None
+    """What the model said."""
     total_tokens: int | None = None
+    """Both together, as the provider counts them."""
     reasoning_tokens: int | None = None
+    """What of the output was reasoning."""
     cached_input_tokens: int | None = None
+    """What of the input came from the provider's cache."""
     cache_write_input_tokens: int | None = None
+    """What of the input was put into the provider's cache."""
 
 
 @record

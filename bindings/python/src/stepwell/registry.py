@@ -6,6 +6,7 @@ from typing import Any
 
 from . import _ffi
 from ._record import Json, Record, lift, lifts, lower, record
+from .arguments import names_arguments
 from .errors import translates
 from .outcomes import Outcome
 from .stores import ThreadKey, thread_key
@@ -137,6 +138,7 @@ for _generated, _ours in (
     lifts(_generated, _ours)
 
 
+@names_arguments
 class RunRegistry:
     """Which run owns which thread, what the person looks at, and what is unread. It starts nothing and calls nobody back.
 

@@ -19,7 +19,9 @@ class Scalar(NamedTuple):
     """How values of a type stand in JSON."""
 
     schema: dict[str, Json]
+    """Its JSON Schema."""
     to_json: Callable[[Any], Json]
+    """A value as JSON."""
     from_json: Callable[[Json], Any]
     """Raises ``ValueError`` for what is no such value."""
 

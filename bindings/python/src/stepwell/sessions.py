@@ -11,6 +11,7 @@ from typing import Any
 
 from . import _ffi
 from ._record import Json, Record, lift, lifts, lower, record
+from .arguments import names_arguments
 from .effects import TurnStatus
 from .errors import told, translates
 from .events import ToolCallStatus
@@ -33,7 +34,9 @@ class Role(str, enum.Enum):
     """Who speaks."""
 
     USER = "user"
+    """The person."""
     ASSISTANT = "assistant"
+    """The model."""
     REASONING = "reasoning"
     """The model, to itself."""
     ACTIVITY = "activity"
@@ -156,6 +159,7 @@ def conversation_of(turns: Sequence[TurnRecord], turn: str | None = None) -> lis
     return messages
 
 
+@names_arguments
 class SessionStore:
     """A store for agents, and the sessions in it: their list, each with its turns and messages.
 

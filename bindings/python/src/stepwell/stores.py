@@ -465,6 +465,7 @@ class StoreRunner(_ffi.StoreRunner):
         self._running: dict[int, asyncio.Task[None]] = {}
 
     def run(self, task: _ffi.StoreTask) -> None:
+        """Begins a call."""
         call = task.call()
         name, answer, field = _CALLS[type(call)]
         method = getattr(self._store, name)
@@ -489,6 +490,7 @@ class StoreRunner(_ffi.StoreRunner):
             raise failed(f"the app's event loop takes no more work: {error}") from None
 
     def cancel(self, task: int) -> None:
+        """Stops a call."""
         try:
             if self._loop is not None:
                 self._loop.call_soon_threadsafe(self._stop, task)

@@ -16,6 +16,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ._record import Json
+from .arguments import names_arguments
 from .errors import MisuseError
 from .events import Completed, Event, ToolFailureKind
 from .outcomes import Finished, Outcome
@@ -123,6 +124,7 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_thread.__init__)  # type: ignore[misc]
 
 
+@names_arguments
 class SyncTurn(Iterator[Event]):
     """A turn under way, for a plain ``for`` loop; ``Agent.send_sync`` gives it.
 

@@ -64,8 +64,11 @@ class Segment:
     """A part of an answer's body: bytes, or what happens in their place."""
 
     kind: Literal["bytes", "pause", "stall", "cut"]
+    """What it is."""
     data: bytes = b""
+    """The bytes to send."""
     seconds: float = 0.0
+    """How long a pause is."""
 
 
 def check(hops: Sequence[Hop]) -> None:

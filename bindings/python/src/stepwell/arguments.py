@@ -1,0 +1,201 @@
+"""Wrong arguments: an error that names the one, in the place of whatever it would have led to."""
+
+from __future__ import annotations
+
+import collections.abc
+import inspect
+import json
+import math
+import types
+import typing
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, Literal, TypeVar, Union
+
+from .errors import InvalidArgumentError, StepwellError
+
+F = TypeVar("F", bound=Callable[..., Any])
+C = TypeVar("C", bound=type)
+
+
+def checks_fields(cls: C) -> C:
+    """Makes what becomes a dataclass of settings refuse what does not fit. Its numbers are finite, and not negative."""
+
+    def check(self: Any) -> None:
+        hints = typing.get_type_hints(cls)
+        for name, hint in hints.items():
+            value = getattr(self, name)
+            _check(f"`{cls.__name__}.{name}`", value, hint)
+            if isinstance(value, (int, float)) and (value < 0 or not math.isfinite(value)):
+                raise InvalidArgumentError(f"`{cls.__name__}.{name}` is {value!r}", "give a number from 0 on")
+
+    setattr(cls, "__post_init__", check)
+    return cls
+
+
+def checks_arguments(function: F) -> F:
+    """Makes a function refuse what does not fit its hints, before it does anything."""
+
+    naming = _naming(function)
+
+    @wraps(function)
+    def checking(*args: Any, **kwargs: Any) -> Any:
+        _check_call(function, args, kwargs)
+        return naming(*args, **kwargs)
+
+    return typing.cast(F, checking)
+
+
+def names_arguments(cls: C) -> C:
+    """Makes the public methods of a class say which argument it was, where one that does not fit made them fail.
+
+    Nothing is looked at while all is well.
+    """
+    for name, method in list(vars(cls).items()):
+        if not name.startswith("_") and inspect.isfunction(method):
+            setattr(cls, name, _naming(method))
+        elif not name.startswith("_") and isinstance(method, classmethod):
+            setattr(cls, name, classmethod(_naming(method.__func__)))
+    return cls
+
+
+_BLAMED = (AttributeError, KeyError, OverflowError, TypeError, ValueError)
+
+
+def _naming(function: Callable[..., Any]) -> Callable[..., Any]:
+    if inspect.iscoroutinefunction(function):
+
+        @wraps(function)
+        async def naming_async(*args: Any, **kwargs: Any) -> Any:
+            try:
+                return await function(*args, **kwargs)
+            except _BLAMED as error:
+                _blame(function, args, kwargs, error)
+                raise
+
+        return naming_async
+
+    @wraps(function)
+    def naming(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return function(*args, **kwargs)
+        except _BLAMED as error:
+            _blame(function, args, kwargs, error)
+            raise
+
+    return naming
+
+
+def _blame(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], error: Exception) -> None:
+    _check_call(function, args, kwargs, error)
+    traceback = error.__traceback__
+    while traceback is not None and traceback.tb_next is not None:
+        traceback = traceback.tb_next
+    raised_in = "" if traceback is None else str(traceback.tb_frame.f_globals.get("__name__", ""))
+    if raised_in.startswith("stepwell._ffi"):
+        # What has the right type, and is too large, say.
+        raise InvalidArgumentError(
+            f"an argument of `{function.__qualname__}` does not fit: {error}", "give a value within these bounds"
+        ) from error
+
+
+def _check_call(
+    function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], cause: Exception | None = None
+) -> None:
+    try:
+        given = inspect.signature(function).bind(*args, **kwargs).arguments
+        hints = typing.get_type_hints(function)
+    except (NameError, TypeError):
+        # Python itself says which argument is missing, or too much.
+        return
+    try:
+        for name, value in given.items():
+            if name in hints:
+                _check(f"`{name}` of `{function.__qualname__.removesuffix('.__init__')}`", value, hints[name])
+    except StepwellError as error:
+        raise error from cause
+
+
+def _check(where: str, value: Any, hint: Any) -> None:
+    if fits(value, hint):
+        return
+    wanted = described(hint)
+    if isinstance(value, str) and "one of" in wanted:
+        raise InvalidArgumentError(f"{where} is {value!r}", f"give {wanted}")
+    # Not the value: it may be a key.
+    found = "JSON that cannot be written" if _holds_json(hint) and _has_type(value, hint) else type(value).__name__
+    raise InvalidArgumentError(f"{where} is of the type {found}", f"give {wanted}")
+
+
+def fits(value: Any, hint: Any) -> bool:
+    """Whether a value is of the type that a hint names, as far as that can be seen."""
+    return _has_type(value, hint) and (not _holds_json(hint) or _is_json(value))
+
+
+def _has_type(value: Any, hint: Any) -> bool:
+    origin, arguments = typing.get_origin(hint), typing.get_args(hint)
+    if hint is Any or isinstance(hint, TypeVar):
+        return True
+    if hint in (None, type(None)):
+        return value is None
+    if origin is Literal:
+        return any(value == each and type(value) is type(each) for each in arguments)
+    if origin in (Union, types.UnionType):
+        return any(_has_type(value, each) for each in arguments)
+    if hint is float:
+        return isinstance(value, (int, float)) and not isinstance(value, bool)
+    if hint is int:
+        return isinstance(value, int) and not isinstance(value, bool)
+    if hint is bytes:
+        return isinstance(value, (bytes, bytearray, memoryview))
+    if origin in (collections.abc.Sequence, list, tuple):
+        if isinstance(value, (str, bytes)) or not isinstance(value, collections.abc.Sequence):
+            return False
+        return all(_has_type(each, arguments[0]) for each in value) if arguments else True
+    if origin is collections.abc.Mapping:
+        if not isinstance(value, collections.abc.Mapping):
+            return False
+        return all(_has_type(key, arguments[0]) and _has_type(each, arguments[1]) for key, each in value.items())
+    if origin is collections.abc.Callable:
+        return callable(value)
+    kind = origin or hint
+    return isinstance(value, kind) if isinstance(kind, type) else True
+
+
+def _holds_json(hint: Any) -> bool:
+    """Whether it is a JSON object, or a list of them."""
+    origin, arguments = typing.get_origin(hint), typing.get_args(hint)
+    if origin is collections.abc.Mapping:
+        return arguments[1] is Any
+    return origin in (collections.abc.Sequence, Union, types.UnionType) and any(map(_holds_json, arguments))
+
+
+def _is_json(value: Any) -> bool:
+    plain: Any = None
+    if isinstance(value, collections.abc.Mapping):
+        plain = dict(value)
+    elif isinstance(value, collections.abc.Sequence):
+        plain = list(value)
+    try:
+        json.dumps(plain)
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
+def described(hint: Any) -> str:
+    """A type in words."""
+    origin, arguments = typing.get_origin(hint), typing.get_args(hint)
+    if hint in (None, type(None)):
+        return "None"
+    if origin is Literal:
+        return "one of " + ", ".join(map(repr, arguments))
+    if origin in (Union, types.UnionType):
+        return " or ".join(map(described, arguments))
+    if origin in (collections.abc.Sequence, list, tuple):
+        return "a list" if not arguments or arguments[0] is Any else f"a list of {described(arguments[0])}"
+    if origin is collections.abc.Mapping:
+        return "a JSON object" if arguments[1] is Any else "a dict"
+    if origin is collections.abc.Callable:
+        return "a function"
+    return str(getattr(origin or hint, "__name__", hint))

@@ -1,0 +1,40 @@
+"""What an editor shows: whatever is public says what it is."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+import stepwell
+
+SOURCES = sorted(path for path in Path(stepwell.__file__).parent.rglob("*.py") if "_ffi" not in path.parts)
+
+
+def has_doc(body: list[ast.stmt], position: int) -> bool:
+    after = body[position + 1] if position + 1 < len(body) else None
+    return isinstance(after, ast.Expr) and isinstance(after.value, ast.Constant) and isinstance(after.value.value, str)
+
+
+def undocumented(body: list[ast.stmt], within: str) -> list[str]:
+    found = []
+    for position, each in enumerate(body):
+        if isinstance(each, (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)):
+            is_overload = any(isinstance(mark, ast.Name) and mark.id == "overload" for mark in each.decorator_list)
+            if each.name.startswith("_") or is_overload:
+                continue
+            if ast.get_docstring(each) is None:
+                found.append(within + each.name)
+            if isinstance(each, ast.ClassDef):
+                found += undocumented(each.body, f"{within}{each.name}.")
+        elif isinstance(each, (ast.AnnAssign, ast.Assign)) and within:
+            targets = [each.target] if isinstance(each, ast.AnnAssign) else each.targets
+            names = [target.id for target in targets if isinstance(target, ast.Name)]
+            found += [within + name for name in names if not name.startswith("_") and not has_doc(body, position)]
+    return found
+
+
+@pytest.mark.parametrize("source", SOURCES, ids=[path.stem for path in SOURCES])
+def test_all_that_is_public_says_what_it_is(source: Path) -> None:
+    assert undocumented(ast.parse(source.read_text(encoding="utf-8")).body, "") == []

@@ -1,0 +1,99 @@
+"""Wrong arguments: an error of Stepwell's that names the one."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from conftest import MockLlm, text
+
+from stepwell import (
+    Agent,
+    AgUiOptions,
+    GenerationSettings,
+    InvalidArgumentError,
+    JsonSchema,
+    Limits,
+    MemoryStore,
+    RetryPolicy,
+    RunConfig,
+    RunMachine,
+    RunRegistry,
+    StepwellError,
+    Timeouts,
+)
+
+SECRET = "sk-secret"
+
+
+def agent(**settings: Any) -> Agent:
+    return Agent(**{"provider": "openai-compatible", "model": "m", "base_url": "http://localhost", **settings})
+
+
+def machine(**settings: Any) -> RunMachine:
+    return RunMachine(RunConfig(provider="openai-compatible", model="m", base_url="http://localhost"), **settings)
+
+
+WRONG: list[tuple[Callable[[], object], str]] = [
+    (lambda: Limits(at_limit="explode"), "`Limits.at_limit` is 'explode'; give one of 'fail', 'complete', 'sum_up'"),  # type: ignore[arg-type]
+    (lambda: Limits(max_tool_rounds="ten"), "`Limits.max_tool_rounds` is of the type str; give int"),  # type: ignore[arg-type]
+    (lambda: Limits(max_tool_rounds=-1), "`Limits.max_tool_rounds` is -1; give a number from 0 on"),
+    (lambda: Limits(repeats=3), "`Limits.repeats` is of the type int; give RepeatLimit"),  # type: ignore[arg-type]
+    (lambda: Timeouts(silence=float("nan")), "`Timeouts.silence` is nan"),
+    (lambda: Timeouts(tool="5 s"), "`Timeouts.tool` is of the type str; give float or None"),  # type: ignore[arg-type]
+    (lambda: RetryPolicy(attempts=None), "`RetryPolicy.attempts` is of the type NoneType"),  # type: ignore[arg-type]
+    (lambda: GenerationSettings(reasoning="huge"), "`GenerationSettings.reasoning` is 'huge'"),  # type: ignore[arg-type]
+    (lambda: GenerationSettings(tool_choice="look"), "`GenerationSettings.tool_choice` is 'look'"),  # type: ignore[arg-type]
+    (lambda: GenerationSettings(extra={"a": object()}), "`GenerationSettings.extra` is of the type JSON that cannot be"),
+    (lambda: JsonSchema(name="x", schema="{}"), "`JsonSchema.schema` is of the type str; give a JSON object"),  # type: ignore[arg-type]
+    (lambda: AgUiOptions(encoding="xml"), "`AgUiOptions.encoding` is 'xml'"),  # type: ignore[arg-type]
+    (lambda: agent(provider=None), "`provider` of `Agent` is of the type NoneType; give str"),
+    (lambda: agent(key=5), "`key` of `Agent` is of the type int; give str or None"),
+    (lambda: agent(headers={"authorization": SECRET.encode()}), "`headers` of `Agent` is of the type dict"),
+    (lambda: agent(retry=3), "`retry` of `Agent` is of the type int; give RetryPolicy or None"),
+    (lambda: agent(tools=3), "`tools` of `Agent` is of the type int"),
+    (lambda: agent(tools=["look"]), "`tools` of `Agent` is of the type list"),
+    (lambda: agent(approver=True), "`approver` of `Agent` is of the type bool; give a function or None"),
+    (lambda: agent(history=[{"id": object()}]), "`history` of `Agent` is of the type JSON that cannot be written"),
+    (lambda: agent(history="Hi"), "`history` of `Agent` is of the type str; give a list of a JSON object"),
+    (lambda: agent(store="chats.db"), "`store` of `Agent` is of the type str; give SessionStore or Store or None"),
+    (lambda: agent().send_sync(3), "`text` of `Agent.send` is of the type int; give str"),  # type: ignore[arg-type]
+    (lambda: agent().thread(3), "`thread` of `Agent.thread` is of the type int; give ThreadKey or str"),  # type: ignore[arg-type]
+    (lambda: machine(thread_id=3), "`thread_id` of `RunMachine` is of the type int"),
+    (lambda: machine().start(3), "`text` of `RunMachine.start` is of the type int"),  # type: ignore[arg-type]
+    (lambda: machine().start("Hi", now_ms="now"), "`now_ms` of `RunMachine.start` is of the type str"),  # type: ignore[arg-type]
+    (lambda: machine().start("Hi", now_ms=-1), "an argument of `RunMachine.start` does not fit"),
+    (lambda: machine().receive("e", "text"), "`data` of `RunMachine.receive` is of the type str; give bytes"),  # type: ignore[arg-type]
+    (lambda: machine().tool_failed("e", "m", kind="error"), "`kind` of `RunMachine.tool_failed` is of the type str"),  # type: ignore[arg-type]
+    (lambda: RunRegistry().check("handle"), "`handle` of `RunRegistry.check` is of the type str; give RunHandle"),  # type: ignore[arg-type]
+    (lambda: asyncio.run(MemoryStore().thread(3)), "`thread` of `SessionStore.thread` is of the type int"),  # type: ignore[arg-type]
+    (lambda: agent(settings=GenerationSettings(max_output_tokens=1 << 70)), "does not fit"),
+]
+
+
+@pytest.mark.parametrize(("call", "said"), WRONG, ids=[said for _, said in WRONG])
+def test_a_wrong_argument_is_named(call: Callable[[], object], said: str) -> None:
+    with pytest.raises(InvalidArgumentError) as refused:
+        call()
+    assert isinstance(refused.value, StepwellError)
+    assert said in str(refused.value)
+    assert SECRET not in str(refused.value)
+
+
+async def test_so_is_one_of_a_turn(mock_llm: Callable[..., MockLlm]) -> None:
+    mock = mock_llm(text("Hello"))
+    turn = Agent(provider="openai-compatible", model="m", base_url=mock.base_url).send("Hi")
+    with pytest.raises(InvalidArgumentError, match="`kind` of `Turn.fail_call` is of the type str"):
+        await turn.fail_call("c", "m", kind="error")  # type: ignore[arg-type]
+    with pytest.raises(InvalidArgumentError, match="`message` of `Turn.steer` has no `id`"):
+        await turn.steer(message={"role": "user", "content": "Hi"})
+    await turn
+
+
+def test_what_python_says_of_names_is_left_to_python() -> None:
+    with pytest.raises(TypeError, match="max_rounds"):
+        Limits(max_rounds=3)  # type: ignore[call-arg]
+    with pytest.raises(TypeError, match="modle"):
+        agent(modle="m")
