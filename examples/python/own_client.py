@@ -49,9 +49,12 @@ class Host:
         self.tasks: dict[str, asyncio.Task[None]] = {}
         self.changed = asyncio.Event()
 
-    async def run(self, text: str) -> Outcome:
-        """From what the person says to the end of the turn. Cancelling it cancels the turn."""
-        self.took(self.machine.start(text))
+    async def run(self, text: str | None = None) -> Outcome:
+        """From what the person says to the end of the turn. Cancelling it cancels the turn.
+
+        Without a text it goes on with a run that was revived.
+        """
+        self.took(self.machine.poll_outputs() if text is None else self.machine.start(text))
         try:
             while (outcome := self.machine.outcome) is None:
                 wake_at = self.machine.poll_timeout()
@@ -116,7 +119,9 @@ class Host:
             result = await self.tools[invocation.name].run(invocation.arguments)
         except ToolError as error:
             self.took(self.machine.tool_failed(effect.id, str(error)))
-        except Exception as error:
+        except (asyncio.CancelledError, KeyboardInterrupt):
+            raise
+        except BaseException as error:  # also `SystemExit`
             self.took(self.machine.tool_failed(effect.id, repr(error), kind=ToolFailureKind.PANICKED))
         else:
             self.took(self.machine.tool_finished(effect.id, result))

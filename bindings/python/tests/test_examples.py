@@ -15,12 +15,14 @@ import pytest
 from conftest import ROOT, MockLlm, calls, text
 
 from stepwell import (
+    Agent,
     Cancelled,
     Event,
     RetryPolicy,
     Retrying,
     RunConfig,
     RunMachine,
+    SqliteStore,
     Success,
     TextMessageContent,
     ToolCallUpdate,
@@ -111,6 +113,53 @@ async def test_own_client_tries_again(own_client: Any, mock_llm: Start) -> None:
     async with httpx.AsyncClient(timeout=None) as client:
         assert await own_client.Host(machine, client, [], events.append).run("Go") == Success()
     assert len([event for event in events if isinstance(event, Retrying)]) == 2
+
+
+async def test_own_client_goes_on_with_a_run_whose_process_died_in_mid_answer(own_client: Any, mock_llm: Start) -> None:
+    mock = mock_llm({"steps": [{"text": "Well"}, "stall"]}, text("Hello"))
+    config = RunConfig(provider="openai-compatible", model="m", base_url=mock.base_url)
+    machine, shown = RunMachine(config), asyncio.Event()
+    async with httpx.AsyncClient(timeout=None) as client:
+
+        def listen(event: Event) -> None:
+            if isinstance(event, TextMessageContent):
+                shown.set()
+
+        first = own_client.Host(machine, client, [], listen)
+        task = asyncio.create_task(first.run("Go"))
+        await asyncio.wait_for(shown.wait(), 10)
+        snapshot = machine.snapshot()
+        task.cancel()
+        revived = RunMachine.revive(snapshot, config)
+        assert await own_client.Host(revived, client, [], lambda event: None).run() == Success()
+    assert [message.get("content") for message in revived.messages] == ["Go", "Well", "Hello"]
+
+
+async def test_an_agent_goes_on_with_a_turn_of_a_file_whose_process_died_in_mid_answer(
+    mock_llm: Start, tmp_path: Path
+) -> None:
+    mock = mock_llm({"steps": [{"text": "Well"}, "stall"]}, text("Hello"))
+    program = """
+import asyncio, os, sys
+from stepwell import Agent, SqliteStore, TextMessageContent
+
+async def main():
+    store = await SqliteStore.open(sys.argv[2])
+    agent = Agent(provider="openai-compatible", model="m", base_url=sys.argv[1], store=store)
+    async for event in agent.send("Go"):
+        if isinstance(event, TextMessageContent):
+            os._exit(9)
+
+asyncio.run(main())
+"""
+    file = tmp_path / "chats.db"
+    died = subprocess.run([sys.executable, "-c", program, mock.base_url, str(file)], timeout=60, check=False)
+    assert died.returncode == 9
+    store = await SqliteStore.open(file)
+    agent = Agent(provider="openai-compatible", model="m", base_url=mock.base_url, store=store)
+    (recovered,) = await agent.recover()
+    assert recovered.turn is not None
+    assert (await recovered.turn).outcome == Success()
 
 
 @pytest.mark.parametrize("during", ["stream", "tool"])
