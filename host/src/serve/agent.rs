@@ -2,21 +2,18 @@
 
 use super::Server;
 use super::backend::Backend;
+use super::client_tools;
 use super::engine::{Asking, approver};
-use super::refusal::{Code, Refusal};
+use super::refusal::Refusal;
 use super::shared_state::{self, CHANGE_STATE, SharedState};
 use crate::metrics::Metrics;
 use serde_json::Value;
-use std::convert::Infallible;
 use std::fmt::Write;
 use stepwell_core::dialect::Dialect;
 use stepwell_core::event::Message;
-use stepwell_core::event::{Context, RunAgentInput, ToolDefinition};
+use stepwell_core::event::{Context, RunAgentInput};
 use stepwell_core::run::TextOptions;
-use stepwell_io::{
-    Agent, AgentBuilder, BuildError, Conversation, RunId, SharedRegistry, Tool, ToolAnswer,
-    ToolInvocation,
-};
+use stepwell_io::{Agent, AgentBuilder, Conversation, RunId, SharedRegistry, ToolInvocation};
 use tokio::sync::mpsc;
 
 /// The longest state that the model is shown with its instructions, in bytes of JSON.
@@ -82,41 +79,9 @@ pub(super) fn agent(
     agent = agent.handler(CHANGE_STATE, move |call: ToolInvocation| {
         std::future::ready(changed.change(&call))
     });
-    for definition in input.tools.iter().flatten() {
-        if let Some(taken) = server_tool(backend, &definition.name) {
-            let message = format!("the tool `{taken}` is the server's own: name yours otherwise");
-            return Err(unusable_tool(message));
-        }
-        agent = agent.tool(client_tool(definition), |_| async {
-            Ok::<_, Infallible>(ToolAnswer::Deferred)
-        });
-    }
-    agent.build().map_err(|error| match error {
-        BuildError::Tool(error) => unusable_tool(error.to_string()),
-        other => {
-            tracing::error!(target: "stepwell", error = %other, "no agent can be set up");
-            let message = "the server cannot begin a run: see its log";
-            Refusal::new(Code::InternalError, message)
-        }
-    })
-}
-
-fn unusable_tool(message: String) -> Refusal {
-    Refusal::new(Code::UnusableTool, message)
-}
-
-/// The server's own name for a tool, if it has one of this name.
-fn server_tool<'a>(backend: &'a Backend, name: &str) -> Option<&'a str> {
-    let names = backend.tools.iter().map(|tool| tool.tool.name());
-    names.chain([CHANGE_STATE]).find(|own| *own == name)
-}
-
-fn client_tool(definition: &ToolDefinition) -> Tool {
-    let tool = Tool::new(&definition.name, &definition.description);
-    match &definition.parameters {
-        Some(parameters) => tool.parameters(parameters.clone()),
-        None => tool,
-    }
+    let tools = input.tools.as_deref().unwrap_or_default();
+    let agent = client_tools::offer(agent, &server.tools, tools)?;
+    Ok(client_tools::build(agent)?)
 }
 
 /// What a model is told before the conversation: the server's instructions, the client's context, and the state.

@@ -29,10 +29,8 @@ const BODY_TIME: Duration = Duration::from_secs(30);
 /// The longest body that is read where it comes in, in bytes: about a millisecond's work.
 const LONGEST_INLINE: usize = 256 << 10;
 
-/// The most messages of a conversation, and the most tools of a client's. A few bytes of a body may become a hundred times
-/// as many in memory: each tool has a compiled schema.
+/// The most messages of a conversation. A few bytes of a body may become a hundred times as many in memory.
 const MOST_MESSAGES: usize = 100_000;
-const MOST_TOOLS: usize = 4_096;
 
 /// The longest id, in bytes.
 pub(super) const LONGEST_ID: usize = 512;
@@ -136,18 +134,11 @@ fn read_input(body: &[u8]) -> Result<RunAgentInput, Refusal> {
         // It repeats the names of fields, which are the client's own words.
         tracing::debug!(target: "stepwell", warning, "a request was not wholly understood");
     }
-    for (name, count, most) in [
-        ("messages", input.messages.len(), MOST_MESSAGES),
-        (
-            "tools",
-            input.tools.as_ref().map_or(0, Vec::len),
-            MOST_TOOLS,
-        ),
-    ] {
-        if count > most {
-            let message = format!("`{name}` has {count} entries, and may have {most}: send fewer");
-            return Err(Refusal::new(Code::InvalidInput, message));
-        }
+    let count = input.messages.len();
+    if count > MOST_MESSAGES {
+        let message =
+            format!("`messages` has {count} entries, and may have {MOST_MESSAGES}: send fewer");
+        return Err(Refusal::new(Code::InvalidInput, message));
     }
     for (name, id) in [
         ("threadId", input.thread_id.as_str()),

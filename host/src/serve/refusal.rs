@@ -1,9 +1,11 @@
+use super::engine::EngineError;
 use axum::Json;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 use serde_json::json;
 use std::time::Duration;
+use stepwell_io::store::StoreError;
 
 /// Why a request is answered with an HTTP error: no run began.
 #[derive(Debug)]
@@ -70,6 +72,8 @@ codes! {
     RunUnderWay = CONFLICT,
     /// The thread has a turn of this id, or another one under way.
     TurnExists = CONFLICT,
+    /// No result of the call is awaited.
+    CallNotWaiting = CONFLICT,
     /// The turn has come to its end.
     TurnOver = CONFLICT,
     /// Another host has the turn.
@@ -157,5 +161,51 @@ impl IntoResponse for Refusal {
             headers.insert(header::RETRY_AFTER, seconds.into());
         }
         response
+    }
+}
+
+impl From<StoreError> for Refusal {
+    fn from(error: StoreError) -> Self {
+        let code = match &error {
+            StoreError::NoThread { .. } => Code::NoThread,
+            StoreError::NoTurn { .. } => Code::NoTurn,
+            StoreError::Exists { .. } | StoreError::Busy { .. } | StoreError::Stale { .. } => {
+                Code::TurnExists
+            }
+            StoreError::Closed { .. } => Code::TurnOver,
+            StoreError::Refused { .. } | StoreError::Gap { .. } => Code::InvalidInput,
+            StoreError::Damaged { .. } => {
+                tracing::error!(target: "stepwell", %error, "the store is damaged");
+                return Self::store_damaged();
+            }
+            _ => {
+                // Its words may name addresses and files.
+                tracing::error!(target: "stepwell", %error, "the store failed");
+                let message =
+                    "the server cannot reach its store, or not write there: try again in a while";
+                return Self::new(Code::StoreUnavailable, message);
+            }
+        };
+        Self::new(code, error.to_string())
+    }
+}
+
+impl From<EngineError> for Refusal {
+    fn from(error: EngineError) -> Self {
+        let code = match &error {
+            EngineError::Store(_) => match error {
+                EngineError::Store(error) => return error.into(),
+                _ => Code::InternalError,
+            },
+            EngineError::Over => Code::TurnOver,
+            EngineError::Elsewhere { .. } => Code::TurnElsewhere,
+            EngineError::Answers(_) => Code::AnswerInvalid,
+            EngineError::NoCall { .. } => Code::NoCall,
+            EngineError::NotWaiting { .. } => Code::CallNotWaiting,
+            EngineError::TooMany { .. } => Code::TooManyRuns,
+            EngineError::Stopping => return Self::stopping(),
+            EngineError::Internal => Code::InternalError,
+        };
+        Self::new(code, error.to_string())
     }
 }

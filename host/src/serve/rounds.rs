@@ -49,6 +49,19 @@ impl Rounds {
         self.reported.insert(call.clone());
     }
 
+    /// So its calls stand where a host goes on with it.
+    pub(super) fn stand(&mut self, calls: &[LiveCall]) {
+        let calls = calls.iter().map(|call| (call.id.clone(), call.status));
+        self.seen.extend(calls);
+    }
+
+    /// Whether nothing but results of a client's tools is awaited.
+    pub(super) fn awaits_client(&self) -> bool {
+        use ToolCallStatus::{Deferred, Executing};
+        let has = |status| self.seen.values().any(|seen| *seen == status);
+        has(Deferred) && !has(Executing)
+    }
+
     /// A call moved on: its result, if there is one to tell.
     pub(super) fn update(&mut self, update: ToolCallUpdate) -> Option<Event> {
         let ToolCallUpdate {

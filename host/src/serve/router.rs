@@ -4,7 +4,7 @@ use super::extract::Asker;
 use super::openapi::{AGENT_PATH, openapi};
 use super::refusal::{Code, Refusal};
 use super::{
-    Server, authorization, capabilities, endpoint, host_name, page, sessions, turn_events,
+    Server, authorization, capabilities, endpoint, host_name, page, sessions, turn_events, turns,
 };
 use crate::metrics::MEDIA_TYPE;
 use axum::Json;
@@ -34,7 +34,7 @@ pub(super) fn router(server: Arc<Server>) -> Router {
                 .patch(sessions::rename)
                 .delete(sessions::delete),
         )
-        .route("/threads/{thread}/turns", post(sessions::start))
+        .route("/threads/{thread}/turns", post(turns::start))
         .nest("/threads/{thread}/turns/{turn}", turn())
         .route_layer(from_fn_with_state(
             Arc::clone(&server),
@@ -67,10 +67,11 @@ pub(super) fn router(server: Arc<Server>) -> Router {
 fn turn() -> Router<Arc<Server>> {
     Router::new()
         .route("/events", get(turn_events::get))
-        .route("/cancel", post(sessions::cancel))
-        .route("/calls/{call}/cancel", post(sessions::cancel_call))
-        .route("/resume", post(sessions::resume))
-        .route("/acknowledge", post(sessions::acknowledge))
+        .route("/cancel", post(turns::cancel))
+        .route("/calls/{call}/cancel", post(turns::cancel_call))
+        .route("/calls/{call}/result", post(turns::bring_result))
+        .route("/resume", post(turns::resume))
+        .route("/acknowledge", post(turns::acknowledge))
 }
 
 fn cors(origins: &[String]) -> CorsLayer {

@@ -6,7 +6,7 @@ use super::engine::Engine;
 use super::extract::{Asker, Path};
 use super::refusal::{Code, Refusal};
 use super::reply::streamed;
-use super::sessions::turn_key;
+use super::requests::turn_key;
 use super::store_trouble::{StoreTrouble, custom};
 use axum::extract::State;
 use axum::http::HeaderMap;

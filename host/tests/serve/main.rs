@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used)] // the lint knows test functions, not their helpers
 
 mod bounds;
+mod client_tools;
 mod connections;
 mod cross_origin;
 mod file;

@@ -86,6 +86,7 @@ pub(super) async fn announce(
             writer.append(told(&result)).await;
         }
     }
+    rounds.stand(conversation.calls());
     // An answer that was cut has its mark here, and its calls have results: whoever watches begins anew from here.
     let mut messages = conversation.messages().to_vec();
     messages.extend(told_results(conversation, rounds));
@@ -100,7 +101,9 @@ pub(super) async fn announce(
     let told = told_statuses(&written.events);
     for (call, name, status) in &statuses.0 {
         let is_told = told.get(call.as_str()).copied() == Some(status_name(*status));
-        if status.is_final() && !is_told && !told_now.contains(&call) {
+        // Who brings the result waits to be told that it is awaited.
+        let matters = status.is_final() || *status == ToolCallStatus::Deferred;
+        if matters && !is_told && !told_now.contains(&call) {
             let label = labels.of(call, name, tools);
             writer
                 .append(tool_status(call, name, &label, *status))

@@ -1,15 +1,15 @@
 //! Drives one turn to its end, or until it waits for somebody: the same loop for the turns of sessions and for the runs
 //! of [`AgentRun`](super::agent_run::AgentRun).
 
-use super::super::answers::{Question, Unresumable};
+use super::super::answers::Question;
 use super::super::ending::Ending;
 use super::super::rounds::Rounds;
 use super::super::shared_state::SharedState;
 use super::super::stop::Stop;
 use super::super::store_trouble::{StoreTrouble, custom};
-use super::EngineError;
 use super::announce::{progress, question_id};
 use super::call_labels::CallLabels;
+use super::commands::Command;
 use super::event_writer::EventWriter;
 use super::local::LocalSetup;
 use super::questions::{Asked, Asking, Questions};
@@ -21,28 +21,18 @@ use futures::{FutureExt, StreamExt};
 use serde_json::json;
 use std::collections::{BTreeMap, HashMap};
 use stepwell_core::ToolCallId;
-use stepwell_core::event::{Event, Interrupt, ResumeEntry, ResumeStatus, TokenUsage};
+use stepwell_core::event::{Event, Interrupt, ResumeStatus, TokenUsage};
 use stepwell_core::run::ToolCallUpdate;
 use stepwell_io::{Decision, RunEvent, ToolCallStatus, Turn, TurnHandle};
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
-use tokio::sync::{mpsc, oneshot, watch};
+use tokio::sync::{mpsc, watch};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
 /// So many events are said before the turn looks at anything else.
 const AT_ONCE: u32 = 32;
-
-/// What a turn under way is told.
-#[derive(Debug)]
-pub(super) enum Command {
-    Answer(Vec<ResumeEntry>, Told),
-    CancelCall(ToolCallId, Told),
-}
-
-/// Hears what became of a command.
-pub(super) type Told = oneshot::Sender<Result<(), EngineError>>;
 
 /// Who watches the turn.
 pub(super) enum Audience<'a> {
@@ -131,7 +121,7 @@ impl Drive<'_> {
         let mut may_rest = is_run;
         let mut stop = None;
         loop {
-            clock.set(self.questions.is_empty());
+            clock.set(self.questions.is_empty() && !self.rounds.awaits_client());
             let next = tokio::select! {
                 biased;
                 () = &mut failed => Next::Left,
@@ -274,12 +264,14 @@ impl Drive<'_> {
         }
         let label = self.labels.label(&update, &self.setup.tools);
         let event = progress(&update, &label);
-        if update.result.is_none() {
+        let has_result = update.result.is_some();
+        let result = self.rounds.update(update);
+        if !has_result {
             return self.writer.append(event).await;
         }
         let fact = Fact::Result(call);
         self.writer.append_fact(event, fact.clone()).await;
-        if let Some(result) = self.rounds.update(update) {
+        if let Some(result) = result {
             self.writer.append_fact(result, fact).await;
         }
     }
@@ -333,7 +325,12 @@ impl Drive<'_> {
         }
     }
 
-    async fn tell_answered(&mut self, id: &str, status: ResumeStatus, fact: Option<Fact>) {
+    pub(super) async fn tell_answered(
+        &mut self,
+        id: &str,
+        status: ResumeStatus,
+        fact: Option<Fact>,
+    ) {
         if !matches!(self.audience, Audience::Followers { .. }) {
             return;
         }
@@ -352,82 +349,6 @@ impl Drive<'_> {
             return Some(told.id);
         }
         self.questions.withdraw(call)
-    }
-
-    async fn obey(&mut self, command: Command, handle: &TurnHandle) {
-        match command {
-            Command::Answer(answers, told) if self.is_early(&answers) => {
-                self.early.push(Command::Answer(answers, told));
-            }
-            Command::Answer(answers, told) => {
-                let facts = match self.answer(&answers, handle).await {
-                    Ok(facts) => facts,
-                    Err(error) => {
-                        let _ = told.send(Err(error.into()));
-                        return;
-                    }
-                };
-                let Audience::Followers { stored, .. } = &self.audience else {
-                    return;
-                };
-                // What was promised is not asked again after a restart.
-                let mut stored = stored.clone();
-                tokio::spawn(async move {
-                    for fact in &facts {
-                        if !stored.until(fact).await {
-                            let _ = told.send(Err(EngineError::Stopping));
-                            return;
-                        }
-                    }
-                    let _ = told.send(Ok(()));
-                });
-            }
-            Command::CancelCall(call, told) => {
-                let cancelled = handle.cancel_call(call.clone()).await;
-                let _ = told.send(cancelled.map_err(|_| EngineError::NoCall { call }));
-            }
-        }
-    }
-
-    fn is_early(&self, answers: &[ResumeEntry]) -> bool {
-        let Audience::Followers { open, .. } = &self.audience else {
-            return false;
-        };
-        let mut answers = answers.iter();
-        answers.any(|answer| {
-            let is_asked = self.questions.has_id(&answer.interrupt_id);
-            open.contains_key(&answer.interrupt_id) && !is_asked
-        })
-    }
-
-    /// Hands the person's answers on, if they fit. Gives what is stored once they count.
-    async fn answer(
-        &mut self,
-        entries: &[ResumeEntry],
-        handle: &TurnHandle,
-    ) -> Result<Vec<Fact>, Unresumable> {
-        let mut answers = self.questions.read(entries, &self.setup.tools)?;
-        let forwarded = std::mem::take(&mut answers.forwarded);
-        if !forwarded.is_empty() {
-            let id = forwarded[0].interrupt_id.clone();
-            let resumed = handle.resume(forwarded).await;
-            resumed.map_err(|error| Unresumable::Payload {
-                id,
-                reason: error.to_string(),
-            })?;
-        }
-        for (call, decision) in &answers.decisions {
-            self.rounds.decided(call, decision);
-        }
-        let decided = self.questions.close(entries, &mut answers);
-        let mut facts = Vec::new();
-        for entry in entries {
-            let id = &entry.interrupt_id;
-            let fact = decided.get(id).map(|call| Fact::Decision(*call));
-            facts.extend(fact.clone());
-            self.tell_answered(id, entry.status, fact).await;
-        }
-        Ok(facts)
     }
 
     /// Tells the client what has become of the state.

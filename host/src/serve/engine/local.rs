@@ -2,7 +2,7 @@
 
 use super::super::store_trouble::StoreTrouble;
 use super::agent_run::AgentRun;
-use super::drive::{Command, Told};
+use super::commands::{Command, Told};
 use super::session_turn::{Begin, SessionTurn};
 use super::take_over::TakeOver;
 use super::{Engine, EngineError, NewTurn, Parent, lost_end};
@@ -17,7 +17,7 @@ use stepwell_core::event::ResumeEntry;
 use stepwell_core::run::TurnStatus;
 use stepwell_core::session::title;
 use stepwell_io::store::{Store, StoreError, TurnKey, Unfinished};
-use stepwell_io::{AgentBuilder, Endpoint, RetryPolicy, ToolRegistry};
+use stepwell_io::{AgentBuilder, Endpoint, RetryPolicy, ToolRegistry, ToolResult};
 use time::OffsetDateTime;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio_util::sync::CancellationToken;
@@ -235,6 +235,7 @@ impl LocalEngine {
         let begin = Begin::Started {
             parent: new.parent,
             message: new.message.map(Box::new),
+            tools: new.tools,
             begun,
         };
         self.spawn(key.clone(), begin, false);
@@ -349,6 +350,19 @@ impl Engine for LocalEngine {
     ) -> BoxFuture<'a, Result<(), EngineError>> {
         async move {
             self.tell(turn, |told| Command::CancelCall(call, told))
+                .await
+        }
+        .boxed()
+    }
+
+    fn bring_result<'a>(
+        &'a self,
+        turn: &'a TurnKey,
+        call: ToolCallId,
+        result: ToolResult,
+    ) -> BoxFuture<'a, Result<(), EngineError>> {
+        async move {
+            self.tell(turn, |told| Command::BringResult(call, result, told))
                 .await
         }
         .boxed()

@@ -38,7 +38,7 @@ pub(super) async fn tell(
     let Err(StoreError::Stale { current, .. }) = nobody else {
         return nobody;
     };
-    let (_, stored) = watched(Arc::clone(store));
+    let (_, stored) = watched(Arc::clone(store), None);
     let written = event_writer::read(store, key, &leave).await?;
     let log = Log {
         store: Arc::clone(store),

@@ -7,6 +7,7 @@
 mod agent_run;
 mod announce;
 mod call_labels;
+mod commands;
 mod drive;
 mod event_writer;
 mod local;
@@ -24,14 +25,15 @@ pub(super) use agent_run::AgentRun;
 pub(super) use local::{LocalEngine, LocalSetup};
 pub(super) use questions::{Asking, approver};
 
+use super::client_tools::TurnTools;
 use super::store_trouble::StoreTrouble;
 use futures::future::BoxFuture;
 use std::fmt::Debug;
 use stepwell_core::ToolCallId;
 use stepwell_core::event::{Message, ResumeEntry};
 use stepwell_core::registry::ThreadKey;
-use stepwell_io::RunId;
 use stepwell_io::store::{StoreError, TurnKey};
+use stepwell_io::{RunId, ToolResult};
 use tokio::sync::watch;
 
 /// A turn to begin.
@@ -43,6 +45,8 @@ pub(super) struct NewTurn {
     pub(super) parent: Parent,
     /// What the person said; absent to go on from the path alone.
     pub(super) message: Option<Message>,
+    /// The client's tools, if it has any.
+    pub(super) tools: Option<TurnTools>,
 }
 
 /// Where a turn hangs in its thread's tree.
@@ -73,6 +77,11 @@ pub(super) enum EngineError {
     /// The turn has no such call under way.
     #[error("the turn has no call `{call}` under way: it is done, or the id is another one")]
     NoCall { call: ToolCallId },
+    /// Nobody waits for a result of the call.
+    #[error(
+        "no result of the call `{call}` is awaited: it has one, or its `tool_status` is not `deferred` yet"
+    )]
+    NotWaiting { call: ToolCallId },
     /// So many turns are under way.
     #[error("{most} turns are under way, and no more are taken: try again in a while")]
     TooMany { most: usize },
@@ -101,6 +110,14 @@ pub(super) trait Engine: Debug + Send + Sync {
         &'a self,
         turn: &'a TurnKey,
         call: ToolCallId,
+    ) -> BoxFuture<'a, Result<(), EngineError>>;
+
+    /// Brings what a client's tool gave, and waits until it is stored.
+    fn bring_result<'a>(
+        &'a self,
+        turn: &'a TurnKey,
+        call: ToolCallId,
+        result: ToolResult,
     ) -> BoxFuture<'a, Result<(), EngineError>>;
 
     /// Completes the log of a turn that is over, and that nobody drives any more: its host may have died before it could

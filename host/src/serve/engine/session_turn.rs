@@ -1,11 +1,13 @@
 //! A turn of a session: what it says goes into the store, and whoever follows it reads it there.
 
+use super::super::client_tools::TurnTools;
 use super::super::ending::usage_since;
 use super::super::rounds::Rounds;
 use super::super::store_trouble::StoreTrouble;
 use super::announce::{Stands, Statuses, announce};
 use super::call_labels::CallLabels;
-use super::drive::{Audience, Command, Drive, Over};
+use super::commands::Command;
+use super::drive::{Audience, Drive, Over};
 use super::event_writer::{self, EventWriter, Log, Written};
 use super::local::LocalSetup;
 use super::questions::{Asking, Questions, approver};
@@ -15,7 +17,7 @@ use std::sync::Arc;
 use stepwell_core::event::{Message, RunAgentInput, TokenUsage};
 use stepwell_core::run::Durability;
 use stepwell_io::store::{Claimed, Store, StoreError, TurnKey};
-use stepwell_io::{Agent, BuildError, SharedRegistry, Start, StoredTurn, Turn};
+use stepwell_io::{Agent, AgentBuilder, BuildError, SharedRegistry, Start, StoredTurn, Turn};
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio_util::sync::CancellationToken;
 
@@ -26,6 +28,7 @@ pub(super) enum Begin {
     Started {
         parent: Parent,
         message: Option<Box<Message>>,
+        tools: Option<TurnTools>,
         /// Told whether the turn is in the store.
         begun: oneshot::Sender<Result<(), EngineError>>,
     },
@@ -142,17 +145,33 @@ impl SessionTurn {
     /// Starts or revives the turn, and waits until it stands in the store. Nothing, if it does not come to that.
     async fn begin(&self, begin: Begin) -> Result<Option<Begun>, StoreError> {
         let key = &self.key;
-        let (store, stored) = watched(Arc::clone(&self.setup.store));
         let (asking, asked) = mpsc::unbounded_channel();
-        let agent = self.agent(store, asking);
+        let setup = &self.setup;
+        let tools = match &begin {
+            Begin::Started { tools, .. } => Ok(tools.clone()),
+            Begin::Revived(claimed) => {
+                let snapshot = claimed.snapshot.as_deref().unwrap_or_default();
+                let tools = TurnTools::of_snapshot(snapshot, &setup.base, &setup.tools);
+                tools.map_err(|error| error.to_string())
+            }
+        };
+        let kept = tools.as_ref().ok().and_then(Option::as_ref);
+        let kept = kept.map(|tools| Arc::clone(&tools.stored));
+        let (store, stored) = watched(Arc::clone(&setup.store), kept);
+        let agent = tools.and_then(|tools| {
+            let base = tools.map_or_else(|| setup.base.clone(), |tools| tools.base);
+            let agent = self.agent(base, store, asking);
+            agent.map_err(|error| error.to_string())
+        });
         if let Err(error) = &agent {
-            tracing::error!(target: "stepwell", turn = %key, %error, "a turn cannot be set up");
+            tracing::error!(target: "stepwell", turn = %key, error, "a turn cannot be set up");
         }
         let (turn, written, statuses) = match begin {
             Begin::Started {
                 parent,
                 message,
                 begun,
+                ..
             } => {
                 let Ok(agent) = agent else {
                     let _ = begun.send(Err(EngineError::Internal));
@@ -176,7 +195,7 @@ impl SessionTurn {
                 let path = self.setup.store.path(key).await?;
                 let snapshot = claimed.snapshot.as_deref().unwrap_or_default();
                 let shown = written.messages();
-                let revived = agent.map_err(|error| error.to_string()).and_then(|agent| {
+                let revived = agent.and_then(|agent| {
                     let turn = StoredTurn {
                         key: key.clone(),
                         generation: claimed.generation,
@@ -238,10 +257,10 @@ impl SessionTurn {
 
     fn agent(
         &self,
+        mut builder: AgentBuilder,
         store: Arc<dyn Store>,
         asking: mpsc::UnboundedSender<Asking>,
     ) -> Result<Agent, BuildError> {
-        let mut builder = self.setup.base.clone();
         if let Some(instructions) = &self.setup.instructions {
             builder = builder.instructions(instructions);
         }
@@ -255,6 +274,7 @@ impl SessionTurn {
                 // For the beginning of a turn, which somebody waits for.
                 config.durability = Durability::Blocks { attempts };
                 config.timeouts.approval = Some(interrupt_time);
+                config.timeouts.deferred = Some(interrupt_time);
             })
             .registry(SharedRegistry::default())
             .thread_key(self.key.thread.clone())

@@ -1,12 +1,15 @@
 //! Which results and decisions of a turn are stored. They are told once they are: after a kill the tool may not be run
 //! again, nor the person asked, and they would see otherwise than they were told.
 
+use super::super::client_tools::TurnTools;
 use std::collections::HashSet;
 use std::sync::Arc;
 use stepwell_core::event::Message;
 use stepwell_core::run::{Block, BlockContent};
 use stepwell_core::{CallKey, ToolCallId};
-use stepwell_io::store::{Generation, PersistBatch, Store, StoreFuture, StoreLayer, TurnKey};
+use stepwell_io::store::{
+    Generation, NewTurn, PersistBatch, Store, StoreFuture, StoreLayer, TurnKey,
+};
 use tokio::sync::watch;
 
 /// Something of a turn that is told once it is stored.
@@ -22,6 +25,8 @@ pub(super) enum Fact {
 #[derive(Debug)]
 struct WatchedStore {
     store: Arc<dyn Store>,
+    /// The client's tools, which are kept with the turn's snapshots.
+    tools: Option<Arc<str>>,
     stored: watch::Sender<HashSet<Fact>>,
 }
 
@@ -29,10 +34,14 @@ struct WatchedStore {
 #[derive(Clone, Debug)]
 pub(super) struct Stored(watch::Receiver<HashSet<Fact>>);
 
-/// A store for one turn, and what tells what of it is stored.
-pub(super) fn watched(store: Arc<dyn Store>) -> (Arc<dyn Store>, Stored) {
+/// A store for one turn, which keeps the client's tools with it; and what tells what of it is stored.
+pub(super) fn watched(store: Arc<dyn Store>, tools: Option<Arc<str>>) -> (Arc<dyn Store>, Stored) {
     let (stored, receiver) = watch::channel(HashSet::new());
-    let store = Arc::new(WatchedStore { store, stored });
+    let store = Arc::new(WatchedStore {
+        store,
+        tools,
+        stored,
+    });
     (store, Stored(receiver))
 }
 
@@ -53,6 +62,17 @@ impl StoreLayer for WatchedStore {
         &*self.store
     }
 
+    fn begin_turn<'a>(&'a self, turn: &'a NewTurn) -> StoreFuture<'a, Generation> {
+        let (Some(tools), Some(snapshot)) = (&self.tools, &turn.snapshot) else {
+            return self.store.begin_turn(turn);
+        };
+        let turn = NewTurn {
+            snapshot: Some(TurnTools::in_snapshot(tools, snapshot)),
+            ..turn.clone()
+        };
+        Box::pin(async move { self.store.begin_turn(&turn).await })
+    }
+
     fn persist<'a>(
         &'a self,
         turn: &'a TurnKey,
@@ -60,7 +80,17 @@ impl StoreLayer for WatchedStore {
         batch: &'a PersistBatch,
     ) -> StoreFuture<'a, ()> {
         Box::pin(async move {
-            self.store.persist(turn, generation, batch).await?;
+            match &self.tools {
+                None => self.store.persist(turn, generation, batch).await?,
+                Some(tools) => {
+                    let snapshot = TurnTools::in_snapshot(tools, &batch.snapshot);
+                    let batch = PersistBatch {
+                        snapshot,
+                        ..batch.clone()
+                    };
+                    self.store.persist(turn, generation, &batch).await?;
+                }
+            }
             let facts = batch.blocks.iter().flat_map(facts).flatten();
             self.stored.send_if_modified(|stored| {
                 let before = stored.len();

@@ -154,6 +154,7 @@ pub(super) fn new_turn() -> NewTurn {
         turn: "r".into(),
         parent: Parent::Latest,
         message: Some(Message::user("m", "What are the numbers?")),
+        tools: None,
     }
 }
 

@@ -3,6 +3,7 @@
 use super::client::{Client, View};
 use super::findings::Rule;
 use super::folder::{Fold, Message};
+use super::results;
 use super::tools::TOOLS;
 use super::world::{INTERRUPT_TIME, Posted, Up, World};
 use serde_json::{Value, json};
@@ -26,7 +27,7 @@ pub(super) async fn judge(world: &Arc<World>, clients: &mut [Client]) {
         let mut stays_away = false;
         while is_open(world, turn).await {
             let fold = fold_of_log(world, turn).await;
-            let is_asked = !fold.questions.is_empty();
+            let is_asked = !fold.questions.is_empty() || !fold.awaited().is_empty();
             if is_asked && !is_met {
                 is_met = true;
                 match chance.below(3) {
@@ -40,6 +41,7 @@ pub(super) async fn judge(world: &Arc<World>, clients: &mut [Client]) {
             }
             if is_asked && !stays_away {
                 answer(world, turn, &fold).await;
+                results::bring_all(world, turn, &fold).await;
             }
             let longest = match stays_away {
                 // One question after the other may lapse.
@@ -48,7 +50,11 @@ pub(super) async fn judge(world: &Arc<World>, clients: &mut [Client]) {
             };
             if begin.elapsed() > longest {
                 let whom = match is_asked {
-                    true => format!("it waits for {:?} beyond its time", fold.questions),
+                    true => format!(
+                        "it waits for {:?} and {:?} beyond its time",
+                        fold.questions,
+                        fold.awaited()
+                    ),
                     false => "it neither ends nor waits for anybody".to_owned(),
                 };
                 world.finds(Rule::Ends, &turn.turn, whom);
@@ -98,6 +104,9 @@ async fn fold_of_log(world: &World, turn: &Posted) -> Fold {
 
 /// Says yes to whatever is asked, to whichever host takes it.
 async fn answer(world: &World, turn: &Posted, fold: &Fold) {
+    if fold.questions.is_empty() {
+        return;
+    }
     let entries = fold
         .questions
         .keys()
@@ -160,6 +169,7 @@ async fn judge_turn(
     }
     judge_seen(world, turn, &answer.body["turns"]);
     judge_answers(world, turn, &fold);
+    results::judge(world, turn, &fold);
     same_view(world, turn, &fold, &answer.body["session"]["messages"]);
 }
 

@@ -4,6 +4,7 @@ use super::chance::Chance;
 use super::findings::Rule;
 use super::folder::Fold;
 use super::http::{Answer, Events, Told};
+use super::results;
 use super::world::{Posted, Up, World};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -14,9 +15,6 @@ use stepwell_io::ThreadKey;
 use stepwell_io::store::{Store, TurnKey};
 use tokio::time::Instant;
 
-/// The path that stops one call does not exist yet.
-const CALLS_CAN_BE_CANCELLED: bool = true;
-
 /// What a client has of a turn.
 #[derive(Clone, Debug, Default)]
 pub(super) struct View {
@@ -26,8 +24,10 @@ pub(super) struct View {
 
 pub(super) struct Client {
     pub(super) name: String,
-    world: Arc<World>,
+    pub(super) world: Arc<World>,
     chance: Chance,
+    /// What it makes of its tool.
+    pub(super) results: Chance,
     threads: Vec<String>,
     pub(super) views: BTreeMap<String, View>,
 }
@@ -46,6 +46,7 @@ impl Client {
     pub(super) fn new(name: String, world: &Arc<World>, threads: Vec<String>) -> Self {
         Self {
             chance: Chance::of(world.seed, &name),
+            results: Chance::of(world.seed, &format!("the results of {name}")),
             name,
             world: Arc::clone(world),
             threads,
@@ -82,7 +83,10 @@ impl Client {
                 }
                 (13, Some(turn)) => self.cancel(&turn).await,
                 (14, Some(turn)) => self.cancel_call(&turn).await,
-                (15..=16, Some(turn)) => self.answer(&turn).await,
+                (15..=16, Some(turn)) => {
+                    self.answer(&turn).await;
+                    self.brings(&turn).await;
+                }
                 (17, Some(turn)) => self.acknowledge(&turn).await,
                 (18, Some(turn)) => self.look(&turn).await,
                 _ => tokio::time::sleep(self.chance.millis(5_000..60_000)).await,
@@ -105,7 +109,12 @@ impl Client {
     }
 
     /// Sends a command to any host.
-    async fn command(&self, turn: &Posted, action: &str, body: &Value) -> Option<(Up, Answer)> {
+    pub(super) async fn command(
+        &self,
+        turn: &Posted,
+        action: &str,
+        body: &Value,
+    ) -> Option<(Up, Answer)> {
         let up = self.host().await?;
         let path = format!("{}/{action}", turn.path());
         let answer = self
@@ -115,7 +124,7 @@ impl Client {
         Some((up, answer))
     }
 
-    fn fits(&self, turn: &str, what: &str, answer: &Answer, allowed: &[u16]) {
+    pub(super) fn fits(&self, turn: &str, what: &str, answer: &Answer, allowed: &[u16]) {
         // A store that is away is said to be.
         if !allowed.contains(&answer.status) && ![503, 500].contains(&answer.status) {
             let what = format!("{what}: {} {}", answer.status, answer.body);
@@ -126,16 +135,26 @@ impl Client {
     async fn post(&mut self, before: &[Posted]) {
         let Some(up) = self.host().await else { return };
         let thread = self.chance.of_slice(&self.threads).clone();
-        let posted = self.world.post(&thread);
+        let has_tools = self.results.one_in(2);
+        let posted = self.world.post(&thread, has_tools);
         let plan: Vec<String> = (0..self.chance.below(4))
             .map(|_| {
                 let names = ["work", "look", "long", "ask", "ask", "fail", "work"];
-                let calls = (0..=self.chance.below(3)).map(|_| *self.chance.of_slice(&names));
+                let calls = (0..=self.chance.below(3)).map(|_| {
+                    let name = *self.chance.of_slice(&names);
+                    match has_tools && self.results.one_in(3) {
+                        true => results::TOOL,
+                        false => name,
+                    }
+                });
                 calls.collect::<Vec<_>>().join("+")
             })
             .collect();
         let message = format!("{} {}", posted.turn, plan.join(" "));
         let mut body = json!({ "turnId": posted.turn, "message": message });
+        if has_tools {
+            body["tools"] = results::tools();
+        }
         let earlier: Vec<_> = before.iter().filter(|turn| turn.thread == thread).collect();
         if !earlier.is_empty() && self.chance.one_in(4) {
             // An edit: the message takes the place of another one.
@@ -217,6 +236,10 @@ impl Client {
                         break;
                     }
                 }
+                Told::Comment if !view.fold.awaited().is_empty() && at.is_none() => {
+                    self.views.insert(turn.turn.clone(), view.clone());
+                    self.brings(turn).await;
+                }
                 Told::Notice(_) | Told::Comment => {}
                 Told::Closed | Told::Gone | Told::Nothing => break,
             }
@@ -261,6 +284,10 @@ impl Client {
                 self.answer(turn).await;
             }
             _ => {}
+        }
+        if !view.fold.awaited().is_empty() && self.results.one_in(4) {
+            self.views.insert(turn.turn.clone(), view.clone());
+            self.brings(turn).await;
         }
         false
     }
@@ -319,11 +346,7 @@ impl Client {
         let call = self.chance.of_slice(&open).clone();
         let action = format!("calls/{call}/cancel");
         if let Some((_, answer)) = self.command(turn, &action, &json!({})).await {
-            let allowed: &[u16] = match CALLS_CAN_BE_CANCELLED {
-                true => &[204, 404, 409],
-                false => &[404],
-            };
-            self.fits(&turn.turn, "a call is stopped", &answer, allowed);
+            self.fits(&turn.turn, "a call is stopped", &answer, &[204, 404, 409]);
         }
     }
 

@@ -19,6 +19,10 @@ pub(super) enum Rule {
     ResultIsTold,
     /// A result is told as it is stored.
     ResultIsSame,
+    /// Of a client's call one result is taken, and that is the one which is told.
+    ResultIsTaken,
+    /// Each request of a turn offers the client's tools, whoever goes on with it.
+    ToolsStay,
     /// Text that was told stays.
     TextStays,
     /// Answers to the same question, of which the first was cut, are messages of their own.

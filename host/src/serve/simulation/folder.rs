@@ -189,6 +189,13 @@ impl Fold {
         broken
     }
 
+    /// The calls whose results a client is to bring.
+    pub(super) fn awaited(&self) -> Vec<String> {
+        let statuses = self.statuses.iter();
+        let awaited = statuses.filter(|(_, status)| *status == "deferred");
+        awaited.map(|(call, _)| call.clone()).collect()
+    }
+
     fn custom(&mut self, event: &Value, broken: &mut Broken) {
         let value = &event["value"];
         match event["name"].as_str().unwrap_or_default() {

@@ -1,10 +1,10 @@
 //! A simulation of the host: all of it in one process and one thread, under a clock that stands still while there is work
 //! to do. One to three hosts share a store; scripted models of two providers answer them piece by piece; clients post
 //! turns, follow them, go away and come back on another device or another host, approve, deny, edit, stop, acknowledge,
-//! and use `/agent` with a tool of their own, where they may read slowly. Meanwhile hosts are killed at any call of the
-//! store, piece of an answer, step of a tool or event that a client hears, are stopped and started again, with another
-//! provider, other tools or other limits; the store is slow, away, full, read-only, does what it says has failed, or
-//! never answers.
+//! bring the results of a tool of their own, and use `/agent` with it, where they may read slowly. Meanwhile hosts are
+//! killed at any call of the store, piece of an answer, step of a tool or event that a client hears, are stopped and
+//! started again, with another provider, other tools or other limits; the store is slow, away, full, read-only, does what
+//! it says has failed, or never answers.
 //!
 //! Requests go to the router as a socket's would, and what is checked is what clients can see, the store, and which tools
 //! began: no type of the host's own but what a program opens it with. Then the clock goes on without faults, persons
@@ -33,6 +33,7 @@ mod folder;
 mod http;
 mod life;
 mod model;
+mod results;
 mod seeds;
 mod store;
 mod tools;

@@ -2,6 +2,7 @@
 
 use super::findings::Rule;
 use super::life::Life;
+use super::results;
 use super::wire::{Part, Provider, Said, each_call_has_its_result, rounds};
 use super::world::World;
 use bytes::Bytes;
@@ -65,6 +66,15 @@ async fn answer(
         round.split('+').map(str::to_owned).collect()
     });
     let offered = provider.tools(&body);
+    let mut posted = world.posted().into_iter();
+    let has_tools = posted.any(|posted| posted.turn == turn && posted.has_tools);
+    if has_tools && !offered.iter().any(|name| name == results::TOOL) {
+        world.finds(
+            Rule::ToolsStay,
+            &turn,
+            format!("{} offers {offered:?}", life.name),
+        );
+    }
     let number = world.next_answer();
     let calls: Vec<_> = wanted
         .into_iter()

@@ -59,6 +59,8 @@ pub(super) struct Place {
 pub(super) struct Posted {
     pub(super) thread: String,
     pub(super) turn: String,
+    /// Whether it was posted with a tool of the client's.
+    pub(super) has_tools: bool,
 }
 
 pub(super) struct World {
@@ -76,6 +78,8 @@ pub(super) struct World {
     posted: Mutex<Vec<Posted>>,
     /// The last event of each turn that a host has noted as seen.
     seen: Mutex<BTreeMap<String, u64>>,
+    /// The results of clients' calls that were taken, by turn and call.
+    results: Mutex<BTreeMap<(String, String), Vec<String>>>,
 }
 
 impl World {
@@ -99,6 +103,7 @@ impl World {
             given: Mutex::default(),
             posted: Mutex::default(),
             seen: Mutex::default(),
+            results: Mutex::default(),
         })
     }
 
@@ -179,11 +184,12 @@ impl World {
     }
 
     /// A client asks for a turn: its id is `number` of its thread.
-    pub(super) fn post(&self, thread: &str) -> Posted {
+    pub(super) fn post(&self, thread: &str, has_tools: bool) -> Posted {
         let mut posted = self.posted.lock().unwrap();
         let turn = Posted {
             thread: thread.to_owned(),
             turn: format!("{thread}{}", posted.len()),
+            has_tools,
         };
         posted.push(turn.clone());
         turn
@@ -202,6 +208,21 @@ impl World {
 
     pub(super) fn seen(&self, turn: &str) -> Option<u64> {
         self.seen.lock().unwrap().get(turn).copied()
+    }
+
+    /// A host says that it has taken the result.
+    pub(super) fn takes_result(&self, turn: &Posted, call: &str, text: &str) {
+        let key = (turn.turn.clone(), call.to_owned());
+        let mut results = self.results.lock().unwrap();
+        results.entry(key).or_default().push(text.to_owned());
+    }
+
+    /// The results that were taken of the turn's calls.
+    pub(super) fn results_of(&self, turn: &Posted) -> Vec<(String, Vec<String>)> {
+        let results = self.results.lock().unwrap();
+        let own = results.iter().filter(|((of, _), _)| *of == turn.turn);
+        own.map(|((_, call), taken)| (call.clone(), taken.clone()))
+            .collect()
     }
 
     pub(super) fn ups(&self) -> Vec<Up> {

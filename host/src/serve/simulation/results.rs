@@ -1,0 +1,91 @@
+//! Clients bring what their tools gave: in time, late, twice, after a restart, at any host, and for calls that wait for
+//! nothing.
+
+use super::client::Client;
+use super::findings::Rule;
+use super::folder::Fold;
+use super::world::{Posted, World};
+use serde_json::{Value, json};
+
+/// The tool that clients have.
+pub(super) const TOOL: &str = "where";
+
+/// What a turn is posted with whose client has the tool.
+pub(super) fn tools() -> Value {
+    json!([{"name": TOOL, "description": "Where the person is."}])
+}
+
+impl Client {
+    /// Brings a result, or something that is none.
+    pub(super) async fn brings(&self, turn: &Posted) {
+        let Some(view) = self.views.get(&turn.turn) else {
+            return;
+        };
+        let awaited = view.fold.awaited();
+        if awaited.is_empty() {
+            return;
+        }
+        let chance = &self.results;
+        let call = chance.of_slice(&awaited).clone();
+        let text = format!("result {} of {call}", chance.below(1_000_000));
+        let body = match chance.below(5) {
+            0 => json!({ "error": text }),
+            _ => json!({ "content": text }),
+        };
+        // Those that have a result, and those that the host runs itself.
+        let is_other = |(_, status): &(&String, &String)| *status != "deferred";
+        let others: Vec<_> = view.fold.statuses.iter().filter(is_other).collect();
+        let (call, body, allowed): (_, _, &[u16]) = match chance.below(12) {
+            0 => ("none".to_owned(), body, &[404, 409]),
+            1 => (call, json!({"content": "a", "error": "b"}), &[422, 404]),
+            2..=3 if !others.is_empty() => (chance.of_slice(&others).0.clone(), body, &[404, 409]),
+            _ => (call, body, &[204, 404, 409]),
+        };
+        let mut times = 1 + u64::from(chance.one_in(4));
+        let mut hosts = 4;
+        let action = format!("calls/{call}/result");
+        while times > 0 && hosts > 0 {
+            hosts -= 1;
+            let Some((_, answer)) = self.command(turn, &action, &body).await else {
+                continue;
+            };
+            // Another host has the turn: that one is asked.
+            times -= u64::from(answer.body["error"]["code"] != "turn_elsewhere");
+            self.fits(&turn.turn, "a result is brought", &answer, allowed);
+            if answer.status == 204 {
+                self.world.takes_result(turn, &call, &text);
+            }
+        }
+    }
+}
+
+/// Brings all results that the turn waits for, to whichever host takes them.
+pub(super) async fn bring_all(world: &World, turn: &Posted, fold: &Fold) {
+    for call in fold.awaited() {
+        let text = format!("the last result of {call}");
+        let path = format!("{}/calls/{call}/result", turn.path());
+        for up in world.ups() {
+            let body = json!({ "content": text });
+            let answer = world.ask(&up, &turn.turn, "POST", &path, Some(&body)).await;
+            if answer.is_some_and(|answer| answer.status == 204) {
+                world.takes_result(turn, &call, &text);
+                break;
+            }
+        }
+    }
+}
+
+/// What was taken is what the log has.
+pub(super) fn judge(world: &World, turn: &Posted, fold: &Fold) {
+    for (call, taken) in world.results_of(turn) {
+        if taken.len() > 1 {
+            let what = format!("`{call}` has taken {} results", taken.len());
+            world.finds(Rule::ResultIsTaken, &turn.turn, what);
+        }
+        let told = fold.result(&call).map(|told| told.text.as_str());
+        if told != taken.first().map(String::as_str) {
+            let what = format!("`{call}` has taken {taken:?}, and gives {told:?}");
+            world.finds(Rule::ResultIsTaken, &turn.turn, what);
+        }
+    }
+}

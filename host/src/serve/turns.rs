@@ -1,0 +1,207 @@
+//! The turns of sessions over HTTP: to start, answer and stop.
+
+use super::Server;
+use super::client_tools::TurnTools;
+use super::endpoint::check_content_type;
+use super::engine::{NewTurn, Parent};
+use super::extract::{Asker, Path};
+use super::refusal::Refusal;
+use super::requests::{check_id, invalid, read, read_with, turn_key};
+use axum::Json;
+use axum::extract::{Request, State};
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
+use serde::{Deserialize, Deserializer};
+use serde_json::json;
+use std::sync::Arc;
+use stepwell_core::event::{Message, MessageContent, ResumeEntry, ToolDefinition};
+use stepwell_io::store::TurnKey;
+use stepwell_io::{ToolFailure, ToolOutput};
+use uuid::Uuid;
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct Start {
+    turn_id: Option<String>,
+    /// Absent: the turn that began last. `null`: none.
+    #[serde(default, deserialize_with = "present")]
+    parent: Option<Option<String>>,
+    message: Option<Said>,
+    /// What the model may ask the client for.
+    #[serde(default)]
+    tools: Vec<ToolDefinition>,
+}
+
+/// What the person says: a text, or a message of the protocol's.
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+enum Said {
+    Text(String),
+    Message(Box<Message>),
+}
+
+fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Option<String>>, D::Error> {
+    Option::deserialize(deserializer).map(Some)
+}
+
+/// `POST /threads/{thread}/turns`.
+pub(super) async fn start(
+    State(server): State<Arc<Server>>,
+    Asker(user): Asker,
+    Path(thread): Path<String>,
+    request: Request,
+) -> Result<Response, Refusal> {
+    let sessions = &server.sessions;
+    let its_server = Arc::clone(&server);
+    let read = read_with(&server, request, move |start: Start| {
+        let tools = TurnTools::new(&its_server.base, &its_server.tools, &start.tools)?;
+        Ok((start, tools))
+    });
+    let (start, tools) = read.await?;
+    let Start {
+        turn_id,
+        parent,
+        message,
+        ..
+    } = start;
+    let turn = turn_id.unwrap_or_else(|| Uuid::new_v4().to_string());
+    let TurnKey { thread, turn } = turn_key(&user, &thread, &turn)?;
+    let message = match message {
+        None => None,
+        Some(Said::Text(text)) => Some(Message::user(format!("{turn}-user"), text)),
+        Some(Said::Message(message)) if matches!(*message, Message::User(_)) => Some(*message),
+        Some(Said::Message(_)) => return Err(invalid("`message` is a text or a user message")),
+    };
+    let parent = match parent {
+        None => Parent::Latest,
+        Some(None) => Parent::Root,
+        Some(Some(turn)) => Parent::Turn(turn.into()),
+    };
+    let limits = &server.user_limits;
+    // Until the store has the turn: from then on it counts there.
+    let _leave = limits
+        .start(&user, &**sessions.store(), Some(&thread))
+        .await?;
+    let key = sessions
+        .engine()
+        .start(NewTurn {
+            thread,
+            turn,
+            parent,
+            message,
+            tools,
+        })
+        .await?;
+    let body = json!({ "threadId": key.thread.thread, "turnId": key.turn });
+    Ok((StatusCode::CREATED, Json(body)).into_response())
+}
+
+/// `POST /threads/{thread}/turns/{turn}/cancel`.
+pub(super) async fn cancel(
+    State(server): State<Arc<Server>>,
+    Asker(user): Asker,
+    Path((thread, turn)): Path<(String, String)>,
+    request: Request,
+) -> Result<StatusCode, Refusal> {
+    let sessions = &server.sessions;
+    // Of this type alone: no web page can ask for it unasked.
+    check_content_type(request.headers())?;
+    sessions
+        .engine()
+        .cancel(&turn_key(&user, &thread, &turn)?)
+        .await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// `POST /threads/{thread}/turns/{turn}/calls/{call}/cancel`: stops one call; the others go on.
+pub(super) async fn cancel_call(
+    State(server): State<Arc<Server>>,
+    Asker(user): Asker,
+    Path((thread, turn, call)): Path<(String, String, String)>,
+    request: Request,
+) -> Result<StatusCode, Refusal> {
+    let sessions = &server.sessions;
+    check_content_type(request.headers())?;
+    check_id("call", &call)?;
+    let key = turn_key(&user, &thread, &turn)?;
+    sessions.engine().cancel_call(&key, call.into()).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// What a call of a client's tool gave.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Brought {
+    content: Option<MessageContent>,
+    /// Why it gave nothing.
+    error: Option<String>,
+}
+
+/// `POST /threads/{thread}/turns/{turn}/calls/{call}/result`: brings what a client's tool gave.
+pub(super) async fn bring_result(
+    State(server): State<Arc<Server>>,
+    Asker(user): Asker,
+    Path((thread, turn, call)): Path<(String, String, String)>,
+    request: Request,
+) -> Result<StatusCode, Refusal> {
+    let sessions = &server.sessions;
+    check_id("call", &call)?;
+    let key = turn_key(&user, &thread, &turn)?;
+    let result = match read(&server, request).await? {
+        Brought {
+            content: Some(content),
+            error: None,
+        } => Ok(ToolOutput { content }),
+        Brought {
+            content: None,
+            error: Some(error),
+        } => Err(ToolFailure::error(error)),
+        _ => return Err(invalid("a result has either `content` or `error`")),
+    };
+    let engine = sessions.engine();
+    engine.bring_result(&key, call.into(), result).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Resume {
+    resume: Vec<ResumeEntry>,
+}
+
+/// `POST /threads/{thread}/turns/{turn}/resume`: answers what the turn asks.
+pub(super) async fn resume(
+    State(server): State<Arc<Server>>,
+    Asker(user): Asker,
+    Path((thread, turn)): Path<(String, String)>,
+    request: Request,
+) -> Result<StatusCode, Refusal> {
+    let sessions = &server.sessions;
+    let key = turn_key(&user, &thread, &turn)?;
+    let Resume { resume } = read(&server, request).await?;
+    if resume.is_empty() {
+        return Err(invalid("`resume` has no answer"));
+    }
+    sessions.engine().answer(&key, resume).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Acknowledge {
+    index: u64,
+}
+
+/// `POST /threads/{thread}/turns/{turn}/acknowledge`: the person has seen what came up to here.
+pub(super) async fn acknowledge(
+    State(server): State<Arc<Server>>,
+    Asker(user): Asker,
+    Path((thread, turn)): Path<(String, String)>,
+    request: Request,
+) -> Result<StatusCode, Refusal> {
+    let sessions = &server.sessions;
+    let key = turn_key(&user, &thread, &turn)?;
+    let Acknowledge { index } = read(&server, request).await?;
+    sessions.store().acknowledge(&key, index).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
