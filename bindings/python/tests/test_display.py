@@ -144,14 +144,37 @@ def test_finished_turns_and_agents_show_themselves(mock_llm: Start) -> None:
     mock = mock_llm(calls(("look", {"what": "x"})), {"steps": [{"text": "Half"}, "end_early"]})
     agent = Agent(provider="openai-compatible", model="mock", base_url=mock.base_url, tools=[look])
     finished = agent.run_sync("Go <b>on</b>")
-    assert finished._repr_mimebundle_()["text/plain"].splitlines() == [
+    assert TurnCard.of_finished(finished).to_text().splitlines() == [
         '✓ look {"what":"x"} → x',
         "Half",
         "[the stream ended before the answer did]",
     ]
     shown = agent._repr_mimebundle_()
     assert shown["text/plain"].startswith("> Go <b>on</b>\n")
-    assert is_harmless(shown["text/html"]) and "Go <b>on</b>" in Page(shown["text/html"]).text
+    assert is_harmless(shown["text/markdown"]) and "Go <b>on</b>" in Page(shown["text/markdown"]).text
+
+
+@pytest.mark.parametrize(
+    ("said", "markdown"),
+    [
+        ("**Well** `a < b`", "**Well** `a < b`"),
+        ("<img src=x> ![cat](http://x/y) <!-- -->", "&lt;img src=x> !\\[cat](http://x/y) &lt;!-- -->"),
+        ("```html\n<b>\n```\n<b>", "```html\n<b>\n```\n&lt;b>"),
+        ("````\n```\n<b>\n````", "````\n```\n<b>\n````"),
+        ("```\n<b>", "```\n<b>\n```"),
+        # Where it is not certain what is code, nothing is.
+        ("- ```\n  x\n  ```\n```\n<b>", "- ```\n  x\n  ```\n```\n&lt;b>"),
+        ("~~~`\n~~~\n<b>", "~~~`\n~~~\n&lt;b>"),
+    ],
+)
+def test_markdown_of_the_model_is_rendered_without_html_and_images(said: str, markdown: str) -> None:
+    assert TurnCard.of_messages([{"role": "assistant", "content": said}]).to_markdown() == markdown
+
+
+def test_a_result_of_several_lines_is_one_block_of_html() -> None:
+    view = view_of(play(calls(("look", {})), text("Well"), tools=[look], answer=lambda call: "a\n\n![x](http://y)").events)
+    card, said = view.to_markdown().split("\n\n")
+    assert card.startswith("<details") and "a&#10;&#10;![x](http://y)" in card and said == "Well"
 
 
 async def test_in_a_terminal_text_comes_as_it_streams(mock_llm: Start) -> None:

@@ -54,11 +54,27 @@ def test_a_turn_is_drawn_in_one_output(executed: Any) -> None:
     turn = cell(executed, "await show(agent.send(")
     (output,) = turn.outputs
     assert output.output_type == "display_data"
-    page = Page(output["data"]["text/html"])
-    assert is_harmless(output["data"]["text/html"])
+    page = Page(output["data"]["text/markdown"])
+    assert is_harmless(output["data"]["text/markdown"])
     assert page.text.count("completed") == 2
     for said in ("Let me look.", '"city": "Bergen"', '{"sky": "rain", "degrees": 12}', "Oslo has sun, at 19 degrees."):
         assert said in page.text
+
+
+def test_a_turn_that_show_gives_as_the_cells_result_is_shown_once() -> None:
+    first = """
+from stepwell import Agent, show
+from stepwell.testing import MockLlm, text
+model = MockLlm(text("**Well**"), repeat=True)
+agent = Agent(provider="openai-compatible", model="m", base_url=model.base_url)
+finished = show(agent.send_sync("Go"))
+finished
+"""
+    cells = [first, 'await show(agent.send("Go"))', "finished", 'show(agent.send_sync("Go"))', "model.close()"]
+    made = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(each) for each in cells])  # type: ignore[no-untyped-call]
+    NotebookClient(made, timeout=120, kernel_name="python3").execute()
+    drawn = [[output["data"].get("text/markdown") for output in each.outputs] for each in made.cells]
+    assert drawn == [["**Well**"], ["**Well**"], ["**Well**"], ["**Well**"], []]
 
 
 def test_what_came_of_it(executed: Any) -> None:

@@ -1,7 +1,8 @@
 """What a turn looks like: text and tool cards in a notebook, plain lines in a terminal.
 
-All that a model, a tool or a server says is shown as text: markup is escaped, and characters that steer a terminal or
-turn the direction of the text are made visible.
+A notebook renders the Markdown that a model writes, but no HTML and no image of it. All else that a model, a tool or a
+server says is shown as text: markup is escaped, and characters that steer a terminal or turn the direction of the text
+are made visible.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import importlib
 import json
+import re
 import sys
 import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping
@@ -193,8 +195,15 @@ class TurnCard:
     def __str__(self) -> str:
         return self.to_text()
 
+    def to_markdown(self) -> str:
+        """As Markdown, with the tool cards as HTML within it."""
+        return "\n\n".join(map(_markdown, self._items))
+
+    def _repr_markdown_(self) -> str:
+        return self.to_markdown()
+
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
-        return {"text/plain": self.to_text(), "text/html": self.to_html()}
+        return {"text/plain": self.to_text(), "text/markdown": self.to_markdown()}
 
 
 @overload
@@ -231,7 +240,7 @@ def _show_sync(turn: SyncTurn, screen: _Notebook | _Terminal) -> Finished:
         raise
     finally:
         screen.close()
-    return turn.finish()
+    return _shown(turn.finish())
 
 
 async def _show(turn: Turn, screen: _Notebook | _Terminal) -> Finished:
@@ -253,7 +262,29 @@ async def _show(turn: Turn, screen: _Notebook | _Terminal) -> Finished:
             more.cancel()
             turn.cancel()
         screen.close()
-    return await turn.finish()
+    return _shown(await turn.finish())
+
+
+_last_shown: tuple[Finished, object] | None = None
+
+
+def _shown(finished: Finished) -> Finished:
+    global _last_shown
+    _last_shown = (finished, _cell())
+    return finished
+
+
+def display_once(finished: Finished) -> None:
+    """Shows a turn as a cell's result, unless ``show`` has drawn it in this very cell."""
+    if _last_shown is not None and _last_shown[0] is finished and _last_shown[1] == _cell():
+        return
+    importlib.import_module("IPython.display").display(TurnCard.of_finished(finished))
+
+
+def _cell() -> object:
+    """The number of the notebook's cell that runs."""
+    shell = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
+    return getattr(shell, "execution_count", None)
 
 
 class _Notebook:
@@ -377,6 +408,37 @@ def _html(item: _Said | _Card | _Notice) -> str:
     if item.kind == "user":
         return f'<div style="border-left:3px solid #8886;padding-left:.7em">{body}</div>'
     return body
+
+
+_FENCE = re.compile(r"(?P<mark>`{3,}|~{3,})(?P<info>[^`]*)")
+_MARK = re.compile("`{3}|~{3}")
+
+
+def _markdown(item: _Said | _Card | _Notice) -> str:
+    if not isinstance(item, _Said) or item.kind != "text":
+        # A blank line would end the block of HTML.
+        return _html(item).replace("\n", "&#10;")
+    given = visible(item.text).split("\n")
+    # Whether a fence in a list or a quotation begins code, or ends it, depends on the lines around it: then code, too, is
+    # taken for text.
+    is_plain = all(_FENCE.fullmatch(line) for line in given if _MARK.search(line))
+    lines, fence = [], ""
+    for line in given:
+        found = _FENCE.fullmatch(line) if is_plain else None
+        if not fence and found:
+            fence = found["mark"]
+        elif not fence:
+            line = _without_html(line)
+        elif found and found["mark"].startswith(fence) and not found["info"].strip():
+            fence = ""
+        lines.append(line)
+    # What is not closed must not take in what follows.
+    return "\n".join([*lines, fence] if fence else lines)
+
+
+def _without_html(line: str) -> str:
+    """Markdown without HTML, and without images, whose addresses would be told what is in them."""
+    return re.sub(r"<(?=[A-Za-z/!?])", "&lt;", line).replace("![", "!\\[")
 
 
 def _text(item: _Said | _Card | _Notice) -> str:

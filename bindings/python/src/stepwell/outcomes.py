@@ -300,11 +300,16 @@ class Finished(Record):
             raise TurnError(self.outcome, *told)
         return self
 
-    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
+    def _repr_markdown_(self) -> str:
         """The turn, for a notebook."""
         from .display import TurnCard
 
-        return TurnCard.of_finished(self)._repr_mimebundle_()
+        return TurnCard.of_finished(self).to_markdown()
+
+    def _ipython_display_(self) -> None:
+        from .display import display_once
+
+        display_once(self)
 
 
 _ADVICE = {
