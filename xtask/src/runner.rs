@@ -1,5 +1,5 @@
-//! Runs suites side by side, one more than there are processors, and says how each went. Until the workspace is built
-//! there are more: what they need is downloaded meanwhile.
+//! Runs suites side by side, two more than there are processors, and says how each went. Until the workspace is built
+//! there is one more: what they need is downloaded meanwhile.
 
 use crate::{
     allowed_skips::AllowedSkips,
@@ -20,8 +20,12 @@ use std::{
 
 const TAIL: usize = 80;
 
-/// How many suites more begin while the workspace is built. With them those that download most have begun.
-const WHILE_BUILDING: usize = 2;
+/// How many suites there are beside one for each processor: some always wait, for a browser, for a server, for what
+/// another builds.
+const WAITING: usize = 2;
+
+/// How many suites more begin while the workspace is built. With it those that download most have begun.
+const WHILE_BUILDING: usize = 1;
 
 enum Outcome {
     Passed,
@@ -70,8 +74,7 @@ pub(crate) fn run(mut context: Context, names: &[String]) -> anyhow::Result<Exit
     };
     let processors = thread::available_parallelism().map_or(1, usize::from);
     let mut results = thread::scope(|scope| {
-        // One of them waits, for a download or for what another builds.
-        let lasting = processors + 1;
+        let lasting = processors + WAITING;
         let lanes: Vec<_> = (0..lasting + WHILE_BUILDING)
             .map(|number| scope.spawn(move || lane(number < lasting)))
             .collect();

@@ -212,7 +212,7 @@ pub(crate) fn assert_snapshots_change_nothing(dialect: Dialect, mut recordings: 
             restored
                 .receive(std::slice::from_ref(byte), &mut conversation, &mut ())
                 .expect(name);
-            let is_edge = at < 2_048 || body.len() - at < 2_048;
+            let is_edge = at < 256 || body.len() - at < 256;
             if !is_edge && at % 31 != 0 {
                 continue;
             }

@@ -1,19 +1,14 @@
 //! Kotlin: the generated sources beside the hand-written ones.
 
-use super::library::{Library, empty};
-use crate::{context::Context, log::Log};
-use std::{
-    fs,
-    path::PathBuf,
-    sync::{Mutex, MutexGuard, PoisonError},
+use super::{
+    library::{Library, empty},
+    sources::Sources,
 };
+use crate::{context::Context, log::Log};
+use std::{fs, path::PathBuf};
 
-static SOURCES: Mutex<()> = Mutex::new(());
-
-/// For whoever builds or tests in the package's own folder, one after the other.
-pub(crate) fn sources() -> MutexGuard<'static, ()> {
-    SOURCES.lock().unwrap_or_else(PoisonError::into_inner)
-}
+/// For whoever builds or tests in the package's own folder.
+pub(crate) static SOURCES: Sources = Sources::new();
 
 /// Writes `bindings/kotlin/src/generated/kotlin`.
 pub(crate) fn generate(context: &Context, log: &mut Log) -> anyhow::Result<PathBuf> {

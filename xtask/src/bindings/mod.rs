@@ -3,6 +3,7 @@
 pub(crate) mod kotlin;
 mod library;
 pub(crate) mod python;
+mod sources;
 pub(crate) mod swift;
 mod swift_names;
 

@@ -1,19 +1,14 @@
 //! Python: the generated module and the library, inside the package's sources.
 
-use super::library::{Library, empty};
-use crate::{context::Context, log::Log};
-use std::{
-    fs,
-    path::PathBuf,
-    sync::{Mutex, MutexGuard, PoisonError},
+use super::{
+    library::{Library, empty},
+    sources::Sources,
 };
+use crate::{context::Context, log::Log};
+use std::{fs, path::PathBuf};
 
-static SOURCES: Mutex<()> = Mutex::new(());
-
-/// For whoever builds or tests in the package's own folder, one after the other.
-pub(crate) fn sources() -> MutexGuard<'static, ()> {
-    SOURCES.lock().unwrap_or_else(PoisonError::into_inner)
-}
+/// For whoever builds or tests in the package's own folder.
+pub(crate) static SOURCES: Sources = Sources::new();
 
 /// Writes `stepwell/_ffi` as the wheel has it, so that the sources can be used without building a wheel.
 pub(crate) fn generate(context: &Context, log: &mut Log) -> anyhow::Result<PathBuf> {

@@ -13,7 +13,7 @@ pub(super) const SUITE: Suite = Suite {
 
 fn run(context: &Context, log: &mut Log) -> anyhow::Result<()> {
     package::ensure_tools(log)?;
-    let sources = bindings::kotlin::sources();
+    let sources = bindings::kotlin::SOURCES.lock();
     bindings::kotlin::generate(context, log)?;
     let program = mock_llm::build(context, log)?;
     let library = context.debug().join(format!(

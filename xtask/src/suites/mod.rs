@@ -37,8 +37,8 @@ pub(crate) struct Suite {
     pub(crate) run: fn(&Context, &mut Log) -> anyhow::Result<()>,
 }
 
-/// Every suite: what needs no build, then the build, those that download or wait much, and the long ones, so that no long
-/// one is left for the end.
+/// Every suite: what needs no build, then the build, those that download or wait much, and the others from the longest to
+/// the shortest, so that no long one is left for the end.
 pub(crate) const ALL: &[Suite] = &[
     format::SUITE,
     versions::SUITE,
@@ -50,21 +50,21 @@ pub(crate) const ALL: &[Suite] = &[
     kotlin::SUITE,
     swift_package::SUITE,
     rust::SUITE,
-    workflows::SUITE,
-    swift::SUITE,
+    targets::SUITE,
     model::SUITE,
     web::SUITE,
-    ring::SUITE,
     store_postgres::SUITE,
+    ring::SUITE,
+    demo::SUITE,
+    docs::SUITE,
+    wasm::SUITE,
     ag_ui_server::SUITE,
     ag_ui_backend::SUITE,
-    ag_ui_oracle::SUITE,
     threads::SUITE,
-    targets::SUITE,
-    wasm::SUITE,
-    docs::SUITE,
-    demo::SUITE,
     conformance::SUITE,
+    ag_ui_oracle::SUITE,
     mcp::SUITE,
     flutter::SUITE,
+    swift::SUITE,
+    workflows::SUITE,
 ];

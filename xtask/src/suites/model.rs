@@ -17,7 +17,7 @@ pub(super) const SUITE: Suite = Suite {
 
 /// Distinct states within the large bounds. All of the small bounds are searched besides, and there every seeded fault
 /// shows within 7,000.
-const STATES: u64 = 100_000;
+const STATES: u64 = 50_000;
 
 /// The search, until it has seen so many distinct states.
 pub(crate) fn command(context: &Context, log: &mut Log, states: u64) -> anyhow::Result<Command> {

@@ -12,7 +12,7 @@ fn run(context: &Context, log: &mut Log) -> anyhow::Result<()> {
     let venv = python::venv(context, log)?;
     let folder = context.scratch().join("wheels");
     let wheel = {
-        let _sources = bindings::python::sources();
+        let _sources = bindings::python::SOURCES.lock();
         python::wheel(context, log, &venv, "dev", &folder)?
     };
     python::runs_alone(context, log, &wheel)?;

@@ -70,7 +70,7 @@ fn python(context: &Context, log: &mut Log, set_up: &dyn Fn(&mut Command)) -> an
     let package = context.root.join("bindings/python");
     let venv = Venv::ensure(context, log, "venv", &package.join("requirements-dev.txt"))?;
     // Python's sources get the library beside them: the wheel itself is the suite `python`'s.
-    let _sources = bindings::python::sources();
+    let _sources = bindings::python::SOURCES.lock();
     bindings::python::generate(context, log)?;
     let mut command = venv.python();
     command
@@ -87,7 +87,7 @@ fn python(context: &Context, log: &mut Log, set_up: &dyn Fn(&mut Command)) -> an
 
 fn kotlin(context: &Context, log: &mut Log, set_up: &dyn Fn(&mut Command)) -> anyhow::Result<()> {
     apt::ensure(log, &["java", "mvn"], &["default-jdk-headless", "maven"])?;
-    let _sources = bindings::kotlin::sources();
+    let _sources = bindings::kotlin::SOURCES.lock();
     bindings::kotlin::generate(context, log)?;
     // Maven's phase compiles everything again, also if nothing has changed.
     let goal = if context.made.kotlin_classes.is_made() {

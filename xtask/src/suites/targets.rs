@@ -21,15 +21,13 @@ const ANDROID: &str = "aarch64-linux-android";
 fn run(context: &Context, log: &mut Log) -> anyhow::Result<()> {
     for target in [IPHONE, ANDROID] {
         rustup::target(log, target)?;
-        log.build(
-            cargo(context)
-                .args(["check", "-p", "stepwell-core", "-p", "stepwell-c"])
-                .args(["--target", target]),
-        )?;
-        let mut agent = cargo(context);
-        agent.args(["check", "-p", "stepwell-ffi", "--lib", "--target", target]);
-        no_c::check(context, &mut agent, target)?;
-        log.build(&mut agent)?;
+        // In one command, which compiles what they share once.
+        let mut all = cargo(context);
+        all.args(["check", "--lib", "--target", target])
+            .args(["-p", "stepwell-core", "-p", "stepwell-c"])
+            .args(["-p", "stepwell-ffi"]);
+        no_c::check(context, &mut all, target)?;
+        log.build(&mut all)?;
     }
     let door = ["-p", "stepwell-ffi", "--lib", "--no-default-features"];
     log.build(
