@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import contextvars
 import importlib.util
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -478,3 +480,36 @@ def test_errors_say_what_they_are_of() -> None:
 
     assert type(_lower_error(Own("why"))).__name__ == "Full"
     assert isinstance(Own("why"), StoreError)
+
+
+def test_each_turn_reaches_the_store_from_its_own_loop_and_context(
+    mock_llm: Callable[..., MockLlm], tmp_path: Path
+) -> None:
+    used_by: dict[str, set[asyncio.AbstractEventLoop]] = {"a": set(), "b": set()}
+    loops: dict[str, asyncio.AbstractEventLoop] = {}
+    both = threading.Barrier(2, timeout=60)
+    who = contextvars.ContextVar("who", default="nobody")
+
+    class Watching(AsyncStore):
+        async def _do(self, method: str, *arguments: Any) -> Any:
+            used_by[who.get()].add(asyncio.get_running_loop())
+            return await super()._do(method, *arguments)
+
+    mock = mock_llm(text("Hello"), repeat=True)
+    store = Watching(own_store(tmp_path / "own.db"))
+    agent = Agent(provider="openai-compatible", model="m", base_url=mock.base_url, store=store)
+
+    async def turn(name: str) -> None:
+        who.set(name)
+        loops[name] = asyncio.get_running_loop()
+        begun = agent.thread(name).send("Hi")
+        both.wait()
+        assert (await begun).outcome == Success()
+        both.wait()
+
+    threads = [threading.Thread(target=asyncio.run, args=(turn(name),)) for name in "ab"]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert used_by == {name: {loop} for name, loop in loops.items()}

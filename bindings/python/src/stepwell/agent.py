@@ -78,6 +78,31 @@ class Agent:
         ag_ui: AgUiOptions | None = None,
         state: Json = None,
     ) -> None:
+        """Sets up a conversation; nothing is sent yet.
+
+        Args:
+            provider: The provider's name, such as ``openai`` or ``openai-compatible``; see ``providers``.
+            model: The model's name, as the provider has it.
+            api: Which of the provider's APIs; its usual one if ``None``.
+            base_url: An address in place of the provider's own; for AG-UI the agent's whole address.
+            key: The provider's key.
+            headers: Headers to send besides the provider's own.
+            instructions: The app's own instructions to the model.
+            tools: Functions that the model may ask for; see ``tool``.
+            approver: Asks the person about tools with ``requires_approval``; without one they are denied.
+            thread_id: The conversation's id; a random one if ``None``.
+            history: An earlier conversation to go on with: AG-UI messages, oldest first.
+            settings: How the model is to answer.
+            limits: How far a turn may go.
+            retry: When a request that failed is tried again.
+            timeouts: How long things may take.
+            device: What happens to a turn when something happens to the device.
+            store: Where the turns are kept.
+            wait_for_store: Whether turns wait for a store that is full or out of reach, however long it takes.
+            journal: Takes the journals of the turns, for ``replay_journal``.
+            ag_ui: How an AG-UI agent differs from what is expected of one.
+            state: The state shared with an AG-UI agent.
+        """
         self.tools: tuple[Tool[..., Any], ...] = tuple(as_tool(tool) for tool in tools)
         """The tools on offer."""
         config = RunConfig(

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import abc
 import asyncio
+import contextvars
 import inspect
 import logging
 from collections.abc import Awaitable, Callable, Sequence
@@ -456,12 +457,13 @@ class PlainThread:
 
 
 class StoreRunner(_ffi.StoreRunner):
-    """Carries out the calls of an app's store, its ``async`` methods on one event loop. Its public methods are called on other threads."""
+    """Carries out the calls of an app's store in the context of whoever uses it, ``async`` methods on one loop. Its public methods are called on other threads."""
 
     def __init__(self, store: Store, plain: PlainThread, loop: asyncio.AbstractEventLoop | None) -> None:
         self._store = store
         self._plain = plain
         self._loop = loop
+        self._context = contextvars.copy_context()
         self._running: dict[int, asyncio.Task[None]] = {}
 
     def run(self, task: _ffi.StoreTask) -> None:
@@ -476,7 +478,8 @@ class StoreRunner(_ffi.StoreRunner):
 
         try:
             if not inspect.iscoroutinefunction(method):
-                self._plain.submit(_carry_out, task, lambda: answered(method(**arguments)))
+                here = self._context.copy()
+                self._plain.submit(here.run, _carry_out, task, lambda: answered(method(**arguments)))
                 return
             if self._loop is None:
                 raise RuntimeError("none runs here")
@@ -500,7 +503,10 @@ class StoreRunner(_ffi.StoreRunner):
 
     def _begin(self, task: _ffi.StoreTask, work: Callable[[], Awaitable[Any]]) -> None:
         number = task.id()
-        running = asyncio.get_running_loop().create_task(_carry_out_async(task, work), name=f"stepwell-{number}")
+        loop = asyncio.get_running_loop()
+        running: asyncio.Task[None] = self._context.copy().run(
+            lambda: loop.create_task(_carry_out_async(task, work), name=f"stepwell-{number}")
+        )
         self._running[number] = running
         running.add_done_callback(lambda _: self._running.pop(number, None))
 

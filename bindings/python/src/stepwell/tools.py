@@ -183,9 +183,19 @@ def tool(function: Callable[..., Any] | None = None, /, **settings: Any) -> Any:
                 city: The city's name.
             \"\"\"
 
-    Both plain and async functions will do, and arguments and results that are dataclasses, enums, or Pydantic's models
-    where an app has it. With settings: ``@tool(requires_approval=True)``; ``parameters`` replaces
-    the schema.
+    Both plain and async functions will do, and methods, which are tools of their object. Arguments and results may be of
+    the standard library's common types (dates, ``Decimal``, ``UUID``, enums, dataclasses …), and of whatever Pydantic can
+    read where an app has it. With settings: ``@tool(requires_approval=True)``.
+
+    Args:
+        function: The function.
+        name: What the model calls it by; the function's name if left out.
+        description: What it does and when to use it, in the place of the docstring's.
+        parameters: The JSON Schema of its arguments, in the place of the hints'.
+        requires_approval: Whether the person must allow each call.
+        idempotent: Whether running it twice does no more than running it once. Only such a tool is run again after a crash.
+        repeatable: Whether asking again with the same arguments makes sense.
+        timeout: The longest it may take, in seconds; the run's own limit if left out.
     """
     if function is None:
         return lambda function: Tool(function, **settings)
