@@ -44,6 +44,17 @@ mod tests {
     }
 
     #[test]
+    fn what_asks_for_a_token_says_that_its_user_may_ask_too_often() {
+        let document = document();
+        for (path, operations) in document["paths"].as_object().expect("paths") {
+            for (method, operation) in operations.as_object().expect("operations") {
+                let has = |status| operation["responses"].get(status).is_some();
+                assert_eq!(has("401"), has("429"), "{method} {path}");
+            }
+        }
+    }
+
+    #[test]
     fn the_version_is_the_programs() {
         assert_eq!(document()["info"]["version"], env!("CARGO_PKG_VERSION"));
     }

@@ -235,7 +235,7 @@ impl LocalEngine {
         let begin = Begin::Started {
             parent: new.parent,
             message: new.message.map(Box::new),
-            tools: new.tools,
+            tools: new.tools.map(Box::new),
             begun,
         };
         self.spawn(key.clone(), begin, false);

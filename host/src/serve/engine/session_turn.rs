@@ -28,7 +28,7 @@ pub(super) enum Begin {
     Started {
         parent: Parent,
         message: Option<Box<Message>>,
-        tools: Option<TurnTools>,
+        tools: Option<Box<TurnTools>>,
         /// Told whether the turn is in the store.
         begun: oneshot::Sender<Result<(), EngineError>>,
     },
@@ -152,6 +152,7 @@ impl SessionTurn {
             Begin::Revived(claimed) => {
                 let snapshot = claimed.snapshot.as_deref().unwrap_or_default();
                 let tools = TurnTools::of_snapshot(snapshot, &setup.base, &setup.tools);
+                let tools = tools.map(|tools| tools.map(Box::new));
                 tools.map_err(|error| error.to_string())
             }
         };
