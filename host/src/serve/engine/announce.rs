@@ -87,6 +87,15 @@ pub(super) async fn announce(
         }
     }
     rounds.stand(conversation.calls());
+    // A call that the log does not have comes with the snapshot, and so does what came of it.
+    for call in conversation.calls() {
+        let is_stored = statuses
+            .of(&call.id)
+            .is_some_and(|status| status.is_final());
+        if is_stored && live_result(conversation, &call.id, rounds).is_some() {
+            rounds.is_known(&call.id);
+        }
+    }
     // An answer that was cut has its mark here, and its calls have results: whoever watches begins anew from here.
     let mut messages = conversation.messages().to_vec();
     messages.extend(told_results(conversation, rounds));
