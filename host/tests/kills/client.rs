@@ -1,6 +1,7 @@
 //! Clients that begin turns, follow them, answer what they ask, say what they have seen, and go on at another host, or at
 //! the one that was started again, when theirs is killed.
 
+use crate::agent::Answered;
 use crate::decision::Decision;
 use crate::host::{Host, Hosts};
 use crate::moments::{Moments, Random};
@@ -69,17 +70,19 @@ impl From<reqwest::Error> for Gone {
 
 /// All clients. Clones are the same.
 #[derive(Clone)]
-pub(crate) struct Clients(Arc<Inner>);
+pub(crate) struct Clients(pub(crate) Arc<Inner>);
 
-struct Inner {
-    hosts: Hosts,
-    moments: Moments,
-    random: Random,
-    client: Client,
-    threads: AtomicU32,
-    /// No more threads are begun.
-    ends: AtomicBool,
+pub(crate) struct Inner {
+    pub(crate) hosts: Hosts,
+    pub(crate) moments: Moments,
+    pub(crate) random: Random,
+    pub(crate) client: Client,
+    pub(crate) threads: AtomicU32,
+    /// Nothing more is begun.
+    pub(crate) ends: AtomicBool,
     over: Mutex<Vec<Told>>,
+    /// The questions of the clients of `/agent`.
+    pub(crate) answered: Mutex<Vec<Answered>>,
     killed_at: Mutex<Option<Instant>>,
     /// From a kill to the event by which a turn says that it goes on.
     go_on: Mutex<Vec<Duration>>,
@@ -95,6 +98,7 @@ impl Clients {
             threads: AtomicU32::default(),
             ends: AtomicBool::default(),
             over: Mutex::default(),
+            answered: Mutex::default(),
             killed_at: Mutex::default(),
             go_on: Mutex::default(),
         }))
@@ -110,7 +114,10 @@ impl Clients {
                 }
             })
         });
-        let workers = futures::future::try_join_all(workers.collect::<Vec<_>>());
+        let mut workers: Vec<_> = workers.collect();
+        let clients = self.clone();
+        workers.push(tokio::spawn(async move { clients.ask_agent().await }));
+        let workers = futures::future::try_join_all(workers);
         workers.await.unwrap();
     }
 
@@ -126,6 +133,11 @@ impl Clients {
     /// All turns, when they are over.
     pub(crate) fn told(&self) -> Vec<Told> {
         self.0.over.lock().unwrap().clone()
+    }
+
+    /// The questions that were answered at `/agent`.
+    pub(crate) fn answered(&self) -> Vec<Answered> {
+        self.0.answered.lock().unwrap().clone()
     }
 
     /// How long it took until turns went on.

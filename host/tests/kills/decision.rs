@@ -12,10 +12,7 @@ pub(crate) enum Decision {
 
 impl Decision {
     pub(crate) fn of(call: &str) -> Self {
-        let hash = call.bytes().fold(0xcbf2_9ce4_8422_2325, |hash: u64, byte| {
-            (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-        });
-        match (hash >> 32) % 4 {
+        match hash(call) % 4 {
             0 => Self::Denied,
             1 => Self::Edited,
             _ => Self::Granted,
@@ -33,4 +30,12 @@ impl Decision {
         };
         json!({ "interruptId": question, "status": "resolved", "payload": payload })
     }
+}
+
+/// A number that follows from the text (FNV-1a).
+fn hash(text: &str) -> u64 {
+    let hash = text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash: u64, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    });
+    hash >> 32
 }

@@ -6,7 +6,7 @@
 //! seed says at which of them a host is killed, or after how many bytes that the clients have read, and before which of
 //! two providers it is started again. Each run of a tool leaves a line in a file. In the end every turn is closed, its
 //! blocks and its events are numbered without a gap and each is there once, no tool that is not idempotent was run twice
-//! for one call, what the person said to a call was done, and the messages are the same, one by one, as a client folds
+//! for one call, also of the runs at `/agent`, whose clients have a tool of their own, what the person said to a call was done, and the messages are the same, one by one, as a client folds
 //! them, as the store has them and as a thread shows them.
 //!
 //! `STEPWELL_HOST_KILLS` says how many kills (10), `STEPWELL_KILLS_SEED` which (1), `STEPWELL_POSTGRES` the address of a
@@ -14,6 +14,7 @@
 //! logs too. `cargo xtask prove kills` does 200 on each store.
 #![allow(clippy::unwrap_used)]
 
+mod agent;
 mod client;
 mod decision;
 mod host;
@@ -46,12 +47,12 @@ fn main() -> ExitCode {
     let trials = vec![
         Trial::test("sqlite", || {
             let file = directory("sqlite").join("turns.db");
-            storm(&Address::Sqlite(file), 1)
+            storm("sqlite", &Address::Sqlite(file), 1)
         }),
         Trial::test("postgres", move || {
             let url = postgres.unwrap_or_default();
             let schema = format!("host_kills_{}", std::process::id());
-            storm(&Address::Postgres(url, schema), 2)
+            storm("postgres", &Address::Postgres(url, schema), 2)
         })
         // Shown as ignored: there is no server.
         .with_ignored_flag(without),
@@ -106,7 +107,7 @@ impl Address {
     }
 }
 
-fn storm(address: &Address, places: usize) -> Result<(), Failed> {
+fn storm(name: &str, address: &Address, places: usize) -> Result<(), Failed> {
     let _ = rustls::crypto::ring::default_provider().install_default();
     let runtime = tokio::runtime::Runtime::new()?;
     let kills = number("STEPWELL_HOST_KILLS", 10);
@@ -115,7 +116,7 @@ fn storm(address: &Address, places: usize) -> Result<(), Failed> {
         drop(address.open().await);
         let random = Random::new(seed);
         let moments = Moments::default();
-        let effects = directory(&format!("effects-{seed}")).join("runs");
+        let effects = directory(&format!("{name}-effects")).join("runs");
         std::fs::write(&effects, "").unwrap();
         let setup = Setup {
             store: address.setting(),

@@ -20,7 +20,7 @@ pub(crate) struct Seen {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Call {
     pub(crate) id: String,
-    name: String,
+    pub(crate) name: String,
     pub(crate) arguments: String,
 }
 

@@ -65,10 +65,15 @@ pub(crate) async fn of(
         judge_decisions(turn, told, &told_statuses, &mut counts);
         statuses.extend(told_statuses);
         let messages = MessageBuilder::new().messages(&path).unwrap();
-        same(&turn.id, "the store", &shown, &seen(&json!(messages)));
+        same("the store", &told.events, &shown, &seen(&json!(messages)));
         if let Some(oracle) = &mut oracle {
             let official = oracle.fold(&json!(screen.messages()), &told.events);
-            same(&turn.id, "the official client", &shown, &seen(&official));
+            same(
+                "the official client",
+                &told.events,
+                &shown,
+                &seen(&official),
+            );
         }
         judge_view(&turn.id, &shown, &statuses, &views[&told.turn()]);
         counts.messages += shown.len();
@@ -81,8 +86,19 @@ pub(crate) async fn of(
         );
         counts.acknowledged += usize::from(told.acknowledged.is_some());
     }
+    let answered = clients.answered();
+    for answered in &answered {
+        answered.judge();
+        for run in &answered.runs {
+            let Some(oracle) = &mut oracle else { break };
+            let official = oracle.fold(&run.before, &run.events);
+            let (shown, there) = (seen(&run.after), seen(&official));
+            same("the official client", &run.events, &shown, &there);
+        }
+    }
     for (call, notes) in &runs {
-        assert!(stored.contains(*call), "{call} was run, and is not stored");
+        let is_stored = stored.contains(*call) || call.starts_with("run-");
+        assert!(is_stored, "{call} was run, and is not stored");
         let is_idempotent = call.ends_with("look");
         let times = notes.len();
         assert!(times == 1 || is_idempotent, "{call} was run {times} times");
@@ -117,9 +133,14 @@ pub(crate) async fn of(
         "{} turns ended ({broken_off} broke off in an answer, {restarts} went on after a kill), {blocks} blocks, {events} \
          events, {messages} messages as folded by {folded}, {acknowledged} turns acknowledged in part, {calls} calls: {} \
          runs, {granted} granted, {denied} denied, {edited} edited, {unknown} of unknown outcome, {again} idempotent calls \
-         run again; {}",
+         run again; {} questions answered in {} runs at /agent; {}",
         told.len(),
         effects.lines().count(),
+        answered.len(),
+        answered
+            .iter()
+            .map(|answered| answered.runs.len())
+            .sum::<usize>(),
         times(clients.go_on()),
     )
 }
@@ -268,13 +289,13 @@ fn judge_log(log: &[String], told: &Told, counts: &mut Counts) {
     }
 }
 
-/// Who watched the turn has on the screen what there is of it elsewhere, message by message.
-fn same(turn: &str, who: &str, shown: &[Seen], there: &[Seen]) {
+/// Who heard these events has on the screen what there is of them elsewhere, message by message.
+fn same(who: &str, events: &[String], shown: &[Seen], there: &[Seen]) {
     let at = shown.iter().zip(there);
     let at = at.take_while(|(shown, there)| shown == there).count();
     assert!(
         shown == there,
-        "{turn}: {:?} is on the screen, and {who} has {:?}: message {at} of {shown:#?} and {there:#?}",
+        "message {at}: {:?} is on the screen, and {who} has {:?}, after {events:#?}",
         shown.get(at),
         there.get(at)
     );
@@ -293,7 +314,11 @@ fn judge_view(turn: &str, shown: &[Seen], statuses: &HashMap<String, String>, vi
     let told = shown.iter().filter(|message| message.role == "assistant");
     let told = told.filter(is_something).map(|message| {
         let calls = message.calls.iter().map(|call| {
-            let arguments: Value = serde_json::from_str(&call.arguments).unwrap_or_default();
+            // No arguments are none to a tool; of a call that was cut there is a part.
+            let arguments = match call.arguments.as_str() {
+                "" => json!({}),
+                text => serde_json::from_str(text).unwrap_or_else(|_| json!(text)),
+            };
             json!([call.id, arguments, result(&call.id), statuses.get(&call.id)])
         });
         json!([message.id, message.text, calls.collect::<Vec<_>>()])
