@@ -63,7 +63,12 @@ pub use listener::Listener;
 #[cfg(feature = "agent")]
 pub use log::{LogLevel, LogSink, log_to};
 pub use machine::{ResumeEntry, ResumeStatus, RunMachine, Start, StateKind, TimerKey};
-pub use outcome::{ApiErrorKind, Deadline, Failure, Outcome, TokenUsage, TurnLimit};
+pub use outcome::{
+    ApiErrorKind, Deadline, Failure, Incomplete, Outcome, Problem, ProblemKind, TokenUsage,
+    TurnLimit, problem_of,
+};
+#[cfg(feature = "agent")]
+pub use outcome::{TurnError, require_whole};
 pub use provider::{Api, Capabilities, ContextWindow, Provider, context_window, providers};
 pub use registry::{Registered, RegistryEvent, RunHandle, RunRegistry};
 #[cfg(feature = "agent")]

@@ -1,6 +1,10 @@
 mod into_core;
+mod problem;
 
 use crate::effect::name;
+pub use problem::{Problem, ProblemKind, problem_of};
+#[cfg(feature = "agent")]
+pub use problem::{TurnError, require_whole};
 use stepwell_core::{dialect, event, run};
 
 /// How a turn ended.
@@ -8,6 +12,13 @@ use stepwell_core::{dialect, event, run};
 pub enum Outcome {
     /// The answer is whole.
     Success,
+    /// The model stopped before its answer was whole. What it said stands.
+    Incomplete {
+        /// Why.
+        reason: Incomplete,
+        /// The same in a sentence.
+        message: String,
+    },
     /// The model asked for tools beyond a limit of the turn; what was said so far stands.
     LimitReached {
         /// The limit.
@@ -28,6 +39,19 @@ pub enum Outcome {
         /// Whether trying again, from the start, may help.
         transient: bool,
     },
+}
+
+/// Why a model stopped before its answer was whole.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, uniffi::Enum)]
+pub enum Incomplete {
+    /// The answer was cut off at the most tokens that it may have, or that the model can read and write.
+    Length,
+    /// The provider's filter stopped it.
+    ContentFilter,
+    /// The model refused to answer.
+    Refusal,
+    /// The agent came to a limit of its own.
+    Limit,
 }
 
 /// Why a turn failed: the peer's fault, or the transport's.
@@ -170,6 +194,10 @@ impl From<run::Outcome> for Outcome {
     fn from(outcome: run::Outcome) -> Self {
         match outcome {
             run::Outcome::Success => Self::Success,
+            run::Outcome::Incomplete { reason } => Self::Incomplete {
+                message: reason.to_string(),
+                reason: reason.into(),
+            },
             run::Outcome::LimitReached { limit } => Self::LimitReached {
                 message: limit.to_string(),
                 limit: limit.into(),
@@ -188,6 +216,17 @@ impl From<run::Outcome> for Outcome {
                     message: format!("{other:?}"),
                 },
             },
+        }
+    }
+}
+
+impl From<run::Incomplete> for Incomplete {
+    fn from(reason: run::Incomplete) -> Self {
+        match reason {
+            run::Incomplete::ContentFilter => Self::ContentFilter,
+            run::Incomplete::Refusal => Self::Refusal,
+            run::Incomplete::Limit => Self::Limit,
+            _ => Self::Length,
         }
     }
 }

@@ -6,7 +6,7 @@ use crate::effect::{CallKey, Effect, name};
 use crate::error::StepwellError;
 use crate::event::{ArgumentsChange, Event, SteeringRefusal, ToolFailureKind, ToolResult};
 use crate::machine::{RunMachine, Start, TimerKey};
-use crate::outcome::{Failure, Outcome, TurnLimit};
+use crate::outcome::{Failure, Incomplete, Outcome, TurnLimit};
 use crate::{
     AgUiEncoding, AgUiOptions, ContextEntry, ExtraRules, GenerationSettings, LimitPolicy,
     OfflinePolicy, Outputs, Resumption, RunConfig, TextOptions, Verification,
@@ -218,6 +218,9 @@ fn every_outcome_and_failure_has_its_own() {
     let limit = run::TurnLimit::MaxToolRounds { max: 1 };
     let samples = vec![
         run::Outcome::Success,
+        run::Outcome::Incomplete {
+            reason: run::Incomplete::Refusal,
+        },
         run::Outcome::LimitReached { limit },
         run::Outcome::Cancelled,
         run::Outcome::Truncated,
@@ -229,6 +232,10 @@ fn every_outcome_and_failure_has_its_own() {
     for sample in samples {
         let mapped = name(&Outcome::from(sample.clone()));
         assert_eq!(mapped, name(&sample));
+    }
+    for reason in run::Incomplete::ALL {
+        assert_eq!(name(&Incomplete::from(reason)), name(&reason));
+        assert_eq!(run::Incomplete::from(Incomplete::from(reason)), reason);
     }
     let samples = failures();
     assert_eq!(names(&samples), declared("run/outcome.rs", "Failure"));
@@ -354,6 +361,7 @@ fn every_timer_has_its_own() {
         run::TimerKey::Turn,
         run::TimerKey::Approval(CALL),
         run::TimerKey::Network,
+        run::TimerKey::Closing,
     ];
     assert_eq!(names(&samples), declared("run/timer.rs", "TimerKey"));
     for sample in samples {

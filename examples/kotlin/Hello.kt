@@ -3,6 +3,7 @@ package hello
 
 import dev.stepwell.Event
 import dev.stepwell.agent
+import dev.stepwell.problem
 import dev.stepwell.send
 import dev.stepwell.string
 import kotlinx.coroutines.runBlocking
@@ -19,6 +20,8 @@ fun main(arguments: Array<String>) = runBlocking {
     }
     agent.send("What are Alice's and Bob's secret numbers?").collect { event ->
         if (event is Event.TextMessageContent) print(event.delta)
+        // A wrong key, say, is told with the last event.
+        if (event is Event.Completed) event.outcome.problem?.let { error("${it.message}; ${it.advice}") }
     }
     println()
 }

@@ -17,10 +17,12 @@ async def main() -> None:
     base_url = sys.argv[1] if len(sys.argv) > 1 else None
     key = os.environ.get("OPENAI_API_KEY")
     agent = Agent(provider="openai", model="gpt-4o-mini", base_url=base_url, key=key, tools=[get_secret_number])
-    async for event in agent.send("What are Alice's and Bob's secret numbers?"):
+    turn = agent.send("What are Alice's and Bob's secret numbers?")
+    async for event in turn:
         if isinstance(event, TextMessageContent):
             print(event.delta, end="", flush=True)
     print()
+    await turn  # raises what went wrong: an AuthenticationError for a wrong key
 
 
 asyncio.run(main())

@@ -334,6 +334,7 @@ async fn has_room(events: &mpsc::Sender<RunEvent>) -> bool {
 fn outcome_name(outcome: &Outcome) -> &'static str {
     match outcome {
         Outcome::Success => "success",
+        Outcome::Incomplete { reason } => reason.name(),
         Outcome::LimitReached { limit } => limit.name(),
         Outcome::Cancelled => "cancelled",
         Outcome::Truncated => "truncated",

@@ -75,7 +75,7 @@ pub use run_source::{NewRun, RestError, RestRunSource, RunSource};
 pub use sources::{SourcedTool, ToolSource};
 pub use tools::{Approver, Cancellation, ToolAnswer, ToolHandler};
 pub use trim::{Trimmed, Trimmer};
-pub use turn::{Finished, Turn};
+pub use turn::{Finished, Turn, TurnFailed};
 
 pub use stepwell_core::RunId;
 pub use stepwell_core::conversation::{Conversation, ToolCallStatus};
@@ -85,10 +85,10 @@ pub use stepwell_core::provider;
 pub use stepwell_core::registry::{RegistryEvent, RunHandle, SharedRegistry, ThreadKey};
 pub use stepwell_core::run::{
     BackgroundPolicy, ContextGuard, ContextMessage, ContextOverflow, ContextPolicy, Deadline,
-    Decision, DevicePolicy, Failure, LimitPolicy, Limits, Misuse, NetworkChangePolicy,
-    OfflinePolicy, Outcome, PartialArgumentsUpdate, RepeatLimit, RetryPolicy, RunConfig, RunEvent,
-    SnapshotError, Start, SteeringRefusal, TextOptions, Timeouts, ToolCallUpdate, ToolInvocation,
-    TurnLimit,
+    Decision, DevicePolicy, Failure, Incomplete, LimitPolicy, Limits, Misuse, NetworkChangePolicy,
+    OfflinePolicy, Outcome, PartialArgumentsUpdate, Problem, ProblemKind, RepeatLimit, RetryPolicy,
+    RunConfig, RunEvent, SnapshotError, Start, SteeringRefusal, TextOptions, Timeouts,
+    ToolCallUpdate, ToolInvocation, TurnLimit,
 };
 pub use stepwell_core::tool::{
     OwnedChange, Rejection, Tool, ToolError, ToolFailure, ToolFailureKind, ToolOutput,

@@ -1,10 +1,11 @@
 use crate::handle::{TurnError, TurnHandle};
 use futures::Stream;
+use futures::future::BoxFuture;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 use stepwell_core::conversation::Conversation;
 use stepwell_core::event::{ResumeEntry, TokenUsage};
-use stepwell_core::run::{Outcome, RunEvent};
+use stepwell_core::run::{Outcome, Problem, RunEvent};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
@@ -34,6 +35,48 @@ pub struct Finished {
     pub hops: u32,
 }
 
+/// What kept a turn from a whole answer: what awaiting a [`Turn`] gives in its place.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[error("{problem}")]
+pub struct TurnFailed {
+    /// What is wrong, and what to do.
+    pub problem: Problem,
+    /// The turn: what was said so far stands.
+    pub finished: Box<Finished>,
+}
+
+impl Finished {
+    /// All that the model said in the turn.
+    #[must_use]
+    pub fn text(&self) -> String {
+        self.conversation.text()
+    }
+
+    /// The turn, if its answer is whole.
+    ///
+    /// # Errors
+    /// It is not, for one reason or another: the key is wrong, a limit was reached, the answer was cut, …
+    pub fn whole(self) -> Result<Self, TurnFailed> {
+        match self.outcome.problem() {
+            Some(problem) => Err(TurnFailed {
+                problem,
+                finished: Box::new(self),
+            }),
+            None => Ok(self),
+        }
+    }
+}
+
+/// `turn.await` waits for the end and gives the turn if its answer is whole; [`Turn::finish`] gives it in any case.
+impl IntoFuture for Turn {
+    type Output = Result<Finished, TurnFailed>;
+    type IntoFuture = BoxFuture<'static, Self::Output>;
+
+    fn into_future(self) -> Self::IntoFuture {
+        Box::pin(async { self.finish().await.whole() })
+    }
+}
+
 impl Turn {
     /// Reaches the turn from elsewhere, and for all but its events.
     #[must_use]
@@ -54,7 +97,8 @@ impl Turn {
         self.handle.resume(answers).await
     }
 
-    /// Waits for the turn to end, whatever is left of its events.
+    /// Waits for the turn to end, however it ends and whatever is left of its events. To await the turn itself gives an
+    /// error where its answer is not whole.
     ///
     /// # Panics
     /// Never by itself; a panic inside Stepwell is passed on.

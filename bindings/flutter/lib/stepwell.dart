@@ -19,3 +19,4 @@ export 'src/machine.dart';
 export 'src/native.dart' show stepwellVersion;
 export 'src/outcomes.dart';
 export 'src/tools.dart';
+export 'src/turn_exceptions.dart';

@@ -237,12 +237,36 @@ fn failure_kind(kind: ToolFailureKind) -> String {
     word(&kind)
 }
 
-/// How a turn ended.
+/// How a turn ended, and what kept it from a whole answer, if something did.
+#[derive(Debug, Serialize)]
+pub struct Outcome {
+    #[serde(flatten)]
+    kind: OutcomeKind,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    problem: Option<run::Problem>,
+}
+
+impl From<&run::Outcome> for Outcome {
+    fn from(outcome: &run::Outcome) -> Self {
+        Self {
+            kind: outcome.into(),
+            problem: outcome.problem(),
+        }
+    }
+}
+
 #[derive(Debug, Serialize)]
 #[serde(tag = "outcome", rename_all = "camelCase")]
-pub enum Outcome {
+enum OutcomeKind {
     /// As it should.
     Success,
+    /// The model stopped before its answer was whole.
+    Incomplete {
+        /// Why.
+        reason: String,
+        /// The same in words.
+        message: String,
+    },
     /// At one of the run's limits.
     LimitReached {
         /// The limit, with its `kind`.
@@ -265,10 +289,14 @@ pub enum Outcome {
     },
 }
 
-impl From<&run::Outcome> for Outcome {
+impl From<&run::Outcome> for OutcomeKind {
     fn from(outcome: &run::Outcome) -> Self {
         match outcome {
             run::Outcome::Success => Self::Success,
+            run::Outcome::Incomplete { reason } => Self::Incomplete {
+                message: reason.to_string(),
+                reason: word(reason),
+            },
             run::Outcome::Cancelled => Self::Cancelled,
             run::Outcome::Truncated => Self::Truncated,
             run::Outcome::LimitReached { limit } => Self::LimitReached {

@@ -143,6 +143,8 @@ _FAILURES = {
 def outcome_line(outcome: Outcome) -> str:
     """How a turn ended, in a line."""
     name = _snake(type(outcome).__name__)
+    if isinstance(outcome, stepwell.Incomplete):
+        return f"{name} {outcome.reason.value}: {outcome.message}"
     if isinstance(outcome, stepwell.LimitReached):
         return f"{name} {_snake(type(outcome.limit).__name__)}: {outcome.message}"
     if isinstance(outcome, stepwell.Failed):

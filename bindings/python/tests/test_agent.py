@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import json
 import logging
 from collections.abc import Callable
 
@@ -11,20 +12,28 @@ import pytest
 from conftest import MockLlm, calls, text
 
 from stepwell import (
-    Agent,
     AgUiOptions,
+    Agent,
     ApiErrorKind,
     ApiFailure,
+    AuthenticationError,
     Cancelled,
     Completed,
     ConfigurationError,
+    ConnectionFailedError,
+    ContentFilteredError,
     ContextEntry,
+    CutError,
     Event,
     Failed,
     GenerationSettings,
+    Incomplete,
+    IncompleteReason,
     LimitReached,
+    LimitReachedError,
     Limits,
     MaxToolRounds,
+    ProblemKind,
     RetryPolicy,
     Started,
     Success,
@@ -36,8 +45,10 @@ from stepwell import (
     ToolFailureKind,
     ToolOutput,
     Truncated,
+    TurnError,
     tool,
 )
+from stepwell.errors import TURN_ERRORS
 
 Start = Callable[..., MockLlm]
 
@@ -250,9 +261,13 @@ async def test_a_listener_that_raises_does_not_stop_the_turn(
 
 
 async def test_a_wrong_key(mock_llm: Start) -> None:
-    mock = mock_llm({"status": 401, "error": "Incorrect API key provided"})
+    refused = {"status": 401, "error": "Incorrect API key provided"}
+    mock = mock_llm(refused, refused)
     agent = Agent(provider="openai", model="mock", base_url=mock.base_url, key="wrong")
-    outcome = (await agent.send("Hi")).outcome
+    with pytest.raises(AuthenticationError, match="Incorrect API key provided") as caught:
+        await agent.send("Hi")
+    assert not caught.value.retryable
+    outcome = (await agent.send("Hi").finish()).outcome
     assert isinstance(outcome, Failed)
     assert isinstance(outcome.failure, ApiFailure)
     assert (outcome.failure.kind, outcome.failure.status) == (ApiErrorKind.AUTHENTICATION, 401)
@@ -297,9 +312,36 @@ async def test_an_ag_ui_agent_is_told_what_the_app_knows(mock_llm: Start) -> Non
 
 async def test_a_cut_stream_is_no_success(mock_llm: Start) -> None:
     agent = agent_of(mock_llm({"steps": [{"text": "Half a"}, "end_early"]}))
-    finished = await agent.send("Hi")
-    assert finished.outcome == Truncated()
-    assert finished.text == "Half a"
+    with pytest.raises(ConnectionFailedError) as caught:
+        await agent.send("Hi")
+    assert caught.value.retryable
+    assert caught.value.finished.outcome == Truncated()
+    assert caught.value.finished.text == "Half a"
+
+
+@pytest.mark.parametrize(
+    ("reason", "kind", "error"),
+    [
+        ("length", IncompleteReason.LENGTH, CutError),
+        ("content_filter", IncompleteReason.CONTENT_FILTER, ContentFilteredError),
+    ],
+)
+async def test_an_answer_that_is_not_whole(
+    mock_llm: Start, reason: str, kind: IncompleteReason, error: type[TurnError]
+) -> None:
+    cut = {"choices": [{"delta": {"content": "Half"}, "finish_reason": reason}]}
+    agent = agent_of(mock_llm({"steps": [{"raw_frame": json.dumps(cut)}, "end_early"]}))
+    with pytest.raises(error) as caught:
+        await agent.send("Hi")
+    assert caught.value.finished.text == "Half"
+    outcome = caught.value.outcome
+    assert isinstance(outcome, Incomplete) and outcome.reason is kind
+
+
+def test_every_problem_has_its_exception() -> None:
+    kinds = {kind.value for kind in ProblemKind} - {ProblemKind.OTHER.value}
+    assert kinds == set(TURN_ERRORS)
+    assert set(TURN_ERRORS.values()) == set(TurnError.__subclasses__())
 
 
 async def test_the_limit_of_tool_rounds(mock_llm: Start) -> None:
@@ -311,7 +353,9 @@ async def test_the_limit_of_tool_rounds(mock_llm: Start) -> None:
         tools=[get_secret_number],
         limits=Limits(max_tool_rounds=1),
     )
-    outcome = (await agent.send("Go")).outcome
+    with pytest.raises(LimitReachedError) as caught:
+        await agent.send("Go")
+    outcome = caught.value.outcome
     assert isinstance(outcome, LimitReached)
     assert outcome.limit == MaxToolRounds(1)
 

@@ -51,6 +51,16 @@ def test_the_pages_have_the_programs_as_they_are(page: str, name: str) -> None:
     assert f"```python\n{program}```\n" in (ROOT / page).read_text(encoding="utf-8")
 
 
+def test_hello_says_that_the_key_is_wrong(mock_llm: Start) -> None:
+    mock = mock_llm({"status": 401, "error": "Incorrect API key provided"})
+    hello = [sys.executable, str(EXAMPLES / "hello.py"), mock.base_url]
+    ran = subprocess.run(hello, capture_output=True, text=True, timeout=60, check=False)
+    assert ran.returncode == 1
+    last = ran.stderr.splitlines()[-1]
+    assert last.startswith("stepwell.errors.AuthenticationError: ")
+    assert "Incorrect API key provided" in last and last.endswith("; give another key")
+
+
 def test_hello(mock_llm: Start) -> None:
     assert run(str(EXAMPLES / "hello.py"), mock_llm().base_url).endswith("Alice's number is 42, Bob's is 7\n")
 

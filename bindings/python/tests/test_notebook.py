@@ -93,7 +93,7 @@ def test_the_approver_is_asked(executed: Any) -> None:
 
 
 def test_failures_have_advice(executed: Any) -> None:
-    said = "".join(output.text for output in cell(executed, "raise_for_failure").outputs)
+    said = "".join(output.text for output in cell(executed, "AuthenticationError").outputs)
     assert "Incorrect API key provided" in said and "What to do: give another key" in said
 
 

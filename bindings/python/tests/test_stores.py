@@ -361,7 +361,7 @@ async def test_a_store_that_is_full_is_said(mock_llm: Start, tmp_path: Path) -> 
 
     at_once = RetryPolicy(first_delay=0.0, max_delay=0.0)
     agent = agent_of(mock_llm(), FullStore(own_store(tmp_path / "own.db")), retry=at_once)
-    outcome = (await agent.send("Hi")).outcome
+    outcome = (await agent.send("Hi").finish()).outcome
     assert isinstance(outcome, Failed) and isinstance(outcome.failure, NotStored)
     assert "9 of 9 pages" in outcome.message
     assert agent.store is not None

@@ -181,10 +181,12 @@ def test_a_plain_tool_may_ask_another_agent(mock_llm: Start) -> None:
     assert [message["content"] for message in finished.messages if message["role"] == "tool"] == ["42"]
 
 
-def test_a_failure_becomes_an_exception_when_asked_to(mock_llm: Start) -> None:
-    agent = agent_of(mock_llm({"status": 401, "error": "Incorrect API key provided"}))
+def test_a_failure_is_an_exception_unless_asked_not_to(mock_llm: Start) -> None:
+    refused = {"status": 401, "error": "Incorrect API key provided"}
+    agent = agent_of(mock_llm(refused, refused))
+    assert isinstance(agent.run_sync("Hi", raise_on_error=False).outcome, Failed)
     with pytest.raises(TurnError, match="Incorrect API key provided") as caught:
-        agent.run_sync("Hi").raise_for_failure()
+        agent.run_sync("Hi")
     assert caught.value.advice == "give another key"
     outcome = caught.value.outcome
     assert isinstance(outcome, Failed) and getattr(outcome.failure, "kind") is ApiErrorKind.AUTHENTICATION
@@ -199,7 +201,7 @@ def test_a_failure_becomes_an_exception_when_asked_to(mock_llm: Start) -> None:
 )
 def test_other_failures_have_advice_too(mock_llm: Start, hop: dict[str, Any], reason: str) -> None:
     with pytest.raises(TurnError, match=reason) as caught:
-        agent_of(mock_llm(hop)).run_sync("Hi").raise_for_failure()
+        agent_of(mock_llm(hop)).run_sync("Hi")
     assert caught.value.advice
 
 

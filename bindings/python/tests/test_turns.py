@@ -108,7 +108,7 @@ async def test_a_deferred_call_rests_and_another_agent_goes_on(mock_llm: Start) 
     turn = first.send("Tea, please")
     snapshot = await turn.rested()
     turn.cancel()
-    assert (await turn).outcome == Cancelled()
+    assert (await turn.finish()).outcome == Cancelled()
 
     second = agent_of(mock, order, thread_id=first.thread_id)
     revived = second.revive(snapshot)

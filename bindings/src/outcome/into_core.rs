@@ -1,6 +1,6 @@
 //! The core's form of how a turn ended, for what the app says of its own runs.
 
-use super::{ApiErrorKind, Deadline, Failure, Outcome, TurnLimit};
+use super::{ApiErrorKind, Deadline, Failure, Incomplete, Outcome, TurnLimit};
 use std::time::Duration;
 use stepwell_core::conversation::RunFailure;
 use stepwell_core::{dialect, run};
@@ -9,6 +9,9 @@ impl From<Outcome> for run::Outcome {
     fn from(outcome: Outcome) -> Self {
         match outcome {
             Outcome::Success => Self::Success,
+            Outcome::Incomplete { reason, .. } => Self::Incomplete {
+                reason: reason.into(),
+            },
             Outcome::LimitReached { limit, message } => match limit.into_core() {
                 Some(limit) => Self::LimitReached { limit },
                 None => Self::Failed {
@@ -22,6 +25,17 @@ impl From<Outcome> for run::Outcome {
             } => Self::Failed {
                 failure: failure.into_core(message),
             },
+        }
+    }
+}
+
+impl From<Incomplete> for run::Incomplete {
+    fn from(reason: Incomplete) -> Self {
+        match reason {
+            Incomplete::Length => Self::Length,
+            Incomplete::ContentFilter => Self::ContentFilter,
+            Incomplete::Refusal => Self::Refusal,
+            Incomplete::Limit => Self::Limit,
         }
     }
 }

@@ -367,11 +367,42 @@ export type ArgumentsChange =
   | { op: "append"; path: string; text: string }
   | { op: "end"; path: string };
 
-/** How a turn ended. */
-export type Outcome =
+/** What kept a turn from a whole answer. */
+export interface Problem {
+  /** By this an app acts. */
+  kind:
+    | "authentication"
+    | "rateLimit"
+    | "invalidRequest"
+    | "notFound"
+    | "serverError"
+    | "overloaded"
+    | "contextTooLong"
+    | "contentFiltered"
+    | "refused"
+    | "cut"
+    | "limitReached"
+    | "connectionFailed"
+    | "timedOut"
+    | "unreadable"
+    | "agentFailed"
+    | "notStored"
+    | "stopped";
+  /** What is wrong, in a sentence. */
+  message: string;
+  /** What to do about it. */
+  advice: string;
+  /** Whether the same may go well another time. */
+  retryable: boolean;
+}
+
+/** How a turn ended. `problem` is what kept it from a whole answer: all but `success` have one. */
+export type Outcome = { problem?: Problem } & (
   | { outcome: "success" | "cancelled" | "truncated" }
+  | { outcome: "incomplete"; reason: "length" | "contentFilter" | "refusal" | "limit"; message: string }
   | { outcome: "limitReached"; limit: { kind: string; [field: string]: Json }; message: string }
-  | { outcome: "failed"; failure: { failure: string; [field: string]: Json }; message: string; transient: boolean };
+  | { outcome: "failed"; failure: { failure: string; [field: string]: Json }; message: string; transient: boolean }
+);
 
 /** How many tokens a turn used, over all its hops, as AG-UI counts them. An absent count is unknown, not zero. */
 export interface TokenUsage {

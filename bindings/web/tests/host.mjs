@@ -39,6 +39,8 @@ function body(step) {
 /** How a turn ended, in a line. */
 export function outcomeLine(ended) {
   switch (ended.outcome) {
+    case "incomplete":
+      return `incomplete ${snake(ended.reason)}: ${ended.message}`;
     case "limitReached":
       return `limit_reached ${snake(ended.limit.kind)}: ${ended.message}`;
     case "failed":

@@ -214,6 +214,18 @@ impl Message {
         .as_deref()
     }
 
+    pub(crate) fn metadata(&self) -> Option<&Metadata> {
+        match self {
+            Self::Developer(message) | Self::System(message) => &message.metadata,
+            Self::Assistant(message) => &message.metadata,
+            Self::User(message) => &message.metadata,
+            Self::Tool(message) => &message.metadata,
+            Self::Activity(message) => &message.metadata,
+            Self::Reasoning(message) => &message.metadata,
+        }
+        .as_ref()
+    }
+
     pub(crate) fn metadata_mut(&mut self) -> &mut Option<Metadata> {
         match self {
             Self::Developer(message) | Self::System(message) => &mut message.metadata,

@@ -334,7 +334,10 @@ impl Core {
             | Outcome::Failed {
                 failure: Failure::LimitReached { limit },
             } => (ToolFailureKind::LimitReached, Self::limit_message(limit)),
-            Outcome::Success | Outcome::Truncated | Outcome::Failed { .. } => {
+            Outcome::Success
+            | Outcome::Incomplete { .. }
+            | Outcome::Truncated
+            | Outcome::Failed { .. } => {
                 self.abandon_running_calls();
                 (
                     ToolFailureKind::Cancelled,

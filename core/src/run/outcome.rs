@@ -13,6 +13,11 @@ use serde::{Deserialize, Serialize};
 pub enum Outcome {
     /// The answer is whole.
     Success,
+    /// The model stopped before its answer was whole. What it said stands.
+    Incomplete {
+        /// Why.
+        reason: Incomplete,
+    },
     /// The model asked for tools beyond a limit of the turn; what was said so far stands.
     LimitReached {
         /// The limit.
@@ -34,6 +39,7 @@ pub enum Outcome {
 #[serde(remote = "Outcome", rename_all = "snake_case")]
 enum ReadOutcome {
     Success,
+    Incomplete { reason: Incomplete },
     LimitReached { limit: TurnLimit },
     Cancelled,
     Truncated,
@@ -47,10 +53,79 @@ impl Outcome {
     #[must_use]
     pub fn turn_status(&self) -> TurnStatus {
         match self {
-            Self::Success | Self::LimitReached { .. } => TurnStatus::Complete,
+            Self::Success | Self::Incomplete { .. } | Self::LimitReached { .. } => {
+                TurnStatus::Complete
+            }
             Self::Cancelled => TurnStatus::Cancelled,
             Self::Truncated | Self::Failed { .. } => TurnStatus::Failed,
         }
+    }
+}
+
+/// Why a model stopped before its answer was whole.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, thiserror::Error)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Incomplete {
+    /// The answer was cut off at the most tokens that it may have, or that the model can read and write.
+    #[error("the answer was cut off: it has as many tokens as it may have")]
+    Length,
+    /// The provider's filter stopped it.
+    #[error("the provider's filter stopped the answer")]
+    ContentFilter,
+    /// The model refused to answer.
+    #[error("the model refused to answer")]
+    Refusal,
+    /// The agent, or the provider, came to a limit of its own.
+    #[error("the agent, or the provider, stopped the answer at a limit of its own")]
+    Limit,
+}
+
+impl Incomplete {
+    /// All of them.
+    pub const ALL: [Self; 4] = [
+        Self::Length,
+        Self::ContentFilter,
+        Self::Refusal,
+        Self::Limit,
+    ];
+
+    /// Its name, as a stop reason: `length`, …
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Length => "length",
+            Self::ContentFilter => "content_filter",
+            Self::Refusal => "refusal",
+            Self::Limit => "limit",
+        }
+    }
+
+    /// What a stop reason in a provider's word stands for; nothing if the answer is whole, or the word is not known. The
+    /// providers' words are apart, so one table is for all of them.
+    #[must_use]
+    pub fn of(stop_reason: &str) -> Option<Self> {
+        Some(match stop_reason.to_ascii_lowercase().as_str() {
+            "length"
+            | "max_tokens"
+            | "max_output_tokens"
+            | "model_length"
+            | "model_context_window_exceeded" => Self::Length,
+            "content_filter"
+            | "safety"
+            | "recitation"
+            | "language"
+            | "blocklist"
+            | "prohibited_content"
+            | "spii"
+            | "image_safety"
+            | "image_prohibited_content"
+            | "image_recitation" => Self::ContentFilter,
+            "refusal" => Self::Refusal,
+            "limit" | "incomplete" | "max_tool_rounds" | "max_tool_calls" | "max_duration"
+            | "no_progress" => Self::Limit,
+            _ => return None,
+        })
     }
 }
 

@@ -7,14 +7,14 @@ use super::executing_tools::ExecutingTools;
 use super::fault::fault;
 use super::interrupted::Interrupted;
 use super::opening::Opening;
-use super::outcome::{Deadline, Failure, Outcome};
+use super::outcome::{Deadline, Failure, Incomplete, Outcome};
 use super::output::RunEvent;
 use super::timer::TimerKey;
 use super::tools::Next;
 use super::typed::{Run, next};
 use super::waiting::Waiting;
 use crate::dialect::{ApiError, HopIds, Resumption};
-use crate::event::{Phase, RunOutcome};
+use crate::event::{Message, Phase, RunOutcome};
 use crate::pipeline::{Pipeline, StreamEnd};
 use crate::{CallKey, Timestamp};
 use serde::{Deserialize, Serialize};
@@ -385,7 +385,8 @@ impl Run<Streaming> {
             if self.core.go_on_steered() {
                 return self.goto(on::Continue, Opening::new(0)).opening_or_over();
             }
-            return self.finish(Outcome::Success).into();
+            let outcome = self.core.answered_outcome();
+            return self.finish(outcome).into();
         }
         self.core.leave_stream();
         match self.core.begin_round() {
@@ -411,6 +412,25 @@ impl Core {
         HopIds {
             provider: self.config.endpoint.provider.clone(),
             ..self.ids.clone()
+        }
+    }
+
+    /// How the turn ends with the answer that has just come.
+    fn answered_outcome(&self) -> Outcome {
+        let stop_reason = self.conversation.summary().stop_reason.as_deref();
+        let brought = self.conversation.messages().iter();
+        let refuses = |message: &Message| {
+            let metadata = message.metadata();
+            metadata.is_some_and(|metadata| metadata.contains_key("refusal"))
+        };
+        let reason = if brought.skip(self.stream_start()).any(refuses) {
+            Some(Incomplete::Refusal)
+        } else {
+            stop_reason.and_then(Incomplete::of)
+        };
+        match reason {
+            Some(reason) => Outcome::Incomplete { reason },
+            None => Outcome::Success,
         }
     }
 

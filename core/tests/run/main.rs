@@ -25,6 +25,7 @@ mod edges;
 mod failures;
 mod host;
 mod ids_and_outputs;
+mod incomplete;
 mod interrupts;
 mod invariants;
 mod journal;

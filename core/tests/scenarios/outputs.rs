@@ -80,6 +80,7 @@ fn name(value: &impl Debug) -> String {
 /// How a turn ended, in a line.
 pub(crate) fn outcome(outcome: &Outcome) -> String {
     match outcome {
+        Outcome::Incomplete { reason } => format!("incomplete {}: {reason}", reason.name()),
         Outcome::LimitReached { limit } => {
             format!("limit_reached {}: {limit}", limit_name(limit))
         }

@@ -103,7 +103,8 @@ class _ChatPageState extends State<ChatPage> with WidgetsBindingObserver {
         _line(toolCallId, Who.tool).text = '$name: ${failure ?? content ?? status.name}';
       case Retrying(:final reason):
         _notice(reason);
-      case TurnCompleted(outcome: Failed(:final message) || LimitReached(:final message)):
+      case TurnCompleted(outcome: Outcome(problem: Problem(:final kind, :final message)))
+          when kind != ProblemKind.stopped:
         _notice(message);
       default:
         break;

@@ -7,7 +7,7 @@ use stepwell_mock_llm::{MockLlm, Script};
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let model = MockLlm::start(Script::secret_numbers()).await?;
-    let url = model.base_url();
+    let url = std::env::args().nth(1).unwrap_or(model.base_url());
     let endpoint = provider::find("openai-compatible")?.endpoint(None, "any", Some(&url), None)?;
     let tool = Tool::new("get_secret_number", "Finds someone's secret number.")
         .parameters(json!({ "type": "object", "properties": { "name": { "type": "string" } } }));
@@ -25,5 +25,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
             _ => {}
         }
     }
+    // A wrong key, a lost connection, an answer that was cut: whatever kept it from being whole.
+    turn.await.map_err(|failed| failed.to_string())?;
     Ok(())
 }

@@ -19,6 +19,10 @@ struct Hello {
             provider: "openai", model: "gpt-4o-mini", baseUrl: baseUrl, key: key, tools: [secretNumber])
         for try await event in agent.send("What are Alice's and Bob's secret numbers?") {
             if case .textMessageContent(_, let delta) = event { print(delta, terminator: "") }
+            // A wrong key, say, is told with the last event.
+            if case .completed(let outcome) = event, let problem = outcome.problem {
+                print("\(problem.message); \(problem.advice)")
+            }
         }
         print()
     }

@@ -5,8 +5,7 @@ use crate::terminal::Shown;
 use futures::StreamExt;
 use std::convert::Infallible;
 use std::future::{Future, pending};
-use stepwell_core::dialect::ApiErrorKind;
-use stepwell_io::{Failure as RunFailure, Finished, Outcome, RunEvent, Turn};
+use stepwell_io::{Finished, Outcome, RunEvent, Turn};
 
 /// What is heeded beside a turn.
 pub trait Beside {
@@ -88,16 +87,8 @@ pub async fn follow_with(
 #[must_use]
 pub fn problem(outcome: &Outcome) -> Option<String> {
     match outcome {
-        Outcome::Success => None,
-        Outcome::LimitReached { limit } => Some(limit.to_string()),
+        // The person knows why.
         Outcome::Cancelled => Some("cancelled".to_owned()),
-        Outcome::Truncated => Some("the stream ended before the answer did".to_owned()),
-        Outcome::Failed {
-            failure: failure @ RunFailure::Api { error },
-        } if error.kind == ApiErrorKind::Authentication => {
-            Some(format!("{failure}; check the key"))
-        }
-        Outcome::Failed { failure } => Some(failure.to_string()),
-        _ => Some("the turn failed".to_owned()),
+        outcome => outcome.problem().map(|problem| problem.to_string()),
     }
 }

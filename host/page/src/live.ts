@@ -119,6 +119,7 @@ function custom(turn: Turn, { name, value }: AgUiEvent): Turn {
     }
     // The turn is complete there: RUN_FINISHED follows.
     case "limit_reached":
+    case "answer_incomplete":
       return { ...turn, error: value as TurnError };
     case "interrupt_answered": {
       const { interruptId } = value as { interruptId: string };

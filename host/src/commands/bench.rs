@@ -146,7 +146,7 @@ fn decode(config: &Arc<RunConfig>, bytes: &[u8], chunk: usize) -> Result<Decoded
     let time = start.elapsed();
 
     match machine.outcome() {
-        Some(Outcome::Success | Outcome::LimitReached { .. }) => {}
+        Some(Outcome::Success | Outcome::Incomplete { .. } | Outcome::LimitReached { .. }) => {}
         // An agent that asks the person has said all that it had to.
         None if !machine.interrupts().is_empty() => {}
         Some(Outcome::Failed { failure }) => return Err(Failure::failed(failure)),

@@ -8,6 +8,9 @@ use stepwell_core::event::{Common, RunAgentInput, RunError, RunFinished, RunOutc
 use stepwell_core::run::TurnStatus;
 use stepwell_io::{Event, Failure, Outcome};
 
+/// The event that says, before the end, why the answer is not whole.
+pub(super) const ANSWER_INCOMPLETE: &str = "answer_incomplete";
+
 /// The event that says, before the end, which limit was reached.
 pub(super) const LIMIT_REACHED: &str = "limit_reached";
 
@@ -16,9 +19,11 @@ pub(super) const LIMIT_REACHED: &str = "limit_reached";
 pub(super) enum Ending {
     /// It did what it was to do, or was stopped on purpose.
     Finished(RunOutcome),
-    /// It came to a limit, and was complete there.
+    /// It came to a limit, or the model stopped before its answer was whole; what was said stands.
     Limited {
-        /// For programs: the limit's name.
+        /// The event that says so before the end.
+        notice: &'static str,
+        /// For programs: the limit's name, or the reason's.
         code: &'static str,
         /// For people.
         message: String,
@@ -76,7 +81,13 @@ impl Ending {
                 "model_truncated",
                 "the model's answer broke off before its end",
             ),
+            Outcome::Incomplete { reason } => Self::Limited {
+                notice: ANSWER_INCOMPLETE,
+                code: reason.name(),
+                message: reason.to_string(),
+            },
             Outcome::LimitReached { limit } => Self::Limited {
+                notice: LIMIT_REACHED,
                 code: limit.name(),
                 message: limit.to_string(),
             },
@@ -101,15 +112,17 @@ impl Ending {
         }
     }
 
-    /// What a page can show before the end: that a limit was reached, and which.
+    /// What a page can show before the end: that a limit was reached, and which, or why the answer is not whole.
     pub(super) fn notice(&self) -> Option<Event> {
-        let Self::Limited { code, message } = self else {
+        let Self::Limited {
+            notice,
+            code,
+            message,
+        } = self
+        else {
             return None;
         };
-        Some(custom(
-            LIMIT_REACHED,
-            json!({ "code": code, "message": message }),
-        ))
+        Some(custom(notice, json!({ "code": code, "message": message })))
     }
 
     /// The event that says so.
@@ -260,7 +273,7 @@ pub(super) fn usage_since(
 mod tests {
     use super::*;
     use stepwell_core::dialect::ApiError;
-    use stepwell_core::run::TurnLimit;
+    use stepwell_core::run::{Incomplete, TurnLimit};
     use stepwell_io::provider;
 
     fn endpoint() -> Endpoint {
@@ -328,6 +341,19 @@ mod tests {
         assert!(ending.notice().is_none());
         let end = ending.event(&RunAgentInput::default(), None);
         assert_eq!(end.kind(), "RUN_ERROR");
+    }
+
+    #[test]
+    fn an_answer_that_is_not_whole_is_finished_with_its_reason() {
+        let reason = Incomplete::Length;
+        let ending = Ending::of(&Outcome::Incomplete { reason }, None, &endpoint());
+        let notice = serde_json::to_value(ending.notice()).expect("JSON");
+        assert_eq!(notice["name"], ANSWER_INCOMPLETE);
+        assert_eq!(notice["value"]["code"], "length");
+        let end = ending.event(&RunAgentInput::default(), None);
+        let end = serde_json::to_value(end).expect("JSON");
+        assert_eq!(end["type"], "RUN_FINISHED");
+        assert_eq!(end["metadata"], json!({"stopReason": "length"}));
     }
 
     #[test]

@@ -177,7 +177,7 @@ fn shown_turn(mut turn: TurnView) -> ShownTurn {
         Some(Ending::Failed { code, message }) => {
             (Some(json!({ "code": code, "message": message })), None)
         }
-        Some(Ending::Limited { code, message }) => {
+        Some(Ending::Limited { code, message, .. }) => {
             (None, Some(json!({ "code": code, "message": message })))
         }
         _ => (None, None),

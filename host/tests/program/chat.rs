@@ -142,7 +142,7 @@ async fn a_refused_key_is_one_line() {
     let ran = chat(&model, &[], "Hello\nAgain\n");
     assert_eq!(
         ran.failed(1),
-        "the provider answered 401: Incorrect API key provided; check the key"
+        "the provider answered 401: Incorrect API key provided; give another key"
     );
     assert_eq!(ran.out, "");
     assert_eq!(model.requests().len(), 1);

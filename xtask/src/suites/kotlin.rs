@@ -85,7 +85,7 @@ fn what_is_published(context: &Context, log: &mut Log, repository: &Path) -> any
 
 /// An app takes the package from the repository, and its first program runs.
 fn use_it(context: &Context, log: &mut Log, repository: &Path) -> anyhow::Result<()> {
-    let mock = mock_llm::start(context, log)?;
+    let mock = mock_llm::start(context, log, None)?;
     let mut maven = process::command("mvn");
     maven
         .args([

@@ -59,7 +59,10 @@ fn package(
     program
 }
 
-/// The first program asks the scripted model, and prints its answer.
+/// A model whose provider does not take the key.
+const WRONG_KEY: &str = r#"{"hops": [{"status": 401, "error": "Incorrect API key provided"}]}"#;
+
+/// The first program asks the scripted model, and prints its answer, or that the key is wrong.
 fn hello(context: &Context, log: &mut Log, swift: &Swift) -> anyhow::Result<()> {
     let folder = context.root.join("examples/swift/hello");
     log.run(&mut package(
@@ -70,17 +73,25 @@ fn hello(context: &Context, log: &mut Log, swift: &Swift) -> anyhow::Result<()> 
         "swift-hello",
     ))?;
     let built = context.scratch().join("swift-hello/debug/Hello");
-    let model = mock_llm::start(context, log)?;
-    let mut hello = swift.program(&built.to_string_lossy(), &folder);
-    hello
-        .arg(model.base_url())
-        .env("OPENAI_API_KEY", "any")
-        .env("LD_LIBRARY_PATH", context.debug())
-        .env("DYLD_LIBRARY_PATH", context.debug());
-    let said = log.read(&mut hello)?;
-    ensure!(
-        said.ends_with("Alice's number is 42, Bob's is 7\n"),
-        "examples/swift/hello/Hello.swift said {said:?}"
-    );
+    let mut said = |script| {
+        let model = mock_llm::start(context, log, script)?;
+        let mut hello = swift.program(&built.to_string_lossy(), &folder);
+        hello
+            .arg(model.base_url())
+            .env("OPENAI_API_KEY", "any")
+            .env("LD_LIBRARY_PATH", context.debug())
+            .env("DYLD_LIBRARY_PATH", context.debug());
+        log.read(&mut hello)
+    };
+    for (script, end) in [
+        (None, "Alice's number is 42, Bob's is 7\n"),
+        (Some(WRONG_KEY), "; give another key\n\n"),
+    ] {
+        let said = said(script)?;
+        ensure!(
+            said.ends_with(end),
+            "examples/swift/hello/Hello.swift said {said:?}"
+        );
+    }
     Ok(())
 }

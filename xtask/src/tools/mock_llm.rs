@@ -3,7 +3,7 @@
 use crate::{context::Context, log::Log, process};
 use anyhow::Context as _;
 use std::{
-    io::{BufRead, BufReader},
+    io::{BufRead, BufReader, Write},
     path::PathBuf,
     process::{Child, Stdio},
 };
@@ -18,7 +18,7 @@ pub(crate) fn build(context: &Context, log: &mut Log) -> anyhow::Result<PathBuf>
     context.program(log, PROGRAM)
 }
 
-/// The program, playing the secret numbers until it is dropped.
+/// The program, playing its script until it is dropped.
 pub(crate) struct MockLlm {
     child: Child,
     base_url: String,
@@ -39,12 +39,20 @@ impl Drop for MockLlm {
     }
 }
 
-/// Builds the program and starts it.
-pub(crate) fn start(context: &Context, log: &mut Log) -> anyhow::Result<MockLlm> {
+/// Builds the program and starts it: with the secret numbers, or with this script in JSON.
+pub(crate) fn start(
+    context: &Context,
+    log: &mut Log,
+    script: Option<&str>,
+) -> anyhow::Result<MockLlm> {
     let mut child = process::command(build(context, log)?)
+        .args(script.map(|_| "-"))
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .spawn()?;
+    if let (Some(script), Some(stdin)) = (script, &mut child.stdin) {
+        writeln!(stdin, "{script}")?;
+    }
     let stdout = child.stdout.take().context("no pipe to mock-llm")?;
     let mut line = String::new();
     BufReader::new(stdout).read_line(&mut line)?;

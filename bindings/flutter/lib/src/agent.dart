@@ -13,6 +13,7 @@ import 'machine.dart';
 import 'outcomes.dart';
 import 'tools.dart';
 import 'transport.dart';
+import 'turn_exceptions.dart';
 
 /// Asks the person whether a tool may run.
 typedef Approver = Future<Decision> Function(ToolInvocation invocation);
@@ -56,6 +57,12 @@ final class Finished {
 
   /// How many streams it took.
   final int hops;
+
+  /// Itself, if the answer is whole; else throws the [TurnException] of the kind.
+  Finished get whole => switch (outcome.problem) {
+        null => this,
+        final problem? => throw TurnException.of(problem, this),
+      };
 }
 
 /// A conversation with a model and the app's tools, with the network inside: a [RunMachine] for each turn, and
@@ -113,6 +120,10 @@ final class Agent {
     final machine = RunMachine(_config, threadId, history: _messages, state: _state);
     return _begin(machine, () => machine.start(_newId(), text: text));
   }
+
+  /// Says something to the model and waits for its whole answer; throws a [TurnException] where it is not whole.
+  /// `send(text).finished` gives the turn however it ended.
+  Future<Finished> sendAndWait(String text) async => (await send(text).finished).whole;
 
   /// Goes on with a stored turn, of [Turn.snapshot], in a later process.
   Turn revive(String snapshot) {

@@ -2,20 +2,109 @@ import 'json.dart';
 
 /// How a turn ended.
 sealed class Outcome {
-  const Outcome();
+  const Outcome({this.problem});
 
-  factory Outcome.fromJson(Json json) => switch (json.text('outcome')) {
-        'success' => const Success(),
-        'cancelled' => const Cancelled(),
-        'truncated' => const Truncated(),
-        'limitReached' => LimitReached(json.object('limit').text('kind'), json.text('message')),
-        _ => Failed(
-            json.object('failure').text('failure'),
-            json.text('message'),
-            transient: json['transient'] == true,
-            details: json.object('failure'),
-          ),
-      };
+  factory Outcome.fromJson(Json json) {
+    final problem = json['problem'] == null ? null : Problem.fromJson(json.object('problem'));
+    return switch (json.text('outcome')) {
+      'success' => const Success(),
+      'cancelled' => Cancelled(problem: problem),
+      'truncated' => Truncated(problem: problem),
+      'incomplete' => Incomplete(json.text('reason'), json.text('message'), problem: problem),
+      'limitReached' => LimitReached(json.object('limit').text('kind'), json.text('message'), problem: problem),
+      _ => Failed(
+          json.object('failure').text('failure'),
+          json.text('message'),
+          transient: json['transient'] == true,
+          details: json.object('failure'),
+          problem: problem,
+        ),
+    };
+  }
+
+  /// What kept the turn from a whole answer; nothing if the answer is whole.
+  final Problem? problem;
+}
+
+/// What kept a turn from a whole answer.
+final class Problem {
+  const Problem(this.kind, this.message, this.advice, {required this.retryable});
+
+  factory Problem.fromJson(Json json) => Problem(
+        ProblemKind.values.asNameMap()[json.text('kind')] ?? ProblemKind.other,
+        json.text('message'),
+        json.text('advice'),
+        retryable: json['retryable'] == true,
+      );
+
+  /// By this an app acts.
+  final ProblemKind kind;
+
+  /// What is wrong, in a sentence.
+  final String message;
+
+  /// What to do about it.
+  final String advice;
+
+  /// Whether the same may go well another time.
+  final bool retryable;
+}
+
+/// What a problem is, so that an app can act on it.
+enum ProblemKind {
+  /// The key is missing, wrong, or not allowed to do this.
+  authentication,
+
+  /// Too many requests, or the quota is used up.
+  rateLimit,
+
+  /// The request is at fault.
+  invalidRequest,
+
+  /// The model or the address does not exist.
+  notFound,
+
+  /// The provider is at fault.
+  serverError,
+
+  /// The provider or the model has too much to do.
+  overloaded,
+
+  /// The conversation is longer than the model can read.
+  contextTooLong,
+
+  /// The provider's filter stopped the request or the answer.
+  contentFiltered,
+
+  /// The model refused to answer.
+  refused,
+
+  /// The answer was cut off at the model's limit of tokens.
+  cut,
+
+  /// A limit of the turn was reached, or one of the agent's own.
+  limitReached,
+
+  /// The model's server cannot be reached, or the connection broke.
+  connectionFailed,
+
+  /// It took too long.
+  timedOut,
+
+  /// What came is no answer in the provider's format.
+  unreadable,
+
+  /// The agent said that its run failed, and not why in words that are known.
+  agentFailed,
+
+  /// What was said could not be stored.
+  notStored,
+
+  /// The person, or the agent, stopped it.
+  stopped,
+
+  /// Something that this version does not know.
+  other,
 }
 
 /// As it should.
@@ -25,17 +114,28 @@ final class Success extends Outcome {
 
 /// The person stopped it.
 final class Cancelled extends Outcome {
-  const Cancelled();
+  const Cancelled({super.problem});
 }
 
 /// The model's answer was cut off.
 final class Truncated extends Outcome {
-  const Truncated();
+  const Truncated({super.problem});
+}
+
+/// The model stopped before its answer was whole. What it said stands.
+final class Incomplete extends Outcome {
+  const Incomplete(this.reason, this.message, {super.problem});
+
+  /// Why: `length`, `contentFilter`, `refusal` or `limit`.
+  final String reason;
+
+  /// The same in words.
+  final String message;
 }
 
 /// One of the run's limits was reached.
 final class LimitReached extends Outcome {
-  const LimitReached(this.limit, this.message);
+  const LimitReached(this.limit, this.message, {super.problem});
 
   /// Which: `maxToolRounds`, `maxTokens`, …
   final String limit;
@@ -46,7 +146,7 @@ final class LimitReached extends Outcome {
 
 /// It failed.
 final class Failed extends Outcome {
-  const Failed(this.failure, this.message, {required this.transient, this.details = const {}});
+  const Failed(this.failure, this.message, {required this.transient, this.details = const {}, super.problem});
 
   /// The kind of failure, such as `api` or `connection`.
   final String failure;

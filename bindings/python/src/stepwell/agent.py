@@ -152,9 +152,13 @@ class Agent:
         """
         return SyncTurn(lambda: self.send(text))
 
-    def run_sync(self, text: str) -> Finished:
-        """Says something to the model and waits for the end of the turn; see ``send_sync``."""
-        return self.send_sync(text).finish()
+    def run_sync(self, text: str, *, raise_on_error: bool = True) -> Finished:
+        """Says something to the model and waits for the end of the turn; see ``send_sync``.
+
+        Raises a ``TurnError`` where the answer is not whole, unless ``raise_on_error`` is ``False``.
+        """
+        finished = self.send_sync(text).finish()
+        return finished.raise_for_failure() if raise_on_error else finished
 
     def revive_sync(self, snapshot: str) -> SyncTurn:
         """As ``revive``, for a plain ``for`` loop."""
@@ -281,7 +285,7 @@ class Agent:
 
 @names_arguments
 class Turn(AsyncIterator[Event]):
-    """A turn under way: iterate over it for its events, or await it for its end.
+    """A turn under way: iterate over it for its events, or await it for its whole answer.
 
     It is cancelled by ``cancel``, by cancelling the task that waits for it, and by letting go of it: leaving the loop
     is enough. ``async with agent.send(…) as turn`` makes that certain in every Python.
@@ -328,7 +332,10 @@ class Turn(AsyncIterator[Event]):
         return events
 
     async def finish(self) -> Finished:
-        """Waits for the end, whatever is left of the events."""
+        """Waits for the end, whatever is left of the events, and gives it however the turn ended.
+
+        Awaiting the turn itself raises a ``TurnError`` where its answer is not whole.
+        """
         if self._finished is None:
             try:
                 self._finished = lift(await self._or_cancel(self._there().finish()))
@@ -339,8 +346,11 @@ class Turn(AsyncIterator[Event]):
             self._over = True
         return self._finished
 
+    async def _whole(self) -> Finished:
+        return (await self.finish()).raise_for_failure()
+
     def __await__(self) -> Generator[Any, None, Finished]:
-        return self.finish().__await__()
+        return self._whole().__await__()
 
     async def detach(self) -> None:
         """Lets the turn go on to its end without anyone watching. It can still be cancelled."""

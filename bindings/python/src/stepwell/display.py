@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, TextIO, overload
 from . import events as ev
 from ._record import Json
 from .cards import preformatted, safe, visible
-from .outcomes import Cancelled, Failed, Finished, LimitReached, Outcome, Success, Truncated
+from .outcomes import Finished, Outcome
 from .sync import SyncTurn
 
 if TYPE_CHECKING:
@@ -156,18 +156,8 @@ class TurnCard:
             card.result = event.result.message
 
     def _ended(self, outcome: Outcome) -> None:
-        match outcome:
-            case Success():
-                return
-            case Failed(message=message) | LimitReached(message=message):
-                told = message
-            case Cancelled():
-                told = "cancelled"
-            case Truncated():
-                told = "the stream ended before the answer did"
-            case _:
-                told = repr(outcome)
-        self._items.append(_Notice(told, is_trouble=True))
+        if problem := outcome.problem:
+            self._items.append(_Notice(problem.message, is_trouble=True))
 
     def _message(self, message: Mapping[str, Json]) -> None:
         role, content = message.get("role"), message.get("content")

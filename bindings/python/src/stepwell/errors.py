@@ -1,4 +1,4 @@
-"""What Stepwell raises. What goes wrong within a turn is no exception: it is the turn's outcome."""
+"""What Stepwell raises."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 from . import _ffi
 
 if TYPE_CHECKING:
-    from .outcomes import Outcome
+    from .outcomes import Finished, Outcome, Problem
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -63,12 +63,106 @@ class UnavailableError(StepwellError):
 
 
 class TurnError(StepwellError):
-    """A turn did not come to its end; ``Finished.raise_for_failure`` raises it."""
+    """A turn whose answer is not whole: its subclasses say why. Awaiting a turn raises it, and ``Agent.run_sync``."""
 
-    def __init__(self, outcome: Outcome, reason: str, advice: str) -> None:
-        super().__init__(reason, advice)
-        self.outcome = outcome
+    def __init__(self, finished: Finished, problem: Problem) -> None:
+        super().__init__(problem.message, problem.advice)
+        self.finished = finished
+        """The turn as it ended: what was said so far stands."""
+        self.outcome: Outcome = finished.outcome
         """How it ended."""
+        self.retryable = problem.retryable
+        """Whether the same may go well another time."""
+
+
+class AuthenticationError(TurnError):
+    """The key is missing, wrong, or not allowed to do this."""
+
+
+class RateLimitError(TurnError):
+    """Too many requests, or the quota is used up."""
+
+
+class InvalidRequestError(TurnError):
+    """The request is at fault."""
+
+
+class NotFoundError(TurnError):
+    """The model or the address does not exist."""
+
+
+class ServerError(TurnError):
+    """The provider is at fault."""
+
+
+class OverloadedError(TurnError):
+    """The provider or the model has too much to do."""
+
+
+class ContextTooLongError(TurnError):
+    """The conversation is longer than the model can read."""
+
+
+class ContentFilteredError(TurnError):
+    """The provider's filter stopped the request or the answer."""
+
+
+class RefusedError(TurnError):
+    """The model refused to answer."""
+
+
+class CutError(TurnError):
+    """The answer was cut off at the model's limit of tokens."""
+
+
+class LimitReachedError(TurnError):
+    """A limit of the turn was reached, or one of the agent's own."""
+
+
+class ConnectionFailedError(TurnError):
+    """The model's server cannot be reached, or the connection broke."""
+
+
+class TimedOutError(TurnError):
+    """It took too long."""
+
+
+class UnreadableError(TurnError):
+    """What came is no answer in the provider's format."""
+
+
+class AgentFailedError(TurnError):
+    """The agent said that its run failed, and not why in words that are known."""
+
+
+class NotStoredError(TurnError):
+    """What was said could not be stored."""
+
+
+class StoppedError(TurnError):
+    """The person, or the agent, stopped the turn."""
+
+
+TURN_ERRORS: dict[str, type[TurnError]] = {
+    "authentication": AuthenticationError,
+    "rate_limit": RateLimitError,
+    "invalid_request": InvalidRequestError,
+    "not_found": NotFoundError,
+    "server_error": ServerError,
+    "overloaded": OverloadedError,
+    "context_too_long": ContextTooLongError,
+    "content_filtered": ContentFilteredError,
+    "refused": RefusedError,
+    "cut": CutError,
+    "limit_reached": LimitReachedError,
+    "connection_failed": ConnectionFailedError,
+    "timed_out": TimedOutError,
+    "unreadable": UnreadableError,
+    "agent_failed": AgentFailedError,
+    "not_stored": NotStoredError,
+    "stopped": StoppedError,
+}
+"""The exception of each kind of problem."""
 
 
 class ToolError(Exception):

@@ -5,18 +5,102 @@ from __future__ import annotations
 import enum
 
 from . import _ffi
-from ._record import Json, Record, lifts, record
-from .errors import TurnError
+from ._record import Json, Record, lift, lifts, lower, record
+from .errors import TURN_ERRORS, TurnError
+
+
+class ProblemKind(str, enum.Enum):
+    """What a problem is, so that an app can act on it. Each has its exception: ``AuthenticationError``, …"""
+
+    AUTHENTICATION = "authentication"
+    """The key is missing, wrong, or not allowed to do this."""
+    RATE_LIMIT = "rate_limit"
+    """Too many requests, or the quota is used up."""
+    INVALID_REQUEST = "invalid_request"
+    """The request is at fault."""
+    NOT_FOUND = "not_found"
+    """The model or the address does not exist."""
+    SERVER_ERROR = "server_error"
+    """The provider is at fault."""
+    OVERLOADED = "overloaded"
+    """The provider or the model has too much to do."""
+    CONTEXT_TOO_LONG = "context_too_long"
+    """The conversation is longer than the model can read."""
+    CONTENT_FILTERED = "content_filtered"
+    """The provider's filter stopped the request or the answer."""
+    REFUSED = "refused"
+    """The model refused to answer."""
+    CUT = "cut"
+    """The answer was cut off at the model's limit of tokens."""
+    LIMIT_REACHED = "limit_reached"
+    """A limit of the turn was reached, or one of the agent's own."""
+    CONNECTION_FAILED = "connection_failed"
+    """The model's server cannot be reached, or the connection broke."""
+    TIMED_OUT = "timed_out"
+    """It took too long."""
+    UNREADABLE = "unreadable"
+    """What came is no answer in the provider's format."""
+    AGENT_FAILED = "agent_failed"
+    """The agent said that its run failed, and not why in words that are known."""
+    NOT_STORED = "not_stored"
+    """What was said could not be stored."""
+    STOPPED = "stopped"
+    """The person, or the agent, stopped it."""
+    OTHER = "other"
+    """Something that this version does not know."""
+
+
+@record
+class Problem(Record):
+    """What kept a turn from a whole answer."""
+
+    kind: ProblemKind
+    """By this an app acts."""
+    message: str
+    """What is wrong, in a sentence."""
+    advice: str
+    """What to do about it."""
+    retryable: bool
+    """Whether the same may go well another time."""
 
 
 @record
 class Outcome(Record):
     """How a turn ended."""
 
+    @property
+    def problem(self) -> Problem | None:
+        """What kept the turn from a whole answer; ``None`` if the answer is whole."""
+        problem: Problem | None = lift(_ffi.problem_of(lower(self)))
+        return problem
+
 
 @record
 class Success(Outcome):
     """The answer is whole."""
+
+
+class IncompleteReason(str, enum.Enum):
+    """Why a model stopped before its answer was whole."""
+
+    LENGTH = "length"
+    """The answer was cut off at the most tokens that it may have, or that the model can read and write."""
+    CONTENT_FILTER = "content_filter"
+    """The provider's filter stopped it."""
+    REFUSAL = "refusal"
+    """The model refused to answer."""
+    LIMIT = "limit"
+    """The agent came to a limit of its own."""
+
+
+@record
+class Incomplete(Outcome):
+    """The model stopped before its answer was whole. What it said stands."""
+
+    reason: IncompleteReason
+    """Why."""
+    message: str
+    """The same in a sentence."""
 
 
 @record
@@ -295,9 +379,9 @@ class Finished(Record):
     """How many streams it took."""
 
     def raise_for_failure(self) -> Finished:
-        """Itself, if the answer is whole or a limit ended it; else raises ``TurnError`` with what to do."""
-        if told := _trouble(self.outcome):
-            raise TurnError(self.outcome, *told)
+        """Itself, if the answer is whole; else raises the ``TurnError`` of the kind, with what to do."""
+        if problem := self.outcome.problem:
+            raise TURN_ERRORS.get(problem.kind.value, TurnError)(self, problem)
         return self
 
     def _repr_markdown_(self) -> str:
@@ -312,35 +396,12 @@ class Finished(Record):
         display_once(self)
 
 
-_ADVICE = {
-    ApiErrorKind.AUTHENTICATION: "give another key",
-    ApiErrorKind.RATE_LIMIT: "wait, or see whether the quota is used up",
-    ApiErrorKind.BAD_REQUEST: "change the request: sending it again will not help",
-    ApiErrorKind.NOT_FOUND: "look at the model's name and the address",
-    ApiErrorKind.UNAVAILABLE: "try again later",
-    ApiErrorKind.OVERLOADED: "try again later, or another model",
-    ApiErrorKind.CONTEXT_TOO_LONG: "shorten the conversation, or set `ContextGuard(at_limit=\"trim\")`",
-    ApiErrorKind.CONTENT_FILTERED: "ask in other words",
-}
-
-
-def _trouble(outcome: Outcome) -> tuple[str, str] | None:
-    """What is wrong with an outcome and what to do, if something is."""
-    if isinstance(outcome, (Success, LimitReached)):
-        return None
-    if isinstance(outcome, Cancelled):
-        return "the turn was cancelled", "send the message again if that was not meant"
-    if isinstance(outcome, Truncated):
-        return "the stream ended before the answer did", "take what came as a part, or send the message again"
-    if not isinstance(outcome, Failed):
-        return f"the turn ended with {outcome!r}", "update Stepwell: this version does not know that end"
-    kind = getattr(outcome.failure, "kind", None)
-    fallback = "send the message again" if outcome.transient else "see `outcome.failure`; trying again will not help"
-    return outcome.message, _ADVICE.get(kind, fallback) if isinstance(kind, ApiErrorKind) else fallback
-
-
 for _generated, _ours in (
+    (_ffi.ProblemKind, ProblemKind),
+    (_ffi.Problem, Problem),
+    (_ffi.Incomplete, IncompleteReason),
     (_ffi.Outcome.SUCCESS, Success),
+    (_ffi.Outcome.INCOMPLETE, Incomplete),
     (_ffi.Outcome.LIMIT_REACHED, LimitReached),
     (_ffi.Outcome.CANCELLED, Cancelled),
     (_ffi.Outcome.TRUNCATED, Truncated),

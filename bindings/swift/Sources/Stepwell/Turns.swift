@@ -46,6 +46,26 @@ extension Agent {
     public func send(_ text: String) -> TurnEvents {
         TurnEvents { try self.startTurn(text: text) }
     }
+
+    /// Says something to the model and waits for its whole answer. Cancelling the task cancels the turn.
+    ///
+    /// `startTurn(text:).finish()` gives the turn however it ended.
+    ///
+    /// - Throws: `TurnError` where the answer is not whole; its cases say why, as `.Authentication` does.
+    public func sendAndWait(_ text: String) async throws -> Finished {
+        let turn = try startTurn(text: text)
+        let finished = try await withTaskCancellationHandler {
+            try await turn.finish()
+        } onCancel: {
+            turn.cancel()
+        }
+        return try requireWhole(finished: finished)
+    }
+}
+
+extension Outcome {
+    /// What kept the turn from a whole answer; nothing if the answer is whole.
+    public var problem: Problem? { problemOf(outcome: self) }
 }
 
 extension Turn {

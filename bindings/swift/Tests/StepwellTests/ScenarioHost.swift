@@ -199,6 +199,7 @@ func name(_ value: Any) -> String {
 /// How a turn ended, in a line.
 func line(_ outcome: Outcome) -> String {
     switch outcome {
+    case .incomplete(let reason, let message): "incomplete \(name(reason)): \(message)"
     case .limitReached(let limit, let message): "limit_reached \(name(limit)): \(message)"
     case .failed(let failure, let message, _): "failed \(name(failure)): \(message)"
     default: name(outcome)

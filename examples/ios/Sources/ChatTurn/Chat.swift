@@ -277,8 +277,7 @@ public final class Chat {
         case .completed(let outcome):
             isRunning = false
             messagesJson = machine?.messagesJson() ?? messagesJson
-            if case .failed(_, let message, _) = outcome { notice(message) }
-            if case .limitReached(_, let message) = outcome { notice(message) }
+            if let problem = outcome.problem, problem.kind != .stopped { notice(problem.message) }
         default:
             break
         }

@@ -1,5 +1,6 @@
 package dev.stepwell
 
+import kotlin.coroutines.cancellation.CancellationException
 import kotlinx.coroutines.flow.Flow
 import kotlinx.coroutines.flow.flow
 
@@ -21,5 +22,15 @@ public fun Agent.send(text: String): Flow<Event> = flow {
     }
 }
 
-/** Says something to the model and waits for the end of the turn. Cancelling the caller cancels the turn. */
-public suspend fun Agent.sendAndWait(text: String): Finished = startTurn(text).use { it.finish() }
+/**
+ * Says something to the model and waits for its whole answer. Cancelling the caller cancels the turn.
+ *
+ * `startTurn(text).use { it.finish() }` gives the turn however it ended.
+ *
+ * @throws TurnException the answer is not whole: its subclasses say why, as [TurnException.Authentication] does.
+ */
+@Throws(TurnException::class, CancellationException::class)
+public suspend fun Agent.sendAndWait(text: String): Finished = requireWhole(startTurn(text).use { it.finish() })
+
+/** What kept the turn from a whole answer; nothing if the answer is whole. */
+public val Outcome.problem: Problem? get() = problemOf(this)

@@ -259,7 +259,7 @@ class AgentTest {
     fun aWrongKey() = runBlocking {
         MockLlm("""{"status":401,"error":"Incorrect API key provided"}""").use { mock ->
             val agent = agent("openai", "mock", mock.baseUrl, key = "wrong")
-            val failed = assertIs<Outcome.Failed>(agent.sendAndWait("Hi").outcome)
+            val failed = assertIs<Outcome.Failed>(agent.startTurn("Hi").use { it.finish() }.outcome)
             val api = assertIs<Failure.Api>(failed.failure)
             assertEquals(ApiErrorKind.AUTHENTICATION to 401, api.kind to api.status.toInt())
         }
@@ -303,6 +303,26 @@ class AgentTest {
                 System.setOut(out)
             }
             assertTrue(printed.toString().trimEnd().endsWith("Alice's number is 42, Bob's is 7"))
+        }
+    }
+
+    @Test
+    fun theFirstProgramSaysThatTheKeyIsWrong() {
+        MockLlm("""{"status":401,"error":"Incorrect API key provided"}""").use { mock ->
+            val wrong = assertFailsWith<IllegalStateException> { hello.main(arrayOf(mock.baseUrl)) }
+            assertTrue("Incorrect API key provided" in wrong.message!! && wrong.message!!.endsWith("give another key"))
+        }
+    }
+
+    @Test
+    fun waitingThrowsByKind() {
+        MockLlm("""{"status":401,"error":"Incorrect API key provided"}""").use { mock ->
+            val wrong = assertFailsWith<TurnException.Authentication> {
+                runBlocking { secretNumbers(mock).sendAndWait("Hi") }
+            }
+            assertEquals(ProblemKind.AUTHENTICATION, wrong.problem.kind)
+            assertEquals(false, wrong.problem.retryable)
+            assertIs<Outcome.Failed>(wrong.finished.outcome)
         }
     }
 }

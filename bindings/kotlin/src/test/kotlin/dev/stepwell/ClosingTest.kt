@@ -103,6 +103,7 @@ class ClosingTest {
         Outcome.Success -> "success"
         Outcome.Cancelled -> "cancelled"
         Outcome.Truncated -> "truncated"
+        is Outcome.Incomplete -> outcome.message
         is Outcome.LimitReached -> outcome.message
         is Outcome.Failed -> outcome.message
     }

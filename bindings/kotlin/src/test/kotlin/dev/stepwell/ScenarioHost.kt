@@ -167,6 +167,7 @@ private fun key(call: CallKey) = "${call.hop}:${call.index}"
 
 /** How a turn ended, in a line. */
 internal fun line(outcome: Outcome): String = when (outcome) {
+    is Outcome.Incomplete -> "incomplete ${outcome.reason.name.lowercase()}: ${outcome.message}"
     is Outcome.LimitReached -> "limit_reached ${kind(outcome.limit)}: ${outcome.message}"
     is Outcome.Failed -> "failed ${kind(outcome.failure)}: ${outcome.message}"
     else -> kind(outcome)

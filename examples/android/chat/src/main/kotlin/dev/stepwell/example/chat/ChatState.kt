@@ -112,6 +112,7 @@ private fun Outcome.problem(): String? = when (this) {
     is Outcome.Success -> null
     is Outcome.Cancelled -> "Stopped."
     is Outcome.Truncated -> "The answer was cut off."
+    is Outcome.Incomplete -> message
     is Outcome.LimitReached -> message
     is Outcome.Failed -> message
 }

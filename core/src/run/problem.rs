@@ -1,0 +1,157 @@
+//! What kept a turn from a whole answer, by what an app can do about it.
+
+use super::outcome::{Deadline, Failure, Incomplete, Outcome};
+use crate::dialect::ApiErrorKind;
+use serde::Serialize;
+use std::fmt;
+
+/// What kept a turn from a whole answer: [`Outcome::problem`].
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Problem {
+    /// By this an app acts.
+    pub kind: ProblemKind,
+    /// What is wrong, in a sentence.
+    pub message: String,
+    /// What to do about it.
+    pub advice: &'static str,
+    /// Whether the same may go well another time.
+    #[serde(rename = "retryable")]
+    pub is_retryable: bool,
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}; {}", self.message, self.advice)
+    }
+}
+
+macro_rules! kinds {
+    ($( $(#[$doc:meta])* $kind:ident: $advice:literal )*) => {
+        /// What a problem is, so that an app can act on it.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+        #[serde(rename_all = "camelCase")]
+        #[non_exhaustive]
+        pub enum ProblemKind {
+            $( $(#[$doc])* $kind, )*
+        }
+
+        impl ProblemKind {
+            /// All of them.
+            pub const ALL: &[Self] = &[$( Self::$kind ),*];
+
+            /// What to do about it.
+            #[must_use]
+            pub fn advice(self) -> &'static str {
+                match self {
+                    $( Self::$kind => $advice, )*
+                }
+            }
+        }
+    };
+}
+
+kinds! {
+    /// The key is missing, wrong, or not allowed to do this.
+    Authentication: "give another key"
+    /// Too many requests, or the quota is used up.
+    RateLimit: "wait, or see whether the quota is used up"
+    /// The request is at fault.
+    InvalidRequest: "change the request: sending it again will not help"
+    /// The model or the address does not exist.
+    NotFound: "look at the model's name and the address"
+    /// The provider is at fault.
+    ServerError: "try again later"
+    /// The provider or the model has too much to do.
+    Overloaded: "try again later, or another model"
+    /// The conversation is longer than the model can read.
+    ContextTooLong: "begin a new conversation, or leave out a part of this one"
+    /// The provider's filter stopped the request or the answer.
+    ContentFiltered: "ask in other words"
+    /// The model refused to answer.
+    Refused: "ask in other words"
+    /// The answer was cut off at the model's limit of tokens.
+    Cut: "ask for less at once, or allow an answer more tokens"
+    /// A limit of the turn was reached, or one of the agent's own.
+    LimitReached: "raise the limit, or send another message to go on"
+    /// The model's server cannot be reached, or the connection broke.
+    ConnectionFailed: "check the address and the network"
+    /// It took too long.
+    TimedOut: "send the message again, or allow it more time"
+    /// What came is no answer in the provider's format.
+    Unreadable: "check that the address and the provider's format belong together"
+    /// The agent said that its run failed, and not why in words that are known.
+    AgentFailed: "see what it says; send the message again if that may help"
+    /// What was said could not be stored.
+    NotStored: "see to the store"
+    /// The person, or the agent, stopped it.
+    Stopped: "send the message again if that was not meant"
+}
+
+impl Outcome {
+    /// What kept the turn from a whole answer; nothing if the answer is whole.
+    #[must_use]
+    pub fn problem(&self) -> Option<Problem> {
+        let (kind, message) = match self {
+            Self::Success => return None,
+            Self::Incomplete { reason } => (reason.problem(), reason.to_string()),
+            Self::LimitReached { limit } => (ProblemKind::LimitReached, limit.to_string()),
+            Self::Cancelled => (ProblemKind::Stopped, "the turn was stopped".to_owned()),
+            Self::Truncated => (
+                ProblemKind::ConnectionFailed,
+                "the stream ended before the answer did".to_owned(),
+            ),
+            Self::Failed { failure } => (failure.problem(), failure.to_string()),
+        };
+        let is_retryable = match self {
+            Self::Truncated => true,
+            Self::Failed { failure } => failure.is_transient(),
+            _ => false,
+        };
+        Some(Problem {
+            kind,
+            message,
+            advice: kind.advice(),
+            is_retryable,
+        })
+    }
+}
+
+impl Incomplete {
+    fn problem(self) -> ProblemKind {
+        match self {
+            Self::Length => ProblemKind::Cut,
+            Self::ContentFilter => ProblemKind::ContentFiltered,
+            Self::Refusal => ProblemKind::Refused,
+            Self::Limit => ProblemKind::LimitReached,
+        }
+    }
+}
+
+impl Failure {
+    fn problem(&self) -> ProblemKind {
+        if let Some(kind) = self.kind() {
+            return match kind {
+                ApiErrorKind::Authentication => ProblemKind::Authentication,
+                ApiErrorKind::RateLimit => ProblemKind::RateLimit,
+                ApiErrorKind::BadRequest => ProblemKind::InvalidRequest,
+                ApiErrorKind::NotFound => ProblemKind::NotFound,
+                ApiErrorKind::Unavailable => ProblemKind::ServerError,
+                ApiErrorKind::Overloaded => ProblemKind::Overloaded,
+                ApiErrorKind::ContextTooLong => ProblemKind::ContextTooLong,
+                ApiErrorKind::ContentFiltered => ProblemKind::ContentFiltered,
+            };
+        }
+        match self {
+            Self::Api { .. } | Self::Reported { .. } => ProblemKind::AgentFailed,
+            Self::Connection { .. } | Self::RunNotCreated { .. } => ProblemKind::ConnectionFailed,
+            Self::UnexpectedBody { .. } | Self::Stream { .. } => ProblemKind::Unreadable,
+            Self::TimedOut {
+                deadline: Deadline::Silence | Deadline::Turn,
+            } => ProblemKind::TimedOut,
+            Self::NotStored { .. } => ProblemKind::NotStored,
+            Self::LimitReached { .. } => ProblemKind::LimitReached,
+            Self::ContextTooLong { .. } => ProblemKind::ContextTooLong,
+        }
+    }
+}

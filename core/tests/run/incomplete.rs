@@ -1,0 +1,173 @@
+//! Answers that are over, and why they are not whole.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+use stepwell_core::Timestamp;
+use stepwell_core::conversation::Conversation;
+use stepwell_core::event::Message;
+use stepwell_core::provider;
+use stepwell_core::run::{
+    Effect, Incomplete, Input, Outcome, Output, ProblemKind, RunConfig, RunMachine, Start,
+    TimerKey, TurnStatus,
+};
+
+/// A run of this provider whose stream brings this, after which the connection stays open.
+fn answered(provider: &str, body: &str) -> RunMachine {
+    let now = Timestamp(0);
+    let (provider, api) = match provider {
+        "openai-responses" => ("openai", Some("responses")),
+        provider => (provider, None),
+    };
+    let endpoint = provider::find(provider)
+        .expect("the table has it")
+        .endpoint(api, "m", Some("http://localhost/v1"), Some("k".into()))
+        .expect("nothing is missing");
+    let config = Arc::new(RunConfig::new(endpoint));
+    let mut machine = RunMachine::new(config, "thread".into(), Conversation::default());
+    let start = Start::new("run", Message::user("message", "Hello"));
+    machine.start(start, now).expect("it is idle");
+    let mut open = None;
+    while let Some(output) = machine.poll_output() {
+        if let Output::Effect(id, Effect::OpenStream { .. }) = output {
+            open = Some(id);
+        }
+    }
+    let effect = open.expect("a request goes out");
+    let content_type = None;
+    machine
+        .handle(
+            Input::Opened {
+                effect,
+                content_type,
+            },
+            now,
+        )
+        .expect("it is opening");
+    let bytes = Cow::Borrowed(body.as_bytes());
+    machine
+        .handle(Input::Received { effect, bytes }, now)
+        .expect("it is streaming");
+    machine
+}
+
+/// How the turn ends when the connection has stayed open for long enough.
+fn left_open(provider: &str, body: &str) -> Outcome {
+    let mut machine = answered(provider, body);
+    assert_eq!(
+        machine.timeout_reason(),
+        Some(TimerKey::Closing),
+        "{provider}: {body}"
+    );
+    let now = machine.poll_timeout().expect("it has a deadline");
+    machine.handle(Input::Timeout, now).expect("time passes");
+    machine.outcome().cloned().expect("the turn is over")
+}
+
+fn chat(reason: &str) -> String {
+    format!(
+        "data: {{\"choices\":[{{\"delta\":{{\"content\":\"A\"}}}}]}}\n\n\
+         data: {{\"choices\":[{{\"delta\":{{}},\"finish_reason\":\"{reason}\"}}]}}\n\n"
+    )
+}
+
+fn anthropic(reason: &str) -> String {
+    format!(
+        "data: {{\"type\":\"message_start\",\"message\":{{\"model\":\"m\",\"usage\":{{}}}}}}\n\n\
+         data: {{\"type\":\"message_delta\",\"delta\":{{\"stop_reason\":\"{reason}\"}},\"usage\":{{}}}}\n\n"
+    )
+}
+
+fn gemini(reason: &str) -> String {
+    format!(
+        "data: {{\"candidates\":[{{\"content\":{{\"parts\":[{{\"text\":\"A\"}}]}},\"finishReason\":\"{reason}\"}}]}}\n\n"
+    )
+}
+
+fn ollama(reason: &str) -> String {
+    format!(
+        "{{\"message\":{{\"role\":\"assistant\",\"content\":\"A\"}},\"done\":true,\"done_reason\":\"{reason}\"}}\n"
+    )
+}
+
+fn cohere(reason: &str) -> String {
+    format!(
+        "data: {{\"type\":\"message-start\",\"id\":\"1\",\"delta\":{{\"message\":{{\"role\":\"assistant\"}}}}}}\n\n\
+         data: {{\"type\":\"message-end\",\"delta\":{{\"finish_reason\":\"{reason}\"}}}}\n\n"
+    )
+}
+
+fn responses(end: &str) -> String {
+    format!(
+        "data: {{\"type\":\"response.created\",\"response\":{{\"model\":\"m\"}}}}\n\ndata: {end}\n\n"
+    )
+}
+
+fn ag_ui(reason: &str) -> String {
+    format!(
+        "data: {{\"type\":\"RUN_STARTED\",\"threadId\":\"thread\",\"runId\":\"run\"}}\n\n\
+         data: {{\"type\":\"RUN_FINISHED\",\"threadId\":\"thread\",\"runId\":\"run\",\"metadata\":{{\"stopReason\":\"{reason}\"}}}}\n\n"
+    )
+}
+
+#[test]
+fn an_answer_that_is_not_whole_says_why() {
+    let incomplete = r#"{"type":"response.incomplete","response":{"status":"incomplete","incomplete_details":{"reason":"REASON"},"output":[]}}"#;
+    let (length, filter) = (Incomplete::Length, Incomplete::ContentFilter);
+    for (provider, body, reason) in [
+        ("openai-compatible", chat("stop"), None),
+        ("openai-compatible", chat("length"), Some(length)),
+        ("openai-compatible", chat("content_filter"), Some(filter)),
+        ("mistral", chat("model_length"), Some(length)),
+        ("anthropic", anthropic("end_turn"), None),
+        ("anthropic", anthropic("max_tokens"), Some(length)),
+        ("anthropic", anthropic("refusal"), Some(Incomplete::Refusal)),
+        ("gemini", gemini("STOP"), None),
+        ("gemini", gemini("MAX_TOKENS"), Some(length)),
+        ("gemini", gemini("PROHIBITED_CONTENT"), Some(filter)),
+        ("ollama", ollama("stop"), None),
+        ("ollama", ollama("length"), Some(length)),
+        ("cohere", cohere("COMPLETE"), None),
+        ("cohere", cohere("MAX_TOKENS"), Some(length)),
+        ("ag-ui", ag_ui("stop"), None),
+        ("ag-ui", ag_ui("refusal"), Some(Incomplete::Refusal)),
+        ("ag-ui", ag_ui("max_tool_rounds"), Some(Incomplete::Limit)),
+    ] {
+        let expected = reason.map_or(Outcome::Success, |reason| Outcome::Incomplete { reason });
+        assert_eq!(left_open(provider, &body), expected, "{provider}: {body}");
+    }
+    for (word, reason) in [("max_output_tokens", length), ("content_filter", filter)] {
+        let body = responses(&incomplete.replace("REASON", word));
+        let mut machine = answered("openai-responses", &body);
+        let now = machine.poll_timeout().expect("it has a deadline");
+        machine.handle(Input::Timeout, now).expect("time passes");
+        let expected = Outcome::Incomplete { reason };
+        assert_eq!(machine.outcome(), Some(&expected), "{word}");
+    }
+}
+
+#[test]
+fn a_refusal_in_a_field_of_its_own_is_one_whatever_the_reason_says() {
+    let body = "data: {\"choices\":[{\"delta\":{\"refusal\":\"I cannot\"}}]}\n\n\
+                data: {\"choices\":[{\"delta\":{},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n";
+    let reason = Incomplete::Refusal;
+    assert_eq!(
+        left_open("openai-compatible", body),
+        Outcome::Incomplete { reason }
+    );
+}
+
+#[test]
+fn an_incomplete_answer_is_a_complete_turn_with_a_problem() {
+    for reason in Incomplete::ALL {
+        let outcome = Outcome::Incomplete { reason };
+        assert_eq!(outcome.turn_status(), TurnStatus::Complete);
+        let problem = outcome.problem().expect("it is not whole");
+        assert!(!problem.is_retryable && problem.message == reason.to_string());
+        assert_eq!(Incomplete::of(reason.name()), Some(reason));
+        let text = serde_json::to_string(&outcome).expect("plain data");
+        assert_eq!(serde_json::from_str::<Outcome>(&text).ok(), Some(outcome));
+    }
+    assert_eq!(Outcome::Success.problem(), None);
+    let problem = Outcome::Truncated.problem().expect("it is not whole");
+    assert!(problem.is_retryable && problem.kind == ProblemKind::ConnectionFailed);
+}
