@@ -1,10 +1,9 @@
 //! A turn that waits for the person, between the run that asked and the run that brings the answers.
 
 use super::answers::{Answers, Question, Unresumable};
-use std::collections::{HashMap, HashSet};
-use stepwell_core::ToolCallId;
+use super::rounds::Told;
 use stepwell_core::event::{ResumeEntry, TokenUsage};
-use stepwell_io::{ToolCallStatus, ToolRegistry};
+use stepwell_io::ToolRegistry;
 use time::OffsetDateTime;
 
 /// A turn that waits for the person.
@@ -16,10 +15,8 @@ pub(super) struct OpenTurn {
     pub(super) questions: Vec<Question>,
     /// What the turn had cost, which its run has reported.
     pub(super) usage: TokenUsage,
-    /// Where its calls stood.
-    pub(super) seen: HashMap<ToolCallId, ToolCallStatus>,
-    /// The calls whose results the client has.
-    pub(super) reported: HashSet<ToolCallId>,
+    /// What its client knows of its calls.
+    pub(super) told: Told,
 }
 
 impl OpenTurn {
@@ -79,8 +76,7 @@ mod tests {
             snapshot: String::new(),
             questions: vec![asked("a", Some("send")), asked("b", None)],
             usage: TokenUsage::default(),
-            seen: HashMap::new(),
-            reported: HashSet::new(),
+            told: Told::default(),
         }
     }
 

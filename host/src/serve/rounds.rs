@@ -13,11 +13,17 @@ use stepwell_io::{Decision, Event, ToolCallStatus};
 pub(super) struct Rounds {
     /// What the ids of the results begin with.
     prefix: String,
+    told: Told,
+}
+
+/// What is known of a turn's calls, also while it waits for the user.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Told {
     /// Where each call stands, as far as the turn has said.
     seen: HashMap<ToolCallId, ToolCallStatus>,
     /// The calls whose results the client has.
     reported: HashSet<ToolCallId>,
-    /// The arguments that the person has put in the place of the model's.
+    /// The arguments that the user has put in the place of the model's.
     edited: HashMap<ToolCallId, String>,
 }
 
@@ -25,40 +31,41 @@ impl Rounds {
     pub(super) fn new(prefix: String) -> Self {
         Self {
             prefix,
-            seen: HashMap::new(),
-            reported: HashSet::new(),
-            edited: HashMap::new(),
+            told: Told::default(),
         }
     }
 
     /// Goes on where a turn stood that waited for the person.
     pub(super) fn go_on(&mut self, turn: &OpenTurn) {
-        self.seen.clone_from(&turn.seen);
-        self.reported.clone_from(&turn.reported);
+        self.told.clone_from(&turn.told);
     }
 
     /// The person has decided about a call.
     pub(super) fn decided(&mut self, call: &ToolCallId, decision: &Decision) {
         if let Decision::Edited { arguments } = decision {
-            self.edited.insert(call.clone(), arguments.clone());
+            self.told.edited.insert(call.clone(), arguments.clone());
         }
     }
 
     /// The client has the call's result: it is not told again.
     pub(super) fn is_known(&mut self, call: &ToolCallId) {
-        self.reported.insert(call.clone());
+        self.told.reported.insert(call.clone());
     }
 
     /// So its calls stand where a host goes on with it.
     pub(super) fn stand(&mut self, calls: &[LiveCall]) {
-        let calls = calls.iter().map(|call| (call.id.clone(), call.status));
-        self.seen.extend(calls);
+        for call in calls {
+            self.told.seen.insert(call.id.clone(), call.status);
+            if let Some(edited) = &call.edited {
+                self.told.edited.insert(call.id.clone(), edited.clone());
+            }
+        }
     }
 
     /// Whether nothing but results of a client's tools is awaited.
     pub(super) fn awaits_client(&self) -> bool {
         use ToolCallStatus::{Deferred, Executing};
-        let has = |status| self.seen.values().any(|seen| *seen == status);
+        let has = |status| self.told.seen.values().any(|seen| *seen == status);
         has(Deferred) && !has(Executing)
     }
 
@@ -71,14 +78,14 @@ impl Rounds {
             status,
             result,
         } = update;
-        self.seen.insert(tool_call_id.clone(), status);
+        self.told.seen.insert(tool_call_id.clone(), status);
         let result = result.filter(|_| status.is_final())?;
-        if !self.reported.insert(tool_call_id.clone()) {
+        if !self.told.reported.insert(tool_call_id.clone()) {
             return None;
         }
         let live = LiveCall {
             key: call,
-            edited: self.edited.get(&tool_call_id).cloned(),
+            edited: self.told.edited.get(&tool_call_id).cloned(),
             id: tool_call_id.clone(),
             name,
             status,
@@ -108,21 +115,21 @@ impl Rounds {
 
     /// Whether the client has the call's result.
     pub(super) fn knows(&self, call: &ToolCallId) -> bool {
-        self.reported.contains(call)
+        self.told.reported.contains(call)
     }
 
     /// Whether all was heard that the turn has said of these calls. One that has come to its end since the turn began to
     /// rest has a result that the client is still to be told.
     pub(super) fn is_heard(&self, calls: &[LiveCall]) -> bool {
         calls.iter().all(|call| {
-            self.seen.get(&call.id) == Some(&call.status)
-                || (call.status.is_final() && self.reported.contains(&call.id))
+            self.told.seen.get(&call.id) == Some(&call.status)
+                || (call.status.is_final() && self.told.reported.contains(&call.id))
         })
     }
 
-    /// What is to be known when the person has answered.
-    pub(super) fn into_parts(self) -> (HashMap<ToolCallId, ToolCallStatus>, HashSet<ToolCallId>) {
-        (self.seen, self.reported)
+    /// What is to be known when the user has answered.
+    pub(super) fn into_told(self) -> Told {
+        self.told
     }
 }
 
@@ -145,8 +152,8 @@ mod tests {
     fn a_turn_is_not_heard_while_a_result_is_on_its_way_to_the_client() {
         use ToolCallStatus::{Completed, Deferred, Executing};
         let mut rounds = Rounds::new("run".to_owned());
-        rounds.seen.insert("theirs".into(), Deferred);
-        rounds.seen.insert("ours".into(), Executing);
+        rounds.told.seen.insert("theirs".into(), Deferred);
+        rounds.told.seen.insert("ours".into(), Executing);
         let theirs = call("theirs", 0, Deferred);
         let running = [theirs.clone(), call("ours", 1, Executing)];
         assert!(rounds.is_heard(&running));
@@ -162,6 +169,26 @@ mod tests {
         };
         assert!(rounds.update(update).is_some());
         assert!(rounds.is_heard(&ended));
+    }
+
+    #[test]
+    fn a_result_tells_of_edited_arguments_after_a_restart_too() {
+        let mut rounds = Rounds::new("run".to_owned());
+        let mut edited = call("c", 0, ToolCallStatus::Executing);
+        edited.edited = Some(r#"{"id":7}"#.to_owned());
+        rounds.stand(&[edited]);
+        let update = ToolCallUpdate {
+            call: CallKey { hop: 0, index: 0 },
+            tool_call_id: "c".into(),
+            name: "work".to_owned(),
+            status: ToolCallStatus::Completed,
+            result: Some(Ok("done".into())),
+        };
+        let Some(Event::ToolCallResult(told)) = rounds.update(update) else {
+            panic!("the result is told");
+        };
+        let json = serde_json::to_string(&told.content).expect("JSON");
+        assert!(json.contains("changed the arguments"), "{json}");
     }
 
     #[test]

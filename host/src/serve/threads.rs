@@ -287,7 +287,6 @@ impl Drop for Place {
 mod tests {
     use super::super::answers::Question;
     use super::*;
-    use std::collections::HashSet;
     use std::time::Duration;
     use stepwell_core::event::{Interrupt, TokenUsage};
 
@@ -336,8 +335,7 @@ mod tests {
                 expires: None,
             }],
             usage: TokenUsage::default(),
-            seen: HashMap::new(),
-            reported: HashSet::new(),
+            told: Default::default(),
         }
     }
 

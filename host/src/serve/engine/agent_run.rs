@@ -170,13 +170,11 @@ impl Speaking<'_> {
                 };
                 let interrupts = questions.iter().map(|question| question.interrupt.clone());
                 let interrupts = interrupts.collect();
-                let (seen, reported) = rounds.into_parts();
                 let is_kept = self.place.keep(OpenTurn {
                     snapshot,
                     questions,
                     usage: usage.clone(),
-                    seen,
-                    reported,
+                    told: rounds.into_told(),
                 });
                 let outcome = match is_kept {
                     true => RunOutcome::Interrupt { interrupts },
