@@ -273,7 +273,7 @@ async def test_a_wrong_key(mock_llm: Start) -> None:
     assert (outcome.failure.kind, outcome.failure.status) == (ApiErrorKind.AUTHENTICATION, 401)
     assert "Incorrect API key provided" in outcome.message
     assert not outcome.transient
-    (request,) = mock.requests()
+    request, _ = mock.requests()
     assert "Bearer wrong" in str(request["headers"])
 
 
