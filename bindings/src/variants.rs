@@ -526,11 +526,7 @@ fn every_way_to_take_an_ag_ui_agent_has_its_own() {
         AgUiEncoding::JsonFirst,
         AgUiEncoding::ProtobufFirst,
     ];
-    let verifications = [
-        Verification::Exact,
-        Verification::Strict,
-        Verification::Lenient,
-    ];
+    let verifications = [Verification::Protocol, Verification::Lenient];
     let rules = [ExtraRules::Off, ExtraRules::Warn, ExtraRules::Fatal];
     let expected = dialect::AgUiOptions::default();
     assert_eq!(ag_ui(AgUiOptions::default(), None), expected);
@@ -587,6 +583,12 @@ fn what_is_known_of_an_agent_stays_unless_the_app_says_otherwise() {
     };
     let changed = ag_ui(said, Some(mine));
     assert!(!changed.is_before_1_0);
+    assert!(!changed.keeps_unknown);
+    let said = AgUiOptions {
+        keeps_unknown: Some(true),
+        ..AgUiOptions::default()
+    };
+    assert!(ag_ui(said, Some(mine)).keeps_unknown);
     assert_eq!(changed.encoding, known.encoding);
     assert_eq!(changed.verification, known.verification);
     assert_eq!(changed.extra_rules, known.extra_rules);

@@ -85,6 +85,14 @@ pub struct Pipeline {
     rejoin: Option<Box<Rejoin>>,
 }
 
+/// The judge of a dialect's events: an agent is held to the protocol.
+fn verifier(dialect: Dialect) -> Verifier {
+    match dialect {
+        Dialect::AgUi => Verifier::new(Verification::Protocol, ExtraRules::Off),
+        _ => Verifier::of_translation(),
+    }
+}
+
 fn is_zero(number: &u64) -> bool {
     *number == 0
 }
@@ -117,7 +125,7 @@ impl Pipeline {
         Self {
             framer: dialect.framer(limits),
             decoder: Decoder::new(dialect, ids),
-            verifier: Verifier::new(Verification::default(), ExtraRules::Off),
+            verifier: verifier(dialect),
             frames: 0,
             meter: Meter::default(),
             frames_before: 0,
@@ -142,6 +150,7 @@ impl Pipeline {
             return pipeline;
         }
         let options = endpoint.quirks.ag_ui;
+        pipeline.decoder = pipeline.decoder.keeping_unknown(options.keeps_unknown);
         let verifier = Verifier::new(options.verification, options.extra_rules);
         pipeline.verified_by(verifier.requested(request.0, request.1))
     }
@@ -158,7 +167,7 @@ impl Pipeline {
         Self {
             framer: dialect.framer_of(media_type, limits),
             decoder: Decoder::of_media_type(dialect, media_type, ids),
-            verifier: Verifier::new(Verification::default(), ExtraRules::Off),
+            verifier: verifier(dialect),
             frames: 0,
             meter: Meter::default(),
             frames_before: 0,
@@ -331,7 +340,9 @@ impl Pipeline {
         self.frames_before = self.frames;
         if let Some(rejoin) = &mut self.rejoin {
             self.framer = dialect.framer_of(media_type, limits);
-            self.decoder = Decoder::of_media_type(dialect, media_type, ids);
+            let keeps_unknown = self.decoder.keeps_unknown();
+            self.decoder =
+                Decoder::of_media_type(dialect, media_type, ids).keeping_unknown(keeps_unknown);
             rejoin.reopen();
         }
     }

@@ -255,6 +255,7 @@ enum ContextPolicy {
 struct AgUiOptions {
     encoding: Option<AgUiEncoding>,
     is_before_1_0: Option<bool>,
+    keeps_unknown: Option<bool>,
     verification: Option<event::Verification>,
     extra_rules: Option<event::ExtraRules>,
 }
@@ -430,6 +431,7 @@ impl AgUiOptions {
             };
         }
         known.is_before_1_0 = self.is_before_1_0.unwrap_or(known.is_before_1_0);
+        known.keeps_unknown = self.keeps_unknown.unwrap_or(known.keeps_unknown);
         known.verification = self.verification.unwrap_or(known.verification);
         known.extra_rules = self.extra_rules.unwrap_or(known.extra_rules);
     }
@@ -623,17 +625,28 @@ mod tests {
         };
         use dialect::AgUiEncoding::{Json, JsonFirst, ProtobufFirst};
         use event::ExtraRules::{Fatal, Off, Warn};
-        use event::Verification::{Exact, Lenient, Strict};
+        use event::Verification::{Lenient, Protocol};
         assert_eq!(known("{}"), (ProtobufFirst, true, Lenient, Off));
         let one = r#"{"isBefore10":false}"#;
         assert_eq!(known(one), (ProtobufFirst, false, Lenient, Off));
+        let kept =
+            r#"{"provider":"ag-ui","baseUrl":"http://x/agent","agUi":{"keepsUnknown":true}}"#;
+        let kept: RunConfig = serde_json::from_str(kept).unwrap();
+        assert!(
+            kept.into_core()
+                .unwrap()
+                .endpoint
+                .quirks
+                .ag_ui
+                .keeps_unknown
+        );
         for (encoding, verification, rules, said) in [
-            ("json", "exact", "off", (Json, true, Exact, Off)),
+            ("json", "protocol", "off", (Json, true, Protocol, Off)),
             (
                 "jsonFirst",
-                "strict",
+                "protocol",
                 "warn",
-                (JsonFirst, true, Strict, Warn),
+                (JsonFirst, true, Protocol, Warn),
             ),
             (
                 "protobufFirst",

@@ -227,7 +227,11 @@ def test_every_field_of_a_configuration_is_set() -> None:
         text=TextOptions(break_after_tools=True, drop_blank=True),
         context=ContextGuard(window=9, warn_at=None, at_limit="trim"),
         ag_ui=AgUiOptions(
-            encoding="protobuf_first", is_before_1_0=True, verification="lenient", extra_rules="fatal"
+            encoding="protobuf_first",
+            is_before_1_0=True,
+            keeps_unknown=True,
+            verification="lenient",
+            extra_rules="fatal",
         ),
     ).lower()
     (tool,) = config.tools
@@ -254,6 +258,7 @@ def test_every_field_of_a_configuration_is_set() -> None:
     assert settings.context == [_ffi.ContextEntry(description="The page", value="Orders")]
     ag_ui = config.ag_ui
     assert (ag_ui.encoding, ag_ui.is_before_1_0) == (_ffi.AgUiEncoding.PROTOBUF_FIRST, True)
+    assert ag_ui.keeps_unknown is True
     assert (ag_ui.verification, ag_ui.extra_rules) == (_ffi.Verification.LENIENT, _ffi.ExtraRules.FATAL)
 
 

@@ -9,7 +9,10 @@ pub struct AgUiOptions {
     /// Whether it is from before AG-UI 1.0: no `protocolVersion` is sent then.
     #[uniffi(default = None)]
     pub is_before_1_0: Option<bool>,
-    /// What becomes of events that break the protocol's order; `Strict` if nothing is known.
+    /// Whether the app is handed events and fields that AG-UI 1.0 does not know; they are dropped if nothing is known.
+    #[uniffi(default = None)]
+    pub keeps_unknown: Option<bool>,
+    /// What becomes of events that break the protocol's order; `Protocol` if nothing is known.
     #[uniffi(default = None)]
     pub verification: Option<Verification>,
     /// What becomes of breaches of rules that the reference client does not check; `Warn` if nothing is known.
@@ -31,10 +34,8 @@ pub enum AgUiEncoding {
 /// How strictly the order of events is held to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, uniffi::Enum)]
 pub enum Verification {
-    /// Every breach ends the stream.
-    Exact,
-    /// All do but pieces of calls that are not open, and ends of runs that left something open.
-    Strict,
+    /// As the protocol has it: every breach ends the stream.
+    Protocol,
     /// None does: such an event is dropped, or taken where that is harmless.
     Lenient,
 }
@@ -72,10 +73,12 @@ impl AgUiOptions {
         if let Some(is_before_1_0) = self.is_before_1_0 {
             known.is_before_1_0 = is_before_1_0;
         }
+        if let Some(keeps_unknown) = self.keeps_unknown {
+            known.keeps_unknown = keeps_unknown;
+        }
         if let Some(verification) = self.verification {
             known.verification = match verification {
-                Verification::Exact => event::Verification::Exact,
-                Verification::Strict => event::Verification::Strict,
+                Verification::Protocol => event::Verification::Protocol,
                 Verification::Lenient => event::Verification::Lenient,
             };
         }

@@ -171,8 +171,10 @@ export interface AgUiOptions {
   encoding?: "json" | "jsonFirst" | "protobufFirst";
   /** Whether it is from before AG-UI 1.0, and stumbles over a `protocolVersion`: none is sent then. */
   isBefore10?: boolean;
-  /** What becomes of events that break the order that the protocol allows; `strict` if nothing is known. */
-  verification?: "exact" | "strict" | "lenient";
+  /** Whether the app is handed events and fields that AG-UI 1.0 does not know; the protocol has them dropped. */
+  keepsUnknown?: boolean;
+  /** What becomes of events that break the order that the protocol allows; `protocol` if nothing is known. */
+  verification?: "protocol" | "lenient";
   /** What becomes of breaches of the rules that the reference client does not check; `warn` if nothing is known. */
   extraRules?: "off" | "warn" | "fatal";
 }

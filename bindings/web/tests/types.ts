@@ -9,7 +9,7 @@ async function answer(text: string, show: (piece: string) => void): Promise<stri
     baseUrl: "/agent",
     tools: [{ name: "time", description: "The time." }],
     settings: { context: [{ description: "The page that is open", value: "Orders" }] },
-    agUi: { encoding: "jsonFirst", isBefore10: true, verification: "lenient", extraRules: "off" },
+    agUi: { encoding: "jsonFirst", isBefore10: true, keepsUnknown: true, verification: "lenient", extraRules: "off" },
   };
   const machine = new RunMachine(config, "thread-1");
   const carryOut = async (effect: Effect): Promise<Outputs[]> => {

@@ -185,6 +185,18 @@ impl Decoder {
         }
     }
 
+    /// The same, which hands on what an AG-UI agent says beyond the protocol if `keeps_unknown`.
+    pub(crate) fn keeping_unknown(self, keeps_unknown: bool) -> Self {
+        match self {
+            Self::AgUi(decoder) => Self::AgUi(Box::new(decoder.keeping_unknown(keeps_unknown))),
+            other => other,
+        }
+    }
+
+    pub(crate) fn keeps_unknown(&self) -> bool {
+        matches!(self, Self::AgUi(decoder) if decoder.keeps_unknown())
+    }
+
     fn dialect_mut(&mut self) -> &mut dyn Decode {
         match self {
             Self::AgUi(decoder) => decoder.as_mut(),

@@ -25,7 +25,7 @@ mod shown;
 pub mod validate;
 
 pub(crate) use ag_ui::Boundary;
-pub use ag_ui::{AgUiEncoding, AgUiOptions, RunInputError, read_run_input};
+pub use ag_ui::{AgUiEncoding, AgUiOptions, ClientVersion, RunInputError, read_run_input};
 pub use decoder::{Decode, DecodeError, Decoder, HopIds, Sink};
 pub(crate) use encoding::SEGMENT;
 pub use error::{ApiError, ApiErrorKind};

@@ -82,6 +82,14 @@ macro_rules! events {
                 }
             }
 
+            /// The place of what it carries besides its own fields.
+            pub(crate) fn common_mut(&mut self) -> Option<&mut Option<Box<Common>>> {
+                match self {
+                    $( Self::$name(event) => Some(&mut event.common), )*
+                    Self::Unknown(_) => None,
+                }
+            }
+
             /// Reads an event from its JSON object.
             ///
             /// # Errors

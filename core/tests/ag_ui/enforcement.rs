@@ -2,8 +2,12 @@
 
 use crate::support::*;
 use serde_json::{Value, json};
-use stepwell_core::dialect::{Decode, DecodeError};
-use stepwell_core::event::EventError;
+use stepwell_core::conversation::{Applied, Conversation};
+use stepwell_core::dialect::{Decode, DecodeError, HopIds};
+use stepwell_core::event::{EventError, EventRef};
+use stepwell_core::pipeline::{Listener, Pipeline};
+use stepwell_core::provider;
+use stepwell_core::wire::FrameLimits;
 
 #[test]
 fn what_is_no_event_is_refused() {
@@ -41,11 +45,11 @@ fn what_is_no_event_is_refused() {
 }
 
 #[test]
-fn an_unknown_event_is_handed_on() {
+fn an_unknown_event_is_dropped() {
     let event = json!({"type": "FUTURE_EVENT", "messageId": null, "deep": {"a": [1]}});
-    let (kept, warning) = one(event.clone());
-    assert_eq!(kept, event);
-    assert!(warning.contains("FUTURE_EVENT"));
+    let (events, warnings) = taken(std::slice::from_ref(&event));
+    assert!(events.is_empty(), "{events:?}");
+    assert!(warnings[0].contains("FUTURE_EVENT"));
     assert_eq!(
         rule(&[event.clone(), started(), event.clone(), finished(), event]),
         None
@@ -53,15 +57,17 @@ fn an_unknown_event_is_handed_on() {
 }
 
 #[test]
-fn an_unknown_field_is_kept_with_a_warning() {
+fn an_unknown_field_is_dropped_with_a_warning() {
     for event in [
         json!({"type": "TEXT_MESSAGE_CONTENT", "messageId": "m", "delta": "d", "newer": 1}),
         json!({"type": "RUN_ERROR", "message": "m", "newer": {"a": null}}),
         json!({"type": "RUN_ERROR", "message": "m", "subagentRunId": "newer"}),
         json!({"type": "CUSTOM", "name": "n", "value": 1, "toString": "newer"}),
     ] {
-        let (kept, warning) = one(event.clone());
-        assert_eq!(kept, event);
+        let (known, warning) = one(event.clone());
+        for field in ["newer", "subagentRunId", "toString"] {
+            assert_eq!(known.get(field), None, "{known}");
+        }
         assert!(
             warning.contains("/newer")
                 || warning.contains("/subagentRunId")
@@ -79,7 +85,55 @@ fn an_unknown_field_is_kept_with_a_warning() {
         warnings[1].contains("/outcome/interrupts/0/newer"),
         "{warnings:?}"
     );
-    assert_eq!(events[0]["outcome"]["interrupts"][0]["newer"], 1);
+    let outcome = &events[0]["outcome"];
+    assert_eq!(outcome.get("newer"), None);
+    let known =
+        json!([{"id": "i", "reason": "r", "metadata": {"open": 1}, "responseSchema": {"open": 1}}]);
+    assert_eq!(outcome["interrupts"], known);
+}
+
+/// Hears the events of a stream as an app does.
+#[derive(Default)]
+struct Heard(Vec<Value>);
+
+impl Listener for Heard {
+    fn applied(&mut self, event: EventRef<'_>, _: &Applied, _: &Conversation) {
+        self.0.push(serde_json::to_value(event.to_event()).unwrap());
+    }
+    fn moving(&mut self, _: &Conversation) {}
+    fn warning(&mut self, _: &str) {}
+    fn unknown_call(&mut self, _: &str, _: &str) {}
+}
+
+#[test]
+fn an_app_may_have_what_is_unknown_kept() {
+    let future = json!({"type": "FUTURE_EVENT", "deep": {"a": [1]}});
+    let custom = json!({"type": "CUSTOM", "name": "n", "value": 1, "newer": 1});
+    let known = json!({"type": "CUSTOM", "name": "n", "value": 1});
+    for (keeps_unknown, expected) in [
+        (false, vec![known]),
+        (true, vec![future.clone(), custom.clone()]),
+    ] {
+        let agent = provider::find("ag-ui").expect("a known provider");
+        let mut endpoint = agent
+            .endpoint(None, "", Some("http://localhost/agent"), None)
+            .expect("complete");
+        endpoint.quirks.ag_ui.keeps_unknown = keeps_unknown;
+        let mut pipeline = Pipeline::for_answer(
+            &endpoint,
+            "text/event-stream",
+            HopIds::default(),
+            FrameLimits::default(),
+        );
+        let mut heard = Heard::default();
+        for event in [&started(), &future, &custom] {
+            let frame = format!("data: {event}\n\n");
+            pipeline
+                .receive(frame.as_bytes(), &mut Conversation::default(), &mut heard)
+                .unwrap();
+        }
+        assert_eq!(heard.0[1..], expected);
+    }
 }
 
 #[test]
@@ -281,8 +335,8 @@ fn warnings_of_one_frame_are_bounded() {
     for index in 0..5_000 {
         event[format!("unknown-{index}")] = index.into();
     }
-    let (events, warnings) = taken(&[event.clone()]);
-    assert_eq!(events, [event]);
+    let (events, warnings) = taken(&[event]);
+    assert_eq!(events, [json!({"type": "CUSTOM", "name": "n", "value": 1})]);
     assert_eq!(warnings.len(), 17);
     assert!(warnings[16].contains("4984 more"), "{}", warnings[16]);
 }

@@ -64,16 +64,61 @@ fn old_shapes_are_read() {
 }
 
 #[test]
+fn nulls_of_an_older_client_are_absent() {
+    let messages = json!([
+        {"id": "u", "role": "user", "content": "Hi", "name": null, "encryptedValue": null},
+        {"id": "a", "role": "assistant", "content": null, "name": null, "encryptedValue": null, "toolCalls": [
+            {"id": "c", "type": "function", "function": {"name": "n", "arguments": "{}"}, "encryptedValue": null}]},
+        {"id": "t", "role": "tool", "toolCallId": "c", "content": "ok", "error": null},
+        {"id": "b", "role": "assistant", "content": "Done", "toolCalls": null},
+    ]);
+    let (input, warnings) = read(&with("messages", messages)).unwrap();
+    assert_eq!(input.messages.len(), 4);
+    assert_eq!(warnings.len(), 8, "{warnings:?}");
+}
+
+#[test]
 fn what_is_malformed_is_refused() {
     for (field, value, expected) in [
-        ("threadId", json!(7), "expected a string"),
-        ("messages", json!("none"), "expected a sequence"),
-        ("messages", json!([{"id": "m", "role": "user"}]), "content"),
-        ("tools", json!([{"name": "a"}]), "description"),
+        ("threadId", json!(7), "/threadId: invalid type: integer `7`"),
+        (
+            "messages",
+            json!("none"),
+            "/messages: invalid type: string \"none\"",
+        ),
+        (
+            "messages",
+            json!([{"id": "m", "role": "user"}]),
+            "/messages/0: missing field `content`",
+        ),
+        (
+            "messages",
+            json!([{"id": "m", "role": "user", "content": "Hi"}, {"id": "n", "role": "user", "content": null}]),
+            "/messages/1/content: ",
+        ),
+        (
+            "messages",
+            json!([{"id": "m", "role": "assistant", "toolCalls": [
+                {"id": "c", "type": "function", "function": {"name": "n", "arguments": "{}"}},
+                {"id": "d", "type": "function", "function": {"name": "n", "arguments": {}}},
+            ]}]),
+            "/messages/0/toolCalls/1/function/arguments: ",
+        ),
+        (
+            "messages",
+            json!([{"id": "m", "role": "user", "content": [
+                {"type": "text", "text": "Hi"}, {"type": "image", "source": {"type": "data", "value": "AA=="}}]}]),
+            "/messages/0/content/1/source: missing field `mimeType`",
+        ),
+        (
+            "tools",
+            json!([{"name": "a"}]),
+            "/tools/0: missing field `description`",
+        ),
         (
             "resume",
             json!([{"interruptId": "i", "status": "maybe"}]),
-            "maybe",
+            "/resume/0/status: ",
         ),
     ] {
         let error = read(&with(field, value.clone())).expect_err(&value.to_string());

@@ -126,10 +126,12 @@ fn ag_ui(said: &Value, known: &mut AgUiOptions) {
     known.is_before_1_0 = said["is_before_1_0"]
         .as_bool()
         .unwrap_or(known.is_before_1_0);
+    known.keeps_unknown = said["keeps_unknown"]
+        .as_bool()
+        .unwrap_or(known.keeps_unknown);
     known.verification = match text("verification") {
         None => known.verification,
-        Some("exact") => Verification::Exact,
-        Some("strict") => Verification::Strict,
+        Some("protocol") => Verification::Protocol,
         Some("lenient") => Verification::Lenient,
         Some(other) => panic!("no verification {other}"),
     };

@@ -188,5 +188,5 @@ export async function acknowledge(thread: string, turn: string, index: number): 
 export function openEvents(thread: string, turn: string, after: string | null, signal: AbortSignal): Promise<Response> {
   const headers: Record<string, string> = { accept: "text/event-stream" };
   if (after !== null) headers["last-event-id"] = after;
-  return send(`${at(thread, turn)}/events`, { headers, signal });
+  return send(`${at(thread, turn)}/events?protocolVersion=1.0`, { headers, signal });
 }

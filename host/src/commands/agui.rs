@@ -128,7 +128,7 @@ impl Check {
         let verification = if self.lenient {
             Verification::Lenient
         } else {
-            Verification::Exact
+            Verification::Protocol
         };
         let report = check(&body, encoding, verification);
         let mut out = io::stdout().lock();

@@ -3,7 +3,7 @@
 use super::Server;
 use super::encoding::Encoding;
 use super::engine::Engine;
-use super::extract::{Asker, Path};
+use super::extract::{Asker, Path, Query};
 use super::refusal::{Code, Refusal};
 use super::reply::streamed;
 use super::requests::turn_key;
@@ -15,10 +15,12 @@ use bytes::Bytes;
 use futures::{Stream, stream};
 use serde::Deserialize;
 use serde_json::json;
+use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
+use stepwell_core::dialect::ClientVersion;
 use stepwell_core::event::Event;
 use stepwell_io::store::{Changes, LoggedEvent, Store, StoreError, TurnKey};
 use tokio::sync::watch;
@@ -35,10 +37,19 @@ const PAUSE: Duration = Duration::from_millis(500);
 /// <https://html.spec.whatwg.org/multipage/server-sent-events.html#the-last-event-id-header>.
 pub(super) const LAST_EVENT_ID: &str = "last-event-id";
 
+/// Who follows.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Follower {
+    /// The version of the protocol that it speaks; absent before 1.0.
+    protocol_version: Option<String>,
+}
+
 pub(super) async fn get(
     State(server): State<Arc<Server>>,
     Asker(user): Asker,
     Path((thread, turn)): Path<(String, String)>,
+    Query(follower): Query<Follower>,
     headers: HeaderMap,
 ) -> Result<Response, Refusal> {
     let encoding = Encoding::accepted(&headers)?;
@@ -74,6 +85,7 @@ pub(super) async fn get(
         keep_alive: server.serving.keep_alive,
         let_go: server.let_go.clone(),
         encoding,
+        version: ClientVersion::declared(follower.protocol_version.as_deref()),
         is_over,
     };
     Ok(streamed(encoding, follow.frames()))
@@ -119,6 +131,7 @@ struct Follow {
     /// The server stops, and drives no turn any more.
     let_go: CancellationToken,
     encoding: Encoding,
+    version: ClientVersion,
     is_over: bool,
 }
 
@@ -136,7 +149,11 @@ impl Follow {
             if let Some(event) = self.page.pop_front() {
                 self.after = Some(event.index);
                 self.is_over = self.page.is_empty() && is_end(&event.data);
-                return Some(self.frame(event.index, &event.data));
+                match self.frame(event.index, &event.data) {
+                    Some(frame) => return Some(frame),
+                    // The client's version has no place for it.
+                    None => continue,
+                }
             }
             if self.is_over {
                 return None;
@@ -229,12 +246,28 @@ impl Follow {
         }
     }
 
-    fn frame(&self, index: u64, json: &str) -> Bytes {
+    /// A logged event, unless the client's version has no place for it.
+    fn frame(&self, index: u64, json: &str) -> Option<Bytes> {
+        let adapted = match self.version {
+            ClientVersion::Before1_0 => adapted(json, self.version)?,
+            // What is logged is of 1.0.
+            _ => Cow::Borrowed(json),
+        };
         let mut frame = Vec::new();
         self.encoding
-            .write(&self.key.turn, index, json.as_bytes(), &mut frame);
-        frame.into()
+            .write(&self.key.turn, index, adapted.as_bytes(), &mut frame);
+        Some(frame.into())
     }
+}
+
+fn adapted(json: &str, version: ClientVersion) -> Option<Cow<'_, str>> {
+    let Ok(event) = serde_json::from_str::<Event>(json) else {
+        return Some(Cow::Borrowed(json));
+    };
+    Some(match version.adapt(&event)? {
+        Cow::Borrowed(_) => Cow::Borrowed(json),
+        Cow::Owned(event) => Cow::Owned(serde_json::to_string(&event).ok()?),
+    })
 }
 
 /// Why the stream of a turn comes to its end before the turn does.

@@ -48,6 +48,7 @@ impl Clients {
         loop {
             let before = json!(conversation.messages());
             let input = json!({
+                "protocolVersion": "1.0",
                 "threadId": question,
                 "runId": format!("{question}-r{}", runs.len()),
                 "messages": before,

@@ -62,6 +62,22 @@ async fn calls_with_arguments_that_do_not_fit_are_answered_and_not_left_to_the_c
 }
 
 #[tokio::test]
+async fn a_client_from_before_1_0_gets_what_it_knows() {
+    let server = Server::start(&[]);
+    let mut input = asks("r", "app");
+    input["tools"] = json!([{"name": "get_location", "description": "Where."}]);
+    let fields = input.as_object_mut().expect("an object");
+    fields.remove("protocolVersion");
+    let events = events(server.run(&input).await).await;
+    let end = events.last().expect("an event");
+    assert_eq!(end["type"], "RUN_FINISHED");
+    assert_eq!(end.get("outcome"), None, "{end}");
+    let answered = all(&events, "TOOL_CALL_RESULT");
+    let calls = all(&events, "TOOL_CALL_START");
+    assert!(calls.len() > answered.len(), "a call is left to the client");
+}
+
+#[tokio::test]
 async fn a_state_that_is_no_object_is_shown_whole_first() {
     let server = Server::start(&[]);
     let mut input = asks("r", "list");

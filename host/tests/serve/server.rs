@@ -147,6 +147,7 @@ pub(crate) fn asks(run: &str, question: &str) -> Value {
     json!({
         "threadId": format!("thread-of-{run}"),
         "runId": run,
+        "protocolVersion": "1.0",
         "messages": [{"id": format!("question-of-{run}"), "role": "user", "content": question}],
     })
 }

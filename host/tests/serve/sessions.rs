@@ -36,7 +36,10 @@ impl Server {
 
     /// Follows a turn, from its beginning or from after an event.
     pub(crate) async fn follow(&self, thread: &str, turn: &str, last: Option<u64>) -> Response {
-        let mut request = self.request("GET", &format!("/threads/{thread}/turns/{turn}/events"));
+        let mut request = self.request(
+            "GET",
+            &format!("/threads/{thread}/turns/{turn}/events?protocolVersion=1.0"),
+        );
         if let Some(last) = last {
             request = request.header("last-event-id", format!("{turn}:{last}"));
         }

@@ -69,7 +69,7 @@ impl User {
     }
 
     pub(crate) async fn follow(&self, server: &Server, thread: &str, turn: &str) -> Response {
-        let path = format!("/threads/{thread}/turns/{turn}/events");
+        let path = format!("/threads/{thread}/turns/{turn}/events?protocolVersion=1.0");
         self.call(server, "GET", &path, None).await
     }
 

@@ -386,7 +386,7 @@ enum ContextPolicy { send, fail, trim }
 
 /// How an AG-UI agent differs from what is expected of one. What is left out is as Stepwell knows the provider.
 final class AgUiOptions {
-  const AgUiOptions({this.encoding, this.isBefore10, this.verification, this.extraRules});
+  const AgUiOptions({this.encoding, this.isBefore10, this.keepsUnknown, this.verification, this.extraRules});
 
   /// The encodings of the event stream that it is offered; JSON alone if nothing is known. What it answers with decides.
   final AgUiEncoding? encoding;
@@ -394,7 +394,10 @@ final class AgUiOptions {
   /// Whether it is from before AG-UI 1.0, and stumbles over a `protocolVersion`: none is sent then.
   final bool? isBefore10;
 
-  /// What becomes of events that break the order that the protocol allows; `strict` if nothing is known.
+  /// Whether the app is handed events and fields that AG-UI 1.0 does not know; the protocol has them dropped.
+  final bool? keepsUnknown;
+
+  /// What becomes of events that break the order that the protocol allows; `protocol` if nothing is known.
   final Verification? verification;
 
   /// What becomes of breaches of the rules that the reference client does not check; `warn` if nothing is known.
@@ -403,6 +406,7 @@ final class AgUiOptions {
   Json toJson() => given({
         'encoding': encoding?.name,
         'isBefore10': isBefore10,
+        'keepsUnknown': keepsUnknown,
         'verification': verification?.name,
         'extraRules': extraRules?.name,
       });
@@ -412,7 +416,7 @@ final class AgUiOptions {
 enum AgUiEncoding { json, jsonFirst, protobufFirst }
 
 /// How strictly the order of an AG-UI agent's events is held to.
-enum Verification { exact, strict, lenient }
+enum Verification { protocol, lenient }
 
 /// What becomes of breaches of the rules that AG-UI's text has and the reference client does not check.
 enum ExtraRules { off, warn, fatal }

@@ -62,9 +62,11 @@ class AgUiOptions:
     it answers with decides."""
     is_before_1_0: bool | None = None
     """Whether it is from before AG-UI 1.0, and stumbles over a ``protocolVersion``: none is sent then."""
-    verification: Literal["exact", "strict", "lenient"] | None = None
-    """What becomes of events that break the order that the protocol allows: every breach ends the stream, all but two
-    harmless ones do, or what breaks a rule is dropped and the run goes on. ``strict`` if nothing is known."""
+    keeps_unknown: bool | None = None
+    """Whether the app is handed events and fields that AG-UI 1.0 does not know; the protocol has them dropped."""
+    verification: Literal["protocol", "lenient"] | None = None
+    """What becomes of events that break the order that the protocol allows: every breach ends the stream, as the
+    protocol has it, or what breaks a rule is dropped and the run goes on. ``protocol`` if nothing is known."""
     extra_rules: Literal["off", "warn", "fatal"] | None = None
     """What becomes of breaches of the rules that the protocol's text has and the reference client does not check:
     nothing, a warning in the log, or the end of the stream. ``warn`` if nothing is known."""
@@ -356,6 +358,7 @@ def _ag_ui(options: AgUiOptions) -> _ffi.AgUiOptions:
     return _ffi.AgUiOptions(
         encoding=_ffi.AgUiEncoding[options.encoding.upper()] if options.encoding else None,
         is_before_1_0=options.is_before_1_0,
+        keeps_unknown=options.keeps_unknown,
         verification=_ffi.Verification[options.verification.upper()] if options.verification else None,
         extra_rules=_ffi.ExtraRules[options.extra_rules.upper()] if options.extra_rules else None,
     )

@@ -160,8 +160,9 @@ private func agUi(_ said: Fields) -> AgUiOptions {
             ["json": AgUiEncoding.json, "json_first": .jsonFirst, "protobuf_first": .protobufFirst][$0]
         },
         isBefore10: said["is_before_1_0"] == nil ? nil : said.flag("is_before_1_0"),
+        keepsUnknown: said["keeps_unknown"] == nil ? nil : said.flag("keeps_unknown"),
         verification: said.text("verification").flatMap {
-            ["exact": Verification.exact, "strict": .strict, "lenient": .lenient][$0]
+            ["protocol": Verification.protocol, "lenient": .lenient][$0]
         },
         extraRules: said.text("extra_rules").flatMap { ["off": ExtraRules.off, "warn": .warn, "fatal": .fatal][$0] }
     )

@@ -17,7 +17,9 @@ impl Boundary {
         let mut translated = Warnings::default();
         self.compatibility
             .translate(&mut object, &self.ids, &mut translated);
-        enforcement::enforce(&mut object, &mut Warnings::default());
+        // The run drops what is unknown, after the app's functions have seen it.
+        let unknown = enforcement::Unknown::Kept;
+        enforcement::enforce(&mut object, unknown, &mut Warnings::default());
         let event = Event::from_object(object).ok()?;
         if let Event::RunStarted(start) = &event {
             // What old agents do not name is named after the run.

@@ -252,7 +252,7 @@ fn text<'a>(object: &'a Map<String, Value>, field: &str) -> Option<&'a str> {
 }
 
 /// The objects of a list, if it is there and is one.
-fn objects<'a>(
+pub(super) fn objects<'a>(
     holder: &'a mut Map<String, Value>,
     list: &str,
 ) -> impl Iterator<Item = &'a mut Map<String, Value>> {

@@ -1,7 +1,7 @@
 use super::chunks::Lanes;
 use super::compatibility::Compatibility;
 use super::delta::Deltas;
-use super::enforcement::{self, Warnings};
+use super::enforcement::{self, Unknown, Warnings};
 use crate::dialect::{Decode, DecodeError, Dialect, HopIds, Sink};
 use crate::event::protobuf::{self, Envelope};
 use crate::event::{DEEPEST, Event, EventError, EventRef, Violation, is_within};
@@ -10,10 +10,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::fmt::Display;
 
-/// Decodes AG-UI streams, from 1.0 and from before: what is retired is translated, what is unknown is handed on with a
+/// Decodes AG-UI streams, from 1.0 and from before: what is retired is translated, what is unknown is dropped with a
 /// warning, what is malformed is refused, and chunks come out as start, content and end.
 ///
-/// An event whose type is unknown comes out as [`Event::Unknown`]. It does not judge the order of events, and ends
+/// Where what is unknown is kept, an event of an unknown type comes out as [`Event::Unknown`]. It does not judge the order of events, and ends
 /// nothing at the end of the stream: a stream that was cut off is for the order check to see.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Decoder {
@@ -23,6 +23,9 @@ pub struct Decoder {
     /// Whether the frames are protobuf, not JSON.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     is_protobuf: bool,
+    /// Whether unknown events and fields are handed on.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    keeps_unknown: bool,
     #[serde(skip)]
     deltas: Deltas,
 }
@@ -34,8 +37,21 @@ impl Decoder {
             compatibility: Compatibility::default(),
             lanes: Lanes::default(),
             is_protobuf: false,
+            keeps_unknown: false,
             deltas: Deltas::default(),
         }
+    }
+
+    /// The same, which hands unknown events and fields on if `keeps_unknown`.
+    pub(in crate::dialect) fn keeping_unknown(self, keeps_unknown: bool) -> Self {
+        Self {
+            keeps_unknown,
+            ..self
+        }
+    }
+
+    pub(in crate::dialect) fn keeps_unknown(&self) -> bool {
+        self.keeps_unknown
     }
 
     pub(in crate::dialect) fn of_protobuf(self) -> Self {
@@ -106,9 +122,15 @@ impl Decoder {
         }
         self.compatibility
             .translate(&mut event, &self.ids, warnings);
-        enforcement::enforce(&mut event, warnings);
-        let event = Event::from_object(event)?;
-        enforcement::review(&event, warnings);
+        let unknown = match self.keeps_unknown {
+            true => Unknown::Kept,
+            false => Unknown::Dropped,
+        };
+        enforcement::enforce(&mut event, unknown, warnings);
+        let mut event = Event::from_object(event)?;
+        if !enforcement::review(&mut event, unknown, warnings) {
+            return Ok(());
+        }
         self.lanes.expand(event, out)
     }
 }

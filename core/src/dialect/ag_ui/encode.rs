@@ -49,10 +49,27 @@ impl Serialize for Messages<'_> {
             .said
             .iter()
             .filter(|message| !matches!(message, Message::Activity(_)));
-        serializer.collect_seq(self.instructions.iter().chain(said).map(|value| Closed {
-            value,
-            shape: &MESSAGE,
-        }))
+        serializer.collect_seq(self.instructions.iter().chain(said).map(Said))
+    }
+}
+
+/// A message without what AG-UI 1.0 does not know of it. Arguments that say nothing are an empty object, as the tool got
+/// them: some agents take no other.
+struct Said<'a>(&'a Message);
+
+impl Serialize for Said<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut message = crate::json::to_value(self.0).map_err(serde::ser::Error::custom)?;
+        strip(&mut message, &MESSAGE);
+        let calls = message.get_mut("toolCalls").and_then(Value::as_array_mut);
+        for call in calls.into_iter().flatten() {
+            if let Some(Value::String(arguments)) = call.pointer_mut("/function/arguments")
+                && matches!(arguments.trim(), "" | "null")
+            {
+                "{}".clone_into(arguments);
+            }
+        }
+        message.serialize(serializer)
     }
 }
 

@@ -1,11 +1,11 @@
-//! What to do about things that AG-UI 1.0 does not know: an unknown member of a union is dropped with a warning, an
-//! unknown field is kept with a warning (the model's `extra`), and whether a known field is well-formed is for the model
-//! to say.
+//! What to do about things that AG-UI 1.0 does not know: an unknown event, member of a union or field is dropped with a
+//! warning, and whether a known field is well-formed is for the model to say. An app may have unknown events and fields
+//! kept (the model's `extra`), to read them itself.
 //!
 //! Source: AG-UI 1.0 (processing), and the enforcement stage of the reference client `@ag-ui/client` 1.0.0.
 
 use super::shapes::{Field, Shape, nested};
-use crate::event::{Event, PROTOCOL_VERSION};
+use crate::event::{Common, Event, PROTOCOL_VERSION};
 use serde_json::{Map, Value};
 
 /// The warnings of one frame: as many as help to understand it.
@@ -27,8 +27,18 @@ impl Warnings {
     }
 }
 
-/// Drops from an event's object what the model could only refuse, though the protocol wants it passed over.
-pub(super) fn enforce(event: &mut Map<String, Value>, warnings: &mut Warnings) {
+/// What becomes of events and fields that AG-UI 1.0 does not know.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Unknown {
+    /// They are dropped, as the protocol has it.
+    #[default]
+    Dropped,
+    /// They are kept.
+    Kept,
+}
+
+/// Drops from what an event's object holds what AG-UI 1.0 does not know.
+pub(super) fn enforce(event: &mut Map<String, Value>, unknown: Unknown, warnings: &mut Warnings) {
     let Some(Value::String(kind)) = event.get("type") else {
         return;
     };
@@ -39,7 +49,7 @@ pub(super) fn enforce(event: &mut Map<String, Value>, warnings: &mut Warnings) {
             let mut walk = Walk {
                 path: format!("/{name}"),
                 found: &mut found,
-                strip: false,
+                strip: unknown == Unknown::Dropped,
             };
             if walk.visit(value, shape) == Verdict::Unknown {
                 found.clear();
@@ -58,13 +68,17 @@ pub(super) fn enforce(event: &mut Map<String, Value>, warnings: &mut Warnings) {
     }
 }
 
-/// Warns of what only the parsed event shows: unknown events, their unknown fields, and a newer agent.
-pub(super) fn review(event: &Event, warnings: &mut Warnings) {
-    let kind = event.kind();
+/// Sees to what only the parsed event shows: unknown events, their unknown fields, and a newer agent. Says whether the
+/// event is to be taken.
+pub(super) fn review(event: &mut Event, unknown: Unknown, warnings: &mut Warnings) -> bool {
+    let kind = event.kind().to_owned();
     match event {
-        Event::Unknown(_) => warnings.push(format!(
-            "AG-UI {PROTOCOL_VERSION} does not know the event {kind}; it is handed on, and changes nothing"
-        )),
+        Event::Unknown(_) => {
+            warnings.push(format!(
+                "AG-UI {PROTOCOL_VERSION} does not know the event {kind}; it changes nothing"
+            ));
+            return unknown == Unknown::Kept;
+        }
         Event::RunStarted(start) => {
             if let Some(version) = &start.protocol_version {
                 let ours = version_number(PROTOCOL_VERSION);
@@ -77,16 +91,23 @@ pub(super) fn review(event: &Event, warnings: &mut Warnings) {
         }
         _ => {}
     }
-    for field in event
-        .common()
-        .into_iter()
-        .flat_map(|common| common.extra.keys())
-    {
-        let newer = kind == "REASONING_ENCRYPTED_VALUE" && field == "encryptedValueType";
-        if !newer {
-            warnings.push(unknown_field(kind, &format!("/{field}")));
+    let Some(place) = event.common_mut() else {
+        return true;
+    };
+    let Some(common) = place else { return true };
+    // Of AG-UI 1.1.
+    let is_newer =
+        |field: &str| kind == "REASONING_ENCRYPTED_VALUE" && field == "encryptedValueType";
+    for field in common.extra.keys().filter(|field| !is_newer(field)) {
+        warnings.push(unknown_field(&kind, &format!("/{field}")));
+    }
+    if unknown == Unknown::Dropped {
+        common.extra.retain(|field, _| is_newer(field));
+        if **common == Common::default() {
+            *place = None;
         }
     }
+    true
 }
 
 fn unknown_field(kind: &str, path: &str) -> String {
@@ -94,7 +115,7 @@ fn unknown_field(kind: &str, path: &str) -> String {
 }
 
 /// A version as the protocol writes it: two runs of digits.
-fn version_number(version: &str) -> Option<(u64, u64)> {
+pub(super) fn version_number(version: &str) -> Option<(u64, u64)> {
     let number = |digits: &str| {
         let plain = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
         plain.then(|| digits.parse().ok()).flatten()

@@ -7,16 +7,19 @@
 
 mod boundary;
 mod chunks;
+mod client_version;
 mod compatibility;
 mod decode;
 mod delta;
 mod encode;
 mod enforcement;
+mod fault;
 mod options;
 mod run_input;
 mod shapes;
 
 pub(crate) use boundary::Boundary;
+pub use client_version::ClientVersion;
 pub(super) use decode::Decoder;
 pub(super) use encode::Encoder;
 pub use options::{AgUiEncoding, AgUiOptions};

@@ -10,6 +10,8 @@ pub struct AgUiOptions {
     pub encoding: AgUiEncoding,
     /// It is from before 1.0, and stumbles over a `protocolVersion`: none is sent.
     pub is_before_1_0: bool,
+    /// Whether the app is handed events and fields that AG-UI 1.0 does not know. The protocol has them dropped.
+    pub keeps_unknown: bool,
     /// What becomes of events that break the order that the protocol allows.
     pub verification: Verification,
     /// What becomes of breaches of the rules that the protocol's text has and the reference client does not check.
@@ -21,7 +23,8 @@ impl AgUiOptions {
     pub const EXPECTED: Self = Self {
         encoding: AgUiEncoding::Json,
         is_before_1_0: false,
-        verification: Verification::Strict,
+        keeps_unknown: false,
+        verification: Verification::Protocol,
         extra_rules: ExtraRules::Warn,
     };
 }

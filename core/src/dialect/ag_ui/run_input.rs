@@ -3,9 +3,10 @@
 //! Source: AG-UI 1.0 (run input, processing): what is unknown is passed over with a warning, what is malformed is
 //! refused before the run begins.
 
-use super::compatibility::{drop_null, upgrade_input};
-use super::enforcement::{Warnings, enforce};
-use crate::event::{DEEPEST, Event, EventError, RunAgentInput, is_within};
+use super::compatibility::{drop_null, objects, upgrade_input};
+use super::enforcement::{Unknown, Warnings, enforce};
+use super::fault;
+use crate::event::{DEEPEST, RunAgentInput, is_within};
 use serde_json::{Map, Value, json};
 
 /// Fields that clients of other languages like to send as null.
@@ -16,6 +17,16 @@ const OFTEN_NULL: [&str; 6] = [
     "tools",
     "context",
     "resume",
+];
+
+/// The same of messages, and of the calls in them.
+const OFTEN_NULL_IN_MESSAGES: [&str; 6] = [
+    "name",
+    "encryptedValue",
+    "toolCalls",
+    "error",
+    "metadata",
+    "subagentRunId",
 ];
 
 /// Why a body is no [`RunAgentInput`].
@@ -46,6 +57,22 @@ pub fn read_run_input(body: &[u8]) -> Result<(RunAgentInput, Vec<String>), RunIn
     for field in OFTEN_NULL {
         drop_null(&mut input, field, "input", &mut warnings);
     }
+    for message in objects(&mut input, "messages") {
+        for field in OFTEN_NULL_IN_MESSAGES {
+            drop_null(message, field, "a message", &mut warnings);
+        }
+        if message.get("role").and_then(Value::as_str) == Some("assistant") {
+            drop_null(message, "content", "a message", &mut warnings);
+        }
+        for call in objects(message, "toolCalls") {
+            for field in ["encryptedValue", "metadata"] {
+                drop_null(call, field, "a tool call", &mut warnings);
+            }
+        }
+    }
+    for tool in objects(&mut input, "tools") {
+        drop_null(tool, "metadata", "a tool", &mut warnings);
+    }
     upgrade_input(&mut input, &mut warnings);
     let input = Value::Object(input);
     if !is_within(&input, DEEPEST) {
@@ -53,22 +80,17 @@ pub fn read_run_input(body: &[u8]) -> Result<(RunAgentInput, Vec<String>), RunIn
     }
     // The shapes are known by the event that repeats a request.
     let mut event = Map::new();
-    for (name, value) in [
-        ("type", json!("RUN_STARTED")),
-        ("threadId", json!("")),
-        ("runId", json!("")),
-        ("input", input),
-    ] {
-        event.insert(name.to_owned(), value);
-    }
-    enforce(&mut event, &mut warnings);
-    match Event::from_object(event) {
-        Ok(Event::RunStarted(event)) => match event.input {
-            Some(input) => Ok((*input, warnings.texts)),
-            None => Err(malformed("it has a part that AG-UI 1.0 does not know")),
-        },
-        Ok(_) => Err(malformed("it is none")),
-        Err(EventError::Malformed { reason, .. }) => Err(RunInputError::Malformed(reason)),
-        Err(error) => Err(malformed(&error.to_string())),
+    event.insert("type".to_owned(), json!("RUN_STARTED"));
+    event.insert("input".to_owned(), input);
+    enforce(&mut event, Unknown::Kept, &mut warnings);
+    let Some(Value::Object(input)) = event.shift_remove("input") else {
+        return Err(malformed("it has a part that AG-UI 1.0 does not know"));
+    };
+    match crate::json::from_value(Value::Object(input.clone())) {
+        Ok(input) => Ok((input, warnings.texts)),
+        Err(error) => Err(RunInputError::Malformed(match fault::find(input) {
+            Some((path, reason)) if !path.is_empty() => format!("{path}: {reason}"),
+            _ => error.to_string(),
+        })),
     }
 }

@@ -13,15 +13,37 @@ use std::collections::{BTreeMap, BTreeSet};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verification {
-    /// Every breach ends the stream, as the protocol has it.
-    Exact,
-    /// The same, but for two mistakes that cost no more than what they are about: a piece of a tool call that is not
-    /// open is dropped, and what a finished run left open is closed (its calls fail, which the model is told).
+    /// As the protocol has it: every breach ends the stream.
     #[default]
-    Strict,
+    Protocol,
     /// An event that breaks a rule is dropped, or taken where that is harmless, and the run goes on. A stream without
     /// an end is no success all the same.
     Lenient,
+}
+
+/// What a verifier is for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Hold {
+    /// A model's stream, whose events are made here. Two mistakes of a model cost no more than what they are about: a
+    /// piece of a tool call that is not open is dropped, and what a finished run left open is closed (its calls fail,
+    /// which the model is told).
+    #[default]
+    Translated,
+    /// An agent's stream.
+    #[serde(alias = "exact")]
+    Protocol,
+    /// The same, leniently.
+    Lenient,
+}
+
+impl From<Verification> for Hold {
+    fn from(verification: Verification) -> Self {
+        match verification {
+            Verification::Protocol => Self::Protocol,
+            Verification::Lenient => Self::Lenient,
+        }
+    }
 }
 
 /// What becomes of breaches of the rules that the text of the protocol has and the reference client does not check
@@ -109,8 +131,8 @@ pub enum Verdict {
 pub struct Verifier {
     #[serde(flatten)]
     order: Order,
-    #[serde(skip_serializing_if = "is_default")]
-    verification: Verification,
+    #[serde(rename = "verification", skip_serializing_if = "is_default")]
+    hold: Hold,
     #[serde(skip_serializing_if = "is_off")]
     extra_rules: ExtraRules,
     #[serde(skip_serializing_if = "is_default")]
@@ -122,8 +144,8 @@ pub struct Verifier {
 /// What a [`Verifier`] keeps beside the order, as it is read.
 #[derive(Deserialize)]
 struct Kept {
-    #[serde(default)]
-    verification: Verification,
+    #[serde(default, rename = "verification")]
+    hold: Hold,
     #[serde(default = "off")]
     extra_rules: ExtraRules,
     #[serde(default)]
@@ -136,7 +158,7 @@ json::read_from_value!(Verifier, |value| {
     let kept: Kept = json::read(value)?;
     Ok(Verifier {
         order: json::read(value)?,
-        verification: kept.verification,
+        hold: kept.hold,
         extra_rules: kept.extra_rules,
         events: kept.events,
         seen: kept.seen,
@@ -177,8 +199,18 @@ impl Verifier {
     #[must_use]
     pub fn new(verification: Verification, extra_rules: ExtraRules) -> Self {
         Self {
-            verification,
+            hold: verification.into(),
             extra_rules,
+            ..Self::default()
+        }
+    }
+
+    /// A verifier for events that are made here of a model's stream. Two mistakes of a model do not end it: a piece of a
+    /// tool call that is not open is dropped, and what a finished run left open is closed.
+    pub(crate) fn of_translation() -> Self {
+        Self {
+            hold: Hold::Translated,
+            extra_rules: ExtraRules::Off,
             ..Self::default()
         }
     }
@@ -287,19 +319,19 @@ impl Verifier {
             }
             _ => false,
         };
-        match (self.verification, rule) {
-            (Verification::Exact, _) => Severity::Fatal,
+        match (self.hold, rule) {
+            (Hold::Protocol, _) => Severity::Fatal,
             (_, Rule::O4) if leaves_open => Severity::Warned,
             (_, Rule::O9) if is_piece_of_call => Severity::Dropped,
-            (Verification::Strict, _) => Severity::Fatal,
+            (Hold::Translated, _) => Severity::Fatal,
             // A run that was not announced has begun all the same, but an end alone is none.
-            (Verification::Lenient, Rule::O1) if !is_end => Severity::Warned,
+            (Hold::Lenient, Rule::O1) if !is_end => Severity::Warned,
             // These are only shown: nothing is built on them.
             (
-                Verification::Lenient,
+                Hold::Lenient,
                 Rule::O11 | Rule::O12 | Rule::O13 | Rule::O14 | Rule::O20 | Rule::O21,
             ) => Severity::Warned,
-            (Verification::Lenient, _) => Severity::Dropped,
+            (Hold::Lenient, _) => Severity::Dropped,
         }
     }
 

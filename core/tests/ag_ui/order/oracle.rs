@@ -124,7 +124,7 @@ impl Sink for Ours {
 fn ours(events: &[Value]) -> (Judged, bool) {
     let mut decoder = Decoder::new(Dialect::AgUi, HopIds::default());
     let mut sink = Ours {
-        verifier: Verifier::new(Verification::Exact, ExtraRules::Off),
+        verifier: Verifier::new(Verification::Protocol, ExtraRules::Off),
         conversation: Conversation::default(),
         delivered: Vec::new(),
     };

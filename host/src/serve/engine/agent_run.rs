@@ -14,6 +14,7 @@ use super::questions::{Asking, Questions};
 use futures::FutureExt;
 use std::collections::{HashMap, HashSet};
 use std::panic::AssertUnwindSafe;
+use stepwell_core::dialect::ClientVersion;
 use stepwell_core::event::{
     Message, PROTOCOL_VERSION, ResumeEntry, RunAgentInput, RunOutcome, RunStarted, TokenUsage,
     ToolMessage,
@@ -69,7 +70,8 @@ impl AgentRun {
             parent_run_id: input.parent_run_id.clone(),
             ..RunStarted::default()
         };
-        let mut writer = EventWriter::to_client(log);
+        let version = ClientVersion::declared(input.protocol_version.as_deref());
+        let mut writer = EventWriter::to_client(log, version);
         writer.append(started.into()).await;
         let speaking = Speaking {
             setup,

@@ -9,6 +9,7 @@ use futures::future::BoxFuture;
 use std::sync::Arc;
 use std::time::Duration;
 use stepwell_core::conversation::Conversation;
+use stepwell_core::dialect::ClientVersion;
 use stepwell_core::event::{EventRef, Message};
 use stepwell_io::Event;
 use stepwell_io::StoredTurn;
@@ -59,7 +60,10 @@ enum Sink {
         trouble: watch::Receiver<Option<StoreError>>,
     },
     /// The client that waits for the run, and holds it up while it reads slowly.
-    Client(LogWriter),
+    Client {
+        log: LogWriter,
+        version: ClientVersion,
+    },
 }
 
 #[derive(Debug)]
@@ -123,10 +127,10 @@ impl EventWriter {
     }
 
     /// Writes to the one client of a run.
-    pub(super) fn to_client(log: LogWriter) -> Self {
+    pub(super) fn to_client(log: LogWriter, version: ClientVersion) -> Self {
         Self {
             lawful: Lawful::default(),
-            sink: Sink::Client(log),
+            sink: Sink::Client { log, version },
         }
     }
 
@@ -134,7 +138,7 @@ impl EventWriter {
     pub(super) fn failed(&self) -> BoxFuture<'static, ()> {
         match &self.sink {
             Sink::Stored { failed, .. } => failed.clone().cancelled_owned().boxed(),
-            Sink::Client(_) => std::future::pending().boxed(),
+            Sink::Client { .. } => std::future::pending().boxed(),
         }
     }
 
@@ -142,7 +146,7 @@ impl EventWriter {
     pub(super) fn abandoned(&self) -> BoxFuture<'static, ()> {
         match &self.sink {
             Sink::Stored { .. } => std::future::pending().boxed(),
-            Sink::Client(log) => log.abandoned().boxed(),
+            Sink::Client { log, .. } => log.abandoned().boxed(),
         }
     }
 
@@ -150,7 +154,7 @@ impl EventWriter {
     pub(super) fn trouble(&self) -> watch::Receiver<Option<StoreError>> {
         match &self.sink {
             Sink::Stored { trouble, .. } => trouble.clone(),
-            Sink::Client(_) => watch::Sender::default().subscribe(),
+            Sink::Client { .. } => watch::Sender::default().subscribe(),
         }
     }
 
@@ -158,7 +162,7 @@ impl EventWriter {
     pub(super) async fn room(&self) {
         match &self.sink {
             Sink::Stored { sender, .. } => drop(sender.reserve_many(ROOM).await),
-            Sink::Client(log) => log.room().await,
+            Sink::Client { log, .. } => log.room().await,
         }
     }
 
@@ -166,7 +170,7 @@ impl EventWriter {
     pub(super) fn has_room(&self) -> bool {
         match &self.sink {
             Sink::Stored { sender, .. } => sender.capacity() >= ROOM,
-            Sink::Client(log) => log.has_room(),
+            Sink::Client { log, .. } => log.has_room(),
         }
     }
 
@@ -187,7 +191,12 @@ impl EventWriter {
         };
         let sender = match &self.sink {
             Sink::Stored { sender, .. } => sender,
-            Sink::Client(log) => return log.append(&event),
+            Sink::Client { log, version } => {
+                if let Some(event) = version.adapt(&event) {
+                    log.append(&event);
+                }
+                return;
+            }
         };
         match serde_json::to_string(&event) {
             Ok(json) => {

@@ -138,6 +138,7 @@ impl Agent {
         let mut input = json!({
             "threadId": THREAD,
             "runId": run,
+            "protocolVersion": "1.0",
             "messages": self.fold.to_messages(),
             "tools": [{"name": "where", "description": "Where the person is."}],
             "state": {},

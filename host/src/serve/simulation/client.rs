@@ -201,7 +201,7 @@ impl Client {
         let mut view = self.views.remove(&turn.turn).unwrap_or_default();
         let last = view.events.len().checked_sub(1);
         let last = last.map(|last| ("last-event-id", format!("{}:{last}", turn.turn)));
-        let path = format!("{}/events", turn.path());
+        let path = format!("{}/events?protocolVersion=1.0", turn.path());
         let headers: Vec<_> = last.into_iter().collect();
         self.note(format!(
             "follows {} at {} {headers:?}",

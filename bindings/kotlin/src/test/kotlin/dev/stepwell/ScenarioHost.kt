@@ -141,6 +141,7 @@ private fun context(said: JsonObject): ContextGuard {
 private fun agUi(said: JsonObject) = AgUiOptions(
     encoding = said.text("encoding")?.let { AgUiEncoding.valueOf(it.uppercase()) },
     isBefore10 = (said["is_before_1_0"] as? JsonPrimitive)?.booleanOrNull,
+    keepsUnknown = (said["keeps_unknown"] as? JsonPrimitive)?.booleanOrNull,
     verification = said.text("verification")?.let { Verification.valueOf(it.uppercase()) },
     extraRules = said.text("extra_rules")?.let { ExtraRules.valueOf(it.uppercase()) },
 )
