@@ -190,7 +190,10 @@ impl Clients {
     }
 
     async fn follow(&self, host: &Host, told: &mut Told) -> Result<(), Gone> {
-        let mut request = self.0.client.get(format!("{}/events?protocolVersion=1.0", told.path(host)));
+        let mut request = self
+            .0
+            .client
+            .get(format!("{}/events?protocolVersion=1.0", told.path(host)));
         if let Some(last) = told.events.len().checked_sub(1) {
             request = request.header("last-event-id", format!("{}:{last}", told.turn()));
         }

@@ -15,7 +15,7 @@ use std::{
 
 pub(super) const SUITE: Suite = Suite {
     name: "ag-ui-server",
-    about: "the official AG-UI client, ag-ui-validate and an OpenAPI validator against `stepwell serve`",
+    about: "four versions of the official AG-UI client, ag-ui-validate and an OpenAPI validator against `stepwell serve`",
     run,
 };
 
@@ -52,6 +52,12 @@ fn run(context: &Context, log: &mut Log) -> anyhow::Result<()> {
         "a scenario of the official client failed"
     );
 
+    log.run(
+        process::command("node")
+            .arg("versions.mjs")
+            .arg(&server.url)
+            .current_dir(&project),
+    )?;
     log.run(venv.program("ag-ui-validate").args(STRICT).arg(&server.url))?;
     let streams = files(&streams)?;
     ensure!(
