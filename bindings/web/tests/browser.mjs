@@ -4,6 +4,7 @@ import { createServer } from "node:http";
 import { readFileSync } from "node:fs";
 import { extname, join, resolve } from "node:path";
 import { chromium } from "playwright-core";
+import { firstProgram } from "./first_program.mjs";
 import { scenarios } from "./scenarios.mjs";
 
 const [folder, executablePath] = process.argv.slice(2);
@@ -34,7 +35,8 @@ const browser = await chromium.launch({ executablePath, args: ["--no-sandbox"] }
 let wrong;
 try {
   const page = await browser.newPage();
-  await page.goto(`http://127.0.0.1:${server.address().port}/`);
+  const address = `http://127.0.0.1:${server.address().port}/`;
+  await page.goto(address);
   wrong = await page.evaluate(async () => {
     const stepwell = await import("/package/stepwell.js");
     await stepwell.default();
@@ -44,6 +46,7 @@ try {
     return [...playAll(stepwell.RunMachine, scenarios), ...programs(stepwell)];
   });
   const { length } = Object.keys(scenarios);
+  wrong.push(...(await firstProgram(browser, address)));
   console.log(`${length} scenarios in Chromium ${browser.version()}, ${wrong.length} wrong`);
 } finally {
   await browser.close();

@@ -79,7 +79,7 @@ final class Agent {
     List<Json> history = const [],
     Object? state,
     http.Client? client,
-  })  : _config = config.withTools([for (final tool in tools) tool.definition]),
+  })  : _config = config.copyWith(tools: [for (final tool in tools) tool.definition]),
         _tools = {for (final tool in tools) tool.definition.name: tool},
         _approver = approver,
         threadId = threadId ?? _newId(),
@@ -104,6 +104,8 @@ final class Agent {
   List<Json> _messages;
   Object? _state;
   Turn? _current;
+  bool _isInBackground = false;
+  bool _isOffline = false;
 
   /// The conversation's id.
   final String threadId;
@@ -139,20 +141,35 @@ final class Agent {
     });
     _current = turn;
     turn._take(begin);
+    // A new run knows nothing of the device.
+    if (_isInBackground) enteredBackground();
+    if (_isOffline) networkLost();
     return turn;
   }
 
-  /// The app goes to the background; see `DevicePolicy`.
-  void enteredBackground() => _current?._tell((machine) => machine.enteredBackground());
+  /// The app goes to the background; see `DevicePolicy`. As what follows, it holds for this turn and the next ones.
+  void enteredBackground() {
+    _isInBackground = true;
+    _current?._tell((machine) => machine.enteredBackground());
+  }
 
   /// The app is in the foreground again.
-  void enteredForeground() => _current?._tell((machine) => machine.enteredForeground());
+  void enteredForeground() {
+    _isInBackground = false;
+    _current?._tell((machine) => machine.enteredForeground());
+  }
 
   /// The network is gone.
-  void networkLost() => _current?._tell((machine) => machine.networkLost());
+  void networkLost() {
+    _isOffline = true;
+    _current?._tell((machine) => machine.networkLost());
+  }
 
   /// There is a network, or another one took the place of the one before.
-  void networkAvailable() => _current?._tell((machine) => machine.networkAvailable());
+  void networkAvailable() {
+    _isOffline = false;
+    _current?._tell((machine) => machine.networkAvailable());
+  }
 
   /// Cancels the turn under way and lets go of the connections.
   void close() {

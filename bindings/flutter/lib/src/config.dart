@@ -78,29 +78,52 @@ final class RunConfig {
   final ContextGuard context;
   final AgUiOptions agUi;
 
-  /// The same with the tools of an `Agent`.
-  RunConfig withTools(List<ToolDefinition> tools) => RunConfig(
-        provider: provider,
-        model: model,
-        api: api,
-        baseUrl: baseUrl,
-        key: key,
-        headers: headers,
-        instructions: instructions,
-        tools: tools,
-        settings: settings,
-        limits: limits,
-        retry: retry,
-        timeouts: timeouts,
-        hostMakesRuns: hostMakesRuns,
-        persistAttempts: persistAttempts,
-        partialArguments: partialArguments,
-        device: device,
-        resumption: resumption,
-        providers: providers,
-        text: text,
-        context: context,
-        agUi: agUi,
+  /// The same with what is given here.
+  RunConfig copyWith({
+    String? provider,
+    String? model,
+    String? api,
+    String? baseUrl,
+    String? key,
+    Map<String, String>? headers,
+    String? instructions,
+    List<ToolDefinition>? tools,
+    GenerationSettings? settings,
+    Limits? limits,
+    RetryPolicy? retry,
+    Timeouts? timeouts,
+    bool? hostMakesRuns,
+    int? persistAttempts,
+    bool? partialArguments,
+    DevicePolicy? device,
+    Resumption? resumption,
+    List<Json>? providers,
+    TextOptions? text,
+    ContextGuard? context,
+    AgUiOptions? agUi,
+  }) =>
+      RunConfig(
+        provider: provider ?? this.provider,
+        model: model ?? this.model,
+        api: api ?? this.api,
+        baseUrl: baseUrl ?? this.baseUrl,
+        key: key ?? this.key,
+        headers: headers ?? this.headers,
+        instructions: instructions ?? this.instructions,
+        tools: tools ?? this.tools,
+        settings: settings ?? this.settings,
+        limits: limits ?? this.limits,
+        retry: retry ?? this.retry,
+        timeouts: timeouts ?? this.timeouts,
+        hostMakesRuns: hostMakesRuns ?? this.hostMakesRuns,
+        persistAttempts: persistAttempts ?? this.persistAttempts,
+        partialArguments: partialArguments ?? this.partialArguments,
+        device: device ?? this.device,
+        resumption: resumption ?? this.resumption,
+        providers: providers ?? this.providers,
+        text: text ?? this.text,
+        context: context ?? this.context,
+        agUi: agUi ?? this.agUi,
       );
 
   Json toJson() => given({
@@ -216,53 +239,87 @@ enum ReasoningEffort { off, low, medium, high }
 /// How a stream that breaks off is gone on with.
 enum Resumption { never, lastEventId, replay, snapshot }
 
-/// How far a run may go.
+/// How far a run may go. Where a limit may be `null`, there is none then.
 final class Limits {
   const Limits({
-    this.maxToolRounds,
-    this.continueAfterTools,
+    this.maxToolRounds = 10,
+    this.continueAfterTools = true,
     this.maxToolCalls,
     this.maxTokens,
     this.maxDuration,
-    this.maxParallelTools,
-    this.atLimit,
-    this.maxAnswerBytes,
-    this.maxAnswerCalls,
+    this.maxParallelTools = 8,
+    this.repeats = const RepeatLimit(),
+    this.atLimit = LimitPolicy.complete,
+    this.maxAnswerBytes = 33554432,
+    this.maxAnswerCalls = 1000,
+    this.maxLineBytes = 10485760,
+    this.maxEventBytes = 10485760,
   });
 
-  /// 10 if left out.
-  final int? maxToolRounds;
+  /// The most rounds of tools in a turn.
+  final int maxToolRounds;
 
   /// Whether the model goes on with the results of its tools.
-  final bool? continueAfterTools;
+  final bool continueAfterTools;
+
+  /// The most tool calls in a turn.
   final int? maxToolCalls;
+
+  /// The most tokens of a turn, as the provider counts them.
   final int? maxTokens;
+
+  /// The longest that a turn may take and still begin a round of tools.
   final Duration? maxDuration;
 
-  /// The most tools of a round that run side by side: 8 if left out.
-  final int? maxParallelTools;
+  /// The most tools of a round that run side by side.
+  final int maxParallelTools;
 
-  /// What happens when the model asks for tools beyond one of these limits; `complete` if left out.
-  final LimitPolicy? atLimit;
+  /// When a model that asks for the same again and again is told, and when it is stopped.
+  final RepeatLimit repeats;
+
+  /// What happens when the model asks for tools beyond one of these limits.
+  final LimitPolicy atLimit;
 
   /// The most bytes of one answer: its text, reasoning, arguments, results, activities and shared state, with 256 for
-  /// each message and call; 32 MiB if left out. An answer that goes beyond is stopped at once, and the turn fails.
-  final int? maxAnswerBytes;
+  /// each message and call. An answer that goes beyond is stopped at once, and the turn fails.
+  final int maxAnswerBytes;
 
-  /// The most calls that one answer may leave without a result: 1,000 if left out.
-  final int? maxAnswerCalls;
+  /// The most calls that one answer may leave without a result.
+  final int maxAnswerCalls;
 
-  Json toJson() => given({
+  /// The longest line of a stream, in bytes.
+  final int maxLineBytes;
+
+  /// The most data of one event of a stream, in bytes.
+  final int maxEventBytes;
+
+  Json toJson() => {
         'maxToolRounds': maxToolRounds,
         'continueAfterTools': continueAfterTools,
         'maxToolCalls': maxToolCalls,
         'maxTokens': maxTokens,
         'maxDurationMs': maxDuration?.inMilliseconds,
         'maxParallelTools': maxParallelTools,
-        'atLimit': atLimit?.name,
+        'repeats': repeats.toJson(),
+        'atLimit': atLimit.name,
         'maxAnswerBytes': maxAnswerBytes,
         'maxAnswerCalls': maxAnswerCalls,
-      });
+        'maxLineBytes': maxLineBytes,
+        'maxEventBytes': maxEventBytes,
+      };
+}
+
+/// How often the model may ask for the same tool with the same arguments; `null` is without end.
+final class RepeatLimit {
+  const RepeatLimit({this.tellAfter = 3, this.stopAfter = 5});
+
+  /// So often it is run. A further call is not: the model is told instead.
+  final int? tellAfter;
+
+  /// So often it may be asked for. After that the turn stops.
+  final int? stopAfter;
+
+  Json toJson() => {'tellAfter': tellAfter, 'stopAfter': stopAfter};
 }
 
 /// What happens at a limit.
@@ -270,79 +327,106 @@ enum LimitPolicy { fail, complete, sumUp }
 
 /// When a request that failed is tried again.
 final class RetryPolicy {
-  const RetryPolicy({this.attempts, this.firstDelay, this.maxDelay, this.maxRetryAfter, this.jitter, this.seed});
+  const RetryPolicy({
+    this.attempts = 4,
+    this.firstDelay = const Duration(milliseconds: 500),
+    this.maxDelay = const Duration(milliseconds: 8000),
+    this.maxRetryAfter = const Duration(milliseconds: 120000),
+    this.jitter = 0.2,
+    this.seed = 0,
+  });
 
-  /// The most tries for one hop, the first included: 4 if left out.
-  final int? attempts;
-  final Duration? firstDelay;
-  final Duration? maxDelay;
-  final Duration? maxRetryAfter;
+  /// The most tries for one hop, the first included.
+  final int attempts;
+
+  /// The pause after the first failure; it doubles with each further one.
+  final Duration firstDelay;
+
+  /// The longest pause.
+  final Duration maxDelay;
+
+  /// The longest `Retry-After` that is waited for; the run fails if the provider asks for more.
+  final Duration maxRetryAfter;
 
   /// By how much a pause may be shorter or longer, as a part of it.
-  final double? jitter;
-  final int? seed;
+  final double jitter;
 
-  Json toJson() => given({
+  /// Makes the jitter differ between apps.
+  final int seed;
+
+  Json toJson() => {
         'attempts': attempts,
-        'firstDelayMs': firstDelay?.inMilliseconds,
-        'maxDelayMs': maxDelay?.inMilliseconds,
-        'maxRetryAfterMs': maxRetryAfter?.inMilliseconds,
+        'firstDelayMs': firstDelay.inMilliseconds,
+        'maxDelayMs': maxDelay.inMilliseconds,
+        'maxRetryAfterMs': maxRetryAfter.inMilliseconds,
         'jitter': jitter,
         'seed': seed,
-      });
+      };
 }
 
-/// How long things may take.
+/// How long things may take; `null` is without end.
 final class Timeouts {
-  const Timeouts({this.silence, this.tool, this.turn, this.approval, this.deferred, this.closing});
+  const Timeouts({
+    this.silence = const Duration(milliseconds: 120000),
+    this.tool = const Duration(milliseconds: 300000),
+    this.turn,
+    this.approval,
+    this.deferred,
+    this.closing = const Duration(milliseconds: 2000),
+  });
 
-  /// How long the model may be silent: two minutes if left out.
+  /// How long the model may be silent.
   final Duration? silence;
 
-  /// How long a tool may take, if it does not say so itself: five minutes if left out.
+  /// How long a tool may take, if it does not say so itself.
   final Duration? tool;
+
+  /// How long a whole turn may take.
   final Duration? turn;
+
+  /// How long the user may take to allow a call. Then it is not run, and the model is told.
   final Duration? approval;
+
+  /// How long the result of a deferred call may take.
   final Duration? deferred;
 
-  /// How long the stream of an answer that is over may stay open, for what the answer cost, say: two seconds if left out.
+  /// How long the stream of an answer that is over may stay open, for what the answer cost, say.
   final Duration? closing;
 
-  Json toJson() => given({
+  Json toJson() => {
         'silenceMs': silence?.inMilliseconds,
         'toolMs': tool?.inMilliseconds,
         'turnMs': turn?.inMilliseconds,
         'approvalMs': approval?.inMilliseconds,
         'deferredMs': deferred?.inMilliseconds,
         'closingMs': closing?.inMilliseconds,
-      });
+      };
 }
 
 /// What happens to a run when something happens to the device.
 final class DevicePolicy {
-  const DevicePolicy({this.background, this.offline, this.networkChange, this.killed});
+  const DevicePolicy({
+    this.background = BackgroundPolicy.pauseClocks,
+    this.offline = const Duration(milliseconds: 300000),
+    this.networkChange = NetworkChangePolicy.keep,
+    this.killed = KilledPolicy.goOn,
+  });
 
-  final BackgroundPolicy? background;
+  final BackgroundPolicy background;
 
-  /// How long requests wait for a network.
+  /// How long requests wait for a network; with `null` they are sent all the same, and fail.
   final Duration? offline;
-  final NetworkChangePolicy? networkChange;
+  final NetworkChangePolicy networkChange;
 
-  /// What a run does whose app was killed: `goOn` if left out.
-  final KilledPolicy? killed;
+  /// What a run does whose app was killed.
+  final KilledPolicy killed;
 
-  Json toJson() => given({
-        'background': switch (background) {
-          BackgroundPolicy.goOn => 'continue',
-          final policy => policy?.name,
-        },
+  Json toJson() => {
+        'background': background == BackgroundPolicy.goOn ? 'continue' : background.name,
         'offlineMs': offline?.inMilliseconds,
-        'networkChange': networkChange?.name,
-        'killed': switch (killed) {
-          KilledPolicy.goOn => 'continue',
-          final policy => policy?.name,
-        },
-      });
+        'networkChange': networkChange.name,
+        'killed': killed == KilledPolicy.goOn ? 'continue' : killed.name,
+      };
 }
 
 /// What a run does in the background.
@@ -369,16 +453,16 @@ final class TextOptions {
 
 /// What happens when the conversation fills the model's context window.
 final class ContextGuard {
-  const ContextGuard({this.window, this.warnAt, this.atLimit});
+  const ContextGuard({this.window, this.warnAt = 0.8, this.atLimit = ContextPolicy.fail});
 
-  /// The most tokens that the model takes; what Stepwell knows of it if left out.
+  /// The most tokens that the model takes; what Stepwell knows of it if `null`.
   final int? window;
 
-  /// From which part of the window on it is said: 0.8 if left out.
+  /// From which part of the window on it is said; never if `null`.
   final double? warnAt;
-  final ContextPolicy? atLimit;
+  final ContextPolicy atLimit;
 
-  Json toJson() => given({'window': window, 'warnAt': warnAt, 'atLimit': atLimit?.name});
+  Json toJson() => {'window': window, 'warnAt': warnAt, 'atLimit': atLimit.name};
 }
 
 /// What happens to a request that does not fit.

@@ -236,7 +236,8 @@ final class ResumeEntry {
   final String status;
   final Object? payload;
 
-  Json toJson() => given({'interruptId': interruptId, 'status': status, 'payload': payload});
+  Json toJson() =>
+      {'interruptId': interruptId, 'status': status, if (status == 'resolved') 'payload': payload};
 }
 
 /// An answer came for what is not waited for any more.

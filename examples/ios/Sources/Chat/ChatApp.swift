@@ -1,4 +1,5 @@
 import ChatTurn
+import Network
 import Stepwell
 import SwiftUI
 
@@ -6,6 +7,7 @@ import SwiftUI
 @MainActor
 final class AppDelegate: NSObject, UIApplicationDelegate {
     let background = BackgroundTransport()
+    private let network = NWPathMonitor()
     private(set) lazy var chat: Chat = {
         let file = URL.applicationSupportDirectory.appendingPathComponent("chat.json")
         try? FileManager.default.createDirectory(at: .applicationSupportDirectory, withIntermediateDirectories: true)
@@ -26,6 +28,11 @@ final class AppDelegate: NSObject, UIApplicationDelegate {
         didFinishLaunchingWithOptions launchOptions: [UIApplication.LaunchOptionsKey: Any]? = nil
     ) -> Bool {
         Task { chat.takeUp(pending: await background.pending()) }
+        network.pathUpdateHandler = { [chat] path in
+            let isOnline = path.status == .satisfied
+            Task { @MainActor in isOnline ? chat.networkAvailable() : chat.networkLost() }
+        }
+        network.start(queue: .main)
         return true
     }
 

@@ -21,6 +21,10 @@ struct ChatView: View {
                 }
             }
             Divider()
+            if let question = chat.questions.first {
+                QuestionView(question: question) { chat.answer(question, $0) }.id(question.id)
+                Divider()
+            }
             HStack {
                 TextField("Message", text: $text, axis: .vertical)
                     .textFieldStyle(.roundedBorder)
@@ -45,12 +49,40 @@ struct ChatView: View {
     }
 }
 
+/// One question after the other.
+private struct QuestionView: View {
+    let question: Question
+    let answer: (Answer) -> Void
+    @State private var text = ""
+
+    var body: some View {
+        VStack(alignment: .leading) {
+            Text(question.text).font(.callout)
+            if !question.isApproval {
+                TextField("Answer", text: $text).textFieldStyle(.roundedBorder)
+            }
+            HStack {
+                if question.isApproval {
+                    Button("Deny", role: .cancel) { answer(.denied()) }
+                    Button("Allow") { answer(.approved) }
+                } else {
+                    Button("Dismiss", role: .cancel) { answer(.dismissed) }
+                    Button("Answer") { answer(.said(text)) }
+                }
+            }
+            .buttonStyle(.bordered)
+        }
+        .frame(maxWidth: .infinity, alignment: .leading)
+        .padding()
+    }
+}
+
 private struct LineView: View {
     let line: Line
 
     var body: some View {
         switch line.who {
-        case .person:
+        case .user:
             Text(line.text)
                 .padding(10)
                 .background(.tint.opacity(0.2), in: .rect(cornerRadius: 12))

@@ -19,7 +19,7 @@ public struct ChatTool: Sendable {
 
 /// Something on the screen.
 public struct Line: Codable, Equatable, Identifiable, Sendable {
-    public enum Who: Codable, Sendable { case person, model, tool, notice }
+    public enum Who: Codable, Sendable { case user, model, tool, notice }
 
     public let id: String
     public let who: Who
@@ -33,6 +33,8 @@ public struct Line: Codable, Equatable, Identifiable, Sendable {
 public final class Chat {
     public private(set) var lines: [Line] = []
     public private(set) var isRunning = false
+    /// What the turn asks the user, oldest first.
+    public private(set) var questions: [Question] = []
 
     private let config: RunConfig
     private let tools: [String: ChatTool]
@@ -42,6 +44,9 @@ public final class Chat {
     private var machine: RunMachine?
     private var messagesJson = "[]"
     private var isInBackground = false
+    private var isOffline = false
+    /// The answers to an agent's questions, which it wants together.
+    private var answers: [ResumeEntry] = []
     /// The streams that only run while the app does.
     private var streams: Set<String> = []
     private var working: [String: Task<Void, Never>] = [:]
@@ -53,7 +58,9 @@ public final class Chat {
         background: (any Transport)? = nil
     ) {
         var config = config
-        config = config.with(tools: tools.map(\.definition))
+        config.tools = tools.map(\.definition)
+        // Each message is shown by itself.
+        config.text.breakAfterTools = false
         self.config = config
         self.tools = Dictionary(tools.map { ($0.definition.name, $0) }, uniquingKeysWith: { $1 })
         self.store = store
@@ -78,6 +85,8 @@ public final class Chat {
             self.machine = machine
             isRunning = true
             carryOut(try machine.pollOutputs())
+            if machine.state() == .interrupted { ask(machine.interrupts()) }
+            tellDevice()
         } catch {
             notice("\(error)")
             store.save(ChatStore.Stored(messagesJson: messagesJson, lines: lines, snapshot: nil))
@@ -87,11 +96,12 @@ public final class Chat {
     /// Says something to the model.
     public func send(_ text: String) {
         guard !isRunning else { return }
-        lines.append(Line(id: UUID().uuidString, who: .person, text: text))
+        lines.append(Line(id: UUID().uuidString, who: .user, text: text))
         do {
             let machine = try RunMachine(config: config, threadId: "chat", historyJson: messagesJson)
             self.machine = machine
             isRunning = true
+            tellDevice()
             carryOut(try machine.start(start: Start(runId: UUID().uuidString, text: text), nowMs: now()))
         } catch {
             isRunning = false
@@ -124,6 +134,49 @@ public final class Chat {
     public func enteredForeground() {
         isInBackground = false
         tell { try $0.enteredForeground(nowMs: $1) }
+    }
+
+    /// The phone has no network. What that does, `RunConfig.device` says.
+    public func networkLost() {
+        isOffline = true
+        tell { try $0.networkLost(nowMs: $1) }
+    }
+
+    /// The phone has a network, or another one.
+    public func networkAvailable() {
+        isOffline = false
+        tell { try $0.networkAvailable(nowMs: $1) }
+    }
+
+    /// A new run knows nothing of the phone.
+    private func tellDevice() {
+        if isInBackground { tell { try $0.enteredBackground(nowMs: $1) } }
+        if isOffline { tell { try $0.networkLost(nowMs: $1) } }
+    }
+
+    /// Answers one of `questions`; one that is open no more is left alone.
+    public func answer(_ question: Question, _ answer: Answer) {
+        guard let index = questions.firstIndex(where: { $0.id == question.id }) else { return }
+        questions.remove(at: index)
+        switch question {
+        case .approval(let effect, _):
+            switch answer {
+            case .approved: tell { try $0.approve(effect: effect, nowMs: $1) }
+            case .denied(let reason): tell { try $0.deny(effect: effect, reason: reason, nowMs: $1) }
+            case .said, .dismissed: tell { try $0.deny(effect: effect, reason: nil, nowMs: $1) }
+            }
+        case .fromAgent(let interrupt):
+            answers.append(interrupt.answered(with: answer))
+            if questions.contains(where: \.isFromAgent) { return }
+            let answers = self.answers
+            self.answers = []
+            tell { try $0.resume(answers: answers, nowMs: $1) }
+        }
+    }
+
+    private func ask(_ interrupts: [Interrupt]) {
+        answers = []
+        questions = questions.filter { !$0.isFromAgent } + interrupts.map(Question.fromAgent)
     }
 
     private func tell(_ input: (RunMachine, UInt64) throws -> Outputs) {
@@ -188,8 +241,9 @@ public final class Chat {
             }
         case .cancelTool(let id):
             working.removeValue(forKey: id)?.cancel()
-        case .askApproval(let id, _):
-            later { try $0.deny(effect: id, reason: "this app asks nobody", nowMs: $1) }
+            questions.removeAll { $0.id == id }
+        case .askApproval(let id, let invocation):
+            questions.append(.approval(effect: id, invocation))
         case .createRun(let id, _, _):
             later { try $0.runNotCreated(effect: id, message: "this app creates no runs", nowMs: $1) }
         case .persist(let id, _, _, _, _, _, _):
@@ -272,10 +326,15 @@ public final class Chat {
             } else {
                 lines.append(Line(id: id, who: .tool, text: text))
             }
+        case .interrupted(let interrupts):
+            ask(interrupts)
+        case .waitingForNetwork:
+            notice("There is no network.")
         case .retrying(_, _, let reason):
             notice(reason)
         case .completed(let outcome):
             isRunning = false
+            questions = []
             messagesJson = machine?.messagesJson() ?? messagesJson
             if let problem = outcome.problem, problem.kind != .stopped { notice(problem.message) }
         default:
@@ -291,13 +350,4 @@ public final class Chat {
 /// Milliseconds since the epoch.
 private func now() -> UInt64 {
     UInt64(Date().timeIntervalSince1970 * 1000)
-}
-
-extension RunConfig {
-    fileprivate func with(tools: [ToolDefinition]) -> RunConfig {
-        RunConfig(
-            provider: provider, model: model, api: api, baseUrl: baseUrl, key: key, headers: headers,
-            instructions: instructions, tools: tools, settings: settings, limits: limits, retry: retry,
-            timeouts: timeouts, device: device, text: text, context: context)
-    }
 }

@@ -19,12 +19,15 @@ private final class FakeTransport: Transport {
     func close(_ effect: String) { closed.append(effect) }
 
     /// Answers the latest request.
-    func answer(_ chunks: [String], ends: Bool = true) {
+    func answer(_ chunks: [String], status: Int = 200, retryAfterMs: UInt64? = nil, ends: Bool = true) {
         guard let effect = requests.last?.effect else { return }
-        onEvent?(effect, .opened(status: 200, contentType: "text/event-stream", retryAfterMs: nil))
+        onEvent?(effect, .opened(status: status, contentType: "text/event-stream", retryAfterMs: retryAfterMs))
         for chunk in chunks { onEvent?(effect, .bytes(Data(chunk.utf8))) }
         if ends { onEvent?(effect, .ended) }
     }
+
+    /// The latest request's body.
+    var sent: String { String(decoding: requests.last?.request.httpBody ?? Data(), as: UTF8.self) }
 }
 
 private func said(_ text: String) -> String {
@@ -35,9 +38,17 @@ private func said(_ text: String) -> String {
 private let end =
     #"data: {"id":"c","choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}"# + "\n\ndata: [DONE]\n\n"
 
-private let asksForTime =
-    #"data: {"id":"c","choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"id":"call-1","type":"function","#
-    + #""function":{"name":"time","arguments":"{}"}}]},"finish_reason":"tool_calls"}]}"# + "\n\ndata: [DONE]\n\n"
+private func asksForTime(_ calls: Int) -> String {
+    let calls = (0..<calls).map {
+        #"{"index":\#($0),"id":"call-\#($0)","type":"function","function":{"name":"time","arguments":"{}"}}"#
+    }
+    return #"data: {"id":"c","choices":[{"index":0,"delta":{"tool_calls":[\#(calls.joined(separator: ","))]},"#
+        + #""finish_reason":"tool_calls"}]}"# + "\n\ndata: [DONE]\n\n"
+}
+
+private let asksForTime = asksForTime(1)
+
+private func event(_ json: String) -> String { "data: \(json)\n\n" }
 
 @MainActor
 private struct World {
@@ -45,9 +56,15 @@ private struct World {
     let foreground = FakeTransport()
     let background = FakeTransport()
 
-    func chat(time: @escaping @Sendable () async throws -> String = { "noon" }) -> Chat {
-        let tool = ChatTool(ToolDefinition(name: "time", description: "The time.")) { _ in try await time() }
-        let config = RunConfig(provider: "openai-compatible", model: "m", baseUrl: "http://localhost/v1")
+    func chat(
+        asks: Bool = false, provider: String = "openai-compatible",
+        change: (inout RunConfig) -> Void = { _ in },
+        time: @escaping @Sendable () async throws -> String = { "noon" }
+    ) -> Chat {
+        let definition = ToolDefinition(name: "time", description: "The time.", requiresApproval: asks)
+        let tool = ChatTool(definition) { _ in try await time() }
+        var config = RunConfig(provider: provider, model: "m", baseUrl: "http://localhost/v1")
+        change(&config)
         return Chat(
             config: config, tools: [tool], store: ChatStore(file: file), foreground: foreground,
             background: background)
@@ -123,4 +140,105 @@ func theGrantedTimeRunsOut() async {
     #expect(!chat.isRunning)
     #expect(chat.lines[1].text == "Once upon")
     #expect(world.foreground.closed == [world.foreground.requests[0].effect])
+}
+
+@Test("two tools ask at once, and each is answered by itself")
+@MainActor
+func twoToolsAskAtOnce() async {
+    let world = World()
+    let chat = world.chat(asks: true)
+    chat.send("What time is it here and there?")
+    world.foreground.answer([asksForTime(2)])
+    #expect(chat.questions.count == 2)
+    let (first, second) = (chat.questions[0], chat.questions[1])
+    chat.answer(second, .denied(reason: "not there"))
+    #expect(chat.questions == [first])
+    chat.answer(first, .approved)
+    await until { world.foreground.requests.count == 2 }
+    #expect(world.foreground.sent.contains("noon") && world.foreground.sent.contains("not there"))
+    world.foreground.answer([said("It is noon here."), end])
+    #expect(!chat.isRunning && chat.questions.isEmpty)
+}
+
+@Test("what an agent asks is answered together, in the next process too")
+@MainActor
+func theAgentAsks() async {
+    let world = World()
+    let first = world.chat(provider: "ag-ui")
+    first.send("Book it")
+    let interrupts =
+        #"[{"id":"where","reason":"input_required","message":"Where to?"},{"id":"pay","reason":"tool_call","#
+        + #""responseSchema":{"type":"object","properties":{"approved":{"type":"boolean"}}}}]"#
+    world.foreground.answer([
+        event(#"{"type":"RUN_STARTED","threadId":"chat","runId":"r"}"#),
+        event(
+            #"{"type":"RUN_FINISHED","threadId":"chat","runId":"r","#
+                + #""outcome":{"type":"interrupt","interrupts":\#(interrupts)}}"#),
+    ])
+    #expect(first.questions.map(\.text) == ["Where to?", "The agent asks you."])
+
+    let chat = world.chat(provider: "ag-ui")
+    chat.takeUp(pending: [])
+    #expect(chat.questions.map(\.isApproval) == [false, true])
+    chat.answer(chat.questions[0], .said("Rome"))
+    #expect(world.foreground.requests.count == 1)
+    chat.answer(chat.questions[0], .approved)
+    #expect(world.foreground.requests.count == 2)
+    #expect(world.foreground.sent.contains(#""payload":"Rome""#))
+    #expect(world.foreground.sent.contains(#""payload":{"approved":true}"#))
+}
+
+@Test("a turn that begins without a network waits for one")
+@MainActor
+func aTurnWithoutNetwork() async {
+    let world = World()
+    let chat = world.chat()
+    chat.networkLost()
+    chat.send("Hello")
+    #expect(world.foreground.requests.isEmpty)
+    #expect(chat.lines.last?.text == "There is no network.")
+    chat.networkAvailable()
+    world.foreground.answer([said("Hi"), end])
+    #expect(!chat.isRunning && chat.lines.last?.text == "Hi")
+}
+
+@Test("a wrong key is said; a busy server is asked again")
+@MainActor
+func whatTheServerRefuses() async {
+    let world = World()
+    let chat = world.chat(change: { $0.retry.firstDelayMs = 1 })
+    chat.send("Hello")
+    world.foreground.answer([#"{"error":{"message":"Incorrect API key provided"}}"#], status: 401)
+    #expect(!chat.isRunning)
+    #expect(chat.lines.last?.text.contains("Incorrect API key provided") == true)
+
+    chat.send("Again")
+    for (requests, status) in [(2, 503), (3, 429)] {
+        await until { world.foreground.requests.count == requests }
+        world.foreground.answer(["busy"], status: status, retryAfterMs: 0)
+    }
+    await until { world.foreground.requests.count == 4 }
+    world.foreground.answer([said("Hi"), end])
+    #expect(!chat.isRunning && chat.lines.last?.text == "Hi")
+}
+
+@Test("a model that falls silent is given up, and a turn can be stopped")
+@MainActor
+func aSilentModel() async {
+    let world = World()
+    let chat = world.chat(change: {
+        $0.timeouts.silenceMs = 1
+        $0.retry.attempts = 1
+    })
+    chat.send("Hello")
+    await until { !chat.isRunning }
+    #expect(chat.lines.last?.who == .notice)
+
+    let stopped = World()
+    let other = stopped.chat()
+    other.send("Hello")
+    stopped.foreground.answer([said("Once upon")], ends: false)
+    other.cancel()
+    #expect(!other.isRunning)
+    #expect(stopped.foreground.closed == [stopped.foreground.requests[0].effect])
 }

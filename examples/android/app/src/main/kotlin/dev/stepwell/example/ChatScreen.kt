@@ -20,14 +20,19 @@ import androidx.compose.material3.Text
 import androidx.compose.material3.TextButton
 import androidx.compose.runtime.Composable
 import androidx.compose.runtime.LaunchedEffect
+import androidx.compose.runtime.getValue
+import androidx.compose.runtime.mutableStateOf
+import androidx.compose.runtime.saveable.rememberSaveable
+import androidx.compose.runtime.setValue
 import androidx.compose.ui.Alignment
 import androidx.compose.ui.Modifier
 import androidx.compose.ui.text.style.TextAlign
 import androidx.compose.ui.unit.dp
 import dev.stepwell.ToolCallStatus
-import dev.stepwell.ToolInvocation
+import dev.stepwell.example.chat.Answer
 import dev.stepwell.example.chat.ChatItem
 import dev.stepwell.example.chat.ChatState
+import dev.stepwell.example.chat.Question
 
 @Composable
 fun ChatScreen(
@@ -36,7 +41,7 @@ fun ChatScreen(
     onType: (String) -> Unit,
     onSend: () -> Unit,
     onStop: () -> Unit,
-    onAnswer: (Boolean) -> Unit,
+    onAnswer: (Question, Answer) -> Unit,
 ) {
     val list = rememberLazyListState()
     LaunchedEffect(state.items) {
@@ -54,13 +59,13 @@ fun ChatScreen(
             }
         }
     }
-    state.asking?.let { Question(it, onAnswer) }
+    state.questions.firstOrNull()?.let { question -> Ask(question) { onAnswer(question, it) } }
 }
 
 @Composable
 private fun Item(item: ChatItem) {
     when (item) {
-        is ChatItem.Person -> Text(
+        is ChatItem.User -> Text(
             item.text,
             Modifier.fillMaxWidth(),
             color = MaterialTheme.colorScheme.primary,
@@ -100,13 +105,38 @@ private fun Entry(
     }
 }
 
+/** One question after the other. */
 @Composable
-private fun Question(invocation: ToolInvocation, onAnswer: (Boolean) -> Unit) {
+private fun Ask(question: Question, onAnswer: (Answer) -> Unit) {
+    when (question) {
+        is Question.Approval ->
+            AskApproval("Allow ${question.invocation.name}?", question.invocation.argumentsJson, onAnswer)
+        is Question.FromAgent -> {
+            val message = question.interrupt.message ?: "The agent asks you."
+            if (question.isApproval) AskApproval("May the agent go on?", message, onAnswer) else AskText(question.id, message, onAnswer)
+        }
+    }
+}
+
+@Composable
+private fun AskApproval(title: String, text: String, onAnswer: (Answer) -> Unit) {
     AlertDialog(
-        onDismissRequest = { onAnswer(false) },
-        title = { Text("Allow ${invocation.name}?") },
-        text = { Text(invocation.argumentsJson) },
-        confirmButton = { TextButton({ onAnswer(true) }) { Text("Allow") } },
-        dismissButton = { TextButton({ onAnswer(false) }) { Text("Deny") } },
+        onDismissRequest = { onAnswer(Answer.Denied()) },
+        title = { Text(title) },
+        text = { Text(text) },
+        confirmButton = { TextButton({ onAnswer(Answer.Approved) }) { Text("Allow") } },
+        dismissButton = { TextButton({ onAnswer(Answer.Denied()) }) { Text("Deny") } },
+    )
+}
+
+@Composable
+private fun AskText(id: String, message: String, onAnswer: (Answer) -> Unit) {
+    var answer by rememberSaveable(id) { mutableStateOf("") }
+    AlertDialog(
+        onDismissRequest = { onAnswer(Answer.Dismissed) },
+        title = { Text(message) },
+        text = { OutlinedTextField(answer, { answer = it }, label = { Text("Answer") }) },
+        confirmButton = { TextButton({ onAnswer(Answer.Said(answer)) }) { Text("Answer") } },
+        dismissButton = { TextButton({ onAnswer(Answer.Dismissed) }) { Text("Dismiss") } },
     )
 }

@@ -42,7 +42,7 @@ class ChatViewModel(application: Application, private val saved: SavedStateHandl
         },
         ToolDefinition(
             "get_location",
-            "The time zone that the person is in.",
+            "The time zone that the user is in.",
             """{"type":"object","properties":{}}""",
             requiresApproval = true,
             idempotent = true,
@@ -64,6 +64,7 @@ class ChatViewModel(application: Application, private val saved: SavedStateHandl
 
     init {
         chat.restore()
+        addCloseable(Device(application, viewModelScope, chat))
     }
 
     fun type(text: String) {

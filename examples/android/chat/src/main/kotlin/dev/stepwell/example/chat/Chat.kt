@@ -5,8 +5,12 @@ import dev.stepwell.RunConfig
 import dev.stepwell.RunMachine
 import dev.stepwell.Start
 import dev.stepwell.StepwellException
-import dev.stepwell.ToolInvocation
+import dev.stepwell.TextOptions
 import dev.stepwell.cancel
+import dev.stepwell.enteredBackground
+import dev.stepwell.enteredForeground
+import dev.stepwell.networkAvailable
+import dev.stepwell.networkLost
 import dev.stepwell.start
 import java.io.IOException
 import java.util.UUID
@@ -31,11 +35,17 @@ class Chat(
     private val tools: Map<String, ToolCode>,
     private val store: SnapshotStore,
 ) {
-    private val config = config.copy(durability = Durability.Blocks(attempts = 3u))
+    private val config = config.copy(
+        durability = Durability.Blocks(attempts = 3u),
+        // Each message is shown by itself.
+        text = TextOptions(breakAfterTools = false),
+    )
     private val states = MutableStateFlow(ChatState(running = true))
     private var machine: RunMachine? = null
     private var driver: TurnDriver? = null
-    private var answer = CompletableDeferred<Boolean>()
+    private val answers = mutableMapOf<String, CompletableDeferred<Answer>>()
+    private var isInBackground = false
+    private var isOffline = false
 
     /** What is on the screen. It says `running` until [restore] is through. */
     val state: StateFlow<ChatState> = states.asStateFlow()
@@ -72,42 +82,75 @@ class Chat(
         before?.close()
         machine = next
         val id = UUID.randomUUID().toString()
-        states.update { it.copy(items = it.items + ChatItem.Person(id, text), running = true, problem = null) }
+        states.update { it.copy(items = it.items + ChatItem.User(id, text), running = true, problem = null) }
         scope.launch { drive(next) { start(Start(runId = id, text = text)) } }
     }
 
     /** Stops the turn under way. */
-    fun stop() {
-        val driver = driver ?: return
-        scope.launch { driver.tell { cancel() } }
+    fun stop(): Unit = tell { cancel() }
+
+    /** Answers one of [ChatState.questions]; one that is open no more is left alone. */
+    fun answer(question: Question, answer: Answer) {
+        answers[question.id]?.complete(answer)
     }
 
-    /** Answers [ChatState.asking]. */
-    fun answer(granted: Boolean) {
-        answer.complete(granted)
+    /** The app goes to the background. What that does, `RunConfig.device` says. */
+    fun enteredBackground() {
+        isInBackground = true
+        tell { enteredBackground() }
+    }
+
+    /** The app is in the foreground again. */
+    fun enteredForeground() {
+        isInBackground = false
+        tell { enteredForeground() }
+    }
+
+    /** The phone has no network. */
+    fun networkLost() {
+        isOffline = true
+        tell { networkLost() }
+    }
+
+    /** The phone has a network, or another one. */
+    fun networkAvailable() {
+        isOffline = false
+        tell { networkAvailable() }
+    }
+
+    private fun tell(input: Input) {
+        val driver = driver ?: return
+        scope.launch { driver.tell(input) }
     }
 
     private suspend fun drive(machine: RunMachine, begin: Input) {
         states.update { it.copy(running = true) }
         val driver = TurnDriver(machine, client, tools, store, ::ask)
         this.driver = driver
+        // A new run knows nothing of the phone.
+        if (isInBackground) enteredBackground()
+        if (isOffline) networkLost()
         try {
             driver.drive(begin).collect { event -> states.update { it.after(event) } }
         } catch (error: IOException) {
             states.update { it.copy(problem = "The conversation cannot be stored: ${error.message}") }
+        } catch (refused: StepwellException) {
+            states.update { it.copy(problem = "${refused.message}") }
         } finally {
             this.driver = null
-            states.update { it.copy(running = false, asking = null) }
+            states.update { it.copy(running = false, questions = emptyList()) }
         }
     }
 
-    private suspend fun ask(invocation: ToolInvocation): Boolean {
-        answer = CompletableDeferred()
-        states.update { it.copy(asking = invocation) }
+    private suspend fun ask(question: Question): Answer {
+        val answer = CompletableDeferred<Answer>()
+        answers[question.id] = answer
+        states.update { it.copy(questions = it.questions + question) }
         return try {
             answer.await()
         } finally {
-            states.update { it.copy(asking = null) }
+            answers.remove(question.id, answer)
+            states.update { state -> state.copy(questions = state.questions.filter { it.id != question.id }) }
         }
     }
 }

@@ -3,7 +3,6 @@ package dev.stepwell.example.chat
 import dev.stepwell.Event
 import dev.stepwell.Outcome
 import dev.stepwell.ToolCallStatus
-import dev.stepwell.ToolInvocation
 import dev.stepwell.ToolResult
 import kotlinx.serialization.json.Json
 import kotlinx.serialization.json.JsonArray
@@ -19,8 +18,8 @@ sealed interface ChatItem {
     /** The same for as long as it is shown. */
     val id: String
 
-    /** What the person said. */
-    data class Person(override val id: String, val text: String) : ChatItem
+    /** What the user said. */
+    data class User(override val id: String, val text: String) : ChatItem
 
     /** What the model says; it grows while it comes. */
     data class Model(override val id: String, val text: String) : ChatItem
@@ -39,8 +38,8 @@ data class ChatState(
     val items: List<ChatItem> = emptyList(),
     /** A turn is under way, or not yet stored. */
     val running: Boolean = false,
-    /** A tool waits for the person's leave. */
-    val asking: ToolInvocation? = null,
+    /** What the turn asks the user, oldest first. */
+    val questions: List<Question> = emptyList(),
     /** Why the last turn did not end well. */
     val problem: String? = null,
 ) {
@@ -53,6 +52,7 @@ data class ChatState(
             tool.copy(status = event.status, result = event.result?.shown() ?: tool.result)
         }
         is Event.Retrying -> copy(problem = "Trying again: ${event.reason}")
+        is Event.WaitingForNetwork -> copy(problem = "There is no network.")
         is Event.HopStarted -> copy(problem = null)
         is Event.Completed -> copy(problem = event.outcome.problem())
         else -> this
@@ -73,7 +73,7 @@ data class ChatState(
                 val id = message.text("id")
                 val text = text(message["content"])
                 when (message.text("role")) {
-                    "user" -> items += ChatItem.Person(id, text)
+                    "user" -> items += ChatItem.User(id, text)
                     "assistant" -> {
                         if (text.isNotEmpty()) items += ChatItem.Model(id, text)
                         for (call in (message["toolCalls"] as? JsonArray).orEmpty().map { it.jsonObject }) {

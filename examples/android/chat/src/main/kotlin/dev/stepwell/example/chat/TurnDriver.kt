@@ -4,6 +4,7 @@ import dev.stepwell.Effect
 import dev.stepwell.Event
 import dev.stepwell.Outputs
 import dev.stepwell.RunMachine
+import dev.stepwell.StateKind
 import dev.stepwell.ToolInvocation
 import dev.stepwell.approve
 import dev.stepwell.contextNotTrimmed
@@ -11,18 +12,22 @@ import dev.stepwell.deny
 import dev.stepwell.id
 import dev.stepwell.persistFailed
 import dev.stepwell.persisted
+import dev.stepwell.resume
 import dev.stepwell.runNotCreated
 import dev.stepwell.timeout
 import dev.stepwell.toolFailed
 import dev.stepwell.toolFinished
 import java.io.IOException
-import kotlin.coroutines.cancellation.CancellationException
 import kotlinx.coroutines.CoroutineScope
 import kotlinx.coroutines.Job
+import kotlinx.coroutines.async
+import kotlinx.coroutines.awaitAll
 import kotlinx.coroutines.cancelChildren
 import kotlinx.coroutines.channels.Channel
 import kotlinx.coroutines.coroutineScope
+import kotlinx.coroutines.currentCoroutineContext
 import kotlinx.coroutines.delay
+import kotlinx.coroutines.ensureActive
 import kotlinx.coroutines.flow.Flow
 import kotlinx.coroutines.flow.flow
 import kotlinx.coroutines.launch
@@ -32,7 +37,7 @@ import okhttp3.OkHttpClient
 typealias ToolCode = suspend (ToolInvocation) -> String
 
 /**
- * Carries out what a run asks for: requests with OkHttp, tools, questions to the person, snapshots, waking. One coroutine
+ * Carries out what a run asks for: requests with OkHttp, tools, questions to the user, snapshots, waking. One coroutine
  * owns the run; all others tell it what came, one input at a time.
  */
 class TurnDriver(
@@ -40,12 +45,12 @@ class TurnDriver(
     private val client: OkHttpClient,
     private val tools: Map<String, ToolCode>,
     private val store: SnapshotStore,
-    private val ask: suspend (ToolInvocation) -> Boolean,
+    private val ask: suspend (Question) -> Answer,
 ) {
     /** Whoever tells something waits until it is taken: a screen that is slow slows down the network. */
     private val inputs = Channel<Input>()
 
-    /** Tells the run something while it is driven: that the person stops it, say. */
+    /** Tells the run something while it is driven: that the user stops it, say. */
     suspend fun tell(input: Input): Unit = inputs.send(input)
 
     /**
@@ -55,13 +60,22 @@ class TurnDriver(
     fun drive(begin: Input): Flow<Event> = flow {
         coroutineScope {
             val work = mutableMapOf<String, Job>()
+            var questions: Job? = null
             var outputs = machine.begin()
-            // What the person said is safe before it is sent.
+            // What the user said is safe before it is sent.
             store.write(machine.snapshot())
             while (true) {
                 for (event in outputs.events) emit(event)
                 val stored = carryOut(outputs, work)
                 if (stored == null && machine.outcome() != null) break
+                if (machine.state() != StateKind.INTERRUPTED) {
+                    questions?.cancel()
+                    questions = null
+                } else if (questions == null) {
+                    // The next process asks again, in the place of the agent.
+                    store.write(machine.snapshot())
+                    questions = launch { answerAgent() }
+                }
                 outputs = stored ?: await(outputs.wakeAtMs)
             }
             coroutineContext.cancelChildren()
@@ -76,8 +90,8 @@ class TurnDriver(
                 is Effect.OpenStream -> work[effect.id] = launch { client.stream(effect, ::tell) }
                 is Effect.RunTool -> work[effect.id] = launch { tell(run(effect)) }
                 is Effect.AskApproval -> work[effect.id] = launch {
-                    val granted = ask(effect.invocation)
-                    tell { if (granted) approve(effect.id) else deny(effect.id, "the person said no") }
+                    val answer = ask(Question.Approval(effect.id, effect.invocation))
+                    tell { if (answer is Answer.Approved) approve(effect.id) else deny(effect.id, (answer as? Answer.Denied)?.reason) }
                 }
                 is Effect.CloseStream, is Effect.CancelTool -> work.remove(effect.id)?.cancel()
                 is Effect.Persist -> stored = write(effect)
@@ -93,11 +107,17 @@ class TurnDriver(
         val content = tools.getValue(effect.invocation.name)(effect.invocation)
         val finished: Input = { toolFinished(effect.id, content) }
         finished
-    } catch (stopped: CancellationException) {
-        throw stopped
     } catch (broken: Exception) {
-        val failed: Input = { toolFailed(effect.id, "${broken.message}") }
+        // Only the run stops a call without an answer: a `withTimeout` of the tool's own is a failure like any other.
+        currentCoroutineContext().ensureActive()
+        val failed: Input = { toolFailed(effect.id, broken.message ?: broken.toString()) }
         failed
+    }
+
+    /** Answers all that the agent asks; it wants the answers together. */
+    private suspend fun answerAgent() = coroutineScope {
+        val answers = machine.interrupts().map { async { it.answeredWith(ask(Question.FromAgent(it))) } }.awaitAll()
+        tell { resume(answers) }
     }
 
     private suspend fun write(effect: Effect.Persist): Outputs = try {

@@ -1,12 +1,14 @@
 package dev.stepwell.example.chat
 
 import dev.stepwell.MockLlm
+import dev.stepwell.RetryPolicy
 import dev.stepwell.RunConfig
+import dev.stepwell.Timeouts
 import dev.stepwell.ToolCallStatus
 import dev.stepwell.ToolDefinition
-import dev.stepwell.ToolInvocation
 import dev.stepwell.string
 import java.io.File
+import java.net.ServerSocket
 import java.nio.file.Files
 import java.util.concurrent.atomic.AtomicInteger
 import kotlin.test.AfterTest
@@ -15,6 +17,7 @@ import kotlin.test.assertEquals
 import kotlin.test.assertIs
 import kotlin.test.assertNull
 import kotlin.test.assertTrue
+import kotlin.time.Duration.Companion.milliseconds
 import kotlin.time.Duration.Companion.seconds
 import kotlinx.coroutines.CompletableDeferred
 import kotlinx.coroutines.CoroutineScope
@@ -29,6 +32,10 @@ import kotlinx.coroutines.job
 import kotlinx.coroutines.runBlocking
 import kotlinx.coroutines.withTimeout
 import kotlinx.coroutines.yield
+import kotlinx.serialization.json.JsonObject
+import kotlinx.serialization.json.JsonPrimitive
+import kotlinx.serialization.json.jsonArray
+import kotlinx.serialization.json.jsonObject
 import okhttp3.OkHttpClient
 import org.junit.jupiter.api.Test
 
@@ -57,12 +64,17 @@ class ChatTest {
 
     /** The app in a process of its own. */
     @OptIn(ExperimentalCoroutinesApi::class)
-    private inner class App(mock: MockLlm, tool: ToolDefinition = definition, code: ToolCode = lookup) {
+    private inner class App(
+        mock: MockLlm,
+        tool: ToolDefinition = definition,
+        config: RunConfig = RunConfig("openai-compatible", "mock", baseUrl = mock.baseUrl),
+        code: ToolCode = lookup,
+    ) {
         val scope = CoroutineScope(Job() + Dispatchers.Default.limitedParallelism(1))
         val client = OkHttpClient()
         val chat = Chat(
             scope,
-            RunConfig("openai-compatible", "mock", baseUrl = mock.baseUrl, tools = listOf(tool)),
+            config.copy(tools = listOf(tool)),
             client,
             mapOf(tool.name to code),
             store,
@@ -91,11 +103,19 @@ class ChatTest {
 
     private fun ChatState.texts() = items.filterIsInstance<ChatItem.Model>().map { it.text }
 
-    private fun ChatState.said() = items.filterIsInstance<ChatItem.Person>().map { it.text }
+    private fun ChatState.said() = items.filterIsInstance<ChatItem.User>().map { it.text }
 
     private fun ChatState.tools() = items.filterIsInstance<ChatItem.Tool>()
 
     private val asksForAlice = MockLlm.call("get_secret_number", """{"name":"alice"}""")
+
+    private val finished = """{"type":"RUN_FINISHED","threadId":"chat","runId":"r"}"""
+
+    /** A run of an AG-UI agent. */
+    private fun agentSays(vararg events: String): String {
+        val frames = listOf("""{"type":"RUN_STARTED","threadId":"chat","runId":"r"}""") + events
+        return """{"bare":true,"steps":[${frames.joinToString { """{"raw_frame":$it}""" }}]}"""
+    }
 
     @Test
     fun aWholeTurnAndTheNext() = play { mock ->
@@ -194,16 +214,121 @@ class ChatTest {
     }
 
     @Test
-    fun thePersonIsAsked() = play(asksForAlice, MockLlm.text("Then not.")) { mock ->
+    fun theUserIsAsked() = play(asksForAlice, MockLlm.text("Then not.")) { mock ->
         val app = App(mock, definition.copy(requiresApproval = true))
         app.started()
         app.chat.send("Alice's?")
-        assertEquals("alice", assertIs<ToolInvocation>(app.until { it.asking != null }.asking).string("name"))
-        app.chat.answer(granted = false)
+        val question = assertIs<Question.Approval>(app.until { it.questions.isNotEmpty() }.questions.single())
+        assertEquals("alice", question.invocation.string("name"))
+        app.chat.answer(question, Answer.Denied("not today"))
         val state = app.until { !it.running }
         assertEquals(ToolCallStatus.DENIED, state.tools().single().status)
+        assertContains(state.tools().single().result, "not today")
         assertEquals(0, runs.get())
-        assertNull(state.asking)
+        assertEquals(emptyList(), state.questions)
+    }
+
+    @Test
+    fun twoToolsAskAtOnce() = play(
+        """{"steps":[
+            {"tool_call":{"name":"get_secret_number","arguments":{"name":"alice"}}},
+            {"tool_call":{"name":"get_secret_number","arguments":{"name":"bob"}}}
+        ]}""",
+        MockLlm.text("Bob's is 7."),
+    ) { mock ->
+        val app = App(mock, definition.copy(requiresApproval = true))
+        app.started()
+        app.chat.send("Both?")
+        val (alice, bob) = app.until { it.questions.size == 2 }.questions
+        app.chat.answer(bob, Answer.Approved)
+        assertEquals(listOf(alice), app.until { it.questions.size == 1 }.questions)
+        app.chat.answer(alice, Answer.Denied())
+        val state = app.until { !it.running }
+        assertEquals(listOf(ToolCallStatus.DENIED, ToolCallStatus.COMPLETED), state.tools().map { it.status })
+        assertEquals(listOf("Bob's is 7."), state.texts())
+    }
+
+    @Test
+    fun aToolsOwnTimeLimitIsAFailure() = play(asksForAlice, MockLlm.text("It took too long.")) { mock ->
+        val app = App(mock) { withTimeout(1.milliseconds) { awaitCancellation() } }
+        app.started()
+        val state = app.say("Alice's?")
+        assertEquals(ToolCallStatus.FAILED, state.tools().single().status)
+        assertEquals(listOf("It took too long."), state.texts())
+    }
+
+    @Test
+    fun theAgentAsks() = play(
+        agentSays("""{"type":"RUN_FINISHED","threadId":"chat","runId":"r","outcome":{"type":"interrupt","interrupts":[
+            {"id":"where","reason":"input_required","message":"Where to?"},
+            {"id":"pay","reason":"tool_call","responseSchema":{"type":"object","properties":{"approved":{"type":"boolean"}}}}
+        ]}}"""),
+        agentSays("""{"type":"TEXT_MESSAGE_CHUNK","messageId":"m","role":"assistant","delta":"To Rome."}""", finished),
+    ) { mock ->
+        val config = RunConfig("ag-ui", baseUrl = mock.baseUrl.removeSuffix("/v1") + "/ag-ui")
+        val first = App(mock, config = config)
+        first.started()
+        first.chat.send("Book it")
+        assertEquals(2, first.until { it.questions.size == 2 }.questions.size)
+        first.die()
+
+        // The next process asks again.
+        val app = App(mock, config = config)
+        app.chat.restore()
+        val (where, pay) = app.until { it.questions.size == 2 }.questions.map { assertIs<Question.FromAgent>(it) }
+        assertEquals(listOf(false, true), listOf(where.isApproval, pay.isApproval))
+        app.chat.answer(where, Answer.Said("Rome"))
+        app.chat.answer(pay, Answer.Approved)
+        val state = app.until { !it.running }
+        assertNull(state.problem)
+        assertEquals(listOf("To Rome."), state.texts())
+        assertEquals(2, mock.requests().size)
+        val sent = mock.requests().last().getValue("body").jsonObject.getValue("resume").jsonArray.map { it.jsonObject }
+        assertEquals(listOf(JsonPrimitive("Rome"), JsonObject(mapOf("approved" to JsonPrimitive(true)))), sent.map { it["payload"] })
+    }
+
+    @Test
+    fun aTurnWithoutNetworkWaitsForIt() = play(MockLlm.text("Here I am.")) { mock ->
+        val socket = ServerSocket(0)
+        val nobody = "http://127.0.0.1:${socket.localPort}/v1"
+        socket.close()
+        val alone = App(mock, config = RunConfig("openai-compatible", "mock", baseUrl = nobody))
+        alone.started()
+        alone.chat.networkLost()
+        alone.chat.send("Hi")
+        assertContains(alone.until { it.problem != null }.problem.orEmpty(), "no network")
+        alone.chat.stop()
+        assertEquals("Stopped.", alone.until { !it.running }.problem)
+        alone.die()
+
+        val app = App(mock)
+        app.started()
+        app.chat.networkAvailable()
+        assertEquals(listOf("Here I am."), app.say("Hi").texts())
+    }
+
+    @Test
+    fun aBusyServerIsAskedAgain() = play(
+        """{"status":503,"error":"busy"}""",
+        """{"status":429,"error":"slow down","headers":{"retry-after":"0"}}""",
+        MockLlm.text("Now."),
+    ) { mock ->
+        val config = RunConfig("openai-compatible", "mock", baseUrl = mock.baseUrl, retry = RetryPolicy(firstDelayMs = 1u))
+        val app = App(mock, config = config)
+        app.started()
+        val state = app.say("Hi")
+        assertEquals(listOf("Now."), state.texts())
+        assertNull(state.problem)
+    }
+
+    @Test
+    fun aModelThatFallsSilentIsGivenUp() = play(MockLlm.stall("Well")) { mock ->
+        val config = RunConfig(
+            "openai-compatible", "mock", baseUrl = mock.baseUrl, timeouts = Timeouts(silenceMs = 50u), retry = RetryPolicy(attempts = 1u),
+        )
+        val app = App(mock, config = config)
+        app.started()
+        assertContains(app.say("Hi").problem.orEmpty(), "silent")
     }
 
     @Test
