@@ -142,6 +142,10 @@ pub fn problem_of(outcome: Outcome) -> Option<Problem> {
 /// The turn, if its answer is whole; else what kept it from that is thrown.
 #[cfg(feature = "agent")]
 #[uniffi::export]
+#[allow(
+    clippy::result_large_err,
+    reason = "it crosses to another language as bytes, once a turn"
+)]
 pub fn require_whole(finished: Finished) -> Result<Finished, TurnError> {
     match problem_of(finished.outcome.clone()) {
         Some(problem) => Err(TurnError::new(problem, finished)),
