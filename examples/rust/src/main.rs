@@ -19,13 +19,11 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         .build()?;
     let mut turn = agent.send("What are Alice's and Bob's secret numbers?");
     while let Some(event) = turn.next().await {
-        match event {
-            RunEvent::AgUi(Event::TextMessageContent(piece)) => print!("{}", piece.delta),
-            RunEvent::AgUi(Event::TextMessageEnd(_)) => println!(),
-            _ => {}
+        if let RunEvent::AgUi(Event::TextMessageContent(piece)) = event {
+            print!("{}", piece.delta);
         }
     }
-    // A wrong key, a lost connection, an answer that was cut: whatever kept it from being whole.
-    turn.await.map_err(|failed| failed.to_string())?;
+    println!();
+    turn.await.map_err(|failed| failed.to_string())?; // a wrong key, an answer that was cut
     Ok(())
 }

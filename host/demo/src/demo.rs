@@ -7,7 +7,7 @@ use serde_json::json;
 use std::io::{self, Write};
 use std::time::{Duration, Instant};
 use stepwell_core::dialect::Dialect;
-use stepwell_io::{Agent, AgentBuilder, Finished, Message, Start, ToolInvocation};
+use stepwell_io::{Agent, AgentBuilder, Finished, Message, Start, TextOptions, ToolInvocation};
 use stepwell_mock_llm::{MockLlm, Script};
 
 /// Two secret numbers, found by two tools.
@@ -111,7 +111,9 @@ pub async fn agent(format: &Format, is_live: bool) -> Result<(MockLlm, AgentBuil
         .tool(secret_numbers::get_tool(), move |call| {
             secret_number(call, is_live)
         })
-        .thread_id("demo");
+        .thread_id("demo")
+        // Each call is shown on a line of its own.
+        .configure(|config| config.text = TextOptions::AS_WRITTEN);
     Ok((model, agent))
 }
 

@@ -16,7 +16,7 @@ use stepwell_demo::Format;
 use stepwell_demo::terminal::{self, Shown, Summary};
 use stepwell_demo::{Failure, follow_with, problem};
 use stepwell_io::mcp::McpServers;
-use stepwell_io::{Agent, Tool, ToolSource};
+use stepwell_io::{Agent, TextOptions, Tool, ToolSource};
 
 /// Talks with a model that has a clock and a calculator.
 ///
@@ -75,7 +75,11 @@ impl Chat {
             .tool(clock, clock::run)
             .tool(calculator, calculator::run)
             .approver(approver)
-            .configure(|config| settings.limit(&mut config.limits));
+            .configure(|config| {
+                settings.limit(&mut config.limits);
+                // Each call is shown on a line of its own.
+                config.text = TextOptions::AS_WRITTEN;
+            });
         if let Some(instructions) = settings.instructions {
             agent = agent.instructions(instructions);
         }

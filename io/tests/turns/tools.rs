@@ -45,7 +45,10 @@ async fn the_secret_number_turn_runs_both_tools_side_by_side() {
             _ => None,
         })
         .collect();
-    assert_eq!(streamed, finished.conversation.text());
+    assert_eq!(
+        streamed,
+        "Let me look those numbers up.\nAlice's number is 42, Bob's is 7"
+    );
 
     let requests = server.requests();
     assert_eq!(requests.len(), 2);

@@ -38,15 +38,15 @@ private func said(_ text: String) -> String {
 private let end =
     #"data: {"id":"c","choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}"# + "\n\ndata: [DONE]\n\n"
 
-private func asksForTime(_ calls: Int) -> String {
-    let calls = (0..<calls).map {
+private func calls(_ count: Int) -> String {
+    let calls = (0..<count).map {
         #"{"index":\#($0),"id":"call-\#($0)","type":"function","function":{"name":"time","arguments":"{}"}}"#
     }
     return #"data: {"id":"c","choices":[{"index":0,"delta":{"tool_calls":[\#(calls.joined(separator: ","))]},"#
         + #""finish_reason":"tool_calls"}]}"# + "\n\ndata: [DONE]\n\n"
 }
 
-private let asksForTime = asksForTime(1)
+private let asksForTime = calls(1)
 
 private func event(_ json: String) -> String { "data: \(json)\n\n" }
 
@@ -148,7 +148,7 @@ func twoToolsAskAtOnce() async {
     let world = World()
     let chat = world.chat(asks: true)
     chat.send("What time is it here and there?")
-    world.foreground.answer([asksForTime(2)])
+    world.foreground.answer([calls(2)])
     #expect(chat.questions.count == 2)
     let (first, second) = (chat.questions[0], chat.questions[1])
     chat.answer(second, .denied(reason: "not there"))
