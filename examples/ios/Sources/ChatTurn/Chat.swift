@@ -199,8 +199,8 @@ public final class Chat {
                 if !Task.isCancelled { self?.tell { try $0.timeout(nowMs: $1) } }
             }
         }
-        // Pieces of text need no store: a stream that is cut off begins again, or is resumed.
-        if !outputs.effects.isEmpty || !isRunning { save() }
+        // Pieces of text need no store: a stream that is cut off begins again, or is resumed. What is asked does.
+        if !outputs.effects.isEmpty || !isRunning || !questions.isEmpty { save() }
     }
 
     private func save() {
