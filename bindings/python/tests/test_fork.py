@@ -48,8 +48,8 @@ REFUSED = [
 ]
 
 
-def child(mock: MockLlm, program: str) -> str:
-    source = textwrap.dedent(BEFORE) + textwrap.dedent(program)
+def child(mock: MockLlm, program: str, before: str = BEFORE) -> str:
+    source = textwrap.dedent(before) + textwrap.dedent(program)
     ran = subprocess.run(
         [sys.executable, "-c", source, mock.base_url], capture_output=True, text=True, timeout=60, check=False
     )
@@ -74,11 +74,25 @@ def test_what_comes_from_the_other_process_says_so(mock_llm: Start) -> None:
     assert child(mock_llm(calls(("where", {})), text("Done"), repeat=True), tries) == ""
 
 
-def test_what_is_made_in_the_child_works(mock_llm: Start) -> None:
+def test_nothing_is_made_where_stepwell_was_at_work(mock_llm: Start) -> None:
+    program = """
+    for make in (made, MemoryStore):
+        try:
+            make()
+            print("made:", make)
+        except UnavailableError as error:
+            assert "before the process was forked" in str(error), error
+    """
+    assert child(mock_llm(calls(("where", {})), text("Done"), repeat=True), program) == ""
+
+
+def test_a_child_of_a_process_that_has_only_made_agents_works(mock_llm: Start) -> None:
     program = """
     finished = made(MemoryStore()).run_sync("Go")
     print(finished.text, finished.messages[-2]["content"] == str(os.getpid()))
-    machine = RunMachine(RunConfig(provider="openai-compatible", model="m", base_url=sys.argv[1]))
-    machine.start("Go", now_ms=0)
     """
-    assert child(mock_llm(calls(("where", {})), text("Done"), repeat=True), program) == "Done True\n"
+    before = BEFORE.replace('    assert agent.run_sync("Go").text == "Done"\n', "")
+    before = before.replace('    turn = agent.send_sync("Again")\n', "")
+    before = before.replace('assert turn.finish().text == "Done"', 'assert agent.run_sync("Go").text == "Done"')
+    mock = mock_llm(calls(("where", {})), text("Done"), repeat=True)
+    assert child(mock, program, before) == "Done True\n"

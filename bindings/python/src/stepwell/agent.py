@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import atexit
 import json
 import logging
 from collections import deque
@@ -32,10 +31,6 @@ from .sync import SyncTurn
 from .tools import Parts, Tool, as_tool, shown
 
 logger = logging.getLogger("stepwell")
-
-# A thread that calls into Python while the interpreter is taken down would take the process with it.
-atexit.register(_ffi.shutdown)
-
 
 @names_arguments
 class Agent:
@@ -202,7 +197,7 @@ class Agent:
 
     def _here(self) -> _ffi.Agent:
         """For what is begun now: its tools, approvals and the calls of an app's store run on the event loop that runs."""
-        self._process.check()
+        self._process.begin()
         try:
             loop = asyncio.get_running_loop()
         except RuntimeError:
@@ -418,7 +413,7 @@ class Turn(AsyncIterator[Event]):
         self.cancel()
 
     def _there(self) -> _ffi.Turn:
-        self._process.check()
+        self._process.begin()
         return self._turn
 
     async def _or_cancel(self, waiting: Coroutine[Any, Any, Any]) -> Any:

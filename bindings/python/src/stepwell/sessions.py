@@ -229,9 +229,9 @@ class SessionStore:
 
     def on(self, loop: asyncio.AbstractEventLoop) -> _ffi.SessionStore:
         """The library's store; the ``async`` methods of an app's run on this event loop."""
+        self._process.begin()
         if self._app is None:
-            return self.inner
-        self._process.check()
+            return self._inner
         return _ffi.SessionStore.with_store_runner(StoreRunner(*self._app, loop))
 
     def _here(self) -> _ffi.SessionStore:
@@ -265,4 +265,5 @@ class SqliteStore(SessionStore):
     @classmethod
     async def open(cls, path: str | os.PathLike[str]) -> SqliteStore:
         """Opens a file, or makes it. Beside it lie ``-wal`` and ``-shm``."""
+        OwnProcess("store").begin()
         return cls(await told(_ffi.SessionStore.open_sqlite(os.fspath(path))))
