@@ -2,10 +2,14 @@
 
 use super::Unavailable;
 use crate::{log::Log, process};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Debian's own lock refuses a second one at once.
-static INSTALLING: Mutex<()> = Mutex::new(());
+/// Keeps apt-get to one at a time, while it is held: Debian's own lock refuses a second one at once, and an update may be
+/// set up to remove the packages that another is installing (`docker-clean` in Debian's images).
+pub(crate) fn alone() -> MutexGuard<'static, ()> {
+    static INSTALLING: Mutex<()> = Mutex::new(());
+    INSTALLING.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 /// Makes sure that all `programs` can be started, installing `packages` where that needs no one's leave.
 pub(crate) fn ensure(log: &mut Log, programs: &[&str], packages: &[&str]) -> anyhow::Result<()> {
@@ -27,7 +31,7 @@ pub(crate) fn ensure_that(
     if present() {
         return Ok(());
     }
-    let _installing = INSTALLING.lock().unwrap_or_else(PoisonError::into_inner);
+    let _installing = alone();
     if present() {
         return Ok(());
     }

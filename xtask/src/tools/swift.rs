@@ -1,6 +1,6 @@
 //! The Swift toolchain: the one at hand, or that of a later Debian, unpacked in `target/xtask/swift` for itself alone.
 
-use super::Unavailable;
+use super::{Unavailable, apt::alone};
 use crate::{context::Context, log::Log, process};
 use anyhow::Context as _;
 use std::{
@@ -168,7 +168,10 @@ fn unpack(log: &mut Log, root: &Path) -> anyhow::Result<()> {
                 .args(arguments),
         )
     };
-    run(log, &["update"])?;
+    {
+        let _alone = alone();
+        run(log, &["update"])?;
+    }
     let install = [
         "install",
         "-y",
