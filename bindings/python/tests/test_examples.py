@@ -35,7 +35,7 @@ EXAMPLES = ROOT / "examples" / "python"
 
 
 def run(*arguments: str) -> str:
-    ran = subprocess.run([sys.executable, *arguments], capture_output=True, text=True, timeout=60, check=False)
+    ran = subprocess.run([sys.executable, *arguments], capture_output=True, text=True, check=False)
     assert (ran.returncode, ran.stderr) == (0, "")
     return ran.stdout
 
@@ -54,7 +54,7 @@ def test_the_pages_have_the_programs_as_they_are(page: str, name: str) -> None:
 def test_hello_says_that_the_key_is_wrong(mock_llm: Start) -> None:
     mock = mock_llm({"status": 401, "error": "Incorrect API key provided"})
     hello = [sys.executable, str(EXAMPLES / "hello.py"), mock.base_url]
-    ran = subprocess.run(hello, capture_output=True, text=True, timeout=60, check=False)
+    ran = subprocess.run(hello, capture_output=True, text=True, check=False)
     assert ran.returncode == 1
     last = ran.stderr.splitlines()[-1]
     assert last.startswith("stepwell.errors.AuthenticationError: ")
@@ -137,7 +137,7 @@ async def test_own_client_goes_on_with_a_run_whose_process_died_in_mid_answer(ow
 
         first = own_client.Host(machine, client, [], listen)
         task = asyncio.create_task(first.run("Go"))
-        await asyncio.wait_for(shown.wait(), 10)
+        await shown.wait()
         snapshot = machine.snapshot()
         task.cancel()
         revived = RunMachine.revive(snapshot, config)
@@ -163,7 +163,7 @@ async def main():
 asyncio.run(main())
 """
     file = tmp_path / "chats.db"
-    died = subprocess.run([sys.executable, "-c", program, mock.base_url, str(file)], timeout=60, check=False)
+    died = subprocess.run([sys.executable, "-c", program, mock.base_url, str(file)], check=False)
     assert died.returncode == 9
     store = await SqliteStore.open(file)
     agent = Agent(provider="openai-compatible", model="m", base_url=mock.base_url, store=store)
@@ -197,7 +197,7 @@ async def test_cancelling_the_task_of_the_own_client_stops_everything(
 
     async with httpx.AsyncClient(timeout=None) as client:
         task = asyncio.create_task(own_client.Host(machine, client, tools, listen).run("Go"))
-        await asyncio.wait_for(running.wait(), 10)
+        await running.wait()
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task

@@ -51,7 +51,7 @@ REFUSED = [
 def child(mock: MockLlm, program: str, before: str = BEFORE) -> str:
     source = textwrap.dedent(before) + textwrap.dedent(program)
     ran = subprocess.run(
-        [sys.executable, "-c", source, mock.base_url], capture_output=True, text=True, timeout=60, check=False
+        [sys.executable, "-c", source, mock.base_url], capture_output=True, text=True, check=False
     )
     assert (ran.returncode, ran.stderr) == (0, "")
     return ran.stdout

@@ -36,7 +36,6 @@ def logged(mock: MockLlm, level: str) -> list[str]:
         [sys.executable, "-c", textwrap.dedent(TURN), mock.base_url, level],
         capture_output=True,
         text=True,
-        timeout=60,
         check=True,
     )
     assert ran.stderr == ""
@@ -62,7 +61,7 @@ def test_without_a_log_nothing_is_written(mock_llm: Start) -> None:
     program = textwrap.dedent(TURN).replace("logging.basicConfig", "(lambda **_: None)")
     mock = mock_llm(text("Well"))
     ran = subprocess.run(
-        [sys.executable, "-c", program, mock.base_url, "INFO"], capture_output=True, text=True, timeout=60, check=True
+        [sys.executable, "-c", program, mock.base_url, "INFO"], capture_output=True, text=True, check=True
     )
     assert (ran.stdout, ran.stderr) == ("", "")
     assert logging.getLogger("stepwell").handlers == []

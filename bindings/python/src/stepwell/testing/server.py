@@ -72,7 +72,7 @@ class MockLlm:
         with self._server.changed:
             return list(self._server.failures)
 
-    def wait_until(self, holds: Callable[[list[Request]], bool], timeout: float = 10.0) -> None:
+    def wait_until(self, holds: Callable[[list[Request]], bool], timeout: float = 60.0) -> None:
         """Waits until the requests are as a test needs them, such as until the app has closed a connection::
 
             mock.wait_until(lambda requests: requests[0]["delivery"] == "client_left")
@@ -140,7 +140,7 @@ class MockLlmProgram:
         found: list[str] = self._get("/__failures")
         return found
 
-    def wait_until(self, holds: Callable[[list[Request]], bool], timeout: float = 10.0) -> None:
+    def wait_until(self, holds: Callable[[list[Request]], bool], timeout: float = 60.0) -> None:
         """Waits until the requests are as a test needs them; raises ``TimeoutError`` after ``timeout`` seconds."""
         end = time.monotonic() + timeout
         while not holds(self.requests()):

@@ -8,7 +8,6 @@ import kotlin.test.assertEquals
 import kotlin.test.assertFailsWith
 import kotlin.test.assertIs
 import kotlin.test.assertTrue
-import kotlin.time.Duration.Companion.seconds
 import kotlinx.coroutines.CompletableDeferred
 import kotlinx.coroutines.Deferred
 import kotlinx.coroutines.async
@@ -20,7 +19,6 @@ import kotlinx.coroutines.flow.takeWhile
 import kotlinx.coroutines.flow.toList
 import kotlinx.coroutines.launch
 import kotlinx.coroutines.runBlocking
-import kotlinx.coroutines.withTimeout
 import kotlinx.serialization.json.jsonArray
 import kotlinx.serialization.json.jsonObject
 import kotlinx.serialization.json.jsonPrimitive
@@ -141,7 +139,7 @@ class AgentTest {
                     }
                 }
             }
-            withTimeout(10.seconds) { assertEquals(Outcome.Success, agent.send("Go").toList().outcome()) }
+            assertEquals(Outcome.Success, agent.send("Go").toList().outcome())
         }
     }
 
@@ -163,11 +161,9 @@ class AgentTest {
                 }
             }
             val collector = launch { agent.send("Go").collect {} }
-            withTimeout(10.seconds) {
-                running.await()
-                collector.cancelAndJoin()
-                stopped.await()
-            }
+            running.await()
+            collector.cancelAndJoin()
+            stopped.await()
         }
     }
 
@@ -193,11 +189,9 @@ class AgentTest {
                 }
                 seen
             }
-            withTimeout(10.seconds) {
-                began.await()
-                agent.cancel()
-                assertEquals(Outcome.Cancelled, events.await().outcome())
-            }
+            began.await()
+            agent.cancel()
+            assertEquals(Outcome.Cancelled, events.await().outcome())
         }
     }
 

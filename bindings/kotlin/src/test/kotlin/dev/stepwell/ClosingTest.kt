@@ -1,15 +1,14 @@
 package dev.stepwell
 
+import java.util.concurrent.atomic.AtomicBoolean
 import kotlin.test.assertEquals
 import kotlin.test.assertFailsWith
 import kotlin.test.assertIs
 import kotlin.time.Duration.Companion.milliseconds
-import kotlin.time.Duration.Companion.seconds
 import kotlinx.coroutines.CompletableDeferred
 import kotlinx.coroutines.awaitCancellation
 import kotlinx.coroutines.flow.toList
 import kotlinx.coroutines.runBlocking
-import kotlinx.coroutines.withTimeout
 import org.junit.jupiter.api.Test
 
 /** What is closed, slow or broken on the app's side. */
@@ -69,19 +68,22 @@ class ClosingTest {
                 }
             }
             assertEquals("the screen is gone", error.message)
-            withTimeout(10.seconds) { stopped.await() }
+            stopped.await()
             assertEquals(Outcome.Success, agent.sendAndWait("Go on").outcome)
         }
     }
 
     @Test
     fun aToolThatTakesTooLongIsStopped() = runBlocking {
+        // On a busy machine it may be stopped before it has begun.
+        val hasBegun = AtomicBoolean()
         val stopped = CompletableDeferred<Unit>()
         MockLlm(MockLlm.call("slow", "{}"), MockLlm.text("Too slow")).use { mock ->
             val agent = agent("openai-compatible", "mock", mock.baseUrl) {
                 tool("slow", "Never ends.") {
                     timeout = 20.milliseconds
                     run {
+                        hasBegun.set(true)
                         try {
                             awaitCancellation()
                         } finally {
@@ -93,7 +95,7 @@ class ClosingTest {
             val events = agent.send("Go").toList()
             val result = events.filterIsInstance<Event.ToolCall>().mapNotNull { it.result }.single()
             assertEquals(ToolFailureKind.TIMED_OUT, assertIs<ToolResult.Failed>(result).kind)
-            withTimeout(10.seconds) { stopped.await() }
+            if (hasBegun.get()) stopped.await()
             assertEquals("Too slow", agent.text())
         }
     }

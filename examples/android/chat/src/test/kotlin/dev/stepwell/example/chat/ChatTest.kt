@@ -18,7 +18,6 @@ import kotlin.test.assertIs
 import kotlin.test.assertNull
 import kotlin.test.assertTrue
 import kotlin.time.Duration.Companion.milliseconds
-import kotlin.time.Duration.Companion.seconds
 import kotlinx.coroutines.CompletableDeferred
 import kotlinx.coroutines.CoroutineScope
 import kotlinx.coroutines.Dispatchers
@@ -80,7 +79,7 @@ class ChatTest {
             store,
         )
 
-        suspend fun until(wanted: (ChatState) -> Boolean): ChatState = withTimeout(20.seconds) { chat.state.first(wanted) }
+        suspend fun until(wanted: (ChatState) -> Boolean): ChatState = chat.state.first(wanted)
 
         suspend fun started(): ChatState {
             chat.restore().join()
@@ -158,7 +157,7 @@ class ChatTest {
         val first = App(mock)
         first.started()
         first.chat.send("Hi")
-        withTimeout(20.seconds) { while (mock.requests().isEmpty()) yield() }
+        while (mock.requests().isEmpty()) yield()
         first.die()
         val second = App(mock)
         second.chat.restore()
@@ -176,7 +175,7 @@ class ChatTest {
         }
         first.started()
         first.chat.send("Alice's?")
-        withTimeout(20.seconds) { running.await() }
+        running.await()
         first.die()
 
         val second = App(mock)
