@@ -16,6 +16,7 @@ mod mcp;
 pub(crate) mod model;
 mod page;
 mod python;
+mod request_types;
 mod ring;
 mod rust;
 mod store_postgres;
@@ -63,6 +64,7 @@ pub(crate) const ALL: &[Suite] = &[
     threads::SUITE,
     conformance::SUITE,
     ag_ui_oracle::SUITE,
+    request_types::SUITE,
     mcp::SUITE,
     flutter::SUITE,
     swift::SUITE,

@@ -6,7 +6,7 @@
 use super::histories::{COUNT, cancelled, cut, history};
 use super::pieces::mark;
 use super::targets::{ELEVEN, encode, endpoints, settings, tools};
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Mutex;
 use std::thread;
@@ -146,6 +146,36 @@ fn i13_every_prefix_of_any_history_is_legal_for_every_provider() {
             "{endpoint:?}: {signed:?}"
         );
     }
+}
+
+/// Requests of every pair, a line each, into the file that `STEPWELL_REQUESTS` names.
+#[test]
+#[ignore = "is for tests/request-types, which holds them against the providers' own types"]
+fn requests_for_the_providers_own_types() {
+    let file = std::env::var_os("STEPWELL_REQUESTS").expect("STEPWELL_REQUESTS names a file");
+    let mut lines = String::new();
+    let pairs = ELEVEN
+        .iter()
+        .flat_map(|source| ELEVEN.iter().map(move |target| (source, target)));
+    for (pair, (source, target)) in pairs.enumerate() {
+        for endpoint in endpoints(target) {
+            for seed in seeds(pair) {
+                let settings = settings(usize::try_from(seed).expect("small"));
+                // Of neighbours that differ by one message some say as much as all.
+                for messages in prefixes(&history(seed, source)).iter().rev().step_by(7) {
+                    let request = encode(&endpoint, messages, &tools(), &settings);
+                    let body: Value = serde_json::from_slice(&request.body).expect("JSON");
+                    let line = json!({
+                        "provider": endpoint.provider,
+                        "format": endpoint.dialect.name(),
+                        "body": body,
+                    });
+                    lines.push_str(&format!("{line}\n"));
+                }
+            }
+        }
+    }
+    std::fs::write(file, lines).expect("the file can be written");
 }
 
 #[test]
