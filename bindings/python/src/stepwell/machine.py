@@ -11,7 +11,7 @@ from typing import Any
 
 from . import _ffi
 from ._record import Json, Record, lift, lifts, record
-from .arguments import checks_arguments, names_arguments
+from .arguments import as_json, checks_arguments, names_arguments
 from .config import RunConfig
 from .effects import Outputs, lift_outputs
 from .errors import InvalidArgumentError, translated, translates
@@ -135,7 +135,7 @@ class RunMachine:
             config.lower(),
             thread_id or str(uuid.uuid4()),
             json.dumps(list(history)),
-            json.dumps({} if state is None else state),
+            as_json("`state` of `RunMachine`", {} if state is None else state),
             journal,
         )
 
