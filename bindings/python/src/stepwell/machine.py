@@ -151,7 +151,7 @@ class RunMachine:
     def revive(
         cls, snapshot: str, config: RunConfig, *, now_ms: int | None = None, journal: bool = False
     ) -> RunMachine:
-        """A stored run whose process died: what had not begun is given out again, an open stream is lost or resumed.
+        """A stored run whose process died: what had not begun is given out again, an open stream is opened again.
 
         ``DevicePolicy.killed`` may end the turn instead. Take ``poll_outputs`` first. With ``journal`` all further inputs
         are written down, in a journal of their own.
