@@ -167,7 +167,9 @@ async def main() -> None:
     # The machine keeps the time, so the client must not: a model may think for long.
     async with httpx.AsyncClient(timeout=None) as client:
         outcome = await Host(machine, client, tools, show, file).run(text)
-    print(f"\n{outcome}")
+    print()
+    if problem := outcome.problem:
+        sys.exit(f"{problem.message}; {problem.advice}")
 
 
 if __name__ == "__main__":
