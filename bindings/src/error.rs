@@ -211,6 +211,10 @@ impl From<EndpointError> for StepwellError {
             EndpointError::NoBaseUrl { .. } | EndpointError::BadBaseUrl { .. } => "set `base_url`",
             EndpointError::NoModel { .. } => "set `model`",
             EndpointError::NoKey { .. } => "set `key`; Stepwell reads no environment by itself",
+            EndpointError::BadKey { .. } => {
+                "set `key` without it: a file that a key is in often ends with a line break"
+            }
+            EndpointError::BadHeader { .. } => "set `headers` without it",
             _ => "look at the configuration",
         };
         Self::configuration(&error, advice)

@@ -1,7 +1,8 @@
-"""The app's own HTTP client: `python own_client.py [BASE_URL]`, with the key in OPENAI_API_KEY. Needs httpx.
+"""The app's own HTTP client: `python own_client.py [BASE_URL [FILE]]`, with the key in OPENAI_API_KEY. Needs httpx.
 
 Stepwell does no IO here. The host below carries out what the machine asks for, and tells it what came of that: it is
-whole, with tools side by side, retries, timeouts and cancellation, and can be taken as it is.
+whole, with tools side by side, retries, timeouts and cancellation, and can be taken as it is. With a FILE the run is kept
+there: if the program is killed, the next one goes on.
 """
 
 import asyncio
@@ -9,6 +10,7 @@ import os
 import sys
 import time
 from collections.abc import Callable, Coroutine
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -33,7 +35,7 @@ from stepwell import (
 
 
 class Host:
-    """Runs one turn: its HTTP over `client`, its tools on the event loop."""
+    """Runs one turn: its HTTP over `client`, its tools on the event loop. `file` has the run until it is over."""
 
     def __init__(
         self,
@@ -41,11 +43,13 @@ class Host:
         client: httpx.AsyncClient,
         tools: list[Tool[..., Any]],
         listener: Callable[[Event], object],
+        file: Path | None = None,
     ) -> None:
         self.machine = machine
         self.client = client
         self.tools = {tool.name: tool for tool in tools}
         self.listener = listener
+        self.file = file
         self.tasks: dict[str, asyncio.Task[None]] = {}
         self.changed = asyncio.Event()
 
@@ -72,7 +76,8 @@ class Host:
             await asyncio.gather(*self.tasks.values(), return_exceptions=True)
 
     def took(self, outputs: Outputs) -> None:
-        """Shows what happened, and begins what is to be done."""
+        """Writes down where the run stands, shows what happened, and begins what is to be done."""
+        self.keep()
         for event in outputs.events:
             self.listener(event)
         for effect in outputs.effects:
@@ -87,6 +92,16 @@ class Host:
                     if task := self.tasks.get(id):
                         task.cancel()
         self.changed.set()
+
+    def keep(self) -> None:
+        if self.file is None:
+            return
+        if self.machine.outcome is not None:
+            self.file.unlink(missing_ok=True)
+            return
+        fresh = self.file.with_name(f"{self.file.name}.new")
+        fresh.write_text(self.machine.snapshot(), encoding="utf-8")
+        fresh.replace(self.file)
 
     def begin(self, id: str, work: Coroutine[Any, Any, None]) -> None:
         self.tasks[id] = task = asyncio.create_task(work)
@@ -143,10 +158,18 @@ async def main() -> None:
     key = os.environ.get("OPENAI_API_KEY")
     tools = [get_secret_number]
     config = RunConfig(provider="openai", model="gpt-4o-mini", base_url=base_url, key=key, tools=tools)
+    file = Path(sys.argv[2]) if len(sys.argv) > 2 else None
+    if file and file.exists():
+        machine, text = RunMachine.revive(file.read_text(encoding="utf-8"), config), None
+        print(machine.shown_text)
+    else:
+        machine, text = RunMachine(config), "What are Alice's and Bob's secret numbers?"
     # The machine keeps the time, so the client must not: a model may think for long.
     async with httpx.AsyncClient(timeout=None) as client:
-        outcome = await Host(RunMachine(config), client, tools, show).run("What are Alice's and Bob's secret numbers?")
-    print(f"\n{outcome}")
+        outcome = await Host(machine, client, tools, show, file).run(text)
+    print()
+    if problem := outcome.problem:
+        sys.exit(f"{problem.message}; {problem.advice}")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,6 @@
-"""A first program that needs no key and no network: the model is a scripted one. `python scripted.py`"""
+"""A first program that needs no key and no network: the model is a scripted one. `python scripted.py [BASE_URL]`"""
+
+import sys
 
 from stepwell import Agent, TextMessageContent, ToolCallUpdate, tool
 from stepwell.testing import MockLlm
@@ -15,10 +17,13 @@ def get_secret_number(name: str) -> int:
 
 
 with MockLlm() as model:
-    agent = Agent(provider="openai-compatible", model="mock", base_url=model.base_url, tools=[get_secret_number])
-    for event in agent.send_sync("What are Alice's and Bob's secret numbers?"):
+    base_url = sys.argv[1] if len(sys.argv) > 1 else model.base_url
+    agent = Agent(provider="openai-compatible", model="mock", base_url=base_url, tools=[get_secret_number])
+    turn = agent.send_sync("What are Alice's and Bob's secret numbers?")
+    for event in turn:
         if isinstance(event, TextMessageContent):
             print(event.delta, end="", flush=True)
         elif isinstance(event, ToolCallUpdate) and event.result:
             print(f"\n[{event.name}: {event.result}]")
     print()
+    turn.finish().raise_for_failure()  # what went wrong: an AuthenticationError for a wrong key

@@ -17,7 +17,7 @@ async def main() -> None:
     )
     for recovered in await agent.recover():  # what a process that was killed has left
         if recovered.turn is not None:
-            await recovered.turn
+            await recovered.turn.finish()
     print((await agent.send("What have I said so far?")).text)
     for thread in await store.threads():
         print(thread.title, len(await store.turns(thread.key)))

@@ -123,8 +123,10 @@ impl Agent {
     /// [`TurnHandle::rested`] gave, in this process or a later one. What a deferred call comes to is then told to
     /// [`TurnHandle::finish_call`]; the person is asked again what they had not answered.
     ///
-    /// A request that had shown nothing goes out again; a stream that was open is lost; a tool that had begun is run
-    /// again only if it says that it is idempotent, and else the model is told that its outcome is unknown. The
+    /// A request that had shown nothing goes out again; a stream that was open is resumed where the backend can, else
+    /// what was shown of the answer stays, marked as [`CUT`](stepwell_core::run::CUT), and it is asked for anew; a tool
+    /// that had begun is run again only if it says that it is idempotent, and else the model is told that its outcome is
+    /// unknown. The
     /// conversation is that of the snapshot. An agent with a [store](AgentBuilder::store) goes on from what that has of
     /// the turn, which is at least as new; a turn that was ended or taken over there fails.
     ///

@@ -4,6 +4,8 @@
 /// final agent = Agent(RunConfig(provider: 'openai', model: 'gpt-4o-mini', key: key), tools: [secretNumber]);
 /// await for (final event in agent.send("What is Alice's secret number?").events) {
 ///   if (event case TextMessageContent(:final delta)) stdout.write(delta);
+///   // A wrong key, say, is told with the last event.
+///   if (event case TurnCompleted(outcome: Outcome(:final problem?))) stdout.writeln(problem.message);
 /// }
 /// ```
 ///

@@ -373,8 +373,8 @@ impl RunConfig {
                 self.base_url.as_deref(),
                 self.key.map(Secret::from),
             )
+            .and_then(|endpoint| endpoint.with_headers(self.headers))
             .map_err(Refused::configuration)?;
-        endpoint.headers.extend(self.headers);
         if let Some(resumption) = self.resumption {
             endpoint.quirks.resumption = match resumption {
                 Resumption::Never => dialect::Resumption::Never,

@@ -15,6 +15,7 @@ from conftest import MockLlm, calls, text
 from stepwell import (
     Agent,
     Finished,
+    Limits,
     MisuseError,
     Success,
     ToolInvocation,
@@ -141,6 +142,21 @@ async def test_cancelling_a_turn_reaches_its_tool(mock_llm: Start) -> None:
     with pytest.raises(asyncio.CancelledError):
         await task
     await ended.wait()
+
+
+async def test_plain_tools_wait_for_each_other_as_many_as_run_side_by_side(mock_llm: Start) -> None:
+    """A pool would have fewer threads, all of which wait."""
+    many = 40
+    all_of_them = threading.Barrier(many, timeout=60)
+
+    @tool
+    def meet(number: int) -> str:
+        all_of_them.wait()
+        return "met"
+
+    hop = calls(*(("meet", {"number": number}) for number in range(many)))
+    agent = agent_of(mock_llm(hop, text("Done")), meet, limits=Limits(max_parallel_tools=many))
+    assert results(await agent.send("Go")) == ["met"] * many
 
 
 def test_each_turn_runs_its_tools_on_its_own_loop(mock_llm: Start) -> None:

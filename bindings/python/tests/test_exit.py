@@ -8,7 +8,7 @@ import textwrap
 from collections.abc import Callable
 
 import pytest
-from conftest import MockLlm
+from conftest import MockLlm, calls, text
 
 BEGINS = """
     import asyncio
@@ -43,6 +43,35 @@ def test_the_interpreter_exits_in_the_middle_of_a_turn(mock_llm: Callable[..., M
         )
         assert (ran.returncode, ran.stdout, ran.stderr) == (0, "", "")
         mock.wait_until(lambda requests: requests[0]["delivery"] == "client_left")
+
+
+@pytest.mark.parametrize("wait", ["asyncio.run(main())", "agent.run_sync('Go')"])
+def test_a_program_does_not_wait_for_a_plain_tool_that_took_too_long(
+    mock_llm: Callable[..., MockLlm], wait: str
+) -> None:
+    program = textwrap.dedent("""
+        import asyncio, sys, threading
+        from stepwell import Agent, tool
+
+        @tool(timeout=0.05)
+        def hangs() -> str:
+            threading.Event().wait()
+
+        agent = Agent(provider="openai-compatible", model="m", base_url=sys.argv[1], tools=[hangs])
+
+        async def main():
+            await agent.send("Go")
+
+    """)
+    mock = mock_llm(calls(("hangs", {})), text("Well"))
+    ran = subprocess.run(
+        [sys.executable, "-c", f"{program}{wait}; print(agent.text)", mock.base_url],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert (ran.returncode, ran.stdout, ran.stderr) == (0, "Well\n", "")
 
 
 def test_what_is_begun_after_the_threads_were_stopped_is_refused(mock_llm: Callable[..., MockLlm]) -> None:

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+import threading
+from collections.abc import AsyncIterator, Callable, Iterator
 from typing import Any
 
 import pytest
-from conftest import MockLlm, text
+from conftest import MockLlm, calls, text
 
 from stepwell import (
     Agent,
     AgUiOptions,
+    ConfigurationError,
+    Deferred,
     GenerationSettings,
     InvalidArgumentError,
     JsonSchema,
@@ -21,15 +24,31 @@ from stepwell import (
     RunConfig,
     RunMachine,
     RunRegistry,
+    SqliteStore,
     StepwellError,
     Timeouts,
+    show,
+    tool,
 )
+from stepwell.testing import MockLlm as ScriptedLlm
 
 SECRET = "sk-secret"
 
 
 def agent(**settings: Any) -> Agent:
     return Agent(**{"provider": "openai-compatible", "model": "m", "base_url": "http://localhost", **settings})
+
+
+def take(value: int) -> int:
+    return value
+
+
+def one_by_one(value: int) -> Iterator[int]:
+    yield value
+
+
+async def one_by_one_async(value: int) -> AsyncIterator[int]:
+    yield value
 
 
 def machine(**settings: Any) -> RunMachine:
@@ -59,6 +78,21 @@ WRONG: list[tuple[Callable[[], object], str]] = [
     (lambda: agent(history=[{"id": object()}]), "`history` of `Agent` is of the type JSON that cannot be written"),
     (lambda: agent(history="Hi"), "`history` of `Agent` is of the type str; give a list of a JSON object"),
     (lambda: agent(store="chats.db"), "`store` of `Agent` is of the type str; give SessionStore or Store or None"),
+    (lambda: agent(state=object()), "`state` of `Agent` is no JSON"),
+    (lambda: tool(timeout="5 s")(take), "`timeout` of `Tool` is of the type str; give float or None"),  # type: ignore[call-overload]
+    (lambda: tool(timeout=float("nan"))(take), "`timeout` of `Tool` is nan"),
+    (lambda: tool(timeout=-1.0)(take), "`timeout` of `Tool` is -1.0"),
+    (lambda: tool(name=3)(take), "`name` of `Tool` is of the type int"),  # type: ignore[call-overload]
+    (lambda: tool(requires_approval="yes")(take), "`requires_approval` of `Tool` is of the type str"),  # type: ignore[call-overload]
+    (lambda: tool(parameters="{}")(take), "`parameters` of `Tool` is of the type str; give a JSON object"),  # type: ignore[call-overload]
+    (lambda: tool(parameters={"a": object()})(take), "`parameters` of `Tool` is of the type JSON that cannot be"),
+    (lambda: tool(one_by_one), "cannot be a tool: it yields its results one by one"),
+    (lambda: tool(one_by_one_async), "cannot be a tool: it yields its results one by one"),
+    (lambda: show("Hi"), "`turn` of `show` is of the type str; give what `send` or `send_sync` gave"),  # type: ignore[call-overload]
+    (lambda: asyncio.run(SqliteStore.open(3)), "`path` of `SqliteStore.open` is of the type int"),  # type: ignore[arg-type]
+    (lambda: ScriptedLlm("Hi"), "hop 0: 'Hi' is no answer of a model"),  # type: ignore[arg-type]
+    (lambda: text(3), "`pieces` of `text` is of the type int"),  # type: ignore[arg-type]
+    (lambda: calls("look"), "`asked` of `calls` is of the type str; give a tuple of str, any"),  # type: ignore[arg-type]
     (lambda: agent().send_sync(3), "`text` of `Agent.send` is of the type int; give str"),  # type: ignore[arg-type]
     (lambda: agent().thread(3), "`thread` of `Agent.thread` is of the type int; give ThreadKey or str"),  # type: ignore[arg-type]
     (lambda: machine(thread_id=3), "`thread_id` of `RunMachine` is of the type int"),
@@ -90,6 +124,34 @@ async def test_so_is_one_of_a_turn(mock_llm: Callable[..., MockLlm]) -> None:
     with pytest.raises(InvalidArgumentError, match="`message` of `Turn.steer` has no `id`"):
         await turn.steer(message={"role": "user", "content": "Hi"})
     await turn
+
+
+async def test_a_result_without_a_form_is_one_too(mock_llm: Callable[..., MockLlm]) -> None:
+    @tool
+    def later() -> str:
+        raise Deferred
+
+    mock = mock_llm(calls(("later", {})), text("Hello"))
+    turn = Agent(provider="openai-compatible", model="m", base_url=mock.base_url, tools=[later]).send("Hi")
+    await turn.rested()
+    with pytest.raises(InvalidArgumentError, match="`result` of `Turn.finish_call`: a lock has no form in JSON"):
+        await turn.finish_call("call_0_0", threading.Lock())
+    await turn.finish_call("call_0_0", "well")
+    await turn
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"key": "sk-secret\n"}, "the key for openai-compatible holds a line break"),
+        ({"headers": {"x-team": "a\nb"}}, "the header `x-team` cannot be sent"),
+        ({"headers": {"x team": "a"}}, "the header `x team` cannot be sent"),
+    ],
+)
+def test_what_cannot_be_sent_is_refused_at_once(given: dict[str, Any], said: str) -> None:
+    with pytest.raises(ConfigurationError, match=said) as refused:
+        agent(**given)
+    assert SECRET not in str(refused.value)
 
 
 def test_what_python_says_of_names_is_left_to_python() -> None:

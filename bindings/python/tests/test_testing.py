@@ -23,6 +23,7 @@ from stepwell import (
     Completed,
     Event,
     Failed,
+    InvalidArgumentError,
     Outcome,
     RetryPolicy,
     Retrying,
@@ -200,7 +201,7 @@ def test_closing_cuts_what_is_under_way() -> None:
 )
 def test_a_script_that_cannot_be_played_is_refused_at_once(hop: Hop, wrong: str) -> None:
     for start in (MockLlm, play):
-        with pytest.raises(ValueError) as caught:
+        with pytest.raises(InvalidArgumentError) as caught:
             start(text("Hello"), hop)
         assert str(caught.value).startswith("hop 1: ") and wrong in str(caught.value)
 

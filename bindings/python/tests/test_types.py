@@ -327,7 +327,7 @@ def test_what_no_model_can_give_is_named() -> None:
         (strange, "the argument `when`"),
         (keys, "the argument `numbers`"),
         (unknown, "Nowhere"),
-        (3, "3"),
+        (3, "`function` of `Tool` is of the type int"),
     ]
     for function, named in wrong:
         with pytest.raises(InvalidArgumentError, match=named) as refused:

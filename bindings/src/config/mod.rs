@@ -241,13 +241,11 @@ impl RunConfig {
     pub(crate) fn into_core(self) -> Result<run::RunConfig, StepwellError> {
         let key = self.key.map(Secret::from);
         let catalog = catalog(self.providers_json.as_deref())?;
-        let mut endpoint = catalog.find(&self.provider)?.endpoint(
-            self.api.as_deref(),
-            &self.model,
-            self.base_url.as_deref(),
-            key,
-        )?;
-        endpoint.headers.extend(self.headers);
+        let provider = catalog.find(&self.provider)?;
+        let api = self.api.as_deref();
+        let mut endpoint = provider
+            .endpoint(api, &self.model, self.base_url.as_deref(), key)?
+            .with_headers(self.headers)?;
         // A map has no order; equal configurations are to give equal requests.
         endpoint.headers.sort();
         if let Some(resumption) = self.resumption {

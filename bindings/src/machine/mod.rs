@@ -105,9 +105,10 @@ impl RunMachine {
     }
 
     /// A stored run whose process died. A request that had shown nothing goes out again; a stream that was open is
-    /// lost, or resumed where the server can; a tool that had begun is run again only if it says that it is idempotent,
-    /// and else the model is told that its outcome is unknown. `DevicePolicy.killed` may end the turn instead. Take
-    /// `poll_outputs` first. With `journal` all further inputs are written down, in a journal of their own.
+    /// resumed where the server can, else what was shown of the answer stays, marked as cut, and it is asked for anew; a
+    /// tool that had begun is run again only if it says that it is idempotent, and else the model is told that its outcome
+    /// is unknown. `DevicePolicy.killed` may end the turn instead. Take `poll_outputs` first. With `journal` all further
+    /// inputs are written down, in a journal of their own.
     #[uniffi::constructor(default(journal = false))]
     pub fn revive(
         snapshot: &str,

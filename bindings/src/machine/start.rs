@@ -61,7 +61,7 @@ pub(crate) fn conversation(
 pub(crate) fn messages(what: &str, json: &str) -> Result<Vec<Message>, StepwellError> {
     json::from_str(json).map_err(|error| {
         let reason = format!("{what} is no JSON array of AG-UI messages: {error}");
-        StepwellError::invalid(&reason, "give what `messages_json` returned")
+        StepwellError::invalid(&reason, "give messages of AG-UI, as a conversation's are here: each with an `id`, a `role` and its `content`")
     })
 }
 

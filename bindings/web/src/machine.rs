@@ -87,8 +87,9 @@ impl RunMachine {
     }
 
     /// A stored run whose page was closed. A request that had shown nothing goes out again; a stream that was open is
-    /// lost, or resumed where the server can; a tool that had begun is run again only if it says that it is idempotent,
-    /// and else the model is told that its outcome is unknown. Take `pollOutputs` first.
+    /// resumed where the server can, else what was shown of the answer stays, marked as cut, and it is asked for anew; a
+    /// tool that had begun is run again only if it says that it is idempotent, and else the model is told that its outcome
+    /// is unknown. Take `pollOutputs` first.
     pub fn revive(
         snapshot: &str,
         config: &RunConfigValue,

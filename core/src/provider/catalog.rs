@@ -1,7 +1,8 @@
 //! Providers that an app adds itself, without code.
 
 use super::{
-    Api, Capabilities, KeyHeader, Provider, UnknownProvider, all, find_in, is_base_url, table,
+    Api, Capabilities, KeyHeader, Provider, UnknownProvider, all, find_in, is_base_url,
+    is_header_name, table,
 };
 use crate::dialect::{Dialect, Quirks};
 use serde::{Deserialize, Serialize};
@@ -202,10 +203,4 @@ fn quirks(given: Map<String, Value>) -> Result<Quirks, String> {
         fields.insert(name, value);
     }
     crate::json::from_value(Value::Object(fields)).map_err(|error| format!("`quirks`: {error}"))
-}
-
-/// RFC 9110, section 5.1.
-fn is_header_name(name: &str) -> bool {
-    let is_token = |c: char| c.is_ascii_alphanumeric() || "!#$%&'*+-.^_`|~".contains(c);
-    !name.is_empty() && name.chars().all(is_token)
 }

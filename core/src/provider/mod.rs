@@ -185,6 +185,22 @@ pub enum EndpointError {
         /// The environment variable that holds the key by custom.
         variable: String,
     },
+    /// No header can carry the key.
+    #[error(
+        "the key for {provider} holds a line break, or another character that no header can carry"
+    )]
+    BadKey {
+        /// The provider.
+        provider: String,
+    },
+    /// It is no header.
+    #[error(
+        "the header `{name}` cannot be sent: its name, or its value, holds a character that none may have"
+    )]
+    BadHeader {
+        /// Its name.
+        name: String,
+    },
 }
 
 /// All providers, in the order in which to show them.
@@ -271,6 +287,14 @@ impl Provider {
                 variable: self.key_variable.to_string(),
             });
         }
+        if key
+            .as_ref()
+            .is_some_and(|key| !is_header_value(key.expose()))
+        {
+            return Err(EndpointError::BadKey {
+                provider: provider(),
+            });
+        }
         let mut headers = self.headers.to_vec();
         // The dialect sends the key its own way.
         if api.key_header != KeyHeader::of(api.dialect)
@@ -289,6 +313,36 @@ impl Provider {
             quirks: api.quirks,
         })
     }
+}
+
+impl Endpoint {
+    /// The same, with headers of the app's own to send besides.
+    ///
+    /// # Errors
+    /// One of them is no header.
+    pub fn with_headers(
+        mut self,
+        headers: impl IntoIterator<Item = (String, String)>,
+    ) -> Result<Self, EndpointError> {
+        for (name, value) in headers {
+            if !is_header_name(&name) || !is_header_value(&value) {
+                return Err(EndpointError::BadHeader { name });
+            }
+            self.headers.push((name, value));
+        }
+        Ok(self)
+    }
+}
+
+/// RFC 9110, section 5.1.
+fn is_header_name(name: &str) -> bool {
+    let is_token = |c: char| c.is_ascii_alphanumeric() || "!#$%&'*+-.^_`|~".contains(c);
+    !name.is_empty() && name.chars().all(is_token)
+}
+
+/// RFC 9110, section 5.5.
+fn is_header_value(value: &str) -> bool {
+    value.chars().all(|c| c == '\t' || !c.is_ascii_control())
 }
 
 fn is_base_url(address: &str) -> bool {

@@ -93,6 +93,31 @@ fn an_endpoint_has_what_the_provider_needs() {
 }
 
 #[test]
+fn what_no_header_can_carry_is_refused() {
+    for key in ["sk-key\n", "sk-\u{0}key", "sk-\rkey"] {
+        let refused = endpoint("openai", "m", None, Some(key)).expect_err("no header has it");
+        assert_eq!(
+            refused.to_string(),
+            "the key for openai holds a line break, or another character that no header can carry"
+        );
+    }
+    let made = endpoint("openai", "m", None, Some("sk-key")).expect("complete");
+    for (name, value) in [("a b", "c"), ("", "c"), ("x-team", "c\nd")] {
+        let header = (name.to_owned(), value.to_owned());
+        let refused = made.clone().with_headers([header]);
+        assert_eq!(
+            refused.expect_err("it is no header"),
+            EndpointError::BadHeader {
+                name: name.to_owned()
+            }
+        );
+    }
+    let header = ("x-team".to_owned(), "Blå\tlag".to_owned());
+    let made = made.with_headers([header.clone()]).expect("a header");
+    assert_eq!(made.headers, [header]);
+}
+
+#[test]
 fn a_local_server_or_a_proxy_needs_no_key_and_an_agent_no_model() {
     assert!(endpoint("ollama", "m", None, None).is_ok());
     assert!(endpoint("openai", "m", Some("HTTP://localhost:1"), None).is_ok());

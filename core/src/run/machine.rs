@@ -105,8 +105,8 @@ impl RunMachine {
         Ok(Self::of(snapshot::read(snapshot, config)?))
     }
 
-    /// A stored run whose host died. A request that had shown nothing goes out again; a stream that was open is lost,
-    /// or resumed where the backend can; a tool that had begun is run again only if it says that it is idempotent, and
+    /// A stored run whose host died. A request that had shown nothing goes out again; a stream that was open is opened
+    /// anew, or resumed where the backend can; a tool that had begun is run again only if it says that it is idempotent, and
     /// else the model is told that its outcome is unknown. What the old host said of the device is forgotten. With
     /// [`KilledPolicy::Cancel`] the turn is over instead.
     ///

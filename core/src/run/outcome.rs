@@ -120,10 +120,19 @@ impl Incomplete {
             | "spii"
             | "image_safety"
             | "image_prohibited_content"
-            | "image_recitation" => Self::ContentFilter,
+            | "image_recitation"
+            | "jailbreak"
+            | "model_armor" => Self::ContentFilter,
             "refusal" => Self::Refusal,
-            "limit" | "incomplete" | "max_tool_rounds" | "max_tool_calls" | "max_duration"
-            | "no_progress" => Self::Limit,
+            // Anthropic's `pause_turn`: its own tools came to the limit of their rounds.
+            "limit"
+            | "incomplete"
+            | "max_tool_rounds"
+            | "max_tool_calls"
+            | "max_duration"
+            | "no_progress"
+            | "pause_turn"
+            | "too_many_tool_calls" => Self::Limit,
             _ => return None,
         })
     }
@@ -142,13 +151,13 @@ pub enum Failure {
         error: ApiError,
     },
     /// The request could not be sent, or the connection broke.
-    #[error("the connection failed: {message}; check the address and the network")]
+    #[error("the connection failed: {message}")]
     Connection {
         /// The transport's words.
         message: String,
     },
     /// The answer is no stream: a web page, say.
-    #[error("the answer (`{content_type}`) is not a stream: {excerpt}; check the address")]
+    #[error("the answer (`{content_type}`) is not a stream: {excerpt}")]
     UnexpectedBody {
         /// The answer's media type; empty if it has none.
         content_type: String,
@@ -199,8 +208,7 @@ pub enum Failure {
     /// The conversation does not fit the model's context window: the request was not sent. See
     /// [`ContextGuard`](super::ContextGuard).
     #[error(
-        "the conversation is too long for the model: some {tokens} tokens, and a request may have {window}; begin a new \
-         conversation, or leave out a part of this one"
+        "the conversation is too long for the model: some {tokens} tokens, and a request may have {window}"
     )]
     ContextTooLong {
         /// How many tokens the request would have had, as far as can be told.
@@ -269,6 +277,28 @@ impl Failure {
     pub(super) fn reported(error: RunFailure) -> Self {
         let kind = ApiErrorKind::of_stream(error.code.as_deref(), &error.message);
         Self::Reported { error, kind }
+    }
+
+    /// The failure that a stop reason in a provider's word stands for; nothing if it stands for none.
+    pub(super) fn of_stop(stop_reason: &str) -> Option<Self> {
+        let kind = match stop_reason.to_ascii_lowercase().as_str() {
+            "error"
+            | "malformed_function_call"
+            | "malformed_response"
+            | "unexpected_tool_call"
+            | "no_image"
+            | "image_other"
+            | "other" => ApiErrorKind::Unavailable,
+            "missing_thought_signature" => ApiErrorKind::BadRequest,
+            _ => return None,
+        };
+        Some(Self::Reported {
+            error: RunFailure {
+                message: format!("the answer ended with `{stop_reason}`"),
+                code: Some(stop_reason.to_owned()),
+            },
+            kind: Some(kind),
+        })
     }
 
     /// Why a stream cannot be read any further.

@@ -382,6 +382,10 @@ impl Run<Streaming> {
         }
         self.core.leave_foreign_calls();
         if !self.core.has_open_calls() {
+            let stop_reason = self.core.conversation.summary().stop_reason.as_deref();
+            if let Some(failure) = stop_reason.and_then(Failure::of_stop) {
+                return self.fail(failure).into();
+            }
             if self.core.go_on_steered() {
                 return self.goto(on::Continue, Opening::new(0)).opening_or_over();
             }

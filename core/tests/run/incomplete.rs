@@ -7,7 +7,7 @@ use stepwell_core::conversation::Conversation;
 use stepwell_core::event::Message;
 use stepwell_core::provider;
 use stepwell_core::run::{
-    Effect, Incomplete, Input, Outcome, Output, ProblemKind, RunConfig, RunMachine, Start,
+    Effect, Failure, Incomplete, Input, Outcome, Output, ProblemKind, RunConfig, RunMachine, Start,
     TimerKey, TurnStatus,
 };
 
@@ -83,6 +83,11 @@ fn gemini(reason: &str) -> String {
     )
 }
 
+/// Gemini's answer to a prompt that it does not take.
+fn blocked(reason: &str) -> String {
+    format!("data: {{\"promptFeedback\":{{\"blockReason\":\"{reason}\"}}}}\n\n")
+}
+
 fn ollama(reason: &str) -> String {
     format!(
         "{{\"message\":{{\"role\":\"assistant\",\"content\":\"A\"}},\"done\":true,\"done_reason\":\"{reason}\"}}\n"
@@ -121,9 +126,16 @@ fn an_answer_that_is_not_whole_says_why() {
         ("anthropic", anthropic("end_turn"), None),
         ("anthropic", anthropic("max_tokens"), Some(length)),
         ("anthropic", anthropic("refusal"), Some(Incomplete::Refusal)),
+        (
+            "anthropic",
+            anthropic("pause_turn"),
+            Some(Incomplete::Limit),
+        ),
         ("gemini", gemini("STOP"), None),
         ("gemini", gemini("MAX_TOKENS"), Some(length)),
         ("gemini", gemini("PROHIBITED_CONTENT"), Some(filter)),
+        ("gemini", blocked("SAFETY"), Some(filter)),
+        ("gemini", blocked("OTHER"), Some(filter)),
         ("ollama", ollama("stop"), None),
         ("ollama", ollama("length"), Some(length)),
         ("cohere", cohere("COMPLETE"), None),
@@ -142,6 +154,64 @@ fn an_answer_that_is_not_whole_says_why() {
         machine.handle(Input::Timeout, now).expect("time passes");
         let expected = Outcome::Incomplete { reason };
         assert_eq!(machine.outcome(), Some(&expected), "{word}");
+    }
+}
+
+#[test]
+fn an_answer_that_ends_with_an_error_for_its_reason_has_failed() {
+    for (provider, body, word, kind) in [
+        (
+            "openai-compatible",
+            chat("error"),
+            "error",
+            ProblemKind::ServerError,
+        ),
+        ("mistral", chat("error"), "error", ProblemKind::ServerError),
+        (
+            "gemini",
+            gemini("MALFORMED_FUNCTION_CALL"),
+            "MALFORMED_FUNCTION_CALL",
+            ProblemKind::ServerError,
+        ),
+        ("gemini", gemini("OTHER"), "OTHER", ProblemKind::ServerError),
+        (
+            "gemini",
+            gemini("MISSING_THOUGHT_SIGNATURE"),
+            "MISSING_THOUGHT_SIGNATURE",
+            ProblemKind::InvalidRequest,
+        ),
+        ("ag-ui", ag_ui("error"), "error", ProblemKind::ServerError),
+    ] {
+        let outcome = left_open(provider, &body);
+        let problem = outcome.problem().expect("it is not whole");
+        assert_eq!(problem.kind, kind, "{provider}: {body}");
+        assert!(problem.message.ends_with(&format!("ended with `{word}`")));
+        assert_eq!(outcome.turn_status(), TurnStatus::Failed);
+    }
+}
+
+#[test]
+fn no_problem_says_what_to_do_twice() {
+    let failures = [
+        Failure::Connection {
+            message: "no route".to_owned(),
+        },
+        Failure::UnexpectedBody {
+            content_type: "text/html".to_owned(),
+            excerpt: "<html>".to_owned(),
+        },
+        Failure::ContextTooLong {
+            tokens: 2,
+            window: 1,
+        },
+    ];
+    for failure in failures {
+        let problem = Outcome::Failed { failure }.problem().expect("it failed");
+        assert!(!problem.message.contains(';'), "{}", problem.message);
+        assert_eq!(
+            problem.to_string(),
+            format!("{}; {}", problem.message, problem.advice)
+        );
     }
 }
 

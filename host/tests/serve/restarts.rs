@@ -35,6 +35,34 @@ async fn a_turn_whose_host_was_killed_is_finished_by_the_next_start() {
     assert_eq!(view["session"]["turns"][0]["status"], "complete");
 }
 
+#[tokio::test]
+async fn why_an_answer_is_not_whole_is_said_and_kept() {
+    for reason in ["length", "content_filter"] {
+        let file = File::new(reason);
+        let store = file.store();
+        let hop = Hop::new().text("Well").stop_reason(reason);
+        let model = MockLlm::start(Script::new().hop(hop)).await;
+        let model = model.expect("the mock starts");
+        let server = Server::before(&model, &["--store", &store]);
+        server.begin("t", "r", "?").await;
+        let told = events(server.follow("t", "r", None).await).await;
+        let [.., notice, end] = &told[..] else {
+            panic!("{told:?}");
+        };
+        assert_eq!(notice["name"], "answer_incomplete");
+        assert_eq!(notice["value"]["code"], reason);
+        assert_eq!(end["type"], "RUN_FINISHED");
+        assert_eq!(end["metadata"]["stopReason"], reason);
+        drop(server);
+        let server = Server::before(&model, &["--store", &store]);
+        let view = server.json("/threads/t").await;
+        let turn = &view["session"]["turns"][0];
+        let expected = json!({ "outcome": "incomplete", "reason": reason });
+        assert_eq!(turn["outcome"], expected);
+        assert_eq!(turn["limit"], notice["value"]);
+    }
+}
+
 #[cfg(unix)]
 #[tokio::test]
 async fn a_turn_that_does_not_end_in_time_is_left_to_the_next_start() {

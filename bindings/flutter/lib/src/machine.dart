@@ -57,9 +57,10 @@ final class RunMachine implements Finalizable {
   /// A stored run in the same process, which was suspended and goes on: what the app was given to do, it still does.
   RunMachine.restore(String snapshot, RunConfig config) : this._({'config': config.toJson(), 'restore': snapshot});
 
-  /// A stored run whose process died. A request that had shown nothing goes out again; a stream that was open is lost,
-  /// or resumed where the server can; a tool that had begun is run again only if it says that it is idempotent, and
-  /// else the model is told that its outcome is unknown. Take [pollOutputs] first.
+  /// A stored run whose process died. A request that had shown nothing goes out again; a stream that was open is
+  /// resumed where the server can, else what was shown of the answer stays, marked as cut, and it is asked for anew; a
+  /// tool that had begun is run again only if it says that it is idempotent, and else the model is told that its outcome
+  /// is unknown. Take [pollOutputs] first.
   RunMachine.revive(String snapshot, RunConfig config, {int? nowMs})
       : this._({'config': config.toJson(), 'revive': snapshot, 'nowMs': nowMs ?? _now()});
 

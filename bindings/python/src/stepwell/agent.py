@@ -12,7 +12,7 @@ from typing import Any
 
 from . import _ffi
 from ._record import Json, Record, lift, lower, record
-from .arguments import checks_arguments, names_arguments
+from .arguments import as_json, checks_arguments, names_arguments
 from .config import AgUiOptions, DevicePolicy, GenerationSettings, Limits, RetryPolicy, RunConfig, Timeouts
 from .display import TurnCard
 from .errors import InvalidArgumentError, MisuseError, told, translated, translates
@@ -41,7 +41,8 @@ class Agent:
             ...
 
     The network runs on threads of Stepwell's own. Tools and the approver run on the event loop that ``send`` was called
-    on (plain functions in a thread), several side by side where the model asks for several.
+    on, several side by side where the model asks for several; a plain tool runs in a thread of its own, a plain approver
+    on the loop, which waits for it.
 
     Without an event loop, in a script or a notebook cell: ``agent.run_sync("…").text``, or ``for event in
     agent.send_sync("…")``.
@@ -125,7 +126,7 @@ class Agent:
             config.lower(),
             thread_id,
             json.dumps(list(history)),
-            json.dumps({} if state is None else state),
+            as_json("`state` of `Agent`", {} if state is None else state),
             setup,
             journal and Sink(journal),
         )
@@ -208,7 +209,7 @@ class Agent:
         return self._agent.with_runner(runner, self.store and self.store.on(loop))
 
     async def send_to_listener(self, text: str, listener: Callable[[Event], object]) -> Finished:
-        """Says something to the model, calls the listener with each event, and waits for the end.
+        """Says something to the model, calls the listener with each event, and gives the turn however it ended.
 
         A listener that raises is logged and otherwise passed over: the turn goes on.
         """
@@ -365,9 +366,14 @@ class Turn(AsyncIterator[Event]):
         A result that is no string is written as JSON, but for ``Parts``.
         """
         if isinstance(result, Parts):
-            await told(self._there().finish_call_parts(tool_call_id, json.dumps(result)))
-        else:
-            await told(self._there().finish_call(tool_call_id, shown(result)))
+            content = as_json("`result` of `Turn.finish_call`", result)
+            await told(self._there().finish_call_parts(tool_call_id, content))
+            return
+        try:
+            content = shown(result)
+        except (TypeError, ValueError) as error:
+            raise InvalidArgumentError(f"`result` of `Turn.finish_call`: {error}", "give what JSON can have") from error
+        await told(self._there().finish_call(tool_call_id, content))
 
     async def fail_call(
         self, tool_call_id: str, message: str, *, kind: ToolFailureKind = ToolFailureKind.ERROR

@@ -103,15 +103,18 @@ def _check_call(
     function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], cause: Exception | None = None
 ) -> None:
     try:
-        given = inspect.signature(function).bind(*args, **kwargs).arguments
+        signature = inspect.signature(function)
+        given = signature.bind(*args, **kwargs).arguments
         hints = typing.get_type_hints(function)
     except (NameError, TypeError):
         # Python itself says which argument is missing, or too much.
         return
     try:
         for name, value in given.items():
-            if name in hints:
-                _check(f"`{name}` of `{function.__qualname__.removesuffix('.__init__')}`", value, hints[name])
+            kind = signature.parameters[name].kind
+            if name in hints and kind is not inspect.Parameter.VAR_KEYWORD:
+                for each in value if kind is inspect.Parameter.VAR_POSITIONAL else (value,):
+                    _check(f"`{name}` of `{function.__qualname__.removesuffix('.__init__')}`", each, hints[name])
     except StepwellError as error:
         raise error from cause
 
@@ -148,6 +151,8 @@ def _has_type(value: Any, hint: Any) -> bool:
         return isinstance(value, int) and not isinstance(value, bool)
     if hint is bytes:
         return isinstance(value, (bytes, bytearray, memoryview))
+    if origin is tuple and arguments[-1] is not Ellipsis:
+        return isinstance(value, tuple) and len(value) == len(arguments) and all(map(_has_type, value, arguments))
     if origin in (collections.abc.Sequence, list, tuple):
         if isinstance(value, (str, bytes)) or not isinstance(value, collections.abc.Sequence):
             return False
@@ -157,7 +162,8 @@ def _has_type(value: Any, hint: Any) -> bool:
             return False
         return all(_has_type(key, arguments[0]) and _has_type(each, arguments[1]) for key, each in value.items())
     if origin is collections.abc.Callable:
-        return callable(value)
+        # In the body of its class a method of a class is none yet.
+        return callable(value) or isinstance(value, classmethod)
     kind = origin or hint
     return isinstance(value, kind) if isinstance(kind, type) else True
 
@@ -183,6 +189,14 @@ def _is_json(value: Any) -> bool:
     return True
 
 
+def as_json(where: str, value: Any) -> str:
+    """A JSON value as text; ``where`` is the argument that it came by."""
+    try:
+        return json.dumps(value)
+    except (TypeError, ValueError) as error:
+        raise InvalidArgumentError(f"{where} is no JSON: {error}", "give what `json.dumps` can write") from None
+
+
 def described(hint: Any) -> str:
     """A type in words."""
     origin, arguments = typing.get_origin(hint), typing.get_args(hint)
@@ -192,10 +206,14 @@ def described(hint: Any) -> str:
         return "one of " + ", ".join(map(repr, arguments))
     if origin in (Union, types.UnionType):
         return " or ".join(map(described, arguments))
+    if origin is tuple and arguments[-1] is not Ellipsis:
+        return f"a tuple of {', '.join(map(described, arguments))}"
     if origin in (collections.abc.Sequence, list, tuple):
         return "a list" if not arguments or arguments[0] is Any else f"a list of {described(arguments[0])}"
     if origin is collections.abc.Mapping:
         return "a JSON object" if arguments[1] is Any else "a dict"
     if origin is collections.abc.Callable:
         return "a function"
+    if hint is Any:
+        return "any"
     return str(getattr(origin or hint, "__name__", hint))

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, TextIO, overload
 from . import events as ev
 from ._record import Json
 from .cards import preformatted, safe, visible
+from .errors import InvalidArgumentError
 from .outcomes import Finished, Outcome
 from .sync import SyncTurn
 
@@ -210,6 +211,10 @@ def show(turn: Turn | SyncTurn, *, file: TextIO | None = None) -> Awaitable[Fini
     In a notebook that is text and tool cards in the cell's output; elsewhere lines on ``file``, standard output if
     ``None``.
     """
+    if not isinstance(turn, SyncTurn) and not hasattr(turn, "more"):
+        raise InvalidArgumentError(
+            f"`turn` of `show` is of the type {type(turn).__name__}", "give what `send` or `send_sync` gave"
+        )
     screen: _Notebook | _Terminal
     display = None if file else _notebook_display()
     screen = _Notebook(display) if display else _Terminal(file or sys.stdout)

@@ -11,7 +11,7 @@ from typing import Any
 
 from . import _ffi
 from ._record import Json, Record, lift, lifts, record
-from .arguments import checks_arguments, names_arguments
+from .arguments import as_json, checks_arguments, names_arguments
 from .config import RunConfig
 from .effects import Outputs, lift_outputs
 from .errors import InvalidArgumentError, translated, translates
@@ -135,7 +135,7 @@ class RunMachine:
             config.lower(),
             thread_id or str(uuid.uuid4()),
             json.dumps(list(history)),
-            json.dumps({} if state is None else state),
+            as_json("`state` of `RunMachine`", {} if state is None else state),
             journal,
         )
 
@@ -151,7 +151,7 @@ class RunMachine:
     def revive(
         cls, snapshot: str, config: RunConfig, *, now_ms: int | None = None, journal: bool = False
     ) -> RunMachine:
-        """A stored run whose process died: what had not begun is given out again, an open stream is lost or resumed.
+        """A stored run whose process died: what had not begun is given out again, an open stream is opened again.
 
         ``DevicePolicy.killed`` may end the turn instead. Take ``poll_outputs`` first. With ``journal`` all further inputs
         are written down, in a journal of their own.

@@ -251,6 +251,7 @@ class MemoryStore(SessionStore):
         self._inner = _ffi.SessionStore.in_memory()
 
 
+@names_arguments
 class SqliteStore(SessionStore):
     """A store in a file of its own, by the SQLite that is built in::
 

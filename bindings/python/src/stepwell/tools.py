@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+import contextvars
 import copy
 import inspect
 import json
+import math
+import threading
 import types
 from collections.abc import Callable, Mapping
+from concurrent.futures import Future
 from functools import update_wrapper
 from typing import Any, Generic, ParamSpec, TypeVar, overload
 
 from . import docstrings
 from ._record import Json
+from .arguments import checks_arguments
 from .cards import mimebundle_of_tool
 from .errors import InvalidArgumentError, ToolError
 from .schema import Schema, arguments_of, from_json, jsonable, schema_of_arguments
@@ -35,13 +40,14 @@ class Tool(Generic[P, R]):
     a tool. The model is not asked for ``self``.
     """
 
+    @checks_arguments
     def __init__(
         self,
         function: Callable[P, R],
         *,
         name: str | None = None,
         description: str | None = None,
-        parameters: Schema | None = None,
+        parameters: Mapping[str, Json] | None = None,
         requires_approval: bool = False,
         idempotent: bool = False,
         repeatable: bool = False,
@@ -51,8 +57,12 @@ class Tool(Generic[P, R]):
         self._kind: type = type(given)
         if isinstance(given, (classmethod, staticmethod)):
             function = given.__func__  # type: ignore[assignment]
-        if not callable(function):
-            raise InvalidArgumentError(f"{function!r} cannot be a tool", "give a function")
+        if _gives_one_by_one(function):
+            raise InvalidArgumentError(
+                f"{function!r} cannot be a tool: it yields its results one by one", "give a function that returns them all"
+            )
+        if timeout is not None and not (timeout >= 0 and math.isfinite(timeout)):
+            raise InvalidArgumentError(f"`timeout` of `Tool` is {timeout!r}", "give a number from 0 on")
         update_wrapper(self, function)
         said = docstrings.parse(inspect.getdoc(function))
         self._function = function
@@ -60,11 +70,11 @@ class Tool(Generic[P, R]):
         self._said = said.arguments
         self._has_own_parameters = parameters is not None
         self._arguments = arguments_of(function)
-        self.name: str = name or str(getattr(function, "__name__", type(function).__name__))
+        self.name: str = str(getattr(function, "__name__", type(function).__name__)) if name is None else name
         """What the model calls it by."""
         self.description: str = said.description if description is None else description
         """What it does and when to use it, for the model."""
-        self.parameters: Schema = parameters or {}
+        self.parameters: Schema = dict(parameters or {})
         """The JSON Schema of its arguments."""
         if self._kind is classmethod:
             self._take_off_first()
@@ -129,7 +139,9 @@ class Tool(Generic[P, R]):
     async def run(self, arguments: Mapping[str, Json]) -> str | Parts:
         """Runs the tool with arguments from the model, and gives what the model is to see.
 
-        A plain function runs in a thread of its own, so it may block. A result that is no string is written as JSON.
+        A plain function runs in a thread of its own, so it may block. Where nobody waits for it any more, since it has
+        taken too long, say, the thread goes on by itself, and the end of the program does not wait for it. A result that
+        is no string is written as JSON.
         Arguments that fit the schema but not the types, as a validator may have it, raise ``ToolError``.
         """
         given = {name: self._given(name, value) for name, value in arguments.items()}
@@ -137,7 +149,7 @@ class Tool(Generic[P, R]):
         if inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(getattr(function, "__call__", None)):
             result = await function(**given)
         else:
-            result = await asyncio.to_thread(_called, function, given)
+            result = await _in_thread(function, given)
             if inspect.isawaitable(result):
                 result = await result
         return result if isinstance(result, Parts) else shown(result)
@@ -202,12 +214,30 @@ def tool(function: Callable[..., Any] | None = None, /, **settings: Any) -> Any:
     return Tool(function, **settings)
 
 
-def _called(function: Callable[..., Any], given: dict[str, Any]) -> Any:
-    try:
-        return function(**given)
-    except StopIteration as error:
-        # A future cannot hold it: whoever waits would wait for ever.
-        raise RuntimeError("the tool raised StopIteration") from error
+async def _in_thread(function: Callable[..., Any], given: dict[str, Any]) -> Any:
+    """Calls a function in a thread of its own: a pool's threads may all wait for what only another could do."""
+    called: Future[Any] = Future()
+    context = contextvars.copy_context()
+
+    def work() -> None:
+        called.set_running_or_notify_cancel()
+        try:
+            result = context.run(function, **given)
+        except StopIteration:
+            # A future cannot hold it: whoever waits would wait for ever.
+            called.set_exception(RuntimeError("the tool raised StopIteration"))
+        except BaseException as error:
+            called.set_exception(error)
+        else:
+            called.set_result(result)
+
+    threading.Thread(target=work, name="stepwell-tool", daemon=True).start()
+    return await asyncio.wrap_future(called)
+
+
+def _gives_one_by_one(function: object) -> bool:
+    called = [function, getattr(function, "__call__", None)]
+    return any(inspect.isgeneratorfunction(each) or inspect.isasyncgenfunction(each) for each in called)
 
 
 def shown(result: object) -> str:

@@ -178,7 +178,14 @@ impl<'a> Chunk<'a> {
             ..Self::default()
         };
         if let Some(feedback) = object::<WireFeedback<'a>>(wire.prompt_feedback)? {
-            chunk.stop_reason = text(feedback.block_reason)?;
+            // These two do not say that it was a filter.
+            let says_nothing =
+                |reason: &str| matches!(reason, "OTHER" | "BLOCK_REASON_UNSPECIFIED");
+            let reason = text(feedback.block_reason)?;
+            chunk.stop_reason = reason.map(|reason| match says_nothing(&reason) {
+                true => "content_filter".into(),
+                false => reason,
+            });
         }
         for (position, raw) in list(wire.candidates)?.into_iter().enumerate() {
             if let Some(candidate) = object::<WireCandidate<'a>>(Some(raw))?

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from .._record import Json
+from ..arguments import checks_arguments
+from ..errors import InvalidArgumentError
 
 Hop = Mapping[str, Json]
 """One answer of the model, as ``text``, ``calls`` and ``error`` make it, or by hand as mock-llm's scripts have it."""
@@ -26,11 +28,13 @@ _FIELDS = frozenset({"steps", "error", "status", "headers", "usage", "stop_reaso
 _KINDS = ("steps", "error", "silent", "hang_up")
 
 
+@checks_arguments
 def text(*pieces: str, **fields: Json) -> dict[str, Json]:
     """A hop that says something. Each further field of a hop can be given by name, such as ``usage`` or ``stop_reason``."""
     return {"steps": [{"text": piece} for piece in pieces], **fields}
 
 
+@checks_arguments
 def calls(*asked: tuple[str, Json], say: str = "") -> dict[str, Json]:
     """A hop that asks for tools, each a name with its arguments, after saying something if it is to.
 
@@ -43,6 +47,7 @@ def calls(*asked: tuple[str, Json], say: str = "") -> dict[str, Json]:
     return {"steps": steps}
 
 
+@checks_arguments
 def error(status: int, message: str, *, headers: Mapping[str, str] | None = None) -> dict[str, Json]:
     """A hop that is refused, in the provider's form."""
     return {"status": status, "error": message, "headers": dict(headers or {})}
@@ -72,13 +77,15 @@ class Segment:
 
 
 def check(hops: Sequence[Hop]) -> None:
-    """Raises ``ValueError`` for a hop that cannot be played, and says what is wrong with it."""
+    """Raises ``InvalidArgumentError`` for a hop that cannot be played, and says what is wrong with it."""
     for number, hop in enumerate(hops):
         if problem := _problem(hop):
-            raise ValueError(f"hop {number}: {problem}")
+            raise InvalidArgumentError(f"hop {number}: {problem}", "make it by `text`, `calls` or `error`")
 
 
 def _problem(hop: Hop) -> str | None:
+    if not isinstance(hop, Mapping):
+        return f"{hop!r} is no answer of a model"
     if unknown := set(hop) - _FIELDS:
         return (
             f"unknown fields {sorted(unknown)}; known are {sorted(_FIELDS)}. "
