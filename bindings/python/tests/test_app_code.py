@@ -147,7 +147,7 @@ async def test_cancelling_a_turn_reaches_its_tool(mock_llm: Start) -> None:
 async def test_plain_tools_wait_for_each_other_as_many_as_run_side_by_side(mock_llm: Start) -> None:
     """A pool would have fewer threads, all of which wait."""
     many = 40
-    all_of_them = threading.Barrier(many, timeout=60)
+    all_of_them = threading.Barrier(many, timeout=600)
 
     @tool
     def meet(number: int) -> str:

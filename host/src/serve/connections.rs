@@ -1,12 +1,16 @@
 //! The connections of the server: so many at once, and none that keeps the others out by saying nothing.
 //!
 //! A connection that waits for a request has a deadline: [`Bounds::header_timeout`] for its first one,
-//! [`Bounds::idle_timeout`] for the next. Where there is no room for a new connection, the one that has waited longest is
-//! closed. One whose request is being answered has no deadline here: runs and bodies have their own.
+//! [`Bounds::idle_timeout`] for the next, from when the client has read the last of an answer. Where there is no room for a
+//! new connection, the one is closed that has waited longest, for a request or for its client to read. One whose request is
+//! being answered has no deadline here: runs and bodies have their own.
+
+mod flow;
 
 use axum::Router;
 use axum::body::{Body, Bytes};
 use axum::http::Request;
+use flow::Flow;
 use hyper::body::{Body as HttpBody, Frame, Incoming, SizeHint};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
@@ -78,7 +82,7 @@ struct Connections {
     is_full: AtomicBool,
 }
 
-/// The connections that wait for a request, the one that has waited longest first.
+/// The connections that wait, the one that has waited longest first.
 #[derive(Debug, Default)]
 struct Waiting {
     next: u64,
@@ -160,23 +164,30 @@ struct Connection {
     _place: Option<OwnedSemaphorePermit>,
 }
 
-/// Whether a connection waits for a request.
+/// Whether a connection waits for a request, or for its client to read.
 #[derive(Debug)]
 struct Presence {
     connections: Arc<Connections>,
-    /// Its place among those that wait.
-    place: Mutex<Option<u64>>,
+    state: Mutex<State>,
     /// By when its next request must have come; nothing while one is answered.
     deadline: watch::Sender<Option<Instant>>,
     /// It is to make room.
     close: CancellationToken,
 }
 
+#[derive(Debug, Default)]
+struct State {
+    /// Its place among those that wait.
+    place: Option<u64>,
+    /// Whether a request is being answered.
+    is_busy: bool,
+}
+
 impl Connection {
     fn new(connections: &Arc<Connections>, place: Option<OwnedSemaphorePermit>) -> Self {
         let presence = Presence {
             connections: Arc::clone(connections),
-            place: Mutex::new(None),
+            state: Mutex::default(),
             deadline: watch::Sender::new(None),
             close: CancellationToken::new(),
         };
@@ -205,7 +216,8 @@ impl Connection {
                 Ok::<_, Infallible>(response.map(|body| Answer { body, _busy: busy }))
             }
         });
-        let connection = http1::Builder::new().serve_connection(TokioIo::new(stream), service);
+        let stream = TokioIo::new(Flow::new(stream, Arc::clone(&self.presence)));
+        let connection = http1::Builder::new().serve_connection(stream, service);
         let mut connection = pin!(connection);
         let mut late = pin!(self.presence.late());
         let mut is_closing = false;
@@ -231,21 +243,52 @@ impl Connection {
 impl Presence {
     /// A request is being answered until this is dropped.
     fn busy(self: &Arc<Self>) -> Busy {
-        if let Some(place) = self.lock().take() {
-            self.connections.waiting().close.remove(&place);
-        }
+        let mut state = self.lock();
+        state.is_busy = true;
+        self.goes_on(&mut state);
         self.deadline.send_replace(None);
         Busy(Arc::clone(self))
     }
 
     /// Nothing is being answered: for so long it may wait.
     fn waits(&self, time: Duration) {
-        let mut waiting = self.connections.waiting();
-        let place = waiting.next;
-        waiting.next += 1;
-        waiting.close.insert(place, self.close.clone());
-        drop(waiting);
-        *self.lock() = Some(place);
+        let mut state = self.lock();
+        state.is_busy = false;
+        self.is_waiting(&mut state);
+        self.sets_deadline(time);
+    }
+
+    /// There is no room for more that the client has not read.
+    fn is_unread(&self) {
+        self.is_waiting(&mut self.lock());
+    }
+
+    /// The client has read some of it, of an answer that may be over.
+    fn is_read(&self) {
+        let mut state = self.lock();
+        match state.is_busy {
+            true => self.goes_on(&mut state),
+            false => self.sets_deadline(self.connections.bounds.idle_timeout),
+        }
+    }
+
+    fn is_waiting(&self, state: &mut State) {
+        if state.place.is_none() {
+            let mut waiting = self.connections.waiting();
+            let place = waiting.next;
+            waiting.next += 1;
+            waiting.close.insert(place, self.close.clone());
+            state.place = Some(place);
+        }
+    }
+
+    fn goes_on(&self, state: &mut State) {
+        if let Some(place) = state.place.take() {
+            self.connections.waiting().close.remove(&place);
+        }
+    }
+
+    fn sets_deadline(&self, time: Duration) {
         // A time beyond what can be counted is no limit.
         self.deadline.send_replace(Instant::now().checked_add(time));
     }
@@ -269,17 +312,15 @@ impl Presence {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Option<u64>> {
+    fn lock(&self) -> MutexGuard<'_, State> {
         // Nothing is left half-done under the lock.
-        self.place.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Drop for Presence {
     fn drop(&mut self) {
-        if let Some(place) = self.lock().take() {
-            self.connections.waiting().close.remove(&place);
-        }
+        self.goes_on(&mut self.lock());
     }
 }
 

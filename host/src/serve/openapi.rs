@@ -55,6 +55,26 @@ mod tests {
     }
 
     #[test]
+    fn what_takes_a_query_says_that_it_may_be_unreadable() {
+        let document = document();
+        for (path, operations) in document["paths"].as_object().expect("paths") {
+            for (method, operation) in operations.as_object().expect("operations") {
+                let parameters = operation["parameters"].as_array();
+                let mut parameters = parameters.into_iter().flatten();
+                if parameters.any(|parameter| parameter["in"] == "query") {
+                    let why = &operation["responses"]["400"]["description"];
+                    let why = why.as_str().unwrap_or_default();
+                    assert!(
+                        why.contains("the query cannot be read")
+                            || why.contains("The query cannot be read"),
+                        "{method} {path}"
+                    );
+                }
+            }
+        }
+    }
+
+    #[test]
     fn the_version_is_the_programs() {
         assert_eq!(document()["info"]["version"], env!("CARGO_PKG_VERSION"));
     }

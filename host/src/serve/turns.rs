@@ -34,7 +34,7 @@ struct Start {
 
 /// What the person says: a text, or a message of the protocol's.
 #[derive(Debug, Deserialize)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "`message` is a text or a user message")]
 enum Said {
     Text(String),
     Message(Box<Message>),
@@ -204,4 +204,19 @@ pub(super) async fn acknowledge(
     let Acknowledge { index } = read(&server, request).await?;
     sessions.store().acknowledge(&key, index).await?;
     Ok(StatusCode::NO_CONTENT)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Start;
+
+    #[test]
+    fn a_message_that_is_none_is_refused_in_words_of_the_interface() {
+        let refused = serde_json::from_str::<Start>(r#"{"message": 7}"#);
+        let why = refused.expect_err("it is refused").to_string();
+        assert!(
+            why.starts_with("`message` is a text or a user message"),
+            "{why}"
+        );
+    }
 }

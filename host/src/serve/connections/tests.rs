@@ -6,6 +6,9 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream, duplex};
 const HEADER: Duration = Duration::from_secs(10);
 const IDLE: Duration = Duration::from_secs(75);
 
+/// As long an answer as no buffer on the way takes.
+const LONG: usize = 1 << 20;
+
 fn connections(most: usize) -> Arc<Connections> {
     Arc::new(Connections::new(Bounds {
         most,
@@ -19,8 +22,14 @@ fn router() -> Router {
     let waits = || async {
         pending::<()>().await;
     };
+    let endless = || async {
+        let piece = || Ok::<_, io::Error>(Bytes::from_static(&[b'.'; 1024]));
+        Body::from_stream(futures::stream::repeat_with(piece))
+    };
     Router::new()
         .route("/", get(|| async { "here" }))
+        .route("/long", get(|| async { vec![b'.'; LONG] }))
+        .route("/endless", get(endless))
         .route("/stream", get(never))
         .route("/wait", get(waits))
 }
@@ -95,6 +104,41 @@ async fn an_answer_may_take_its_time() {
         let wait = tokio::time::timeout(IDLE * 100, closed(&mut client)).await;
         assert!(wait.is_err(), "{path}: closed after {wait:?}");
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_long_answer_may_be_read_slowly() {
+    let connections = connections(1);
+    let mut client = connected(&connections, &CancellationToken::new());
+    ask(&mut client, "/long").await;
+    let (mut piece, mut read) = (vec![0; 1 << 15], 0);
+    while read < LONG {
+        tokio::time::sleep(IDLE / 2).await;
+        let length = client.read(&mut piece).await.expect("it is sent");
+        assert_ne!(length, 0, "closed after {read} bytes");
+        read += length;
+    }
+    let idle = closed(&mut client).await;
+    assert!(idle >= IDLE / 2 && idle <= IDLE, "{idle:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_connection_whose_client_does_not_read_makes_room() {
+    let connections = connections(2);
+    let closing = CancellationToken::new();
+    let mut reads = connected(&connections, &closing);
+    ask(&mut reads, "/endless").await;
+    let mut deaf = connected(&connections, &closing);
+    ask(&mut deaf, "/endless").await;
+    let mut piece = vec![0; 1 << 20];
+    // Each has been answered as far as there is room for it; then the one is read, and answered further.
+    tokio::time::sleep(HEADER).await;
+    assert_ne!(reads.read(&mut piece).await.expect("an answer"), 0);
+    tokio::time::sleep(HEADER).await;
+    let place = tokio::time::timeout(HEADER, connections.place()).await;
+    assert!(place.expect("there is room").is_some());
+    assert_eq!(closed(&mut deaf).await, Duration::ZERO);
+    assert_ne!(reads.read(&mut piece).await.expect("more"), 0);
 }
 
 #[tokio::test(start_paused = true)]
