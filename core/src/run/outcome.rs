@@ -142,13 +142,13 @@ pub enum Failure {
         error: ApiError,
     },
     /// The request could not be sent, or the connection broke.
-    #[error("the connection failed: {message}; check the address and the network")]
+    #[error("the connection failed: {message}")]
     Connection {
         /// The transport's words.
         message: String,
     },
     /// The answer is no stream: a web page, say.
-    #[error("the answer (`{content_type}`) is not a stream: {excerpt}; check the address")]
+    #[error("the answer (`{content_type}`) is not a stream: {excerpt}")]
     UnexpectedBody {
         /// The answer's media type; empty if it has none.
         content_type: String,
