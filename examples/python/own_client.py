@@ -18,6 +18,7 @@ from stepwell import (
     CancelTool,
     CloseStream,
     Event,
+    Interrupted,
     OpenStream,
     Outcome,
     Outputs,
@@ -75,6 +76,8 @@ class Host:
         """Shows what happened, and begins what is to be done."""
         for event in outputs.events:
             self.listener(event)
+            if isinstance(event, Interrupted):  # an AG-UI agent's questions: this program cannot ask
+                self.took(self.machine.resume({question.id: None for question in event.interrupts}))
         for effect in outputs.effects:
             match effect:
                 case OpenStream():
