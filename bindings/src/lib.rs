@@ -42,9 +42,8 @@ pub use agent::{Agent, Recovered};
 pub use config::{
     AgUiEncoding, AgUiOptions, BackgroundPolicy, ContextEntry, ContextGuard, ContextPolicy,
     DevicePolicy, Durability, ExtraRules, GenerationSettings, KilledPolicy, LimitPolicy, Limits,
-    NetworkChangePolicy, OfflinePolicy, ReasoningEffort, RepeatLimit, ResponseFormat, Resumption,
-    RetryPolicy, RunConfig, RunIds, TextOptions, Timeouts, ToolChoice, ToolDefinition,
-    Verification,
+    NetworkChangePolicy, ReasoningEffort, RepeatLimit, ResponseFormat, Resumption, RetryPolicy,
+    RunConfig, RunIds, TextOptions, Timeouts, ToolChoice, ToolDefinition, Verification,
 };
 pub use effect::{
     Block, CallKey, ContextMessage, Effect, HttpHeader, HttpRequest, Outputs, ToolInvocation,

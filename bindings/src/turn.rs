@@ -49,6 +49,9 @@ impl Turn {
 
     /// Waits for the end of the turn, whatever is left of its events. Once only. A call that is given up cancels the
     /// turn.
+    ///
+    /// Nobody sees what an AG-UI agent asks meanwhile: it is told that there is no answer, and where it asks once more, the
+    /// turn is cancelled. To answer, take the events and `resume` the turn.
     pub async fn finish(&self) -> Result<Finished, StepwellError> {
         let turn = self.turn.lock().await.take().ok_or_else(|| {
             StepwellError::misuse(

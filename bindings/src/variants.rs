@@ -8,8 +8,8 @@ use crate::event::{ArgumentsChange, Event, SteeringRefusal, ToolFailureKind, Too
 use crate::machine::{RunMachine, Start, TimerKey};
 use crate::outcome::{Failure, Incomplete, Outcome, TurnLimit};
 use crate::{
-    AgUiEncoding, AgUiOptions, ContextEntry, ExtraRules, GenerationSettings, LimitPolicy,
-    OfflinePolicy, Outputs, Resumption, RunConfig, TextOptions, Verification,
+    AgUiEncoding, AgUiOptions, ContextEntry, ExtraRules, GenerationSettings, LimitPolicy, Outputs,
+    Resumption, RunConfig, TextOptions, Verification,
 };
 use std::collections::{BTreeSet, HashMap};
 use std::fmt::Debug;
@@ -372,7 +372,7 @@ fn every_timer_has_its_own() {
 #[test]
 fn every_policy_can_be_chosen() {
     let device = |set: fn(&mut DevicePolicy)| {
-        let mut policy = DevicePolicy::default();
+        let mut policy = crate::config::tests::device();
         set(&mut policy);
         run::DevicePolicy::from(policy)
     };
@@ -384,8 +384,8 @@ fn every_policy_can_be_chosen() {
     let all = declared("run/device.rs", "BackgroundPolicy");
     assert_eq!(names(&background), all);
     let offline = [
-        device(|policy| policy.offline = Some(OfflinePolicy::Fail)).offline,
-        device(|policy| policy.offline = Some(OfflinePolicy::Wait { up_to_ms: 1 })).offline,
+        device(|policy| policy.offline_ms = None).offline,
+        device(|policy| policy.offline_ms = Some(1)).offline,
     ];
     assert_eq!(names(&offline), declared("run/device.rs", "OfflinePolicy"));
     let change = [
@@ -425,7 +425,7 @@ fn config() -> RunConfig {
         run_ids: None,
         durability: None,
         partial_arguments: false,
-        device: DevicePolicy::default(),
+        device: crate::config::tests::device(),
         resumption: None,
         providers_json: None,
         text: TextOptions {

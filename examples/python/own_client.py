@@ -20,6 +20,7 @@ from stepwell import (
     CancelTool,
     CloseStream,
     Event,
+    Interrupted,
     OpenStream,
     Outcome,
     Outputs,
@@ -80,6 +81,8 @@ class Host:
         self.keep()
         for event in outputs.events:
             self.listener(event)
+            if isinstance(event, Interrupted):  # an AG-UI agent's questions: this program cannot ask
+                self.took(self.machine.resume({question.id: None for question in event.interrupts}))
         for effect in outputs.effects:
             match effect:
                 case OpenStream():

@@ -171,6 +171,24 @@ impl AgentBuilder {
 
     /// Sets who asks the person about tools that need an approval: an async closure from a call to a decision, or a
     /// type of the app's own. Without one they are denied.
+    ///
+    /// ```
+    /// # use stepwell_io::{Agent, provider};
+    /// use stepwell_io::{Decision, Tool, ToolInvocation};
+    /// # async fn confirm(_: String) -> bool { true }
+    /// # async fn send_mail(_: ToolInvocation) -> Result<&'static str, String> { Ok("sent") }
+    /// # let endpoint = provider::find("openai-compatible")?.endpoint(None, "m", Some("http://localhost/v1"), None)?;
+    /// let agent = Agent::builder(endpoint)
+    ///     .tool(Tool::new("send_mail", "Sends a mail.").requires_approval(), send_mail)
+    ///     .approver(|call: ToolInvocation| async move {
+    ///         match confirm(format!("Run {}?", call.name)).await {
+    ///             true => Decision::Granted,
+    ///             false => Decision::Denied { reason: Some("not now".to_owned()) },
+    ///         }
+    ///     })
+    ///     .build()?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn approver(mut self, approver: impl Approver) -> Self {
         self.approver = Some(Arc::new(approver));

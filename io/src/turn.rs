@@ -4,7 +4,7 @@ use futures::future::BoxFuture;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 use stepwell_core::conversation::Conversation;
-use stepwell_core::event::{ResumeEntry, TokenUsage};
+use stepwell_core::event::{Interrupt, Metadata, ResumeEntry, ResumeStatus, TokenUsage};
 use stepwell_core::run::{Outcome, Problem, RunEvent};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
@@ -100,10 +100,26 @@ impl Turn {
     /// Waits for the turn to end, however it ends and whatever is left of its events. To await the turn itself gives an
     /// error where its answer is not whole.
     ///
+    /// Nobody sees what an AG-UI agent asks meanwhile. So it is told that there is no answer, and where it asks once more,
+    /// the turn is cancelled. To answer, take the events and [`resume`](Self::resume).
+    ///
     /// # Panics
     /// Never by itself; a panic inside Stepwell is passed on.
     pub async fn finish(mut self) -> Finished {
-        while self.events.recv().await.is_some() {}
+        let mut dismissed = false;
+        while let Some(event) = self.events.recv().await {
+            if let RunEvent::Interrupted { interrupts } = event {
+                tracing::warn!(
+                    target: "stepwell",
+                    "the agent asks, and nobody takes the events of the turn: it is told that there is no answer"
+                );
+                let answers = interrupts.into_iter().map(unanswered).collect();
+                if dismissed || self.resume(answers).await.is_err() {
+                    self.cancel();
+                }
+                dismissed = true;
+            }
+        }
         let task = self.task.take();
         match task {
             Some(task) => match task.await {
@@ -137,6 +153,17 @@ impl Turn {
     /// Lets the turn go on to its end without anyone watching.
     pub fn detach(mut self) {
         self.task = None;
+    }
+}
+
+/// What an agent is sent in the place of an answer.
+fn unanswered(interrupt: Interrupt) -> ResumeEntry {
+    ResumeEntry {
+        interrupt_id: interrupt.id,
+        status: ResumeStatus::Cancelled,
+        payload: None,
+        metadata: None,
+        extra: Metadata::new(),
     }
 }
 

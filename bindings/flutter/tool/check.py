@@ -29,10 +29,12 @@ wrong: list[str] = []
 
 
 def parse(folders: list[Path]) -> int:
-    """How many sources there are: files, and the program of the guide."""
+    """How many sources there are: files, and pages with the code that they show."""
     sources = {file: file.read_text() for folder in folders for file in folder.rglob("*.dart")}
-    guide = ROOT / "docs/flutter.md"
-    sources[guide] = guide.read_text().partition("```dart\n")[2].partition("```")[0]
+    for page in [ROOT / "docs/flutter.md", PLUGIN / "README.md"]:
+        blocks = re.findall(r"```dart\n(.*?)```", page.read_text(), re.DOTALL)
+        shown = [block if "main()" in block else f"Future<void> shown() async {{ {block} }}" for block in blocks]
+        sources[page] = "\n".join(shown)
     parser = Parser(Language(tree_sitter_dart.language()))
     for file, source in sorted(sources.items()):
         if not source:
@@ -139,12 +141,16 @@ def camel(name: str) -> str:
 
 
 def defaults() -> int:
-    """What the languages of uniffi take for a number, a time or a switch that is left out, Dart takes too."""
-    rust = (ROOT / "bindings/src/config/limits.rs").read_text()
+    """What the languages of uniffi take for a number, a time or a switch that is left out, Dart takes too; and it sends a
+    `null` where that is none."""
+    rust = "".join((ROOT / "bindings/src/config" / f"{name}.rs").read_text() for name in ("limits", "device", "context"))
     dart = (PLUGIN / "lib/src/config.dart").read_text()
     compared = 0
     for name, body in re.findall(r"pub struct (\w+) \{(.*?)\n\}", rust, re.DOTALL):
         constructor = dart.partition(f"  const {name}({{")[2].partition("});")[0]
+        sent = dart.partition(f"final class {name} ")[2].partition("toJson() =>")[2].partition(";")[0]
+        if "given(" in sent:
+            wrong.append(f"{name} leaves out what is null")
         taken = dict(re.findall(r"this\.(\w+)(?: = (?:const Duration\(milliseconds: )?([\w.]+))?", constructor))
         for default, field in re.findall(r"uniffi\(default = (?:Some\()?([\w.]+)\)?\)\]\s+pub (\w+):", body):
             given = taken.get(camel(field.removesuffix("_ms")))

@@ -1,7 +1,8 @@
-//! How a run is set up. The names are those of the core, in camel case; what is left out is as there.
+//! How a run is set up. The names are those of the core, in camel case; what is left out is as there, and `null` is none:
+//! no limit, no wait.
 
 use crate::refused::Refused;
-use serde::{Deserialize, Deserializer};
+use serde::Deserialize;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -168,13 +169,11 @@ struct Timeouts {
     closing_ms: Option<u64>,
 }
 
-#[derive(Default, Deserialize)]
+#[derive(Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 struct DevicePolicy {
     background: BackgroundPolicy,
-    /// Absent is the default, `null` is to fail.
-    #[serde(deserialize_with = "said")]
-    offline_ms: Option<Option<u64>>,
+    offline_ms: Option<u64>,
     network_change: NetworkChangePolicy,
     killed: KilledPolicy,
 }
@@ -275,10 +274,6 @@ struct ContextEntry {
     value: String,
 }
 
-fn said<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Option<u64>>, D::Error> {
-    Option::deserialize(deserializer).map(Some)
-}
-
 fn millis(time: Duration) -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
@@ -337,6 +332,20 @@ impl Default for Timeouts {
             approval_ms: core.approval.map(millis),
             deferred_ms: core.deferred.map(millis),
             closing_ms: core.closing.map(millis),
+        }
+    }
+}
+
+impl Default for DevicePolicy {
+    fn default() -> Self {
+        Self {
+            background: BackgroundPolicy::default(),
+            offline_ms: match run::OfflinePolicy::default() {
+                run::OfflinePolicy::Wait { up_to } => Some(millis(up_to)),
+                _ => None,
+            },
+            network_change: NetworkChangePolicy::default(),
+            killed: KilledPolicy::default(),
         }
     }
 }
@@ -568,9 +577,8 @@ impl From<DevicePolicy> for run::DevicePolicy {
                 BackgroundPolicy::Cancel => run::BackgroundPolicy::Cancel,
             },
             offline: match policy.offline_ms {
-                None => run::OfflinePolicy::default(),
-                Some(None) => run::OfflinePolicy::Fail,
-                Some(Some(up_to)) => run::OfflinePolicy::Wait {
+                None => run::OfflinePolicy::Fail,
+                Some(up_to) => run::OfflinePolicy::Wait {
                     up_to: Duration::from_millis(up_to),
                 },
             },
@@ -675,18 +683,56 @@ mod tests {
         assert_eq!(context, [expected]);
     }
 
+    /// What is left out is the default, and `null` is none, or an error where there is no none.
     #[test]
-    fn no_network_is_waited_for_or_not() {
-        let offline = |said: &str| {
-            let policy: DevicePolicy = serde_json::from_str(said).unwrap();
-            run::DevicePolicy::from(policy).offline
-        };
-        assert_eq!(offline("{}"), run::OfflinePolicy::default());
-        assert_eq!(offline(r#"{"offlineMs":null}"#), run::OfflinePolicy::Fail);
-        let up_to = Duration::from_secs(1);
+    fn absent_is_the_default_and_null_is_none() {
+        fn read<T: serde::de::DeserializeOwned>(said: &str) -> T {
+            serde_json::from_str(said).unwrap()
+        }
         assert_eq!(
-            offline(r#"{"offlineMs":1000}"#),
-            run::OfflinePolicy::Wait { up_to }
+            run::Timeouts::from(read::<Timeouts>("{}")),
+            run::Timeouts::default()
         );
+        let none = r#"{"silenceMs":null,"toolMs":null,"turnMs":null,"approvalMs":null,"deferredMs":null,"closingMs":null}"#;
+        let expected = run::Timeouts {
+            silence: None,
+            tool: None,
+            turn: None,
+            approval: None,
+            deferred: None,
+            closing: None,
+        };
+        assert_eq!(run::Timeouts::from(read::<Timeouts>(none)), expected);
+
+        assert_eq!(
+            run::Limits::from(read::<Limits>("{}")),
+            run::Limits::default()
+        );
+        let none = r#"{"maxToolCalls":null,"maxTokens":null,"maxDurationMs":null,"repeats":{"tellAfter":null,"stopAfter":null}}"#;
+        let expected = run::Limits {
+            max_tool_calls: None,
+            max_tokens: None,
+            max_duration: None,
+            repeats: None,
+            ..run::Limits::default()
+        };
+        assert_eq!(run::Limits::from(read::<Limits>(none)), expected);
+
+        let device = |said: &str| run::DevicePolicy::from(read::<DevicePolicy>(said));
+        assert_eq!(device("{}"), run::DevicePolicy::default());
+        let none = device(r#"{"offlineMs":null}"#);
+        assert_eq!(none.offline, run::OfflinePolicy::Fail);
+        let up_to = Duration::from_secs(1);
+        let said = device(r#"{"offlineMs":1000}"#);
+        assert_eq!(said.offline, run::OfflinePolicy::Wait { up_to });
+
+        let context = |said: &str| read::<ContextGuard>(said).warn_at;
+        assert_eq!(context("{}"), run::ContextGuard::default().warn_at);
+        assert_eq!(context(r#"{"warnAt":null}"#), None);
+
+        for said in [r#"{"maxToolRounds":null}"#, r#"{"repeats":null}"#] {
+            assert!(serde_json::from_str::<Limits>(said).is_err(), "{said}");
+        }
+        assert!(serde_json::from_str::<RetryPolicy>(r#"{"attempts":null}"#).is_err());
     }
 }

@@ -389,6 +389,25 @@ async def test_the_person_is_asked(mock_llm: Start, answer: bool | str) -> None:
         assert ("not today" in end.result.message) == (answer == "not today")
 
 
+async def test_nobody_to_ask_is_an_answer_too(mock_llm: Start) -> None:
+    @tool(requires_approval=True)
+    def pay(amount: float) -> str:
+        return "paid"
+
+    mock = mock_llm(calls(("pay", {"amount": 1}), ("pay", {"amount": 2})), text("Then not."))
+    buyer = Agent(provider="openai-compatible", model="mock", base_url=mock.base_url, tools=[pay])
+    assert [end.status for end in await settled(buyer)] == [ToolCallStatus.DENIED] * 2
+
+    started = {"type": "RUN_STARTED", "threadId": "t", "runId": "r"}
+    interrupts = [{"id": "where", "reason": "input_required"}]
+    asks = {**started, "type": "RUN_FINISHED", "outcome": {"type": "interrupt", "interrupts": interrupts}}
+    mock = mock_llm({"bare": True, "steps": [{"raw_frame": started}, {"raw_frame": asks}]}, text("Then not."))
+    finished = await Agent(provider="ag-ui", base_url=mock.urls["ag-ui"]).send("Book it")
+    assert finished.text == "Then not."
+    (answer,) = mock.requests()[1]["body"]["resume"]
+    assert (answer["interruptId"], answer["status"]) == ("where", "cancelled")
+
+
 async def test_history_goes_on(mock_llm: Start) -> None:
     mock = mock_llm(text("One"), text("Two"))
     first = agent_of(mock)

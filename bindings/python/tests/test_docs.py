@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import ast
+import re
 from pathlib import Path
 
 import pytest
+from conftest import ROOT
 
 import stepwell
 
@@ -38,3 +40,28 @@ def undocumented(body: list[ast.stmt], within: str) -> list[str]:
 @pytest.mark.parametrize("source", SOURCES, ids=[path.stem for path in SOURCES])
 def test_all_that_is_public_says_what_it_is(source: Path) -> None:
     assert undocumented(ast.parse(source.read_text(encoding="utf-8")).body, "") == []
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/python.md", "bindings/python/README.md"])
+def test_what_a_page_shows_parses(page: str) -> None:
+    blocks = re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(encoding="utf-8"), re.DOTALL)
+    assert blocks
+    for block in blocks:
+        ast.parse(block)
+
+
+@pytest.mark.parametrize("page", [*sorted(ROOT.glob("docs/*.md")), *sorted(ROOT.glob("bindings/*/README.md"))], ids=str)
+def test_every_guide_says_how_the_user_is_asked(page: Path) -> None:
+    assert "approver" in page.read_text(encoding="utf-8").lower()
+
+
+@pytest.mark.parametrize(
+    ("page", "example"),
+    [("android", "android/app"), ("android", "android/chat"), ("swift", "ios/Sources"), ("flutter", "flutter/lib")],
+)
+def test_what_the_phone_does_is_told_by_guide_and_example(page: str, example: str) -> None:
+    guide = (ROOT / f"docs/{page}.md").read_text(encoding="utf-8")
+    sources = [path.read_text(encoding="utf-8") for path in (ROOT / "examples" / example).rglob("*.*") if path.is_file()]
+    for name in ("enteredBackground", "enteredForeground", "networkLost", "networkAvailable"):
+        assert name in guide
+        assert any(f"{name}(" in source for source in sources)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import importlib.util
+import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 from collections.abc import Callable
@@ -20,6 +22,7 @@ from stepwell import (
     Agent,
     Cancelled,
     Event,
+    Failed,
     RetryPolicy,
     Retrying,
     RunConfig,
@@ -27,8 +30,10 @@ from stepwell import (
     SqliteStore,
     Success,
     TextMessageContent,
+    Timeouts,
     ToolCallUpdate,
     ToolFailure,
+    ToolFailureKind,
     tool,
 )
 
@@ -53,7 +58,63 @@ def test_the_pages_have_the_programs_as_they_are(page: str, name: str) -> None:
     assert f"```python\n{program}```\n" in (ROOT / page).read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("name", ["hello.py", "scripted.py", "own_client.py"])
+CASES = json.loads((ROOT / "tests/first-contact.json").read_text(encoding="utf-8"))
+"""What every language's first program is tried with."""
+
+STALLS = {"steps": [{"text": "Well"}, "stall"]}
+
+
+@pytest.fixture(params=CASES, ids=[case["case"] for case in CASES])
+def contact(request: pytest.FixtureRequest, mock_llm: Start) -> tuple[dict[str, str], str]:
+    """What goes wrong, and the address where it does."""
+    if hops := request.param.get("hops"):
+        return request.param, mock_llm(*hops).base_url
+    with socket.create_server(("127.0.0.1", 0)) as nobody:
+        return request.param, f"http://127.0.0.1:{nobody.getsockname()[1]}/v1"
+
+
+def hello(base_url: str, settings: str) -> subprocess.CompletedProcess[str]:
+    """The first program, whose agent has other settings: nobody waits here."""
+    program = f"""
+import functools, runpy, sys, stepwell
+from stepwell import RetryPolicy, Timeouts
+stepwell.Agent = functools.partial(stepwell.Agent, {settings})
+sys.argv = sys.argv[1:]
+runpy.run_path(sys.argv[0], run_name="__main__")
+"""
+    command = [sys.executable, "-c", program, str(EXAMPLES / "hello.py"), base_url]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def test_hello_says_what_goes_wrong(contact: tuple[dict[str, str], str]) -> None:
+    case, base_url = contact
+    ran = hello(base_url, "retry=RetryPolicy(first_delay=0.0)")
+    if answer := case.get("answers"):
+        assert (ran.returncode, ran.stdout) == (0, f"{answer}\n")
+    else:
+        last = ran.stderr.splitlines()[-1]
+        assert ran.returncode == 1 and last.startswith("stepwell.errors.") and case["says"] in last
+
+
+def test_hello_says_that_the_model_is_silent(mock_llm: Start) -> None:
+    ran = hello(mock_llm(STALLS).base_url, "timeouts=Timeouts(silence=0.01), retry=RetryPolicy(attempts=1)")
+    last = ran.stderr.splitlines()[-1]
+    assert last.startswith("stepwell.errors.TimedOutError: ") and "silent" in last
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no process is sent Ctrl-C alone there")
+def test_hello_shows_what_is_said_at_once_and_is_stopped_by_ctrl_c(mock_llm: Start) -> None:
+    mock = mock_llm(STALLS)
+    command = [sys.executable, str(EXAMPLES / "hello.py"), mock.base_url]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as program:
+        assert program.stdout is not None
+        assert program.stdout.read(4) == b"Well"
+        program.send_signal(signal.SIGINT)
+        assert program.wait() != 0
+    mock.wait_until(lambda requests: requests[0]["delivery"] == "client_left")
+
+
+@pytest.mark.parametrize("name", ["scripted.py", "own_client.py"])
 def test_programs_say_that_the_key_is_wrong(mock_llm: Start, name: str) -> None:
     mock = mock_llm({"status": 401, "error": "Incorrect API key provided"})
     program = [sys.executable, str(EXAMPLES / name), mock.base_url]
@@ -88,10 +149,61 @@ def own_client() -> Any:
     return module
 
 
-def setup(base_url: str, *tools: Any) -> tuple[RunMachine, list[Any]]:
-    retry = RetryPolicy(first_delay=0.0, jitter=0.0)
-    config = RunConfig(provider="openai-compatible", model="m", base_url=base_url, tools=tools, retry=retry)
+def setup(
+    base_url: str, *tools: Any, attempts: int = 4, silence: float | None = None, provider: str = "openai-compatible"
+) -> tuple[RunMachine, list[Any]]:
+    config = RunConfig(
+        provider=provider,
+        model="m",
+        base_url=base_url,
+        tools=tools,
+        retry=RetryPolicy(attempts=attempts, first_delay=0.0),
+        timeouts=Timeouts(silence=silence),
+    )
     return RunMachine(config), list(tools)
+
+
+async def test_own_client_says_what_goes_wrong(own_client: Any, contact: tuple[dict[str, str], str]) -> None:
+    case, base_url = contact
+    machine, _ = setup(base_url)
+    async with httpx.AsyncClient(timeout=None) as client:
+        outcome = await own_client.Host(machine, client, [], lambda event: None).run("Go")
+    if answer := case.get("answers"):
+        assert (outcome, machine.text) == (Success(), answer)
+    else:
+        assert isinstance(outcome, Failed) and case["says"] in outcome.message
+
+
+async def test_own_client_gives_up_a_model_that_is_silent(own_client: Any, mock_llm: Start) -> None:
+    machine, _ = setup(mock_llm(STALLS).base_url, attempts=1, silence=0.01)
+    async with httpx.AsyncClient(timeout=None) as client:
+        outcome = await own_client.Host(machine, client, [], lambda event: None).run("Go")
+    assert isinstance(outcome, Failed) and "silent" in outcome.message
+
+
+async def test_own_client_cannot_ask_and_says_so(own_client: Any, mock_llm: Start) -> None:
+    @tool(requires_approval=True)
+    def pay(amount: int) -> str:
+        """Pays."""
+        return "paid"
+
+    mock = mock_llm(calls(("pay", {"amount": 1}), ("pay", {"amount": 2})), text("Then not."))
+    machine, tools = setup(mock.base_url, pay)
+    events: list[Event] = []
+    async with httpx.AsyncClient(timeout=None) as client:
+        assert await own_client.Host(machine, client, tools, events.append).run("Pay") == Success()
+    results = [event.result for event in events if isinstance(event, ToolCallUpdate) and event.result]
+    assert [isinstance(each, ToolFailure) and each.kind for each in results] == [ToolFailureKind.DENIED] * 2
+
+    started = {"type": "RUN_STARTED", "threadId": "t", "runId": "r"}
+    interrupts = [{"id": "where", "reason": "input_required"}]
+    asks = {**started, "type": "RUN_FINISHED", "outcome": {"type": "interrupt", "interrupts": interrupts}}
+    mock = mock_llm({"bare": True, "steps": [{"raw_frame": started}, {"raw_frame": asks}]}, text("Then not."))
+    machine, _ = setup(mock.urls["ag-ui"], provider="ag-ui")
+    async with httpx.AsyncClient(timeout=None) as client:
+        assert await own_client.Host(machine, client, [], lambda event: None).run("Go") == Success()
+    (answer,) = mock.requests()[1]["body"]["resume"]
+    assert (answer["interruptId"], answer["status"]) == ("where", "cancelled")
 
 
 async def test_own_client_runs_tools_side_by_side_and_survives_one_that_raises(own_client: Any, mock_llm: Start) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+from dataclasses import fields, replace
 from typing import Any, get_args, get_type_hints
 
 import pytest
@@ -29,6 +30,7 @@ from stepwell.config import (
     GenerationSettings,
     JsonSchema,
     Limits,
+    RepeatLimit,
     RetryPolicy,
     TextOptions,
     Timeouts,
@@ -194,12 +196,34 @@ def test_what_is_left_out_is_as_in_the_library(ours: type) -> None:
     assert vars(default)
     for name, expected in vars(default).items():
         value = getattr(given[ours], name)
-        if name == "offline":
-            assert (value.up_to_ms, expected) == (300_000, None)
-        elif name in said:
+        if name in said:
             assert (value, expected) == (said[name], None)
         else:
             assert value == expected, name
+
+
+@pytest.mark.parametrize(
+    ("section", "ours"),
+    [("limits", Limits()), ("timeouts", Timeouts()), ("device", DevicePolicy()), ("context", ContextGuard())],
+)
+def test_none_is_none_and_a_copy_keeps_the_rest(section: str, ours: Any) -> None:
+    config = RunConfig(provider="openai", key="k", instructions="Be brief.")
+    before = vars(getattr(config.lower(), section))
+    optional = [field.name for field in fields(ours) if "None" in field.type]
+    assert optional
+    for name in optional:
+        changed: dict[str, Any] = {section: replace(ours, **{name: None})}
+        copy = replace(config, **changed)
+        assert copy.instructions == "Be brief."
+        lowered = vars(getattr(copy.lower(), section))
+        name = name if name in lowered else f"{name}_ms"
+        assert lowered == {**before, name: None}
+
+
+def test_a_repetition_may_be_without_end() -> None:
+    limits = Limits(repeats=RepeatLimit(tell_after=None, stop_after=None))
+    lowered = RunConfig(provider="openai", key="k", limits=limits).lower().limits.repeats
+    assert (lowered.tell_after, lowered.stop_after) == (None, None)
 
 
 def test_every_field_of_a_configuration_is_set() -> None:
@@ -244,7 +268,7 @@ def test_every_field_of_a_configuration_is_set() -> None:
     assert device.background is _ffi.BackgroundPolicy.CANCEL
     assert device.network_change is _ffi.NetworkChangePolicy.REOPEN
     assert device.killed is _ffi.KilledPolicy.CANCEL
-    assert isinstance(device.offline, _ffi.OfflinePolicy.FAIL)
+    assert device.offline_ms is None
     assert config.resumption is _ffi.Resumption.REPLAY
     settings = config.settings
     assert isinstance(settings.response_format, _ffi.ResponseFormat.SCHEMA)

@@ -3,14 +3,15 @@ use stepwell_core::run;
 
 /// What happens to a run when something happens to the device. The app says so with `entered_background`,
 /// `network_lost` and their opposites.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, uniffi::Record)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, uniffi::Record)]
 pub struct DevicePolicy {
     /// When the app goes to the background; the clocks pause if absent.
     #[uniffi(default = None)]
     pub background: Option<BackgroundPolicy>,
-    /// When the network is gone; requests wait for five minutes if absent.
-    #[uniffi(default = None)]
-    pub offline: Option<OfflinePolicy>,
+    /// When the network is gone: how long requests wait for it, in milliseconds, and one that failed without it is no
+    /// try. Without a number they are sent all the same, and one that fails is not tried again.
+    #[uniffi(default = Some(300000))]
+    pub offline_ms: Option<u64>,
     /// When another network takes the place of the one before; what is under way is kept if absent.
     #[uniffi(default = None)]
     pub network_change: Option<NetworkChangePolicy>,
@@ -29,18 +30,6 @@ pub enum BackgroundPolicy {
     PauseClocks,
     /// The turn is cancelled, as if by the person.
     Cancel,
-}
-
-/// What happens when the run needs the network and there is none.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, uniffi::Enum)]
-pub enum OfflinePolicy {
-    /// A request is sent all the same, and if it fails there is no further try.
-    Fail,
-    /// Requests wait for the network, and one that failed without it does not count as a try.
-    Wait {
-        /// How long at most, in milliseconds; then the run fails.
-        up_to_ms: u64,
-    },
 }
 
 /// What happens to a request or a stream that is under way when another network takes the place of the one before.
@@ -69,11 +58,10 @@ impl From<DevicePolicy> for run::DevicePolicy {
                 None | Some(BackgroundPolicy::PauseClocks) => run::BackgroundPolicy::PauseClocks,
                 Some(BackgroundPolicy::Cancel) => run::BackgroundPolicy::Cancel,
             },
-            offline: match policy.offline {
-                None => run::OfflinePolicy::default(),
-                Some(OfflinePolicy::Fail) => run::OfflinePolicy::Fail,
-                Some(OfflinePolicy::Wait { up_to_ms }) => run::OfflinePolicy::Wait {
-                    up_to: Duration::from_millis(up_to_ms),
+            offline: match policy.offline_ms {
+                None => run::OfflinePolicy::Fail,
+                Some(up_to) => run::OfflinePolicy::Wait {
+                    up_to: Duration::from_millis(up_to),
                 },
             },
             network_change: match policy.network_change {
@@ -97,11 +85,11 @@ mod tests {
     fn what_is_absent_is_as_in_the_core() {
         let said = DevicePolicy {
             background: Some(BackgroundPolicy::PauseClocks),
-            offline: Some(OfflinePolicy::Wait { up_to_ms: 300_000 }),
+            offline_ms: Some(300_000),
             network_change: Some(NetworkChangePolicy::Keep),
             killed: Some(KilledPolicy::Continue),
         };
-        for policy in [said, DevicePolicy::default()] {
+        for policy in [said, crate::config::tests::device()] {
             assert_eq!(
                 run::DevicePolicy::from(policy),
                 run::DevicePolicy::default()

@@ -8,9 +8,7 @@ mod tool_definition;
 
 pub use ag_ui::{AgUiEncoding, AgUiOptions, ContextEntry, ExtraRules, Verification};
 pub use context::{ContextGuard, ContextPolicy, TextOptions};
-pub use device::{
-    BackgroundPolicy, DevicePolicy, KilledPolicy, NetworkChangePolicy, OfflinePolicy,
-};
+pub use device::{BackgroundPolicy, DevicePolicy, KilledPolicy, NetworkChangePolicy};
 pub use limits::{LimitPolicy, Limits, RepeatLimit, RetryPolicy, Timeouts};
 pub use tool_definition::ToolDefinition;
 
@@ -385,6 +383,16 @@ pub(crate) mod tests {
             approval_ms: None,
             deferred_ms: None,
             closing_ms: Some(2000),
+        }
+    }
+
+    /// As every language writes it out.
+    pub(crate) fn device() -> DevicePolicy {
+        DevicePolicy {
+            background: None,
+            offline_ms: Some(300_000),
+            network_change: None,
+            killed: None,
         }
     }
 

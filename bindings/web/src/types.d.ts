@@ -8,7 +8,10 @@ export interface Message {
   [field: string]: unknown;
 }
 
-/** All that a run is to know before it starts. It is no part of a snapshot, so keys never reach the store. */
+/**
+ * All that a run is to know before it starts. It is no part of a snapshot, so keys never reach the store. What is left out
+ * is the default; `null`, where a type has it, is none: no limit, no wait.
+ */
 export interface RunConfig {
   /** The provider's name, such as `openai` or `openai-compatible`; `ag-ui` for an agent. */
   provider: string;
@@ -89,7 +92,7 @@ export interface ContextEntry {
   value: string;
 }
 
-/** How far a run may go. */
+/** How far a run may go; `null` is without a limit. */
 export interface Limits {
   /** 10 if left out. */
   maxToolRounds?: number;
@@ -161,6 +164,7 @@ export interface TextOptions {
 export interface ContextGuard {
   /** The most tokens that the model takes; what Stepwell knows of it if left out. */
   window?: number | null;
+  /** From which part of the window on it is said, 0.8 if left out; never if `null`. */
   warnAt?: number | null;
   atLimit?: "send" | "fail" | "trim";
 }

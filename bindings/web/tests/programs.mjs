@@ -56,6 +56,29 @@ export function programs(stepwell) {
   check("the clock", wakeAtMs >= before + 120_000 && wakeAtMs <= Date.now() + 120_000);
   clocked.free();
 
+  // What is left out is the default, `undefined` too, and `null` is none.
+  const wakes = (timeouts) => {
+    const waiting = new stepwell.RunMachine({ ...config, timeouts }, "thread-1");
+    const { wakeAtMs } = waiting.start({ runId: "run-1", text: "Hello" }, 1000);
+    waiting.free();
+    return wakeAtMs;
+  };
+  check("a time that is left out", wakes({}) === 121_000 && wakes({ silenceMs: undefined }) === 121_000);
+  check("no time limit", wakes({ silenceMs: null }) === undefined);
+  const offline = (device) => {
+    const alone = new stepwell.RunMachine({ ...config, device }, "thread-1");
+    const [{ id }] = alone.start({ runId: "run-1", text: "Hello" }, 1000).effects;
+    alone.networkLost(1000);
+    alone.connectionFailed(id, "no route to host", 1000);
+    const { state } = alone;
+    alone.free();
+    return state;
+  };
+  check("a network is waited for", offline({}) === "waiting" && offline({ offlineMs: undefined }) === "waiting");
+  check("or not", offline({ offlineMs: null }) === "completed");
+  const none = thrown(() => new stepwell.RunMachine({ ...config, retry: { attempts: null } }, "thread-1"));
+  check("where there is no none, `null` is an error", none?.kind !== undefined);
+
   const many = Array.from({ length: 50 }, (_, index) => turn(stepwell, `answer ${index}`));
   check("50 turns at once", many.every((each, index) => each.text === `answer ${index}`));
   for (const each of many) each.free();

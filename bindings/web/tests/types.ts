@@ -8,6 +8,9 @@ async function answer(text: string, show: (piece: string) => void): Promise<stri
     provider: "ag-ui",
     baseUrl: "/agent",
     tools: [{ name: "time", description: "The time." }],
+    timeouts: { silenceMs: null },
+    limits: { repeats: { stopAfter: null } },
+    device: { offlineMs: null },
     settings: { context: [{ description: "The page that is open", value: "Orders" }] },
     agUi: { encoding: "jsonFirst", isBefore10: true, keepsUnknown: true, verification: "lenient", extraRules: "off" },
   };

@@ -1,6 +1,7 @@
 //! A first Stepwell program. The model is a scripted one, so it needs no key and no network.
 use futures::StreamExt;
 use serde_json::json;
+use std::io::Write;
 use stepwell_io::{Agent, Event, RunEvent, Tool, provider};
 use stepwell_mock_llm::{MockLlm, Script};
 
@@ -21,6 +22,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     while let Some(event) = turn.next().await {
         if let RunEvent::AgUi(Event::TextMessageContent(piece)) = event {
             print!("{}", piece.delta);
+            std::io::stdout().flush()?;
         }
     }
     println!();

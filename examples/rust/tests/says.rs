@@ -1,7 +1,22 @@
-//! The first program does what its guide says.
+//! The first program does what its guide says, also where not all is well.
 
-use std::process::Command;
-use stepwell_mock_llm::{Hop, MockLlm, Script};
+use serde_json::{Value, json};
+use std::io::Read;
+use std::net::TcpListener;
+use std::process::{Command, Output, Stdio};
+use stepwell_mock_llm::{Delivery, Hop, MockLlm, Script};
+
+/// The first program, with this address in the place of its own model's.
+fn program(url: impl AsRef<std::ffi::OsStr>) -> Command {
+    let mut program = Command::new(env!("CARGO_BIN_EXE_stepwell-example"));
+    program.arg(url);
+    program
+}
+
+async fn run(url: String) -> Output {
+    let ran = tokio::task::spawn_blocking(|| program(url).output().expect("it starts"));
+    ran.await.expect("it ends")
+}
 
 #[test]
 fn the_first_program_prints_the_answer() {
@@ -16,18 +31,53 @@ fn the_first_program_prints_the_answer() {
     );
 }
 
+/// What every language's first program is tried with.
 #[tokio::test]
-async fn a_wrong_key_is_said() {
-    let refuses = Script::new().hop(Hop::error(401, "Incorrect API key provided"));
-    let model = MockLlm::start(refuses).await.expect("it listens");
-    let url = model.base_url();
-    let ran = tokio::task::spawn_blocking(|| {
-        let mut program = Command::new(env!("CARGO_BIN_EXE_stepwell-example"));
-        program.arg(url).output().expect("it starts")
+async fn what_goes_wrong_is_said() {
+    let cases: Vec<Value> =
+        serde_json::from_str(include_str!("../../../tests/first-contact.json")).expect("JSON");
+    // Side by side: some of them pause before they try again.
+    futures::future::join_all(cases.iter().map(tried)).await;
+}
+
+async fn tried(case: &Value) {
+    let script = case.get("hops").map(|hops| json!({ "hops": hops }));
+    let model = match script {
+        Some(script) => {
+            let script = Script::from_json(&script.to_string()).expect("a script");
+            Some(MockLlm::start(script).await.expect("it listens"))
+        }
+        None => None,
+    };
+    let free = TcpListener::bind("127.0.0.1:0").and_then(|port| port.local_addr());
+    let nobody = format!("http://{}/v1", free.expect("a port is free"));
+    let output = run(model.as_ref().map_or(nobody, MockLlm::base_url)).await;
+    let (said, expected) = if output.status.success() {
+        (output.stdout, &case["answers"])
+    } else {
+        (output.stderr, &case["says"])
+    };
+    let said = String::from_utf8_lossy(&said);
+    let expected = expected.as_str().unwrap_or("nothing of the kind");
+    assert!(said.contains(expected), "{case}: {said}");
+}
+
+#[tokio::test]
+async fn what_is_said_is_shown_at_once_and_the_program_may_be_stopped() {
+    let script = Script::new().hop(Hop::new().text("Well").stall());
+    let model = MockLlm::start(script).await.expect("it listens");
+    let mut program = program(model.base_url());
+    let mut running = program.stdout(Stdio::piped()).spawn().expect("it starts");
+    let mut stdout = running.stdout.take().expect("a pipe");
+    let running = tokio::task::spawn_blocking(move || {
+        let mut shown = [0; 4];
+        stdout.read_exact(&mut shown).expect("it shows the answer");
+        assert_eq!(&shown, b"Well");
+        running.kill().expect("it runs");
+        running.wait().expect("it ends");
     });
-    let output = ran.await.expect("it ends");
-    assert!(!output.status.success(), "{output:?}");
-    let said = String::from_utf8_lossy(&output.stderr);
-    let expected = ["Incorrect API key provided", "give another key"];
-    assert!(expected.iter().all(|part| said.contains(part)), "{said}");
+    running.await.expect("it shows what it is told");
+    model
+        .wait_until(|requests| requests[0].delivery == Delivery::ClientLeft)
+        .await;
 }

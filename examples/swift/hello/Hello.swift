@@ -18,10 +18,11 @@ struct Hello {
         let agent = try Agent(
             provider: "openai", model: "gpt-4o-mini", baseUrl: baseUrl, key: key, tools: [secretNumber])
         for try await event in agent.send("What are Alice's and Bob's secret numbers?") {
-            if case .textMessageContent(_, let delta) = event { print(delta, terminator: "") }
+            if case .textMessageContent(_, let delta) = event { FileHandle.standardOutput.write(Data(delta.utf8)) }
             // A wrong key, say, is told with the last event.
             if case .completed(let outcome) = event, let problem = outcome.problem {
-                print("\(problem.message); \(problem.advice)")
+                FileHandle.standardError.write(Data("\(problem.message); \(problem.advice)\n".utf8))
+                exit(1)
             }
         }
         print()

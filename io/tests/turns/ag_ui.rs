@@ -69,6 +69,34 @@ async fn what_the_agent_asks_is_answered_and_the_turn_goes_on() {
 }
 
 #[tokio::test]
+async fn what_the_agent_asks_while_nobody_takes_the_events_has_no_answer_and_the_turn_goes_on() {
+    let server = serve(
+        Script::new()
+            .hop(question())
+            .hop(Hop::new().text("Then not.")),
+    )
+    .await;
+    let agent = agent(&server).build().expect("the agent is set up");
+    let finished = agent.send("Delete it all").await.expect("it goes on");
+    assert_eq!(finished.text(), "Then not.");
+    let answer = &server.requests()[1].body["resume"][0];
+    assert_eq!(
+        (&answer["interruptId"], &answer["status"]),
+        (&json!("ask-1"), &json!("cancelled"))
+    );
+    assert!(server.failures().is_empty(), "{:?}", server.failures());
+}
+
+#[tokio::test]
+async fn an_agent_that_asks_again_and_again_is_not_heard() {
+    let server = serve(Script::new().hop(question()).hop(question())).await;
+    let agent = agent(&server).build().expect("the agent is set up");
+    let finished = agent.send("Delete it all").finish().await;
+    assert_eq!(finished.outcome, Outcome::Cancelled);
+    assert_eq!(server.requests().len(), 2);
+}
+
+#[tokio::test]
 async fn an_answer_that_nobody_asked_for_is_refused() {
     let server = serve(Script::new().hop(Hop::new().text("Well").stall())).await;
     let agent = agent(&server).build().expect("the agent is set up");

@@ -3,10 +3,15 @@ use crate::{
     bindings::swift,
     context::Context,
     log::Log,
-    tools::{mock_llm, swift::Swift},
+    tools::{first_contact, mock_llm, swift::Swift},
 };
-use anyhow::ensure;
-use std::{path::Path, process::Command};
+use anyhow::{Context as _, ensure};
+use std::{
+    fs,
+    io::{self, Read as _},
+    path::Path,
+    process::{Command, Stdio},
+};
 
 pub(super) const SUITE: Suite = Suite {
     name: "swift-package",
@@ -30,13 +35,41 @@ fn run(context: &Context, log: &mut Log) -> anyhow::Result<()> {
     )?;
     hello(context, log, &swift)?;
     let chat = context.root.join("examples/ios");
-    log.run(&mut package(context, &swift, "test", &chat, "swift-chat"))?;
+    let contacts = first_contact::start(context, log)?;
+    log.run(
+        package(context, &swift, "test", &chat, "swift-chat")
+            .env(first_contact::VARIABLE, first_contact::told(&contacts)),
+    )?;
+    drop(contacts);
     // The app's own sources need Apple's frameworks: what is looked at here is their form.
     log.run(swift.program("swiftc", &chat).args(["-parse"]).args([
         "Sources/Chat/ChatApp.swift",
         "Sources/Chat/ChatView.swift",
         "Sources/ChatTurn/BackgroundTransport.swift",
-    ]))
+    ]))?;
+    guide(context, log, &swift)
+}
+
+/// What the guide shows beside its first program parses.
+fn guide(context: &Context, log: &mut Log, swift: &Swift) -> anyhow::Result<()> {
+    let mut source = String::new();
+    for page in ["docs/swift.md", "bindings/swift/README.md"] {
+        let page = fs::read_to_string(context.root.join(page))?;
+        let blocks = page.split("```swift\n").skip(1);
+        for block in blocks.filter_map(|rest| rest.split("```").next()) {
+            if !block.contains("@main") {
+                source += &format!("func shown() async throws {{\n{block}}}\n");
+            }
+        }
+    }
+    let file = context.scratch().join("swift-hello/Shown.swift");
+    fs::write(&file, source)?;
+    log.run(
+        swift
+            .program("swiftc", &context.root)
+            .arg("-parse")
+            .arg(file),
+    )
 }
 
 /// A command of SwiftPM, for a package that is linked with the library of the dev profile.
@@ -59,10 +92,10 @@ fn package(
     program
 }
 
-/// A model whose provider does not take the key.
-const WRONG_KEY: &str = r#"{"hops": [{"status": 401, "error": "Incorrect API key provided"}]}"#;
+/// A model that falls silent in the middle of its answer.
+const STALLS: &str = r#"{"hops": [{"steps": [{"text": "Well"}, "stall"]}]}"#;
 
-/// The first program asks the scripted model, and prints its answer, or that the key is wrong.
+/// The first program asks the scripted model, and prints its answer as it comes, or what is wrong.
 fn hello(context: &Context, log: &mut Log, swift: &Swift) -> anyhow::Result<()> {
     let folder = context.root.join("examples/swift/hello");
     log.run(&mut package(
@@ -73,25 +106,45 @@ fn hello(context: &Context, log: &mut Log, swift: &Swift) -> anyhow::Result<()> 
         "swift-hello",
     ))?;
     let built = context.scratch().join("swift-hello/debug/Hello");
-    let mut said = |script| {
-        let model = mock_llm::start(context, log, script)?;
-        let mut hello = swift.program(&built.to_string_lossy(), &folder);
-        hello
-            .arg(model.base_url())
+    let start = |base_url: &str| {
+        swift
+            .program(&built.to_string_lossy(), &folder)
+            .arg(base_url)
             .env("OPENAI_API_KEY", "any")
             .env("LD_LIBRARY_PATH", context.debug())
-            .env("DYLD_LIBRARY_PATH", context.debug());
-        log.read(&mut hello)
+            .env("DYLD_LIBRARY_PATH", context.debug())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
     };
-    for (script, end) in [
-        (None, "Alice's number is 42, Bob's is 7\n"),
-        (Some(WRONG_KEY), "; give another key\n\n"),
-    ] {
-        let said = said(script)?;
-        ensure!(
-            said.ends_with(end),
-            "examples/swift/hello/Hello.swift said {said:?}"
-        );
+    let model = mock_llm::start(context, log, None)?;
+    let output = start(model.base_url())?.wait_with_output()?;
+    ensure!(
+        output
+            .stdout
+            .ends_with(b"Alice's number is 42, Bob's is 7\n"),
+        "examples/swift/hello/Hello.swift: {output:?}"
+    );
+    // Side by side: some of them pause before they try again.
+    let contacts = first_contact::start(context, log)?;
+    let running: Vec<_> = contacts
+        .iter()
+        .map(|contact| start(contact.base_url()))
+        .collect::<io::Result<_>>()?;
+    for (program, contact) in running.into_iter().zip(&contacts) {
+        contact.check(&program.wait_with_output()?)?;
     }
+    // What was said is shown before the connection breaks.
+    let model = mock_llm::start(context, log, Some(STALLS))?;
+    let mut program = start(model.base_url())?;
+    let mut stdout = program.stdout.take().context("no pipe to the program")?;
+    let mut shown = [0; 4];
+    stdout.read_exact(&mut shown)?;
+    drop(model);
+    let ended = program.wait()?;
+    ensure!(
+        shown == *b"Well" && !ended.success(),
+        "examples/swift/hello/Hello.swift: {ended}"
+    );
     Ok(())
 }

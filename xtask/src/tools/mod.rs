@@ -4,6 +4,7 @@ pub(crate) mod apt;
 pub(crate) mod built_cargo;
 pub(crate) mod cargo_tools;
 pub(crate) mod chromium;
+pub(crate) mod first_contact;
 pub(crate) mod mock_llm;
 pub(crate) mod no_c;
 pub(crate) mod npm;

@@ -125,7 +125,20 @@ final class Agent {
 
   /// Says something to the model and waits for its whole answer; throws a [TurnException] where it is not whole.
   /// `send(text).finished` gives the turn however it ended.
-  Future<Finished> sendAndWait(String text) async => (await send(text).finished).whole;
+  ///
+  /// Nobody sees what an AG-UI agent asks meanwhile: it is told that there is no answer, and where it asks once more, the
+  /// turn is cancelled. To answer, listen to the events of [send].
+  Future<Finished> sendAndWait(String text) async {
+    final turn = send(text);
+    var asked = false;
+    await for (final event in turn.events) {
+      if (event case Interrupted(:final interrupts)) {
+        asked ? turn.cancel() : turn.resume([for (final each in interrupts) ResumeEntry.cancelled(each.id)]);
+        asked = true;
+      }
+    }
+    return (await turn.finished).whole;
+  }
 
   /// Goes on with a stored turn, of [Turn.snapshot], in a later process.
   Turn revive(String snapshot) {

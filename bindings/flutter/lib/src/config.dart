@@ -2,7 +2,7 @@ import 'json.dart';
 import 'tools.dart';
 
 /// All that a run is to know before it starts. It is no part of a snapshot, so keys never reach the store. What is left
-/// out is as Stepwell has it.
+/// out is as Stepwell has it; `null` for a limit or a time is none.
 final class RunConfig {
   const RunConfig({
     required this.provider,

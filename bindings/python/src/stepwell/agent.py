@@ -331,6 +331,9 @@ class Turn(AsyncIterator[Event]):
         """Waits for the end, whatever is left of the events, and gives it however the turn ended.
 
         Awaiting the turn itself raises a ``TurnError`` where its answer is not whole.
+
+        Nobody sees what an AG-UI agent asks meanwhile: it is told that there is no answer, and where it asks once more, the
+        turn is cancelled. To answer, iterate over the turn and ``resume`` it.
         """
         if self._finished is None:
             try:

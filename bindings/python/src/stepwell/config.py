@@ -127,7 +127,7 @@ class RepeatLimit:
 @dataclass(frozen=True, kw_only=True)
 @checks_fields
 class Limits:
-    """How far a run may go."""
+    """How far a run may go; ``None`` is without a limit."""
 
     max_tool_rounds: int = 10
     """The most rounds of tools in a turn."""
@@ -209,8 +209,8 @@ class DevicePolicy:
     background: Literal["continue", "pause_clocks", "cancel"] = "pause_clocks"
     """When the app goes to the background: nothing, all clocks but the person's stand still, or the turn is cancelled."""
     offline: float | None = 300.0
-    """When the network is gone: how long requests wait for it, in seconds. With ``None`` they are sent all the same, and
-    one that fails is not tried again."""
+    """When the network is gone: how long requests wait for it, in seconds, and one that failed without it is no try. With
+    ``None`` they are sent all the same, and one that fails is not tried again."""
     network_change: Literal["keep", "reopen"] = "keep"
     """When another network takes the place of the one before: what is under way is left alone, or opened again if
     nothing was seen of it, or where the server can resume it."""
@@ -382,10 +382,9 @@ def _limits(limits: Limits) -> _ffi.Limits:
 
 
 def _device(policy: DevicePolicy) -> _ffi.DevicePolicy:
-    offline: Any = _ffi.OfflinePolicy.FAIL() if policy.offline is None else _ffi.OfflinePolicy.WAIT(_ms(policy.offline))
     return _ffi.DevicePolicy(
         background=_ffi.BackgroundPolicy[policy.background.upper()],
-        offline=offline,
+        offline_ms=_optional_ms(policy.offline),
         network_change=_ffi.NetworkChangePolicy[policy.network_change.upper()],
         killed=_ffi.KilledPolicy[policy.killed.upper()],
     )

@@ -49,7 +49,8 @@ extension Agent {
 
     /// Says something to the model and waits for its whole answer. Cancelling the task cancels the turn.
     ///
-    /// `startTurn(text:).finish()` gives the turn however it ended.
+    /// `startTurn(text:).finish()` gives the turn however it ended. Nobody sees what an AG-UI agent asks meanwhile: it is
+    /// told that there is no answer, and where it asks once more, the turn is cancelled. `send` shows it.
     ///
     /// - Throws: `TurnError` where the answer is not whole; its cases say why, as `.Authentication` does.
     public func sendAndWait(_ text: String) async throws -> Finished {

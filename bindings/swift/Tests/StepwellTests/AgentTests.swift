@@ -159,6 +159,37 @@ func thePersonIsAsked() async throws {
     #expect(message.contains("not on Sundays"))
 }
 
+@Test("nobody to ask is an answer too")
+func nobodyToAsk() async throws {
+    let pays = #"{"tool_call":{"name":"pay","arguments":{}}}"#
+    let shop = try MockLlm(#"{"steps":[\#(pays),\#(pays)]}"#, MockLlm.text("Then not."))
+    let pay = AgentTool("pay", "Pays.", requiresApproval: true) { _ in "paid" }
+    let denied = results(try await all(agent(shop, tools: [pay]).send("Pay")))
+    #expect(denied.count == 2)
+    for result in denied {
+        guard case .failed(.denied, _) = result else { return #expect(Bool(false), "\(result)") }
+    }
+
+    let started = #"{"type":"RUN_STARTED","threadId":"t","runId":"r"}"#
+    let asks =
+        #"{"type":"RUN_FINISHED","threadId":"t","runId":"r","outcome":{"type":"interrupt","interrupts":["#
+        + #"{"id":"where","reason":"input_required"}]}}"#
+    let travel = try MockLlm(
+        #"{"bare":true,"steps":[{"raw_frame":\#(started)},{"raw_frame":\#(asks)}]}"#, MockLlm.text("Then not."))
+    let agent = try Agent(provider: "ag-ui", baseUrl: String(travel.baseUrl.dropLast("/v1".count)) + "/ag-ui")
+    #expect(try await agent.sendAndWait("Book it").text == "Then not.")
+}
+
+@Test("a model that falls silent is given up")
+func aSilentModel() async throws {
+    let mock = try MockLlm(MockLlm.stall("Well"))
+    var config = RunConfig(provider: "openai-compatible", model: "mock", baseUrl: mock.baseUrl)
+    config.timeouts.silenceMs = 50
+    config.retry.attempts = 1
+    let agent = try Agent(config: config)
+    await #expect(throws: TurnError.self) { try await agent.sendAndWait("Hi") }
+}
+
 @Test("a deferred call rests, and another agent goes on")
 func aDeferredCall() async throws {
     let mock = try MockLlm(MockLlm.call("order", "{}"), MockLlm.text("Enjoy!"))

@@ -130,15 +130,11 @@ private func timeouts(_ said: Fields) -> Timeouts {
 }
 
 private func device(_ said: Fields) -> DevicePolicy {
-    var offline: OfflinePolicy?
-    if said["offline_ms"] != nil {
-        offline = said.number("offline_ms").map { .wait(upToMs: $0) } ?? .fail
-    }
-    return DevicePolicy(
+    DevicePolicy(
         background: said.text("background").flatMap {
             ["continue": BackgroundPolicy.`continue`, "pause_clocks": .pauseClocks, "cancel": .cancel][$0]
         },
-        offline: offline,
+        offlineMs: said.optional("offline_ms", DevicePolicy().offlineMs),
         networkChange: said.text("network_change").flatMap {
             ["keep": NetworkChangePolicy.keep, "reopen": .reopen][$0]
         },

@@ -25,7 +25,8 @@ public fun Agent.send(text: String): Flow<Event> = flow {
 /**
  * Says something to the model and waits for its whole answer. Cancelling the caller cancels the turn.
  *
- * `startTurn(text).use { it.finish() }` gives the turn however it ended.
+ * `startTurn(text).use { it.finish() }` gives the turn however it ended. Nobody sees what an AG-UI agent asks meanwhile:
+ * it is told that there is no answer, and where it asks once more, the turn is cancelled. [send] shows it.
  *
  * @throws TurnException the answer is not whole: its subclasses say why, as [TurnException.Authentication] does.
  */

@@ -159,7 +159,7 @@ class CallsAndLimitsTest {
 
     @Test
     fun aRequestWaitsForTheNetwork() {
-        val device = DevicePolicy(offline = OfflinePolicy.Wait(60_000u))
+        val device = DevicePolicy(offlineMs = 60_000u)
         val machine = RunMachine(config(device = device), "thread")
         val request = machine.start(Start("run", "Hi"), NOW).effects.single()
         machine.networkLost(NOW)
@@ -170,6 +170,41 @@ class CallsAndLimitsTest {
         assertEquals((NOW + 61_000).toULong(), machine.enteredForeground(NOW + 1000).wakeAtMs)
         answer(machine, machine.networkAvailable(NOW + 2000), says("Hello"), NOW + 2000)
         assertEquals<Outcome?>(Outcome.Success, machine.outcome())
+    }
+
+    /** What is left out is the default, and `null` is none. */
+    @Test
+    fun absentIsTheDefaultAndNullIsNone() {
+        fun wakes(timeouts: Timeouts) =
+            RunMachine(config(timeouts = timeouts), "thread").start(Start("run", "Hi"), NOW).wakeAtMs
+        assertEquals((NOW + 120_000).toULong(), wakes(Timeouts()))
+        assertNull(wakes(Timeouts(silenceMs = null)))
+        assertNull(wakes(Timeouts().copy(silenceMs = null)))
+
+        fun withoutNetwork(device: DevicePolicy): StateKind {
+            val machine = RunMachine(config(device = device), "thread")
+            val request = machine.start(Start("run", "Hi"), NOW).effects.single()
+            machine.networkLost(NOW)
+            machine.connectionFailed(request.id, "no route to host", NOW)
+            return machine.state()
+        }
+        assertEquals(StateKind.WAITING, withoutNetwork(DevicePolicy()))
+        assertEquals(StateKind.COMPLETED, withoutNetwork(DevicePolicy(offlineMs = null)))
+
+        fun afterSixOfTheSame(limits: Limits): StateKind {
+            val machine = RunMachine(config(limits = limits), "thread")
+            var outputs = machine.start(Start("run", "Hi"), NOW)
+            repeat(6) {
+                outputs = answer(machine, outputs, asks("tea"), NOW)
+                for (effect in outputs.effects.filterIsInstance<Effect.RunTool>()) {
+                    outputs = machine.toolFinished(effect.id, "ordered", NOW)
+                }
+            }
+            return machine.state()
+        }
+        assertEquals(StateKind.COMPLETED, afterSixOfTheSame(Limits()))
+        val endless = RepeatLimit(tellAfter = null, stopAfter = null)
+        assertEquals(StateKind.OPENING, afterSixOfTheSame(Limits(repeats = endless)))
     }
 
     private companion object {

@@ -121,10 +121,7 @@ private fun timeouts(said: JsonObject): Timeouts {
 
 private fun device(said: JsonObject) = DevicePolicy(
     background = said.text("background")?.let { BackgroundPolicy.valueOf(it.uppercase()) },
-    offline = when {
-        "offline_ms" !in said -> null
-        else -> said.long("offline_ms")?.let { OfflinePolicy.Wait(it.toULong()) } ?: OfflinePolicy.Fail
-    },
+    offlineMs = said.optional("offline_ms", DevicePolicy().offlineMs),
     networkChange = said.text("network_change")?.let { NetworkChangePolicy.valueOf(it.uppercase()) },
     killed = said.text("killed")?.let { KilledPolicy.valueOf(it.uppercase()) },
 )

@@ -1,0 +1,95 @@
+//! What every language's first program is tried with: `tests/first-contact.json`.
+
+use super::mock_llm::{self, MockLlm};
+use crate::{context::Context, log::Log};
+use anyhow::ensure;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use std::{fs, net::TcpListener};
+
+/// The variable that tells a suite where what happens.
+pub(crate) const VARIABLE: &str = "STEPWELL_FIRST_CONTACT";
+
+/// Something that goes wrong, and the address where it does.
+pub(crate) struct FirstContact {
+    case: Case,
+    base_url: String,
+    /// Who plays the model, if anybody listens.
+    _model: Option<MockLlm>,
+}
+
+#[derive(Deserialize)]
+struct Case {
+    case: String,
+    hops: Option<Value>,
+    /// What the model says in the end, if it does.
+    answers: Option<String>,
+    /// A part of what the app says is wrong.
+    says: Option<String>,
+}
+
+/// All of them, for as long as they are kept.
+pub(crate) fn start(context: &Context, log: &mut Log) -> anyhow::Result<Vec<FirstContact>> {
+    let file = fs::read_to_string(context.root.join("tests/first-contact.json"))?;
+    let cases: Vec<Case> = serde_json::from_str(&file)?;
+    let mut started = Vec::new();
+    for case in cases {
+        let model = match &case.hops {
+            Some(hops) => {
+                let script = json!({ "hops": hops }).to_string();
+                Some(mock_llm::start(context, log, Some(&script))?)
+            }
+            None => None,
+        };
+        let base_url = match &model {
+            Some(model) => model.base_url().to_owned(),
+            None => {
+                let free = TcpListener::bind("127.0.0.1:0").and_then(|port| port.local_addr())?;
+                format!("http://{free}/v1")
+            }
+        };
+        started.push(FirstContact {
+            case,
+            base_url,
+            _model: model,
+        });
+    }
+    Ok(started)
+}
+
+/// What is in [`VARIABLE`].
+pub(crate) fn told(contacts: &[FirstContact]) -> String {
+    let each = contacts.iter().map(|contact| {
+        let Case {
+            case,
+            answers,
+            says,
+            ..
+        } = &contact.case;
+        json!({ "case": case, "baseUrl": contact.base_url, "answers": answers, "says": says })
+    });
+    Value::from_iter(each).to_string()
+}
+
+impl FirstContact {
+    pub(crate) fn base_url(&self) -> &str {
+        &self.base_url
+    }
+
+    /// Holds a program to it that has ended.
+    pub(crate) fn check(&self, output: &std::process::Output) -> anyhow::Result<()> {
+        let (said, expected) = if output.status.success() {
+            (&output.stdout, &self.case.answers)
+        } else {
+            (&output.stderr, &self.case.says)
+        };
+        let said = String::from_utf8_lossy(said);
+        ensure!(
+            expected.as_ref().is_some_and(|part| said.contains(part)),
+            "{}: the first program ended with {} and said {said:?}",
+            self.case.case,
+            output.status
+        );
+        Ok(())
+    }
+}
