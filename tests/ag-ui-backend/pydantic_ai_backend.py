@@ -1,12 +1,7 @@
-"""An AG-UI backend by Pydantic AI, whose model follows a script: a word of the question says which.
+"""An AG-UI backend by Pydantic AI. It tells at /cancelled when a client has gone away in the middle of an answer."""
 
-It prints its address, and tells at /cancelled when a client has gone away in the middle of an answer.
-"""
+import json
 
-import asyncio
-import socket
-
-import uvicorn
 from ag_ui.core import EventType, StateDeltaEvent, StateSnapshotEvent
 from pydantic import BaseModel
 from pydantic_ai import Agent, DeferredToolRequests, RunContext, ToolReturn
@@ -19,7 +14,8 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
-cancelled = asyncio.Event()
+import script
+from serving import serve
 
 
 def question(messages):
@@ -32,54 +28,25 @@ def question(messages):
             if isinstance(part, UserPromptPart):
                 text, results = str(part.content), []
             elif isinstance(part, ToolReturnPart):
-                results.append(part)
+                results.append((part.tool_name, part.content))
     return text, results
 
 
 async def answer(messages, info):
     text, results = question(messages)
-    tools = sorted(tool.name for tool in info.function_tools)
-    if results:
-        yield "The tools gave "
-        yield ", ".join(f"{part.tool_name}={part.content}" for part in results)
-        yield "."
-    elif "hello" in text:
-        yield "Hello "
-        yield "there."
-    elif "think" in text:
-        yield {0: DeltaThinkingPart(content="Let me ")}
-        yield {0: DeltaThinkingPart(content="see.", signature="sealed")}
-        yield "I see."
-    elif "both" in text:
-        yield {0: DeltaToolCall("secret_number", '{"name"', tool_call_id="call-alice")}
-        yield {0: DeltaToolCall(json_args=': "alice"}')}
-        yield {1: DeltaToolCall("secret_number", '{"name": "bob"}', tool_call_id="call-bob")}
-    elif "app" in text:
-        assert "location" in tools, tools
-        yield "Where are you? "
-        yield {0: DeltaToolCall("location", '{"exact": true}', tool_call_id="call-location")}
-        yield {1: DeltaToolCall("battery", "{}", tool_call_id="call-battery")}
-    elif "mixed" in text:
-        yield {0: DeltaToolCall("secret_number", '{"name": "alice"}', tool_call_id="call-alice")}
-        yield {1: DeltaToolCall("location", '{"exact": false}', tool_call_id="call-location")}
-    elif "which" in text:
-        yield {0: DeltaToolCall("colour_now", "{}", tool_call_id="call-colour-now")}
-    elif "change" in text:
-        yield {0: DeltaToolCall("set_colour", '{"colour": "blue"}', tool_call_id="call-colour")}
-    elif "delete" in text:
-        yield {0: DeltaToolCall("delete_file", '{"path": "a.txt"}', tool_call_id="call-delete-a")}
-        yield {1: DeltaToolCall("delete_file", '{"path": "b.txt"}', tool_call_id="call-delete-b")}
-    elif "fail" in text:
-        yield "So far"
-        raise RuntimeError("the model fell over")
-    elif "wait" in text:
-        try:
-            yield "One"
-            await asyncio.Event().wait()
-        finally:
-            cancelled.set()
-    else:
-        yield f"I heard `{text}`."
+    index = 0
+    async for kind, *step in script.steps(text, results, [tool.name for tool in info.function_tools]):
+        if kind == "text":
+            yield step[0]
+        elif kind == "thought":
+            yield {0: DeltaThinkingPart(content=step[0], signature="sealed" if step[0] == "see." else None)}
+        else:
+            call, tool, arguments = step
+            # In two pieces.
+            arguments = json.dumps(arguments)
+            yield {index: DeltaToolCall(tool, arguments[:1], tool_call_id=call)}
+            yield {index: DeltaToolCall(json_args=arguments[1:])}
+            index += 1
 
 
 class Shared(BaseModel):
@@ -94,11 +61,7 @@ agent = Agent(
     deps_type=StateDeps[Shared],
     output_type=[str, DeferredToolRequests],
 )
-
-
-@agent.tool_plain
-def secret_number(name: str) -> int:
-    return {"alice": 42, "bob": 7}[name]
+agent.tool_plain(script.secret_number)
 
 
 @agent.tool
@@ -133,19 +96,8 @@ async def run(request: Request) -> Response:
 
 
 async def wait_for_cancel(_: Request) -> Response:
-    await cancelled.wait()
+    await script.cancelled.wait()
     return PlainTextResponse("cancelled")
 
 
-app = Starlette(routes=[Route("/", run, methods=["POST"]), Route("/cancelled", wait_for_cancel)])
-
-
-async def main() -> None:
-    listener = socket.socket()
-    listener.bind(("127.0.0.1", 0))
-    server = uvicorn.Server(uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=1))
-    print(f"http://127.0.0.1:{listener.getsockname()[1]}", flush=True)
-    await server.serve(sockets=[listener])
-
-
-asyncio.run(main())
+serve(Starlette(routes=[Route("/", run, methods=["POST"]), Route("/cancelled", wait_for_cancel)]))
