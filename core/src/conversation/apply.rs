@@ -113,6 +113,7 @@ impl Conversation {
     fn run_started(&mut self, event: &RunStarted) {
         self.calls.clear();
         self.summary = super::HopSummary::default();
+        self.brought = event.protocol_version.is_none().then(Vec::new);
         for message in event.input.iter().flat_map(|input| &input.messages) {
             let _ = self.push(message.clone());
         }

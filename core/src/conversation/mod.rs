@@ -36,8 +36,8 @@ pub use live_call::{LiveCall, ToolCallStatus};
 pub(crate) use patch::weight;
 pub use summary::{HopSummary, RunFailure};
 
-use crate::CallKey;
 use crate::event::{Message, ToolCall};
+use crate::{CallKey, ToolCallId};
 use index::Index;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -52,6 +52,9 @@ pub struct Conversation {
     hop: u32,
     next_call: u32,
     summary: HopSummary,
+    /// The calls that only snapshots of the run brought, where the agent is from before 1.0.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    brought: Option<Vec<ToolCallId>>,
     #[serde(skip_serializing_if = "Index::tells_nothing")]
     index: Index,
 }
@@ -66,6 +69,8 @@ struct Stored {
     next_call: u32,
     summary: HopSummary,
     #[serde(default)]
+    brought: Option<Vec<ToolCallId>>,
+    #[serde(default)]
     index: Index,
 }
 
@@ -78,6 +83,7 @@ impl From<Stored> for Conversation {
             hop,
             next_call,
             summary,
+            brought,
             index,
         } = stored;
         let index = index.completed(&messages);
@@ -88,6 +94,7 @@ impl From<Stored> for Conversation {
             hop,
             next_call,
             summary,
+            brought,
             index,
         }
     }
@@ -111,6 +118,7 @@ impl Conversation {
             hop: 0,
             next_call: 0,
             summary: HopSummary::default(),
+            brought: None,
             index,
         }
     }
@@ -235,6 +243,7 @@ impl Conversation {
         self.next_call = 0;
         self.calls.clear();
         self.summary = HopSummary::default();
+        self.brought = None;
     }
 
     /// The live call with the provider's id; the last one, if it was used twice.

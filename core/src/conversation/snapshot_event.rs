@@ -1,5 +1,6 @@
 use super::index::Index;
 use super::{Conversation, ToolCallStatus};
+use crate::ToolCallId;
 use crate::event::{Message, MessagesSnapshot};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -9,6 +10,7 @@ impl Conversation {
     /// at the end. Activities and reasoning stay if the snapshot has none of their kind, since many agents leave those
     /// out; an agent may say for which activities it speaks.
     pub(super) fn replace_messages(&mut self, event: &MessagesSnapshot) {
+        self.note_brought_calls(&event.messages);
         let authority = Authority::of(event);
         let has_reasoning = event
             .messages
@@ -75,6 +77,24 @@ impl Conversation {
                 call.status = ToolCallStatus::Completed;
             }
         }
+    }
+
+    /// Notes the calls of a snapshot that the history did not have.
+    fn note_brought_calls(&mut self, messages: &[Message]) {
+        let Self { brought, index, .. } = self;
+        let Some(brought) = brought else { return };
+        for message in messages {
+            let Message::Assistant(message) = message else {
+                continue;
+            };
+            let calls = message.tool_calls.iter().map(|call| &call.id);
+            brought.extend(calls.filter(|id| index.call(id).is_none()).cloned());
+        }
+    }
+
+    /// The calls that only snapshots of the run brought, where the agent is from before 1.0.
+    pub(crate) fn take_brought_calls(&mut self) -> Vec<ToolCallId> {
+        self.brought.take().unwrap_or_default()
     }
 }
 

@@ -24,8 +24,8 @@ mod sealed;
 mod shown;
 pub mod validate;
 
-pub(crate) use ag_ui::Boundary;
 pub use ag_ui::{AgUiEncoding, AgUiOptions, ClientVersion, RunInputError, read_run_input};
+pub(crate) use ag_ui::{Boundary, mark_answers};
 pub use decoder::{Decode, DecodeError, Decoder, HopIds, Sink};
 pub(crate) use encoding::SEGMENT;
 pub use error::{ApiError, ApiErrorKind};

@@ -8,6 +8,7 @@ use super::opening::Opening;
 use super::tools::Next;
 use super::typed::{Run, next};
 use crate::Timestamp;
+use crate::dialect::mark_answers;
 use crate::event::{Interrupt, ResumeEntry, ResumeStatus};
 use serde::{Deserialize, Serialize};
 
@@ -69,7 +70,7 @@ impl Run<Interrupted> {
     /// The answers do not fit the questions; the run comes back as it was.
     pub fn resume(
         mut self,
-        answers: Vec<ResumeEntry>,
+        mut answers: Vec<ResumeEntry>,
         now: Timestamp,
     ) -> Result<Resumed, (Self, ResumeError)> {
         if let Err(error) = self.fits(&answers, now) {
@@ -83,6 +84,7 @@ impl Run<Interrupted> {
             core.recorder
                 .record(core.hop, BlockContent::Resumed { answers });
         }
+        mark_answers(&mut answers, &self.state.interrupts);
         core.resume = answers;
         core.resume_turn_clock();
         core.leave_asked_calls(&self.state.interrupts);

@@ -44,16 +44,12 @@ impl Core {
 
     /// An AG-UI agent may name the calls that are left to the client: the others are its own.
     pub(super) fn leave_foreign_calls(&mut self) {
-        let Some(RunOutcome::Success {
-            pending_tool_call_ids: Some(ids),
-        }) = &self.conversation.summary().outcome
-        else {
-            return;
+        let ids = match &self.conversation.summary().outcome {
+            Some(RunOutcome::Success {
+                pending_tool_call_ids: Some(ids),
+            }) if !ids.is_empty() => ids.clone(),
+            _ => return self.adopt_brought_calls(),
         };
-        if ids.is_empty() {
-            return;
-        }
-        let ids = ids.clone();
         for call in self.conversation.calls_mut() {
             if !ids.contains(&call.id) && !call.status.is_final() {
                 call.status = ToolCallStatus::Completed;
@@ -69,12 +65,25 @@ impl Core {
         }
     }
 
-    /// The calls that the agent's own questions are about are the agent's: the answers decide on them.
+    /// An agent from before 1.0 cannot name the calls that it leaves. Those that only its snapshot brought are left if
+    /// they are of the app's tools.
+    fn adopt_brought_calls(&mut self) {
+        for id in self.conversation.take_brought_calls() {
+            let call = self.conversation.call_of_history(&id);
+            if call.is_some_and(|(_, call)| self.config.tools.get(&call.function.name).is_some()) {
+                self.conversation.adopt_call(&id);
+            }
+        }
+    }
+
+    /// The calls that the agent's own questions are about are the agent's: the answers decide on them. So are those of
+    /// tools that the app does not have: an agent that asks is not done with its own.
     pub(super) fn leave_asked_calls(&mut self, interrupts: &[Interrupt]) {
         for call in self.conversation.calls_mut() {
             let is_asked =
                 |interrupt: &Interrupt| interrupt.tool_call_id.as_ref() == Some(&call.id);
-            if !call.status.is_final() && interrupts.iter().any(is_asked) {
+            let is_foreign = self.config.tools.get(&call.name).is_none();
+            if !call.status.is_final() && (is_foreign || interrupts.iter().any(is_asked)) {
                 call.status = ToolCallStatus::Completed;
             }
         }

@@ -211,3 +211,79 @@ fn binary_parts_become_media_parts() {
             .any(|warning| warning.contains("/messages/0/content/1"))
     );
 }
+
+fn asked(value: &Value, native: &Value) -> Value {
+    json!({"type": "CUSTOM", "name": "on_interrupt", "value": value, "rawEvent": native})
+}
+
+#[test]
+fn what_langgraph_asks_is_the_runs_outcome() {
+    let question = json!({
+        "message": "Which?",
+        "reason": "choice",
+        "tool_call_id": "call",
+        "response_schema": {"type": "string"},
+        "expires_at": "2030-01-01T00:00:00Z",
+        "subject": 3,
+    });
+    let sent = question.to_string();
+    let events = [
+        started(),
+        asked(&json!(sent), &json!({"id": "a"})),
+        // Its adapter says the same again where a run begins with it.
+        asked(&json!(sent), &json!({"id": "a"})),
+        asked(&json!("Sure?"), &Value::Null),
+        asked(&json!("[1]"), &json!({"id": 1})),
+        finished(),
+    ];
+    let (events, warnings) = taken(&events);
+    let mark = |raw: Value| json!({"langgraph": {"event": "on_interrupt", "raw": raw}});
+    let interrupts = json!([
+        {
+            "id": "a",
+            "reason": "choice",
+            "message": "Which?",
+            "toolCallId": "call",
+            "responseSchema": {"type": "string"},
+            "expiresAt": "2030-01-01T00:00:00Z",
+            "metadata": {"langgraph": {"event": "on_interrupt", "id": "a", "raw": question}},
+        },
+        {
+            "id": "run-interrupt-1",
+            "reason": "langgraph:interrupt",
+            "message": "Sure?",
+            "metadata": mark(json!("Sure?")),
+        },
+        {
+            "id": "run-interrupt-2",
+            "reason": "langgraph:interrupt",
+            "message": "[1]",
+            "metadata": mark(json!([1])),
+        },
+    ]);
+    let last = events.last().unwrap();
+    assert_eq!(
+        last["outcome"],
+        json!({"type": "interrupt", "interrupts": interrupts})
+    );
+    let custom = |event: &&Value| event["type"] == "CUSTOM";
+    assert_eq!(events.iter().filter(custom).count(), 4, "they are shown");
+    assert!(warnings.iter().any(|warning| warning.contains("LangGraph")));
+}
+
+#[test]
+fn an_outcome_that_is_said_counts_whatever_langgraph_asked() {
+    let mut finished = finished();
+    finished["outcome"] = json!({"type": "success"});
+    let question = asked(&json!("Sure?"), &json!({"id": "a"}));
+    let (events, _) = taken(&[started(), question, finished.clone()]);
+    assert_eq!(events.last(), Some(&finished));
+}
+
+#[test]
+fn what_langgraph_asked_in_one_run_is_not_the_next_ones() {
+    let question = asked(&json!("Sure?"), &json!({"id": "a"}));
+    let failed = json!({"type": "RUN_ERROR", "message": "no"});
+    let (events, _) = taken(&[started(), question, failed, started(), finished()]);
+    assert_eq!(events.last(), Some(&finished()));
+}

@@ -225,3 +225,48 @@ fn an_address_takes_the_hops_ids_in_their_places() {
         "https://h/rooms/a/a%2Fb%3Fc/%7Bthread_id%7D%20%C3%A9?run=%7Bthread_id%7D%20%C3%A9"
     );
 }
+
+#[test]
+fn an_answer_to_langgraph_is_forwarded() {
+    let native = json!({"langgraph": {"event": "on_interrupt", "id": "a"}});
+    let made = json!({"langgraph": {"event": "on_interrupt"}});
+    let answered = |resume: Value| {
+        let mut request = Request::new();
+        request.resume = read(resume);
+        let extra = &mut request.settings.extra;
+        extra.insert("team".to_owned(), json!("a"));
+        extra.insert("command".to_owned(), json!({"update": 1}));
+        let body = request.body();
+        assert_eq!(body["forwardedProps"]["team"], "a");
+        assert_eq!(body["forwardedProps"]["command"]["update"], 1);
+        assert_eq!(body.get("resume"), None, "it is not answered twice");
+        body["forwardedProps"]["command"]["resume"].clone()
+    };
+    let answer = |id: &str, payload: Value, metadata: &Value| json!({"interruptId": id, "status": "resolved", "payload": payload, "metadata": metadata});
+    let other = |status: &str, metadata: &Value| json!({"interruptId": "a", "status": status, "metadata": metadata});
+    let silent = |metadata| other("resolved", metadata);
+    let cancelled = |metadata| other("cancelled", metadata);
+    let told = json!({"__agui_cancelled__": true, "interrupt_id": "a"});
+    for (given, forwarded) in [
+        (json!([answer("a", json!({}), &native)]), json!({"a": {}})),
+        (json!([answer("a", json!("1"), &native)]), json!({"a": "1"})),
+        (
+            json!([silent(&native)]),
+            json!({"a": true}),
+        ),
+        (json!([cancelled(&native)]), json!({"a": told})),
+        (
+            json!([answer("b", json!({"x": 1}), &made)]),
+            json!({"x": 1}),
+        ),
+        (json!([answer("b", json!("yes"), &made)]), json!("yes")),
+        (json!([answer("b", json!("1"), &made)]), json!("\"1\"")),
+        (json!([cancelled(&made)]), told.clone()),
+        (
+            json!([answer("b", json!(1), &made), answer("c", json!(2), &made)]),
+            json!(1),
+        ),
+    ] {
+        assert_eq!(answered(given.clone()), forwarded, "{given}");
+    }
+}

@@ -1,3 +1,4 @@
+use super::agui::Encoding;
 use crate::input::Recording;
 use clap::Args;
 use serde::Serialize;
@@ -13,7 +14,8 @@ use stepwell_core::wire::FrameLimits;
 use stepwell_demo::Failure;
 use stepwell_demo::Format;
 
-/// Decodes a recorded stream.
+/// Decodes a recorded stream. One of AG-UI may be of server-sent events, JSON lines or protobuf, and is held to the order
+/// that the protocol has.
 ///
 /// Prints one JSON object: `text`, `reasoning`, `tool_calls`, `stop_reason`, `usage` and `error`; where there are any,
 /// also `refusal`, `tool_plan`, `server_tools` and `thought_signatures`. A stream that holds an
@@ -131,7 +133,14 @@ fn decode(provider: &str, dialect: Dialect, bytes: &[u8], chunk: Option<NonZeroU
         run_id: "run".into(),
         provider: provider.to_owned(),
     };
-    let mut pipeline = Pipeline::new(dialect, ids, FrameLimits::default());
+    let limits = FrameLimits::default();
+    let mut pipeline = match dialect {
+        Dialect::AgUi => {
+            let media_type = Encoding::of(bytes).media_type();
+            Pipeline::of_media_type(dialect, media_type, ids, limits)
+        }
+        _ => Pipeline::new(dialect, ids, limits),
+    };
     let mut conversation = Conversation::default();
     let mut customs = Customs::default();
     let chunk = chunk.map_or(bytes.len().max(1), NonZeroUsize::get);

@@ -208,3 +208,41 @@ fn a_file_is_read_and_a_mistake_is_one_line() {
     std::fs::remove_file(&file).expect("it was there");
     assert!(ran.succeeded().out.starts_with("5 events in JSON lines"));
 }
+
+#[test]
+fn what_is_allowed_and_a_mistake_all_the_same_is_a_hint() {
+    let call = |arguments: &str| {
+        let mut events = text();
+        events.splice(
+            1..1,
+            [
+                json!({"type": "TOOL_CALL_START", "toolCallId": "c", "toolCallName": "n"}),
+                json!({"type": "TOOL_CALL_ARGS", "toolCallId": "c", "delta": arguments}),
+                json!({"type": "TOOL_CALL_END", "toolCallId": "c"}),
+                json!({"type": "TOOL_CALL_RESULT", "messageId": "r", "toolCallId": "c", "content": ""}),
+            ],
+        );
+        events
+    };
+    for arguments in ["{}", "", " ", "null", "{\"a\": [1]}"] {
+        let ran = check(&["--format", "json"], &sse(&call(arguments))).succeeded();
+        assert_eq!(findings(&ran), [], "{arguments}");
+    }
+    let ran = check(&["--format", "json"], &protobuf(&call("{\"a\": "))).succeeded();
+    assert_eq!(findings(&ran), one("hint", "warned", 4));
+
+    let mut events = text();
+    let unknown =
+        json!({"type": "TOOL_CALL_RESULT", "messageId": "r", "toolCallId": "c", "content": ""});
+    events.insert(1, unknown);
+    let ran = check(&["--format", "json"], &lines(&events)).succeeded();
+    assert_eq!(findings(&ran), one("hint", "warned", 2));
+
+    let mut body = b"event: message\r\nid: 1\r\n\r\n: keep-alive\n\nretry: 1\n\n".to_vec();
+    body.extend(sse(&text()[..4]));
+    body.extend(b"{\"type\":\"STEP_STARTED\",\"stepName\":\"s\"}\n\n");
+    body.extend(sse(&text()[4..]));
+    let ran = check(&["--format", "json"], &body).succeeded();
+    let hint = |event| one("hint", "warned", event);
+    assert_eq!(findings(&ran), [hint(1), hint(5)].concat());
+}

@@ -21,11 +21,12 @@ fn stop(reason: &str) -> Value {
 
 /// Decodes at several chunk sizes, which must not matter.
 #[track_caller]
-fn decode(provider: &str, body: &str) -> Ran {
-    let whole = run(&["decode", "--provider", provider, "-"], body.as_bytes());
+fn decode(provider: &str, body: impl AsRef<[u8]>) -> Ran {
+    let body = body.as_ref();
+    let whole = run(&["decode", "--provider", provider, "-"], body);
     for chunk in ["1", "7", "1024"] {
         let arguments = ["decode", "--provider", provider, "--chunk", chunk];
-        let cut = run(&arguments, body.as_bytes());
+        let cut = run(&arguments, body);
         assert_eq!(
             (&cut.out, &cut.err, cut.code),
             (&whole.out, &whole.err, whole.code),
@@ -162,6 +163,20 @@ fn ag_ui_has_its_own_events() {
         decoded["tool_calls"],
         json!([{ "id": "c", "name": "now", "arguments": {} }])
     );
+    let lines: String = events.iter().map(|event| format!("{event}\n")).collect();
+    assert_eq!(decode("ag-ui", &lines).succeeded().json(), decoded);
+    let mut binary = Vec::new();
+    for event in &events {
+        let event: stepwell_core::event::Event =
+            serde_json::from_value(event.clone()).expect("an event");
+        stepwell_core::event::protobuf::encode_frame((&event).into(), &mut binary)
+            .expect("a known event");
+    }
+    assert_eq!(decode("ag-ui", &binary).succeeded().json(), decoded);
+
+    let left_open = body.replace("TEXT_MESSAGE_END", "CUSTOM_END");
+    let problem = decode("ag-ui", &left_open).json()["error"].clone();
+    assert_eq!(problem["code"], "malformed", "{problem}");
 
     let orphan = events[2].to_string();
     let started = format!("data: {}\n\ndata: {orphan}\n\n", events[0]);

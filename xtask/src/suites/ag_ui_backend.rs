@@ -3,11 +3,11 @@ use crate::{context::Context, log::Log, tools::venv::Venv};
 
 pub(super) const SUITE: Suite = Suite {
     name: "ag-ui-backend",
-    about: "the client against an AG-UI backend that is not ours, Pydantic AI's",
+    about: "the client against AG-UI backends that are not ours: Pydantic AI's, LangGraph's, Strands', ADK's and Agno's",
     run,
 };
 
-/// Where the tests find the Python; see `io/tests/ag_ui_backend.rs`.
+/// Where the tests find the Python; see `io/tests/ag_ui_backend`.
 const VARIABLE: &str = "STEPWELL_AG_UI_PYTHON";
 
 fn run(context: &Context, log: &mut Log) -> anyhow::Result<()> {

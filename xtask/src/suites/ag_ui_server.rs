@@ -15,7 +15,7 @@ use std::{
 
 pub(super) const SUITE: Suite = Suite {
     name: "ag-ui-server",
-    about: "four versions of the official AG-UI client, ag-ui-validate and an OpenAPI validator against `stepwell serve`",
+    about: "the official AG-UI client in four versions and its Python types in two, ag-ui-validate and an OpenAPI validator against `stepwell serve`",
     run,
 };
 
@@ -28,6 +28,8 @@ fn run(context: &Context, log: &mut Log) -> anyhow::Result<()> {
     npm::ensure(log, &project)?;
     let requirements = project.join("requirements.txt");
     let venv = Venv::ensure(context, log, "venv-ag-ui", &requirements)?;
+    let requirements = project.join("requirements-0.1.18.txt");
+    let before_1_0 = Venv::ensure(context, log, "venv-ag-ui-0.1.18", &requirements)?;
     let streams = context.scratch().join("ag-ui-streams");
     if streams.exists() {
         fs::remove_dir_all(&streams)?;
@@ -58,6 +60,14 @@ fn run(context: &Context, log: &mut Log) -> anyhow::Result<()> {
             .arg(&server.url)
             .current_dir(&project),
     )?;
+    for types in [&before_1_0, &venv] {
+        log.run(
+            types
+                .python()
+                .arg(project.join("python_types.py"))
+                .arg(&server.url),
+        )?;
+    }
     log.run(venv.program("ag-ui-validate").args(STRICT).arg(&server.url))?;
     let streams = files(&streams)?;
     ensure!(
@@ -96,13 +106,13 @@ fn files(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
 }
 
 /// The program, serving. It ends when this is dropped.
-struct Server {
+pub(super) struct Server {
     child: Child,
-    url: String,
+    pub(super) url: String,
 }
 
 impl Server {
-    fn start(program: &Path) -> anyhow::Result<Self> {
+    pub(super) fn start(program: &Path) -> anyhow::Result<Self> {
         let mut command = process::command(program);
         // One run at once: a run that is not let go of shows.
         command.args(["serve", "--listen", "127.0.0.1:0", "--max-runs", "1"]);

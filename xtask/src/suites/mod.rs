@@ -5,6 +5,7 @@ mod ag_ui_oracle;
 mod ag_ui_server;
 mod clippy;
 mod conformance;
+mod copilotkit;
 mod core_dependencies;
 mod demo;
 mod docs;
@@ -61,6 +62,7 @@ pub(crate) const ALL: &[Suite] = &[
     wasm::SUITE,
     ag_ui_server::SUITE,
     ag_ui_backend::SUITE,
+    copilotkit::SUITE,
     threads::SUITE,
     conformance::SUITE,
     ag_ui_oracle::SUITE,

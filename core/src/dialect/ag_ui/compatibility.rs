@@ -4,6 +4,7 @@
 //! Source: AG-UI 1.0 (versioning), and the compatibility boundary of the reference client `@ag-ui/client` 1.0.0.
 
 use super::enforcement::Warnings;
+use super::on_interrupt;
 use crate::MessageId;
 use crate::dialect::HopIds;
 use serde::{Deserialize, Serialize};
@@ -17,6 +18,9 @@ pub(super) struct Compatibility {
     made: usize,
     span: Option<MessageId>,
     message: Option<MessageId>,
+    /// What LangGraph has asked in the run.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    interrupts: Vec<Value>,
 }
 
 impl Compatibility {
@@ -35,13 +39,16 @@ impl Compatibility {
             "RUN_FINISHED" => {
                 drop_null(event, "result", &kind, warnings);
                 drop_null(event, "outcome", &kind, warnings);
+                self.finish_asking(event, warnings);
             }
+            "CUSTOM" => self.ask(event, ids),
             "SUBAGENT_FINISHED" => drop_null(event, "result", &kind, warnings),
             "TOOL_CALL_START" | "TOOL_CALL_CHUNK" => {
                 drop_null(event, "parentMessageId", &kind, warnings);
             }
             "MESSAGES_SNAPSHOT" => upgrade_messages(event, warnings),
             "RUN_STARTED" => {
+                self.interrupts.clear();
                 if let Some(Value::Object(input)) = event.get_mut("input") {
                     upgrade_input(input, warnings);
                 }
@@ -49,6 +56,27 @@ impl Compatibility {
             _ if kind.starts_with("THINKING_") => self.thinking(event, &kind, ids, warnings),
             _ => {}
         }
+    }
+
+    fn ask(&mut self, event: &Map<String, Value>, ids: &HopIds) {
+        let made = || format!("{}-interrupt-{}", ids.run_id, self.interrupts.len());
+        if let Some(interrupt) = on_interrupt::read(event, made) {
+            let is_new = |known: &Value| known.get("id") != interrupt.get("id");
+            if self.interrupts.iter().all(is_new) {
+                self.interrupts.push(interrupt);
+            }
+        }
+    }
+
+    /// A run that asked and has no outcome waits for the answers.
+    fn finish_asking(&mut self, event: &mut Map<String, Value>, warnings: &mut Warnings) {
+        let interrupts = std::mem::take(&mut self.interrupts);
+        if interrupts.is_empty() || event.contains_key("outcome") {
+            return;
+        }
+        warnings.push("read LangGraph's CUSTOM on_interrupt as the run's outcome");
+        let outcome = json!({ "type": "interrupt", "interrupts": interrupts });
+        event.insert("outcome".to_owned(), outcome);
     }
 
     fn thinking(
@@ -247,7 +275,7 @@ fn is_binary(part: &Value) -> bool {
     part.get("type").and_then(Value::as_str) == Some("binary")
 }
 
-fn text<'a>(object: &'a Map<String, Value>, field: &str) -> Option<&'a str> {
+pub(super) fn text<'a>(object: &'a Map<String, Value>, field: &str) -> Option<&'a str> {
     object.get(field).and_then(Value::as_str)
 }
 

@@ -1,4 +1,5 @@
 use super::enforcement::strip;
+use super::on_interrupt;
 use super::options::AgUiEncoding;
 use super::shapes::{CONTEXT, MESSAGE, RESUME, Shape, TOOL};
 use crate::dialect::encoding::SEGMENT;
@@ -9,6 +10,7 @@ use crate::event::{
 use percent_encoding::utf8_percent_encode;
 use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
+use std::borrow::Cow;
 
 /// Encodes a hop as an AG-UI run: a `RunAgentInput`, posted to the endpoint's address.
 pub(in crate::dialect) struct Encoder;
@@ -28,7 +30,7 @@ struct Input<'a> {
     messages: Messages<'a>,
     tools: Vec<Tool<'a>>,
     context: Vec<Closed<'a, Context>>,
-    forwarded_props: &'a Metadata,
+    forwarded_props: Cow<'a, Metadata>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     resume: Vec<Closed<'a, ResumeEntry>>,
 }
@@ -142,9 +144,24 @@ impl Serialize for Tool<'_> {
     }
 }
 
+/// What is forwarded, and the answers to interrupts; those to LangGraph's are forwarded.
+fn answered<'a>(request: &ModelRequest<'a>) -> (Cow<'a, Metadata>, &'a [ResumeEntry]) {
+    let mut forwarded = Cow::Borrowed(&request.settings.extra);
+    let Some(said) = on_interrupt::command(request.resume) else {
+        return (forwarded, request.resume);
+    };
+    let command = forwarded.to_mut().entry("command").or_insert(Value::Null);
+    match command {
+        Value::Object(command) => drop(command.insert("resume".to_owned(), said)),
+        command => *command = json!({ "resume": said }),
+    }
+    (forwarded, &[])
+}
+
 impl Encode for Encoder {
     fn encode(&self, request: &ModelRequest<'_>) -> HttpRequest {
         let options = request.endpoint.quirks.ag_ui;
+        let (forwarded_props, resume) = answered(request);
         let input = Input {
             thread_id: &request.ids.thread_id,
             run_id: &request.ids.run_id,
@@ -163,8 +180,8 @@ impl Encode for Encoder {
             },
             tools: request.tools.iter().map(Tool).collect(),
             context: closed(&request.settings.context, &CONTEXT),
-            forwarded_props: &request.settings.extra,
-            resume: closed(request.resume, &RESUME),
+            forwarded_props,
+            resume: closed(resume, &RESUME),
         };
         let endpoint = request.endpoint;
         let mut headers = vec![

@@ -41,7 +41,8 @@ pub(super) fn check(body: &At<'_>, breaches: &mut Breaches) {
         }
     }
     // A run that resumes an interrupt may leave the calls open that the interrupt is about.
-    if !body.get("resume").items().is_empty() {
+    let command = body.get("forwardedProps").get("command");
+    if !body.get("resume").items().is_empty() || !command.get("resume").value.is_null() {
         return;
     }
     let mut answered = BTreeSet::new();

@@ -1,3 +1,8 @@
+mod encoding;
+mod hints;
+
+pub(super) use encoding::Encoding;
+
 use crate::input::Recording;
 use clap::{Args, Subcommand, ValueEnum};
 use serde::Serialize;
@@ -6,7 +11,6 @@ use stepwell_core::conversation::{Applied, Conversation};
 use stepwell_core::dialect::{Decode, DecodeError, Decoder, Dialect, HopIds, Sink};
 use stepwell_core::event::{
     EventError, EventRef, ExtraRules, Rule, Severity, Verdict, Verification, Verifier, Violation,
-    protobuf,
 };
 use stepwell_core::wire::FrameLimits;
 use stepwell_demo::{Failure, one_line};
@@ -33,7 +37,9 @@ impl Agui {
 }
 
 /// Says where a recorded stream of AG-UI events breaks the protocol: by the rules O1 to O24 about the order of events, by
-/// five more that only the protocol's text has (S1 to S5), and by what an event must look like.
+/// five more that only the protocol's text has (S1 to S5), and by what an event must look like. What the protocol allows,
+/// and is a mistake all the same, is a hint: a block of server-sent events without data, a tool call whose arguments are no
+/// JSON, a result of a call that nothing asked for.
 ///
 /// A breach is fatal, costs its event (dropped), or is said (warned). Ends with code 1 where something is fatal.
 #[derive(Args, Debug)]
@@ -60,45 +66,6 @@ enum Format {
     Json,
 }
 
-#[derive(Clone, Copy, Debug, Serialize, ValueEnum)]
-#[serde(rename_all = "kebab-case")]
-enum Encoding {
-    /// Server-sent events.
-    Sse,
-    /// One JSON text a line.
-    JsonLines,
-    /// Binary frames.
-    Protobuf,
-}
-
-impl Encoding {
-    /// What a body looks like: the first byte of a binary frame is of its length, and 0.
-    fn of(body: &[u8]) -> Self {
-        let text = body.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(body);
-        match (body.first(), text.trim_ascii_start().first()) {
-            (Some(0), _) => Self::Protobuf,
-            (_, Some(b'{' | b'[')) => Self::JsonLines,
-            _ => Self::Sse,
-        }
-    }
-
-    fn media_type(self) -> &'static str {
-        match self {
-            Self::Sse => "text/event-stream",
-            Self::JsonLines => "application/x-ndjson",
-            Self::Protobuf => protobuf::MEDIA_TYPE,
-        }
-    }
-
-    fn name(self) -> &'static str {
-        match self {
-            Self::Sse => "server-sent events",
-            Self::JsonLines => "JSON lines",
-            Self::Protobuf => "protobuf",
-        }
-    }
-}
-
 #[derive(Debug, Serialize)]
 struct Report {
     encoding: Encoding,
@@ -112,13 +79,26 @@ struct Report {
 
 #[derive(Debug, Serialize)]
 struct Finding {
-    /// `O1` to `O24`, `S1` to `S5`; or what else is wrong: `framing`, `json`, `protobuf`, `malformed`, `chunk`, `unusual`.
+    /// `O1` to `O24`, `S1` to `S5`; or what else is wrong: `framing`, `json`, `protobuf`, `malformed`, `chunk`, `unusual`,
+    /// `hint`.
     rule: String,
     severity: Severity,
     /// The event, from 1; one more than there are for the end of the stream.
     event: u64,
     message: String,
     advice: &'static str,
+}
+
+impl Finding {
+    fn hint(event: u64, (message, advice): hints::Hint) -> Self {
+        Self {
+            rule: "hint".to_owned(),
+            severity: Severity::Warned,
+            event,
+            message,
+            advice,
+        }
+    }
 }
 
 impl Check {
@@ -231,7 +211,12 @@ fn check(body: &[u8], encoding: Encoding, verification: Verification) -> Report 
             }
         }
     }
-    let findings = checker.findings;
+    let mut findings = checker.findings;
+    if encoding == Encoding::Sse {
+        let hints = hints::of_blocks(body).into_iter();
+        findings.extend(hints.map(|(event, hint)| Finding::hint(event, hint)));
+        findings.sort_by_key(|finding| finding.event);
+    }
     let count = |severity| {
         let findings = findings.iter();
         findings
@@ -333,12 +318,18 @@ impl Sink for Checker {
                 rule.advice(),
             );
         }
-        if verdict? == Verdict::Take
-            && let Applied::Ignored(reason) = self.conversation.apply(event)
-        {
+        if verdict? != Verdict::Take {
+            return Ok(());
+        }
+        if let Applied::Ignored(reason) = self.conversation.apply(event) {
             let advice = "the event changes nothing; see whether it names what was sent before";
             let message = format!("{}: ignored {reason}", event.kind());
             self.find("unusual", Severity::Warned, message, advice);
+        }
+        if let EventRef::Whole(event) = event
+            && let Some(hint) = hints::of_event(event, &self.conversation)
+        {
+            self.findings.push(Finding::hint(self.event, hint));
         }
         Ok(())
     }

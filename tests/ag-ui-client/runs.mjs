@@ -1,0 +1,80 @@
+// What every client plays with `stepwell serve`, whatever its version.
+import assert from "node:assert/strict";
+
+const TOOLS = [
+  { name: "get_location", description: "Where the person is.", parameters: { type: "object", properties: {} } },
+  {
+    name: "set_theme",
+    description: "Sets the app's theme.",
+    parameters: { type: "object", properties: { theme: { type: "string" } }, required: ["theme"] },
+  },
+];
+
+// A word for the scripted model, how many calls it leaves to the client, and whether it asks the person.
+const RUNS = [
+  ["hello", 0, false],
+  ["think", 0, false],
+  ["app", 2, false],
+  ["both", 1, false],
+  ["list", 0, false],
+  ["change", 1, true],
+  ["everything", 2, true],
+  ["numbers", 0, false],
+];
+
+/** Goes on with the thread, and gives the last event. */
+async function run(agent, parameters = {}) {
+  let last;
+  let failure;
+  await agent.runAgent(
+    { tools: TOOLS, ...parameters },
+    { onEvent: ({ event }) => void (last = event), onRunFailed: ({ error }) => void (failure = error) },
+  );
+  assert.equal(failure, undefined);
+  return last;
+}
+
+async function finished(agent, parameters) {
+  const last = await run(agent, parameters);
+  assert.equal(last?.type, "RUN_FINISHED", JSON.stringify(last));
+  return last;
+}
+
+function openCalls(agent) {
+  const answered = new Set(agent.messages.filter(({ role }) => role === "tool").map((message) => message.toolCallId));
+  return agent.messages.flatMap((message) => message.toolCalls ?? []).filter((call) => !answered.has(call.id));
+}
+
+/**
+ * Plays all runs with agents of a client: `agentOf` makes one for a thread. Clients from before there were interrupts
+ * cannot answer them (`answers`), and one cannot apply a patch to its state (`patches`).
+ */
+export async function play(name, agentOf, { answers = true, patches = true } = {}) {
+  // Some say much there.
+  const { warn, error } = console;
+  console.warn = console.error = () => {};
+  for (const [word, calls, asks] of RUNS) {
+    const what = `${name}: ${word}`;
+    const agent = agentOf(`${name}-${word}`);
+    agent.addMessage({ id: `question-${name}-${word}`, role: "user", content: word });
+    const { outcome } = await finished(agent);
+    assert.equal(outcome?.type === "interrupt", asks, what);
+    const open = openCalls(agent);
+    assert.equal(open.length, calls, what);
+    if (word === "list" && patches) assert.equal(agent.state.todos?.length, 2, what);
+    if (calls === 0 || (asks && !answers)) continue;
+    const asked = new Set(outcome?.interrupts?.map((interrupt) => interrupt.toolCallId));
+    for (const call of open.filter((call) => !asked.has(call.id))) {
+      agent.addMessage({ id: `answer-${call.id}`, role: "tool", toolCallId: call.id, content: "Oslo" });
+    }
+    const resume = outcome?.interrupts?.map(({ id }) => ({ interruptId: id, status: "resolved", payload: { approved: true } }));
+    await finished(agent, { resume });
+    assert.deepEqual(openCalls(agent), [], what);
+  }
+  const agent = agentOf(`${name}-fail`);
+  agent.addMessage({ id: `question-${name}-fail`, role: "user", content: "fail" });
+  const last = await run(agent);
+  assert.deepEqual([last?.type, last?.code], ["RUN_ERROR", "model_error"], name);
+  Object.assign(console, { warn, error });
+  console.log(`${name.padEnd(28)} ${RUNS.length + 1} runs${answers ? "" : ", without answers to questions"}`);
+}
