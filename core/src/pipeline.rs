@@ -15,6 +15,7 @@ use crate::wire::{Frame, FrameLimits, Framer};
 pub use meter::{AnswerLimit, AnswerLimits};
 use meter::{Meter, changeable};
 use rejoin::{Passed, Rejoin};
+use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
@@ -217,16 +218,25 @@ impl Pipeline {
             meter,
             rejoin: rejoin.as_deref_mut(),
         };
-        framer
-            .receive(bytes, |frame| {
-                *frames += 1;
-                receiver.frame = *frames;
-                receiver.read(decoder, frame)
-            })
-            .map_err(|source| StreamError {
-                frame: self.frames,
-                source,
-            })
+        let received = framer.receive(bytes, |frame| {
+            *frames += 1;
+            receiver.frame = *frames;
+            receiver.read(decoder, frame)
+        });
+        self.note_usage(conversation);
+        received.map_err(|source| StreamError {
+            frame: self.frames,
+            source,
+        })
+    }
+
+    /// Keeps what the answer has cost so far, for a stream that does not come to its end.
+    fn note_usage(&mut self, conversation: &mut Conversation) {
+        if !self.is_over()
+            && let Some(usage) = self.decoder.usage()
+        {
+            conversation.note_usage(usage);
+        }
     }
 
     /// The body has ended.
@@ -288,6 +298,7 @@ impl Pipeline {
             frame: *frames,
             source: violation.into(),
         })?;
+        self.note_usage(conversation);
         Ok(match end {
             // What was cut off may have said that the run failed after all.
             End::Finished if is_cut => StreamEnd::Truncated,
@@ -402,6 +413,13 @@ impl Sink for Receiver<'_> {
         if !self.rejoin.as_deref().is_some_and(Rejoin::is_behind) {
             self.listener.warning(message);
         }
+    }
+
+    fn is_whole(&self, tool_call_id: &str) -> bool {
+        let call = self.conversation.call_of_history(tool_call_id);
+        call.is_some_and(|(_, call)| {
+            serde_json::from_str::<IgnoredAny>(&call.function.arguments).is_ok()
+        })
     }
 }
 

@@ -87,6 +87,13 @@ impl Conversation {
         self.state = state;
     }
 
+    /// What the hop has cost so far.
+    pub(crate) fn note_usage(&mut self, usage: &TokenUsage) {
+        if self.summary.usage.as_slice() != std::slice::from_ref(usage) {
+            self.summary.usage = vec![usage.clone()];
+        }
+    }
+
     pub(crate) fn put_usage(&mut self, usage: Vec<TokenUsage>) {
         self.summary.usage = usage;
     }

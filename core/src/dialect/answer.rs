@@ -16,12 +16,25 @@ use crate::event::{
     TextMessageEnd, TextMessageRole, TextMessageStart, TokenUsage, ToolCallEnd, ToolCallStart,
     Violation,
 };
+use crate::pipeline::AnswerLimit;
 use crate::{MessageId, ToolCallId};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// The most calls of one answer.
-const MOST_CALLS: usize = 1024;
+/// The most calls of one answer, in every dialect.
+const MOST_CALLS: u32 = 1024;
+
+/// What is said of an answer that ends without a reason.
+pub(super) const NO_STOP_REASON: &str =
+    "the answer ends without a word on why it stopped: it may have been cut off";
+
+/// Makes sure that an answer may have so many calls.
+pub(super) fn check_calls(count: usize) -> Result<(), AnswerLimit> {
+    if count <= MOST_CALLS as usize {
+        return Ok(());
+    }
+    Err(AnswerLimit::Calls { max: MOST_CALLS })
+}
 
 /// One answer as it comes. It holds no text: what was said is in the events.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -225,13 +238,7 @@ impl Answer {
 
     /// Whether so many more calls may begin: for frames with several, which must give all their events or none.
     pub(super) fn room_for_calls(&self, more: usize) -> Result<(), DecodeError> {
-        if self.calls.len().saturating_add(more) <= MOST_CALLS {
-            return Ok(());
-        }
-        Err(DecodeError::TooMany {
-            what: "tool calls",
-            limit: MOST_CALLS,
-        })
+        Ok(check_calls(self.calls.len().saturating_add(more))?)
     }
 
     /// A call begins: its slot. Its id is the provider's, or a made one where there is none or where another call of
@@ -373,6 +380,22 @@ impl Answer {
                 )
             }
         }
+    }
+
+    /// Whether what has come of a call's arguments is whole.
+    pub(super) fn is_whole(&self, slot: usize, sink: &dyn Sink) -> bool {
+        self.calls
+            .get(slot)
+            .is_none_or(|call| !call.open || sink.is_whole(&call.id))
+    }
+
+    /// What the answer has cost so far.
+    pub(super) fn usage(&mut self) -> Option<&TokenUsage> {
+        let usage = self.usage.as_mut()?;
+        if usage.model.is_none() {
+            usage.model.clone_from(&self.model);
+        }
+        Some(usage)
     }
 
     /// The provider is done: closes what is open and finishes the run.

@@ -1,6 +1,9 @@
+use super::halves::{self, Halves, Joining};
+use super::mend::mend;
 use super::{Dialect, ag_ui, anthropic, cohere, gemini, ollama, openai_chat, openai_responses};
 use crate::event::protobuf::{self, ProtobufError};
-use crate::event::{EventError, EventRef, Violation};
+use crate::event::{EventError, EventRef, TokenUsage, Violation};
+use crate::json;
 use crate::pipeline::AnswerLimit;
 use crate::wire::{Frame, WireError};
 use crate::{MessageId, RunId, ThreadId, ToolCallId};
@@ -51,6 +54,13 @@ pub trait Sink {
 
     /// Takes note of something odd in the stream that does not stop it.
     fn warning(&mut self, message: &str);
+
+    /// Whether the arguments of a call are whole as far as they have come: asked where the stream does not say. Who keeps
+    /// no arguments cannot tell, and takes them for whole.
+    fn is_whole(&self, tool_call_id: &str) -> bool {
+        let _ = tool_call_id;
+        true
+    }
 }
 
 /// Turns the frames of one stream into events. Implementations are plain data: a snapshot in mid-stream is their serde.
@@ -61,9 +71,15 @@ pub trait Decode {
     /// The frame is not what the wire format allows, or its events come in an order that is not allowed.
     fn frame(&mut self, frame: Frame<'_>, sink: &mut dyn Sink) -> Result<(), DecodeError>;
 
-    /// Whether the provider has said all that ends an answer, though not the format's own end: the run finishes if the body
-    /// ends here. What the answer cost, say, may still come. Never in a format whose end alone is one.
+    /// Whether the provider has said all that it will of the answer, though not the format's own end: the body may end
+    /// here. What the answer cost, say, may still come. Never in a format whose end alone is one.
     fn is_done(&self) -> bool;
+
+    /// What the answer has cost, as far as the provider has said by now: what counts of a stream that does not come to its
+    /// end.
+    fn usage(&mut self) -> Option<&TokenUsage> {
+        None
+    }
 
     /// The body has ended: closes what the format leaves open, and finishes the run if the provider said that it was
     /// done. A stream that was cut off gets no `RUN_FINISHED`.
@@ -108,6 +124,14 @@ pub enum DecodeError {
     /// The answer goes beyond what one may bring.
     #[error(transparent)]
     Answer(#[from] AnswerLimit),
+    /// Something in the stream does not say what it belongs to.
+    #[error("{what} does not say what it belongs to: {reason}")]
+    Unplaced {
+        /// What there is.
+        what: &'static str,
+        /// Why it has no place.
+        reason: &'static str,
+    },
     /// The stream asks for more than the decoder holds.
     #[error("the stream has more than {limit} {what}")]
     TooMany {
@@ -119,32 +143,59 @@ pub enum DecodeError {
 }
 
 /// The decoder of any dialect.
+///
+/// A frame that a dialect cannot read as JSON is mended, if it is one that a sloppy server or gateway writes, and read
+/// again: so no dialect knows of halves of characters, of numbers that are none, or of keys that come twice.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Decoder {
+    #[serde(flatten)]
+    dialect: DialectDecoder,
+    #[serde(skip_serializing_if = "Mended::is_nothing")]
+    mended: Mended,
+}
+
+json::read_from_value!(Decoder, |value| {
+    let mended: Option<Mended> = json::field(value, "mended")?;
+    if let Some(members) = value.as_object_mut() {
+        members.shift_remove("mended");
+    }
+    Ok(Decoder {
+        dialect: json::read(value)?,
+        mended: mended.unwrap_or_default(),
+    })
+});
+
+/// What had to be mended of a stream.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+struct Mended {
+    /// Whether anything was.
+    any: bool,
+    /// The halves of characters that wait for their others, once any came.
+    halves: Option<Halves>,
+}
+
+impl Mended {
+    fn is_nothing(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-#[non_exhaustive]
-pub enum Decoder {
-    /// For AG-UI.
+enum DialectDecoder {
     AgUi(Box<ag_ui::Decoder>),
-    /// For OpenAI's Chat Completions.
     #[serde(rename = "openai-chat")]
     OpenAiChat(Box<openai_chat::Decoder>),
-    /// For OpenAI's Responses.
     #[serde(rename = "openai-responses")]
     OpenAiResponses(Box<openai_responses::Decoder>),
-    /// For Anthropic's Messages.
     Anthropic(Box<anthropic::Decoder>),
-    /// For Gemini's `generateContent`.
     Gemini(Box<gemini::Decoder>),
-    /// For Ollama's chat.
     Ollama(Box<ollama::Decoder>),
-    /// For Cohere's chat.
     Cohere(Box<cohere::Decoder>),
 }
 
-impl Decoder {
-    /// The decoder for one stream of `dialect`.
-    #[must_use]
-    pub fn new(dialect: Dialect, ids: HopIds) -> Self {
+impl DialectDecoder {
+    fn new(dialect: Dialect, ids: HopIds) -> Self {
         match dialect {
             Dialect::AgUi => Self::AgUi(Box::new(ag_ui::Decoder::new(ids))),
             // Mistral's streams are Chat Completions', with content in parts.
@@ -161,19 +212,7 @@ impl Decoder {
         }
     }
 
-    /// The decoder for one body of this media type (`type/subtype` in lower case): an AG-UI agent may send its events in
-    /// more than one way. A media type that the dialect does not know is read as the dialect's own.
-    #[must_use]
-    pub fn of_media_type(dialect: Dialect, media_type: &str, ids: HopIds) -> Self {
-        match Self::new(dialect, ids) {
-            Self::AgUi(decoder) if media_type == protobuf::MEDIA_TYPE => {
-                Self::AgUi(Box::new(decoder.of_protobuf()))
-            }
-            decoder => decoder,
-        }
-    }
-
-    fn dialect(&self) -> &dyn Decode {
+    fn get(&self) -> &dyn Decode {
         match self {
             Self::AgUi(decoder) => decoder.as_ref(),
             Self::OpenAiChat(decoder) => decoder.as_ref(),
@@ -185,19 +224,7 @@ impl Decoder {
         }
     }
 
-    /// The same, which hands on what an AG-UI agent says beyond the protocol if `keeps_unknown`.
-    pub(crate) fn keeping_unknown(self, keeps_unknown: bool) -> Self {
-        match self {
-            Self::AgUi(decoder) => Self::AgUi(Box::new(decoder.keeping_unknown(keeps_unknown))),
-            other => other,
-        }
-    }
-
-    pub(crate) fn keeps_unknown(&self) -> bool {
-        matches!(self, Self::AgUi(decoder) if decoder.keeps_unknown())
-    }
-
-    fn dialect_mut(&mut self) -> &mut dyn Decode {
+    fn get_mut(&mut self) -> &mut dyn Decode {
         match self {
             Self::AgUi(decoder) => decoder.as_mut(),
             Self::OpenAiChat(decoder) => decoder.as_mut(),
@@ -210,16 +237,112 @@ impl Decoder {
     }
 }
 
+impl Decoder {
+    /// The decoder for one stream of `dialect`.
+    #[must_use]
+    pub fn new(dialect: Dialect, ids: HopIds) -> Self {
+        Self {
+            dialect: DialectDecoder::new(dialect, ids),
+            mended: Mended::default(),
+        }
+    }
+
+    /// The decoder for one body of this media type (`type/subtype` in lower case): an AG-UI agent may send its events in
+    /// more than one way. A media type that the dialect does not know is read as the dialect's own.
+    #[must_use]
+    pub fn of_media_type(dialect: Dialect, media_type: &str, ids: HopIds) -> Self {
+        let mut decoder = Self::new(dialect, ids);
+        if let DialectDecoder::AgUi(ag_ui) = &mut decoder.dialect
+            && media_type == protobuf::MEDIA_TYPE
+        {
+            ag_ui.read_protobuf();
+        }
+        decoder
+    }
+
+    /// The same, which hands on what an AG-UI agent says beyond the protocol if `keeps_unknown`.
+    pub(crate) fn keeping_unknown(mut self, keeps_unknown: bool) -> Self {
+        if let DialectDecoder::AgUi(ag_ui) = &mut self.dialect {
+            ag_ui.keep_unknown(keeps_unknown);
+        }
+        self
+    }
+
+    pub(crate) fn keeps_unknown(&self) -> bool {
+        matches!(&self.dialect, DialectDecoder::AgUi(decoder) if decoder.keeps_unknown())
+    }
+
+    /// A frame that is no JSON of the dialect's.
+    #[cold]
+    fn odd_frame(
+        &mut self,
+        frame: Frame<'_>,
+        error: DecodeError,
+        sink: &mut dyn Sink,
+    ) -> Result<(), DecodeError> {
+        // What ends a stream of Chat Completions: gateways send it behind any other, too.
+        if frame.data.trim_ascii() == b"[DONE]" {
+            return self.joining(sink, |decoder, sink| decoder.end(sink));
+        }
+        let Some(mended) = mend(frame.data) else {
+            return Err(error);
+        };
+        if halves::are_in(&mended) {
+            self.mended.halves.get_or_insert_default();
+        }
+        let data = mended.as_bytes();
+        let read = self.joining(sink, |decoder, sink| {
+            decoder.frame(Frame { data, ..frame }, sink)
+        });
+        if let Err(DecodeError::Json { .. }) = read {
+            return Err(error);
+        }
+        if !std::mem::replace(&mut self.mended.any, true) {
+            sink.warning(&format!("a frame was mended, as others may be: {error}"));
+        }
+        read
+    }
+
+    /// Lets the dialect's decoder do something, with its events put together if the stream has halves of characters.
+    fn joining<T>(
+        &mut self,
+        sink: &mut dyn Sink,
+        work: impl FnOnce(&mut dyn Decode, &mut dyn Sink) -> T,
+    ) -> T {
+        let Self { dialect, mended } = self;
+        let decoder = dialect.get_mut();
+        match &mut mended.halves {
+            Some(halves) => work(decoder, &mut Joining { halves, sink }),
+            None => work(decoder, sink),
+        }
+    }
+}
+
 impl Decode for Decoder {
     fn frame(&mut self, frame: Frame<'_>, sink: &mut dyn Sink) -> Result<(), DecodeError> {
-        self.dialect_mut().frame(frame, sink)
+        let read = match self.mended.halves {
+            None => self.dialect.get_mut().frame(frame, sink),
+            Some(_) => self.joining(sink, |decoder, sink| decoder.frame(frame, sink)),
+        };
+        match read {
+            Err(error @ DecodeError::Json { .. }) => self.odd_frame(frame, error, sink),
+            read => read,
+        }
     }
 
     fn is_done(&self) -> bool {
-        self.dialect().is_done()
+        self.dialect.get().is_done()
+    }
+
+    fn usage(&mut self) -> Option<&TokenUsage> {
+        self.dialect.get_mut().usage()
     }
 
     fn end(&mut self, sink: &mut dyn Sink) -> Result<(), DecodeError> {
-        self.dialect_mut().end(sink)
+        self.joining(sink, |decoder, sink| decoder.end(sink))?;
+        match &mut self.mended.halves {
+            Some(halves) => Ok(Joining { halves, sink }.end()?),
+            None => Ok(()),
+        }
     }
 }

@@ -1,7 +1,9 @@
 //! Reading a frame with serde: strict about JSON, lenient about shapes. A field that is not of the kind it should be
 //! counts as absent, so that a server's odd extra costs nothing that was said beside it.
 
+use super::mend;
 use serde::Deserialize;
+use serde::de::Error as _;
 use serde_json::value::RawValue;
 use serde_json::{Error, Value};
 use std::borrow::Cow;
@@ -53,14 +55,34 @@ pub(super) fn is_true(raw: Raw<'_>) -> bool {
 /// A call's arguments: JSON as a string; a server may send the JSON itself.
 pub(super) fn arguments<'a>(raw: Raw<'a>) -> Result<Option<Cow<'a, str>>, Error> {
     match raw {
-        Some(raw) if !raw.get().starts_with('"') => Ok(Some(Cow::Borrowed(raw.get()))),
+        Some(raw) if !raw.get().starts_with('"') => Ok(Some(json_text(raw))),
         raw => text(raw),
     }
 }
 
-/// A number that is a plain run of digits.
-pub(super) fn number(raw: Raw<'_>) -> Option<u64> {
-    raw?.get().parse().ok()
+/// JSON as it stands in the frame, which is handed on as a text: mended, since not all of it has been read.
+pub(super) fn json_text(raw: &RawValue) -> Cow<'_, str> {
+    mend::settled(raw.get().as_bytes()).map_or(raw.get().into(), Cow::Owned)
+}
+
+/// An index: a whole number, in any of the ways in which JSON has one (`0`, `0.0`, `1e0`), or in a string. Where it is
+/// absent there is none.
+///
+/// # Errors
+/// It is something else: what it is the index of cannot be placed.
+pub(super) fn index(raw: Raw<'_>) -> Result<Option<u64>, Error> {
+    let Some(raw) = raw else {
+        return Ok(None);
+    };
+    let digits = raw.get().trim_matches('"').trim();
+    let index = digits.parse().ok().or_else(|| whole(digits.parse().ok()?));
+    match index {
+        Some(index) => Ok(Some(index)),
+        None => Err(Error::custom(format_args!(
+            "an index is a whole number, and this is {}",
+            super::excerpt(raw.get().as_bytes())
+        ))),
+    }
 }
 
 /// Numbers from here on cannot be held exactly by every peer.
@@ -73,12 +95,13 @@ pub(super) fn token_count(raw: Raw<'_>) -> Option<u64> {
 
 /// A count of tokens, also where it is written as `12.0`. What an AG-UI event cannot hold, 2^53 and more, is no count.
 pub(super) fn count(value: &Value) -> Option<u64> {
-    let count = value.as_u64().or_else(|| {
-        let float = value.as_f64()?;
-        // Within the range checked here the cast is exact.
-        (float.fract() == 0.0 && (0.0..COUNT_LIMIT as f64).contains(&float)).then_some(float as u64)
-    })?;
+    let count = value.as_u64().or_else(|| whole(value.as_f64()?))?;
     (count < COUNT_LIMIT).then_some(count)
+}
+
+fn whole(float: f64) -> Option<u64> {
+    // Within the range checked here the cast is exact.
+    (float.fract() == 0.0 && (0.0..COUNT_LIMIT as f64).contains(&float)).then_some(float as u64)
 }
 
 #[cfg(test)]
@@ -100,5 +123,31 @@ mod tests {
         ] {
             assert_eq!(count(&odd), None, "{odd}");
         }
+    }
+
+    #[test]
+    fn an_index_is_a_whole_number_however_it_is_written() {
+        let read = |text: &str| {
+            let raw: Box<RawValue> = serde_json::from_str(text).expect("JSON");
+            index(Some(&raw)).ok()
+        };
+        for (text, expected) in [
+            ("7", 7),
+            ("7.0", 7),
+            ("7e0", 7),
+            ("70E-1", 7),
+            ("-0.0", 0),
+            (r#""7""#, 7),
+            (r#"" 7.0 ""#, 7),
+            ("18446744073709551615", u64::MAX),
+        ] {
+            assert_eq!(read(text), Some(Some(expected)), "{text}");
+        }
+        for odd in [
+            "7.5", "-1", "1e300", r#""""#, r#""one""#, "true", "[7]", "{}",
+        ] {
+            assert_eq!(read(odd), None, "{odd}");
+        }
+        assert_eq!(index(None).ok(), Some(None));
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! A dialect knows one format and nothing else; which provider speaks which, and where, is the table in
 //! [`provider`](crate::provider). To add one: a file (or folder) here with a type that implements [`Decode`] and one
-//! that implements [`Encode`], and a line for it in [`Dialect`] and [`Decoder`].
+//! that implements [`Encode`], and a line for it in [`Dialect`] and in `decoder.rs`.
 
 mod ag_ui;
 mod answer;
@@ -13,8 +13,10 @@ mod decoder;
 mod encoding;
 mod error;
 mod gemini;
+mod halves;
 pub mod legal;
 mod lenient;
+mod mend;
 mod mistral;
 mod ollama;
 mod openai_chat;

@@ -14,7 +14,7 @@ pub struct AnswerLimits {
     /// message, call and other item that begins counts as 256 bytes more.
     pub bytes: u64,
     /// The most calls that an answer may leave without a result. Those that an agent answers itself do not count. The
-    /// providers' own formats are read up to some 1,000 calls in any case.
+    /// providers' own formats are read up to 1,024 calls in any case.
     pub calls: u32,
 }
 

@@ -19,6 +19,7 @@ mod mistral;
 mod ollama;
 mod openai_chat;
 mod openai_responses;
+mod reading;
 mod recorded_anthropic;
 mod recorded_chat;
 mod recorded_cohere;

@@ -2,9 +2,10 @@ use super::chunks::Lanes;
 use super::compatibility::Compatibility;
 use super::delta::Deltas;
 use super::enforcement::{self, Unknown, Warnings};
+use crate::dialect::error::StreamError;
 use crate::dialect::{Decode, DecodeError, Dialect, HopIds, Sink};
 use crate::event::protobuf::{self, Envelope};
-use crate::event::{DEEPEST, Event, EventError, EventRef, Violation, is_within};
+use crate::event::{DEEPEST, Event, EventError, EventRef, RunError, Violation, is_within};
 use crate::wire::Frame;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -16,7 +17,7 @@ use std::fmt::Display;
 /// Where what is unknown is kept, an event of an unknown type comes out as [`Event::Unknown`]. It does not judge the order of events, and ends
 /// nothing at the end of the stream: a stream that was cut off is for the order check to see.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Decoder {
+pub(crate) struct Decoder {
     ids: HopIds,
     compatibility: Compatibility,
     lanes: Lanes,
@@ -42,23 +43,18 @@ impl Decoder {
         }
     }
 
-    /// The same, which hands unknown events and fields on if `keeps_unknown`.
-    pub(in crate::dialect) fn keeping_unknown(self, keeps_unknown: bool) -> Self {
-        Self {
-            keeps_unknown,
-            ..self
-        }
+    /// Hands unknown events and fields on from now on, if `keeps_unknown`.
+    pub(in crate::dialect) fn keep_unknown(&mut self, keeps_unknown: bool) {
+        self.keeps_unknown = keeps_unknown;
     }
 
     pub(in crate::dialect) fn keeps_unknown(&self) -> bool {
         self.keeps_unknown
     }
 
-    pub(in crate::dialect) fn of_protobuf(self) -> Self {
-        Self {
-            is_protobuf: true,
-            ..self
-        }
+    /// Reads frames as protobuf, not as JSON.
+    pub(in crate::dialect) fn read_protobuf(&mut self) {
+        self.is_protobuf = true;
     }
 
     /// The events of a frame that is not a plain delta: all of them, or none.
@@ -117,7 +113,19 @@ impl Decoder {
             Value::Object(object) => object,
             _ => return Err(json_error(&"an event is a JSON object, and this is none")),
         };
-        if !event.get("type").is_some_and(Value::is_string) {
+        let kind = event.get("type").and_then(Value::as_str);
+        if matches!(kind, None | Some("error"))
+            && let Some(StreamError { message, code }) = StreamError::of(&event)
+        {
+            warnings.push("an error that is no event was taken for RUN_ERROR");
+            let error = RunError {
+                message,
+                code,
+                ..RunError::default()
+            };
+            return self.lanes.expand(error.into(), out);
+        }
+        if kind.is_none() {
             return Err(EventError::NoType.into());
         }
         self.compatibility

@@ -38,7 +38,7 @@ pub(super) struct Blocks {
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 struct Open {
-    index: u64,
+    index: Option<u64>,
     block: Block,
     /// How much it holds.
     held: usize,
@@ -67,7 +67,7 @@ impl Blocks {
     }
 
     /// Opens a block that holds `size` bytes.
-    pub(super) fn open(&mut self, index: u64, block: Block, size: usize) {
+    pub(super) fn open(&mut self, index: Option<u64>, block: Block, size: usize) {
         self.held += size;
         self.open.push(Open {
             index,
@@ -76,18 +76,33 @@ impl Blocks {
         });
     }
 
+    /// The place of the open block with this index; without one, of the only block that is open.
     #[inline]
-    pub(super) fn find(&mut self, index: u64) -> Option<&mut Block> {
-        let mut newest_first = self.open.iter_mut().rev();
-        let open = newest_first.find(|open| open.index == index)?;
-        Some(&mut open.block)
+    fn at(&self, index: Option<u64>) -> Result<Option<usize>, DecodeError> {
+        if index.is_some() {
+            return Ok(self.open.iter().rposition(|open| open.index == index));
+        }
+        match self.open.len() {
+            0 => Ok(None),
+            1 => Ok(Some(0)),
+            _ => Err(DecodeError::Unplaced {
+                what: "an event of a content block",
+                reason: "it has no index, and several blocks are open",
+            }),
+        }
+    }
+
+    #[inline]
+    pub(super) fn find(&mut self, index: Option<u64>) -> Result<Option<&mut Block>, DecodeError> {
+        let at = self.at(index)?;
+        Ok(at.map(|at| &mut self.open[at].block))
     }
 
     /// Adds to the input of the provider's own tool with this index.
-    pub(super) fn add_input(&mut self, index: u64, piece: &str) -> Result<(), DecodeError> {
+    pub(super) fn add_input(&mut self, index: Option<u64>, piece: &str) -> Result<(), DecodeError> {
         self.check_size(piece.len())?;
-        let mut newest_first = self.open.iter_mut().rev();
-        if let Some(open) = newest_first.find(|open| open.index == index)
+        if let Some(at) = self.at(index)?
+            && let open = &mut self.open[at]
             && let Block::ServerTool { input, .. } = &mut open.block
         {
             input.push_str(piece);
@@ -97,11 +112,13 @@ impl Blocks {
         Ok(())
     }
 
-    pub(super) fn close(&mut self, index: u64) -> Option<Block> {
-        let at = self.open.iter().rposition(|open| open.index == index)?;
+    pub(super) fn close(&mut self, index: Option<u64>) -> Result<Option<Block>, DecodeError> {
+        let Some(at) = self.at(index)? else {
+            return Ok(None);
+        };
         let open = self.open.remove(at);
         self.held = self.held.saturating_sub(open.held);
-        Some(open.block)
+        Ok(Some(open.block))
     }
 
     /// All that are open, in the order of their beginning.

@@ -1,15 +1,19 @@
 use super::super::answer::{Answer, Scratch};
 use super::super::cursor::{Miss, RawText, Templates};
 use super::super::encoding::arguments;
+use super::super::error::StreamError;
 use super::super::{Decode, DecodeError, Dialect, HopIds, Sink};
 use super::blocks::{Block, Blocks};
 use super::delta::{self, Kind};
-use super::event::{Opening, Piece, StreamError, StreamEvent};
+use super::event::{Opening, Piece, StreamEvent};
 use super::layout::Layout;
 use super::{SealedCall, SealedThinking, usage};
+use crate::event::TokenUsage;
 use crate::wire::Frame;
+use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use std::borrow::Cow;
 
 const DIALECT: Dialect = Dialect::Anthropic;
 
@@ -17,7 +21,7 @@ const DIALECT: Dialect = Dialect::Anthropic;
 ///
 /// It holds no text: what was said is in the events.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Decoder {
+pub(crate) struct Decoder {
     answer: Answer,
     blocks: Blocks,
     layout: Layout,
@@ -69,7 +73,7 @@ impl Decoder {
         Ok(match kind {
             Kind::Text => self.text(text, sink),
             Kind::Thinking => self.thinking(text, sink),
-            Kind::Input(index) => self.input(index, text, sink),
+            Kind::Input(index) => self.input(Some(index), text, sink),
         })
     }
 
@@ -82,19 +86,31 @@ impl Decoder {
         let text = std::str::from_utf8(data).map_err(|error| json(error.to_string()))?;
         match StreamEvent::read(text).map_err(|error| json(error.to_string()))? {
             StreamEvent::Passed => {}
-            StreamEvent::MessageStart { model, usage } => {
+            StreamEvent::MessageStart {
+                model,
+                usage,
+                blocks,
+            } => {
+                let is_call =
+                    |(block, _): &&(Opening<'_>, usize)| matches!(block, Opening::Call { .. });
+                self.answer
+                    .room_for_calls(blocks.iter().filter(is_call).count())?;
                 self.answer.start(sink)?;
                 if self.answer.model.is_none() {
                     self.answer.model = model.map(Into::into);
                 }
                 usage::update(&mut self.answer.usage, &usage);
+                for (opening, size) in blocks {
+                    let block = self.opened(opening, size, sink)?;
+                    self.end_block(block, sink)?;
+                }
             }
             StreamEvent::BlockStart { index, opening } => {
                 self.begin(index, opening, data.len(), sink)?;
             }
             StreamEvent::Delta { index, piece } => self.piece(index, piece, data.len(), sink)?,
             StreamEvent::BlockStop { index } => {
-                if let Some(block) = self.blocks.close(index) {
+                if let Some(block) = self.blocks.close(index)? {
                     self.end_block(block, sink)?;
                 }
             }
@@ -120,13 +136,18 @@ impl Decoder {
 
     fn begin(
         &mut self,
-        index: u64,
+        index: Option<u64>,
         opening: Opening<'_>,
         size: usize,
         sink: &mut dyn Sink,
     ) -> Result<(), DecodeError> {
+        if let Opening::Call { .. } = opening {
+            self.answer.room_for_calls(1)?;
+        }
         // An index that comes again begins anew.
-        if let Some(block) = self.blocks.close(index) {
+        if index.is_some()
+            && let Some(block) = self.blocks.close(index)?
+        {
             self.end_block(block, sink)?;
         }
         // Only a tool's input is held.
@@ -135,7 +156,19 @@ impl Decoder {
             _ => 0,
         };
         self.blocks.check_room(held)?;
-        let block = match opening {
+        let block = self.opened(opening, size, sink)?;
+        self.blocks.open(index, block, held);
+        Ok(())
+    }
+
+    /// Says how a block begins.
+    fn opened(
+        &mut self,
+        opening: Opening<'_>,
+        size: usize,
+        sink: &mut dyn Sink,
+    ) -> Result<Block, DecodeError> {
+        Ok(match opening {
             Opening::Text { text, citations } => {
                 if !citations.is_empty() {
                     self.layout.reserve(size)?;
@@ -173,9 +206,16 @@ impl Decoder {
                     self.answer
                         .seal_call(slot, DIALECT, &SealedCall { caller }, sink)?;
                 }
-                Block::Call {
-                    slot,
-                    input: input.map(str::to_owned),
+                match input {
+                    // It may be the first piece of it.
+                    Some(input) if serde_json::from_str::<IgnoredAny>(&input).is_err() => {
+                        self.answer.arguments(slot, &input, sink)?;
+                        Block::Call { slot, input: None }
+                    }
+                    input => Block::Call {
+                        slot,
+                        input: input.map(Cow::into_owned),
+                    },
                 }
             }
             Opening::ServerTool(block) => {
@@ -192,14 +232,12 @@ impl Decoder {
                 Block::Passed
             }
             Opening::Passed => Block::Passed,
-        };
-        self.blocks.open(index, block, held);
-        Ok(())
+        })
     }
 
     fn piece(
         &mut self,
-        index: u64,
+        index: Option<u64>,
         piece: Piece<'_>,
         size: usize,
         sink: &mut dyn Sink,
@@ -239,17 +277,26 @@ impl Decoder {
     }
 
     #[inline]
-    fn input(&mut self, index: u64, delta: &str, sink: &mut dyn Sink) -> Result<(), DecodeError> {
+    fn input(
+        &mut self,
+        index: Option<u64>,
+        delta: &str,
+        sink: &mut dyn Sink,
+    ) -> Result<(), DecodeError> {
         if delta.is_empty() {
             return Ok(());
         }
-        match self.blocks.find(index) {
+        match self.blocks.find(index)? {
             Some(Block::Call { slot, input }) => {
                 *input = None;
                 Ok(self.answer.arguments(*slot, delta, sink)?)
             }
             Some(Block::ServerTool { .. }) => self.blocks.add_input(index, delta),
-            _ => Ok(()),
+            Some(_) => Ok(()),
+            None => {
+                sink.warning("arguments for a tool call that never began");
+                Ok(())
+            }
         }
     }
 
@@ -355,12 +402,13 @@ impl Decode for Decoder {
         }
         match data {
             b"" => Ok(()),
-            // A gateway's, which is no JSON.
-            b"[DONE]" if self.is_done() => self.finish(sink),
-            b"[DONE]" => Ok(()),
             _ if self.answer.is_running() && self.delta(data, sink)? => Ok(()),
             _ => self.event(data, sink),
         }
+    }
+
+    fn usage(&mut self) -> Option<&TokenUsage> {
+        self.answer.usage()
     }
 
     fn is_done(&self) -> bool {

@@ -2,10 +2,10 @@
 //!
 //! It is strict about JSON and lenient about shapes: a field that is not of the kind it should be counts as absent.
 
-use super::super::error::{describe, excerpt};
+use super::super::error::StreamError;
+use super::super::lenient::{Raw, index, json_text, list, object, string};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
-use serde_json::value::RawValue;
 use serde_json::{Error, Value};
 use std::borrow::Cow;
 
@@ -17,17 +17,19 @@ pub(super) enum StreamEvent<'a> {
     MessageStart {
         model: Option<Cow<'a, str>>,
         usage: Value,
+        /// Blocks that are whole already, each with how much of the frame it is.
+        blocks: Vec<(Opening<'a>, usize)>,
     },
     BlockStart {
-        index: u64,
+        index: Option<u64>,
         opening: Opening<'a>,
     },
     Delta {
-        index: u64,
+        index: Option<u64>,
         piece: Piece<'a>,
     },
     BlockStop {
-        index: u64,
+        index: Option<u64>,
     },
     MessageDelta {
         stop_reason: Option<Cow<'a, str>>,
@@ -53,8 +55,8 @@ pub(super) enum Opening<'a> {
     Call {
         id: Option<Cow<'a, str>>,
         name: Cow<'a, str>,
-        /// The input, where the block has it whole.
-        input: Option<&'a str>,
+        /// The input, where the block has it.
+        input: Option<Cow<'a, str>>,
         caller: Option<Value>,
     },
     ServerTool(Value),
@@ -73,25 +75,6 @@ pub(super) enum Piece<'a> {
     Passed,
 }
 
-/// An error inside the stream, in the provider's words.
-#[derive(Debug)]
-pub(super) struct StreamError {
-    pub(super) message: String,
-    pub(super) code: Option<String>,
-}
-
-impl StreamError {
-    pub(super) fn read(data: &[u8]) -> Self {
-        let (message, code) = serde_json::from_slice(data)
-            .ok()
-            .and_then(|body: Value| describe(&body))
-            .unwrap_or_else(|| (excerpt(data), None));
-        Self { message, code }
-    }
-}
-
-type Raw<'a> = Option<&'a RawValue>;
-
 #[derive(Deserialize)]
 struct WireEvent<'a> {
     #[serde(borrow, rename = "type")]
@@ -106,8 +89,6 @@ struct WireEvent<'a> {
     content_block: Raw<'a>,
     #[serde(borrow)]
     usage: Raw<'a>,
-    #[serde(borrow)]
-    error: Raw<'a>,
 }
 
 #[derive(Deserialize)]
@@ -116,6 +97,8 @@ struct WireMessage<'a> {
     model: Raw<'a>,
     #[serde(borrow)]
     usage: Raw<'a>,
+    #[serde(borrow)]
+    content: Raw<'a>,
 }
 
 #[derive(Deserialize)]
@@ -175,41 +158,40 @@ impl<'a> StreamEvent<'a> {
             return serde_json::from_str::<IgnoredAny>(data).map(|_| Self::Passed);
         }
         let wire: WireEvent<'a> = serde_json::from_str(data)?;
-        let index = wire.index.and_then(|raw| raw.get().parse().ok());
         Ok(match text(wire.kind)?.as_ref() {
             "message_start" => match object::<WireMessage<'a>>(wire.message)? {
                 Some(message) => Self::MessageStart {
                     model: Some(text(message.model)?).filter(|model| !model.is_empty()),
                     usage: value(message.usage)?,
+                    blocks: Opening::whole(message.content)?,
                 },
                 None => Self::MessageStart {
                     model: None,
                     usage: Value::Null,
+                    blocks: Vec::new(),
                 },
             },
-            "content_block_start" => match (index, object(wire.content_block)?) {
-                (Some(index), Some(block)) => Self::BlockStart {
-                    index,
+            "content_block_start" => match object(wire.content_block)? {
+                Some(block) => Self::BlockStart {
+                    index: index(wire.index)?,
                     opening: Opening::read(&block, wire.content_block)?,
                 },
-                _ => Self::Passed,
+                None => Self::Passed,
             },
-            "content_block_delta" => match (index, object(wire.delta)?) {
-                (Some(index), Some(delta)) => Self::Delta {
-                    index,
+            "content_block_delta" => match object(wire.delta)? {
+                Some(delta) => Self::Delta {
+                    index: index(wire.index)?,
                     piece: Piece::read(&delta)?,
                 },
-                _ => Self::Passed,
+                None => Self::Passed,
             },
-            "content_block_stop" => index.map_or(Self::Passed, |index| Self::BlockStop { index }),
+            "content_block_stop" => Self::BlockStop {
+                index: index(wire.index)?,
+            },
             "message_delta" => Self::message_delta(&wire)?,
             "message_stop" => Self::MessageStop,
             "error" => Self::Error(StreamError::read(data.as_bytes())),
-            // As gateways have it.
-            "" if wire.error.is_some_and(|error| error.get() != "null") => {
-                Self::Error(StreamError::read(data.as_bytes()))
-            }
-            _ => Self::Passed,
+            _ => StreamError::foreign(data).map_or(Self::Passed, Self::Error),
         })
     }
 
@@ -236,6 +218,28 @@ impl<'a> StreamEvent<'a> {
 }
 
 impl<'a> Opening<'a> {
+    /// The blocks of a message.
+    fn whole(content: Raw<'a>) -> Result<Vec<(Self, usize)>, Error> {
+        let mut blocks = Vec::new();
+        let said = text(content)?;
+        if !said.is_empty() {
+            let citations = Vec::new();
+            blocks.push((
+                Self::Text {
+                    text: said,
+                    citations,
+                },
+                0,
+            ));
+        }
+        for raw in list(content)? {
+            if let Some(block) = object(Some(raw))? {
+                blocks.push((Self::read(&block, Some(raw))?, raw.get().len()));
+            }
+        }
+        Ok(blocks)
+    }
+
     fn read(block: &WireBlock<'a>, whole: Raw<'a>) -> Result<Self, Error> {
         let kind = text(block.kind)?;
         Ok(match kind.as_ref() {
@@ -255,8 +259,9 @@ impl<'a> Opening<'a> {
                 id: Some(text(block.id)?),
                 name: text(block.name)?,
                 input: match object::<serde_json::Map<String, Value>>(block.input)? {
-                    Some(input) if !input.is_empty() => block.input.map(RawValue::get),
-                    _ => None,
+                    Some(input) if !input.is_empty() => block.input.map(json_text),
+                    // As other APIs have it.
+                    _ => Some(text(block.input)?).filter(|input| !input.is_empty()),
                 },
                 caller: match value(block.caller)? {
                     Value::Object(caller)
@@ -290,27 +295,9 @@ impl<'a> Piece<'a> {
     }
 }
 
-fn starts_with(raw: Raw<'_>, first: char) -> bool {
-    raw.is_some_and(|raw| raw.get().starts_with(first))
-}
-
-fn object<'a, T: Deserialize<'a>>(raw: Raw<'a>) -> Result<Option<T>, Error> {
-    raw.filter(|_| starts_with(raw, '{'))
-        .map(|raw| serde_json::from_str(raw.get()))
-        .transpose()
-}
-
 /// A string, or an empty one.
 fn text<'a>(raw: Raw<'a>) -> Result<Cow<'a, str>, Error> {
-    // The derive borrows only for a field that is literally a `Cow`.
-    #[derive(Default, Deserialize)]
-    struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
-
-    let text = raw
-        .filter(|_| starts_with(raw, '"'))
-        .map(|raw| serde_json::from_str::<Text<'a>>(raw.get()))
-        .transpose()?;
-    Ok(text.unwrap_or_default().0)
+    Ok(string(raw)?.unwrap_or_default())
 }
 
 /// Any value, or null.

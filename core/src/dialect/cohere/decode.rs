@@ -1,26 +1,37 @@
 use super::super::answer::{Answer, Scratch};
 use super::super::cursor::{Miss, RawText, Templates};
+use super::super::error::StreamError;
 use super::super::{Decode, DecodeError, HopIds, Sink};
 use super::TOOL_PLAN;
 use super::delta::{self, Kind};
-use super::frame::{End, Failure, Piece, Said};
-use crate::event::{Metadata, Violation};
+use super::frame::{End, Piece, Said};
+use crate::event::{Metadata, TokenUsage, Violation};
 use crate::wire::Frame;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// Decodes its streams.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Decoder {
+pub(crate) struct Decoder {
     answer: Answer,
     /// Whether the tool plan is what is being said.
     planning: bool,
     /// Where the call with a wire index is. The index is the peer's number: a key, never a place.
     calls: BTreeMap<u64, usize>,
+    /// The call whose id has not come yet.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    waiting: Option<Waiting>,
     #[serde(skip)]
     scratch: Scratch,
     #[serde(skip)]
     templates: Templates<Kind>,
+}
+
+/// A call that has a name and no id yet.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+struct Waiting {
+    index: Option<u64>,
+    name: String,
 }
 
 impl Decoder {
@@ -29,6 +40,7 @@ impl Decoder {
             answer: Answer::new(ids),
             planning: false,
             calls: BTreeMap::new(),
+            waiting: None,
             scratch: Scratch::default(),
             templates: Templates::default(),
         }
@@ -82,7 +94,18 @@ impl Decoder {
         let text = std::str::from_utf8(data).map_err(|error| json(error.to_string()))?;
         // A name that is not UTF-8 is none that is known.
         let event = std::str::from_utf8(event).unwrap_or_default();
-        match Said::read(event, text).map_err(|error| json(error.to_string()))? {
+        let said = Said::read(event, text).map_err(|error| json(error.to_string()))?;
+        if let Some(Waiting { index, name }) = self.waiting.take() {
+            // An id that comes after the name comes before anything else.
+            let id = match &said {
+                Said::CallDelta {
+                    index: other, id, ..
+                } if *other == index => id.as_deref(),
+                _ => None,
+            };
+            self.begin(index, id, &name, sink)?;
+        }
+        match said {
             Said::Nothing => {}
             Said::Start => self.answer.start(sink)?,
             Said::Pieces(pieces) => {
@@ -105,19 +128,21 @@ impl Decoder {
                 name,
                 arguments,
             } => match name {
+                Some(name) if id.is_none() && arguments.is_none() => {
+                    self.answer.room_for_calls(1)?;
+                    let name = name.into_owned();
+                    self.waiting = Some(Waiting { index, name });
+                }
                 Some(name) => {
-                    let slot = self.answer.begin_call(id.as_deref(), &name, sink)?;
-                    self.planning = false;
-                    let index = index.unwrap_or_else(|| self.free_index());
-                    if let Some(known) = self.calls.insert(index, slot) {
-                        self.answer.end_call(known, sink)?;
-                    }
+                    let slot = self.begin(index, id.as_deref(), &name, sink)?;
                     let arguments = arguments.as_deref().unwrap_or_default();
                     self.answer.arguments(slot, arguments, sink)?;
                 }
                 None => sink.warning("a tool call without a name was left out: no tool can run it"),
             },
-            Said::CallDelta { index, arguments } => match (self.slot(index), arguments) {
+            Said::CallDelta {
+                index, arguments, ..
+            } => match (self.slot(index), arguments) {
                 (_, None) => {}
                 (Some(slot), Some(arguments)) => self.answer.arguments(slot, &arguments, sink)?,
                 (None, Some(_)) => sink.warning("arguments for a tool call that never began"),
@@ -136,6 +161,23 @@ impl Decoder {
             Said::Error(failure) => self.fail(failure, sink)?,
         }
         Ok(())
+    }
+
+    /// A call begins: its slot.
+    fn begin(
+        &mut self,
+        index: Option<u64>,
+        id: Option<&str>,
+        name: &str,
+        sink: &mut dyn Sink,
+    ) -> Result<usize, DecodeError> {
+        let slot = self.answer.begin_call(id, name, sink)?;
+        self.planning = false;
+        let index = index.unwrap_or_else(|| self.free_index());
+        if let Some(known) = self.calls.insert(index, slot) {
+            self.answer.end_call(known, sink)?;
+        }
+        Ok(slot)
     }
 
     /// The call that an index names; the last one where there is none.
@@ -177,14 +219,14 @@ impl Decoder {
 
     fn finish(&mut self, end: End, sink: &mut dyn Sink) -> Result<(), Violation> {
         self.answer.stop_reason = end.finish_reason;
-        self.answer.usage = end.usage;
+        self.answer.usage = end.usage.or(self.answer.usage.take());
         match end.failure {
             Some(failure) => self.fail(failure, sink),
             None => self.answer.finish(sink),
         }
     }
 
-    fn fail(&mut self, failure: Failure, sink: &mut dyn Sink) -> Result<(), Violation> {
+    fn fail(&mut self, failure: StreamError, sink: &mut dyn Sink) -> Result<(), Violation> {
         self.answer.fail(failure.message, failure.code, sink)
     }
 }
@@ -196,13 +238,17 @@ impl Decode for Decoder {
         }
         let data = frame.data.trim_ascii();
         if frame.event == b"error" {
-            return Ok(self.fail(Failure::read(data), sink)?);
+            return Ok(self.fail(StreamError::read(data), sink)?);
         }
         match data {
-            b"" | b"[DONE]" => Ok(()),
-            _ if self.delta(data, sink)? => Ok(()),
+            b"" => Ok(()),
+            _ if self.waiting.is_none() && self.delta(data, sink)? => Ok(()),
             _ => self.whole(frame.event, data, sink),
         }
+    }
+
+    fn usage(&mut self) -> Option<&TokenUsage> {
+        self.answer.usage()
     }
 
     /// The provider always says that it is done, so a body without that was cut off.

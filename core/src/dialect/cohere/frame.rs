@@ -1,7 +1,7 @@
 //! Any frame, read with serde: the view that decides.
 
-use super::super::error::{describe, excerpt};
-use super::super::lenient::{Raw, arguments, count, list, number, object, starts_with, text};
+use super::super::error::StreamError;
+use super::super::lenient::{Raw, arguments, count, index, list, object, starts_with, text};
 use crate::event::TokenUsage;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
@@ -29,6 +29,7 @@ pub(super) enum Said<'a> {
     /// A piece of a call's arguments.
     CallDelta {
         index: Option<u64>,
+        id: Option<Cow<'a, str>>,
         arguments: Option<Cow<'a, str>>,
     },
     /// A call is whole.
@@ -38,7 +39,7 @@ pub(super) enum Said<'a> {
     /// The answer is over.
     End(End),
     /// The provider says that it failed.
-    Error(Failure),
+    Error(StreamError),
 }
 
 #[derive(Debug)]
@@ -53,24 +54,7 @@ pub(super) enum Piece<'a> {
 pub(super) struct End {
     pub(super) finish_reason: Option<String>,
     pub(super) usage: Option<TokenUsage>,
-    pub(super) failure: Option<Failure>,
-}
-
-/// An error inside the stream, in the provider's words.
-#[derive(Debug)]
-pub(super) struct Failure {
-    pub(super) message: String,
-    pub(super) code: Option<String>,
-}
-
-impl Failure {
-    pub(super) fn read(data: &[u8]) -> Self {
-        let (message, code) = serde_json::from_slice(data)
-            .ok()
-            .and_then(|body| describe(&body))
-            .unwrap_or_else(|| (excerpt(data), None));
-        Self { message, code }
-    }
+    pub(super) failure: Option<StreamError>,
 }
 
 #[derive(Deserialize)]
@@ -142,16 +126,16 @@ impl<'a> Said<'a> {
             return serde_json::from_str::<IgnoredAny>(data).map(|_| Self::Nothing);
         }
         let wire: WireFrame<'a> = serde_json::from_str(data)?;
-        let index = number(wire.index);
+        let index = index(wire.index)?;
         let kind = text(wire.kind)?;
         let kind = match kind.as_deref() {
             Some(kind) => kind,
             None if !event.is_empty() => event,
             // An error body where a stream should be.
             None if starts_with(wire.message, '"') => {
-                return Ok(Self::Error(Failure::read(data.as_bytes())));
+                return Ok(Self::Error(StreamError::read(data.as_bytes())));
             }
-            None => return Ok(Self::Nothing),
+            None => "",
         };
         let delta: Option<WireDelta<'a>> = object(wire.delta)?;
         let message = match &delta {
@@ -184,10 +168,12 @@ impl<'a> Said<'a> {
                 }
             }
             "tool-call-delta" => {
-                let function = one::<WireCall<'a>>(tool_calls)?.and_then(|call| call.function);
+                let call = one::<WireCall<'a>>(tool_calls)?;
+                let (id, function) = call.map_or((None, None), |call| (call.id, call.function));
                 let function = object::<WireFunction<'a>>(function)?;
                 Self::CallDelta {
                     index,
+                    id: text(id)?,
                     arguments: arguments(function.and_then(|function| function.arguments))?,
                 }
             }
@@ -206,8 +192,8 @@ impl<'a> Said<'a> {
                 Some(delta) => delta.end()?,
                 None => End::default(),
             }),
-            "error" => Self::Error(Failure::read(data.as_bytes())),
-            _ => Self::Nothing,
+            "error" => Self::Error(StreamError::read(data.as_bytes())),
+            _ => StreamError::foreign(data).map_or(Self::Nothing, Self::Error),
         })
     }
 }
@@ -221,7 +207,7 @@ impl WireDelta<'_> {
                 .as_deref()
                 .is_some_and(|reason| reason.starts_with("ERROR") || reason == "TIMEOUT");
         let code = text(self.error_type)?;
-        let failure = failed.then(|| Failure {
+        let failure = failed.then(|| StreamError {
             message: error.map_or_else(
                 || {
                     let reason = finish_reason.as_deref().unwrap_or_default();
@@ -269,10 +255,12 @@ fn one<'a, T: Deserialize<'a>>(raw: Raw<'a>) -> Result<Option<T>, Error> {
 
 /// Reads a `usage` object; `None` where it counts nothing.
 fn read_usage(usage: &Value) -> Option<TokenUsage> {
-    let tokens = &usage["tokens"];
+    let (tokens, billed) = (&usage["tokens"], &usage["billed_units"]);
+    let total = |field: &str| count(&tokens[field]).or_else(|| count(&billed[field]));
     let mut read = TokenUsage {
-        input_tokens: count(&tokens["input_tokens"]),
-        output_tokens: count(&tokens["output_tokens"]),
+        // What is billed is less, but better than nothing.
+        input_tokens: total("input_tokens"),
+        output_tokens: total("output_tokens"),
         reasoning_tokens: count(&tokens["reasoning_tokens"]),
         cached_input_tokens: count(&usage["cached_tokens"]),
         ..TokenUsage::default()
@@ -281,7 +269,7 @@ fn read_usage(usage: &Value) -> Option<TokenUsage> {
         ("billedInputTokens", "input_tokens"),
         ("billedOutputTokens", "output_tokens"),
     ] {
-        if let Some(count) = count(&usage["billed_units"][field]) {
+        if let Some(count) = count(&billed[field]) {
             read.extra.insert(name.to_owned(), count.into());
         }
     }

@@ -2,9 +2,11 @@
 
 mod body;
 mod kind;
+mod stream;
 mod wait;
 
-pub(crate) use body::{describe, excerpt};
+pub(crate) use body::excerpt;
+pub(super) use stream::StreamError;
 
 use body::Report;
 use serde::{Deserialize, Serialize};

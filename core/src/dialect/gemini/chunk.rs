@@ -1,7 +1,9 @@
 //! Any frame, read with serde: the view that decides.
 
-use super::super::error::{describe, excerpt};
-use super::super::lenient::{Raw, is_true, list, object, starts_with, string, text, token_count};
+use super::super::error::StreamError;
+use super::super::lenient::{
+    Raw, index, is_true, json_text, list, object, starts_with, string, text, token_count,
+};
 use super::partial::{PartialArg, PartialValue};
 use crate::event::TokenUsage;
 use serde::Deserialize;
@@ -43,17 +45,10 @@ pub(super) struct Call<'a> {
     /// Absent where the piece goes on with the call before it.
     pub(super) name: Option<Cow<'a, str>>,
     /// JSON as it stands in the frame.
-    pub(super) arguments: Option<&'a str>,
+    pub(super) arguments: Option<Cow<'a, str>>,
     pub(super) partial: Vec<PartialArg<'a>>,
     pub(super) will_continue: bool,
     pub(super) signature: Option<Cow<'a, str>>,
-}
-
-/// An error inside the stream, in the provider's words.
-#[derive(Debug)]
-pub(super) struct StreamError {
-    pub(super) message: String,
-    pub(super) code: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -189,7 +184,7 @@ impl<'a> Chunk<'a> {
         }
         for (position, raw) in list(wire.candidates)?.into_iter().enumerate() {
             if let Some(candidate) = object::<WireCandidate<'a>>(Some(raw))?
-                && is_first(candidate.index, position)
+                && index(candidate.index)?.map_or(position == 0, |index| index == 0)
             {
                 chunk.candidate(&candidate)?;
             }
@@ -197,9 +192,11 @@ impl<'a> Chunk<'a> {
         chunk.error = wire.error.map(|_| StreamError::read(data.as_bytes()));
         let is_chunk = starts_with(wire.candidates, '[')
             || chunk.usage.is_some()
-            || chunk.stop_reason.is_some()
-            || chunk.error.is_some();
-        Ok(is_chunk.then_some(chunk))
+            || chunk.stop_reason.is_some();
+        if !is_chunk && chunk.error.is_none() {
+            chunk.error = StreamError::foreign(data);
+        }
+        Ok((is_chunk || chunk.error.is_some()).then_some(chunk))
     }
 
     fn candidate(&mut self, candidate: &WireCandidate<'a>) -> Result<(), Error> {
@@ -275,7 +272,7 @@ impl<'a> Call<'a> {
         Ok(Self {
             id: text(call.id)?,
             name: text(call.name)?,
-            arguments: call.args.map(RawValue::get),
+            arguments: call.args.map(json_text),
             partial,
             will_continue: is_true(call.will_continue),
             signature,
@@ -302,23 +299,6 @@ impl<'a> WirePartialArg<'a> {
         };
         Ok(Some(PartialArg { path, value }))
     }
-}
-
-impl StreamError {
-    fn read(data: &[u8]) -> Self {
-        let (message, code) = serde_json::from_slice::<Value>(data)
-            .ok()
-            .and_then(|body| describe(&body))
-            .unwrap_or_else(|| (excerpt(data), None));
-        Self { message, code }
-    }
-}
-
-/// Whether a candidate is the first: by its index, or by its place where it has none.
-fn is_first(index: Raw<'_>, position: usize) -> bool {
-    index
-        .and_then(|index| index.get().parse::<u64>().ok())
-        .map_or(position == 0, |index| index == 0)
 }
 
 /// An object with something in it.

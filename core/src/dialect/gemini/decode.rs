@@ -1,11 +1,12 @@
 use super::super::answer::{Answer, Scratch};
 use super::super::cursor::Miss;
+use super::super::error::StreamError;
 use super::super::{Decode, DecodeError, Dialect, HopIds, Sink};
 use super::chunk::{Call, Chunk, Piece, Signed};
 use super::delta::{Delta, Said};
 use super::partial::Assembly;
 use super::seal::Seal;
-use crate::event::Violation;
+use crate::event::{TokenUsage, Violation};
 use crate::wire::Frame;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
@@ -14,7 +15,7 @@ use std::borrow::Cow;
 ///
 /// It holds no text but the arguments of a call that comes in pieces, and the last signatures.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Decoder {
+pub(crate) struct Decoder {
     answer: Answer,
     last: Last,
     /// The arguments of the call that comes in pieces.
@@ -161,13 +162,13 @@ impl Decoder {
             if let Some(before) = self.assembly.take() {
                 steps.push(Step::End(before.into_text().into()));
             }
-            let arguments = call.arguments;
+            let arguments = call.arguments.take();
             steps.push(Step::Begin(call));
             if !will_continue && partial.is_empty() {
-                steps.push(Step::End(arguments.unwrap_or_default().into()));
+                steps.push(Step::End(arguments.unwrap_or_default()));
                 return Ok(());
             }
-            self.assembly = Some(Assembly::new(arguments));
+            self.assembly = Some(Assembly::new(arguments.as_deref()));
         } else if self.assembly.is_none() {
             steps.push(Step::Odd("a call without a name was dropped"));
             return Ok(());
@@ -323,10 +324,18 @@ impl Decode for Decoder {
         if self.answer.is_over() || data.is_empty() {
             return Ok(());
         }
+        if frame.event == b"error" {
+            let error = StreamError::read(data);
+            return Ok(self.answer.fail(error.message, error.code, sink)?);
+        }
         if self.answer.is_running() && self.delta(data, sink)? {
             return Ok(());
         }
         self.chunk(data, sink)
+    }
+
+    fn usage(&mut self) -> Option<&TokenUsage> {
+        self.answer.usage()
     }
 
     fn is_done(&self) -> bool {

@@ -29,6 +29,8 @@ impl<'a> Delta<'a> {
     /// It is not one of the plain ones.
     pub(super) fn read(data: &'a [u8], model_known: bool) -> Result<Self, Miss> {
         let mut delta = Self::default();
+        // What has no candidate may be an error that is not this dialect's.
+        let mut is_chunk = false;
         let mut cursor = Cursor::new(data);
         let mut seen = Seen::default();
         cursor.object(|cursor, key| match key {
@@ -37,6 +39,7 @@ impl<'a> Delta<'a> {
                 let mut candidates = Seen::default();
                 cursor.array(|cursor| {
                     candidates.once(0)?;
+                    is_chunk = true;
                     delta.said = candidate(cursor)?;
                     Ok(())
                 })
@@ -64,6 +67,7 @@ impl<'a> Delta<'a> {
             _ => cursor.skip(),
         })?;
         cursor.end()?;
+        must(is_chunk)?;
         Ok(delta)
     }
 }

@@ -3,13 +3,13 @@ use super::super::cursor::{Miss, RawText, Templates};
 use super::super::{Decode, DecodeError, HopIds, Sink};
 use super::delta::{Delta, Kind};
 use super::line::Line;
-use crate::event::Violation;
+use crate::event::{TokenUsage, Violation};
 use crate::wire::Frame;
 use serde::{Deserialize, Serialize};
 
 /// Decodes Ollama's streams. It holds no text: what was said is in the events.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Decoder {
+pub(crate) struct Decoder {
     answer: Answer,
     #[serde(skip)]
     scratch: Scratch,
@@ -108,6 +108,10 @@ impl Decode for Decoder {
             return Ok(());
         }
         self.line(data, sink)
+    }
+
+    fn usage(&mut self) -> Option<&TokenUsage> {
+        self.answer.usage()
     }
 
     fn is_done(&self) -> bool {

@@ -22,11 +22,14 @@ impl<'a> Delta<'a> {
     pub(super) fn read(data: &'a [u8], model_known: bool) -> Result<Plain<'a, Kind>, Miss> {
         let mut delta = Self::default();
         let mut changing = Changing::default();
+        // What has no message may be an error that is not this dialect's.
+        let mut is_part = false;
         let mut cursor = Cursor::new(data);
         let mut seen = Seen::default();
         cursor.object(|cursor, key| match key {
             b"message" => {
                 seen.once(0)?;
+                is_part = true;
                 delta.message(cursor)
             }
             b"done" => {
@@ -60,6 +63,7 @@ impl<'a> Delta<'a> {
             _ => cursor.skip(),
         })?;
         cursor.end()?;
+        must(is_part)?;
         Ok(Plain {
             piece: delta.0,
             changing,

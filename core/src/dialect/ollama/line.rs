@@ -1,12 +1,14 @@
 //! Any line, read with serde: the view that decides.
 
-use super::super::error::{describe, excerpt};
-use super::super::lenient::{Raw, is_true, list, object, starts_with, text, token_count};
+use super::super::error::StreamError;
+use super::super::lenient::{
+    Raw, arguments, is_true, list, object, starts_with, text, token_count,
+};
 use crate::event::TokenUsage;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
+use serde_json::Error;
 use serde_json::value::RawValue;
-use serde_json::{Error, Value};
 use std::borrow::Cow;
 
 /// What a line says, as far as the decoder reads it.
@@ -33,13 +35,6 @@ pub(super) struct Call<'a> {
 pub(super) struct Done {
     pub(super) reason: Option<String>,
     pub(super) usage: Option<TokenUsage>,
-}
-
-/// An error inside the stream, in the server's words.
-#[derive(Debug)]
-pub(super) struct StreamError {
-    pub(super) message: String,
-    pub(super) code: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -116,8 +111,11 @@ impl<'a> Line<'a> {
             });
         }
         line.error = wire.error.map(|_| StreamError::read(data.as_bytes()));
-        let is_part = starts_with(wire.message, '{') || line.done.is_some() || line.error.is_some();
-        Ok(is_part.then_some(line))
+        let is_part = starts_with(wire.message, '{') || line.done.is_some();
+        if !is_part && line.error.is_none() {
+            line.error = StreamError::foreign(data);
+        }
+        Ok((is_part || line.error.is_some()).then_some(line))
     }
 }
 
@@ -130,26 +128,13 @@ impl<'a> Call<'a> {
         let Some(function) = object::<WireFunction<'a>>(call.function)? else {
             return Ok(None);
         };
-        let arguments = match function.arguments {
-            // An object as the API has it, or its text as other APIs do.
-            Some(raw) if !raw.get().starts_with('"') => raw.get().into(),
-            raw => text(raw)?.unwrap_or_default(),
-        };
+        // An object as the API has it, or its text as other APIs do.
+        let arguments = arguments(function.arguments)?.unwrap_or_default();
         let id = text(call.id)?;
         Ok(text(function.name)?.map(|name| Self {
             id,
             name,
             arguments,
         }))
-    }
-}
-
-impl StreamError {
-    fn read(data: &[u8]) -> Self {
-        let (message, code) = serde_json::from_slice::<Value>(data)
-            .ok()
-            .and_then(|body| describe(&body))
-            .unwrap_or_else(|| (excerpt(data), None));
-        Self { message, code }
     }
 }

@@ -1,13 +1,10 @@
-use super::super::answer::whole;
+use super::super::answer::{check_calls, whole};
 use super::super::{DecodeError, HopIds, Sink};
 use crate::event::{EventRef, ToolCallEnd, ToolCallStart, Violation};
 use crate::{MessageId, ToolCallId};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
-
-/// The most calls of one hop.
-const MOST_CALLS: usize = 1_023;
 
 /// The most that is held of the arguments of a call whose name has not come yet, in bytes.
 const MOST_HELD: usize = 64 * 1024;
@@ -31,12 +28,18 @@ pub(super) struct Calls {
     batch: usize,
 }
 
+/// Where the ids of calls come from, and the message that they belong to.
+type Home<'a> = (&'a HopIds, &'a MessageId);
+
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 struct Call {
     /// The provider's id.
     wire_id: Option<String>,
     /// The id in the events, once it has begun.
     id: Option<ToolCallId>,
+    /// The name, of a call that waits for its id.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    name: Option<String>,
     /// The arguments that came before the name.
     held: String,
 }
@@ -47,7 +50,7 @@ impl Calls {
         let before = self.calls.len();
         let mut slots = Vec::with_capacity(fragments.len());
         for (position, fragment) in fragments.iter().enumerate() {
-            let slot = match self.find(fragment, position, before) {
+            let slot = match self.find(fragment, position, (before, fragments.len()))? {
                 Some(slot) => slot,
                 None => self.add(fragment, before)?,
             };
@@ -67,44 +70,60 @@ impl Calls {
         Ok(slots)
     }
 
-    /// The call that a fragment goes on with. `before` is how many there were before its chunk.
-    fn find(&self, fragment: &Fragment<'_>, position: usize, before: usize) -> Option<usize> {
+    /// The call that a fragment goes on with. Its chunk has so many fragments, and there were so many calls before it.
+    fn find(
+        &self,
+        fragment: &Fragment<'_>,
+        position: usize,
+        (before, fragments): (usize, usize),
+    ) -> Result<Option<usize>, DecodeError> {
         if let Some(index) = fragment.index {
-            let slot = *self.by_index.get(&index)?;
+            let Some(&slot) = self.by_index.get(&index) else {
+                return Ok(None);
+            };
             // Some servers number every whole call 0. Others make up a new id for each fragment of one call, but do
             // not name it again.
             let other_id = match (&fragment.id, &self.calls[slot].wire_id) {
                 (Some(id), Some(known)) => id != known,
                 _ => false,
             };
-            return (!other_id || fragment.name.is_none()).then_some(slot);
+            return Ok((!other_id || fragment.name.is_none()).then_some(slot));
         }
+        let waits = |call: &Call| call.id.is_none() && call.wire_id.is_none();
         if let Some(id) = fragment.id.as_deref() {
-            return self
-                .calls
-                .iter()
-                .position(|call| call.wire_id.as_deref() == Some(id));
+            let known = |call: &Call| call.wire_id.as_deref() == Some(id);
+            if let Some(slot) = self.calls.iter().position(known) {
+                return Ok(Some(slot));
+            }
+            // An id that comes after the name.
+            let named = |call: &Call| call.name.is_some() && waits(call);
+            return Ok(match fragment.name {
+                None => self.calls.iter().position(named),
+                Some(_) => None,
+            });
         }
         if fragment.name.is_some() {
-            return None;
+            return Ok(None);
         }
         // A fragment that says nothing of whose it is. Among calls that began in its own chunk it is the last one's.
-        let last = self.calls.len().checked_sub(1)?;
-        Some(if last >= before {
-            last
-        } else {
-            (self.batch + position).min(last)
-        })
+        let Some(last) = self.calls.len().checked_sub(1) else {
+            return Ok(None);
+        };
+        if last >= before {
+            return Ok(Some(last));
+        }
+        if fragments < self.calls.len() - self.batch {
+            return Err(DecodeError::Unplaced {
+                what: "a piece of a tool call",
+                reason: "it has neither index nor id, and several calls have begun side by side",
+            });
+        }
+        Ok(Some((self.batch + position).min(last)))
     }
 
     fn add(&mut self, fragment: &Fragment<'_>, before: usize) -> Result<usize, DecodeError> {
         let slot = self.calls.len();
-        if slot == MOST_CALLS {
-            return Err(DecodeError::TooMany {
-                what: "tool calls",
-                limit: MOST_CALLS,
-            });
-        }
+        check_calls(slot + 1)?;
         self.calls.push(Call::default());
         match fragment.index {
             Some(index) => {
@@ -123,9 +142,13 @@ impl Calls {
         call.id.is_some().then_some((slot, call.wire_id.as_deref()))
     }
 
-    /// Whether the fragment begins the call in `slot` in the events: the name has come.
+    /// Whether the fragment begins the call in `slot` in the events: its name is known, and its id, or arguments have
+    /// come first.
     pub(super) fn begins(&self, slot: usize, fragment: &Fragment<'_>) -> bool {
-        self.calls[slot].id.is_none() && fragment.name.is_some()
+        let call = &self.calls[slot];
+        call.id.is_none()
+            && (fragment.name.is_some() || call.name.is_some())
+            && (call.wire_id.is_some() || fragment.arguments.is_some() || !call.held.is_empty())
     }
 
     /// Says what a placed fragment adds to its call.
@@ -133,32 +156,51 @@ impl Calls {
         &mut self,
         slot: usize,
         fragment: &Fragment<'_>,
-        ids: &HopIds,
-        parent: &MessageId,
+        home: Home<'_>,
         sink: &mut dyn Sink,
     ) -> Result<(), Violation> {
         let arguments = fragment.arguments.as_deref().unwrap_or_default();
-        if self.calls[slot].id.is_none() {
-            let Some(name) = fragment.name.as_deref() else {
-                self.calls[slot].held.push_str(arguments);
+        let begins = self.begins(slot, fragment);
+        let call = &mut self.calls[slot];
+        if call.id.is_none() {
+            if call.name.is_none() {
+                call.name = fragment.name.as_deref().map(str::to_owned);
+            }
+            if !begins {
+                call.held.push_str(arguments);
                 return Ok(());
-            };
-            let id = self.unique_id(slot, ids);
-            let call = &mut self.calls[slot];
-            call.id = Some(id.clone());
-            whole(
-                sink,
-                ToolCallStart {
-                    tool_call_id: id,
-                    tool_call_name: name.to_owned(),
-                    parent_message_id: Some(parent.clone()),
-                    common: None,
-                },
-            )?;
-            let held = std::mem::take(&mut call.held);
-            self.arguments(slot, &held, sink)?;
+            }
+            // Calls begin in the order in which they came.
+            for slot in 0..=slot {
+                self.begin(slot, home, sink)?;
+            }
         }
         self.arguments(slot, arguments, sink)
+    }
+
+    /// Begins a call that has a name, unless it has begun.
+    fn begin(&mut self, slot: usize, home: Home<'_>, sink: &mut dyn Sink) -> Result<(), Violation> {
+        if self.calls[slot].id.is_some() {
+            return Ok(());
+        }
+        let Some(name) = self.calls[slot].name.take() else {
+            return Ok(());
+        };
+        let (ids, parent) = home;
+        let id = self.unique_id(slot, ids);
+        let call = &mut self.calls[slot];
+        call.id = Some(id.clone());
+        let held = std::mem::take(&mut call.held);
+        whole(
+            sink,
+            ToolCallStart {
+                tool_call_id: id,
+                tool_call_name: name,
+                parent_message_id: Some(parent.clone()),
+                common: None,
+            },
+        )?;
+        self.arguments(slot, &held, sink)
     }
 
     /// A piece of the arguments of a call that has begun.
@@ -194,10 +236,19 @@ impl Calls {
         })
     }
 
+    /// Whether no call was cut off, as far as its arguments tell.
+    pub(super) fn are_whole(&self, sink: &dyn Sink) -> bool {
+        self.calls.iter().all(|call| match &call.id {
+            Some(id) => sink.is_whole(id),
+            None => false,
+        })
+    }
+
     /// The hop is done: all calls are whole.
-    pub(super) fn end(&self, sink: &mut dyn Sink) -> Result<(), Violation> {
-        for call in &self.calls {
-            match &call.id {
+    pub(super) fn end(&mut self, home: Home<'_>, sink: &mut dyn Sink) -> Result<(), Violation> {
+        for slot in 0..self.calls.len() {
+            self.begin(slot, home, sink)?;
+            match &self.calls[slot].id {
                 Some(id) => whole(
                     sink,
                     ToolCallEnd {

@@ -1,7 +1,7 @@
 //! Any frame, read with serde: the view that decides.
 
-use super::super::error::{describe, excerpt};
-use super::super::lenient::{Raw, arguments, list, number, object, starts_with, text};
+use super::super::error::StreamError;
+use super::super::lenient::{Raw, arguments, index, list, object, starts_with, text};
 use super::calls::Fragment;
 use super::reasoning::Field;
 use super::usage;
@@ -33,27 +33,6 @@ pub(super) enum Piece<'a> {
     Content(Cow<'a, str>),
     Reasoning(Field, Cow<'a, str>),
     Refusal(Cow<'a, str>),
-}
-
-/// An error inside the stream, in the provider's words.
-#[derive(Debug)]
-pub(super) struct StreamError {
-    pub(super) message: String,
-    pub(super) code: Option<String>,
-}
-
-impl StreamError {
-    /// Reads an error in any of the providers' forms.
-    pub(super) fn read(data: &[u8]) -> Self {
-        let (message, code) = serde_json::from_slice::<Value>(data)
-            .ok()
-            .and_then(|body| match body {
-                Value::String(message) => Some((message, None)),
-                body => describe(&body),
-            })
-            .unwrap_or_else(|| (excerpt(data), None));
-        Self { message, code }
-    }
 }
 
 #[derive(Deserialize)]
@@ -147,7 +126,7 @@ impl<'a> Chunk<'a> {
         };
         for (position, choice) in list(wire.choices)?.into_iter().enumerate() {
             if let Some(choice) = object::<WireChoice<'a>>(Some(choice))?
-                && number(choice.index).map_or(position == 0, |index| index == 0)
+                && index(choice.index)?.map_or(position == 0, |index| index == 0)
             {
                 if let Some(delta) = object(choice.delta)? {
                     chunk.delta(&delta)?;
@@ -168,8 +147,17 @@ impl<'a> Chunk<'a> {
             .is_some_and(|error| !matches!(error.get(), "\"\"" | "false"))
             || text(wire.object).is_ok_and(|object| object.as_deref() == Some("error"));
         chunk.error = is_error.then(|| StreamError::read(data.as_bytes()));
-        let is_chunk = starts_with(wire.choices, '[') || chunk.usage.is_some() || is_error;
+        if !is_error && chunk.says_nothing() {
+            chunk.error = StreamError::foreign(data);
+        }
+        let is_chunk =
+            starts_with(wire.choices, '[') || chunk.usage.is_some() || chunk.error.is_some();
         Ok(is_chunk.then_some(chunk))
+    }
+
+    /// Whether it has nothing that the model says.
+    pub(super) fn says_nothing(&self) -> bool {
+        self.pieces.is_empty() && self.citations.is_empty() && self.fragments.is_empty()
     }
 
     fn delta(&mut self, delta: &WireDelta<'a>) -> Result<(), Error> {
@@ -208,7 +196,7 @@ impl<'a> Chunk<'a> {
                 None => (None, None),
             };
             self.fragments.push(Fragment {
-                index: number(fragment.index),
+                index: index(fragment.index)?,
                 id: text(fragment.id)?,
                 name,
                 arguments,

@@ -1,8 +1,9 @@
-use super::super::answer::{Scratch, whole};
+use super::super::answer::{NO_STOP_REASON, Scratch, whole};
 use super::super::cursor::{Miss, RawText, Templates};
+use super::super::error::StreamError;
 use super::super::{Decode, DecodeError, HopIds, Sink};
 use super::calls::Calls;
-use super::chunk::{Chunk, Piece, StreamError};
+use super::chunk::{Chunk, Piece};
 use super::delta::{Delta, Kind};
 use super::reasoning::Reasoning;
 use crate::MessageId;
@@ -21,7 +22,7 @@ const LONGEST_REFUSAL: usize = 64 * 1024;
 ///
 /// It holds no text but the reasoning that a provider wants back, and a refusal: what was said is in the events.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Decoder {
+pub(crate) struct Decoder {
     ids: HopIds,
     /// The hop's one message.
     message_id: MessageId,
@@ -32,6 +33,9 @@ pub struct Decoder {
     model: Option<String>,
     stop_reason: Option<String>,
     usage: Option<TokenUsage>,
+    /// Whether the stream said that it is over within a call.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    is_cut: bool,
     /// What the model said in place of an answer, so far.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     refusal: String,
@@ -65,6 +69,7 @@ impl Decoder {
             model: None,
             stop_reason: None,
             usage: None,
+            is_cut: false,
             refusal: String::new(),
             scratch: Scratch::default(),
             templates: Templates::default(),
@@ -107,8 +112,6 @@ impl Decoder {
 
     /// Any frame.
     fn chunk(&mut self, data: &[u8], sink: &mut dyn Sink) -> Result<(), DecodeError> {
-        // Which call an index stands for may change.
-        self.templates.forget();
         let json = |reason: String| DecodeError::Json {
             dialect: "openai-chat",
             reason,
@@ -128,17 +131,20 @@ impl Decoder {
             });
         }
         self.reasoning.reserve(&chunk.reasoning_details)?;
+        if !chunk.fragments.is_empty() {
+            // Which call an index stands for may change.
+            self.templates.forget();
+        }
         let slots = self.calls.place(&chunk.fragments)?;
+        // An error that is the first thing to come needs no run.
+        let begins = chunk.error.is_none() || !chunk.says_nothing();
         if let (None, Some(model)) = (&self.model, chunk.model) {
             self.model = Some(model.into_owned());
         }
         if chunk.usage.is_some() {
             self.usage = chunk.usage;
         }
-        // An error that is the first thing to come needs no run.
-        let says_nothing =
-            chunk.pieces.is_empty() && chunk.citations.is_empty() && chunk.fragments.is_empty();
-        if chunk.error.is_none() || !says_nothing {
+        if begins {
             self.start(sink)?;
         }
         for piece in &chunk.pieces {
@@ -155,7 +161,7 @@ impl Decoder {
                 self.end_text(None, sink)?;
             }
             self.calls
-                .add_fragment(slot, fragment, &self.ids, &self.message_id, sink)?;
+                .add_fragment(slot, fragment, (&self.ids, &self.message_id), sink)?;
         }
         if let Some(reason) = chunk.finish_reason {
             self.stop_reason = Some(reason.into_owned());
@@ -248,11 +254,24 @@ impl Decoder {
         )
     }
 
+    /// The stream says that it is over: so is the answer, unless a call was cut off.
+    fn done(&mut self, sink: &mut dyn Sink) -> Result<(), DecodeError> {
+        if self.stop_reason.is_none() {
+            if !self.calls.are_whole(sink) {
+                sink.warning("the stream ends within a tool call");
+                self.is_cut = true;
+                return Ok(());
+            }
+            sink.warning(NO_STOP_REASON);
+        }
+        self.finish(sink)
+    }
+
     fn finish(&mut self, sink: &mut dyn Sink) -> Result<(), DecodeError> {
         self.start(sink)?;
         self.reasoning.close(&self.ids, sink)?;
         self.end_answer(sink)?;
-        self.calls.end(sink)?;
+        self.calls.end((&self.ids, &self.message_id), sink)?;
         self.phase = Phase::Over;
         let finished = RunFinished {
             thread_id: self.ids.thread_id.clone(),
@@ -322,18 +341,26 @@ impl Decode for Decoder {
         }
         match data {
             b"" => Ok(()),
-            b"[DONE]" => self.finish(sink),
+            b"[DONE]" => self.done(sink),
             _ if self.phase == Phase::Running && self.delta(data, sink)? => Ok(()),
             _ => self.chunk(data, sink),
         }
     }
 
     fn is_done(&self) -> bool {
-        self.phase == Phase::Running && self.stop_reason.is_some()
+        self.phase == Phase::Running && (self.stop_reason.is_some() || self.is_cut)
+    }
+
+    fn usage(&mut self) -> Option<&TokenUsage> {
+        let usage = self.usage.as_mut()?;
+        if usage.model.is_none() {
+            usage.model.clone_from(&self.model);
+        }
+        Some(usage)
     }
 
     fn end(&mut self, sink: &mut dyn Sink) -> Result<(), DecodeError> {
-        if self.is_done() {
+        if self.phase == Phase::Running && self.stop_reason.is_some() {
             return self.finish(sink);
         }
         Ok(())

@@ -30,6 +30,8 @@ impl<'a> Delta<'a> {
     ) -> Result<Plain<'a, Kind>, Miss> {
         let mut delta = Self::default();
         let mut changing = Changing::default();
+        // What has no choice may be an error that is not this dialect's.
+        let mut is_chunk = false;
         let mut cursor = Cursor::new(data);
         let mut seen = Seen::default();
         cursor.object(|cursor, key| match key {
@@ -41,6 +43,7 @@ impl<'a> Delta<'a> {
                 let mut choices = Seen::default();
                 cursor.array(|cursor| {
                     choices.once(0)?;
+                    is_chunk = true;
                     delta.choice(cursor, calls)
                 })
             }
@@ -74,6 +77,7 @@ impl<'a> Delta<'a> {
             _ => cursor.skip(),
         })?;
         cursor.end()?;
+        must(is_chunk)?;
         Ok(Plain {
             piece: delta.0,
             changing,

@@ -1,11 +1,11 @@
-use super::super::answer::{Answer, Scratch};
+use super::super::answer::{Answer, NO_STOP_REASON, Scratch};
 use super::super::cursor::Templates;
 use super::super::{Decode, DecodeError, Dialect, HopIds, Sink};
 use super::delta::{self, Delta};
 use super::event::{Failure, Kind, Outcome, Piece, Place, StreamEvent, Thought};
 use super::item::{ItemContent, MessagePart, WireItem};
 use super::items::{Items, State};
-use crate::event::{Metadata, Violation};
+use crate::event::{Metadata, TokenUsage, Violation};
 use crate::wire::Frame;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -15,13 +15,16 @@ const DIALECT: Dialect = Dialect::OpenAiResponses;
 
 /// Decodes Responses streams.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Decoder {
+pub(crate) struct Decoder {
     answer: Answer,
     items: Items,
     /// The message that text goes on in.
     message: Option<usize>,
     /// The item that reasoning goes on in.
     reasoning: Option<usize>,
+    /// Whether the stream said that it is over within a call.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    is_cut: bool,
     #[serde(skip)]
     scratch: Scratch,
     #[serde(skip)]
@@ -35,6 +38,7 @@ impl Decoder {
             items: Items::default(),
             message: None,
             reasoning: None,
+            is_cut: false,
             scratch: Scratch::default(),
             templates: Templates::default(),
         }
@@ -141,7 +145,13 @@ impl Decoder {
                 call_id,
                 name,
                 ..
-            } => self.begin_call(at, *is_custom, call_id.as_deref(), name.as_deref(), sink)?,
+            } => match (call_id, self.state(at)) {
+                // It may come later.
+                (None, Some(State::Call { name: waiting, .. })) => {
+                    *waiting = name.as_deref().map(str::to_owned);
+                }
+                _ => self.begin_call(at, *is_custom, call_id.as_deref(), name.as_deref(), sink)?,
+            },
             ItemContent::Other { item, .. } => {
                 self.answer.custom("provider_item", item.clone(), sink)?;
             }
@@ -195,13 +205,32 @@ impl Decoder {
         at: usize,
         piece: &Piece<'_>,
         sink: &mut dyn Sink,
-    ) -> Result<(), Violation> {
+    ) -> Result<(), DecodeError> {
         let text = piece.text.as_ref();
-        match piece.kind {
+        Ok(match piece.kind {
             Kind::Text(part) => self.text(at, part, text, piece.is_whole, sink),
             Kind::Refusal(part) => self.refusal(at, part, text, piece.is_whole, sink),
             Kind::Thought(part) => self.thought(at, part, text, piece.is_whole, sink),
-            Kind::Arguments | Kind::Input => self.arguments(at, text, piece.is_whole, sink),
+            Kind::Arguments | Kind::Input => {
+                if !text.is_empty() {
+                    self.begin_waiting(at, sink)?;
+                }
+                self.arguments(at, text, piece.is_whole, sink)
+            }
+        }?)
+    }
+
+    /// Begins a call that waits for its id, without it.
+    fn begin_waiting(&mut self, at: usize, sink: &mut dyn Sink) -> Result<(), DecodeError> {
+        let Some(State::Call {
+            name, is_custom, ..
+        }) = self.state(at)
+        else {
+            return Ok(());
+        };
+        match (name.take(), *is_custom) {
+            (Some(name), is_custom) => self.begin_call(at, is_custom, None, Some(&name), sink),
+            (None, _) => Ok(()),
         }
     }
 
@@ -359,7 +388,11 @@ impl Decoder {
                 name,
                 text,
             } => {
-                let (call_id, name) = (call_id.as_deref(), name.as_deref());
+                let waiting = match self.state(at) {
+                    Some(State::Call { name, .. }) => name.take(),
+                    _ => None,
+                };
+                let (call_id, name) = (call_id.as_deref(), name.as_deref().or(waiting.as_deref()));
                 self.begin_call(at, is_custom, call_id, name, sink)?;
                 self.arguments(at, text.as_deref().unwrap_or_default(), true, sink)?;
                 self.end_call(at, sink)?;
@@ -444,6 +477,14 @@ impl Decoder {
 
     fn over(&mut self, outcome: Outcome<'_>, sink: &mut dyn Sink) -> Result<(), DecodeError> {
         let places = self.items.of_output(&outcome.output)?;
+        let is_new = |at: &usize, item: &WireItem<'_>| {
+            let known = self.items.get(*at).map(|item| &item.state);
+            matches!(item.content, ItemContent::Call { .. })
+                && matches!(known, Some(State::Call { slot: None, .. }))
+        };
+        let calls = places.iter().zip(&outcome.output);
+        let new = calls.filter(|(at, item)| is_new(at, item)).count();
+        self.answer.room_for_calls(new)?;
         self.name_model(outcome.model);
         for (at, item) in places.into_iter().zip(outcome.output) {
             if self.items.get(at).is_some_and(|item| !item.is_done) {
@@ -458,9 +499,30 @@ impl Decoder {
         self.finish(sink)
     }
 
+    /// The stream says that it is over, but not that the answer is: it is, unless a call was cut off.
+    fn done(&mut self, sink: &mut dyn Sink) -> Result<(), DecodeError> {
+        let is_whole = |at| match self.items.get(at) {
+            Some(item) if !item.is_done => match &item.state {
+                State::Call { slot, .. } => {
+                    slot.is_some_and(|slot| self.answer.is_whole(slot, &*sink))
+                }
+                _ => true,
+            },
+            _ => true,
+        };
+        if !(0..self.items.len()).all(is_whole) {
+            sink.warning("the stream ends within a tool call");
+            self.is_cut = true;
+            return Ok(());
+        }
+        sink.warning(NO_STOP_REASON);
+        self.finish(sink)
+    }
+
     fn finish(&mut self, sink: &mut dyn Sink) -> Result<(), DecodeError> {
         for at in 0..self.items.len() {
             if self.items.get(at).is_some_and(|item| !item.is_done) {
+                self.begin_waiting(at, sink)?;
                 self.end_call(at, sink)?;
             }
         }
@@ -469,7 +531,7 @@ impl Decoder {
 
     fn fail(&mut self, failure: Failure, sink: &mut dyn Sink) -> Result<(), DecodeError> {
         self.answer.stop_reason = failure.stop_reason;
-        self.answer.usage = failure.usage;
+        self.answer.usage = failure.usage.or(self.answer.usage.take());
         Ok(self.answer.fail(failure.message, failure.code, sink)?)
     }
 }
@@ -490,14 +552,18 @@ impl Decode for Decoder {
         match data {
             b"" => Ok(()),
             // Gateways end with it.
-            b"[DONE]" => self.finish(sink),
+            b"[DONE]" => self.done(sink),
             _ if self.answer.is_running() && self.delta(data, sink)? => Ok(()),
             _ => self.event(data, frame.event, sink),
         }
     }
 
+    fn usage(&mut self) -> Option<&TokenUsage> {
+        self.answer.usage()
+    }
+
     fn is_done(&self) -> bool {
-        false
+        self.is_cut && self.answer.is_running()
     }
 
     fn end(&mut self, _sink: &mut dyn Sink) -> Result<(), DecodeError> {

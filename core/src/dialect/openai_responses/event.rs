@@ -3,13 +3,13 @@
 //! It is strict about JSON and lenient about shapes: a field that is not of the kind it should be counts as absent, and
 //! an event of an unknown type says nothing. All is read before anything is said of it.
 
-use super::super::error::{describe, excerpt};
-use super::item::{self, WireItem};
+use super::super::error::StreamError;
+use super::super::lenient::{Raw, arguments, index, list, object, text};
+use super::item::WireItem;
 use super::usage;
 use crate::event::TokenUsage;
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
-use serde_json::value::RawValue;
 use serde_json::{Error, Value};
 use std::borrow::Cow;
 
@@ -94,13 +94,12 @@ pub(super) struct Failure {
 impl Failure {
     /// Reads an error in any of the providers' forms.
     pub(super) fn read(data: &[u8]) -> Self {
-        let (message, code) = serde_json::from_slice::<Value>(data)
-            .ok()
-            .and_then(|body| match body {
-                Value::String(message) => Some((message, None)),
-                body => describe(&body),
-            })
-            .unwrap_or_else(|| (excerpt(data), None));
+        StreamError::read(data).into()
+    }
+}
+
+impl From<StreamError> for Failure {
+    fn from(StreamError { message, code }: StreamError) -> Self {
         Self {
             message,
             // The type of the event, where the error has no word of its own.
@@ -110,8 +109,6 @@ impl Failure {
         }
     }
 }
-
-pub(super) type Raw<'a> = Option<&'a RawValue>;
 
 /// The fields that the plain deltas have.
 #[derive(Deserialize)]
@@ -147,8 +144,6 @@ struct Rest<'a> {
     item: Raw<'a>,
     #[serde(borrow)]
     response: Raw<'a>,
-    #[serde(borrow)]
-    error: Raw<'a>,
 }
 
 #[derive(Deserialize)]
@@ -183,14 +178,13 @@ impl<'a> StreamEvent<'a> {
         let own_kind = text(head.kind)?;
         let kind = own_kind.as_deref().unwrap_or(name);
         if let Some(kind) = kind.strip_suffix(".delta") {
-            return match piece_kind(kind, &head) {
+            return match piece_kind(kind, &head)? {
                 Some(kind) => piece(&head, kind, head.delta, false),
                 None => Ok(Self::Nothing),
             };
         }
-        if let Some(kind) = kind
-            .strip_suffix(".done")
-            .and_then(|kind| piece_kind(kind, &head))
+        if let Some(kind) = kind.strip_suffix(".done")
+            && let Some(kind) = piece_kind(kind, &head)?
         {
             let rest: Rest<'a> = serde_json::from_str(data)?;
             let whole = match kind {
@@ -244,10 +238,11 @@ impl<'a> StreamEvent<'a> {
                 Self::Failed(failure)
             }
             "error" => Self::Failed(Failure::read(data.as_bytes())),
-            _ if own_kind.is_none() && rest()?.error.is_some() => {
-                Self::Failed(Failure::read(data.as_bytes()))
-            }
-            _ => Self::Nothing,
+            kind if kind.starts_with("response.") => Self::Nothing,
+            _ => match StreamError::foreign(data) {
+                Some(error) => Self::Failed(error.into()),
+                None => Self::Nothing,
+            },
         })
     }
 }
@@ -291,19 +286,20 @@ fn read_usage(usage: &str) -> Option<TokenUsage> {
     usage::read(&serde_json::from_str::<Value>(usage).ok()?)
 }
 
-fn piece_kind(name: &str, head: &Head<'_>) -> Option<Kind> {
-    let content = number(head.content_index).unwrap_or(0);
-    Some(match name {
+fn piece_kind(name: &str, head: &Head<'_>) -> Result<Option<Kind>, Error> {
+    let part = |raw| Ok::<_, Error>(index(raw)?.unwrap_or(0));
+    let content = part(head.content_index)?;
+    Ok(Some(match name {
         "response.output_text" => Kind::Text(content),
         "response.refusal" => Kind::Refusal(content),
         "response.reasoning_summary_text" => {
-            Kind::Thought(Thought::Summary(number(head.summary_index).unwrap_or(0)))
+            Kind::Thought(Thought::Summary(part(head.summary_index)?))
         }
         "response.reasoning_text" => Kind::Thought(Thought::Content(content)),
         "response.function_call_arguments" => Kind::Arguments,
         "response.custom_tool_call_input" => Kind::Input,
-        _ => return None,
-    })
+        _ => return Ok(None),
+    }))
 }
 
 fn piece<'a>(
@@ -313,7 +309,7 @@ fn piece<'a>(
     is_whole: bool,
 ) -> Result<StreamEvent<'a>, Error> {
     let text = match kind {
-        Kind::Arguments if is_whole => item::arguments(raw)?,
+        Kind::Arguments if is_whole => arguments(raw)?,
         _ => text(raw)?,
     };
     let Some(text) = text else {
@@ -329,7 +325,7 @@ fn piece<'a>(
 
 /// The item's id is read only where there is no index: it is not to be relied on.
 fn place<'a>(head: &Head<'a>) -> Result<Place<'a>, Error> {
-    let output_index = number(head.output_index);
+    let output_index = index(head.output_index)?;
     let item_id = match output_index {
         Some(_) => None,
         None => text(head.item_id)?,
@@ -338,32 +334,4 @@ fn place<'a>(head: &Head<'a>) -> Result<Place<'a>, Error> {
         output_index,
         item_id,
     })
-}
-
-pub(super) fn object<'a, T: Deserialize<'a>>(raw: Raw<'a>) -> Result<Option<T>, Error> {
-    raw.filter(|raw| raw.get().starts_with('{'))
-        .map(|raw| serde_json::from_str(raw.get()))
-        .transpose()
-}
-
-pub(super) fn list<'a>(raw: Raw<'a>) -> Result<Vec<&'a RawValue>, Error> {
-    raw.filter(|raw| raw.get().starts_with('['))
-        .map_or_else(|| Ok(Vec::new()), |raw| serde_json::from_str(raw.get()))
-}
-
-/// A string that is not empty.
-pub(super) fn text<'a>(raw: Raw<'a>) -> Result<Option<Cow<'a, str>>, Error> {
-    // The derive borrows only for a field that is literally a `Cow`.
-    #[derive(Deserialize)]
-    struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
-
-    let text = raw
-        .filter(|raw| raw.get().starts_with('"'))
-        .map(|raw| serde_json::from_str::<Text<'a>>(raw.get()))
-        .transpose()?;
-    Ok(text.map(|text| text.0).filter(|text| !text.is_empty()))
-}
-
-fn number(raw: Raw<'_>) -> Option<u64> {
-    raw?.get().parse().ok()
 }

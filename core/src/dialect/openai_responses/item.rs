@@ -1,6 +1,6 @@
 //! An output item as the wire has it.
 
-use super::event::{Raw, list, object, text};
+use super::super::lenient::{Raw, arguments, list, object, text};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Error, Value};
@@ -155,12 +155,4 @@ fn texts(raw: Raw<'_>) -> Result<Vec<Cow<'_, str>>, Error> {
         texts.push(text.unwrap_or_default());
     }
     Ok(texts)
-}
-
-/// Arguments are JSON as a string; a gateway may send the JSON itself.
-pub(super) fn arguments(raw: Raw<'_>) -> Result<Option<Cow<'_, str>>, Error> {
-    match raw {
-        Some(raw) if !raw.get().starts_with('"') => Ok(Some(Cow::Borrowed(raw.get()))),
-        raw => text(raw),
-    }
 }

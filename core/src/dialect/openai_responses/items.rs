@@ -5,8 +5,8 @@ use super::event::{Kind, Place, Thought};
 use super::item::{ItemContent, WireItem};
 use serde::{Deserialize, Serialize};
 
-/// The most items of one answer.
-const MOST_ITEMS: usize = 1024;
+/// The most items of one answer: more than the calls that it may have.
+const MOST_ITEMS: usize = 4096;
 
 /// The longest id that is kept to find an item by, in bytes.
 const LONGEST_ID: usize = 256;
@@ -20,6 +20,9 @@ pub(super) struct Items(Vec<Item>);
 pub(super) struct Item {
     output_index: Option<u64>,
     id: Option<String>,
+    /// Whether an event about it has named its id again: then ids can be relied on.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    is_confirmed: bool,
     /// Whether it is whole.
     pub(super) is_done: bool,
     pub(super) state: State,
@@ -46,7 +49,10 @@ pub(super) enum State {
     Call {
         call_id: Option<String>,
         is_custom: bool,
-        /// Its place in the answer, once it has begun: its name has come.
+        /// The name, while the call waits for its id.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        name: Option<String>,
+        /// Its place in the answer, once it has begun: its name has come, and its id, or arguments have come first.
         slot: Option<usize>,
         /// Whether any of its arguments have come.
         is_heard: bool,
@@ -88,6 +94,7 @@ impl State {
             } => Self::Call {
                 call_id: short(call_id.as_deref()),
                 is_custom: *is_custom,
+                name: None,
                 slot: None,
                 is_heard: false,
             },
@@ -215,14 +222,37 @@ impl Items {
         kind: Kind,
     ) -> Result<Option<usize>, DecodeError> {
         if let Some(at) = self.find(place) {
-            let item = &self.0[at];
+            let item = &mut self.0[at];
             if item.state.takes(kind) {
+                item.is_confirmed |= place.item_id.is_some();
                 return Ok((!item.is_done).then_some(at));
             }
+        }
+        // An id that changes from event to event.
+        if place.output_index.is_none()
+            && place.item_id.is_some()
+            && let Some(at) = self.only_open(|item| !item.is_confirmed && item.state.takes(kind))?
+        {
+            return Ok(Some(at));
         }
         match State::from_piece(kind) {
             Some(state) => self.add(place, place.item_id.as_deref(), state).map(Some),
             None => Ok(None),
+        }
+    }
+
+    /// The one open item that fits.
+    fn only_open(&self, fits: impl Fn(&Item) -> bool) -> Result<Option<usize>, DecodeError> {
+        let mut open = (0..)
+            .zip(&self.0)
+            .filter(|(_, item)| !item.is_done && fits(item));
+        let first = open.next().map(|(at, _)| at);
+        match open.next() {
+            None => Ok(first),
+            Some(_) => Err(DecodeError::Unplaced {
+                what: "an event of an output item",
+                reason: "it has no index and an unknown id, and several such items are open",
+            }),
         }
     }
 
@@ -259,6 +289,10 @@ impl Items {
             .find(|(_, item)| same_index(item))
             .or_else(|| surely().find(|(_, item)| !item.is_done))
             .map(|(at, _)| at);
+        let known = match place.output_index {
+            None if known.is_none() => self.only_open(|item| item.may_be(wire))?,
+            _ => known,
+        };
         let known = known.or_else(|| {
             let at = self.find(place)?;
             let item = &self.0[at];
@@ -327,6 +361,7 @@ impl Items {
         self.0.push(Item {
             output_index: place.output_index,
             id: short(id),
+            is_confirmed: false,
             is_done: false,
             state,
         });

@@ -2,6 +2,7 @@ use crate::chat::{Stream, body, calls, delta, events, finish, outline, text};
 use serde_json::{Value, json};
 use stepwell_core::dialect::{DecodeError, Dialect};
 use stepwell_core::event::Event;
+use stepwell_core::pipeline::AnswerLimit;
 
 /// The outline without the run's own events.
 fn inner(frames: &[Value]) -> Vec<String> {
@@ -200,7 +201,7 @@ fn without_index_and_id_the_position_counts() {
     let frames = [
         calls(json!([named("f"), named("g")])),
         calls(json!([more("1"), more("2")])),
-        calls(json!([more("3")])),
+        calls(json!([more("3"), more("")])),
         calls(json!([named("h")])),
         calls(json!([more("4")])),
         finish("tool_calls"),
@@ -209,8 +210,8 @@ fn without_index_and_id_the_position_counts() {
         inner(&frames),
         [
             "call r-call-0 f",
-            "call r-call-1 g",
             "args r-call-0: 1",
+            "call r-call-1 g",
             "args r-call-1: 2",
             "args r-call-0: 3",
             "call r-call-2 h",
@@ -346,7 +347,7 @@ fn a_cut_stream_leaves_its_calls_open() {
 
 #[test]
 fn calls_and_what_is_held_for_them_are_bounded() {
-    let many: Vec<_> = (0..1_024)
+    let many: Vec<_> = (0..1_025)
         .map(|n| {
             calls(json!([fragment(
                 n,
@@ -358,22 +359,17 @@ fn calls_and_what_is_held_for_them_are_bounded() {
         .collect();
     let (recorder, result) =
         Stream::new(Dialect::OpenAiChat).run(body(&many).as_bytes(), usize::MAX);
-    assert_eq!(recorder.events.len(), 1_024);
-    assert_eq!(
-        result,
-        Err(DecodeError::TooMany {
-            what: "tool calls",
-            limit: 1_023
-        })
-    );
+    assert_eq!(recorder.events.len(), 1_025);
+    let limit = DecodeError::Answer(AnswerLimit::Calls { max: 1_024 });
+    assert_eq!(result, Err(limit.clone()));
 
-    let all_at_once: Vec<_> = (0..1_024)
+    let all_at_once: Vec<_> = (0..1_025)
         .map(|n| fragment(n, Value::Null, json!("f"), json!("")))
         .collect();
     let (recorder, result) = Stream::new(Dialect::OpenAiChat)
         .run(body(&[calls(json!(all_at_once))]).as_bytes(), usize::MAX);
     assert_eq!(recorder.events, []);
-    assert!(matches!(result, Err(DecodeError::TooMany { .. })));
+    assert_eq!(result, Err(limit));
 
     let piece = "x".repeat(10_000);
     let nameless: Vec<_> = (0..7)
