@@ -12,6 +12,7 @@ mod stream;
 mod anthropic;
 mod cohere;
 mod errors;
+mod failures;
 mod fuzz;
 mod gemini;
 mod legal;

@@ -1,4 +1,4 @@
-use crate::event::{ContentPart, MediaPart, MessageContent, Source, ToolMessage};
+use crate::event::{ContentPart, MediaPart, Source};
 use serde_json::Value;
 use std::borrow::Cow;
 
@@ -17,23 +17,6 @@ pub(in super::super) fn as_text(part: &ContentPart) -> Option<Cow<'_, str>> {
             format!("[{kind}, which cannot be shown here]")
         }
     }))
-}
-
-/// A tool's result in words, its error first.
-pub(in super::super) fn result_text(message: &ToolMessage) -> Cow<'_, str> {
-    let text = match &message.content {
-        MessageContent::Text(text) => Cow::Borrowed(text.as_str()),
-        MessageContent::Parts(parts) => {
-            let texts: Vec<_> = parts.iter().filter_map(as_text).collect();
-            Cow::Owned(texts.join("\n"))
-        }
-    };
-    match message.error.as_deref() {
-        None | Some("") => text,
-        Some(error) if text.contains(error) => text,
-        Some(error) if text.is_empty() => Cow::Owned(format!("Error: {error}")),
-        Some(error) => Cow::Owned(format!("Error: {error}\n{text}")),
-    }
 }
 
 /// Bytes as an address.

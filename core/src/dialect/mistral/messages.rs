@@ -125,7 +125,7 @@ pub(super) fn encode<'a>(
                     ChatMessage::Tool {
                         tool_call_id: id,
                         name: names.get(id).copied(),
-                        content: result_text(result),
+                        content: result_text(result, |_| false),
                     }
                 }));
             }

@@ -443,7 +443,7 @@ fn a_round_of_tools_is_two_turns_with_the_results_first() {
                     {"type": "text", "text": "seen"},
                     {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "QQ=="}},
                 ]},
-                {"type": "tool_result", "tool_use_id": "c", "content": [{"type": "text", "text": "Error: not JSON"}], "is_error": true},
+                {"type": "tool_result", "tool_use_id": "c", "content": [{"type": "text", "text": "not JSON"}], "is_error": true},
                 {"type": "text", "text": "Also this"},
                 {"type": "text", "text": "and that"},
             ]},

@@ -204,9 +204,9 @@ fn a_hop_is_one_assistant_message_with_its_results_behind_it() {
                 function("a", "{}"), function("b", "{}"), function("c", "{\"x\": 1}"), function("d", "{\"x\""),
             ]},
             {"role": "tool", "tool_call_id": "a", "content": "1"},
-            {"role": "tool", "tool_call_id": "b", "content": "Error: No such file"},
-            {"role": "tool", "tool_call_id": "c", "content": "Error: Broke\nhalf"},
-            {"role": "tool", "tool_call_id": "d", "content": "It said: Broke"},
+            {"role": "tool", "tool_call_id": "b", "content": r#"{"error":"No such file"}"#},
+            {"role": "tool", "tool_call_id": "c", "content": r#"{"error":"Broke","output":"half"}"#},
+            {"role": "tool", "tool_call_id": "d", "content": r#"{"error":"It said: Broke"}"#},
             {"role": "user", "content": "And?"},
             {"role": "assistant", "content": "Done"},
         ])
