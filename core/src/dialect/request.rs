@@ -233,7 +233,8 @@ pub enum EffortField {
 pub struct GenerationSettings {
     /// Randomness; the provider's default if absent.
     pub temperature: Option<f64>,
-    /// The most tokens of an answer.
+    /// The most tokens of an answer. Where a provider is given a budget for thinking apart, thinking has its own beside
+    /// them.
     pub max_output_tokens: Option<u32>,
     /// Whether the model may, must or must not call tools.
     pub tool_choice: ToolChoice,
