@@ -15,6 +15,7 @@ mod errors;
 mod failures;
 mod fuzz;
 mod gemini;
+mod hops;
 mod legal;
 mod mistral;
 mod ollama;

@@ -68,8 +68,16 @@ pub(super) fn contents<'a>(request: &ModelRequest<'a>) -> Vec<Content<'a>> {
             }
             Exchange::Results(results) => ("user", responses(results, &calls, is_strict)),
         };
-        if !parts.is_empty() {
-            contents.push(Content { role, parts });
+        if parts.is_empty() {
+            continue;
+        }
+        match contents.last_mut() {
+            // The person's words behind results, or behind an answer that said nothing.
+            Some(Content {
+                role: before,
+                parts: said,
+            }) if *before == role => said.extend(parts),
+            _ => contents.push(Content { role, parts }),
         }
     }
     contents

@@ -8,7 +8,8 @@ pub(super) fn check(body: &At<'_>, provider: &str, breaches: &mut Breaches) {
     let is_open = matches!(
         provider,
         "groq" | "together" | "fireworks" | "nvidia" | "ollama"
-    );
+    ) || (provider == "openrouter"
+        && !body.get("model").text().starts_with("openai/"));
     let rules = CallRules {
         is_id: if is_open {
             |id| !id.is_empty()
