@@ -17,6 +17,7 @@ mod fuzz;
 mod gemini;
 mod hops;
 mod legal;
+mod media;
 mod mistral;
 mod ollama;
 mod openai_chat;

@@ -159,6 +159,7 @@ from .machine import (
 from .outcomes import (
     ApiErrorKind,
     ApiFailure,
+    AttachmentRefused,
     Cancelled,
     ConnectionFailure,
     ContextTooLong,
@@ -231,6 +232,7 @@ __all__ = [
     "Approver",
     "ArgumentsChange",
     "AskApproval",
+    "AttachmentRefused",
     "AuthenticationError",
     "Block",
     "BrokenError",

@@ -5,6 +5,7 @@ use super::content;
 use super::messages::{Block, Prompt};
 use super::thinking::Thinking;
 use super::tools::{self, Tool};
+use crate::event::{ContentPart, ToolMessage};
 use crate::provider;
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
@@ -49,6 +50,15 @@ impl Encode for Encoder {
             }
         }
         encoded
+    }
+
+    fn takes(&self, part: &ContentPart) -> bool {
+        content::takes(part)
+    }
+
+    fn takes_in_result(&self, part: &ContentPart, result: &ToolMessage, _: &str) -> bool {
+        // With an error only text is taken.
+        matches!(part, ContentPart::Text(_)) || (result.error.is_none() && content::takes(part))
     }
 }
 

@@ -175,6 +175,15 @@ fn said(content: &MessageContent) -> Content<'_> {
     }
 }
 
+/// Whether there is a part for it.
+pub(super) fn takes(part: &ContentPart) -> bool {
+    match part {
+        ContentPart::Text(_) => true,
+        ContentPart::Image(part) => !matches!(part.source, Source::File { .. }),
+        _ => false,
+    }
+}
+
 impl<'a> Part<'a> {
     /// The part, or in words what the format has no part for.
     fn new(part: &'a ContentPart) -> Option<Self> {

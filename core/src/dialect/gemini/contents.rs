@@ -194,7 +194,7 @@ fn responses<'a>(
         };
         let media = match &result.content {
             MessageContent::Parts(parts) if takes_media => {
-                parts.iter().filter_map(Part::inline).collect()
+                parts.iter().filter_map(Part::of_response).collect()
             }
             _ => Vec::new(),
         };
@@ -220,7 +220,9 @@ fn responses<'a>(
 ///
 /// Source: <https://ai.google.dev/api/caching#FunctionResponse>.
 fn response(result: &ToolMessage, takes_media: bool) -> Box<RawValue> {
-    let text = result_text(result, |part| takes_media && Part::inline(part).is_some());
+    let text = result_text(result, |part| {
+        takes_media && Part::of_response(part).is_some()
+    });
     let is_object = text.trim_start().starts_with('{')
         && serde_json::from_str::<BTreeMap<Cow<'_, str>, IgnoredAny>>(&text).is_ok();
     if is_object && let Ok(object) = RawValue::from_string(text.clone().into_owned()) {

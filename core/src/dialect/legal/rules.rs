@@ -1,4 +1,4 @@
-use super::super::{Dialect, Endpoint};
+use super::super::{Dialect, Endpoint, Media};
 
 /// What one provider's API accepts of a history.
 #[derive(Clone, Debug, PartialEq)]
@@ -10,6 +10,8 @@ pub struct Rules<'a> {
     pub dialect: Dialect,
     /// The model.
     pub model: &'a str,
+    /// The media that it takes, of those that its format has a place for.
+    pub media: Media,
     /// It is an agent, which has rules of its own: the history goes as it is, with a result for every call.
     pub is_agent: bool,
     /// Calls may stay open: the request answers an agent's interrupt.
@@ -111,6 +113,7 @@ impl<'a> Rules<'a> {
             provider: &endpoint.provider,
             dialect: endpoint.dialect,
             model: &endpoint.model,
+            media: endpoint.quirks.media,
             is_agent: false,
             may_leave_calls_open: false,
             call_ids: FREE,

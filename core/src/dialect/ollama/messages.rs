@@ -173,6 +173,11 @@ fn said(content: &MessageContent) -> (Cow<'_, str>, Vec<&str>) {
     }
 }
 
+/// Whether there is a place for it.
+pub(super) fn takes(part: &ContentPart) -> bool {
+    matches!(part, ContentPart::Text(_)) || picture(part).is_some()
+}
+
 fn picture(part: &ContentPart) -> Option<&str> {
     match part {
         ContentPart::Image(MediaPart {

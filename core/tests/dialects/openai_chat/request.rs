@@ -312,7 +312,7 @@ fn attachments_are_parts_as_far_as_the_format_has_them() {
             {"type": "input_audio", "input_audio": {"data": "QQ==", "format": "wav"}},
             {"type": "input_audio", "input_audio": {"data": "QQ==", "format": "flac"}},
             {"type": "file", "file": {"filename": "a.pdf", "file_data": "data:application/pdf;base64,QQ=="}},
-            {"type": "file", "file": {"filename": "document", "file_data": "data:text/plain;base64,QQ=="}},
+            {"type": "file", "file": {"filename": "document.txt", "file_data": "data:text/plain;base64,QQ=="}},
             {"type": "file", "file": {"file_id": "file-1"}},
             {"type": "text", "text": "[document: https://x/y]"},
             {"type": "text", "text": "[audio: https://x/y]"},

@@ -284,7 +284,7 @@ fn what_a_person_attaches() {
             {"type": "input_image", "image_url": "https://h/x"},
             {"type": "input_image", "file_id": "file-1"},
             {"type": "input_file", "filename": "a.pdf", "file_data": "data:application/pdf;base64,AAAA"},
-            {"type": "input_file", "filename": "document", "file_data": "data:application/pdf;base64,AAAA"},
+            {"type": "input_file", "filename": "document.pdf", "file_data": "data:application/pdf;base64,AAAA"},
             {"type": "input_file", "file_url": "https://h/x"},
             {"type": "input_file", "file_id": "file-1"},
             {"type": "input_audio", "input_audio": {"data": "AAAA", "format": "mp3"}},
