@@ -143,8 +143,9 @@ async def main() -> None:
     key = os.environ.get("OPENAI_API_KEY")
     tools = [get_secret_number]
     config = RunConfig(provider="openai", model="gpt-4o-mini", base_url=base_url, key=key, tools=tools)
-    # The machine keeps the time, so the client must not: a model may think for long.
-    async with httpx.AsyncClient(timeout=None) as client:
+    # The machine keeps the time, so the client must not: a model may think for long. A redirect is not followed, as httpx
+    # has it by itself: it would take the key and the conversation elsewhere.
+    async with httpx.AsyncClient(timeout=None, follow_redirects=False) as client:
         outcome = await Host(RunMachine(config), client, tools, show).run("What are Alice's and Bob's secret numbers?")
     print(f"\n{outcome}")
 

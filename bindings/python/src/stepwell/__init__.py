@@ -213,6 +213,7 @@ from .sync import SyncTurn
 from .tools import Parts, Tool, tool
 
 _log.begin()
+_ffi.set_language("Python")
 
 __version__ = _version()
 
