@@ -2,6 +2,7 @@ use crate::config::RunConfig;
 use crate::effect::json;
 use crate::error::StepwellError;
 use crate::journal::{JournalSink, Sink};
+use crate::language::http_client;
 use crate::listener::Listener;
 use crate::machine::conversation;
 use crate::registry::RunRegistry;
@@ -278,6 +279,7 @@ fn builder(
         ));
     }
     let mut builder = stepwell_io::Agent::builder(config.endpoint.clone())
+        .client(http_client()?)
         .configure(move |settings| *settings = config)
         .history(history);
     if let Some(thread_id) = thread_id {

@@ -15,6 +15,8 @@ mod error;
 mod event;
 mod journal;
 #[cfg(feature = "agent")]
+mod language;
+#[cfg(feature = "agent")]
 mod listener;
 #[cfg(feature = "agent")]
 mod log;
@@ -57,6 +59,8 @@ pub use event::{
 #[cfg(feature = "agent")]
 pub use journal::JournalSink;
 pub use journal::{JournalReplay, redact_journal, replay_journal};
+#[cfg(feature = "agent")]
+pub use language::set_language;
 #[cfg(feature = "agent")]
 pub use listener::Listener;
 #[cfg(feature = "agent")]

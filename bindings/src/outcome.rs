@@ -123,6 +123,11 @@ pub enum Failure {
         /// How many it may have: the model's window, without what is kept for the answer.
         window: u64,
     },
+    /// The person attached what the provider does not take: the request was not sent.
+    AttachmentRefused {
+        /// What it does not take, and what to do.
+        message: String,
+    },
     /// A failure of a kind that this version of the bindings does not know.
     Other {
         /// What went wrong.
@@ -276,6 +281,7 @@ impl From<run::Failure> for Failure {
             run::Failure::ContextTooLong { tokens, window } => {
                 Self::ContextTooLong { tokens, window }
             }
+            run::Failure::AttachmentRefused { message } => Self::AttachmentRefused { message },
             other => Self::Other {
                 message: other.to_string(),
             },

@@ -77,7 +77,9 @@ fn failures() -> Vec<run::Failure> {
         run::Failure::RunNotCreated {
             message: message.clone(),
         },
-        run::Failure::NotStored { message },
+        run::Failure::NotStored {
+            message: message.clone(),
+        },
         run::Failure::LimitReached {
             limit: run::TurnLimit::MaxToolCalls { max: 1 },
         },
@@ -85,6 +87,7 @@ fn failures() -> Vec<run::Failure> {
             tokens: 11,
             window: 10,
         },
+        run::Failure::AttachmentRefused { message },
     ]
 }
 

@@ -171,6 +171,7 @@ fn every_end_comes_back_from_the_registry() {
             tokens: 11,
             window: 10,
         },
+        Failure::AttachmentRefused { message: message() },
     ];
     let failed = failures.map(|failure| Outcome::Failed {
         failure,

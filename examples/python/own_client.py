@@ -167,8 +167,9 @@ async def main() -> None:
         print(machine.shown_text)
     else:
         machine, text = RunMachine(config), "What are Alice's and Bob's secret numbers?"
-    # The machine keeps the time, so the client must not: a model may think for long.
-    async with httpx.AsyncClient(timeout=None) as client:
+    # The machine keeps the time, so the client must not: a model may think for long. A redirect is not followed, as httpx
+    # has it by itself: it would take the key and the conversation elsewhere.
+    async with httpx.AsyncClient(timeout=None, follow_redirects=False) as client:
         outcome = await Host(machine, client, tools, show, file).run(text)
     print()
     if problem := outcome.problem:

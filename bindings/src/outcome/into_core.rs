@@ -94,6 +94,7 @@ impl Failure {
             Self::ContextTooLong { tokens, window } => {
                 run::Failure::ContextTooLong { tokens, window }
             }
+            Self::AttachmentRefused { message } => run::Failure::AttachmentRefused { message },
             Self::Other { message } => unknown(message),
         }
     }

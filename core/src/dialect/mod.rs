@@ -33,7 +33,7 @@ pub(crate) use encoding::SEGMENT;
 pub use error::{ApiError, ApiErrorKind};
 pub(crate) use error::{excerpt, is_transient_in_stream};
 pub use request::{
-    EffortField, Encode, Endpoint, GenerationSettings, HttpRequest, ModelRequest, Quirks,
+    EffortField, Encode, Endpoint, GenerationSettings, HttpRequest, Media, ModelRequest, Quirks,
     ReasoningEffort, ReasoningReturn, ResponseFormat, Resumption, Secret, ToolChoice,
 };
 

@@ -3,7 +3,9 @@ use super::HopIds;
 use super::ag_ui::AgUiOptions;
 use super::shown;
 use crate::RunId;
-use crate::event::{Context, Message, Metadata, ResumeEntry, ToolDefinition};
+use crate::event::{
+    ContentPart, Context, Message, Metadata, ResumeEntry, ToolDefinition, ToolMessage,
+};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 use std::fmt;
@@ -12,6 +14,12 @@ use std::fmt;
 pub trait Encode: Sync {
     /// The request.
     fn encode(&self, request: &ModelRequest<'_>) -> HttpRequest;
+
+    /// Whether the format has a place for this part in what a person says. What it has none for goes in words.
+    fn takes(&self, part: &ContentPart) -> bool;
+
+    /// Whether it has one in a tool's result.
+    fn takes_in_result(&self, part: &ContentPart, result: &ToolMessage, model: &str) -> bool;
 }
 
 /// All that the next hop's request is made from.
@@ -157,6 +165,11 @@ pub struct Quirks {
     pub cache_marks: bool,
     /// It takes a refusal back as the message's `refusal`. Elsewhere it goes as text.
     pub refusals: bool,
+    /// The media that it takes, of those that its format has a place for: the [`Capabilities`] of its API say it.
+    ///
+    /// [`Capabilities`]: crate::provider::Capabilities
+    #[serde(skip_serializing_if = "Media::is_all")]
+    pub media: Media,
     /// How a stream that breaks off is gone on with.
     #[serde(
         alias = "resumes_by_event_id",
@@ -165,6 +178,48 @@ pub struct Quirks {
     pub resumption: Resumption,
     /// What an AG-UI agent needs to be told, or forgiven.
     pub ag_ui: AgUiOptions,
+}
+
+/// The media that an API takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+#[non_exhaustive]
+pub struct Media {
+    /// Pictures.
+    pub images: bool,
+    /// Sound.
+    pub audio: bool,
+    /// Documents, such as PDF files.
+    pub documents: bool,
+}
+
+impl Media {
+    /// All of them.
+    pub const ALL: Self = Self {
+        images: true,
+        audio: true,
+        documents: true,
+    };
+
+    fn is_all(&self) -> bool {
+        *self == Self::ALL
+    }
+
+    /// Whether the part is of a kind that is among them. Text is, and of films only the format says.
+    pub(super) fn has(self, part: &ContentPart) -> bool {
+        match part {
+            ContentPart::Text(_) | ContentPart::Video(_) => true,
+            ContentPart::Image(_) => self.images,
+            ContentPart::Audio(_) => self.audio,
+            ContentPart::Document(_) => self.documents,
+        }
+    }
+}
+
+impl Default for Media {
+    fn default() -> Self {
+        Self::ALL
+    }
 }
 
 /// How a stream that breaks off is gone on with. The same request goes out again, as often as the
@@ -233,7 +288,8 @@ pub enum EffortField {
 pub struct GenerationSettings {
     /// Randomness; the provider's default if absent.
     pub temperature: Option<f64>,
-    /// The most tokens of an answer.
+    /// The most tokens of an answer. Where a provider is given a budget for thinking apart, thinking has its own beside
+    /// them.
     pub max_output_tokens: Option<u32>,
     /// Whether the model may, must or must not call tools.
     pub tool_choice: ToolChoice,

@@ -21,7 +21,7 @@ pub use catalog::{Catalog, CatalogError, Custom, CustomProviders};
 pub use context_windows::{ContextWindow, context_window, context_windows};
 pub use matrix::matrix_markdown;
 
-use crate::dialect::{Dialect, Endpoint, Quirks, Secret};
+use crate::dialect::{Dialect, Endpoint, Media, Quirks, Secret};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 
@@ -119,6 +119,17 @@ pub struct Capabilities {
     pub usage: bool,
     /// Requests name a model.
     pub model: bool,
+}
+
+impl Capabilities {
+    /// The media that it takes.
+    fn media(&self) -> Media {
+        let mut media = Media::ALL;
+        media.images = self.images;
+        media.audio = self.audio;
+        media.documents = self.documents;
+        media
+    }
 }
 
 impl Default for Capabilities {
@@ -310,7 +321,10 @@ impl Provider {
             model: model.to_owned(),
             key,
             headers,
-            quirks: api.quirks,
+            quirks: Quirks {
+                media: api.capabilities.media(),
+                ..api.quirks
+            },
         })
     }
 }

@@ -1,5 +1,7 @@
 use super::{Api, Capabilities, KeyHeader, Provider};
-use crate::dialect::{AgUiOptions, Dialect, EffortField, Quirks, ReasoningReturn, Resumption};
+use crate::dialect::{
+    AgUiOptions, Dialect, EffortField, Media, Quirks, ReasoningReturn, Resumption,
+};
 use std::borrow::Cow;
 
 /// What most servers want that are compatible with Chat Completions.
@@ -11,6 +13,7 @@ pub(super) const COMPATIBLE: Quirks = Quirks {
     effort: EffortField::ReasoningEffort,
     cache_marks: false,
     refusals: false,
+    media: Media::ALL,
     resumption: Resumption::Never,
     ag_ui: AgUiOptions::EXPECTED,
 };

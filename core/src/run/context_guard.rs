@@ -123,7 +123,7 @@ pub(super) struct Context {
     summary: Option<String>,
     /// The hop cannot begin. Taken up within the same input.
     #[serde(skip)]
-    failure: Option<Failure>,
+    pub(super) failure: Option<Failure>,
 }
 
 impl Context {
@@ -399,7 +399,7 @@ impl Run<Opening> {
         })
     }
 
-    /// The run as it is, unless its conversation was found not to fit.
+    /// The run as it is, unless its request was found to be none that can be sent.
     pub(super) fn guarded(mut self) -> Result<Self, Run<Completed>> {
         match self.core.context.failure.take() {
             None => Ok(self),

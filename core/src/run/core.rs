@@ -306,6 +306,8 @@ impl Core {
     /// is asked to create its run.
     pub(super) fn begin_hop(&mut self, hop: u32) {
         let counted = self.counted_tokens();
+        // What is new since the last request.
+        let since = if hop == 0 { 0 } else { self.stream_start() };
         self.hop = hop;
         self.follows_cut = false;
         self.stopped_calls.clear();
@@ -317,7 +319,9 @@ impl Core {
         self.hop_anchor = Anchor::at_end(&self.conversation);
         let is_resumed = self.config.endpoint.quirks.resumption != Resumption::Never;
         self.hop_state = is_resumed.then(|| self.conversation.state().clone());
-        self.guard_context(counted);
+        if self.look_at_media(since) {
+            self.guard_context(counted);
+        }
     }
 
     /// Everything that a turn's end ends, whatever the end is.

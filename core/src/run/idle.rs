@@ -52,7 +52,7 @@ next! {
     Started {
         /// The first request is on its way.
         Opening,
-        /// The conversation does not fit the model's context.
+        /// The conversation does not fit the model's context, or the provider does not take what is attached.
         Completed,
     }
 }
@@ -66,7 +66,8 @@ impl Run<Idle> {
         }
     }
 
-    /// Starts the turn: the first request goes out, if the conversation fits the model's context.
+    /// Starts the turn: the first request goes out, if the conversation fits the model's context, and the provider takes
+    /// what is attached.
     pub fn start(mut self, start: Start, now: Timestamp) -> Started {
         let core = &mut self.core;
         core.tick(now);

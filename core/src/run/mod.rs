@@ -42,6 +42,7 @@ mod interrupted;
 pub mod journal;
 mod limits;
 mod machine;
+mod media;
 mod opening;
 mod outbox;
 mod outcome;

@@ -216,6 +216,12 @@ pub enum Failure {
         /// How many it may have: the model's window without what is kept for the answer.
         window: u64,
     },
+    /// The person attached what the provider does not take: the request was not sent.
+    #[error("{message}")]
+    AttachmentRefused {
+        /// What it does not take, and what to do.
+        message: String,
+    },
 }
 
 /// [`Failure`] as it is read.
@@ -255,6 +261,9 @@ enum ReadFailure {
     ContextTooLong {
         tokens: u64,
         window: u64,
+    },
+    AttachmentRefused {
+        message: String,
     },
 }
 

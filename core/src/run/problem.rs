@@ -152,6 +152,7 @@ impl Failure {
             Self::NotStored { .. } => ProblemKind::NotStored,
             Self::LimitReached { .. } => ProblemKind::LimitReached,
             Self::ContextTooLong { .. } => ProblemKind::ContextTooLong,
+            Self::AttachmentRefused { .. } => ProblemKind::InvalidRequest,
         }
     }
 }

@@ -6,11 +6,11 @@ use super::core::Core;
 use super::effect::{Decision, EffectId, ToolInvocation};
 use super::fault::fault;
 use super::limits::{Repeated, TurnLimit};
-use super::outcome::{Failure, Outcome};
+use super::outcome::{Failure, Incomplete, Outcome};
 use super::output::{RunEvent, ToolCallUpdate};
 use super::pending::Stage;
 use super::timer::TimerKey;
-use crate::conversation::{ToolCallStatus, shown_result};
+use crate::conversation::{LiveCall, ToolCallStatus, shown_result};
 use crate::event::{Interrupt, RunOutcome};
 use crate::pipeline::Listener;
 use crate::tool::{
@@ -200,20 +200,26 @@ impl Core {
         if self.stopped_calls.contains(&key) {
             return self.stop_call(key);
         }
-        if call.status == ToolCallStatus::Streaming {
-            let message = format!(
-                "the arguments of `{}` never came to their end; ask again",
-                call.name
-            );
+        let raw = self
+            .conversation
+            .tool_call(call)
+            .map_or("", |call| &call.function.arguments);
+        let is_open = call.status == ToolCallStatus::Streaming;
+        if is_open || self.is_cut_by_length(call, raw) {
+            let name = &call.name;
+            let message = if self.ran_out_of_tokens() {
+                format!(
+                    "the answer ran out of tokens in the arguments of `{name}`, and the call was not run; ask again \
+                     with less in them, or in several calls"
+                )
+            } else {
+                format!("the arguments of `{name}` never came to their end; ask again")
+            };
             return self.finish_call(
                 key,
                 Err(ToolFailure::new(ToolFailureKind::Rejected, message)),
             );
         }
-        let raw = self
-            .conversation
-            .tool_call(call)
-            .map_or("", |call| &call.function.arguments);
         match self.config.tools.check(&call.name, raw) {
             Err(rejection) => {
                 let failure = ToolFailure::new(ToolFailureKind::Rejected, rejection.to_string());
@@ -225,6 +231,20 @@ impl Core {
             }
             Ok(_) => self.run_call(key),
         }
+    }
+
+    /// Whether the answer was cut off at the most tokens that it may have.
+    fn ran_out_of_tokens(&self) -> bool {
+        let stop_reason = self.conversation.summary().stop_reason.as_deref();
+        stop_reason.and_then(Incomplete::of) == Some(Incomplete::Length)
+    }
+
+    /// Whether the answer was cut off within the call's arguments: it is the last thing in it, and they are no JSON, or
+    /// nothing has come of them.
+    fn is_cut_by_length(&self, call: &LiveCall, raw: &str) -> bool {
+        let is_last = self.conversation.calls().last().map(|last| last.key) == Some(call.key);
+        let is_whole = !raw.trim().is_empty() && parse_arguments(raw).is_ok();
+        is_last && !is_whole && self.ran_out_of_tokens()
     }
 
     /// The person stops one call.

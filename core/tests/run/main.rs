@@ -32,6 +32,7 @@ mod journal;
 mod limits;
 mod look;
 mod mad;
+mod media;
 mod misuse;
 mod moves;
 mod one_call;

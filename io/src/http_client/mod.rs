@@ -46,6 +46,10 @@ const LONGEST_ANSWER: usize = 64 << 20;
 /// A redirect is followed only where it changes neither the request nor who gets it: 307 or 308, to the same scheme, host
 /// and port, at most 10 times. The key and the conversation are sent to nobody else.
 ///
+/// A request without a `User-Agent` gets `stepwell/VERSION (Rust)`; see [`for_language`](Self::for_language). None has a
+/// key by which the provider would know a retry again: of those in the table none honours one, as OpenAI's and
+/// Anthropic's own clients send none (<https://github.com/anthropics/anthropic-sdk-typescript/pull/1144>).
+///
 /// What another HTTP stack sends, or a test answers itself, is a client by [`from_fn`](Self::from_fn).
 #[cfg_attr(
     feature = "reqwest",
@@ -72,6 +76,19 @@ impl HttpClient {
     /// The system's certificates cannot be used.
     pub fn new() -> Result<Self, HttpClientError> {
         Pool::new().map(Self::of)
+    }
+
+    /// The same for a library in another language that has this one within: requests name it in `User-Agent`, as
+    /// `stepwell/VERSION (LANGUAGE)`. Here the language is Rust.
+    ///
+    /// # Errors
+    /// The system's certificates cannot be used.
+    pub fn for_language(language: &str) -> Result<Self, HttpClientError> {
+        const LIBRARY: &str = concat!("stepwell/", env!("CARGO_PKG_VERSION"));
+        // A name that no header can hold is left out.
+        let user_agent = HeaderValue::from_str(&format!("{LIBRARY} ({language})"))
+            .unwrap_or(HeaderValue::from_static(LIBRARY));
+        Ok(Self::of(Pool::new()?.with_user_agent(user_agent)))
     }
 
     /// One that has a new connection for each request.

@@ -5,7 +5,7 @@ use super::error::{HttpClientError, SendError};
 use super::{Response, address, redirect};
 use bytes::Bytes;
 use futures::{StreamExt, TryStreamExt};
-use http::header::{ACCEPT, AUTHORIZATION, PROXY_AUTHORIZATION};
+use http::header::{ACCEPT, AUTHORIZATION, PROXY_AUTHORIZATION, USER_AGENT};
 use http::uri::Scheme;
 use http::{HeaderMap, HeaderValue, Method, Request, Uri};
 use http_body_util::{BodyExt, Full};
@@ -19,7 +19,11 @@ use std::sync::Arc;
 pub(super) struct Pool {
     client: Client<Connector, Full<Bytes>>,
     proxies: Arc<Matcher>,
+    /// What requests say of who sends them, if they say nothing themselves.
+    user_agent: HeaderValue,
 }
+
+const USER_AGENT_OF_RUST: &str = concat!("stepwell/", env!("CARGO_PKG_VERSION"), " (Rust)");
 
 impl Pool {
     pub(super) fn new() -> Result<Self, HttpClientError> {
@@ -51,7 +55,14 @@ impl Pool {
         Ok(Self {
             client: builder.build(connector),
             proxies,
+            user_agent: HeaderValue::from_static(USER_AGENT_OF_RUST),
         })
+    }
+
+    /// The same with another word for who sends.
+    pub(super) fn with_user_agent(mut self, user_agent: HeaderValue) -> Self {
+        self.user_agent = user_agent;
+        self
     }
 
     pub(super) async fn request(
@@ -69,6 +80,9 @@ impl Pool {
         headers
             .entry(ACCEPT)
             .or_insert(HeaderValue::from_static("*/*"));
+        headers
+            .entry(USER_AGENT)
+            .or_insert_with(|| self.user_agent.clone());
         let mut redirects = 0;
         loop {
             let mut request = Request::new(Full::new(body.clone()));

@@ -154,6 +154,44 @@ async fn a_body_comes_piece_by_piece_and_the_connection_is_used_again() {
 }
 
 #[tokio::test]
+async fn requests_say_who_sends_them_unless_they_do_so_themselves() {
+    let server = Server::start(|_| ok("hello")).await;
+    let version = env!("CARGO_PKG_VERSION");
+    let rust = plain();
+    let dart = HttpClient::for_language("Dart").expect("a client");
+    let odd = HttpClient::for_language("a\nb").expect("a client");
+    for client in [&rust, &dart, &odd] {
+        client
+            .exchange(post(server.url("/")))
+            .await
+            .expect("an answer");
+    }
+    let mut own = post(server.url("/"));
+    let header = ("user-agent".to_owned(), "mine/1".to_owned());
+    own.headers.push(header);
+    rust.exchange(own).await.expect("an answer");
+    let named: Vec<_> = server
+        .seen()
+        .into_iter()
+        .filter_map(|(_, request)| {
+            let line = request
+                .lines()
+                .find_map(|line| line.strip_prefix("user-agent: "));
+            line.map(str::to_owned)
+        })
+        .collect();
+    assert_eq!(
+        named,
+        [
+            format!("stepwell/{version} (Rust)"),
+            format!("stepwell/{version} (Dart)"),
+            format!("stepwell/{version}"),
+            "mine/1".to_owned(),
+        ]
+    );
+}
+
+#[tokio::test]
 async fn what_failed_is_said_with_its_cause_and_without_the_address() {
     let free = TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let address = free.local_addr().expect("an address");

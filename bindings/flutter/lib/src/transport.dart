@@ -6,6 +6,7 @@ import 'package:http/http.dart' as http;
 
 import 'effects.dart';
 import 'machine.dart';
+import 'native.dart';
 
 /// The streams that a turn has open.
 final class Transport {
@@ -39,6 +40,9 @@ final class Transport {
     final http.StreamedResponse response;
     try {
       final sent = http.AbortableRequest(request.method, request.url, abortTrigger: stream.aborted.future)
+        // A redirect would take the key and the conversation elsewhere.
+        ..followRedirects = false
+        ..headers['user-agent'] = 'stepwell/$stepwellVersion (Dart)'
         ..headers.addAll(request.headers)
         ..bodyBytes = request.body;
       response = await _client.send(sent);

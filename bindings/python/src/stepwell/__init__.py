@@ -159,6 +159,7 @@ from .machine import (
 from .outcomes import (
     ApiErrorKind,
     ApiFailure,
+    AttachmentRefused,
     Cancelled,
     ConnectionFailure,
     ContextTooLong,
@@ -212,6 +213,7 @@ from .sync import SyncTurn
 from .tools import Parts, Tool, tool
 
 _log.begin()
+_ffi.set_language("Python")
 
 __version__ = _version()
 
@@ -231,6 +233,7 @@ __all__ = [
     "Approver",
     "ArgumentsChange",
     "AskApproval",
+    "AttachmentRefused",
     "AuthenticationError",
     "Block",
     "BrokenError",

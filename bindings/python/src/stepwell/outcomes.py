@@ -318,6 +318,14 @@ class ContextTooLong(Failure):
 
 
 @record
+class AttachmentRefused(Failure):
+    """The person attached what the provider does not take: the request was not sent."""
+
+    message: str
+    """What it does not take, and what to do."""
+
+
+@record
 class LimitFailure(Failure):
     """The model asked for tools beyond a limit of the turn, and the policy is to fail."""
 
@@ -416,6 +424,7 @@ for _generated, _ours in (
     (_ffi.Failure.NOT_STORED, NotStored),
     (_ffi.Failure.LIMIT_REACHED, LimitFailure),
     (_ffi.Failure.CONTEXT_TOO_LONG, ContextTooLong),
+    (_ffi.Failure.ATTACHMENT_REFUSED, AttachmentRefused),
     (_ffi.Failure.OTHER, OtherFailure),
     (_ffi.TurnLimit.MAX_TOOL_ROUNDS, MaxToolRounds),
     (_ffi.TurnLimit.MAX_TOOL_CALLS, MaxToolCalls),

@@ -33,6 +33,7 @@ extension Agent {
             context: context,
             agUi: agUi
         )
+        setLanguage(language: "Swift")
         try self.init(
             config: config, tools: tools, approver: approver, threadId: threadId, historyJson: historyJson,
             stateJson: stateJson, store: store)

@@ -5,7 +5,8 @@ use super::shapes::{CONTEXT, MESSAGE, RESUME, Shape, TOOL};
 use crate::dialect::encoding::SEGMENT;
 use crate::dialect::{Encode, HopIds, HttpRequest, ModelRequest};
 use crate::event::{
-    Context, Message, Metadata, PROTOCOL_VERSION, ResumeEntry, TextualMessage, ToolDefinition,
+    ContentPart, Context, Message, Metadata, PROTOCOL_VERSION, ResumeEntry, TextualMessage,
+    ToolDefinition, ToolMessage,
 };
 use percent_encoding::utf8_percent_encode;
 use serde::{Serialize, Serializer};
@@ -208,5 +209,13 @@ impl Encode for Encoder {
             // Serialising JSON values into memory cannot fail.
             body: serde_json::to_vec(&input).unwrap_or_default(),
         }
+    }
+
+    fn takes(&self, _: &ContentPart) -> bool {
+        true
+    }
+
+    fn takes_in_result(&self, _: &ContentPart, _: &ToolMessage, _: &str) -> bool {
+        true
     }
 }

@@ -1,9 +1,9 @@
 //! What a person attaches, or a tool gives back, as Messages has it.
 
-use super::super::encoding::as_text;
+use super::super::encoding::{as_text, given_name};
 use super::cache::Mark;
 use super::messages::Block;
-use crate::event::{ContentPart, MediaPart, Source};
+use crate::event::{ContentPart, Source};
 use serde::Serialize;
 use serde_json::Value;
 use std::borrow::Cow;
@@ -28,6 +28,8 @@ pub(super) enum MediaSource<'a> {
     },
 }
 
+const PDF: &str = "application/pdf";
+
 /// The part as a block, or in words what the format has no block for. `None` for what says nothing.
 pub(super) fn block<'a>(part: &'a ContentPart, provider: &str) -> Option<Block<'a>> {
     match part {
@@ -46,7 +48,7 @@ pub(super) fn block<'a>(part: &'a ContentPart, provider: &str) -> Option<Block<'
             if let Some(source) = document(&media.source, provider) {
                 return Some(Block::Document {
                     source,
-                    title: title(media),
+                    title: given_name(media),
                     cache_control: Mark::of_part(media.metadata.as_ref()),
                 });
             }
@@ -54,6 +56,20 @@ pub(super) fn block<'a>(part: &'a ContentPart, provider: &str) -> Option<Block<'
         _ => {}
     }
     Block::text(as_text(part)?, None)
+}
+
+/// Whether there is a block for it.
+pub(super) fn takes(part: &ContentPart) -> bool {
+    match part {
+        ContentPart::Text(_) | ContentPart::Image(_) => true,
+        ContentPart::Document(media) => match &media.source {
+            Source::Data { value, mime_type } if mime_type != PDF => {
+                decode_base64(value).is_some_and(|bytes| std::str::from_utf8(&bytes).is_ok())
+            }
+            _ => true,
+        },
+        ContentPart::Audio(_) | ContentPart::Video(_) => false,
+    }
 }
 
 fn source<'a>(source: &'a Source, provider: &str) -> Option<MediaSource<'a>> {
@@ -77,7 +93,7 @@ fn source<'a>(source: &'a Source, provider: &str) -> Option<MediaSource<'a>> {
 /// Only PDF goes as bytes; other documents go as text, if they are text.
 fn document<'a>(at: &'a Source, provider: &str) -> Option<MediaSource<'a>> {
     match at {
-        Source::Data { value, mime_type } if mime_type != "application/pdf" => {
+        Source::Data { value, mime_type } if mime_type != PDF => {
             let data = String::from_utf8(decode_base64(value)?).ok()?;
             Some(MediaSource::Text {
                 media_type: "text/plain",
@@ -86,10 +102,6 @@ fn document<'a>(at: &'a Source, provider: &str) -> Option<MediaSource<'a>> {
         }
         at => source(at, provider),
     }
-}
-
-fn title(media: &MediaPart) -> Option<&str> {
-    media.metadata.as_ref()?.get("filename")?.as_str()
 }
 
 /// RFC 4648, both alphabets, with or without padding; `None` for what is not base64.

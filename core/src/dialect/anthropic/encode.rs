@@ -1,10 +1,12 @@
 use super::super::encoding::{Fields, json_request};
-use super::super::{Encode, HttpRequest, ModelRequest, ResponseFormat, ToolChoice};
+use super::super::{Encode, Endpoint, HttpRequest, ModelRequest, ResponseFormat, ToolChoice};
 use super::cache;
 use super::content;
 use super::messages::{Block, Prompt};
 use super::thinking::Thinking;
 use super::tools::{self, Tool};
+use crate::event::{ContentPart, ToolMessage};
+use crate::provider;
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 
@@ -49,6 +51,15 @@ impl Encode for Encoder {
         }
         encoded
     }
+
+    fn takes(&self, part: &ContentPart) -> bool {
+        content::takes(part)
+    }
+
+    fn takes_in_result(&self, part: &ContentPart, result: &ToolMessage, _: &str) -> bool {
+        // With an error only text is taken.
+        matches!(part, ContentPart::Text(_)) || (result.error.is_none() && content::takes(part))
+    }
 }
 
 fn is(name: &str, other: &str) -> bool {
@@ -59,7 +70,16 @@ struct Body<'a> {
     request: &'a ModelRequest<'a>,
     prompt: Prompt<'a>,
     tools: Vec<Tool<'a>>,
+    /// The most tokens of the answer, thinking and all.
+    max_tokens: u32,
     thinking: Thinking,
+}
+
+/// The longest answer of the model, thinking and all; no limit where its vendor names none.
+fn longest_answer(endpoint: &Endpoint) -> u32 {
+    let window = provider::context_window(&endpoint.provider, &endpoint.model);
+    let output = window.and_then(|window| window.output);
+    output.map_or(u32::MAX, |most| u32::try_from(most).unwrap_or(u32::MAX))
 }
 
 impl<'a> Body<'a> {
@@ -76,7 +96,13 @@ impl<'a> Body<'a> {
             tools = prompt.called().into_iter().map(Tool::former).collect();
         }
         let may_think = !prompt.goes_on_without_thinking();
-        let thinking = Thinking::new(&request.endpoint.model, settings, may_think);
+        let endpoint = request.endpoint;
+        let most = longest_answer(endpoint);
+        let asked = settings
+            .max_output_tokens
+            .unwrap_or(DEFAULT_MAX_TOKENS.min(most));
+        let room = most.saturating_sub(asked);
+        let thinking = Thinking::new(&endpoint.model, settings, may_think, room);
         if thinking.is_off {
             prompt.forget_thinking();
         }
@@ -84,6 +110,8 @@ impl<'a> Body<'a> {
             request,
             prompt,
             tools,
+            // What was asked for is the answer's. If that is more than there is, the provider says so.
+            max_tokens: asked.saturating_add(thinking.budget).min(most.max(asked)),
             thinking,
         };
         body.mark();
@@ -124,16 +152,6 @@ impl<'a> Body<'a> {
         turns.flat_map(|turn| &turn.content).any(content::is_file)
     }
 
-    /// The most tokens of the answer, thinking and all.
-    fn max_tokens(&self) -> u32 {
-        let budget = self.thinking.budget;
-        match self.request.settings.max_output_tokens {
-            Some(limit) if limit > budget => limit,
-            Some(limit) => limit.saturating_add(budget),
-            None => DEFAULT_MAX_TOKENS + budget,
-        }
-    }
-
     fn tool_choice(&self) -> Option<Value> {
         let settings = self.request.settings;
         if self.tools.is_empty() {
@@ -162,7 +180,7 @@ impl Serialize for Body<'_> {
         let settings = self.request.settings;
         let mut fields = Fields::new(serializer.serialize_map(None)?, settings);
         fields.put("model", &self.request.endpoint.model)?;
-        fields.put("max_tokens", &self.max_tokens())?;
+        fields.put("max_tokens", &self.max_tokens)?;
         fields.put("stream", &true)?;
         if !self.prompt.system.is_empty() {
             fields.put("system", &self.prompt.system)?;

@@ -1,6 +1,6 @@
 //! The conversation as Messages has it: system blocks, and turns of two roles.
 
-use super::super::encoding::{Exchange, arguments, exchanges, result_text};
+use super::super::encoding::{Exchange, Failure, arguments, exchanges};
 use super::super::{Dialect, ModelRequest, sealed};
 use super::cache::Mark;
 use super::content::{self, MediaSource};
@@ -308,19 +308,20 @@ fn user<'a>(message: &'a UserMessage, provider: &str) -> Vec<Block<'a>> {
 }
 
 fn result<'a>(message: &'a ToolMessage, provider: &str) -> Block<'a> {
-    let is_error = message
-        .error
-        .as_deref()
-        .is_some_and(|error| !error.is_empty());
-    let content = match &message.content {
+    let failure = Failure::of(message, |_| false);
+    let is_error = failure.is_some();
+    let content = match (failure, &message.content) {
         // With an error only text is taken.
-        MessageContent::Parts(parts) if !is_error => parts
+        (Some(failure), _) => Block::text(failure.into_words(), None)
+            .into_iter()
+            .collect(),
+        (None, MessageContent::Parts(parts)) => parts
             .iter()
             .filter_map(|part| content::block(part, provider))
             .collect(),
-        _ => Block::text(result_text(message), None)
-            .into_iter()
-            .collect(),
+        (None, MessageContent::Text(text)) => {
+            Block::text(text.as_str(), None).into_iter().collect()
+        }
     };
     Block::ToolResult {
         tool_use_id: &message.tool_call_id,

@@ -13,7 +13,7 @@ pub(super) struct Thinking {
     pub(super) thinking: Option<Value>,
     /// The field `effort` of `output_config`.
     pub(super) effort: Option<&'static str>,
-    /// How many tokens of the answer it may take.
+    /// How many tokens it may take beside the answer's own.
     pub(super) budget: u32,
     /// Whether the model is not to think.
     pub(super) is_off: bool,
@@ -36,9 +36,18 @@ pub(in crate::dialect) fn thinks_by_default(model: &str) -> bool {
     version(model).is_some_and(|version| version >= (5, 0))
 }
 
+/// The smallest budget that is taken.
+const LEAST_BUDGET: u32 = 1024;
+
 impl Thinking {
-    /// `may_think` is whether the history allows for it where a budget is said.
-    pub(super) fn new(model: &str, settings: &GenerationSettings, may_think: bool) -> Self {
+    /// `may_think` is whether the history allows for it where a budget is said; `room` are the tokens that the model has
+    /// beside those of the answer.
+    pub(super) fn new(
+        model: &str,
+        settings: &GenerationSettings,
+        may_think: bool,
+        room: u32,
+    ) -> Self {
         // A name without a version is some other provider's model, and has what is oldest.
         let version = version(model).unwrap_or((0, 0));
         let is_adaptive = version >= (4, 6);
@@ -68,6 +77,7 @@ impl Thinking {
             Some(ReasoningEffort::High) => ("high", 16_384),
             _ => ("medium", 8192),
         };
+        let budget = room.clamp(LEAST_BUDGET, budget);
         let thinking = match effort {
             None => None,
             // These show nothing of it unless asked to.

@@ -3,6 +3,7 @@ use super::super::{
     Encode, HttpRequest, ModelRequest, ReasoningEffort, ResponseFormat, ToolChoice,
 };
 use super::messages;
+use crate::event::{ContentPart, ToolMessage};
 use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 
@@ -23,6 +24,14 @@ impl Encode for Encoder {
             "text/event-stream",
             &Body(request),
         )
+    }
+
+    fn takes(&self, part: &ContentPart) -> bool {
+        messages::takes(part)
+    }
+
+    fn takes_in_result(&self, part: &ContentPart, _: &ToolMessage, _: &str) -> bool {
+        matches!(part, ContentPart::Text(_))
     }
 }
 

@@ -175,6 +175,15 @@ fn said(content: &MessageContent) -> Content<'_> {
     }
 }
 
+/// Whether there is a part for it.
+pub(super) fn takes(part: &ContentPart) -> bool {
+    match part {
+        ContentPart::Text(_) => true,
+        ContentPart::Image(part) => !matches!(part.source, Source::File { .. }),
+        _ => false,
+    }
+}
+
 impl<'a> Part<'a> {
     /// The part, or in words what the format has no part for.
     fn new(part: &'a ContentPart) -> Option<Self> {
@@ -201,12 +210,10 @@ impl<'a> Part<'a> {
 /// A result in one piece is text, one in parts is a document for each.
 fn result_content(result: &ToolMessage) -> Content<'_> {
     match &result.content {
-        MessageContent::Parts(parts)
-            if !parts.is_empty() && result.error.as_deref().is_none_or(str::is_empty) =>
-        {
+        MessageContent::Parts(parts) if !parts.is_empty() && result.error.is_none() => {
             Content::Parts(parts.iter().filter_map(document).collect())
         }
-        _ => Content::Text(result_text(result)),
+        _ => Content::Text(result_text(result, |_| false)),
     }
 }
 

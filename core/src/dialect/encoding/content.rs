@@ -1,4 +1,4 @@
-use crate::event::{ContentPart, MediaPart, MessageContent, Source, ToolMessage};
+use crate::event::{ContentPart, MediaPart, Source};
 use serde_json::Value;
 use std::borrow::Cow;
 
@@ -19,23 +19,6 @@ pub(in super::super) fn as_text(part: &ContentPart) -> Option<Cow<'_, str>> {
     }))
 }
 
-/// A tool's result in words, its error first.
-pub(in super::super) fn result_text(message: &ToolMessage) -> Cow<'_, str> {
-    let text = match &message.content {
-        MessageContent::Text(text) => Cow::Borrowed(text.as_str()),
-        MessageContent::Parts(parts) => {
-            let texts: Vec<_> = parts.iter().filter_map(as_text).collect();
-            Cow::Owned(texts.join("\n"))
-        }
-    };
-    match message.error.as_deref() {
-        None | Some("") => text,
-        Some(error) if text.contains(error) => text,
-        Some(error) if text.is_empty() => Cow::Owned(format!("Error: {error}")),
-        Some(error) => Cow::Owned(format!("Error: {error}\n{text}")),
-    }
-}
-
 /// Bytes as an address.
 pub(in super::super) fn data_url(mime_type: &str, base64: &str) -> String {
     format!("data:{mime_type};base64,{base64}")
@@ -53,13 +36,44 @@ pub(in super::super) fn audio_format(mime_type: &str) -> &str {
     }
 }
 
-/// A file's name: the sender's, if its metadata has one.
-pub(in super::super) fn file_name(part: &MediaPart) -> &str {
-    part.metadata
-        .as_ref()
-        .and_then(|metadata| metadata.get("filename"))
-        .and_then(Value::as_str)
-        .unwrap_or("document")
+/// The name that the sender gave a file, if its metadata has one.
+pub(in super::super) fn given_name(part: &MediaPart) -> Option<&str> {
+    let metadata = part.metadata.as_ref()?;
+    let name = metadata.get("filename").or_else(|| metadata.get("name"))?;
+    name.as_str().filter(|name| !name.is_empty())
+}
+
+/// A file's name: the sender's, or one with the extension of its media type, by which providers tell files apart.
+pub(in super::super) fn file_name<'a>(part: &'a MediaPart, mime_type: &str) -> Cow<'a, str> {
+    if let Some(name) = given_name(part) {
+        return name.into();
+    }
+    match extension(mime_type) {
+        Some(extension) => format!("document.{extension}").into(),
+        None => "document".into(),
+    }
+}
+
+fn extension(mime_type: &str) -> Option<&'static str> {
+    let essence = mime_type.split(';').next().unwrap_or(mime_type).trim();
+    Some(match essence.to_ascii_lowercase().as_str() {
+        "application/pdf" => "pdf",
+        "application/json" => "json",
+        "application/msword" => "doc",
+        "application/rtf" | "text/rtf" => "rtf",
+        "application/vnd.ms-excel" => "xls",
+        "application/vnd.ms-powerpoint" => "ppt",
+        "application/vnd.oasis.opendocument.text" => "odt",
+        "application/vnd.openxmlformats-officedocument.presentationml.presentation" => "pptx",
+        "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet" => "xlsx",
+        "application/vnd.openxmlformats-officedocument.wordprocessingml.document" => "docx",
+        "application/xml" | "text/xml" => "xml",
+        "text/csv" => "csv",
+        "text/html" => "html",
+        "text/markdown" => "md",
+        "text/plain" => "txt",
+        _ => return None,
+    })
 }
 
 /// The mark for the provider's prompt cache that the sender attached to a message or a part of one, if any.

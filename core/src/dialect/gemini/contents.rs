@@ -6,7 +6,7 @@ use super::model::is_third_generation;
 use super::parts::{Content, FunctionCall, FunctionResponse, Part, said};
 use super::seal::Seal;
 use crate::event::{
-    AssistantMessage, ContentPart, Message, MessageContent, ReasoningMessage, ToolCall, ToolMessage,
+    AssistantMessage, Message, MessageContent, ReasoningMessage, ToolCall, ToolMessage,
 };
 use serde::de::IgnoredAny;
 use serde_json::json;
@@ -68,8 +68,16 @@ pub(super) fn contents<'a>(request: &ModelRequest<'a>) -> Vec<Content<'a>> {
             }
             Exchange::Results(results) => ("user", responses(results, &calls, is_strict)),
         };
-        if !parts.is_empty() {
-            contents.push(Content { role, parts });
+        if parts.is_empty() {
+            continue;
+        }
+        match contents.last_mut() {
+            // The person's words behind results, or behind an answer that said nothing.
+            Some(Content {
+                role: before,
+                parts: said,
+            }) if *before == role => said.extend(parts),
+            _ => contents.push(Content { role, parts }),
         }
     }
     contents
@@ -186,14 +194,14 @@ fn responses<'a>(
         };
         let media = match &result.content {
             MessageContent::Parts(parts) if takes_media => {
-                parts.iter().filter_map(Part::inline).collect()
+                parts.iter().filter_map(Part::of_response).collect()
             }
             _ => Vec::new(),
         };
         let response = FunctionResponse {
             id: made.id.clone(),
             name: made.name,
-            response: response(result, !media.is_empty()),
+            response: response(result, takes_media),
             parts: media,
         };
         ordered.insert(
@@ -207,43 +215,18 @@ fn responses<'a>(
     ordered.into_values().collect()
 }
 
-/// A response is an object: the tool's own if it gave one, else its words under `result`, or under `error`.
+/// A response is an object: the tool's own if it gave one, else its words under `result`, or under `error`. Media may go
+/// beside it.
 ///
 /// Source: <https://ai.google.dev/api/caching#FunctionResponse>.
-fn response(result: &ToolMessage, media_apart: bool) -> Box<RawValue> {
-    let shown = if media_apart {
-        Cow::Owned(without_media(result))
-    } else {
-        Cow::Borrowed(result)
-    };
-    let failed = result.error.is_some();
-    let text = result_text(&shown);
-    if !failed
-        && text.trim_start().starts_with('{')
-        && serde_json::from_str::<BTreeMap<Cow<'_, str>, IgnoredAny>>(&text).is_ok()
-        && let Ok(object) = RawValue::from_string(text.clone().into_owned())
-    {
+fn response(result: &ToolMessage, takes_media: bool) -> Box<RawValue> {
+    let text = result_text(result, |part| {
+        takes_media && Part::of_response(part).is_some()
+    });
+    let is_object = text.trim_start().starts_with('{')
+        && serde_json::from_str::<BTreeMap<Cow<'_, str>, IgnoredAny>>(&text).is_ok();
+    if is_object && let Ok(object) = RawValue::from_string(text.clone().into_owned()) {
         return object;
     }
-    let named = if failed {
-        json!({"error": text.strip_prefix("Error: ").unwrap_or(&text)})
-    } else {
-        json!({"result": text})
-    };
-    to_raw_value(&named).unwrap_or_else(|_| RawValue::NULL.to_owned())
-}
-
-/// The result without what goes beside it.
-fn without_media(result: &ToolMessage) -> ToolMessage {
-    let content = match &result.content {
-        MessageContent::Parts(parts) => {
-            let words = parts.iter().filter(|part| Part::inline(part).is_none());
-            MessageContent::Parts(words.cloned().collect::<Vec<ContentPart>>())
-        }
-        MessageContent::Text(text) => MessageContent::Text(text.clone()),
-    };
-    ToolMessage {
-        content,
-        ..result.clone()
-    }
+    to_raw_value(&json!({ "result": text })).unwrap_or_else(|_| RawValue::NULL.to_owned())
 }

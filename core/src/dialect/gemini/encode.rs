@@ -2,7 +2,8 @@ use super::super::encoding::{Fields, json_request, tools};
 use super::super::{Encode, HttpRequest, ModelRequest, ResponseFormat, ToolChoice};
 use super::contents::{contents, system};
 use super::model;
-use crate::event::ToolDefinition;
+use super::parts::Part;
+use crate::event::{ContentPart, ToolDefinition, ToolMessage};
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value, json};
 
@@ -19,6 +20,16 @@ impl Encode for Encoder {
             "text/event-stream",
             &Body(request),
         )
+    }
+
+    fn takes(&self, _: &ContentPart) -> bool {
+        // All kinds, as bytes or by address.
+        true
+    }
+
+    fn takes_in_result(&self, part: &ContentPart, _: &ToolMessage, model: &str) -> bool {
+        matches!(part, ContentPart::Text(_))
+            || (model::is_third_generation(model) && Part::of_response(part).is_some())
     }
 }
 

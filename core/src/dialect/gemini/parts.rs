@@ -77,7 +77,7 @@ impl<'a> Part<'a> {
     }
 
     /// Bytes in the request itself.
-    pub(super) fn inline(part: &'a ContentPart) -> Option<Self> {
+    fn inline(part: &'a ContentPart) -> Option<Self> {
         match media(part)?.source {
             Source::Data {
                 ref value,
@@ -91,6 +91,20 @@ impl<'a> Part<'a> {
             }),
             _ => None,
         }
+    }
+
+    /// A part of a function's response: bytes of a picture, or of a document of these types.
+    ///
+    /// Source: <https://ai.google.dev/gemini-api/docs/function-calling>, "Multimodal function responses".
+    pub(super) fn of_response(part: &'a ContentPart) -> Option<Self> {
+        let Source::Data { mime_type, .. } = &media(part)?.source else {
+            return None;
+        };
+        let is_taken = matches!(
+            mime_type.as_str(),
+            "image/png" | "image/jpeg" | "image/webp" | "application/pdf" | "text/plain"
+        );
+        Self::inline(part).filter(|_| is_taken)
     }
 
     /// The part, or in words what Gemini has no part for. `None` where there is nothing to say.

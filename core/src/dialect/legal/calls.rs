@@ -1,6 +1,7 @@
 use super::ids::Ids;
 use super::open_calls::OpenCalls;
 use super::{History, Rules};
+use crate::dialect::HopIds;
 use crate::event::{Message, MessageContent, ToolMessage};
 use crate::{MessageId, ToolCallId};
 use std::borrow::Cow;
@@ -9,19 +10,25 @@ use std::collections::BTreeSet;
 /// What the model is told of a call that has no result.
 const NO_RESULT: &str = "There is no result: the call was not carried out to its end.";
 
-/// What the model says until someone else speaks: what the formats have as one answer.
+/// What the model says until someone else speaks: what the formats have as one answer. Results may stand within it: in
+/// the history they are right behind the message with their call, though the model went on before it saw them.
 #[derive(Default)]
 struct Answer {
-    /// Where its last message is that says something or asks for a tool.
+    /// The run of the hop that it comes from, if its messages say so.
+    run: Option<String>,
+    /// Where its last message is that is sent: one that says something or asks for a tool, or what the model thought
+    /// behind it.
     last: Option<usize>,
     /// Of each of its calls, in order, where the result is.
     results: Vec<Option<usize>>,
+    /// Whether results have come: what comes behind them is another answer, unless it is of the same hop.
+    has_results: bool,
 }
 
 /// Gives every call its one result, right behind the answer that asked for it, and its own id; drops the other results,
 /// and reasoning that nothing came of.
 pub(super) fn pair(history: &mut History<'_>, rules: &Rules<'_>) {
-    let (answers, places) = answers(history);
+    let (answers, places) = answers(history, rules);
     let mut ids = Ids::new(rules.call_ids);
     let mut old: Vec<_> = std::mem::take(history).into_iter().map(Some).collect();
     for at in 0..old.len() {
@@ -71,37 +78,51 @@ fn asked_before(history: &History<'_>, count: usize) -> Vec<ToolCallId> {
 }
 
 /// The answers of a history with the places of their calls' results, and for each message the answer it is part of.
-fn answers(history: &History<'_>) -> (Vec<Answer>, Vec<Option<usize>>) {
+fn answers(history: &History<'_>, rules: &Rules<'_>) -> (Vec<Answer>, Vec<Option<usize>>) {
     let mut answers: Vec<Answer> = Vec::new();
     let mut places = vec![None; history.len()];
     let mut open = OpenCalls::default();
-    let mut goes_on = false;
+    let mut is_open = false;
     for (at, message) in history.iter().enumerate() {
         let is_answer = matches!(**message, Message::Assistant(_) | Message::Reasoning(_));
         if is_answer {
+            let run = HopIds::run_of(message.id());
+            let goes_on = is_open
+                && answers.last().is_some_and(|answer| {
+                    !answer.has_results || (run.is_some() && run == answer.run.as_deref())
+                });
             if !goes_on {
                 answers.push(Answer::default());
             }
-            places[at] = answers.len().checked_sub(1);
+            let place = answers.len().saturating_sub(1);
+            places[at] = Some(place);
+            let answer = &mut answers[place];
+            // What the model thought of an answer that was cut off has no run that said anything.
+            let is_late_thought = matches!(**message, Message::Reasoning(_))
+                && rules.takes_late_reasoning
+                && answer.last.is_some()
+                && run.is_some()
+                && run == answer.run.as_deref();
+            if is_late_thought {
+                answer.last = Some(at);
+            }
+            if let Message::Assistant(message) = &**message {
+                answer.last = Some(at);
+                for call in &message.tool_calls {
+                    open.ask(&call.id, place, answer.results.len());
+                    answer.results.push(None);
+                }
+                answer.run = run.map(str::to_owned);
+            }
         }
-        goes_on = is_answer;
-        match &**message {
-            Message::Assistant(message) => {
-                let place = answers.len().saturating_sub(1);
-                if let Some(answer) = answers.last_mut() {
-                    answer.last = Some(at);
-                    for call in &message.tool_calls {
-                        open.ask(&call.id, place, answer.results.len());
-                        answer.results.push(None);
-                    }
-                }
-            }
-            Message::Tool(result) => {
-                if let Some((place, index)) = open.answer(&result.tool_call_id) {
-                    answers[place].results[index] = Some(at);
-                }
-            }
-            _ => {}
+        is_open = is_answer || (is_open && matches!(**message, Message::Tool(_)));
+        if let (false, true, Some(answer)) = (is_answer, is_open, answers.last_mut()) {
+            answer.has_results = true;
+        }
+        if let Message::Tool(result) = &**message
+            && let Some((place, index)) = open.answer(&result.tool_call_id)
+        {
+            answers[place].results[index] = Some(at);
         }
     }
     (answers, places)

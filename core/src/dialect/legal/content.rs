@@ -1,8 +1,9 @@
 use super::super::encoding::as_text;
 use super::super::{Dialect, sealed};
 use super::ids::tool_name;
+use super::media::{is_shown, is_taken};
 use super::{History, Rules};
-use crate::event::{AssistantMessage, ContentPart, Message, MessageContent, Source, TextPart};
+use crate::event::{AssistantMessage, ContentPart, Message, MessageContent, TextPart};
 use serde::de::IgnoredAny;
 use serde_json::json;
 use std::borrow::Cow;
@@ -20,14 +21,16 @@ pub(super) fn clean(history: &mut History<'_>, rules: &Rules<'_>) {
             }
             Message::Reasoning(_) => {}
             Message::User(said) => {
-                if let Some(content) = cleaned(&said.content, rules, EMPTY)
+                let is_taken = |part: &ContentPart| is_taken(part, rules);
+                if let Some(content) = cleaned(&said.content, rules, EMPTY, is_taken)
                     && let Message::User(said) = message.to_mut()
                 {
                     said.content = content;
                 }
             }
             Message::Tool(result) => {
-                if let Some(content) = cleaned(&result.content, rules, "")
+                let is_shown = |part: &ContentPart| is_shown(part, result, rules);
+                if let Some(content) = cleaned(&result.content, rules, "", is_shown)
                     && let Message::Tool(result) = message.to_mut()
                 {
                     result.content = content;
@@ -111,8 +114,13 @@ fn is_object(arguments: &str) -> bool {
         || (arguments.starts_with('{') && serde_json::from_str::<IgnoredAny>(arguments).is_ok())
 }
 
-/// The content without blank parts and other providers' files; `None` if it is as it should be.
-fn cleaned(content: &MessageContent, rules: &Rules<'_>, empty: &str) -> Option<MessageContent> {
+/// The content without blank parts, and in words what is not taken; `None` if it is as it should be.
+fn cleaned(
+    content: &MessageContent,
+    rules: &Rules<'_>,
+    empty: &str,
+    is_taken: impl Fn(&ContentPart) -> bool,
+) -> Option<MessageContent> {
     let nothing = || {
         let empty = if rules.refuses_blank_text { empty } else { "" };
         MessageContent::Text(empty.to_owned())
@@ -130,7 +138,7 @@ fn cleaned(content: &MessageContent, rules: &Rules<'_>, empty: &str) -> Option<M
         }
         _ => true,
     };
-    let is_legal = |part: &ContentPart| is_kept(part) && !is_foreign(part, rules.provider);
+    let is_legal = |part: &ContentPart| is_kept(part) && is_taken(part);
     if !parts.is_empty() && parts.iter().all(is_legal) {
         return None;
     }
@@ -138,7 +146,7 @@ fn cleaned(content: &MessageContent, rules: &Rules<'_>, empty: &str) -> Option<M
         .iter()
         .filter(|part| is_kept(part))
         .filter_map(|part| {
-            if !is_foreign(part, rules.provider) {
+            if is_taken(part) {
                 return Some(part.clone());
             }
             let text = as_text(part)?.into_owned();
@@ -153,18 +161,6 @@ fn cleaned(content: &MessageContent, rules: &Rules<'_>, empty: &str) -> Option<M
     } else {
         MessageContent::Parts(kept)
     })
-}
-
-/// Whether the part is a file in the store of another provider.
-fn is_foreign(part: &ContentPart, own: &str) -> bool {
-    let source = match part {
-        ContentPart::Text(_) => return false,
-        ContentPart::Image(part)
-        | ContentPart::Audio(part)
-        | ContentPart::Video(part)
-        | ContentPart::Document(part) => &part.source,
-    };
-    matches!(source, Source::File { provider: Some(provider), .. } if provider != own)
 }
 
 pub(super) fn is_blank(text: &str) -> bool {

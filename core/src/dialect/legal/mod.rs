@@ -18,17 +18,22 @@
 //!   result and the person's next words. What is added says that it is a gap;
 //! - where system messages must come first, they are moved there, in their order, as Anthropic's own compatible API
 //!   does;
-//! - a file in another provider's store becomes words, and so does a refusal where the format has no place for it.
+//! - media that a tool gave back, and that the format has no place for in a result, come behind the results as a message
+//!   of the person's that names the call;
+//! - media that the provider does not take, or that are in another's store, become words, and so does a refusal where the
+//!   format has no place for it.
 //!
 //! An AG-UI agent gets the history as it is, with the results that are missing.
 
 mod calls;
 mod content;
 mod ids;
+mod media;
 mod open_calls;
 mod rules;
 mod turns;
 
+pub(crate) use media::untaken;
 pub use rules::{CallIds, Charset, Rules, ToolNames};
 
 use super::{HttpRequest, ModelRequest};
@@ -49,6 +54,7 @@ pub fn legalise<'a>(messages: &'a [Message], rules: &Rules<'_>) -> Cow<'a, [Mess
         content::clean(&mut history, rules);
         turns::system_first(&mut history, rules);
         calls::pair(&mut history, rules);
+        media::show_results(&mut history, rules);
         turns::complete(&mut history, rules);
     }
     let is_untouched = history.len() == messages.len()

@@ -1,4 +1,4 @@
-use super::super::{Dialect, Endpoint};
+use super::super::{Dialect, Endpoint, Media};
 
 /// What one provider's API accepts of a history.
 #[derive(Clone, Debug, PartialEq)]
@@ -10,6 +10,8 @@ pub struct Rules<'a> {
     pub dialect: Dialect,
     /// The model.
     pub model: &'a str,
+    /// The media that it takes, of those that its format has a place for.
+    pub media: Media,
     /// It is an agent, which has rules of its own: the history goes as it is, with a result for every call.
     pub is_agent: bool,
     /// Calls may stay open: the request answers an agent's interrupt.
@@ -20,6 +22,8 @@ pub struct Rules<'a> {
     pub tool_names: ToolNames,
     /// A call's arguments must be a JSON object.
     pub arguments_are_objects: bool,
+    /// What the model thought of an answer may come behind it: the format has no order of the two, or takes any.
+    pub takes_late_reasoning: bool,
     /// Text may not be blank.
     pub refuses_blank_text: bool,
     /// System messages may stand only at the beginning.
@@ -109,11 +113,13 @@ impl<'a> Rules<'a> {
             provider: &endpoint.provider,
             dialect: endpoint.dialect,
             model: &endpoint.model,
+            media: endpoint.quirks.media,
             is_agent: false,
             may_leave_calls_open: false,
             call_ids: FREE,
             tool_names: WORDS,
             arguments_are_objects: true,
+            takes_late_reasoning: true,
             refuses_blank_text: false,
             system_first: false,
             begins_with_person: false,
@@ -128,9 +134,11 @@ impl<'a> Rules<'a> {
             },
             Dialect::OpenAiChat => Self {
                 call_ids: CallIds {
-                    // The servers of open models have ids of their own, such as `functions.NAME:0`.
+                    // The servers of open models have ids of their own, such as `functions.NAME:0`. OpenRouter hands on
+                    // those of whoever is behind it, and what a model thought names its call by them.
                     most: match endpoint.provider.as_str() {
                         "groq" | "together" | "fireworks" | "nvidia" | "ollama" => FREE.most,
+                        "openrouter" if !endpoint.model.starts_with("openai/") => FREE.most,
                         _ => 40,
                     },
                     ..FREE
@@ -141,6 +149,8 @@ impl<'a> Rules<'a> {
             },
             Dialect::OpenAiResponses => Self {
                 call_ids: CallIds { most: 64, ..FREE },
+                // Reasoning is refused that no item of its answer follows.
+                takes_late_reasoning: false,
                 arguments_are_objects: endpoint.provider != "openai",
                 ..free
             },
@@ -150,6 +160,8 @@ impl<'a> Rules<'a> {
                     charset: Charset::Word,
                     ..FREE
                 },
+                // The last block of an answer may not be thinking.
+                takes_late_reasoning: false,
                 refuses_blank_text: true,
                 system_first: true,
                 begins_with_person: true,

@@ -2,6 +2,7 @@ use super::super::encoding::{Fields, function_tool, json_request, tools};
 use super::super::openai_chat::response_format;
 use super::super::{Encode, HttpRequest, ModelRequest, ReasoningEffort, ToolChoice};
 use super::messages;
+use crate::event::{ContentPart, ToolMessage};
 use serde::{Serialize, Serializer};
 use serde_json::json;
 
@@ -19,6 +20,14 @@ impl Encode for Encoder {
             "text/event-stream",
             &Body(request),
         )
+    }
+
+    fn takes(&self, part: &ContentPart) -> bool {
+        messages::takes(part)
+    }
+
+    fn takes_in_result(&self, part: &ContentPart, _: &ToolMessage, _: &str) -> bool {
+        matches!(part, ContentPart::Text(_))
     }
 }
 

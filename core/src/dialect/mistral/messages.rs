@@ -1,7 +1,7 @@
 //! The conversation as Mistral's chat has it.
 
 use super::super::encoding::{
-    Call, Exchange, arguments, as_text, data_url, exchanges, file_name, result_text,
+    Call, Exchange, arguments, as_text, data_url, exchanges, given_name, result_text,
 };
 use crate::event::{ContentPart, MediaPart, Message, MessageContent, Source};
 use serde::Serialize;
@@ -125,7 +125,7 @@ pub(super) fn encode<'a>(
                     ChatMessage::Tool {
                         tool_call_id: id,
                         name: names.get(id).copied(),
-                        content: result_text(result),
+                        content: result_text(result, |_| false),
                     }
                 }));
             }
@@ -202,6 +202,11 @@ fn said(content: &MessageContent) -> Content<'_> {
     }
 }
 
+/// Whether there is a part for it.
+pub(super) fn takes(part: &ContentPart) -> bool {
+    !matches!(part, ContentPart::Video(_))
+}
+
 impl<'a> Part<'a> {
     /// The part, or in words what the format has no part for.
     fn new(part: &'a ContentPart) -> Option<Self> {
@@ -222,7 +227,7 @@ impl<'a> Part<'a> {
                 Source::File { value, .. } => Self::File { file_id: value },
                 _ => Self::DocumentUrl {
                     document_url: address(part)?,
-                    document_name: part.metadata.as_ref().map(|_| file_name(part)),
+                    document_name: given_name(part),
                 },
             },
             other => Self::Text {

@@ -1,6 +1,7 @@
 use super::super::encoding::{Fields, json_request};
 use super::super::{Encode, HttpRequest, ModelRequest, ReasoningEffort, ResponseFormat};
-use super::messages::{messages, tools};
+use super::messages::{self, messages, tools};
+use crate::event::{ContentPart, ToolMessage};
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value, json};
 
@@ -16,6 +17,14 @@ impl Encode for Encoder {
             "application/x-ndjson",
             &Body(request),
         )
+    }
+
+    fn takes(&self, part: &ContentPart) -> bool {
+        messages::takes(part)
+    }
+
+    fn takes_in_result(&self, part: &ContentPart, _: &ToolMessage, _: &str) -> bool {
+        messages::takes(part)
     }
 }
 

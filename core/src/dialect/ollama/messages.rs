@@ -146,17 +146,7 @@ fn append<'a>(text: &mut Cow<'a, str>, more: &'a str) {
 fn result<'a>(message: &'a ToolMessage, names: &BTreeMap<&'a str, &'a str>) -> ChatMessage<'a> {
     let id = message.tool_call_id.as_str();
     let (_, images) = said(&message.content);
-    let content = match &message.content {
-        MessageContent::Parts(parts) if !images.is_empty() => {
-            let words = parts.iter().filter(|part| picture(part).is_none());
-            let shown = ToolMessage {
-                content: MessageContent::Parts(words.cloned().collect()),
-                ..message.clone()
-            };
-            result_text(&shown).into_owned().into()
-        }
-        _ => result_text(message),
-    };
+    let content = result_text(message, |part| picture(part).is_some());
     ChatMessage {
         role: "tool",
         content,
@@ -181,6 +171,11 @@ fn said(content: &MessageContent) -> (Cow<'_, str>, Vec<&str>) {
             (text, parts.iter().filter_map(picture).collect())
         }
     }
+}
+
+/// Whether there is a place for it.
+pub(super) fn takes(part: &ContentPart) -> bool {
+    matches!(part, ContentPart::Text(_)) || picture(part).is_some()
 }
 
 fn picture(part: &ContentPart) -> Option<&str> {

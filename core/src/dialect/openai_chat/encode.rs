@@ -2,7 +2,8 @@ use super::super::encoding::{Fields, function_tool, json_request, tools};
 use super::super::{
     EffortField, Encode, HttpRequest, ModelRequest, ReasoningEffort, ResponseFormat, ToolChoice,
 };
-use super::messages;
+use super::{messages, parts};
+use crate::event::{ContentPart, ToolMessage};
 use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 
@@ -18,6 +19,14 @@ impl Encode for Encoder {
             "text/event-stream",
             &Body(request),
         )
+    }
+
+    fn takes(&self, part: &ContentPart) -> bool {
+        parts::takes(part)
+    }
+
+    fn takes_in_result(&self, part: &ContentPart, _: &ToolMessage, _: &str) -> bool {
+        matches!(part, ContentPart::Text(_))
     }
 }
 

@@ -102,7 +102,7 @@ pub(super) fn encode<'a>(request: &ModelRequest<'a>) -> Vec<ChatMessage<'a>> {
             Message::Tool(message) => {
                 let next = ChatMessage::Tool {
                     tool_call_id: &message.tool_call_id,
-                    content: Content::Text(result_text(message)),
+                    content: Content::Text(result_text(message, |_| false)),
                 };
                 (next, &message.metadata)
             }

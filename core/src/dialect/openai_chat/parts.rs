@@ -67,6 +67,17 @@ pub(super) enum Part<'a> {
     File { file: File<'a> },
 }
 
+/// Whether there is a part for it.
+pub(super) fn takes(part: &ContentPart) -> bool {
+    match part {
+        ContentPart::Text(_) => true,
+        ContentPart::Image(part) => !matches!(part.source, Source::File { .. }),
+        ContentPart::Audio(part) => matches!(part.source, Source::Data { .. }),
+        ContentPart::Document(part) => !matches!(part.source, Source::Url { .. }),
+        ContentPart::Video(_) => false,
+    }
+}
+
 #[derive(Debug, Serialize)]
 pub(super) struct ImageUrl<'a> {
     url: Cow<'a, str>,
@@ -82,7 +93,7 @@ pub(super) struct InputAudio<'a> {
 #[serde(untagged)]
 pub(super) enum File<'a> {
     Data {
-        filename: &'a str,
+        filename: Cow<'a, str>,
         file_data: String,
     },
     Id {
@@ -124,7 +135,7 @@ impl<'a> Part<'a> {
                 },
             ) => Self::File {
                 file: File::Data {
-                    filename: file_name(part),
+                    filename: file_name(part, mime_type),
                     file_data: data_url(mime_type, value),
                 },
             },

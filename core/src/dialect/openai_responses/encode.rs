@@ -3,7 +3,8 @@ use super::super::{
     Encode, HttpRequest, ModelRequest, ReasoningEffort, ResponseFormat, ToolChoice,
 };
 use super::input;
-use crate::event::ToolDefinition;
+use super::parts::Part;
+use crate::event::{ContentPart, ToolDefinition, ToolMessage};
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
@@ -21,6 +22,14 @@ impl Encode for Encoder {
             "text/event-stream",
             &Body(request),
         )
+    }
+
+    fn takes(&self, part: &ContentPart) -> bool {
+        Part::takes(part)
+    }
+
+    fn takes_in_result(&self, part: &ContentPart, _: &ToolMessage, _: &str) -> bool {
+        matches!(part, ContentPart::Text(_)) || Part::is_media_of_output(part)
     }
 }
 

@@ -1,6 +1,6 @@
 //! The conversation as the items of `input`.
 
-use super::super::encoding::{Exchange, arguments, as_text, exchanges, result_text};
+use super::super::encoding::{Exchange, Failure, arguments, as_text, exchanges, result_text};
 use super::super::{Dialect, ModelRequest, sealed};
 use super::parts::Part;
 use crate::event::{
@@ -259,17 +259,22 @@ fn input_of(arguments: &str) -> Cow<'_, str> {
 fn output(message: &ToolMessage) -> Content<'_> {
     let parts = match &message.content {
         MessageContent::Parts(parts) if parts.iter().any(Part::is_media_of_output) => parts,
-        _ => return Content::Text(result_text(message)),
+        _ => return Content::Text(result_text(message, |_| false)),
     };
-    let error = message.error.as_deref().filter(|error| !error.is_empty());
-    let error = error.map(|error| Part::Text {
-        text: format!("Error: {error}").into(),
+    // A failure in words says what the texts do.
+    let failure = Failure::of(message, Part::is_media_of_output);
+    let has_failed = failure.is_some();
+    let failure = failure.map(|failure| Part::Text {
+        text: failure.into_json(),
     });
-    let parts = parts.iter().filter_map(|part| match part {
+    let parts = parts
+        .iter()
+        .filter(|part| !has_failed || Part::is_media_of_output(part));
+    let parts = parts.filter_map(|part| match part {
         ContentPart::Audio(_) => Some(Part::Text {
             text: as_text(part)?,
         }),
         part => Part::new(part),
     });
-    Content::Parts(error.into_iter().chain(parts).collect())
+    Content::Parts(failure.into_iter().chain(parts).collect())
 }

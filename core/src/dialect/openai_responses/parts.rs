@@ -38,7 +38,7 @@ pub(super) struct Audio<'a> {
 #[serde(untagged)]
 pub(super) enum File<'a> {
     Data {
-        filename: &'a str,
+        filename: Cow<'a, str>,
         file_data: String,
     },
     Url {
@@ -71,6 +71,15 @@ impl<'a> Part<'a> {
         Some(media)
     }
 
+    /// Whether there is a part for it.
+    pub(super) fn takes(part: &ContentPart) -> bool {
+        match part {
+            ContentPart::Text(_) | ContentPart::Image(_) | ContentPart::Document(_) => true,
+            ContentPart::Audio(part) => matches!(part.source, Source::Data { .. }),
+            ContentPart::Video(_) => false,
+        }
+    }
+
     fn image(part: &'a MediaPart) -> Self {
         Self::Image(match &part.source {
             Source::Url { value, .. } => Image::Url {
@@ -87,7 +96,7 @@ impl<'a> Part<'a> {
         Self::File(match &part.source {
             Source::Url { value, .. } => File::Url { file_url: value },
             Source::Data { value, mime_type } => File::Data {
-                filename: file_name(part),
+                filename: file_name(part, mime_type),
                 file_data: data_url(mime_type, value),
             },
             Source::File { value, .. } => File::Id { file_id: value },

@@ -8,7 +8,8 @@ pub(super) fn check(body: &At<'_>, provider: &str, breaches: &mut Breaches) {
     let is_open = matches!(
         provider,
         "groq" | "together" | "fireworks" | "nvidia" | "ollama"
-    );
+    ) || (provider == "openrouter"
+        && !body.get("model").text().starts_with("openai/"));
     let rules = CallRules {
         is_id: if is_open {
             |id| !id.is_empty()
@@ -65,11 +66,14 @@ fn message(at: &At<'_>, provider: &str, rules: &CallRules, breaches: &mut Breach
             breaches.unless(id.is_text(), &id, "is a string");
             self::content(&content, &["text"], breaches);
         }
-        "user" => self::content(
-            &content,
-            &["text", "image_url", "input_audio", "file", "video_url"],
-            breaches,
-        ),
+        "user" => {
+            let kinds: &[&str] = match provider {
+                "openai" => &["text", "image_url", "input_audio", "file"],
+                "groq" | "together" | "fireworks" | "nvidia" | "ollama" => &["text", "image_url"],
+                _ => &["text", "image_url", "input_audio", "file", "video_url"],
+            };
+            self::content(&content, kinds, breaches);
+        }
         _ => self::content(&content, &["text"], breaches),
     }
     if role.text() != "assistant" {

@@ -12,9 +12,8 @@ pub(super) fn check(body: &At<'_>, url: &str, breaches: &mut Breaches) {
     for content in &contents {
         let role = content.get("role");
         breaches.one_of(&role, &["user", "model"]);
-        // The person may speak right behind the results.
-        let alternates = role.text() != before || before == "user";
-        breaches.unless(alternates, &role, "the model does not speak twice");
+        let alternates = role.text() != before;
+        breaches.unless(alternates, &role, "neither side speaks twice");
         before = role.text();
         let parts = content.get("parts");
         breaches.filled(&parts);

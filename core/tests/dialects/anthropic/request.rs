@@ -216,7 +216,7 @@ fn thinking_is_asked_for_as_the_models_version_wants_it() {
             "claude-sonnet-4-5",
             Some(High),
             Some(20_000),
-            (budget(16_384), none.clone(), json!(20_000), none.clone()),
+            (budget(16_384), none.clone(), json!(36_384), none.clone()),
         ),
         (
             "some-model",
@@ -271,6 +271,53 @@ fn thinking_is_asked_for_as_the_models_version_wants_it() {
             "{model} {reasoning:?} {limit:?}"
         );
     }
+}
+
+#[test]
+fn the_answer_gets_the_tokens_that_were_asked_for_and_thinking_its_own() {
+    let tokens = |model: &str, effort: ReasoningEffort, limit: Option<u32>| {
+        let settings = GenerationSettings {
+            reasoning: Some(effort),
+            max_output_tokens: limit,
+            ..GenerationSettings::default()
+        };
+        let body = asked(model, &settings);
+        let thinking = body["thinking"]["budget_tokens"].as_u64().unwrap_or(0);
+        (body["max_tokens"].as_u64().expect("a number"), thinking)
+    };
+    use ReasoningEffort::{High, Low, Medium, Off};
+    for effort in [Off, Low, Medium, High] {
+        for model in ["claude-sonnet-4-5", "claude-opus-4-6", "some-model"] {
+            let mut before = 0;
+            for limit in (1..70_000).step_by(97) {
+                let (all, thinking) = tokens(model, effort, Some(limit));
+                assert!(
+                    all >= before,
+                    "{model} {effort:?} {limit}: {all} after {before}"
+                );
+                before = all;
+                // The model has 64,000, of which thinking takes at least 1,024.
+                let own = u64::from(limit).min(64_000 - 1024);
+                assert!(
+                    all - thinking >= own,
+                    "{model} {effort:?} {limit}: {all}, {thinking}"
+                );
+                assert!(thinking < all, "{model} {effort:?} {limit}");
+            }
+        }
+    }
+    // As far as the model goes; beyond it the provider says what it takes.
+    assert_eq!(
+        tokens("claude-sonnet-4-5", High, Some(50_000)),
+        (64_000, 14_000)
+    );
+    assert_eq!(
+        tokens("claude-sonnet-4-5", High, Some(64_000)),
+        (64_000, 1024)
+    );
+    assert_eq!(tokens("claude-sonnet-4-5", High, Some(70_000)).0, 70_000);
+    assert_eq!(tokens("claude-sonnet-4-5", Off, Some(64_000)), (64_000, 0));
+    assert_eq!(tokens("claude-3-haiku-20240307", Off, None), (4096, 0));
 }
 
 #[test]
@@ -443,7 +490,7 @@ fn a_round_of_tools_is_two_turns_with_the_results_first() {
                     {"type": "text", "text": "seen"},
                     {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "QQ=="}},
                 ]},
-                {"type": "tool_result", "tool_use_id": "c", "content": [{"type": "text", "text": "Error: not JSON"}], "is_error": true},
+                {"type": "tool_result", "tool_use_id": "c", "content": [{"type": "text", "text": "not JSON"}], "is_error": true},
                 {"type": "text", "text": "Also this"},
                 {"type": "text", "text": "and that"},
             ]},

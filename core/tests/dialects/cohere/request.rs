@@ -106,7 +106,7 @@ fn plans_go_back_with_their_calls_and_thinking_within_its_turn() {
                 function("a", "{}"), function("b", "{\"x\": 1}"), function("c", "{\"raw\":\"{\\\"x\"}"),
             ]},
             {"role": "tool", "tool_call_id": "a", "content": "1"},
-            {"role": "tool", "tool_call_id": "b", "content": "Error: Broke"},
+            {"role": "tool", "tool_call_id": "b", "content": r#"{"error":"Broke"}"#},
             {"role": "tool", "tool_call_id": "c", "content": [
                 {"type": "document", "document": {"data": {"n": 1}, "id": "doc"}},
                 document(json!({"text": "plain"})),

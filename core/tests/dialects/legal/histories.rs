@@ -25,6 +25,8 @@ pub(crate) fn history(seed: u64, source: &str) -> Vec<Message> {
         messages: Vec::new(),
         open: Vec::new(),
         words: 0,
+        hops: 0,
+        hop: None,
     };
     let steps = 3 + making.random.below(6);
     for _ in 0..steps {
@@ -44,11 +46,27 @@ struct Making {
     /// The calls without a result.
     open: Vec<ToolCallId>,
     words: usize,
+    hops: usize,
+    /// The run of the hop that answers now, where the ids of its messages are made from it.
+    hop: Option<usize>,
 }
 
 impl Making {
     fn id(&self) -> String {
         format!("m{}", self.messages.len())
+    }
+
+    /// The id of what the model says, or thinks.
+    fn said_id(&self, kind: &str) -> String {
+        match self.hop {
+            Some(hop) => format!("run.{hop}-{kind}-{}", self.messages.len()),
+            None => self.id(),
+        }
+    }
+
+    fn next_hop(&mut self) {
+        self.hops += 1;
+        self.hop = self.random.chance(60).then_some(self.hops);
     }
 
     /// A word that no other text has.
@@ -58,6 +76,7 @@ impl Making {
     }
 
     fn step(&mut self) {
+        self.next_hop();
         match self.random.below(20) {
             0..=4 => self.user(),
             5..=12 => self.turn(),
@@ -86,7 +105,18 @@ impl Making {
         self.assistant(calls);
         if calls > 0 && self.random.chance(75) {
             self.results();
+            if self.random.chance(20) {
+                // What it thought behind its calls.
+                self.reasoning();
+            }
+            if self.random.chance(20) {
+                // It went on before it saw the results.
+                let calls = self.random.below(2);
+                self.assistant(calls);
+                self.results();
+            }
             if self.random.chance(70) {
+                self.next_hop();
                 self.assistant(0);
             }
         }
@@ -132,7 +162,7 @@ impl Making {
             _ => pieces::sealed(&mut self.random, &self.provider, false),
         };
         self.messages.push(Message::Reasoning(ReasoningMessage {
-            id: self.id().into(),
+            id: self.said_id("reasoning").into(),
             content,
             encrypted_value,
             ..ReasoningMessage::default()
@@ -142,7 +172,7 @@ impl Making {
     fn assistant(&mut self, calls: usize) {
         let word = self.word();
         let mut said = AssistantMessage {
-            id: self.id().into(),
+            id: self.said_id("message").into(),
             content: match self.random.below(8) {
                 0 => Some(String::new()),
                 1 => Some("\n".to_owned()),

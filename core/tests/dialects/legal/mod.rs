@@ -6,5 +6,5 @@ mod pieces;
 mod properties;
 mod random;
 mod rules;
-mod targets;
+pub(crate) mod targets;
 mod validators;

@@ -52,10 +52,10 @@ pub(crate) fn sealed(random: &mut Random, provider: &str, of_call: bool) -> Opti
             "openai-responses",
             json!({"type": "reasoning", "id": format!("rs_{}", random.next()), "summary": [], "encrypted_content": mark}),
         ),
-        "openrouter" if !of_call => {
-            let details = json!([{"type": "reasoning.encrypted", "data": mark, "index": 0}]);
-            return Some(details.to_string());
-        }
+        "openrouter" if !of_call => (
+            "openai-chat",
+            json!([{"type": "reasoning.encrypted", "data": mark, "index": 0}]),
+        ),
         _ => ("openai-chat", json!(mark)),
     };
     let value = if random.chance(10) {

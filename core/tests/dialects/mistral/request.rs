@@ -101,7 +101,7 @@ fn thoughts_go_back_as_parts_and_results_with_their_names() {
                 function("aaaaaaaaa", "{}"), function("bbbbbbbbb", "{\"raw\":\"{\\\"x\"}"),
             ]},
             {"role": "tool", "tool_call_id": "aaaaaaaaa", "name": "f", "content": "1"},
-            {"role": "tool", "tool_call_id": "bbbbbbbbb", "name": "f", "content": "Error: Broke"},
+            {"role": "tool", "tool_call_id": "bbbbbbbbb", "name": "f", "content": r#"{"error":"Broke"}"#},
             {"role": "assistant", "content": [
                 {"type": "text", "text": "So"}, {"type": "text", "text": "far"}, thought("alone"),
             ]},

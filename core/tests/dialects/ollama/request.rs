@@ -195,7 +195,7 @@ fn a_conversation_with_calls_results_and_pictures() {
                 {"id": "b", "function": {"name": "g", "arguments": {}}},
             ]},
             {"role": "tool", "content": "Here", "images": ["aa=="], "tool_name": "f", "tool_call_id": "a"},
-            {"role": "tool", "content": "Error: no luck", "tool_name": "g", "tool_call_id": "b"},
+            {"role": "tool", "content": r#"{"error":"no luck"}"#, "tool_name": "g", "tool_call_id": "b"},
             {"role": "user", "content": "And?"},
         ])
     );

@@ -284,7 +284,7 @@ fn what_a_person_attaches() {
             {"type": "input_image", "image_url": "https://h/x"},
             {"type": "input_image", "file_id": "file-1"},
             {"type": "input_file", "filename": "a.pdf", "file_data": "data:application/pdf;base64,AAAA"},
-            {"type": "input_file", "filename": "document", "file_data": "data:application/pdf;base64,AAAA"},
+            {"type": "input_file", "filename": "document.pdf", "file_data": "data:application/pdf;base64,AAAA"},
             {"type": "input_file", "file_url": "https://h/x"},
             {"type": "input_file", "file_id": "file-1"},
             {"type": "input_audio", "input_audio": {"data": "AAAA", "format": "mp3"}},
@@ -325,7 +325,7 @@ fn calls_and_their_results() {
             {"type": "function_call", "call_id": "b", "name": "f", "arguments": "{}"},
             {"type": "function_call", "call_id": "c", "name": "f", "arguments": "{\"raw\":\"not JSON\"}"},
             {"type": "function_call_output", "call_id": "a", "output": "1"},
-            {"type": "function_call_output", "call_id": "b", "output": "Error: broke"},
+            {"type": "function_call_output", "call_id": "b", "output": r#"{"error":"broke"}"#},
             {"type": "function_call_output", "call_id": "c", "output": "x\ny"},
         ])
     );
@@ -339,10 +339,8 @@ fn results_to_look_at_are_parts() {
     assert_eq!(
         with_calls(json!([function("a", "{}")]), &[result])[1]["output"],
         json!([
-            {"type": "input_text", "text": "Error: half"},
-            {"type": "input_text", "text": "t"},
+            {"type": "input_text", "text": r#"{"error":"half","output":"t\n[audio, which cannot be shown here]"}"#},
             {"type": "input_image", "image_url": "https://h/x"},
-            {"type": "input_text", "text": "[audio, which cannot be shown here]"},
         ])
     );
 }

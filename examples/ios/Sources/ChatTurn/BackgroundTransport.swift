@@ -6,6 +6,9 @@
     ///
     /// The id of the effect is stored with the task, so an app that was killed meanwhile finds its run's answer: make the
     /// run by `RunMachine.restore` then, since what it was given to do is still being done.
+    ///
+    /// The system follows redirects by itself here, with the key and the conversation: the address must be of a server
+    /// that makes none to others.
     @MainActor
     public final class BackgroundTransport: NSObject, Transport {
         public static let identifier = "dev.stepwell.examples.chat"

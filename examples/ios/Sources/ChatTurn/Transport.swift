@@ -75,6 +75,14 @@ final class Relay: NSObject, URLSessionDataDelegate, Sendable {
         relay(dataTask, .bytes(data))
     }
 
+    /// A redirect would take the key and the conversation elsewhere: it is the answer, and the run fails with it.
+    func urlSession(
+        _ session: URLSession, task: URLSessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
+        newRequest request: URLRequest, completionHandler: @escaping @Sendable (URLRequest?) -> Void
+    ) {
+        completionHandler(nil)
+    }
+
     func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
         relay(task, error.map { .failed($0.localizedDescription) } ?? .ended)
     }

@@ -150,6 +150,7 @@ public class AgentBuilder internal constructor(
             context = context,
             agUi = agUi,
         )
+        setLanguage("Kotlin")
         return Agent(config, tools, approver, threadId, historyJson, stateJson, stored, journal)
     }
 }

@@ -57,7 +57,8 @@ class ChatViewModel(application: Application, private val saved: SavedStateHandl
             tools = tools.keys.toList(),
         ),
         // How long the agent may be silent the run knows itself.
-        OkHttpClient.Builder().readTimeout(Duration.ZERO).build(),
+        // A redirect would take the key and the conversation elsewhere.
+        OkHttpClient.Builder().readTimeout(Duration.ZERO).followRedirects(false).build(),
         tools.mapKeys { it.key.name },
         FileSnapshotStore(File(application.filesDir, "chat.json")),
     )

@@ -1,0 +1,31 @@
+//! The language that the library is used from.
+
+use crate::error::StepwellError;
+use std::sync::OnceLock;
+use stepwell_io::{HttpClient, HttpClientError};
+
+static LANGUAGE: OnceLock<String> = OnceLock::new();
+
+/// For a language's own package, to be called once before the first agent: what the requests of agents name in
+/// `User-Agent`, as `stepwell/VERSION (LANGUAGE)`.
+#[uniffi::export]
+pub fn set_language(language: String) {
+    // The first that said so stays.
+    let _ = LANGUAGE.set(language);
+}
+
+/// The HTTP client of an agent.
+pub(crate) fn http_client() -> Result<HttpClient, StepwellError> {
+    let client = match LANGUAGE.get() {
+        Some(language) => HttpClient::for_language(language),
+        None => HttpClient::new(),
+    };
+    client.map_err(unavailable)
+}
+
+fn unavailable(error: HttpClientError) -> StepwellError {
+    StepwellError::Unavailable {
+        reason: error.to_string(),
+        advice: "look at the system's certificates and proxies".to_owned(),
+    }
+}

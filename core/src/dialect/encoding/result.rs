@@ -1,0 +1,90 @@
+//! A tool's result in words, and how the model is told that a tool has failed.
+
+use super::as_text;
+use crate::event::{ContentPart, MessageContent, ToolMessage};
+use serde::Serialize;
+use serde::de::IgnoredAny;
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+/// What is said of a failure that has no words of its own.
+const NO_REASON: &str = "The tool failed and did not say why.";
+
+/// What the model is told of a tool that failed. As JSON it is an object that no one takes for a result: most formats
+/// have no other place for it, and Gemini asks for this very object.
+///
+/// Source: <https://ai.google.dev/api/caching#FunctionResponse>, "response".
+#[derive(Debug, Serialize)]
+pub(in super::super) struct Failure<'a> {
+    error: Cow<'a, str>,
+    /// What the tool gave back all the same.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    output: Option<Cow<'a, str>>,
+}
+
+impl<'a> Failure<'a> {
+    /// The failure that the message tells of, if it does. Parts that go beside it are no words of it.
+    pub(in super::super) fn of(
+        message: &'a ToolMessage,
+        goes_beside: impl Fn(&ContentPart) -> bool,
+    ) -> Option<Self> {
+        let error = message.error.as_deref()?;
+        let text = content_text(&message.content, goes_beside);
+        let (error, output) = match (error, text) {
+            ("", text) if text.is_empty() => (NO_REASON.into(), None),
+            // The content is the error, or says it and more.
+            (error, text) if text.contains(error) => (text, None),
+            (error, text) if text.is_empty() => (error.into(), None),
+            (error, text) => (error.into(), Some(text)),
+        };
+        Some(Self { error, output })
+    }
+
+    /// The same in words, for a format that marks the result as an error.
+    pub(in super::super) fn into_words(self) -> Cow<'a, str> {
+        match self.output {
+            None => self.error,
+            Some(output) => Cow::Owned(format!("{}\n{output}", self.error)),
+        }
+    }
+
+    /// The same as JSON. An error that a tool gave as such an object stays as it is.
+    pub(in super::super) fn into_json(self) -> Cow<'a, str> {
+        if self.output.is_none() && is_error_object(&self.error) {
+            return self.error;
+        }
+        // Two strings cannot fail.
+        Cow::Owned(serde_json::to_string(&self).unwrap_or_default())
+    }
+}
+
+fn is_error_object(text: &str) -> bool {
+    text.trim_start().starts_with('{')
+        && serde_json::from_str::<BTreeMap<Cow<'_, str>, IgnoredAny>>(text)
+            .is_ok_and(|fields| fields.contains_key("error"))
+}
+
+/// A tool's result in words; its failure as JSON. Parts that go beside it are left out.
+pub(in super::super) fn result_text(
+    message: &ToolMessage,
+    goes_beside: impl Fn(&ContentPart) -> bool,
+) -> Cow<'_, str> {
+    match Failure::of(message, &goes_beside) {
+        Some(failure) => failure.into_json(),
+        None => content_text(&message.content, goes_beside),
+    }
+}
+
+fn content_text(
+    content: &MessageContent,
+    goes_beside: impl Fn(&ContentPart) -> bool,
+) -> Cow<'_, str> {
+    match content {
+        MessageContent::Text(text) => Cow::Borrowed(text.as_str()),
+        MessageContent::Parts(parts) => {
+            let words = parts.iter().filter(|part| !goes_beside(part));
+            let texts: Vec<_> = words.filter_map(as_text).collect();
+            Cow::Owned(texts.join("\n"))
+        }
+    }
+}

@@ -1,0 +1,186 @@
+//! Media: what a provider takes, and where what a tool gave back is shown.
+
+use super::{History, Rules};
+use crate::event::{
+    AssistantMessage, ContentPart, Message, MessageContent, Source, TextPart, ToolMessage,
+    UserMessage,
+};
+use crate::{MessageId, ToolCallId};
+use std::borrow::Cow;
+
+/// What the model says between results and the person's words where it must say something.
+const SEEN: &str = "(The results have come.)";
+
+/// Whether a person's message can have the part as it is.
+pub(super) fn is_taken(part: &ContentPart, rules: &Rules<'_>) -> bool {
+    may_have(part, rules) && rules.dialect.encoder().takes(part)
+}
+
+/// Whether the result can.
+fn is_taken_in_result(part: &ContentPart, result: &ToolMessage, rules: &Rules<'_>) -> bool {
+    let encoder = rules.dialect.encoder();
+    may_have(part, rules) && encoder.takes_in_result(part, result, rules.model)
+}
+
+/// Whether the model can see the part of a result, in it or behind it.
+pub(super) fn is_shown(part: &ContentPart, result: &ToolMessage, rules: &Rules<'_>) -> bool {
+    is_taken_in_result(part, result, rules) || is_taken(part, rules)
+}
+
+fn may_have(part: &ContentPart, rules: &Rules<'_>) -> bool {
+    rules.media.has(part) && !is_foreign(part, rules.provider)
+}
+
+/// Whether the part is a file in the store of another provider.
+fn is_foreign(part: &ContentPart, own: &str) -> bool {
+    let source = match part {
+        ContentPart::Text(_) => return false,
+        ContentPart::Image(part)
+        | ContentPart::Audio(part)
+        | ContentPart::Video(part)
+        | ContentPart::Document(part) => &part.source,
+    };
+    matches!(source, Source::File { provider: Some(provider), .. } if provider != own)
+}
+
+/// What a part is called.
+fn kind(part: &ContentPart) -> &'static str {
+    match part {
+        ContentPart::Text(_) => "text",
+        ContentPart::Image(_) => "image",
+        ContentPart::Audio(_) => "audio",
+        ContentPart::Video(_) => "video",
+        ContentPart::Document(_) => "document",
+    }
+}
+
+/// The kinds of the message's parts that the model is told of in words only, since the provider does not take them.
+pub(crate) fn untaken(message: &Message, rules: &Rules<'_>) -> Vec<&'static str> {
+    let (content, result) = match message {
+        Message::User(said) => (&said.content, None),
+        Message::Tool(result) => (&result.content, Some(result)),
+        _ => return Vec::new(),
+    };
+    let MessageContent::Parts(parts) = content else {
+        return Vec::new();
+    };
+    if rules.is_agent {
+        return Vec::new();
+    }
+    let is_told = |part: &&ContentPart| match result {
+        None => !is_taken(part, rules),
+        Some(result) => !is_shown(part, result, rules),
+    };
+    parts.iter().filter(is_told).map(kind).collect()
+}
+
+/// Puts what tools gave back, and their results have no place for, behind the results: into a message of the person's that
+/// names the calls.
+pub(super) fn show_results(history: &mut History<'_>, rules: &Rules<'_>) {
+    let moves = |message: &Message| match message {
+        Message::Tool(result) => has_to_move(result, rules),
+        _ => false,
+    };
+    if !history.iter().any(|message| moves(message)) {
+        return;
+    }
+    let mut shown = Shown::default();
+    for mut message in std::mem::take(history) {
+        match &*message {
+            Message::Tool(result) if has_to_move(result, rules) => {
+                let call = &result.tool_call_id;
+                shown.add(result, &name_of(history, call), rules);
+                let content = without_moved(result, rules);
+                if let Message::Tool(result) = message.to_mut() {
+                    result.content = content;
+                }
+            }
+            Message::Tool(_) => {}
+            _ => shown.put(history, rules),
+        }
+        history.push(message);
+    }
+    shown.put(history, rules);
+}
+
+fn has_to_move(result: &ToolMessage, rules: &Rules<'_>) -> bool {
+    match &result.content {
+        MessageContent::Text(_) => false,
+        MessageContent::Parts(parts) => parts
+            .iter()
+            .any(|part| !is_taken_in_result(part, result, rules)),
+    }
+}
+
+/// The result's content with words in the place of what is shown behind it.
+fn without_moved(result: &ToolMessage, rules: &Rules<'_>) -> MessageContent {
+    let MessageContent::Parts(parts) = &result.content else {
+        return result.content.clone();
+    };
+    let parts = parts.iter().map(|part| {
+        if is_taken_in_result(part, result, rules) {
+            return part.clone();
+        }
+        text(format!("[{}, which follows the results]", kind(part)))
+    });
+    MessageContent::Parts(parts.collect())
+}
+
+fn text(text: String) -> ContentPart {
+    ContentPart::Text(TextPart {
+        text,
+        ..TextPart::default()
+    })
+}
+
+/// The name of the tool that was called, which stands in one of the last messages.
+fn name_of(history: &History<'_>, id: &ToolCallId) -> String {
+    let calls = history.iter().rev().filter_map(|message| match &**message {
+        Message::Assistant(said) => Some(&said.tool_calls),
+        _ => None,
+    });
+    let mut calls = calls.flatten();
+    let call = calls.find(|call| call.id == *id);
+    call.map_or_else(String::new, |call| call.function.name.clone())
+}
+
+/// What is shown behind the results that are being gone through.
+#[derive(Default)]
+struct Shown {
+    id: MessageId,
+    parts: Vec<ContentPart>,
+}
+
+impl Shown {
+    fn add(&mut self, result: &ToolMessage, name: &str, rules: &Rules<'_>) {
+        let MessageContent::Parts(parts) = &result.content else {
+            return;
+        };
+        self.id = format!("{}-media", result.id).into();
+        let call = &result.tool_call_id;
+        self.parts
+            .push(text(format!("What `{name}` gave back (call {call}):")));
+        let moved = parts
+            .iter()
+            .filter(|part| !is_taken_in_result(part, result, rules));
+        self.parts.extend(moved.cloned());
+    }
+
+    fn put(&mut self, history: &mut History<'_>, rules: &Rules<'_>) {
+        let Self { id, parts } = std::mem::take(self);
+        if parts.is_empty() {
+            return;
+        }
+        if rules.answers_results {
+            history.push(Cow::Owned(Message::Assistant(AssistantMessage {
+                content: Some(SEEN.to_owned()),
+                ..AssistantMessage::default()
+            })));
+        }
+        history.push(Cow::Owned(Message::User(UserMessage {
+            id,
+            content: MessageContent::Parts(parts),
+            ..UserMessage::default()
+        })));
+    }
+}
