@@ -8,7 +8,7 @@ use super::opening::Opening;
 use super::output::{RunEvent, ToolCallUpdate};
 use super::timer::TimerKey;
 use super::typed::{Run, next};
-use crate::conversation::ToolCallStatus;
+use crate::conversation::{Conversation, ToolCallStatus};
 use crate::event::{AssistantMessage, Message, MessageContent, Metadata, ToolMessage};
 use crate::tool::{ToolFailure, ToolFailureKind};
 use crate::{CallKey, Timestamp, ToolCallId};
@@ -37,7 +37,8 @@ impl Run<Opening> {
     pub fn shown(mut self, messages: Vec<Message>, now: Timestamp) -> Shown {
         self.core.tick(now);
         let messages = messages.into_iter();
-        let new: Vec<_> = messages.filter(|shown| self.core.is_new(shown)).collect();
+        let conversation = &self.core.conversation;
+        let new: Vec<_> = messages.filter(|it| is_new(conversation, it)).collect();
         if new.is_empty() || self.core.resumption.is_some() {
             return self.into();
         }
@@ -74,23 +75,6 @@ impl Core {
     /// Whether there is a stream to resume that spoke another dialect.
     pub(super) fn has_foreign_stream(&self) -> bool {
         self.is_of_another_dialect && self.resumption.is_some()
-    }
-
-    /// Whether the run has less of the message, or nothing.
-    fn is_new(&self, shown: &Message) -> bool {
-        let known = self.conversation.message(shown.id());
-        match (shown, known) {
-            // What the person says is never part of an answer.
-            (Message::User(_), _) => false,
-            (_, None) => true,
-            (Message::Assistant(shown), Some(Message::Assistant(known))) => {
-                length(shown) > length(known) || shown.tool_calls.len() > known.tool_calls.len()
-            }
-            (Message::Reasoning(shown), Some(Message::Reasoning(known))) => {
-                shown.content.len() > known.content.len()
-            }
-            _ => false,
-        }
     }
 
     /// Begins the hop that asks for a cut answer anew. When the run comes back that is done once, however late the host
@@ -136,9 +120,8 @@ impl Core {
 
     /// A result for a call that has none, and that the run knows nothing of.
     fn put_not_run(&mut self, index: u32, call: ToolCallId, name: String) {
-        let has_result = |message: &Message| matches!(message, Message::Tool(result) if result.tool_call_id == call);
         let is_known = self.conversation.call_by_id(&call).is_some();
-        if is_known || self.conversation.messages().iter().any(has_result) {
+        if is_known || has_result(&self.conversation, &call) {
             return;
         }
         let failure = ToolFailure::new(ToolFailureKind::Cancelled, NOT_RUN);
@@ -150,14 +133,59 @@ impl Core {
             status: ToolCallStatus::Cancelled,
             result: Some(Err(failure)),
         }));
-        self.put_shown(Message::Tool(ToolMessage {
-            id: format!("{call}-result").into(),
-            tool_call_id: call,
-            content: MessageContent::Text(NOT_RUN.to_owned()),
-            error: Some(NOT_RUN.to_owned()),
-            ..ToolMessage::default()
-        }));
+        self.put_shown(not_run(call));
     }
+}
+
+/// What a conversation lacks of an answer that its host's death has cut: those messages that the person was `shown` and
+/// that it has less of, or nothing, marked as cut, and for each call in them a result, that it was not run. For a turn
+/// that cannot go on; one that can is told by [`Input::Shown`](super::Input::Shown).
+pub fn cut_messages(conversation: &Conversation, shown: Vec<Message>) -> Vec<Message> {
+    let mut cut = Vec::new();
+    for mut message in shown {
+        if !is_new(conversation, &message) {
+            continue;
+        }
+        mark_as_cut(&mut message);
+        let calls = asked(&message).into_iter().map(|(call, _)| call);
+        let open = calls.filter(|call| !has_result(conversation, call));
+        let results: Vec<_> = open.map(not_run).collect();
+        cut.push(message);
+        cut.extend(results);
+    }
+    cut
+}
+
+/// Whether the conversation has less of the message, or nothing.
+fn is_new(conversation: &Conversation, shown: &Message) -> bool {
+    let known = conversation.message(shown.id());
+    match (shown, known) {
+        // What the person says is never part of an answer.
+        (Message::User(_), _) => false,
+        (_, None) => true,
+        (Message::Assistant(shown), Some(Message::Assistant(known))) => {
+            length(shown) > length(known) || shown.tool_calls.len() > known.tool_calls.len()
+        }
+        (Message::Reasoning(shown), Some(Message::Reasoning(known))) => {
+            shown.content.len() > known.content.len()
+        }
+        _ => false,
+    }
+}
+
+fn has_result(conversation: &Conversation, call: &ToolCallId) -> bool {
+    let mut messages = conversation.messages().iter();
+    messages.any(|message| matches!(message, Message::Tool(result) if result.tool_call_id == *call))
+}
+
+fn not_run(call: ToolCallId) -> Message {
+    Message::Tool(ToolMessage {
+        id: format!("{call}-result").into(),
+        tool_call_id: call,
+        content: MessageContent::Text(NOT_RUN.to_owned()),
+        error: Some(NOT_RUN.to_owned()),
+        ..ToolMessage::default()
+    })
 }
 
 fn mark_as_cut(message: &mut Message) {

@@ -69,7 +69,7 @@ pub use config::{
 };
 pub use context_guard::{ContextGuard, ContextMessage, ContextOverflow, ContextPolicy};
 pub(crate) use cut_answer::is_cut;
-pub use cut_answer::{CUT, Shown};
+pub use cut_answer::{CUT, Shown, cut_messages};
 pub use device::{
     BackgroundPolicy, DevicePolicy, KilledPolicy, NetworkChangePolicy, OfflinePolicy, Reconnected,
 };

@@ -167,7 +167,11 @@ impl IntoResponse for Refusal {
 impl From<StoreError> for Refusal {
     fn from(error: StoreError) -> Self {
         let code = match &error {
-            StoreError::NoThread { .. } => Code::NoThread,
+            StoreError::NoThread { thread } => {
+                // By the id that the client gave: the key says the user, too.
+                let message = format!("the store has no thread `{}`", thread.thread);
+                return Self::new(Code::NoThread, message);
+            }
             StoreError::NoTurn { .. } => Code::NoTurn,
             StoreError::Exists { .. } | StoreError::Busy { .. } | StoreError::Stale { .. } => {
                 Code::TurnExists
@@ -207,5 +211,21 @@ impl From<EngineError> for Refusal {
             EngineError::Internal => Code::InternalError,
         };
         Self::new(code, error.to_string())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use stepwell_io::ThreadKey;
+
+    #[test]
+    fn a_thread_is_named_as_the_client_names_it() {
+        let thread = ThreadKey {
+            room: "alice".into(),
+            ..ThreadKey::from("t")
+        };
+        let refused = Refusal::from(StoreError::NoThread { thread });
+        assert_eq!(refused.message, "the store has no thread `t`");
     }
 }

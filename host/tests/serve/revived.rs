@@ -303,6 +303,13 @@ async fn a_turn_that_cannot_be_read_any_more_ends() {
         (&end["type"], &end["code"]),
         (&json!("RUN_ERROR"), &json!("turn_failed"))
     );
+    let messages = fold(&told);
+    let said = with(&messages, "role", "assistant");
+    assert_eq!(
+        (said.len(), &said[0]["content"]),
+        (1, &json!("Half an ans"))
+    );
+    assert_eq!(said[0]["metadata"]["cut"], true);
     let view = server.get("/threads/t").await.text().await.expect("text");
     let view: Value = serde_json::from_str(&view).expect("JSON");
     let turn = &view["session"]["turns"][0];
@@ -310,4 +317,61 @@ async fn a_turn_that_cannot_be_read_any_more_ends() {
         (&turn["status"], &turn["error"]["code"]),
         (&json!("failed"), &json!("turn_failed"))
     );
+    let shown = &view["session"]["messages"][1];
+    assert_eq!(
+        (&shown["content"], &shown["cut"]),
+        (&json!("Half an ans"), &json!(true))
+    );
+}
+
+#[tokio::test]
+async fn the_end_of_a_turn_that_cannot_be_read_any_more_takes_no_result_back() {
+    let file = File::new("unreadable-round");
+    let model = asking().await;
+    let (server, _) = asked(&file, &model).await;
+    drop(server);
+    written_by_a_later_version(&file).await;
+    let server = Server::before(&model, &["--store", &file.store()]);
+    let told = events(server.follow("t", "r", None).await).await;
+    assert_eq!(told.last().expect("an end")["code"], "turn_failed");
+    let before = told
+        .iter()
+        .find(|event| event["type"] == "TOOL_CALL_RESULT");
+    let before = before.expect("the result was told");
+    let messages = fold(&told);
+    assert_eq!(with(&messages, "content", "I look.").len(), 1);
+    let results = with(&messages, "toolCallId", "now");
+    assert_eq!(
+        (results.len(), &results[0]["content"]),
+        (1, &before["content"])
+    );
+}
+
+#[tokio::test]
+async fn an_event_that_cannot_be_read_any_more_holds_no_turn_up() {
+    let file = File::new("unreadable-event");
+    let answer = Hop::new().text("A whole answer.");
+    let model = start(Script::new().hop(half()).hop(answer)).await;
+    cut(&file, &model).await;
+    let store = SqliteStore::open(file.path()).await.expect("a store");
+    let record = store.thread(&ThreadKey::from("t")).await.unwrap();
+    let left = record.expect("a thread").unfinished.expect("unfinished");
+    let next = store.event_log(&left.key).await.unwrap().next;
+    let later = [r#"{"type": "TOOL_CALL_RESULT", "of": "a later version"}"#.to_owned()];
+    store
+        .append_events(&left.key, left.generation, next, &later)
+        .await
+        .unwrap();
+    store.close().await;
+    let server = Server::before(&model, &["--store", &file.store()]);
+    // It is handed on as it is: a client may know it.
+    let told = server.follow("t", "r", None).await.text().await;
+    let told = told.expect("it ends");
+    let told = told.lines().filter_map(|line| line.strip_prefix("data: "));
+    let told = told.map(|event| serde_json::from_str::<Value>(event).expect("JSON"));
+    let told: Vec<_> = told
+        .filter(|event| event["of"] != "a later version")
+        .collect();
+    assert_eq!(kinds(&told).last(), Some(&"RUN_FINISHED"));
+    assert_eq!(fold(&told).last().unwrap()["content"], "A whole answer.");
 }

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 const STORE: [&str; 2] = ["--store", "memory"];
 
 impl Server {
-    async fn call(&self, method: &str, path: &str, body: Option<Value>) -> Response {
+    pub(crate) async fn call(&self, method: &str, path: &str, body: Option<Value>) -> Response {
         let mut request = self.request(method, path);
         if let Some(body) = body {
             request = request

@@ -9,10 +9,11 @@ use crate::line::{Line, State};
 use crate::model::HeldModel;
 use crate::server::Server;
 use crate::stream::{Run, all, events, kinds, text};
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
 use std::time::Instant;
+use stepwell_mock_llm::{Dialect, Hop, MockLlm, Script};
 
 /// How many turns a host has when it is lost.
 const TURNS: usize = 4;
@@ -283,4 +284,65 @@ async fn a_second_process_on_a_file_is_refused_until_the_first_is_gone() {
     }
     drop(first);
     Server::start(&["--store", &store]);
+}
+
+/// A turn that has asked the person and left a call to the client, on a host that is killed: another one, before another
+/// provider, takes what both say.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_killed_hosts_turn_waits_for_is_brought_to_another() {
+    let Some(url) = url() else { return };
+    for round in 0..times() {
+        let thread = format!("waits-{}-{round}", std::process::id());
+        let calls = Hop::new()
+            .tool_call_with_id("sum", "calculator", json!({"expression": "40 + 2"}))
+            .tool_call_with_id("place", "where", json!({}));
+        let script = Script::new().hop(calls).hop(Hop::new().text("Done."));
+        let model = MockLlm::start(script).await.expect("the mock starts");
+        let arguments = ["--store", &*url, "--ask-before", "calculator"];
+        let one = Server::before(&model, &arguments);
+        let base = model.url(Dialect::Anthropic);
+        let provider = [
+            "--provider",
+            "anthropic",
+            "--model",
+            "m",
+            "--base-url",
+            &base,
+        ];
+        let arguments = [&provider[..], &arguments].concat();
+        let other = Server::start_with(&arguments, Some(("ANTHROPIC_API_KEY", "test-key")));
+        let tools = json!([{"name": "where", "description": "Where the person is."}]);
+        let body = json!({"turnId": "r", "message": "?", "tools": tools});
+        let path = format!("/threads/{thread}/turns");
+        let begun = one.call("POST", &path, Some(body)).await;
+        assert_eq!(begun.status(), 201);
+        let mut listener = Run::new(other.follow(&thread, "r", None).await);
+        let (mut is_asked, mut is_left) = (false, false);
+        while !(is_asked && is_left) {
+            let event = listener.next().await.expect("it goes on");
+            is_asked |= event["name"] == "interrupt";
+            is_left |=
+                event["value"]["toolCallId"] == "place" && event["value"]["status"] == "deferred";
+        }
+        drop(one);
+        listener.until("MESSAGES_SNAPSHOT").await;
+        let entry = json!({"interruptId": "interrupt-sum", "status": "resolved", "payload": {"approved": true}});
+        for (action, said) in [
+            ("resume", json!({ "resume": [entry] })),
+            ("calls/place/result", json!({"content": "Here."})),
+        ] {
+            let taken = other.act(&thread, "r", action, said).await;
+            assert_eq!(taken.status(), 204, "{action}");
+        }
+        let rest = listener.rest().await;
+        assert_eq!(kinds(&rest).last(), Some(&"RUN_FINISHED"));
+        assert_eq!(text(&rest), "Done.");
+        let log = events(other.follow(&thread, "r", None).await).await;
+        for call in ["sum", "place"] {
+            let mut results = all(&log, "TOOL_CALL_RESULT");
+            results.retain(|result| result["toolCallId"] == call);
+            assert_eq!(results.len(), 1, "{call}: {log:#?}");
+        }
+        assert!(model.failures().is_empty(), "{:?}", model.failures());
+    }
 }

@@ -13,7 +13,7 @@ const WAYS: usize = 5;
 
 pub(super) const STEP: Step = Step {
     name: "hosts",
-    about: "two hosts on one PostgreSQL: 200 turns that begin on one and are followed on the other from anywhere on; hosts that are killed, frozen or cut off, whose turns go on at another",
+    about: "two hosts on one PostgreSQL: 200 turns that begin on one and are followed on the other from anywhere on; hosts that are killed, frozen or cut off, whose turns, and what they ask, go on at another",
     run: |context, log, _| {
         let server = Postgres::start(log)?;
         for program in context.integration_tests(log, "serve")? {

@@ -46,7 +46,7 @@ pub(super) async fn announce(
         written,
         tools,
     } = stands;
-    if written.events.is_empty() {
+    if written.next == 0 {
         let started = RunStarted {
             thread_id: key.thread.thread.clone(),
             run_id: key.turn.clone(),

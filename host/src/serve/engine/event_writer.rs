@@ -79,6 +79,8 @@ struct Entry {
 #[derive(Debug, Default)]
 pub(super) struct Written {
     pub(super) events: Vec<Event>,
+    /// The number of the next.
+    pub(super) next: u64,
 }
 
 impl Written {
@@ -112,7 +114,7 @@ impl EventWriter {
         for event in &written.events {
             lawful.passed(event);
         }
-        let next = written.events.len() as u64;
+        let next = written.next;
         let (sender, receiver) = mpsc::channel(WAITING);
         let failed = CancellationToken::new();
         let trouble = log.trouble.subscribe();
@@ -255,7 +257,7 @@ fn is_delta(event: &Event) -> bool {
     )
 }
 
-/// What the log of a turn has.
+/// What the log of a turn has. An event that cannot be read, of a later version say, holds nothing up.
 pub(super) async fn read(
     store: &Arc<dyn Store>,
     turn: &TurnKey,
@@ -269,8 +271,7 @@ pub(super) async fn read(
     };
     let mut written = Written::default();
     loop {
-        let next = written.events.len() as u64;
-        let after = u64::checked_sub(next, 1);
+        let after = written.next.checked_sub(1);
         let page = waits.patiently(|| store.events(turn, after, PAGE)).await?;
         if page.is_empty() {
             return Ok(written);
@@ -279,10 +280,11 @@ pub(super) async fn read(
             match serde_json::from_str::<Event>(&logged.data) {
                 Ok(event) => written.events.push(event),
                 Err(error) => {
-                    let message = format!("event {}: {error}", logged.index);
-                    return Err(StoreError::Damaged { message });
+                    let index = logged.index;
+                    tracing::error!(target: "stepwell", %turn, index, %error, "an event of the log cannot be read, and is passed over");
                 }
             }
+            written.next = logged.index + 1;
         }
     }
 }

@@ -10,6 +10,7 @@ use crate::metrics::Metrics;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use std::collections::HashMap;
+use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use stepwell_core::ToolCallId;
@@ -180,9 +181,13 @@ impl LocalEngine {
         let inner = Arc::clone(&self.0);
         let ended = active.ended.clone().drop_guard();
         self.0.tasks.spawn(async move {
-            let work = std::panic::AssertUnwindSafe(driven.run(begin)).catch_unwind();
+            let work = AssertUnwindSafe(driven.run(begin)).catch_unwind();
             if work.await.is_err() {
-                tracing::error!(target: "stepwell", turn = %key, "a turn broke off");
+                tracing::error!(target: "stepwell", turn = %key, "a turn broke off, and ends");
+                let end = lost_end::broke_off(&inner.setup, &key, inner.leave.clone());
+                if let Ok(Err(error)) = AssertUnwindSafe(end).catch_unwind().await {
+                    tracing::error!(target: "stepwell", turn = %key, %error, "its end cannot be stored");
+                }
             }
             inner.lock().remove(&key);
             drop(ended);
@@ -251,8 +256,8 @@ impl LocalEngine {
     /// Brings a turn to its end as cancelled. One of another host is taken away from it: whatever that host still
     /// writes is refused.
     async fn stop_turn(&self, mut turn: Unfinished) -> Result<(), EngineError> {
+        let key = turn.key.clone();
         for _ in 0..LOOKS {
-            let key = turn.key.clone();
             let active = match self.find(&key) {
                 Some(active) => active,
                 None => match self.adopt(turn, true).await {
@@ -279,6 +284,8 @@ impl LocalEngine {
                 break;
             }
         }
+        // A store that is damaged says so.
+        self.0.setup.store.path(&key).await?;
         let message = "the turn is stopped, and its end waits to be stored".to_owned();
         Err(StoreError::Unavailable { message }.into())
     }

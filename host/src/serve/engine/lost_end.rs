@@ -6,13 +6,14 @@ use super::announce::{Stands, Statuses, announce};
 use super::call_labels::CallLabels;
 use super::event_writer::{self, EventWriter, Log};
 use super::local::LocalSetup;
-use super::session_turn::{SessionTurn, input};
+use super::session_turn::input;
 use super::stored::watched;
 use std::sync::Arc;
 use stepwell_core::Timestamp;
-use stepwell_core::event::Event;
-use stepwell_core::run::{Outcome, TurnStatus};
-use stepwell_core::session::MessageBuilder;
+use stepwell_core::conversation::Conversation;
+use stepwell_core::event::{Event, Message};
+use stepwell_core::run::{Block, BlockContent, Outcome, TurnStatus, cut_messages};
+use stepwell_core::session::{MessageBuilder, Turn};
 use stepwell_io::StoredTurn;
 use stepwell_io::store::{Generation, PersistBatch, StoreError, TurnKey};
 use time::OffsetDateTime;
@@ -55,10 +56,7 @@ pub(super) async fn tell(
         return writer.finish().await;
     }
     tracing::info!(target: "stepwell", turn = %key, "the end of a turn is told, which its host could not tell");
-    let conversation = MessageBuilder::new().conversation(&path);
-    let conversation = conversation.map_err(|error| StoreError::Damaged {
-        message: error.to_string(),
-    })?;
+    let conversation = conversation(&path)?;
     let mut rounds = Rounds::new(key.turn.to_string());
     let stands = Stands {
         key,
@@ -78,14 +76,31 @@ pub(super) async fn tell(
     writer.end(ending.event(&input(key), None)).await
 }
 
-/// Ends a turn that cannot go on, with what is stored of it.
-pub(super) async fn fail(turn: &SessionTurn, generation: Generation) -> Result<(), StoreError> {
-    let store = &turn.setup.store;
-    let stored = store.turn(&turn.key).await?;
-    let is_cancelled = turn.cancel.is_cancelled();
+/// Ends a turn that cannot go on, with what is stored of it and what of an answer was shown.
+pub(super) async fn fail(
+    setup: &LocalSetup,
+    left: StoredTurn,
+    is_cancelled: bool,
+    shown: Vec<Message>,
+    leave: CancellationToken,
+) -> Result<(), StoreError> {
+    let StoredTurn { key, generation } = left;
+    let store = &setup.store;
+    let path = store.path(&key).await?;
+    let blocks = path.last().map_or(&[][..], |turn| &turn.blocks);
+    let first = blocks.len() as u64;
+    let hop = blocks.last().map_or(0, |stored| stored.block.hop);
+    let cut = cut_messages(&conversation(&path)?, shown).into_iter();
+    let cut = cut.zip(first..).map(|(message, sequence)| Block {
+        sequence,
+        hop,
+        content: BlockContent::Message {
+            message: Box::new(message),
+        },
+    });
     let batch = PersistBatch {
-        first: stored.map_or(0, |stored| stored.blocks.len() as u64),
-        blocks: Vec::new(),
+        first,
+        blocks: cut.collect(),
         status: match is_cancelled {
             true => TurnStatus::Cancelled,
             false => TurnStatus::Failed,
@@ -94,8 +109,35 @@ pub(super) async fn fail(turn: &SessionTurn, generation: Generation) -> Result<(
         snapshot: String::new(),
         at: now(),
     };
-    store.persist(&turn.key, generation, &batch).await?;
-    tell(&turn.setup, &turn.key, turn.leave.clone()).await
+    store.persist(&key, generation, &batch).await?;
+    tell(setup, &key, leave).await
+}
+
+/// Ends a turn of this host that broke off by a fault of the program's: it would break off again.
+pub(super) async fn broke_off(
+    setup: &LocalSetup,
+    key: &TurnKey,
+    leave: CancellationToken,
+) -> Result<(), StoreError> {
+    let thread = setup.store.thread(&key.thread).await?;
+    let left = thread.and_then(|thread| thread.unfinished);
+    let Some(left) = left.filter(|left| left.key == *key && left.owner == setup.owner) else {
+        return Ok(());
+    };
+    let written = event_writer::read(&setup.store, key, &leave).await?;
+    let turn = StoredTurn {
+        key: left.key,
+        generation: left.generation,
+    };
+    fail(setup, turn, false, written.messages(), leave).await
+}
+
+/// What the turns of a path come to.
+fn conversation(path: &[Turn]) -> Result<Conversation, StoreError> {
+    let conversation = MessageBuilder::new().conversation(path);
+    conversation.map_err(|error| StoreError::Damaged {
+        message: error.to_string(),
+    })
 }
 
 fn now() -> Timestamp {

@@ -195,20 +195,22 @@ impl SessionTurn {
                 let written = event_writer::read(&self.setup.store, key, &self.leave).await?;
                 let path = self.setup.store.path(key).await?;
                 let snapshot = claimed.snapshot.as_deref().unwrap_or_default();
-                let shown = written.messages();
+                let left = StoredTurn {
+                    key: key.clone(),
+                    generation: claimed.generation,
+                };
                 let revived = agent.and_then(|agent| {
-                    let turn = StoredTurn {
-                        key: key.clone(),
-                        generation: claimed.generation,
-                    };
-                    let revived = agent.revive_claimed(turn, snapshot, shown);
+                    let shown = written.messages();
+                    let revived = agent.revive_claimed(left.clone(), snapshot, shown);
                     revived.map_err(|error| error.to_string())
                 });
                 let turn = match revived {
                     Ok(turn) => turn,
                     Err(error) => {
                         tracing::error!(target: "stepwell", turn = %key, error, "a turn cannot go on, and ends");
-                        lost_end::fail(self, claimed.generation).await?;
+                        let is_cancelled = self.cancel.is_cancelled();
+                        let (shown, leave) = (written.messages(), self.leave.clone());
+                        lost_end::fail(&self.setup, left, is_cancelled, shown, leave).await?;
                         return Ok(None);
                     }
                 };

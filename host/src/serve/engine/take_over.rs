@@ -134,9 +134,12 @@ mod tests {
     use super::super::tests::{engine_on, new_turn};
     use super::*;
     use crate::serve::engine::Engine;
+    use std::sync::atomic::{AtomicBool, Ordering};
     use stepwell_core::Timestamp;
+    use stepwell_core::run::TurnStatus;
+    use stepwell_core::session::Turn;
     use stepwell_io::store::{
-        Generation, Held, MemoryStore, NewTurn, Store, StoreFuture, StoreLayer, TurnKey,
+        Claimed, Generation, Held, MemoryStore, NewTurn, Store, StoreFuture, StoreLayer, TurnKey,
     };
     use tokio::sync::watch;
     use tokio::time::Instant;
@@ -244,5 +247,76 @@ mod tests {
             "{refused:?}"
         );
         assert_eq!(store.unfinished(None).await, Ok(Vec::new()));
+    }
+
+    /// A store that cannot read what its turns said.
+    #[derive(Debug)]
+    struct Damaged(MemoryStore);
+
+    impl StoreLayer for Damaged {
+        fn inner(&self) -> &dyn Store {
+            &self.0
+        }
+
+        fn path<'a>(&'a self, _: &'a TurnKey) -> StoreFuture<'a, Vec<Turn>> {
+            let message = "a block cannot be read".to_owned();
+            Box::pin(std::future::ready(Err(StoreError::Damaged { message })))
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn who_stops_a_turn_of_a_damaged_store_is_told_that_it_is_damaged() {
+        let inner = MemoryStore::new();
+        let left = leave(&inner, "left").await;
+        let (_, engine) = engine_on(Arc::new(Damaged(inner)), Duration::ZERO).await;
+        let stopped = engine.cancel(&left).await;
+        assert!(
+            matches!(stopped, Err(EngineError::Store(StoreError::Damaged { .. }))),
+            "{stopped:?}"
+        );
+    }
+
+    /// A store that makes the program fail after each claim, once.
+    #[derive(Debug)]
+    struct Breaks(MemoryStore, AtomicBool);
+
+    impl StoreLayer for Breaks {
+        fn inner(&self) -> &dyn Store {
+            &self.0
+        }
+
+        fn claim<'a>(
+            &'a self,
+            turn: &'a TurnKey,
+            seen: Generation,
+            owner: &'a str,
+        ) -> StoreFuture<'a, Claimed> {
+            self.1.store(true, Ordering::Relaxed);
+            self.0.claim(turn, seen, owner)
+        }
+
+        fn path<'a>(&'a self, turn: &'a TurnKey) -> StoreFuture<'a, Vec<Turn>> {
+            assert!(!self.1.swap(false, Ordering::Relaxed), "a fault");
+            Store::path(&self.0, turn)
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_turn_that_breaks_off_ends_and_is_not_begun_for_ever() {
+        let inner = MemoryStore::new();
+        let left = leave(&inner, "left").await;
+        let mut changes = inner.subscribe(&left.thread).await.unwrap();
+        let store = Breaks(inner.clone(), AtomicBool::default());
+        let (_, engine) = engine_on(Arc::new(store), Duration::ZERO).await;
+        assert_eq!(engine.recover().await, Ok(1));
+        let ends = async {
+            while inner.turn(&left).await.unwrap().unwrap().status == TurnStatus::Streaming {
+                changes.changed().await;
+            }
+        };
+        let ended = tokio::time::timeout(Duration::from_secs(3_600), ends).await;
+        assert_eq!(ended, Ok(()));
+        let ended = inner.turn(&left).await.unwrap().unwrap();
+        assert_eq!(ended.status, TurnStatus::Failed);
     }
 }
