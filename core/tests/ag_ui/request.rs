@@ -250,10 +250,7 @@ fn an_answer_to_langgraph_is_forwarded() {
     for (given, forwarded) in [
         (json!([answer("a", json!({}), &native)]), json!({"a": {}})),
         (json!([answer("a", json!("1"), &native)]), json!({"a": "1"})),
-        (
-            json!([silent(&native)]),
-            json!({"a": true}),
-        ),
+        (json!([silent(&native)]), json!({"a": true})),
         (json!([cancelled(&native)]), json!({"a": told})),
         (
             json!([answer("b", json!({"x": 1}), &made)]),
