@@ -10,7 +10,7 @@ import urllib.request
 from importlib.metadata import version
 
 from ag_ui.core import AssistantMessage, Context, Event, FunctionCall, ReasoningMessage, RunAgentInput, Tool, ToolCall
-from ag_ui.core import ToolMessage, UserMessage
+from ag_ui.core import ImageInputContent, InputContentUrlSource, TextInputContent, ToolMessage, UserMessage
 from pydantic import BaseModel, TypeAdapter
 
 URL = sys.argv[1]
@@ -38,7 +38,7 @@ class Thread:
     def __init__(self, name: str) -> None:
         self.name, self.runs, self.messages = f"{VERSION}-{name}", 0, []
 
-    def say(self, text: str, **more):
+    def say(self, text, **more):
         self.messages.append(UserMessage(id=f"{self.name}-{self.runs}", content=text))
         return self.run(**more)
 
@@ -172,12 +172,19 @@ def question_beside_client_tools(thread):
     assert thread.text().endswith("All is done."), thread.text()
 
 
+def picture(thread):
+    source = InputContentUrlSource(value="https://example.com/a.png")
+    finished(thread.say([TextInputContent(text="hello"), ImageInputContent(source=source)]))
+    assert thread.text().startswith("Hello!"), thread.text()
+
+
 def error(thread):
     last = thread.say("fail")
     assert (last.type.value, last.code) == ("RUN_ERROR", "model_error"), last
 
 
-SCENES = [text, reasoning, server_tools, client_tools, tools_of_both, state, question, question_beside_client_tools, error]
+SCENES = [text, picture, reasoning, server_tools, client_tools, tools_of_both, state]
+SCENES += [question, question_beside_client_tools, error]
 for scene in SCENES:
     thread = Thread(scene.__name__)
     scene(thread)

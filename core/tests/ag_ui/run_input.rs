@@ -71,10 +71,12 @@ fn nulls_of_an_older_client_are_absent() {
             {"id": "c", "type": "function", "function": {"name": "n", "arguments": "{}"}, "encryptedValue": null}]},
         {"id": "t", "role": "tool", "toolCallId": "c", "content": "ok", "error": null},
         {"id": "b", "role": "assistant", "content": "Done", "toolCalls": null},
+        {"id": "p", "role": "user", "content": [
+            {"type": "image", "source": {"type": "url", "value": "https://a/b", "mimeType": null}, "metadata": null}]},
     ]);
     let (input, warnings) = read(&with("messages", messages)).unwrap();
-    assert_eq!(input.messages.len(), 4);
-    assert_eq!(warnings.len(), 8, "{warnings:?}");
+    assert_eq!(input.messages.len(), 5);
+    assert_eq!(warnings.len(), 10, "{warnings:?}");
 }
 
 #[test]

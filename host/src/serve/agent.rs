@@ -81,7 +81,7 @@ pub(super) fn agent(
     });
     let tools = input.tools.as_deref().unwrap_or_default();
     let agent = client_tools::offer(agent, &server.tools, tools)?;
-    Ok(client_tools::build(agent)?)
+    Ok(client_tools::build(agent, tools)?)
 }
 
 /// What a model is told before the conversation: the server's instructions, the client's context, and the state.

@@ -20,16 +20,16 @@ const MOST_STORED: usize = 256 << 10;
 /// Why tools cannot be offered.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum UnusableTools {
-    #[error("`tools` has {count} entries, and may have {MOST_TOOLS}: send fewer")]
+    #[error("/tools has {count} entries, and may have {MOST_TOOLS}: send fewer")]
     TooMany { count: usize },
     #[error(
-        "`tools` has {bytes} bytes as JSON, and may have {MOST_STORED}: send fewer, or shorter ones"
+        "/tools has {bytes} bytes as JSON, and may have {MOST_STORED}: send fewer, or shorter ones"
     )]
     TooLong { bytes: usize },
-    #[error("the tool `{name}` is the server's own: name yours otherwise")]
-    Taken { name: String },
-    #[error(transparent)]
-    Tool(#[from] ToolError),
+    #[error("/tools/{index}/name: the tool `{name}` is the server's own: name yours otherwise")]
+    Taken { index: usize, name: String },
+    #[error("{path}: {source}")]
+    Tool { path: String, source: ToolError },
     #[error("the server cannot begin a run: see its log")]
     Agent(#[source] BuildError),
 }
@@ -60,11 +60,11 @@ pub(super) fn offer(
     if count > MOST_TOOLS {
         return Err(UnusableTools::TooMany { count });
     }
-    for definition in tools {
+    for (index, definition) in tools.iter().enumerate() {
         let name = &definition.name;
         if own.get(name).is_some() || name == CHANGE_STATE {
             let name = name.clone();
-            return Err(UnusableTools::Taken { name });
+            return Err(UnusableTools::Taken { index, name });
         }
         agent = agent.tool(client_tool(definition), |_| async {
             Ok::<_, Infallible>(ToolAnswer::Deferred)
@@ -73,12 +73,29 @@ pub(super) fn offer(
     Ok(agent)
 }
 
-/// The agent, if its tools can be offered.
-pub(super) fn build(agent: AgentBuilder) -> Result<Agent, UnusableTools> {
+/// The agent, if its tools can be offered; `tools` are the client's.
+pub(super) fn build(agent: AgentBuilder, tools: &[ToolDefinition]) -> Result<Agent, UnusableTools> {
     agent.build().map_err(|error| match error {
-        BuildError::Tool(error) => error.into(),
+        BuildError::Tool(source) => UnusableTools::Tool {
+            path: path(&source, tools),
+            source,
+        },
         other => UnusableTools::Agent(other),
     })
+}
+
+/// Where in the request the fault is.
+fn path(error: &ToolError, tools: &[ToolDefinition]) -> String {
+    let (name, field) = match error {
+        ToolError::Schema { name, .. } => (name, "parameters"),
+        ToolError::Name { name } | ToolError::Duplicate { name } => (name, "name"),
+        _ => return "/tools".to_owned(),
+    };
+    let index = tools.iter().rposition(|tool| tool.name == *name);
+    index.map_or_else(
+        || "/tools".to_owned(),
+        |index| format!("/tools/{index}/{field}"),
+    )
 }
 
 fn client_tool(definition: &ToolDefinition) -> Tool {
@@ -106,7 +123,7 @@ impl TurnTools {
             return Err(UnusableTools::TooLong { bytes });
         }
         let base = offer(base.clone(), own, tools)?;
-        build(base.clone())?;
+        build(base.clone(), tools)?;
         let stored = stored.into();
         Ok(Some(Self { base, stored }))
     }
@@ -138,7 +155,7 @@ impl From<UnusableTools> for Refusal {
     fn from(error: UnusableTools) -> Self {
         let code = match &error {
             UnusableTools::TooMany { .. } | UnusableTools::TooLong { .. } => Code::InvalidInput,
-            UnusableTools::Taken { .. } | UnusableTools::Tool(_) => Code::UnusableTool,
+            UnusableTools::Taken { .. } | UnusableTools::Tool { .. } => Code::UnusableTool,
             UnusableTools::Agent(cause) => {
                 tracing::error!(target: "stepwell", error = %cause, "no agent can be set up");
                 Code::InternalError

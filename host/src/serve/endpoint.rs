@@ -137,7 +137,7 @@ fn read_input(body: &[u8]) -> Result<RunAgentInput, Refusal> {
     let count = input.messages.len();
     if count > MOST_MESSAGES {
         let message =
-            format!("`messages` has {count} entries, and may have {MOST_MESSAGES}: send fewer");
+            format!("/messages has {count} entries, and may have {MOST_MESSAGES}: send fewer");
         return Err(Refusal::new(Code::InvalidInput, message));
     }
     for (name, id) in [
@@ -147,7 +147,7 @@ fn read_input(body: &[u8]) -> Result<RunAgentInput, Refusal> {
         let is_well = (1..=LONGEST_ID).contains(&id.len()) && !id.chars().any(char::is_control);
         if !is_well {
             let message = format!(
-                "the body is not a RunAgentInput: `{name}` has 1 to {LONGEST_ID} bytes and no control characters"
+                "the body is not a RunAgentInput: /{name} has 1 to {LONGEST_ID} bytes and no control characters"
             );
             return Err(Refusal::new(Code::InvalidInput, message));
         }

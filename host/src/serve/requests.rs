@@ -6,6 +6,7 @@ use super::refusal::{Code, Refusal};
 use crate::access::User;
 use axum::extract::Request;
 use serde::de::DeserializeOwned;
+use serde_path_to_error::{Path, Segment};
 use stepwell_core::registry::ThreadKey;
 use stepwell_io::store::TurnKey;
 
@@ -30,14 +31,37 @@ where
     let (head, body) = request.into_parts();
     check_content_type(&head.headers)?;
     let body = read_body(body, server.serving.limits.body).await?;
-    let read = |body: &[u8]| {
-        let read = serde_json::from_slice(body).map_err(|error| match error.classify() {
-            serde_json::error::Category::Data => invalid(format!("the body does not fit: {error}")),
-            _ => Refusal::new(Code::InvalidJson, format!("the body is no JSON: {error}")),
-        });
-        make(read?)
-    };
+    let read = |body: &[u8]| make(from_json(body)?);
     understand(body, read).await
+}
+
+/// Reads a body, or says where in it the fault is.
+fn from_json<T: DeserializeOwned>(body: &[u8]) -> Result<T, Refusal> {
+    let no_json = |error| Refusal::new(Code::InvalidJson, format!("the body is no JSON: {error}"));
+    let mut json = serde_json::Deserializer::from_slice(body);
+    let read = serde_path_to_error::deserialize(&mut json).map_err(|error| {
+        let path = pointer(error.path());
+        let error = error.into_inner();
+        match error.classify() {
+            serde_json::error::Category::Data => {
+                invalid(format!("the body does not fit: {path}: {error}"))
+            }
+            _ => no_json(error),
+        }
+    })?;
+    json.end().map_err(no_json)?;
+    Ok(read)
+}
+
+/// A path as a JSON Pointer; the whole body is `/`.
+fn pointer(path: &Path) -> String {
+    let steps = path.iter().filter_map(|step| match step {
+        Segment::Seq { index } => Some(index.to_string()),
+        Segment::Map { key } => Some(key.replace('~', "~0").replace('/', "~1")),
+        _ => None,
+    });
+    let steps: Vec<_> = steps.collect();
+    format!("/{}", steps.join("/"))
 }
 
 pub(super) fn thread_key(user: &User, thread: &str) -> Result<ThreadKey, Refusal> {

@@ -68,6 +68,40 @@ async fn a_tool_that_cannot_be_offered_is_refused() {
 }
 
 #[tokio::test]
+async fn a_refusal_names_the_place_in_the_body() {
+    let server = Server::start(&[]);
+    let named = async |path: &str, field: &str, value: Value, place: &str| {
+        let mut input = asks("r", "hello");
+        if path != "/agent" {
+            input = json!({"turnId": "r", "message": "?"});
+        }
+        input[field] = value;
+        let request = server.request("POST", path);
+        let request = request.header("content-type", "application/json");
+        let response = request.body(input.to_string()).send().await;
+        let response = response.expect("an answer");
+        assert_eq!(response.status(), 422, "{path} {field}");
+        let text = response.text().await.expect("a body");
+        assert!(text.contains(place), "{place}: {text}");
+    };
+    let tool = |name: &str| json!({"name": name, "description": "It."});
+    let odd = json!({"name": "odd", "description": "", "parameters": {"type": "nonsense"}});
+    for path in ["/agent", "/threads/t/turns"] {
+        for (tools, place) in [
+            (json!([tool("a"), {"name": "b"}]), "/tools/1: missing field"),
+            (json!([tool("a"), tool("change_state")]), "/tools/1/name: "),
+            (json!([tool("a"), tool("a")]), "/tools/1/name: "),
+            (json!([tool("not a name")]), "/tools/0/name: "),
+            (json!([tool("a"), odd]), "/tools/1/parameters: "),
+        ] {
+            named(path, "tools", tools, place).await;
+        }
+    }
+    named("/agent", "threadId", json!(""), "/threadId has ").await;
+    named("/threads/t/turns", "turnId", json!(7), "/turnId: ").await;
+}
+
+#[tokio::test]
 async fn a_body_that_is_too_large_is_refused() {
     let server = Server::start(&["--max-body", "1000"]);
     let input = asks("r", &"x".repeat(1000));

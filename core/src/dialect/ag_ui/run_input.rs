@@ -61,6 +61,16 @@ pub fn read_run_input(body: &[u8]) -> Result<(RunAgentInput, Vec<String>), RunIn
         for field in OFTEN_NULL_IN_MESSAGES {
             drop_null(message, field, "a message", &mut warnings);
         }
+        for part in objects(message, "content") {
+            if let Some(source) = part.get_mut("source").and_then(Value::as_object_mut) {
+                for field in ["mimeType", "provider"] {
+                    drop_null(source, field, "a source", &mut warnings);
+                }
+            }
+            for field in ["id", "metadata"] {
+                drop_null(part, field, "a part", &mut warnings);
+            }
+        }
         if message.get("role").and_then(Value::as_str) == Some("assistant") {
             drop_null(message, "content", "a message", &mut warnings);
         }
