@@ -16,9 +16,11 @@ def get_secret_number(name: str) -> int:
 
 with MockLlm() as model:
     agent = Agent(provider="openai-compatible", model="mock", base_url=model.base_url, tools=[get_secret_number])
-    for event in agent.send_sync("What are Alice's and Bob's secret numbers?"):
+    turn = agent.send_sync("What are Alice's and Bob's secret numbers?")
+    for event in turn:
         if isinstance(event, TextMessageContent):
             print(event.delta, end="", flush=True)
         elif isinstance(event, ToolCallUpdate) and event.result:
             print(f"\n[{event.name}: {event.result}]")
     print()
+    turn.finish().raise_for_failure()  # with a real model: an AuthenticationError for a wrong key, say
