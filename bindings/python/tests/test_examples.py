@@ -73,8 +73,8 @@ def contact(request: pytest.FixtureRequest, mock_llm: Start) -> tuple[dict[str, 
         return request.param, f"http://127.0.0.1:{nobody.getsockname()[1]}/v1"
 
 
-def hello(base_url: str, settings: str) -> subprocess.CompletedProcess[str]:
-    """The first program, whose agent has other settings: nobody waits here."""
+def ran_with(settings: str, *command: str) -> subprocess.CompletedProcess[str]:
+    """A program, whose agent has other settings: nobody waits here."""
     program = f"""
 import functools, runpy, sys, stepwell
 from stepwell import RetryPolicy, Timeouts
@@ -82,8 +82,12 @@ stepwell.Agent = functools.partial(stepwell.Agent, {settings})
 sys.argv = sys.argv[1:]
 runpy.run_path(sys.argv[0], run_name="__main__")
 """
-    command = [sys.executable, "-c", program, str(EXAMPLES / "hello.py"), base_url]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
+    whole = [sys.executable, "-c", program, *command]
+    return subprocess.run(whole, capture_output=True, text=True, check=False)
+
+
+def hello(base_url: str, settings: str) -> subprocess.CompletedProcess[str]:
+    return ran_with(settings, str(EXAMPLES / "hello.py"), base_url)
 
 
 def test_hello_says_what_goes_wrong(contact: tuple[dict[str, str], str]) -> None:
@@ -94,6 +98,19 @@ def test_hello_says_what_goes_wrong(contact: tuple[dict[str, str], str]) -> None
     else:
         last = ran.stderr.splitlines()[-1]
         assert ran.returncode == 1 and last.startswith("stepwell.errors.") and case["says"] in last
+
+
+@pytest.mark.parametrize("page", ["bindings/python/README.md", "docs/python.md"])
+def test_the_first_program_of_a_page_says_that_the_key_is_wrong(page: str, mock_llm: Start, tmp_path: Path) -> None:
+    text = (ROOT / page).read_text(encoding="utf-8")
+    program = tmp_path / "first.py"
+    # A scripted model stands in its own place: with a real one a key may be wrong.
+    shown = text.partition("```python\n")[2].partition("```")[0].replace("base_url=model.base_url, ", "")
+    program.write_text(shown, encoding="utf-8")
+    mock = mock_llm({"status": 401, "error": "Incorrect API key provided"})
+    ran = ran_with(f"base_url={mock.base_url!r}", str(program))
+    assert ran.returncode == 1
+    assert ran.stderr.splitlines()[-1].startswith("stepwell.errors.AuthenticationError: ")
 
 
 def test_hello_says_that_the_model_is_silent(mock_llm: Start) -> None:

@@ -20,7 +20,7 @@ impl Server {
         request.send().await.expect("an answer")
     }
 
-    async fn json(&self, path: &str) -> Value {
+    pub(crate) async fn json(&self, path: &str) -> Value {
         let response = self.get(path).await;
         assert_eq!(response.status(), 200);
         serde_json::from_str(&response.text().await.expect("text")).expect("JSON")

@@ -78,7 +78,7 @@ final class RunConfig {
   final ContextGuard context;
   final AgUiOptions agUi;
 
-  /// The same with what is given here.
+  /// The same with what is given here; what is left out, or `null`, stays.
   RunConfig copyWith({
     String? provider,
     String? model,
