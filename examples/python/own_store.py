@@ -48,6 +48,10 @@ class OwnStore(Store):
         self._db.row_factory = sqlite3.Row
         self._db.executescript("PRAGMA journal_mode = WAL; PRAGMA foreign_keys = ON;" + SCHEMA)
 
+    def close(self) -> None:
+        """When no agent needs it any more."""
+        self._db.close()
+
     @contextmanager
     def _transaction(self) -> Iterator[None]:
         self._db.execute("BEGIN IMMEDIATE")

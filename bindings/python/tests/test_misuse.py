@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import copy
+import pickle
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator
 from typing import Any
@@ -13,6 +15,7 @@ from conftest import MockLlm, calls, text
 from stepwell import (
     Agent,
     AgUiOptions,
+    AuthenticationError,
     ConfigurationError,
     Deferred,
     GenerationSettings,
@@ -20,6 +23,7 @@ from stepwell import (
     JsonSchema,
     Limits,
     MemoryStore,
+    MisuseError,
     RetryPolicy,
     RunConfig,
     RunMachine,
@@ -152,6 +156,32 @@ def test_what_cannot_be_sent_is_refused_at_once(given: dict[str, Any], said: str
     with pytest.raises(ConfigurationError, match=said) as refused:
         agent(**given)
     assert SECRET not in str(refused.value)
+
+
+async def test_what_belongs_to_a_process_is_not_copied(mock_llm: Callable[..., MockLlm]) -> None:
+    mock = mock_llm(text("Hello"), text("Hello"), repeat=True)
+    here = Agent(provider="openai-compatible", model="m", base_url=mock.base_url)
+    turn = here.send("Hi")
+    for thing in (here, turn, MemoryStore(), machine(), here.registry):
+        for copied in (copy.deepcopy, pickle.dumps):
+            with pytest.raises(MisuseError, match="belongs to this process"):
+                copied(thing)
+    assert (await turn).text == (await copy.copy(here).send("Hi")).text == "Hello"
+
+
+def test_errors_reach_another_process(mock_llm: Callable[..., MockLlm]) -> None:
+    mock = mock_llm({"status": 401, "error": "Incorrect API key provided"}, repeat=True)
+    raised: list[StepwellError] = []
+    for call in (lambda: agent(provider="nobody"), lambda: agent(base_url=mock.base_url).run_sync("Hi")):
+        with pytest.raises(StepwellError) as caught:
+            call()
+        raised.append(caught.value)
+    for error in raised:
+        there = pickle.loads(pickle.dumps(error))
+        assert (type(there), str(there), there.advice) == (type(error), str(error), error.advice)
+    wrong = pickle.loads(pickle.dumps(raised[1]))
+    assert isinstance(wrong, AuthenticationError)
+    assert (wrong.retryable, wrong.finished, wrong.outcome) == (False, raised[1].finished, raised[1].outcome)  # type: ignore[attr-defined]
 
 
 def test_what_python_says_of_names_is_left_to_python() -> None:

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 from typing import Any, cast
 
@@ -68,13 +68,24 @@ Start = Callable[..., MockLlm]
 OWN_STORE = ROOT / "examples" / "python" / "own_store.py"
 
 
+_opened: list[Any] = []
+
+
 def own_store(path: Path) -> Store:
-    """The example's."""
+    """The example's; it is closed when the test is over."""
     spec = importlib.util.spec_from_file_location("own_store", OWN_STORE)
     assert spec and spec.loader
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    return cast(Store, module.OwnStore(str(path)))
+    _opened.append(module.OwnStore(str(path)))
+    return cast(Store, _opened[-1])
+
+
+@pytest.fixture(autouse=True)
+def closes() -> Iterator[None]:
+    yield
+    while _opened:
+        _opened.pop().close()
 
 
 class AsyncStore(Store):

@@ -55,7 +55,8 @@ async fn why_an_answer_is_not_whole_is_said_and_kept() {
         assert_eq!(end["metadata"]["stopReason"], reason);
         drop(server);
         let server = Server::before(&model, &["--store", &store]);
-        let view = server.json("/threads/t").await;
+        let view = server.get("/threads/t").await.text().await.expect("text");
+        let view: Value = serde_json::from_str(&view).expect("JSON");
         let turn = &view["session"]["turns"][0];
         let expected = json!({ "outcome": "incomplete", "reason": reason });
         assert_eq!(turn["outcome"], expected);

@@ -25,6 +25,9 @@ class StepwellError(Exception):
         self.advice = advice
         """What to do about it."""
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.reason, self.advice)
+
 
 class ConfigurationError(StepwellError):
     """The configuration does not work: an unknown provider, a key that is missing, a tool that cannot be registered."""
@@ -73,6 +76,10 @@ class TurnError(StepwellError):
         """How it ended."""
         self.retryable = problem.retryable
         """Whether the same may go well another time."""
+        self._problem = problem
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.finished, self._problem)
 
 
 class AuthenticationError(TurnError):

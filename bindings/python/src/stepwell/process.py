@@ -1,15 +1,31 @@
-"""What a process that was forked has of the one that it comes from."""
+"""What belongs to one process: a fork has it, but none of its threads, and a copy of it must not be made."""
 
 from __future__ import annotations
 
 import atexit
 import os
+from typing import NoReturn
 
 from . import _ffi
-from .errors import UnavailableError
+from .errors import MisuseError, UnavailableError
 
 # A thread that calls into Python while the interpreter is taken down would take the process with it.
 atexit.register(_ffi.shutdown)
+
+
+
+
+def _refuse(thing: object, protocol: object) -> NoReturn:
+    raise MisuseError(
+        f"this {type(thing).__name__} belongs to this process: it can neither be copied nor pickled",
+        "make another one, in the process that is to have it",
+    )
+
+
+for _kind in vars(_ffi).values():
+    if hasattr(_kind, "_uniffi_clone_handle"):
+        # A copy would have the same handle, and both would free it.
+        _kind.__reduce_ex__ = _refuse
 
 
 class OwnProcess:
