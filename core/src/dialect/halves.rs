@@ -227,7 +227,7 @@ impl Sink for Joining<'_> {
         }
         match event {
             Event::TextMessageEnd(end) => {
-                self.flush(|half| half.kind == Kind::Text && half.id == *settled(&end.message_id))?
+                self.flush(|half| half.kind == Kind::Text && half.id == *settled(&end.message_id))?;
             }
             Event::ReasoningMessageEnd(end) => self.flush(|half| {
                 half.kind == Kind::Reasoning && half.id == *settled(&end.message_id)
