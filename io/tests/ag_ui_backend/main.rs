@@ -37,6 +37,7 @@ backends! {
         reasoning_is_shown_and_taken_back,
         tools_of_the_backend_are_left_to_it,
         tools_of_the_client_run_here_over_two_runs,
+        tools_that_only_a_snapshot_asks_for_run_here,
         tools_of_both_in_one_run,
         what_it_asks_is_answered_and_the_turn_goes_on,
         what_it_asks_is_answered_after_a_restart,

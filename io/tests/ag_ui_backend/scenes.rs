@@ -100,8 +100,17 @@ pub(crate) async fn tools_of_the_backend_are_left_to_it(backend: &Backend) {
 }
 
 pub(crate) async fn tools_of_the_client_run_here_over_two_runs(backend: &Backend) {
+    tools_of_the_client(backend, "app").await;
+}
+
+/// The backend streams nothing, so that no event says of the calls but a snapshot.
+pub(crate) async fn tools_that_only_a_snapshot_asks_for_run_here(backend: &Backend) {
+    tools_of_the_client(backend, "app, quietly").await;
+}
+
+async fn tools_of_the_client(backend: &Backend, question: &str) {
     let agent = with_tools(backend.agent());
-    let (_, finished) = ask(&agent, "app").await;
+    let (_, finished) = ask(&agent, question).await;
     assert_eq!(finished.outcome, Outcome::Success);
     assert_eq!(finished.hops, 2);
     let text = last_text(&finished);
