@@ -83,6 +83,32 @@ void main() {
     expect(model.requests.first.containsKey('protocolVersion'), false);
   });
 
+  test('what an agent asks while nobody listens has no answer, and the turn goes on', () async {
+    String run(List<Map<String, Object?>> events) => [
+          {'type': 'RUN_STARTED', 'threadId': 't', 'runId': 'r'},
+          ...events,
+        ].map((event) => 'data: ${jsonEncode(event)}\n\n').join();
+    final finished = {'type': 'RUN_FINISHED', 'threadId': 't', 'runId': 'r'};
+    final interrupts = [
+      {'id': 'where', 'reason': 'input_required'},
+    ];
+    final model = Model([
+      Stream.value(run([
+        {...finished, 'outcome': {'type': 'interrupt', 'interrupts': interrupts}},
+      ])),
+      Stream.value(run([
+        {'type': 'TEXT_MESSAGE_CHUNK', 'messageId': 'm', 'role': 'assistant', 'delta': 'Then not.'},
+        finished,
+      ])),
+    ]);
+    const config = RunConfig(provider: 'ag-ui', baseUrl: 'http://localhost/agent');
+    final agent = Agent(config, client: model.client, threadId: 't');
+    expect((await agent.sendAndWait('Book it')).text, 'Then not.');
+    expect(model.requests.last['resume'], [
+      {'interruptId': 'where', 'status': 'cancelled'},
+    ]);
+  });
+
   test('a question, two tool calls, an answer', () async {
     final model = Model([
       Stream.value(calls({'a': {'name': 'alice'}, 'b': {'name': 'bob'}}, 'get_secret_number')),

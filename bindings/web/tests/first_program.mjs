@@ -1,66 +1,15 @@
-// The first program of README in a page: what it does when all is well, and when it is not.
+// The first program of README in a page.
 
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
+import { cases, program } from "./first_program_cases.mjs";
 
-const readme = readFileSync(join(import.meta.dirname, "../README.md"), "utf8");
-const program = /```js\n(.*?)```/s.exec(readme)[1];
 const document_ = `<!doctype html><title>Stepwell</title>
 <script type="importmap">{"imports":{"stepwell":"/package/stepwell.js"}}</script>
 <script type="module">${program}</script>`;
 
-const started = { type: "RUN_STARTED", threadId: "thread-1", runId: "r" };
-const finished = { type: "RUN_FINISHED", threadId: "thread-1", runId: "r" };
-const run = (...events) => [started, ...events, finished].map((event) => `data: ${JSON.stringify(event)}\n\n`).join("");
-const text = (delta) => ({ type: "TEXT_MESSAGE_CHUNK", messageId: `m-${delta}`, role: "assistant", delta });
-const call = (id) => ({ type: "TOOL_CALL_CHUNK", toolCallId: id, toolCallName: "get_time", delta: "{}" });
-const says = (delta) => ({ body: run(text(delta)) });
-const asks = (...interrupts) => ({
-  body: [started, { ...finished, outcome: { type: "interrupt", interrupts } }]
-    .map((event) => `data: ${JSON.stringify(event)}\n\n`)
-    .join(""),
-});
-
-/** The answers of the agent in order, what is said to dialogs, what the user does, and what the page shows then. */
-const cases = {
-  "an answer": { answers: [says("Noon.")], shows: /^Noon\.$/ },
-  "a wrong key": { answers: [{ status: 401, body: '{"message":"wrong key"}' }], shows: /wrong key/ },
-  "a busy server": {
-    answers: [{ status: 503 }, { status: 429, headers: { "retry-after": "0" } }, says("Noon.")],
-    shows: /^Noon\.$/,
-  },
-  "no network": { answers: [{ abort: true }, { abort: true }, { abort: true }, { abort: true }], shows: /fetch/i },
-  "an agent that falls silent": {
-    answers: [{ stalls: true }, { stalls: true }, { stalls: true }, { stalls: true }],
-    clock: true,
-    // Two minutes of silence, and the pause before the next try.
-    act: (page) => page.clock.runFor(130_000),
-    shows: /silent/,
-  },
-  "two approvals at once": {
-    answers: [{ body: run(call("a"), call("b")) }, says("Noon.")],
-    dialogs: [true, false],
-    shows: /^Noon\.$/,
-    sends: (body) => body.messages.filter(({ role }) => role === "tool").map(({ content }) => /not now/.test(content)),
-    sent: [false, true],
-  },
-  "questions of the agent": {
-    answers: [
-      asks({ id: "where", reason: "input_required", message: "Where?" }, { id: "pay", reason: "tool_call", responseSchema: { properties: { approved: {} } } }),
-      says("In Rome."),
-    ],
-    dialogs: ["Rome", true],
-    shows: /^In Rome\.$/,
-    sends: (body) => body.resume.map(({ payload }) => payload),
-    sent: ["Rome", { approved: true }],
-  },
-  "the user stops it": { answers: [{ stalls: true }], act: (page) => page.keyboard.press("Escape"), shows: /cancel|stopped/i },
-};
-
 /** What is wrong. */
 export async function firstProgram(browser, address) {
   const wrong = [];
-  for (const [name, { answers, dialogs = [], clock, act, shows, sends, sent }] of Object.entries(cases)) {
+  for (const [name, { answers, dialogs = [], passes, stops, shows, sends, sent }] of Object.entries(cases)) {
     const context = await browser.newContext();
     const page = await context.newPage();
     const bodies = [];
@@ -85,12 +34,13 @@ export async function firstProgram(browser, address) {
       else if (answer.abort) await route.abort();
       else if (!answer.stalls) await route.fulfill({ contentType: "text/event-stream", ...answer });
     });
-    if (clock) await page.clock.install();
+    if (passes) await page.clock.install();
     await page.goto(`${address}first`);
-    if (act) {
+    if (passes || stops) {
       for (const request of seen) {
         await request.promise;
-        await act(page);
+        // Two minutes of silence, and the pause before the next try.
+        await (passes ? page.clock.runFor(130_000) : page.keyboard.press("Escape"));
       }
     }
     const shown = () => page.evaluate(() => document.body.textContent);

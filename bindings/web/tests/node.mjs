@@ -3,6 +3,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
+import { firstProgramUnderNode } from "./first_program_node.mjs";
 import { Host, playAll, same } from "./host.mjs";
 import { programs } from "./programs.mjs";
 import { scenarios } from "./scenarios.mjs";
@@ -41,7 +42,7 @@ function ring(place, [leg, legs]) {
 const { STEPWELL_RING, STEPWELL_RING_LEG } = process.env;
 const wrong = STEPWELL_RING
   ? ring(STEPWELL_RING, STEPWELL_RING_LEG.split("/").map(Number))
-  : [...playAll(stepwell.RunMachine, scenarios), ...programs(stepwell)];
+  : [...playAll(stepwell.RunMachine, scenarios), ...programs(stepwell), ...(await firstProgramUnderNode(stepwell))];
 for (const what of wrong) console.error(what);
 console.log(`${Object.keys(scenarios).length} scenarios under Node ${process.version}, ${wrong.length} wrong`);
 process.exitCode = wrong.length === 0 ? 0 : 1;

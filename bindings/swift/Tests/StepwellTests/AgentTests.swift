@@ -183,10 +183,9 @@ func nobodyToAsk() async throws {
 @Test("a model that falls silent is given up")
 func aSilentModel() async throws {
     let mock = try MockLlm(MockLlm.stall("Well"))
-    var config = RunConfig(provider: "openai-compatible", model: "mock", baseUrl: mock.baseUrl)
-    config.timeouts.silenceMs = 50
-    config.retry.attempts = 1
-    let agent = try Agent(config: config)
+    let agent = try Agent(
+        provider: "openai-compatible", model: "mock", baseUrl: mock.baseUrl, retry: RetryPolicy(attempts: 1),
+        timeouts: Timeouts(silenceMs: 50))
     await #expect(throws: TurnError.self) { try await agent.sendAndWait("Hi") }
 }
 

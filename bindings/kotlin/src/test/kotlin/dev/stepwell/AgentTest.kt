@@ -2,14 +2,19 @@ package dev.stepwell
 
 import java.io.ByteArrayOutputStream
 import java.io.PrintStream
+import java.util.concurrent.CompletableFuture
 import java.util.concurrent.CopyOnWriteArrayList
+import java.util.concurrent.TimeUnit
+import kotlin.concurrent.thread
 import kotlin.test.assertContains
 import kotlin.test.assertEquals
 import kotlin.test.assertFailsWith
 import kotlin.test.assertIs
+import kotlin.test.assertNull
 import kotlin.test.assertTrue
 import kotlinx.coroutines.CompletableDeferred
 import kotlinx.coroutines.Deferred
+import kotlinx.coroutines.Dispatchers
 import kotlinx.coroutines.async
 import kotlinx.coroutines.awaitCancellation
 import kotlinx.coroutines.cancelAndJoin
@@ -27,13 +32,13 @@ import org.junit.jupiter.api.Test
 class AgentTest {
     private val numbers = mapOf("alice" to 42, "bob" to 7)
 
-    private fun secretNumbers(mock: MockLlm, build: AgentBuilder.() -> Unit = {}) =
+    private fun secretNumbers(mock: MockLlm, more: AgentBuilder.() -> Unit = {}) =
         agent("openai-compatible", "mock", mock.baseUrl) {
             tool("get_secret_number", "The secret number of a person.") {
                 string("name", "The person's name.")
                 run { call -> numbers.getValue(call.string("name")) }
             }
-            build()
+            more()
         }
 
     private fun List<Event>.outcome(): Outcome = assertIs<Event.Completed>(last()).outcome
@@ -301,10 +306,63 @@ class AgentTest {
     }
 
     @Test
-    fun theFirstProgramSaysThatTheKeyIsWrong() {
-        MockLlm("""{"status":401,"error":"Incorrect API key provided"}""").use { mock ->
-            val wrong = assertFailsWith<IllegalStateException> { hello.main(arrayOf(mock.baseUrl)) }
-            assertTrue("Incorrect API key provided" in wrong.message!! && wrong.message!!.endsWith("give another key"))
+    fun theFirstProgramSaysWhatGoesWrong() = runBlocking {
+        // Side by side: some of them pause before they try again.
+        for (case in FirstContact.cases) launch(Dispatchers.IO) {
+            case.played { baseUrl ->
+                val wrong = runCatching { hello.main(arrayOf(baseUrl)) }.exceptionOrNull()
+                when (val says = case.says) {
+                    null -> assertNull(wrong, case.name)
+                    else -> assertContains(assertIs<IllegalStateException>(wrong, case.name).message.orEmpty(), says)
+                }
+            }
+        }
+    }
+
+    @Test
+    fun theFirstProgramIsStoppedWhileTheModelIsSilent() {
+        MockLlm(MockLlm.stall("Well")).use { mock ->
+            val ended = CompletableFuture<Throwable?>()
+            val program = thread { ended.complete(runCatching { hello.main(arrayOf(mock.baseUrl)) }.exceptionOrNull()) }
+            while (mock.requests().isEmpty()) Thread.onSpinWait()
+            program.interrupt()
+            assertIs<InterruptedException>(ended.get(20, TimeUnit.SECONDS))
+        }
+    }
+
+    @Test
+    fun aModelThatFallsSilentIsGivenUp() {
+        MockLlm(MockLlm.stall("Well")).use { mock ->
+            assertFailsWith<TurnException.TimedOut> {
+                runBlocking {
+                    secretNumbers(mock) {
+                        timeouts = Timeouts(silenceMs = 50u)
+                        retry = RetryPolicy(attempts = 1u)
+                    }.sendAndWait("Hi")
+                }
+            }
+        }
+    }
+
+    @Test
+    fun nobodyToAskIsAnAnswerToo() = runBlocking {
+        val pays = """{"tool_call":{"name":"pay","arguments":{}}}"""
+        MockLlm("""{"steps":[$pays,$pays]}""", MockLlm.text("Then not.")).use { mock ->
+            val agent = agent("openai-compatible", "mock", mock.baseUrl) {
+                tool("pay", "Pays.") {
+                    requiresApproval = true
+                    run { "paid" }
+                }
+            }
+            val kinds = agent.send("Pay").toList().results().map { assertIs<ToolResult.Failed>(it).kind }
+            assertEquals(listOf(ToolFailureKind.DENIED, ToolFailureKind.DENIED), kinds)
+        }
+        val started = """{"type":"RUN_STARTED","threadId":"t","runId":"r"}"""
+        val asks = """{"type":"RUN_FINISHED","threadId":"t","runId":"r","outcome":{"type":"interrupt","interrupts":[
+            {"id":"where","reason":"input_required"}]}}"""
+        MockLlm("""{"bare":true,"steps":[{"raw_frame":$started},{"raw_frame":$asks}]}""", MockLlm.text("Then not.")).use { mock ->
+            val agent = agent("ag-ui", baseUrl = mock.baseUrl.removeSuffix("/v1") + "/ag-ui")
+            assertEquals("Then not.", agent.sendAndWait("Book it").text)
         }
     }
 

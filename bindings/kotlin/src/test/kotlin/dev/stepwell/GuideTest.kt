@@ -1,7 +1,12 @@
 package dev.stepwell
 
 import java.io.File
+import java.io.InterruptedIOException
+import java.net.SocketTimeoutException
+import java.time.Duration
+import kotlin.test.assertContains
 import kotlin.test.assertEquals
+import kotlin.test.assertIs
 import kotlin.test.assertTrue
 import okhttp3.OkHttpClient
 import org.junit.jupiter.api.Test
@@ -27,6 +32,15 @@ class GuideTest {
     }
 
     @Test
+    fun whatTheGuideShowsBesidesIsCompiled() {
+        fun plain(code: String) = code.lines().joinToString("\n") { it.trim() }.trim()
+        val compiled = plain(File("src/test/kotlin/guide/Shown.kt").readText())
+        val blocks = File("../../docs/kotlin.md").readText().split("```kotlin\n").drop(2).map { it.substringBefore("```") }
+        assertTrue(blocks.size >= 2)
+        for (part in blocks.flatMap { it.split("\n\n") }) assertContains(compiled, plain(part))
+    }
+
+    @Test
     fun theFirstProgramOfAndroid() {
         check("android", "android/hello/HelloOkHttp.kt")
         MockLlm(MockLlm.text("Hello, you.")).use { mock ->
@@ -34,6 +48,37 @@ class GuideTest {
             hello.ask("Hi", mock.baseUrl, OkHttpClient()) { said.append(it) }
             assertEquals("Hello, you.", said.toString())
             assertEquals(0, mock.failures().size)
+        }
+    }
+
+    /** It tries nothing again: a busy server is said to be one. */
+    @Test
+    fun theFirstProgramOfAndroidSaysWhatGoesWrong() {
+        val client = OkHttpClient()
+        fun wrong(baseUrl: String, http: OkHttpClient = client) =
+            runCatching { hello.ask("Hi", baseUrl, http) {} }.exceptionOrNull()
+        for (case in FirstContact.cases) case.played { baseUrl ->
+            val said = wrong(baseUrl)?.message.orEmpty()
+            val expected = if (case.hops == null) "connect" else "\"message\""
+            assertContains(said.lowercase(), expected, message = case.name)
+        }
+        val impatient = client.newBuilder().readTimeout(Duration.ofMillis(50)).build()
+        MockLlm(MockLlm.stall("Well")).use { assertIs<SocketTimeoutException>(wrong(it.baseUrl, impatient)) }
+        MockLlm("""{"steps":[{"text":"Well"},{"error_event":"out of order"}]}""").use {
+            assertContains(wrong(it.baseUrl)?.message.orEmpty(), "out of order")
+        }
+        MockLlm(MockLlm.stall("Well")).use { mock ->
+            // What was said is shown at once; whoever stops the thread ends it.
+            val said = StringBuilder()
+            val stopped = runCatching {
+                hello.ask("Hi", mock.baseUrl, client) {
+                    said.append(it)
+                    Thread.currentThread().interrupt()
+                }
+            }
+            Thread.interrupted()
+            assertEquals("Well", said.toString())
+            assertIs<InterruptedIOException>(stopped.exceptionOrNull())
         }
     }
 

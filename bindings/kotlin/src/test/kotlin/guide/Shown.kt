@@ -1,0 +1,32 @@
+// What the guide shows beside its first program, to be compiled; `GuideTest` compares.
+package guide
+
+import dev.stepwell.Agent
+import dev.stepwell.Decision
+import dev.stepwell.Description
+import dev.stepwell.agent
+import dev.stepwell.string
+import dev.stepwell.typedTool
+import kotlinx.serialization.Serializable
+
+@Serializable
+@Description("A trip to book.")
+class Trip(
+    @Description("The city, in English.") val city: String,
+    val days: Int = 1,
+)
+
+@Serializable
+class Booking(val number: Int)
+
+fun booking(book: (city: String, days: Int) -> Int): Agent = agent("openai", "gpt-4o-mini", key = "any") {
+    typedTool("book", "Books a trip.") { trip: Trip -> Booking(number = book(trip.city, trip.days)) }
+}
+
+fun asking(key: String, confirm: suspend (String) -> Boolean, send: suspend (String) -> String): Agent {
+    val agent = agent("openai", "gpt-4o-mini", key = key) {
+        approver { call -> if (confirm("Run ${call.name}?")) Decision.Granted else Decision.Denied("not now") }
+        tool("send_mail", "Sends a mail.") { requiresApproval = true; string("to"); run { call -> send(call.string("to")) } }
+    }
+    return agent
+}
