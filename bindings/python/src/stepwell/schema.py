@@ -16,6 +16,7 @@ from typing import Any, Literal, Optional, Union
 from . import models, scalars
 from ._record import Json
 from .errors import InvalidArgumentError
+from .hints import fields_hints, hints_of
 
 Schema = dict[str, Json]
 
@@ -76,7 +77,7 @@ def arguments_of(function: Callable[..., Any]) -> Arguments:
     given = function.keywords if isinstance(function, functools.partial) else {}
     found: Arguments = {}
     try:
-        hints = _hints_of(function)
+        hints = hints_of(function)
         parameters = inspect.signature(function).parameters.values()
     except NameError as error:
         raise InvalidArgumentError(
@@ -108,14 +109,6 @@ def arguments_of(function: Callable[..., Any]) -> Arguments:
     return found
 
 
-def _hints_of(function: Callable[..., Any]) -> dict[str, Any]:
-    while isinstance(function, functools.partial):
-        function = function.func
-    if not inspect.isroutine(function):
-        function = type(function).__call__
-    return typing.get_type_hints(function, include_extras=True)
-
-
 def _named(hint: Any) -> Any:
     """What stands behind a name for a type: a `NewType`, a `type` statement, `List` without its items."""
     while True:
@@ -143,13 +136,13 @@ class _Builder:
         return schema | {"$defs": definitions} if definitions else schema
 
     def schema(self, hint: Any, where: str) -> Schema:
-        named = _named(hint)
-        if named is hint:
+        meant = _named(hint)
+        if meant is hint:
             return self._schema(hint, where)
         if any(hint is alias for alias in self._aliases):
             raise InvalidArgumentError(f"{where} is of a type that holds itself: {hint!r}", "use a dataclass for it")
         self._aliases.append(hint)
-        found = self._schema(named, where)
+        found = self._schema(meant, where)
         self._aliases.pop()
         return found
 
@@ -241,7 +234,7 @@ class _Field:
 
 def fields_of(kind: type) -> list[_Field]:
     """The fields of a dataclass, a NamedTuple or a TypedDict that JSON can give."""
-    hints = typing.get_type_hints(kind, include_extras=True)
+    hints = fields_hints(kind)
     if is_named_tuple(kind):
         defaults: dict[str, Any] = getattr(kind, "_field_defaults")
         names: tuple[str, ...] = getattr(kind, "_fields")
