@@ -12,12 +12,14 @@ mod cursor;
 mod decoder;
 mod encoding;
 mod error;
+mod form;
 mod gemini;
 mod halves;
 pub mod legal;
 mod lenient;
 mod mend;
 mod mistral;
+mod offer;
 mod ollama;
 mod openai_chat;
 mod openai_responses;
@@ -32,6 +34,7 @@ pub use decoder::{Decode, DecodeError, Decoder, HopIds, Sink};
 pub(crate) use encoding::SEGMENT;
 pub use error::{ApiError, ApiErrorKind};
 pub(crate) use error::{excerpt, is_transient_in_stream};
+pub(crate) use offer::Offer;
 pub use request::{
     EffortField, Encode, Endpoint, GenerationSettings, HttpRequest, Media, ModelRequest, Quirks,
     ReasoningEffort, ReasoningReturn, ResponseFormat, Resumption, Secret, ToolChoice,

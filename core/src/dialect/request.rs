@@ -163,6 +163,8 @@ pub struct Quirks {
     pub effort: EffortField,
     /// It takes marks for its prompt cache, `cache_control`, on the parts of a message.
     pub cache_marks: bool,
+    /// It refuses a form of the answer beside tools; the model is asked for it in words.
+    pub no_format_with_tools: bool,
     /// It takes a refusal back as the message's `refusal`. Elsewhere it goes as text.
     pub refusals: bool,
     /// The media that it takes, of those that its format has a place for: the [`Capabilities`] of its API say it.
@@ -339,7 +341,8 @@ pub enum ResponseFormat {
         name: String,
         /// The JSON Schema.
         schema: Value,
-        /// Whether the provider must hold the model to it, where it can be asked to.
+        /// Whether the provider must hold the model to it, where it can be asked to. A
+        /// [`Warning`](crate::run::RunEvent::Warning) says what it does not hold.
         strict: bool,
     },
 }

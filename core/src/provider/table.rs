@@ -12,6 +12,7 @@ pub(super) const COMPATIBLE: Quirks = Quirks {
     reasoning: ReasoningReturn::Never,
     effort: EffortField::ReasoningEffort,
     cache_marks: false,
+    no_format_with_tools: false,
     refusals: false,
     media: Media::ALL,
     resumption: Resumption::Never,
@@ -271,6 +272,8 @@ pub(super) static PROVIDERS: &[Provider] = &[
                 Some("https://api.groq.com/openai/v1"),
                 Quirks {
                     max_completion_tokens: true,
+                    // <https://console.groq.com/docs/structured-outputs>
+                    no_format_with_tools: true,
                     ..COMPATIBLE
                 },
                 COMPATIBLE_SERVER,
@@ -337,7 +340,10 @@ pub(super) static PROVIDERS: &[Provider] = &[
                 ),
                 chat(
                     Some("http://localhost:11434/v1"),
-                    COMPATIBLE,
+                    Quirks {
+                        no_format_with_tools: true,
+                        ..COMPATIBLE
+                    },
                     COMPATIBLE_SERVER,
                 ),
             ]

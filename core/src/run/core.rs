@@ -14,7 +14,7 @@ use super::pending::{Pending, Stage};
 use super::recorder::Recorder;
 use super::timer::{TimerKey, Timers};
 use crate::conversation::Conversation;
-use crate::dialect::{HopIds, HttpRequest, ModelRequest, Resumption};
+use crate::dialect::{HopIds, HttpRequest, ModelRequest, Offer, Resumption};
 use crate::event::{Message, ResumeEntry, TokenUsage};
 use crate::pipeline::Pipeline;
 use crate::tool::ToolFailureKind;
@@ -22,7 +22,7 @@ use crate::{CallKey, RunId, ThreadId, Timestamp};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::borrow::Cow;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 /// What every state of a run shares.
@@ -32,6 +32,9 @@ pub(super) struct Core {
     #[serde(skip, default = "RunConfig::absent")]
     pub(super) config: Arc<RunConfig>,
     pub(super) conversation: Conversation,
+    /// What its requests offer the model; made for the first of them.
+    #[serde(skip)]
+    pub(super) offer: OnceLock<Offer>,
     /// The turn: the run id of hop 0.
     pub(super) turn: RunId,
     pub(super) ids: HopIds,
@@ -93,11 +96,12 @@ pub(super) struct Core {
 impl Core {
     pub(super) fn new(config: Arc<RunConfig>, thread_id: ThreadId, history: Conversation) -> Self {
         let mut outbox = Outbox::default();
-        outbox.read_arguments(config.partial_arguments, &history);
+        outbox.read_arguments(&config, &history);
         outbox.show_text(config.text);
         Self {
             config,
             conversation: history,
+            offer: OnceLock::new(),
             turn: RunId::default(),
             ids: HopIds {
                 thread_id,
@@ -462,6 +466,18 @@ impl Core {
         &messages[..end.unwrap_or(messages.len())]
     }
 
+    /// What the requests offer the model, as the endpoint takes it.
+    pub(super) fn offer(&self) -> &Offer {
+        let RunConfig {
+            endpoint,
+            tools,
+            settings,
+            ..
+        } = &*self.config;
+        let make = || Offer::new(endpoint, tools.definitions(), settings);
+        self.offer.get_or_init(make)
+    }
+
     /// The request of the hop.
     pub(super) fn request(&self) -> HttpRequest {
         let config = &self.config;
@@ -485,7 +501,7 @@ impl Core {
             settings: &config.settings,
             resume: &self.resume,
         };
-        let mut request = request.to_http();
+        let mut request = request.with_offer(self.offer());
         let by_id = config.endpoint.quirks.resumption == Resumption::LastEventId;
         let broken_off = self.resumption.as_deref().filter(|_| by_id);
         if let Some(id) = broken_off.and_then(Pipeline::last_event_id) {

@@ -89,6 +89,9 @@ impl Run<Idle> {
                 format!("the conversation has a message `{known}` already: it was not added again");
             core.event(RunEvent::Warning { message });
         }
+        for message in core.offer().warnings.clone() {
+            core.event(RunEvent::Warning { message });
+        }
         core.begin_hop(0);
         self.goto(on::Start, Opening::new(0)).opening_or_over()
     }

@@ -1,3 +1,4 @@
+use super::config::RunConfig;
 use super::effect::EffectId;
 use super::output::RunEvent;
 use super::partial_calls::{Batch, PartialCalls};
@@ -123,14 +124,14 @@ impl Outbox {
     }
 
     /// Whether calls' arguments are parsed while they stream. What was read before a restore is read again.
-    pub(super) fn read_arguments(&mut self, is_on: bool, conversation: &Conversation) {
-        if !is_on {
+    pub(super) fn read_arguments(&mut self, config: &RunConfig, conversation: &Conversation) {
+        if !config.partial_arguments {
             self.partial = None;
             return;
         }
         self.partial
             .get_or_insert_default()
-            .read_again(conversation);
+            .read_again(&config.tools, conversation);
     }
 
     /// How text is shown from here on.

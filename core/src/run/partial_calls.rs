@@ -4,7 +4,7 @@ use super::outbox::Entry;
 use super::output::{PartialArgumentsUpdate, RunEvent};
 use crate::conversation::{Conversation, LiveCall};
 use crate::event::Event;
-use crate::tool::{Change, OwnedChange, PartialArguments, PartialState};
+use crate::tool::{Change, OwnedChange, PartialArguments, PartialState, ToolRegistry};
 use crate::{CallKey, ToolCallId};
 use foldhash::fast::RandomState;
 use serde::{Deserialize, Serialize};
@@ -16,6 +16,8 @@ pub(super) struct PartialCalls {
     calls: Vec<PartialCall>,
     #[serde(skip)]
     places: HashMap<ToolCallId, usize, RandomState>,
+    #[serde(skip)]
+    tools: ToolRegistry,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -42,11 +44,13 @@ pub(super) struct Batch<'a> {
 
 impl PartialCalls {
     /// Reads again what was read before the run was stored.
-    pub(super) fn read_again(&mut self, conversation: &Conversation) {
+    pub(super) fn read_again(&mut self, tools: &ToolRegistry, conversation: &Conversation) {
+        self.tools = tools.clone();
         self.calls.retain_mut(|call| {
             let live = conversation.call(call.key);
             let text = live.and_then(|live| text_of(conversation, live));
-            text.is_some_and(|text| {
+            live.zip(text).is_some_and(|(live, text)| {
+                call.arguments = of_call(tools, live);
                 call.read_again(text);
                 true
             })
@@ -134,7 +138,7 @@ impl PartialCalls {
         };
         let place = self.places.get(&live.id).copied().unwrap_or_else(|| {
             self.places.insert(live.id.clone(), self.calls.len());
-            self.calls.push(PartialCall::new(live));
+            self.calls.push(PartialCall::new(&self.tools, live));
             self.calls.len() - 1
         });
         let call = &mut self.calls[place];
@@ -144,7 +148,7 @@ impl PartialCalls {
             Some(rest) if goes_on && !call.ended => call.read(rest, batch),
             _ => {
                 let ended = call.ended && call.key == live.key;
-                *call = PartialCall::new(live);
+                *call = PartialCall::new(&self.tools, live);
                 call.read(text, batch);
                 if ended {
                     call.end(batch);
@@ -154,25 +158,29 @@ impl PartialCalls {
     }
 }
 
+fn of_call(tools: &ToolRegistry, live: &LiveCall) -> PartialArguments {
+    PartialArguments::spelled(tools.spelling(&live.name).cloned())
+}
+
 fn text_of<'c>(conversation: &'c Conversation, live: &LiveCall) -> Option<&'c str> {
     let call = conversation.tool_call(live)?;
     Some(&call.function.arguments)
 }
 
 impl PartialCall {
-    fn new(live: &LiveCall) -> Self {
+    fn new(tools: &ToolRegistry, live: &LiveCall) -> Self {
         Self {
             key: live.key,
             id: live.id.clone(),
             read: 0,
             ended: false,
-            arguments: PartialArguments::new(),
+            arguments: of_call(tools, live),
             waiting: None,
         }
     }
 
     fn read_again(&mut self, text: &str) {
-        self.arguments = PartialArguments::new();
+        self.arguments.restart();
         self.arguments.push(text.get(..self.read).unwrap_or(text));
         if self.ended {
             self.arguments.finish();

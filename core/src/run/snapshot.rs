@@ -121,7 +121,7 @@ pub(super) fn read_any(
         conversation,
         ..
     } = &mut *core;
-    outbox.read_arguments(config.partial_arguments, conversation);
+    outbox.read_arguments(config, conversation);
     outbox.show_text(config.text);
     if tools_changed {
         let message = "the tools have changed since the run was stored".to_owned();

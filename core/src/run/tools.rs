@@ -13,9 +13,7 @@ use super::timer::TimerKey;
 use crate::conversation::{LiveCall, ToolCallStatus, shown_result};
 use crate::event::{Interrupt, RunOutcome};
 use crate::pipeline::Listener;
-use crate::tool::{
-    Arguments, Rejection, ToolFailure, ToolFailureKind, ToolResult, parse_arguments,
-};
+use crate::tool::{Arguments, Rejection, ToolFailure, ToolFailureKind, ToolResult};
 use crate::{CallKey, MessageId, RunId};
 
 /// The id of the message with the result of a hop's call.
@@ -455,7 +453,11 @@ impl Core {
             Some(call.function.arguments.clone())
         });
         let raw = raw.unwrap_or_default();
-        let value = parse_arguments(&raw).unwrap_or_default();
+        let value = self
+            .config
+            .tools
+            .parse(&call.name, &raw)
+            .unwrap_or_default();
         Some(ToolInvocation {
             call: key,
             tool_call_id: call.id.clone(),

@@ -11,7 +11,7 @@ use super::view::{
 use crate::conversation::{Conversation, ToolCallStatus};
 use crate::event::{AssistantMessage, Message, MessageContent, ToolCall};
 use crate::run::{Block, BlockContent, TextOptions, TurnStatus, is_cut};
-use crate::tool::{ToolFailureKind, ToolResult, parse_arguments};
+use crate::tool::{ToolFailureKind, ToolResult};
 use crate::{CallKey, MessageId, RunId, Timestamp, ToolCallId};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -398,7 +398,9 @@ impl Scene {
                 .unwrap_or_else(|| options.tools.label(&function.name, &function.arguments)),
             status,
             timestamp: known.map_or(began, |known| known.at),
-            args: parse_arguments(&function.arguments)
+            args: options
+                .tools
+                .parse(&function.name, &function.arguments)
                 .unwrap_or_else(|_| Value::String(function.arguments.clone())),
             result: result.or_else(|| answer.map(|(content, _)| (*content).clone())),
         }

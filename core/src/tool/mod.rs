@@ -23,7 +23,7 @@ mod label;
 mod partial;
 mod registry;
 mod result;
-mod schema;
+pub(crate) mod schema;
 
 pub use arguments::{Arguments, Rejection, parse_arguments};
 pub use label::ToolLabel;

@@ -1,6 +1,6 @@
 use super::arguments::{Arguments, Rejection, parse_arguments};
 use super::label::{LONGEST, ToolLabel, one_line};
-use super::schema::Schema;
+use super::schema::{Check, Spelling};
 use crate::event::ToolDefinition;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Value, json};
@@ -50,7 +50,8 @@ impl Tool {
         }
     }
 
-    /// Sets the JSON Schema of its arguments.
+    /// Sets the JSON Schema of its arguments. A provider is sent it in words that it takes; if there are none, the tool
+    /// is left out of the run's requests, and a [`Warning`](crate::run::RunEvent::Warning) says so.
     #[must_use]
     pub fn parameters(mut self, schema: Value) -> Self {
         self.definition.parameters = Some(schema);
@@ -166,7 +167,8 @@ struct Inner {
 #[derive(Debug)]
 struct Entry {
     tool: Tool,
-    schema: Schema,
+    schema: Check,
+    spelling: Option<Spelling>,
 }
 
 impl ToolRegistry {
@@ -219,14 +221,19 @@ impl ToolRegistry {
             .parameters
             .as_ref()
             .unwrap_or(&Value::Bool(true));
-        let schema = Schema::new(parameters).map_err(|reason| ToolError::Schema {
+        let schema = Check::new(parameters).map_err(|reason| ToolError::Schema {
             name: name.clone(),
             reason,
         })?;
+        let spelling = Spelling::of(parameters);
         let inner = Arc::make_mut(&mut self.inner);
         inner.by_name.insert(name, inner.tools.len());
         inner.definitions.push(tool.definition.clone());
-        inner.tools.push(Arc::new(Entry { tool, schema }));
+        inner.tools.push(Arc::new(Entry {
+            tool,
+            schema,
+            spelling,
+        }));
         Ok(())
     }
 
@@ -270,7 +277,7 @@ impl ToolRegistry {
         if label.is_none() {
             return None;
         }
-        label.of(&parse_arguments(raw).ok()?)
+        label.of(&self.parse(name, raw).ok()?)
     }
 
     /// The tools as the model sees them, in the order in which they were registered.
@@ -307,7 +314,7 @@ impl ToolRegistry {
                 available,
             });
         };
-        let value = parse_arguments(raw).map_err(|error| Rejection::NotJson {
+        let value = self.parse(name, raw).map_err(|error| Rejection::NotJson {
             name: name.to_owned(),
             reason: error.to_string(),
         })?;
@@ -325,6 +332,24 @@ impl ToolRegistry {
                 value,
             },
         ))
+    }
+
+    /// The arguments of a call, as the tool is given them. Where a provider does not take the tool's schema as it is,
+    /// the model writes them in another way.
+    ///
+    /// # Errors
+    /// The text is not JSON.
+    pub fn parse(&self, name: &str, raw: &str) -> Result<Value, serde_json::Error> {
+        let value = parse_arguments(raw)?;
+        Ok(match self.spelling(name) {
+            Some(spelling) => spelling.read(value),
+            None => value,
+        })
+    }
+
+    /// How the model writes the tool's arguments, if not as they are.
+    pub(crate) fn spelling(&self, name: &str) -> Option<&Spelling> {
+        self.entry(name)?.spelling.as_ref()
     }
 
     fn entry(&self, name: &str) -> Option<&Entry> {

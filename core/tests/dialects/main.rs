@@ -29,4 +29,5 @@ mod recorded_cohere;
 mod recorded_gemini;
 mod recorded_ollama;
 mod recorded_responses;
+mod schemas;
 mod wire;

@@ -19,16 +19,10 @@ pub(super) struct Tool<'a> {
 
 impl<'a> Tool<'a> {
     pub(super) fn new(tool: &'a ToolDefinition) -> Self {
-        let mut input_schema = parameters(tool);
-        if input_schema.get("type").is_none()
-            && let Value::Object(schema) = input_schema.to_mut()
-        {
-            schema.insert("type".to_owned(), "object".into());
-        }
         Self {
             name: &tool.name,
             description: &tool.description,
-            input_schema,
+            input_schema: parameters(tool),
             cache_control: None,
         }
     }
@@ -66,23 +60,5 @@ pub(super) fn format(format: &ResponseFormat) -> Option<Value> {
     let ResponseFormat::Schema { schema, .. } = format else {
         return None;
     };
-    let mut schema = schema.clone();
-    close_objects(&mut schema);
     Some(json!({"type": "json_schema", "schema": schema}))
-}
-
-/// The service takes only schemas whose objects say that they have no further members.
-fn close_objects(schema: &mut Value) {
-    match schema {
-        Value::Object(members) => {
-            if members.get("type").is_some_and(|kind| kind == "object")
-                && !members.contains_key("additionalProperties")
-            {
-                members.insert("additionalProperties".to_owned(), false.into());
-            }
-            members.values_mut().for_each(close_objects);
-        }
-        Value::Array(items) => items.iter_mut().for_each(close_objects),
-        _ => {}
-    }
 }

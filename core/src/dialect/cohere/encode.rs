@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 ///
 /// Where Cohere has less than the settings can say:
 /// - a named tool: only that tool is on offer, and one call is required;
-/// - a form of the answer beside tools is refused, so it goes only where no tool is on offer;
+/// - a form of the answer beside tools is refused: the model is asked for it in words;
 /// - how many calls come at once cannot be said, nor can a prompt be marked for its cache, which it keeps by itself.
 pub(in super::super) struct Encoder;
 
@@ -61,12 +61,11 @@ impl Serialize for Body<'_> {
                     fields.put("tool_choice", "REQUIRED")?;
                 }
             }
-        } else {
-            fields.put_some(
-                "response_format",
-                response_format(&settings.response_format),
-            )?;
         }
+        fields.put_some(
+            "response_format",
+            response_format(&settings.response_format),
+        )?;
         fields.put_some("thinking", settings.reasoning.map(thinking))?;
         fields.put_some("max_tokens", settings.max_output_tokens)?;
         fields.put_some("temperature", settings.temperature)?;

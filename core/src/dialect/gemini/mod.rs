@@ -34,3 +34,4 @@ mod seal;
 
 pub(super) use decode::Decoder;
 pub(super) use encode::Encoder;
+pub(super) use model::is_third_generation;

@@ -23,7 +23,7 @@ pub(super) fn path(model: &str) -> String {
 
 /// Whether the model is of the third generation or a later one: these check signatures, take levels of thinking, and
 /// take media in tools' results. A name that follows the newest model (`gemini-flash-latest`) counts.
-pub(super) fn is_third_generation(model: &str) -> bool {
+pub(in super::super) fn is_third_generation(model: &str) -> bool {
     let name = model.rsplit('/').next().unwrap_or(model);
     let Some(version) = name.strip_prefix("gemini-") else {
         return false;

@@ -36,7 +36,7 @@ mod turns;
 pub(crate) use media::untaken;
 pub use rules::{CallIds, Charset, Rules, ToolNames};
 
-use super::{HttpRequest, ModelRequest};
+use super::{HttpRequest, ModelRequest, Offer};
 use crate::event::Message;
 use std::borrow::Cow;
 
@@ -72,14 +72,30 @@ pub fn legalise<'a>(messages: &'a [Message], rules: &Rules<'_>) -> Cow<'a, [Mess
 type History<'a> = Vec<Cow<'a, Message>>;
 
 impl ModelRequest<'_> {
-    /// The HTTP request for it, with the history made legal for the endpoint.
+    /// The HTTP request for it, with the history made legal for the endpoint, and the tools and the form of the answer
+    /// in words that it takes. A tool that cannot be said so is left out.
     #[must_use]
     pub fn to_http(&self) -> HttpRequest {
+        let offer = Offer::new(self.endpoint, self.tools, self.settings);
+        self.with_offer(&offer)
+    }
+
+    /// The same with what the endpoint was found to take before.
+    pub(crate) fn with_offer(&self, offer: &Offer) -> HttpRequest {
         let mut rules = Rules::of(self.endpoint);
         rules.may_leave_calls_open &= !self.resume.is_empty();
-        let messages = legalise(self.messages, &rules);
+        let messages = offer.spell(legalise(self.messages, &rules));
+        let own = self.instructions.filter(|text| !text.is_empty());
+        let instructions = match (own, &offer.wish) {
+            (Some(own), Some(wish)) => Some(Cow::Owned(format!("{own}\n\n{wish}"))),
+            (own, wish) => own.or(wish.as_deref()).map(Cow::Borrowed),
+        };
+        let are_offered = !self.tools.is_empty();
         self.endpoint.dialect.encoder().encode(&ModelRequest {
             messages: &messages,
+            instructions: instructions.as_deref(),
+            tools: if are_offered { &offer.tools } else { &[] },
+            settings: &offer.settings,
             ..*self
         })
     }

@@ -2,6 +2,7 @@
 
 use super::super::anthropic::thinks_by_default;
 use super::at::{At, Breaches, is_word};
+use super::schemas;
 use serde_json::Value;
 use std::collections::BTreeSet;
 
@@ -10,6 +11,10 @@ pub(super) fn check(body: &At<'_>, breaches: &mut Breaches) {
     let most = limit.value.as_u64().unwrap_or(0);
     breaches.unless(most > 0, &limit, "is a number of at least 1");
     system(&body.get("system"), breaches);
+    let format = body.get("output_config").get("format");
+    if !format.is_absent() {
+        schemas::anthropic_answer(&format.get("schema"), breaches);
+    }
     let messages = body.get("messages");
     breaches.filled(&messages);
     let messages = messages.items();
@@ -206,13 +211,10 @@ fn tools(body: &At<'_>, breaches: &mut Breaches) -> BTreeSet<String> {
         let is_new = names.insert(name.text().to_owned());
         breaches.unless(is_new, &name, "is a name of its own");
         let schema = tool.get("input_schema");
-        let is_object = schema.get("type").text() == "object";
         // A tool of the provider's own has a type instead.
-        breaches.unless(
-            is_object || tool.has("type"),
-            &schema,
-            "is a schema of type object",
-        );
+        if !tool.has("type") {
+            schemas::anthropic(&schema, breaches);
+        }
     }
     names
 }

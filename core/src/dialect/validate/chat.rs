@@ -2,7 +2,7 @@
 
 use super::at::{At, Breaches};
 use super::calls::{self, CallRules};
-use super::tools;
+use super::{schemas, tools};
 
 pub(super) fn check(body: &At<'_>, provider: &str, breaches: &mut Breaches) {
     let is_open = matches!(
@@ -133,7 +133,6 @@ pub(super) fn format(at: &At<'_>, breaches: &mut Breaches) {
         let schema = at.get("json_schema");
         let name = schema.get("name");
         breaches.unless(super::at::is_word(name.text(), 64), &name, "is a name");
-        let of = schema.get("schema");
-        breaches.unless(of.value.is_object(), &of, "is a schema");
+        schemas::answer(&schema, breaches);
     }
 }

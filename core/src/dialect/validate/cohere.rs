@@ -2,7 +2,7 @@
 
 use super::at::{At, Breaches};
 use super::calls::{self, CallRules};
-use super::{chat, tools};
+use super::{chat, schemas, tools};
 
 const RULES: CallRules = CallRules {
     is_id: |id| !id.is_empty(),
@@ -34,6 +34,7 @@ pub(super) fn check(body: &At<'_>, breaches: &mut Breaches) {
             "stands without tools",
         );
     }
+    schemas::cohere_answer(&format.get("json_schema"), breaches);
     let thinking = body.get("thinking").get("type");
     if !thinking.is_absent() {
         breaches.one_of(&thinking, &["enabled", "disabled"]);

@@ -1,6 +1,7 @@
 //! Source: <https://ai.google.dev/api/generate-content>, and its pages on function calling and thought signatures.
 
 use super::at::{At, Breaches};
+use super::schemas;
 use std::collections::BTreeSet;
 
 pub(super) fn check(body: &At<'_>, url: &str, breaches: &mut Breaches) {
@@ -51,7 +52,7 @@ pub(super) fn check(body: &At<'_>, url: &str, breaches: &mut Breaches) {
             breaches.unless(!text.text().is_empty(), &text, "is text");
         }
     }
-    tools(body, breaches);
+    tools(body, is_third(url), breaches);
 }
 
 const KINDS: [&str; 7] = [
@@ -161,7 +162,7 @@ fn signatures(contents: &[At<'_>], breaches: &mut Breaches) {
     }
 }
 
-fn tools(body: &At<'_>, breaches: &mut Breaches) {
+fn tools(body: &At<'_>, is_third: bool, breaches: &mut Breaches) {
     let mut names = BTreeSet::new();
     for tool in body.get("tools").items() {
         for function in tool.get("functionDeclarations").items() {
@@ -169,8 +170,17 @@ fn tools(body: &At<'_>, breaches: &mut Breaches) {
             self::name(&name, breaches);
             let is_new = names.insert(name.text());
             breaches.unless(is_new, &name, "is a name of its own");
+            schemas::gemini(&function.get("parametersJsonSchema"), breaches);
         }
     }
+    let config = body.get("generationConfig");
+    schemas::gemini(&config.get("responseJsonSchema"), breaches);
+    let has_form = config.get("responseMimeType").text() == "application/json";
+    breaches.unless(
+        !has_form || names.is_empty() || is_third,
+        &config,
+        "has no form of the answer beside tools",
+    );
     let config = body.get("toolConfig").get("functionCallingConfig");
     if config.is_absent() {
         return;

@@ -15,6 +15,7 @@ mod gemini;
 mod mistral;
 mod ollama;
 mod responses;
+mod schemas;
 mod tools;
 
 use super::{Dialect, HttpRequest};

@@ -1,7 +1,8 @@
 //! Source: <https://platform.openai.com/docs/api-reference/responses/create>.
 
 use super::at::{At, Breaches, is_object_text, is_word};
-use super::tools;
+use super::{schemas, tools};
+use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
 pub(super) fn check(body: &At<'_>, provider: &str, breaches: &mut Breaches) {
@@ -151,7 +152,12 @@ fn tools(body: &At<'_>, breaches: &mut Breaches) {
             if tool.get("type").text() == "function" {
                 breaches.unless(!tool.has("function"), &tool, "is flat");
                 tools::name(&tool.get("name"), &mut names, breaches);
-                tools::schema(&tool.get("parameters"), breaches);
+                let schema = tool.get("parameters");
+                if tool.get("strict").value == &Value::Bool(true) {
+                    schemas::strict(&schema, breaches);
+                } else {
+                    schemas::openai(&schema, breaches);
+                }
             }
         }
     }
@@ -169,8 +175,7 @@ fn tools(body: &At<'_>, breaches: &mut Breaches) {
         if kind.text() == "json_schema" {
             let name = format.get("name");
             breaches.unless(is_word(name.text(), 64), &name, "is a name");
-            let schema = format.get("schema");
-            breaches.unless(schema.value.is_object(), &schema, "is a schema");
+            schemas::answer(&format, breaches);
         }
     }
 }

@@ -1,6 +1,7 @@
 //! The tools of a request, and the choice of them.
 
 use super::at::{At, Breaches, is_word};
+use super::schemas;
 use std::collections::BTreeSet;
 
 /// Tools in OpenAI's shape: `{"type":"function","function":{"name","description","parameters"}}`.
@@ -14,7 +15,7 @@ pub(super) fn nested(body: &At<'_>, breaches: &mut Breaches) -> BTreeSet<String>
         breaches.one_of(&tool.get("type"), &["function"]);
         let function = tool.get("function");
         name(&function.get("name"), &mut names, breaches);
-        schema(&function.get("parameters"), breaches);
+        schemas::openai(&function.get("parameters"), breaches);
     }
     names
 }
@@ -27,12 +28,6 @@ pub(super) fn name(at: &At<'_>, names: &mut BTreeSet<String>, breaches: &mut Bre
         at,
         "is a name of its own",
     );
-}
-
-/// A schema of an object, or none.
-pub(super) fn schema(at: &At<'_>, breaches: &mut Breaches) {
-    let is_object = at.is_absent() || at.get("type").text() == "object";
-    breaches.unless(is_object, at, "is a schema of type object");
 }
 
 /// A choice in OpenAI's shape: a word, or the name of a tool that is on offer.

@@ -7,16 +7,19 @@ mod number;
 mod owned;
 mod reader;
 mod repeated;
+mod spelled;
 mod string;
 
 pub use change::{Change, MisplacedChange};
 pub use invalid::InvalidArguments;
 pub use owned::OwnedChange;
 
+use super::schema::Spelling;
 use change::Feed;
 use reader::Reader;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use spelled::Spelled;
 
 /// Reads a tool call's JSON arguments while they stream: what is certain of them so far.
 ///
@@ -34,6 +37,10 @@ use serde_json::Value;
 /// the first was wrong. While the arguments are open, the first value stays and the later ones are withheld, however
 /// deep; the value of the complete text has the last one. [`has_repeated_keys`](Self::has_repeated_keys) says so, and
 /// the feed says it with [`Change::Replace`], which comes for nothing else.
+///
+/// Where a provider does not take the tool's schema as it is, the model writes the arguments in another way. A run's
+/// partial arguments are the tool's own all the same; [`text`](Self::text) and [`closed_text`](Self::closed_text) are the
+/// model's.
 ///
 /// Two limits are `serde_json`'s: values nest at most 127 deep, and an object may not begin with one of the keys that
 /// `serde_json` keeps for itself (`$serde_json::private::…`; it would read such an object as something else). A third is
@@ -65,6 +72,8 @@ pub struct PartialArguments {
     /// Up to the byte that was a mistake, if there was one.
     text: String,
     finished: bool,
+    #[serde(skip)]
+    spelled: Option<Spelled>,
     /// All of it follows from the rest.
     #[serde(skip)]
     reader: Reader,
@@ -88,6 +97,26 @@ impl PartialArguments {
     #[must_use]
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// Arguments that the model writes in this way.
+    pub(crate) fn spelled(spelling: Option<Spelling>) -> Self {
+        Self {
+            spelled: spelling.map(Spelled::new),
+            ..Self::default()
+        }
+    }
+
+    fn again(&self) -> Self {
+        Self {
+            spelled: self.spelled.as_ref().map(Spelled::again),
+            ..Self::default()
+        }
+    }
+
+    /// Forgets what was read.
+    pub(crate) fn restart(&mut self) {
+        *self = self.again();
     }
 
     /// Reads the next piece of the text. Nothing happens after a mistake or after [`finish`](Self::finish).
@@ -133,7 +162,7 @@ impl PartialArguments {
     /// All changes so far, for a view that begins with nothing (`null`). Linear in the text.
     pub fn replay(&self, mut on_change: impl FnMut(Change<'_>)) {
         let mut feed = Feed::to(&mut on_change);
-        let mut again = Self::new();
+        let mut again = self.again();
         again.read(&self.text, &mut feed);
         if self.finished {
             again.end(&mut feed);
@@ -144,7 +173,11 @@ impl PartialArguments {
     #[must_use]
     pub fn value(&self) -> Value {
         // A closed text always parses; the tests hold it to that.
-        serde_json::from_str(&self.closed_text()).unwrap_or_default()
+        let value = serde_json::from_str(&self.closed_text()).unwrap_or_default();
+        match &self.spelled {
+            Some(spelled) => spelled.value(value, self.state() == PartialState::Complete),
+            None => value,
+        }
     }
 
     /// What is certain so far as JSON text: the model's own, with what is open closed. Linear in the text so far.
@@ -184,7 +217,14 @@ impl PartialArguments {
         }
         let from = self.text.len();
         self.text.push_str(fragment);
-        if let Err(stop) = self.reader.read(&self.text, from, feed) {
+        let Self {
+            text,
+            reader,
+            spelled,
+            ..
+        } = self;
+        let read = said(spelled.as_mut(), feed, |feed| reader.read(text, from, feed));
+        if let Err(stop) = read {
             self.text.truncate(stop.read);
             self.reader.state = PartialState::Invalid(stop.reason);
         }
@@ -195,13 +235,32 @@ impl PartialArguments {
             return;
         }
         self.finished = true;
-        if let Err(stop) = self.reader.finish(&self.text, feed) {
+        let Self {
+            text,
+            reader,
+            spelled,
+            ..
+        } = self;
+        let finished = said(spelled.as_mut(), feed, |feed| reader.finish(text, feed));
+        if let Err(stop) = finished {
             self.reader.state = PartialState::Invalid(stop.reason);
         }
     }
 
     fn is_invalid(&self) -> bool {
         matches!(self.reader.state, PartialState::Invalid(_))
+    }
+}
+
+/// Reads with a feed that says everything in the tool's own names.
+fn said<R>(
+    spelled: Option<&mut Spelled>,
+    feed: &mut Feed<'_>,
+    read: impl FnOnce(&mut Feed<'_>) -> R,
+) -> R {
+    match spelled {
+        Some(spelled) => read(&mut Feed::to(&mut |change| spelled.say(change, feed))),
+        None => read(feed),
     }
 }
 

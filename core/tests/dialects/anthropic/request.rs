@@ -97,7 +97,7 @@ fn everything_that_can_be_asked_for_in_full() {
         parallel_tool_calls: Some(false),
         response_format: ResponseFormat::Schema {
             name: "person".to_owned(),
-            schema: json!({"type": "object", "properties": {"name": {"type": "string"}, "at": {"type": "object"}}}),
+            schema: json!({"type": "object", "properties": {"name": {"type": "string"}}, "additionalProperties": false}),
             strict: true,
         },
         extra: Map::from_iter([
@@ -108,7 +108,7 @@ fn everything_that_can_be_asked_for_in_full() {
     };
     let tools = json!([
         {"name": "add", "description": "Adds.", "parameters": {"type": "object", "properties": {"a": {"type": "number"}}}},
-        {"name": "now", "description": "", "parameters": {"properties": {}}},
+        {"name": "now", "description": ""},
     ]);
     let request = encode(
         &endpoint("claude-sonnet-4-5"),
@@ -130,7 +130,7 @@ fn everything_that_can_be_asked_for_in_full() {
             "temperature": 0.5,
             "output_config": {"format": {"type": "json_schema", "schema": {
                 "type": "object", "additionalProperties": false,
-                "properties": {"name": {"type": "string"}, "at": {"type": "object", "additionalProperties": false}},
+                "properties": {"name": {"type": "string"}},
             }}},
             "top_k": 7, "stream": false,
         })

@@ -72,7 +72,7 @@ fn chat() -> Value {
         {"role": "tool", "tool_call_id": "abcDEF124", "content": "2"},
         {"role": "assistant", "content": "Done"},
         {"role": "user", "content": "More"},
-    ], "tools": [{"type": "function", "function": {"name": "clock", "parameters": {"type": "object"}}}]})
+    ], "tools": [{"type": "function", "function": {"name": "clock", "parameters": {"type": "object", "properties": {}}}}]})
 }
 
 #[test]
@@ -210,7 +210,7 @@ fn responses() {
         {"type": "function_call", "call_id": "a", "name": "clock", "arguments": "{}"},
         {"type": "function_call_output", "call_id": "a", "output": "1"},
         {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "Done"}]},
-    ], "tools": [{"type": "function", "name": "clock", "parameters": {"type": "object"}}]});
+    ], "tools": [{"type": "function", "name": "clock", "parameters": {"type": "object", "properties": {}}}]});
     refuses(
         Dialect::OpenAiResponses,
         "openai",
@@ -262,7 +262,7 @@ fn anthropic() {
             {"type": "tool_result", "tool_use_id": "a", "content": "1", "is_error": false},
             {"type": "text", "text": "More"},
         ]},
-    ], "tools": [{"name": "clock", "input_schema": {"type": "object"}}],
+    ], "tools": [{"name": "clock", "input_schema": {"type": "object", "properties": {}}}],
        "thinking": {"type": "enabled", "budget_tokens": 1024}});
     refuses(
         Dialect::Anthropic,

@@ -3,6 +3,7 @@
 mod again;
 mod asked;
 mod properties;
+mod spelled;
 mod whole;
 
 use crate::arguments::{cut, extends};

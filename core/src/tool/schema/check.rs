@@ -4,7 +4,7 @@ use serde_json::Value;
 
 /// A tool's schema, compiled once. Without the feature `json-schema` it lets everything pass.
 #[derive(Debug)]
-pub(super) struct Schema {
+pub(crate) struct Check {
     #[cfg(feature = "json-schema")]
     validator: jsonschema::Validator,
 }
@@ -14,8 +14,8 @@ pub(super) struct Schema {
 const FAULTS: usize = 5;
 
 #[cfg(feature = "json-schema")]
-impl Schema {
-    pub(super) fn new(schema: &Value) -> Result<Self, String> {
+impl Check {
+    pub(crate) fn new(schema: &Value) -> Result<Self, String> {
         // Formats and remote references stay off: the first would surprise, the second would need IO.
         jsonschema::options()
             .build(schema)
@@ -23,7 +23,7 @@ impl Schema {
             .map_err(|error| error.to_string())
     }
 
-    pub(super) fn check(&self, arguments: &Value) -> Result<(), String> {
+    pub(crate) fn check(&self, arguments: &Value) -> Result<(), String> {
         let faults: Vec<String> = self
             .validator
             .iter_errors(arguments)
@@ -64,12 +64,12 @@ fn shortened(mut fault: String) -> String {
 }
 
 #[cfg(not(feature = "json-schema"))]
-impl Schema {
-    pub(super) fn new(_schema: &Value) -> Result<Self, String> {
+impl Check {
+    pub(crate) fn new(_schema: &Value) -> Result<Self, String> {
         Ok(Self {})
     }
 
-    pub(super) fn check(&self, _arguments: &Value) -> Result<(), String> {
+    pub(crate) fn check(&self, _arguments: &Value) -> Result<(), String> {
         Ok(())
     }
 }

@@ -1,0 +1,220 @@
+//! The form of an answer in words that its provider takes.
+
+use super::gemini::is_third_generation;
+use super::{Dialect, Endpoint, ResponseFormat};
+use crate::tool::schema::{Grammar, Rules, Spelling, fit, hold};
+use serde_json::Value;
+use std::collections::BTreeSet;
+
+/// Whether a form of the answer may be asked for where tools are on offer.
+pub(super) fn takes_format_beside_tools(endpoint: &Endpoint) -> bool {
+    match endpoint.dialect {
+        // <https://ai.google.dev/gemini-api/docs/structured-output#structured-outputs-with-tools>
+        Dialect::Gemini => is_third_generation(&endpoint.model),
+        // <https://docs.cohere.com/reference/chat#request.body.response_format>
+        Dialect::Cohere => false,
+        // It is taken, and no tool is ever called: <https://github.com/ollama/ollama/issues/8095>.
+        Dialect::Ollama => false,
+        _ => !endpoint.quirks.no_format_with_tools,
+    }
+}
+
+/// The form in the dialect's words, and what it does not say any more.
+///
+/// # Errors
+/// Why the dialect has no words for it.
+pub(super) fn formed(
+    dialect: Dialect,
+    format: &ResponseFormat,
+) -> Result<(ResponseFormat, Option<String>), String> {
+    let ResponseFormat::Schema {
+        name,
+        schema,
+        strict,
+    } = format
+    else {
+        return Ok((format.clone(), None));
+    };
+    let with = |schema, strict| ResponseFormat::Schema {
+        name: name.clone(),
+        schema,
+        strict,
+    };
+    // Mistral's own SDKs write strict schemas as OpenAI wants them.
+    let is_openai = matches!(
+        dialect,
+        Dialect::OpenAiChat | Dialect::OpenAiResponses | Dialect::Mistral
+    );
+    let grammar = match dialect {
+        _ if is_openai && *strict => &OPENAI,
+        Dialect::Anthropic => &ANTHROPIC,
+        Dialect::Gemini => &GEMINI,
+        Dialect::Cohere => &COHERE,
+        _ if is_openai => return loose(schema).map(|schema| (with(schema, false), None)),
+        // Ollama makes a grammar of what it knows, and leaves the rest.
+        _ if schema.is_object() => return Ok((format.clone(), None)),
+        _ => return Err("its schema is no object".to_owned()),
+    };
+    match hold(schema, grammar) {
+        Ok(held) => {
+            let lost = (!held.lost.is_empty()).then(|| said(&held.lost));
+            Ok((with(held.schema, *strict), lost))
+        }
+        Err(reason) if is_openai => Ok((
+            with(loose(schema)?, false),
+            Some(format!("it is not strict, since {reason}")),
+        )),
+        Err(reason) => Err(reason),
+    }
+}
+
+/// A schema that the model is shown and not held to.
+fn loose(schema: &Value) -> Result<Value, String> {
+    if let Some(Spelling::Wrapped(_)) = Spelling::of(schema) {
+        return Err("its schema is not that of one object".to_owned());
+    }
+    let fitted = fit(schema, Rules::default()).map_err(|unfit| unfit.to_string())?;
+    Ok(fitted.schema)
+}
+
+pub(super) fn said(lost: &BTreeSet<String>) -> String {
+    lost.iter()
+        .map(String::as_str)
+        .collect::<Vec<_>>()
+        .join(", ")
+}
+
+const PLAIN_FORMATS: &[&str] = &[
+    "date-time",
+    "time",
+    "date",
+    "duration",
+    "email",
+    "hostname",
+    "ipv4",
+    "ipv6",
+    "uuid",
+];
+
+/// Source: <https://platform.openai.com/docs/guides/structured-outputs#supported-schemas>.
+pub(super) const OPENAI: Grammar = Grammar {
+    words: &[
+        "type",
+        "properties",
+        "required",
+        "items",
+        "enum",
+        "const",
+        "anyOf",
+        "$ref",
+        "title",
+        "pattern",
+        "format",
+        "multipleOf",
+        "minimum",
+        "maximum",
+        "exclusiveMinimum",
+        "exclusiveMaximum",
+        "minItems",
+        "maxItems",
+    ],
+    formats: PLAIN_FORMATS,
+    most_min_items: u64::MAX,
+    is_closed: true,
+    requires_all: true,
+    is_recursive: true,
+    rules: Rules {
+        plain_names: false,
+        is_gemini: false,
+    },
+};
+
+/// Source: <https://platform.claude.com/docs/en/build-with-claude/structured-outputs#json-schema-limitations>.
+const ANTHROPIC: Grammar = Grammar {
+    words: &[
+        "type",
+        "properties",
+        "required",
+        "items",
+        "enum",
+        "const",
+        "anyOf",
+        "$ref",
+        "title",
+        "default",
+        "format",
+    ],
+    formats: &[
+        "date-time",
+        "time",
+        "date",
+        "duration",
+        "email",
+        "hostname",
+        "uri",
+        "ipv4",
+        "ipv6",
+        "uuid",
+    ],
+    most_min_items: 1,
+    is_closed: true,
+    requires_all: false,
+    is_recursive: false,
+    rules: OPENAI.rules,
+};
+
+/// Source: <https://ai.google.dev/api/generate-content#FIELDS.response_json_schema>.
+const GEMINI: Grammar = Grammar {
+    words: &[
+        "type",
+        "properties",
+        "required",
+        "items",
+        "enum",
+        "anyOf",
+        "oneOf",
+        "$ref",
+        "$anchor",
+        "$id",
+        "title",
+        "format",
+        "minimum",
+        "maximum",
+        "prefixItems",
+        "minItems",
+        "maxItems",
+        "propertyOrdering",
+    ],
+    formats: &["date-time", "date", "time", "duration"],
+    most_min_items: u64::MAX,
+    is_closed: false,
+    requires_all: false,
+    is_recursive: true,
+    rules: Rules {
+        plain_names: false,
+        is_gemini: true,
+    },
+};
+
+/// Source: <https://docs.cohere.com/v2/docs/structured-outputs#unsupported-schema-features>.
+const COHERE: Grammar = Grammar {
+    words: &[
+        "type",
+        "properties",
+        "required",
+        "items",
+        "enum",
+        "const",
+        "anyOf",
+        "$ref",
+        "title",
+        "pattern",
+        "format",
+    ],
+    formats: &["date-time", "uuid", "date", "time"],
+    most_min_items: 0,
+    is_closed: false,
+    requires_all: false,
+    is_recursive: true,
+    rules: OPENAI.rules,
+};

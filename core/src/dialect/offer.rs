@@ -1,0 +1,197 @@
+//! What a request offers the model: the tools and the form of the answer, as the endpoint takes them.
+
+use super::form::{OPENAI, formed, said, takes_format_beside_tools};
+use super::{Dialect, Endpoint, GenerationSettings, ResponseFormat, ToolChoice};
+use crate::event::{Message, ToolDefinition};
+use crate::tool::parse_arguments;
+use crate::tool::schema::{Rules, Spelling, fit, hold};
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+/// What a run's requests have in common, made once for all of them.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Offer {
+    /// The tools that the endpoint takes.
+    pub(crate) tools: Vec<ToolDefinition>,
+    /// The settings, with a form of the answer that the endpoint takes.
+    pub(crate) settings: GenerationSettings,
+    /// What the model is told of the form of its answer, where the endpoint takes none.
+    pub(crate) wish: Option<String>,
+    /// What was left out or loosened, for the app.
+    pub(crate) warnings: Vec<String>,
+    /// Of the tools whose arguments the model writes otherwise than they are.
+    spellings: BTreeMap<String, Spelling>,
+    rules: Option<Rules>,
+}
+
+impl Offer {
+    pub(crate) fn new(
+        endpoint: &Endpoint,
+        tools: &[ToolDefinition],
+        settings: &GenerationSettings,
+    ) -> Self {
+        let mut offer = Self {
+            tools: Vec::with_capacity(tools.len()),
+            settings: settings.clone(),
+            wish: None,
+            warnings: Vec::new(),
+            spellings: BTreeMap::new(),
+            rules: rules(endpoint.dialect),
+        };
+        for tool in tools {
+            offer.add(tool, endpoint);
+        }
+        if let ToolChoice::Named(name) = &settings.tool_choice
+            && tools.iter().any(|tool| tool.name == *name)
+            && !offer.tools.iter().any(|tool| tool.name == *name)
+        {
+            offer.settings.tool_choice = ToolChoice::Auto;
+        }
+        if endpoint.dialect != Dialect::AgUi {
+            offer.form_answer(endpoint);
+        }
+        offer
+    }
+
+    fn add(&mut self, tool: &ToolDefinition, endpoint: &Endpoint) {
+        let provider = &endpoint.provider;
+        let name = &tool.name;
+        let parameters = tool.parameters.as_ref().filter(|schema| !schema.is_null());
+        let mut fitting = tool.clone();
+        if let Some(schema) = parameters {
+            self.spellings
+                .extend(Spelling::of(schema).map(|spelling| (name.clone(), spelling)));
+            if let Some(rules) = self.rules {
+                match fit(schema, rules) {
+                    Ok(fitted) => {
+                        if !fitted.lost.is_empty() {
+                            let lost = fitted.lost.join("; ");
+                            self.warnings.push(format!(
+                                "{provider} is not told of the tool `{name}` {lost}"
+                            ));
+                        }
+                        fitting.parameters = Some(fitted.schema);
+                    }
+                    Err(unfit) => {
+                        self.warnings.push(format!(
+                            "the tool `{name}` is not offered, since {provider} would refuse it: {unfit}"
+                        ));
+                        return;
+                    }
+                }
+            }
+        }
+        if let (Some(schema), Some(metadata)) = (parameters, &mut fitting.metadata)
+            && endpoint.dialect == Dialect::OpenAiResponses
+            && let Some(strict) = metadata.get_mut("strict").filter(|strict| **strict == true)
+        {
+            match hold(schema, &OPENAI) {
+                Ok(held) if held.lost.is_empty() => fitting.parameters = Some(held.schema),
+                not_held => {
+                    *strict = false.into();
+                    let reason = not_held.map_or_else(|reason| reason, |held| said(&held.lost));
+                    self.warnings.push(format!(
+                        "the schema of the tool `{name}` is not strict: {reason}"
+                    ));
+                }
+            }
+        }
+        self.tools.push(fitting);
+    }
+
+    /// The history with the calls as the model is to write them now, whoever wrote them.
+    pub(crate) fn spell<'a>(&self, messages: Cow<'a, [Message]>) -> Cow<'a, [Message]> {
+        if self.spellings.is_empty() {
+            return messages;
+        }
+        let mut messages = messages;
+        for at in 0..messages.len() {
+            let Message::Assistant(answer) = &messages[at] else {
+                continue;
+            };
+            let calls = answer.tool_calls.iter().enumerate();
+            let spelled: Vec<_> = calls
+                .filter_map(|(place, call)| {
+                    let function = &call.function;
+                    Some((place, self.spelled(&function.name, &function.arguments)?))
+                })
+                .collect();
+            for (place, arguments) in spelled {
+                if let Message::Assistant(answer) = &mut messages.to_mut()[at] {
+                    answer.tool_calls[place].function.arguments = arguments;
+                }
+            }
+        }
+        messages
+    }
+
+    /// The arguments as the model is to write them, if they are not.
+    fn spelled(&self, name: &str, raw: &str) -> Option<String> {
+        let spelling = self.spellings.get(name)?;
+        let value = parse_arguments(raw).ok()?;
+        let is_written = match (self.rules, spelling) {
+            (None, _) => false,
+            (Some(_), Spelling::Wrapped(_)) => true,
+            (Some(rules), Spelling::Renamed(_)) => rules.plain_names,
+        };
+        let spelled = if is_written {
+            spelling.write(value.clone())
+        } else {
+            spelling.read(value.clone())
+        };
+        (spelled != value).then(|| spelled.to_string())
+    }
+
+    /// Gives the answer a form that the endpoint takes: as it is, with a schema that it takes, or in words.
+    fn form_answer(&mut self, endpoint: &Endpoint) {
+        let provider = &endpoint.provider;
+        let format = &self.settings.response_format;
+        if *format == ResponseFormat::Text {
+            return;
+        }
+        let held = if !self.tools.is_empty() && !takes_format_beside_tools(endpoint) {
+            Err(format!(
+                "{provider} takes no form of the answer beside tools"
+            ))
+        } else {
+            formed(endpoint.dialect, format)
+        };
+        match held {
+            Ok((format, lost)) => {
+                self.warnings.extend(lost.map(|lost| {
+                    format!("{provider} does not hold the answer to all of its schema: {lost}")
+                }));
+                self.settings.response_format = format;
+            }
+            Err(reason) => {
+                self.wish = Some(match format {
+                    ResponseFormat::Schema { schema, .. } => format!(
+                        "Answer with JSON that fits this JSON Schema, and with nothing else:\n{schema}"
+                    ),
+                    _ => "Answer with one JSON object and nothing else.".to_owned(),
+                });
+                self.warnings.push(format!(
+                    "the model is asked for the form of its answer in words: {reason}"
+                ));
+                self.settings.response_format = ResponseFormat::Text;
+            }
+        }
+    }
+}
+
+/// What the dialect's providers take of a tool's schema. An AG-UI agent takes all of it.
+fn rules(dialect: Dialect) -> Option<Rules> {
+    let rules = Rules::default();
+    match dialect {
+        Dialect::AgUi => None,
+        Dialect::Anthropic => Some(Rules {
+            plain_names: true,
+            ..rules
+        }),
+        Dialect::Gemini => Some(Rules {
+            is_gemini: true,
+            ..rules
+        }),
+        _ => Some(rules),
+    }
+}
