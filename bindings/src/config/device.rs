@@ -9,7 +9,7 @@ pub struct DevicePolicy {
     #[uniffi(default = None)]
     pub background: Option<BackgroundPolicy>,
     /// When the network is gone: how long requests wait for it, in milliseconds, and one that failed without it is no
-    /// try. Without a number they are sent all the same, and one that fails is not tried again.
+    /// try: five minutes if left out. If none they are sent all the same, and one that fails is not tried again.
     #[uniffi(default = Some(300000))]
     pub offline_ms: Option<u64>,
     /// When another network takes the place of the one before; what is under way is kept if absent.

@@ -3,7 +3,7 @@ use stepwell_core::pipeline::AnswerLimits;
 use stepwell_core::run;
 use stepwell_core::wire::FrameLimits;
 
-/// How far a run may go.
+/// How far a run may go. What is left out is the default; none is without a limit.
 #[derive(Clone, Debug, PartialEq, Eq, uniffi::Record)]
 pub struct Limits {
     /// The most rounds of tools in a turn.
@@ -49,16 +49,18 @@ pub struct Limits {
     pub max_event_bytes: u64,
 }
 
-/// How often the model may ask for the same tool with the same arguments.
+/// How often the model may ask for the same tool with the same arguments. What is left out is the default; none is
+/// without end.
 ///
 /// A call counts as the same again if it follows itself, or if it gave the same result as the time before. A
 /// `repeatable` tool never counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, uniffi::Record)]
 pub struct RepeatLimit {
-    /// So often it is run. A further call is not: the model is told instead; never if absent.
+    /// So often it is run, 3 times if left out. A further call is not: the model is told instead; never if none.
     #[uniffi(default = Some(3))]
     pub tell_after: Option<u32>,
-    /// So often it may be asked for. After that the turn stops, as `TurnLimit.NoProgress`; never if absent.
+    /// So often it may be asked for, 5 times if left out. After that the turn stops, as `TurnLimit.NoProgress`; never if
+    /// none.
     #[uniffi(default = Some(5))]
     pub stop_after: Option<u32>,
 }
@@ -98,7 +100,7 @@ pub struct RetryPolicy {
     pub seed: u64,
 }
 
-/// How long things may take, in milliseconds; absent is without end.
+/// How long things may take, in milliseconds. What is left out is the default; none is without end.
 #[derive(Clone, Debug, PartialEq, Eq, uniffi::Record)]
 pub struct Timeouts {
     /// How long the model may be silent, from the request or from its last bytes on.

@@ -85,7 +85,7 @@ impl RunConfig {
     }
 }
 
-/// How far a run may go.
+/// How far a run may go; `None` is without a limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Limits {
