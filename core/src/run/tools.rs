@@ -13,7 +13,9 @@ use super::timer::TimerKey;
 use crate::conversation::{LiveCall, ToolCallStatus, shown_result};
 use crate::event::{Interrupt, RunOutcome};
 use crate::pipeline::Listener;
-use crate::tool::{Arguments, Rejection, ToolFailure, ToolFailureKind, ToolResult};
+use crate::tool::{
+    Arguments, Rejection, ToolFailure, ToolFailureKind, ToolResult, parse_arguments,
+};
 use crate::{CallKey, MessageId, RunId};
 
 /// The id of the message with the result of a hop's call.
