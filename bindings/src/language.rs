@@ -20,12 +20,8 @@ pub(crate) fn http_client() -> Result<HttpClient, StepwellError> {
         Some(language) => HttpClient::for_language(language),
         None => HttpClient::new(),
     };
-    client.map_err(unavailable)
-}
-
-fn unavailable(error: HttpClientError) -> StepwellError {
-    StepwellError::Unavailable {
+    client.map_err(|error: HttpClientError| StepwellError::Unavailable {
         reason: error.to_string(),
         advice: "look at the system's certificates and proxies".to_owned(),
-    }
+    })
 }
