@@ -9,7 +9,7 @@ use crate::event::{Interrupt, Metadata, ResumeEntry, ResumeStatus};
 use serde_json::{Map, Value, json};
 
 /// The name of the event, and the mark of what it became.
-const ON_INTERRUPT: &str = "on_interrupt";
+pub(crate) const ON_INTERRUPT: &str = "on_interrupt";
 
 /// The interrupt that a `CUSTOM` event is, if it is one. Without an id of LangGraph's own it gets the one that is made.
 pub(super) fn read(event: &Map<String, Value>, made: impl FnOnce() -> String) -> Option<Value> {
