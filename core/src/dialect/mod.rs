@@ -29,7 +29,7 @@ mod shown;
 pub mod validate;
 
 pub use ag_ui::{AgUiEncoding, AgUiOptions, ClientVersion, RunInputError, read_run_input};
-pub(crate) use ag_ui::{Boundary, mark_answers};
+pub(crate) use ag_ui::{Boundary, ON_INTERRUPT, mark_answers};
 pub use decoder::{Decode, DecodeError, Decoder, HopIds, Sink};
 pub(crate) use encoding::SEGMENT;
 pub use error::{ApiError, ApiErrorKind};

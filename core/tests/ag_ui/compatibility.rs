@@ -272,6 +272,14 @@ fn what_langgraph_asks_is_the_runs_outcome() {
 }
 
 #[test]
+fn a_question_that_nests_too_deep_is_a_text() {
+    let deep = format!("{}{}", "[".repeat(120), "]".repeat(120));
+    let (events, _) = taken(&[started(), asked(&json!(deep), &Value::Null), finished()]);
+    let interrupt = &events.last().unwrap()["outcome"]["interrupts"][0];
+    assert_eq!(interrupt["metadata"]["langgraph"]["raw"], deep);
+}
+
+#[test]
 fn an_outcome_that_is_said_counts_whatever_langgraph_asked() {
     let mut finished = finished();
     finished["outcome"] = json!({"type": "success"});

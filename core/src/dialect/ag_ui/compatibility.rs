@@ -18,9 +18,9 @@ pub(super) struct Compatibility {
     made: usize,
     span: Option<MessageId>,
     message: Option<MessageId>,
-    /// What LangGraph has asked in the run.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    interrupts: Vec<Value>,
+    /// What LangGraph has asked in the run, by the interrupts' ids.
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    interrupts: Map<String, Value>,
 }
 
 impl Compatibility {
@@ -60,11 +60,8 @@ impl Compatibility {
 
     fn ask(&mut self, event: &Map<String, Value>, ids: &HopIds) {
         let made = || format!("{}-interrupt-{}", ids.run_id, self.interrupts.len());
-        if let Some(interrupt) = on_interrupt::read(event, made) {
-            let is_new = |known: &Value| known.get("id") != interrupt.get("id");
-            if self.interrupts.iter().all(is_new) {
-                self.interrupts.push(interrupt);
-            }
+        if let Some((id, interrupt)) = on_interrupt::read(event, made) {
+            self.interrupts.entry(id).or_insert(interrupt);
         }
     }
 
@@ -75,6 +72,7 @@ impl Compatibility {
             return;
         }
         warnings.push("read LangGraph's CUSTOM on_interrupt as the run's outcome");
+        let interrupts: Vec<_> = interrupts.into_iter().map(|(_, asked)| asked).collect();
         let outcome = json!({ "type": "interrupt", "interrupts": interrupts });
         event.insert("outcome".to_owned(), outcome);
     }

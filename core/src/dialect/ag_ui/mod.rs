@@ -23,6 +23,6 @@ pub(crate) use boundary::Boundary;
 pub use client_version::ClientVersion;
 pub(super) use decode::Decoder;
 pub(super) use encode::Encoder;
-pub(crate) use on_interrupt::mark_answers;
+pub(crate) use on_interrupt::{ON_INTERRUPT, mark_answers};
 pub use options::{AgUiEncoding, AgUiOptions};
 pub use run_input::{RunInputError, read_run_input};

@@ -5,21 +5,28 @@
 //! Source: `ag-ui-langgraph` 0.0.47, and LangGraph 1.2 for what a resumed graph takes.
 
 use super::compatibility::text;
-use crate::event::{Interrupt, Metadata, ResumeEntry, ResumeStatus};
+use crate::event::{DEEPEST, Interrupt, Metadata, ResumeEntry, ResumeStatus, is_within};
 use serde_json::{Map, Value, json};
 
 /// The name of the event, and the mark of what it became.
-const ON_INTERRUPT: &str = "on_interrupt";
+pub(crate) const ON_INTERRUPT: &str = "on_interrupt";
 
-/// The interrupt that a `CUSTOM` event is, if it is one. Without an id of LangGraph's own it gets the one that is made.
-pub(super) fn read(event: &Map<String, Value>, made: impl FnOnce() -> String) -> Option<Value> {
+/// The interrupt that a `CUSTOM` event is, if it is one, and its id: the one that is made if LangGraph gave none.
+pub(super) fn read(
+    event: &Map<String, Value>,
+    made: impl FnOnce() -> String,
+) -> Option<(String, Value)> {
     if text(event, "name") != Some(ON_INTERRUPT) {
         return None;
     }
     let sent = event.get("value")?;
     // What is no text in the graph comes as JSON in a text.
     let raw = match sent {
-        Value::String(sent) => serde_json::from_str(sent).unwrap_or_else(|_| json!(sent)),
+        Value::String(sent) => {
+            let read = serde_json::from_str(sent).ok();
+            let read = read.filter(|raw| is_within(raw, DEEPEST));
+            read.unwrap_or_else(|| json!(sent))
+        }
         sent => sent.clone(),
     };
     let asked = raw.as_object();
@@ -38,17 +45,17 @@ pub(super) fn read(event: &Map<String, Value>, made: impl FnOnce() -> String) ->
         (None, Value::String(sent)) => Some(json!(sent)),
         _ => word(&["message"]),
     };
-    let id = native
-        .and_then(|native| text(native, "id"))
-        .filter(|id| !id.is_empty());
+    let native_id = native.and_then(|native| text(native, "id"));
+    let native_id = native_id.filter(|id| !id.is_empty());
+    let id = native_id.map_or_else(made, str::to_owned);
     let mut mark = Map::new();
     mark.insert("event".to_owned(), json!(ON_INTERRUPT));
-    if let Some(id) = id {
+    if let Some(id) = native_id {
         mark.insert("id".to_owned(), json!(id));
     }
     mark.insert("raw".to_owned(), raw.clone());
     let fields = [
-        ("id", Some(json!(id.map_or_else(made, str::to_owned)))),
+        ("id", Some(json!(id))),
         (
             "reason",
             word(&["reason"]).or_else(|| Some(json!("langgraph:interrupt"))),
@@ -62,7 +69,7 @@ pub(super) fn read(event: &Map<String, Value>, made: impl FnOnce() -> String) ->
     ];
     let fields = fields.into_iter();
     let there = fields.filter_map(|(name, value)| Some((name.to_owned(), value?)));
-    Some(Value::Object(there.collect()))
+    Some((id, Value::Object(there.collect())))
 }
 
 /// What an interrupt, or an answer, carries if it is LangGraph's.

@@ -6,7 +6,7 @@ mod dialects;
 mod texts;
 
 use crate::context::guarded;
-use crate::interrupts::asks;
+use crate::interrupts::{answer, asks};
 use crate::invariants::cases;
 use crate::journal::{parsed, written};
 use crate::mad::{Mad, presses, settings};
@@ -271,6 +271,32 @@ fn relived(journal: &Journal, mut before: impl FnMut(&RunMachine, &Input<'_>)) -
         while machine.poll_output().is_some() {}
     }
     machine
+}
+
+#[test]
+fn what_langgraph_asks_is_asked_in_a_redacted_journal_too() {
+    let asked = |id: &str| {
+        let native = json!({"id": id, "value": secret("question")});
+        Say::Event(
+            json!({"type": "CUSTOM", "name": "on_interrupt", "value": secret("question"), "rawEvent": native}),
+        )
+    };
+    let mut world = World::with(Dialect::AgUi, |_| {})
+        .journaled()
+        .says([asked(SECRET), asked("b")])
+        .says([text("Yes.")]);
+    world.send("Hello");
+    world.drive();
+    let answers = [SECRET, "b"].map(answer);
+    world
+        .input(Input::Resume(answers.to_vec()))
+        .expect("it is asked");
+    world.drive();
+    assert_eq!(*world.outcome(), Outcome::Success);
+    let journal = parsed(&written(&mut world));
+    let redacted = journal.redact(3).expect("it goes the same way");
+    says_nothing(&redacted);
+    replays_alike(&journal, &redacted);
 }
 
 /// The machine makes the ids of its messages again, from the alias of the run's: what an input says of them must fit.

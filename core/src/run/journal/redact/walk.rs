@@ -4,6 +4,7 @@ use super::alias::{Aliases, Kind, hidden, hide_bytes};
 use super::token::Token;
 use super::words;
 use crate::conversation::ToolCallStatus;
+use crate::dialect::ON_INTERRUPT;
 use crate::event::Event;
 use crate::json::is_variant;
 use crate::run::Decision;
@@ -102,7 +103,9 @@ impl<P: Pieces> Walk<'_, P> {
             }
             let token = Token::read(self.data, at);
             let key = token.text();
-            if place.area == Area::Own {
+            // LangGraph has its interrupts' ids there, which the answers name.
+            let is_native_id = place.key == "rawEvent" && key == "id";
+            if place.area == Area::Own && !is_native_id {
                 let alias = self.aliases.key(&key);
                 token.put(self.data, alias.chars());
             }
@@ -111,7 +114,9 @@ impl<P: Pieces> Walk<'_, P> {
                 return Err(Broken(at));
             }
             let inner = Place {
-                area: if is_own(&key) || self.own.contains(&key.as_str()) {
+                area: if is_native_id {
+                    Area::Protocol
+                } else if is_own(&key) || self.own.contains(&key.as_str()) {
                     Area::Own
                 } else {
                     place.area
@@ -191,6 +196,7 @@ impl<P: Pieces> Walk<'_, P> {
             | "thread_id" | "threadId" | "parent_run_id" | "parentRunId" | "parentMessageId"
             | "interrupt_id" | "interruptId" | "subagentRunId" | "subagent_run_id" | "entityId"
             | "pendingToolCallIds" | "interruptIds" | "keep" => self.aliases.id(text),
+            "name" if text == ON_INTERRUPT => text.to_owned(),
             "name" | "toolCallName" | "tool_name" => self.aliases.tool(text),
             "arguments" => arguments(text, self.aliases),
             "path" | "from" => self.aliases.pointer(text),
