@@ -114,7 +114,7 @@ async def test_tools_run_side_by_side(mock_llm: Start) -> None:
         return name
 
     agent = agent_of(mock_llm(calls(("meet", {"name": "a"}), ("meet", {"name": "b"})), text("Done")), meet)
-    assert (await asyncio.wait_for(agent.send("Go").finish(), 10)).outcome == Success()
+    assert (await asyncio.wait_for(agent.send("Go").finish(), 60)).outcome == Success()
 
 
 async def test_a_tool_that_raises_is_shown_to_the_model(mock_llm: Start) -> None:
@@ -176,7 +176,7 @@ async def test_cancelling_the_turn_stops_a_slow_tool(mock_llm: Start) -> None:
             await running.wait()
             turn.cancel()
     assert turn.outcome == Cancelled()
-    await asyncio.wait_for(stopped.wait(), 10)
+    await asyncio.wait_for(stopped.wait(), 60)
 
 
 async def test_cancelling_the_task_cancels_the_turn(mock_llm: Start) -> None:
@@ -191,7 +191,7 @@ async def test_cancelling_the_task_cancels_the_turn(mock_llm: Start) -> None:
                 began.set()
 
     task = asyncio.create_task(watch())
-    await asyncio.wait_for(began.wait(), 10)
+    await asyncio.wait_for(began.wait(), 60)
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
@@ -219,7 +219,7 @@ async def test_leaving_the_loop_cancels_the_turn(mock_llm: Start) -> None:
             await running.wait()
             break
     gc.collect()
-    await asyncio.wait_for(stopped.wait(), 10)
+    await asyncio.wait_for(stopped.wait(), 60)
 
 
 async def test_async_with_cancels_at_its_end(mock_llm: Start) -> None:

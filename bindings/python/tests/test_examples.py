@@ -192,7 +192,7 @@ async def test_cancelling_the_task_of_the_own_client_stops_everything(
 
     async with httpx.AsyncClient(timeout=None) as client:
         task = asyncio.create_task(own_client.Host(machine, client, tools, listen).run("Go"))
-        await asyncio.wait_for(running.wait(), 10)
+        await asyncio.wait_for(running.wait(), 60)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task

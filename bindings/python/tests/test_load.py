@@ -229,11 +229,11 @@ async def test_cancelling_any_way_of_waiting_cancels_the_turn(mock_llm: Start, w
     mock = mock_llm(calls(("slow", {})), text("Again"))
     agent = Agent(provider="openai-compatible", model="m", base_url=mock.base_url, tools=[slow])
     task = asyncio.ensure_future(ways[way](agent, lambda event: None))
-    await asyncio.wait_for(running.wait(), 10)
+    await asyncio.wait_for(running.wait(), 60)
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
-    await asyncio.wait_for(stopped.wait(), 10)
+    await asyncio.wait_for(stopped.wait(), 60)
     assert (await agent.send("Go on")).outcome == Success()
 
 
@@ -275,5 +275,5 @@ async def test_cancelling_fifty_turns_leaves_no_task(mock_llm: Start) -> None:
     await asyncio.wait_for(asyncio.gather(*map(until_cancelled, turns)), 60)
     assert {turn.outcome for turn in turns} == {Cancelled()}
     left = [task for task in asyncio.all_tasks() if task.get_name().startswith("stepwell-")]
-    await asyncio.wait_for(asyncio.gather(*left, return_exceptions=True), 10)
+    await asyncio.wait_for(asyncio.gather(*left, return_exceptions=True), 60)
     assert not [task for task in asyncio.all_tasks() if task.get_name().startswith("stepwell-")]

@@ -264,7 +264,7 @@ async def test_the_owner_before_is_refused(mock_llm: Start, make: MakeStore, tmp
     store = await make(tmp_path)
     sessions = SessionStore(store) if isinstance(store, Store) else store
     lost = agent_of(mock, sessions, held).send("What is the number?")
-    await asyncio.wait_for(begun.wait(), 10)
+    await asyncio.wait_for(begun.wait(), 60)
 
     agent = agent_of(mock, sessions, quick)
     assert await agent.recover() == []
