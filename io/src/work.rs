@@ -139,12 +139,13 @@ impl Work {
         let span = spans::tool(&invocation);
         let handler = self.setup.handlers.get(&invocation.name).cloned();
         let answers = self.answers.clone();
+        let tool = invocation.name.clone();
         let work = async move {
             let answer = tools::run(handler, invocation).await;
             if let Err(failure) = &answer {
                 let kind = format!("{:?}", failure.kind).to_lowercase();
                 spans::record_error(&tracing::Span::current(), &kind);
-                tracing::warn!(target: "stepwell", kind = ?failure.kind, "the tool failed");
+                tracing::warn!(target: "stepwell", tool, kind = ?failure.kind, "the tool failed");
             }
             let result = match answer {
                 Ok(tools::ToolAnswer::Deferred) => {

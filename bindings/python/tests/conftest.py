@@ -11,12 +11,18 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
-from stepwell.testing import MockLlmProgram, text
+from stepwell.testing import MockLlmProgram, Request, text
 from stepwell.testing import calls as calls
 
 __all__ = ["ROOT", "MockLlm", "calls", "mock_llm_program", "text"]
 
-MockLlm = MockLlmProgram
+
+class MockLlm(MockLlmProgram):
+    """The program, whose requests are waited for as long as it takes on a busy machine."""
+
+    def wait_until(self, holds: Callable[[list[Request]], bool], timeout: float = 60.0) -> None:
+        super().wait_until(holds, timeout)
+
 
 ROOT = Path(__file__).resolve().parents[3]
 

@@ -45,14 +45,14 @@ def logged(mock: MockLlm, level: str) -> list[str]:
 def test_what_the_library_says_is_logged(mock_llm: Start) -> None:
     lines = logged(mock_llm(calls(("look", {"what": "x"})), text("I see")), "DEBUG")
     assert any(line.startswith("DEBUG stepwell run moves from=Opening") for line in lines), lines
-    assert "WARNING stepwell the tool failed kind=Panicked" in lines
+    assert "WARNING stepwell the tool failed tool=look kind=Panicked" in lines
     assert all(SECRET not in line for line in lines)
 
 
 def test_no_text_of_the_conversation_is_logged_above_debugging(mock_llm: Start) -> None:
     said = "words of the model"
     lines = logged(mock_llm(calls(("look", {"what": said}), say=said), text(said)), "INFO")
-    from_the_library = [line for line in lines if line.startswith(("INFO", "WARNING stepwell the tool failed kind"))]
+    from_the_library = [line for line in lines if line.startswith(("INFO", "WARNING stepwell the tool failed tool=look kind"))]
     assert from_the_library
     assert not [line for line in from_the_library if said in line or "My own words" in line or SECRET in line]
 

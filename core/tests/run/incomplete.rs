@@ -7,12 +7,12 @@ use stepwell_core::conversation::Conversation;
 use stepwell_core::event::Message;
 use stepwell_core::provider;
 use stepwell_core::run::{
-    Effect, Failure, Incomplete, Input, Outcome, Output, ProblemKind, RunConfig, RunMachine, Start,
-    TimerKey, TurnStatus,
+    Effect, EffectId, Failure, Incomplete, Input, Outcome, Output, ProblemKind, RunConfig,
+    RunMachine, Start, TimerKey, TurnStatus,
 };
 
 /// A run of this provider whose stream brings this, after which the connection stays open.
-fn answered(provider: &str, body: &str) -> RunMachine {
+fn answered(provider: &str, body: &str) -> (RunMachine, EffectId) {
     let now = Timestamp(0);
     let (provider, api) = match provider {
         "openai-responses" => ("openai", Some("responses")),
@@ -47,12 +47,13 @@ fn answered(provider: &str, body: &str) -> RunMachine {
     machine
         .handle(Input::Received { effect, bytes }, now)
         .expect("it is streaming");
-    machine
+    while machine.poll_output().is_some() {}
+    (machine, effect)
 }
 
 /// How the turn ends when the connection has stayed open for long enough.
 fn left_open(provider: &str, body: &str) -> Outcome {
-    let mut machine = answered(provider, body);
+    let (mut machine, _) = answered(provider, body);
     assert_eq!(
         machine.timeout_reason(),
         Some(TimerKey::Closing),
@@ -149,11 +150,44 @@ fn an_answer_that_is_not_whole_says_why() {
     }
     for (word, reason) in [("max_output_tokens", length), ("content_filter", filter)] {
         let body = responses(&incomplete.replace("REASON", word));
-        let mut machine = answered("openai-responses", &body);
+        let (mut machine, _) = answered("openai-responses", &body);
         let now = machine.poll_timeout().expect("it has a deadline");
         machine.handle(Input::Timeout, now).expect("time passes");
         let expected = Outcome::Incomplete { reason };
         assert_eq!(machine.outcome(), Some(&expected), "{word}");
+    }
+}
+
+/// How the turn ends when the connection is closed after this.
+fn closed(provider: &str, body: &str) -> Outcome {
+    let (mut machine, effect) = answered(provider, body);
+    let now = Timestamp(0);
+    machine
+        .handle(Input::Ended { effect }, now)
+        .expect("it is streaming");
+    machine.outcome().cloned().expect("the turn is over")
+}
+
+#[test]
+fn an_answer_is_whole_that_the_connection_ends_after_its_reason_and_cut_off_before() {
+    let completed =
+        r#"{"type":"response.completed","response":{"status":"completed","output":[]}}"#;
+    for (provider, body) in [
+        ("openai-compatible", chat("stop")),
+        ("openai-responses", responses(completed)),
+        ("anthropic", anthropic("end_turn")),
+        ("gemini", gemini("STOP")),
+        ("ollama", ollama("stop")),
+        ("mistral", chat("stop")),
+        ("cohere", cohere("COMPLETE")),
+        ("ag-ui", ag_ui("stop")),
+    ] {
+        assert_eq!(closed(provider, &body), Outcome::Success, "{provider}");
+        let frames = body.split_inclusive("\n\n").count();
+        let begun: String = body.split_inclusive("\n\n").take(frames - 1).collect();
+        if !begun.is_empty() {
+            assert_eq!(closed(provider, &begun), Outcome::Truncated, "{provider}");
+        }
     }
 }
 
