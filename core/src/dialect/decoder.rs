@@ -189,6 +189,10 @@ impl Mended {
     }
 }
 
+/// What is said of the first frame that was mended.
+const MENDED: &str = "a frame was no JSON and was mended: it had half of a character, a number that is none, or a key \
+    that comes twice";
+
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum DialectDecoder {
@@ -281,7 +285,7 @@ impl Decoder {
         matches!(&self.dialect, DialectDecoder::AgUi(decoder) if decoder.keeps_unknown())
     }
 
-    /// A frame that is no JSON of the dialect's.
+    /// A frame that the dialect does not read.
     #[cold]
     fn odd_frame(
         &mut self,
@@ -289,8 +293,12 @@ impl Decoder {
         error: DecodeError,
         sink: &mut dyn Sink,
     ) -> Result<(), DecodeError> {
-        // What ends a stream of Chat Completions: gateways send it behind any other, too.
-        if frame.data.trim_ascii() == b"[DONE]" {
+        if !matches!(error, DecodeError::Json { .. }) {
+            return Err(error);
+        }
+        // What ends a stream of Chat Completions: gateways send it behind others, too. An agent is held to its protocol.
+        let is_agent = matches!(self.dialect, DialectDecoder::AgUi(_));
+        if !is_agent && frame.data.trim_ascii() == b"[DONE]" {
             return self.joining(sink, |decoder, sink| decoder.end(sink));
         }
         let Some(mended) = mend(frame.data) else {
@@ -307,7 +315,7 @@ impl Decoder {
             return Err(error);
         }
         if !std::mem::replace(&mut self.mended.any, true) {
-            sink.warning(&format!("a frame was mended, as others may be: {error}"));
+            sink.warning(MENDED);
         }
         read
     }
@@ -334,8 +342,8 @@ impl Decode for Decoder {
             Some(_) => self.joining(sink, |decoder, sink| decoder.frame(frame, sink)),
         };
         match read {
-            Err(error @ DecodeError::Json { .. }) => self.odd_frame(frame, error, sink),
-            read => read,
+            Ok(()) => Ok(()),
+            Err(error) => self.odd_frame(frame, error, sink),
         }
     }
 

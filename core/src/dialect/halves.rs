@@ -225,18 +225,18 @@ impl Sink for Joining<'_> {
                 _ => {}
             }
         }
-        match event {
-            Event::TextMessageEnd(end) => {
-                self.flush(|half| half.kind == Kind::Text && half.id == *settled(&end.message_id))?;
-            }
-            Event::ReasoningMessageEnd(end) => self.flush(|half| {
-                half.kind == Kind::Reasoning && half.id == *settled(&end.message_id)
-            })?,
-            Event::ToolCallEnd(end) => self.flush(|half| {
-                half.kind == Kind::Arguments && half.id == *settled(&end.tool_call_id)
-            })?,
-            Event::RunFinished(_) | Event::RunError(_) => self.flush(|_| true)?,
-            _ => {}
+        let over = match event {
+            Event::TextMessageEnd(end) => Some((Kind::Text, &*end.message_id)),
+            Event::ReasoningMessageEnd(end) => Some((Kind::Reasoning, &*end.message_id)),
+            Event::ToolCallEnd(end) => Some((Kind::Arguments, &*end.tool_call_id)),
+            _ => None,
+        };
+        if let Some((kind, id)) = over {
+            let id = settled(id);
+            self.flush(|half| half.kind == kind && half.id == id)?;
+        }
+        if let Event::RunFinished(_) | Event::RunError(_) = event {
+            self.flush(|_| true)?;
         }
         let settled = settled_event(&whole);
         self.sink

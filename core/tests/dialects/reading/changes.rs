@@ -117,7 +117,7 @@ proptest! {
     /// Whatever is cut off: what the stream says of its end is true.
     #[test]
     fn done_after_a_cut_is_no_success(
-        dialect in prop::sample::select(Dialect::ALL.to_vec()),
+        dialect in prop::sample::select(Dialect::ALL[1..].to_vec()),
         at in any::<prop::sample::Index>(),
     ) {
         let (mut frames, plain) = plain(dialect);
@@ -149,21 +149,22 @@ proptest! {
         ]),
     ) {
         let (mut frames, _) = plain(dialect);
-        frames.insert(at.index(frames.len()), error.to_owned());
-        let read = read(dialect, &frames);
         // An agent's run has to begin before it fails.
-        if dialect == Dialect::AgUi && read.failure.is_none() {
-            prop_assert!(read.end.is_err());
-            return Ok(());
-        }
+        let first = usize::from(dialect == Dialect::AgUi);
+        frames.insert(first + at.index(frames.len() - first), error.to_owned());
+        let read = read(dialect, &frames);
         prop_assert_eq!(read.failure.as_deref(), Some("Oh no"));
-        prop_assert_eq!(read.end, Ok(StreamEnd::Errored));
+        // What comes behind it breaks an agent's protocol, and is not read of the others.
+        if dialect != Dialect::AgUi {
+            prop_assert_eq!(read.end, Ok(StreamEnd::Errored));
+        }
     }
 }
 
 #[test]
 fn done_after_the_end_is_not_read() {
-    for dialect in Dialect::ALL {
+    // An agent is held to the protocol, which has no such thing.
+    for dialect in Dialect::ALL.into_iter().skip(1) {
         let (mut frames, plain) = plain(dialect);
         frames.push("[DONE]".to_owned());
         assert_eq!(read(dialect, &frames), plain, "{dialect:?}");
