@@ -218,3 +218,37 @@ const COHERE: Grammar = Grammar {
     is_recursive: true,
     rules: OPENAI.rules,
 };
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tool::schema::tests::{any_schema, any_value, validator};
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn what_fits_the_schema_that_is_held_fits_the_apps(
+            schema in any_schema(),
+            values in prop::collection::vec(any_value(), 16),
+        ) {
+            let Some(own) = validator(&schema) else {
+                return Ok(());
+            };
+            for grammar in [&OPENAI, &ANTHROPIC, &GEMINI, &COHERE] {
+                let Ok(held) = hold(&schema, grammar) else {
+                    continue;
+                };
+                let again = hold(&held.schema, grammar).expect("it was held before");
+                prop_assert_eq!(&again.schema, &held.schema);
+                prop_assert!(again.lost.is_empty());
+                let Some(theirs) = validator(&held.schema) else {
+                    panic!("no schema: {}", held.schema);
+                };
+                let fit = values.iter().filter(|value| theirs.is_valid(value));
+                for value in fit.filter(|_| held.lost.is_empty()) {
+                    prop_assert!(own.is_valid(value), "{} in {}", value, held.schema);
+                }
+            }
+        }
+    }
+}

@@ -78,7 +78,7 @@ impl Holding<'_> {
         }
         self.translate(words);
         if words.contains_key("$ref") {
-            alone(words);
+            self.alone(words);
         } else if self.grammar.is_closed {
             typed(words)?;
             self.close(words)?;
@@ -160,6 +160,24 @@ impl Holding<'_> {
         }
     }
 
+    /// A reference stands alone: what is said of it stands around it.
+    fn alone(&mut self, words: &mut Map<String, Value>) {
+        let description = words.shift_remove("description");
+        words.retain(|word, _| {
+            let is_kept = matches!(word.as_str(), "$ref" | "$defs" | "definitions");
+            if !is_kept && !is_annotation(word) {
+                self.lost.insert(format!("`{word}` beside a reference"));
+            }
+            is_kept
+        });
+        if let Some(description) = description
+            && let Some(target) = words.shift_remove("$ref")
+        {
+            words.insert("description".to_owned(), description);
+            words.insert("anyOf".to_owned(), json!([{"$ref": target}]));
+        }
+    }
+
     fn close(&mut self, words: &mut Map<String, Value>) -> Result<(), String> {
         if !has_type(words, "object") {
             words.shift_remove("additionalProperties");
@@ -192,19 +210,6 @@ impl Holding<'_> {
             }
         }
         Ok(())
-    }
-}
-
-/// A reference stands alone: what is said of it stands around it.
-fn alone(words: &mut Map<String, Value>) {
-    let description = words.shift_remove("description");
-    let is_held = |word: &str| matches!(word, "$ref" | "$defs" | "definitions");
-    words.retain(|word, _| is_held(word));
-    if let Some(description) = description
-        && let Some(target) = words.shift_remove("$ref")
-    {
-        words.insert("description".to_owned(), description);
-        words.insert("anyOf".to_owned(), json!([{"$ref": target}]));
     }
 }
 

@@ -14,7 +14,7 @@ mod upgrade;
 mod words;
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 pub(crate) use check::Check;
 pub(crate) use fit::{Rules, fit};

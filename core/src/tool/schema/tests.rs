@@ -37,7 +37,7 @@ fn leaf() -> impl Strategy<Value = Value> {
 }
 
 /// A schema of draft 7 or of 2020-12. Recursion goes through a member, so that validators come to an end.
-fn any_schema() -> impl Strategy<Value = Value> {
+pub(crate) fn any_schema() -> impl Strategy<Value = Value> {
     let schema = leaf().prop_recursive(4, 24, 4, |inner| {
         let named = prop::collection::vec((name(), inner.clone()), 0..4);
         let list = prop::collection::vec(inner.clone(), 1..3);
@@ -78,7 +78,7 @@ fn any_schema() -> impl Strategy<Value = Value> {
     })
 }
 
-fn any_value() -> impl Strategy<Value = Value> {
+pub(crate) fn any_value() -> impl Strategy<Value = Value> {
     let leaf = prop_oneof![
         Just(Value::Null),
         Just(json!("x")),
@@ -95,7 +95,7 @@ fn any_value() -> impl Strategy<Value = Value> {
     })
 }
 
-fn validator(schema: &Value) -> Option<jsonschema::Validator> {
+pub(crate) fn validator(schema: &Value) -> Option<jsonschema::Validator> {
     jsonschema::options().build(schema).ok()
 }
 
