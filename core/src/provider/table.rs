@@ -14,6 +14,7 @@ pub(super) const COMPATIBLE: Quirks = Quirks {
     cache_marks: false,
     refusals: false,
     media: Media::ALL,
+    model: None,
     resumption: Resumption::Never,
     ag_ui: AgUiOptions::EXPECTED,
 };
@@ -66,6 +67,7 @@ const fn of(
         key_header,
         quirks,
         capabilities,
+        models: Cow::Borrowed(&[]),
     }
 }
 
