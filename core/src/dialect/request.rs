@@ -6,6 +6,7 @@ use crate::RunId;
 use crate::event::{
     ContentPart, Context, Message, Metadata, ResumeEntry, ToolDefinition, ToolMessage,
 };
+use crate::provider::ModelRules;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 use std::fmt;
@@ -172,6 +173,9 @@ pub struct Quirks {
     /// [`Capabilities`]: crate::provider::Capabilities
     #[serde(skip_serializing_if = "Media::is_all")]
     pub media: Media,
+    /// What the model takes; as the table of models has it if absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub model: Option<ModelRules>,
     /// How a stream that breaks off is gone on with.
     #[serde(
         alias = "resumes_by_event_id",

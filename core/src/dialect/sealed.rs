@@ -2,6 +2,7 @@
 //! `encryptedValue` has in Stepwell, so that no provider is ever sent another's.
 
 use super::Dialect;
+use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use std::borrow::Cow;
@@ -44,6 +45,11 @@ pub(super) fn open<'a, T: Deserialize<'a>>(
     is_own
         .then(|| serde_json::from_str(sealed.value.get()).ok())
         .flatten()
+}
+
+/// Whether something is sealed, and not by this provider.
+pub(super) fn is_foreign(sealed: Option<&str>, provider: &str, dialect: Dialect) -> bool {
+    sealed.is_some() && open::<IgnoredAny>(sealed, provider, dialect).is_none()
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Providers that an app adds itself, without code.
 
 use super::{
-    Api, Capabilities, KeyHeader, Provider, UnknownProvider, all, find_in, is_base_url,
+    Api, Capabilities, KeyHeader, ModelFamily, Provider, UnknownProvider, all, find_in, is_base_url,
     is_header_name, table,
 };
 use crate::dialect::{Dialect, Quirks};
@@ -72,6 +72,9 @@ pub struct Custom {
     /// What it can do; what is absent is as with most such servers.
     #[serde(default)]
     pub capabilities: Capabilities,
+    /// What its models take, by how their names begin; of others the table of models knows.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub models: Vec<ModelFamily>,
 }
 
 /// What is wrong with an app's own providers, and where.
@@ -180,6 +183,7 @@ impl Catalog {
                 key_header: custom.key_header.unwrap_or(KeyHeader::of(custom.dialect)),
                 quirks,
                 capabilities: custom.capabilities,
+                models: Cow::Owned(custom.models),
             }]),
             default_api: api.into(),
             key_variable: custom.key_variable.unwrap_or_default().into(),

@@ -15,11 +15,14 @@
 mod catalog;
 mod context_windows;
 mod matrix;
+mod models;
 mod table;
 
 pub use catalog::{Catalog, CatalogError, Custom, CustomProviders};
 pub use context_windows::{ContextWindow, context_window, context_windows};
 pub use matrix::matrix_markdown;
+pub(crate) use models::model_rules;
+pub use models::{LeastEffort, ModelFamily, ModelRules, TakesTemperature};
 
 use crate::dialect::{Dialect, Endpoint, Media, Quirks, Secret};
 use serde::{Deserialize, Serialize};
@@ -59,6 +62,9 @@ pub struct Api {
     pub quirks: Quirks,
     /// What it can do.
     pub capabilities: Capabilities,
+    /// What its models take, where that is not in the table of models.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    pub models: Cow<'static, [ModelFamily]>,
 }
 
 /// The header that carries the key.
@@ -323,6 +329,7 @@ impl Provider {
             headers,
             quirks: Quirks {
                 media: api.capabilities.media(),
+                model: models::of_families(&api.models, model).or(api.quirks.model),
                 ..api.quirks
             },
         })

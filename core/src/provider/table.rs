@@ -15,6 +15,7 @@ pub(super) const COMPATIBLE: Quirks = Quirks {
     no_format_with_tools: false,
     refusals: false,
     media: Media::ALL,
+    model: None,
     resumption: Resumption::Never,
     ag_ui: AgUiOptions::EXPECTED,
 };
@@ -67,6 +68,7 @@ const fn of(
         key_header,
         quirks,
         capabilities,
+        models: Cow::Borrowed(&[]),
     }
 }
 

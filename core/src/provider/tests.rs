@@ -175,7 +175,8 @@ fn an_app_adds_a_provider_without_code() {
         r#"{"name": "azure", "dialect": "openai-chat", "base_url": "https://x.example/v1/",
             "key_variable": "AZURE_KEY", "key_header": {"name": "api-key"}, "headers": {"X-Team": "a"},
             "quirks": {"max_completion_tokens": true}, "capabilities": {"audio": true}},
-           {"name": "local", "dialect": "ollama"}"#,
+           {"name": "local", "dialect": "ollama",
+            "models": [{"name": "wise", "temperature": "never"}, {"name": "wise-mini", "least_effort": "never_thinks"}]}"#,
     )
     .expect("two good providers");
     assert_eq!(catalog.all().count(), all().len() + 2);
@@ -204,6 +205,19 @@ fn an_app_adds_a_provider_without_code() {
         "azure needs an API key; by custom it is in AZURE_KEY"
     );
     let local = catalog.find("local").expect("it was added");
+    let rules = |model| {
+        let made = local.endpoint(None, model, Some("http://localhost:1"), None);
+        made.expect("complete").quirks.model
+    };
+    assert_eq!(
+        rules("wise-2").map(|rules| rules.temperature),
+        Some(TakesTemperature::Never)
+    );
+    assert_eq!(
+        rules("wise-mini-2").map(|rules| rules.least_effort),
+        Some(LeastEffort::NeverThinks)
+    );
+    assert_eq!(rules("other"), None);
     assert!(
         local
             .endpoint(None, "m", Some("http://localhost:1"), None)

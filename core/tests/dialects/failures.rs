@@ -13,7 +13,7 @@ fn endpoint(provider: &str, api: Option<&str>) -> Endpoint {
 }
 
 /// The body of a request whose history has this result.
-fn body(endpoint: &Endpoint, content: Value, error: Option<&str>) -> Value {
+fn body(endpoint: &Endpoint, content: &Value, error: Option<&str>) -> Value {
     let mut result =
         json!({"id": "3", "role": "tool", "toolCallId": "abcdefghi", "content": content});
     if let Some(error) = error {
@@ -46,16 +46,16 @@ fn an_error_cannot_be_taken_for_a_result() {
     let text = "division by zero";
     for (provider, api, place) in WITHOUT_A_PLACE {
         let endpoint = endpoint(provider, api);
-        let failed = body(&endpoint, json!(text), Some(text));
+        let failed = body(&endpoint, &json!(text), Some(text));
         let expected = json!(r#"{"error":"division by zero"}"#);
         assert_eq!(failed.pointer(place), Some(&expected), "{provider}");
-        let succeeded = body(&endpoint, json!(text), None);
+        let succeeded = body(&endpoint, &json!(text), None);
         assert_eq!(succeeded.pointer(place), Some(&json!(text)), "{provider}");
     }
-    let gemini = body(&endpoint("gemini", None), json!(text), Some(text));
+    let gemini = body(&endpoint("gemini", None), &json!(text), Some(text));
     let response = gemini.pointer("/contents/2/parts/0/functionResponse/response");
     assert_eq!(response, Some(&json!({"error": text})));
-    let anthropic = body(&endpoint("anthropic", None), json!(text), Some(text));
+    let anthropic = body(&endpoint("anthropic", None), &json!(text), Some(text));
     assert_eq!(
         anthropic.pointer("/messages/2/content/0"),
         Some(&json!({
@@ -63,13 +63,13 @@ fn an_error_cannot_be_taken_for_a_result() {
             "content": [{"type": "text", "text": text}],
         }))
     );
-    let agent = body(&endpoint("ag-ui", None), json!(text), Some(text));
+    let agent = body(&endpoint("ag-ui", None), &json!(text), Some(text));
     assert_eq!(agent.pointer("/messages/2/error"), Some(&json!(text)));
 }
 
 #[test]
 fn what_a_failing_tool_gave_back_goes_along() {
-    let told = |content: Value, error| {
+    let told = |content: &Value, error| {
         let body = body(&endpoint("openai", Some("chat")), content, Some(error));
         body["messages"][2]["content"].as_str().map(str::to_owned)
     };
@@ -105,6 +105,6 @@ fn what_a_failing_tool_gave_back_goes_along() {
             r#"{"error":"{\"why\": \"no\"}"}"#,
         ),
     ] {
-        assert_eq!(told(content, error).as_deref(), Some(expected));
+        assert_eq!(told(&content, error).as_deref(), Some(expected));
     }
 }

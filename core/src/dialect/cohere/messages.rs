@@ -123,7 +123,9 @@ impl<'a> Assistant<'a> {
         let mut assistant = Self::default();
         for message in answer {
             match message {
-                Message::Reasoning(message) if message.content.is_empty() => {}
+                // What another provider has sealed is not this model's own.
+                Message::Reasoning(message)
+                    if message.content.is_empty() || message.encrypted_value.is_some() => {}
                 Message::Reasoning(message) if is_tool_plan(message) => {
                     let plan = assistant.tool_plan.get_or_insert_default();
                     if !plan.is_empty() {

@@ -102,6 +102,11 @@ const WORDS: ToolNames = ToolNames {
     charset: Charset::Word,
 };
 
+/// Whether the endpoint is OpenAI's own, not another server under its name: its models are shown what they wrote as it was.
+fn is_openais_own(endpoint: &Endpoint) -> bool {
+    endpoint.provider == "openai" && endpoint.base_url.starts_with("https://api.openai.com/")
+}
+
 impl<'a> Rules<'a> {
     /// The rules of an endpoint.
     ///
@@ -143,15 +148,14 @@ impl<'a> Rules<'a> {
                     },
                     ..FREE
                 },
-                // Its own models wrote them, and are shown what they wrote.
-                arguments_are_objects: endpoint.provider != "openai",
+                arguments_are_objects: !is_openais_own(endpoint),
                 ..free
             },
             Dialect::OpenAiResponses => Self {
                 call_ids: CallIds { most: 64, ..FREE },
                 // Reasoning is refused that no item of its answer follows.
                 takes_late_reasoning: false,
-                arguments_are_objects: endpoint.provider != "openai",
+                arguments_are_objects: !is_openais_own(endpoint),
                 ..free
             },
             Dialect::Anthropic => Self {

@@ -146,7 +146,10 @@ impl<'a> Assistant<'a> {
         let mut tool_calls = Vec::new();
         for message in answer {
             match message {
-                Message::Reasoning(message) if !message.content.is_empty() => {
+                // What another provider has sealed is not this model's own.
+                Message::Reasoning(message)
+                    if !message.content.is_empty() && message.encrypted_value.is_none() =>
+                {
                     parts.push(Part::Thinking {
                         thinking: [Thought::Text {
                             text: &message.content,

@@ -1,9 +1,8 @@
 use super::super::encoding::{Fields, function_tool, json_request, tools};
-use super::super::{
-    EffortField, Encode, HttpRequest, ModelRequest, ReasoningEffort, ResponseFormat, ToolChoice,
-};
+use super::super::{EffortField, Encode, HttpRequest, ModelRequest, ResponseFormat, ToolChoice};
 use super::{messages, parts};
 use crate::event::{ContentPart, ToolMessage};
+use crate::provider::model_rules;
 use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 
@@ -64,14 +63,17 @@ impl Serialize for Body<'_> {
             "response_format",
             response_format(&settings.response_format),
         )?;
-        if let Some(effort) = settings.reasoning.map(effort) {
+        let rules = model_rules(request.endpoint);
+        if let Some(effort) = settings.reasoning.and_then(|effort| rules.effort(effort)) {
             match quirks.effort {
                 EffortField::ReasoningEffort => fields.put("reasoning_effort", effort)?,
                 EffortField::Reasoning => fields.put("reasoning", &json!({"effort": effort}))?,
                 EffortField::Never => {}
             }
         }
-        fields.put_some("temperature", settings.temperature)?;
+        if rules.takes_temperature(settings.reasoning) {
+            fields.put_some("temperature", settings.temperature)?;
+        }
         if let Some(limit) = settings.max_output_tokens {
             let name = if quirks.max_completion_tokens {
                 "max_completion_tokens"
@@ -99,14 +101,5 @@ pub(in super::super) fn response_format(format: &ResponseFormat) -> Option<Value
             "type": "json_schema",
             "json_schema": {"name": name, "schema": schema, "strict": strict},
         })),
-    }
-}
-
-fn effort(effort: ReasoningEffort) -> &'static str {
-    match effort {
-        ReasoningEffort::Off => "none",
-        ReasoningEffort::Low => "low",
-        ReasoningEffort::Medium => "medium",
-        ReasoningEffort::High => "high",
     }
 }

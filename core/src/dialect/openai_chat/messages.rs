@@ -205,6 +205,13 @@ impl<'a> Assistant<'a> {
     fn add_reasoning(&mut self, message: &'a ReasoningMessage, endpoint: &Endpoint) {
         match endpoint.quirks.reasoning {
             ReasoningReturn::Never => {}
+            // What another provider has sealed is not this model's own.
+            ReasoningReturn::Content
+                if sealed::is_foreign(
+                    message.encrypted_value.as_deref(),
+                    &endpoint.provider,
+                    Dialect::OpenAiChat,
+                ) => {}
             ReasoningReturn::Content => append(&mut self.reasoning_content, &message.content),
             ReasoningReturn::Details => {
                 let details: Option<Vec<&RawValue>> = sealed::open(

@@ -5,6 +5,7 @@ use super::super::{
 use super::input;
 use super::parts::Part;
 use crate::event::{ContentPart, ToolDefinition, ToolMessage};
+use crate::provider::{ModelRules, model_rules};
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
@@ -46,7 +47,8 @@ impl Serialize for Body<'_> {
         fields.put("stream", &true)?;
         // The conversation is the app's: nothing is kept by the provider, and reasoning goes to and fro.
         fields.put("store", &false)?;
-        if settings.reasoning.is_some() || may_reason(model) {
+        let rules = model_rules(request.endpoint);
+        if rules.may_think() {
             fields.put("include", &["reasoning.encrypted_content"])?;
         }
         let instructions = request.instructions.filter(|text| !text.is_empty());
@@ -58,10 +60,14 @@ impl Serialize for Body<'_> {
             fields.put_some("tool_choice", tool_choice(&settings.tool_choice, tools))?;
             fields.put_some("parallel_tool_calls", settings.parallel_tool_calls)?;
         }
-        let reasoning = settings.reasoning.map(|effort| reasoning(effort, model));
+        let reasoning = settings
+            .reasoning
+            .and_then(|effort| reasoning(effort, rules));
         fields.put_some("reasoning", reasoning)?;
         fields.put_some("text", format(&settings.response_format))?;
-        fields.put_some("temperature", settings.temperature)?;
+        if rules.takes_temperature(settings.reasoning) {
+            fields.put_some("temperature", settings.temperature)?;
+        }
         fields.put_some("max_output_tokens", settings.max_output_tokens)?;
         fields.end()
     }
@@ -132,44 +138,13 @@ fn tool_choice(choice: &ToolChoice, tools: &[ToolDefinition]) -> Option<Value> {
     })
 }
 
-/// The model's name without what a gateway or a fine-tuning puts in front.
-fn short_name(model: &str) -> &str {
-    model
-        .rsplit_once('/')
-        .map_or(model, |(_, name)| name)
-        .trim_start_matches("ft:")
-}
-
-/// Whether the model may reason, for all that its name says. Those that never do refuse to be asked for it.
-fn may_reason(model: &str) -> bool {
-    let name = short_name(model);
-    let never = ["gpt-3", "gpt-4", "chatgpt", "gpt-5-chat"];
-    !never.iter().any(|start| name.starts_with(start))
-}
-
-fn reasoning(effort: ReasoningEffort, model: &str) -> Value {
-    let effort = match effort {
-        ReasoningEffort::Low => "low",
-        ReasoningEffort::Medium => "medium",
-        ReasoningEffort::High => "high",
-        ReasoningEffort::Off => return json!({"effort": least_effort(model)}),
-    };
-    json!({"effort": effort, "summary": "auto"})
-}
-
-/// The least that a model can think. Only newer ones can do without.
-fn least_effort(model: &str) -> &'static str {
-    let name = short_name(model);
-    if ["o1", "o3", "o4", "gpt-oss"]
-        .iter()
-        .any(|start| name.starts_with(start))
-    {
-        "low"
-    } else if name == "gpt-5" || name.starts_with("gpt-5-") {
-        "minimal"
-    } else {
-        "none"
-    }
+/// How much the model is to think. Its thoughts are asked for, unless it should have none.
+fn reasoning(effort: ReasoningEffort, rules: ModelRules) -> Option<Value> {
+    let word = rules.effort(effort)?;
+    Some(match effort {
+        ReasoningEffort::Off => json!({"effort": word}),
+        _ => json!({"effort": word, "summary": "auto"}),
+    })
 }
 
 fn format(format: &ResponseFormat) -> Option<Value> {

@@ -6,6 +6,7 @@ use super::parts::Part;
 use crate::event::{
     AssistantMessage, ContentPart, Message, MessageContent, ReasoningMessage, ToolCall, ToolMessage,
 };
+use crate::provider::model_rules;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -81,6 +82,7 @@ struct Peek<'a> {
 pub(super) fn encode<'a>(request: &ModelRequest<'a>) -> Vec<InputItem<'a>> {
     let mut input = Input {
         provider: &request.endpoint.provider,
+        takes_reasoning: model_rules(request.endpoint).may_think(),
         is_stored: request.settings.extra.get("store") == Some(&Value::Bool(true)),
         items: Vec::with_capacity(request.messages.len()),
         pending: Vec::new(),
@@ -119,6 +121,8 @@ pub(super) fn encode<'a>(request: &ModelRequest<'a>) -> Vec<InputItem<'a>> {
 
 struct Input<'a> {
     provider: &'a str,
+    /// Whether the model reads what another has thought: one that never thinks refuses it.
+    takes_reasoning: bool,
     /// Whether the provider keeps the answers: then an item's id is enough to find it.
     is_stored: bool,
     items: Vec<InputItem<'a>>,
@@ -158,9 +162,8 @@ impl<'a> Input<'a> {
         };
         let holds = |raw: Option<&RawValue>| raw.is_some_and(|raw| raw.get().len() > 2);
         peek.kind != "reasoning"
-            || self.is_stored
-            || holds(peek.encrypted_content)
-            || holds(peek.content)
+            || (self.takes_reasoning
+                && (self.is_stored || holds(peek.encrypted_content) || holds(peek.content)))
     }
 
     fn assistant(&mut self, message: &'a AssistantMessage) {

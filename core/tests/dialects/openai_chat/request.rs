@@ -266,7 +266,7 @@ fn reasoning_goes_back_as_the_provider_wants_it() {
     );
     assert_eq!(
         with(ReasoningReturn::Content),
-        json!([{"role": "assistant", "content": "A", "reasoning_content": "Hm\n\nHa\n\nalone"}, user])
+        json!([{"role": "assistant", "content": "A", "reasoning_content": "Hm\n\nalone"}, user])
     );
     assert_eq!(
         with(ReasoningReturn::Details),
@@ -445,4 +445,52 @@ fn encoded(
         settings,
     );
     serde_json::from_slice(&request.body).expect("JSON")
+}
+
+#[test]
+fn a_model_is_asked_only_for_what_it_takes() {
+    let body = |model: &str, effort| {
+        let mut endpoint = endpoint("openai");
+        endpoint.model = model.to_owned();
+        let settings = GenerationSettings {
+            reasoning: Some(effort),
+            temperature: Some(0.5),
+            ..GenerationSettings::default()
+        };
+        let request = encode(&endpoint, None, json!([]), json!([]), &settings);
+        let body: Value = serde_json::from_slice(&request.body).expect("JSON");
+        (
+            body["reasoning_effort"].clone(),
+            body["temperature"].clone(),
+        )
+    };
+    let (off, high) = (ReasoningEffort::Off, ReasoningEffort::High);
+    let none = Value::Null;
+    assert_eq!(body("gpt-4o", high), (none.clone(), json!(0.5)));
+    assert_eq!(body("gpt-5", off), (json!("minimal"), none.clone()));
+    assert_eq!(body("o3", off), (json!("low"), none.clone()));
+    assert_eq!(body("gpt-5.2", off), (json!("none"), json!(0.5)));
+    assert_eq!(body("gpt-5.2", high), (json!("high"), none));
+    assert_eq!(body("m-1", high), (json!("high"), json!(0.5)));
+}
+
+#[test]
+fn broken_arguments_go_as_they_are_to_openai_alone() {
+    let said = json!([
+        {"id": "1", "role": "user", "content": "Hi"},
+        {"id": "2", "role": "assistant", "toolCalls": [{"id": "a", "type": "function", "function": {"name": "f", "arguments": "{\"x"}}]},
+    ]);
+    let said: Vec<Message> = serde_json::from_value(said).expect("messages");
+    let arguments = |base_url: Option<&str>| {
+        let mut endpoint = endpoint("openai");
+        if let Some(base_url) = base_url {
+            endpoint.base_url = base_url.to_owned();
+        }
+        let settings = GenerationSettings::default();
+        let request = crate::legal::targets::encode(&endpoint, &said, &[], &settings);
+        let body: Value = serde_json::from_slice(&request.body).expect("JSON");
+        body["messages"][2]["tool_calls"][0]["function"]["arguments"].clone()
+    };
+    assert_eq!(arguments(None), "{\"x");
+    assert_eq!(arguments(Some("http://localhost/v1")), r#"{"raw":"{\"x"}"#);
 }

@@ -223,13 +223,60 @@ fn models_that_never_reason_are_not_asked_for_it() {
     }
     let settings = GenerationSettings {
         reasoning: Some(ReasoningEffort::Low),
+        temperature: Some(0.5),
         ..GenerationSettings::default()
     };
-    assert_eq!(
-        field("gpt-4-that-thinks", &settings, "include"),
-        json!(["reasoning.encrypted_content"]),
-        "unless the app asks"
-    );
+    assert_eq!(field("gpt-4o", &settings, "reasoning"), Value::Null);
+    assert_eq!(field("gpt-4o", &settings, "temperature"), json!(0.5));
+    // An app knows its own models better.
+    let mut own = endpoint("gpt-4-that-thinks");
+    own.quirks.model = Some(provider::ModelRules::default());
+    let request = encode(&own, None, json!([]), json!([]), &settings);
+    let body: Value = serde_json::from_slice(&request.body).expect("JSON");
+    assert_eq!(body["include"], json!(["reasoning.encrypted_content"]));
+    assert_eq!(body["reasoning"]["effort"], "low");
+}
+
+#[test]
+fn what_a_model_has_thought_is_not_sent_to_one_that_never_thinks() {
+    let item =
+        json!({"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "secret"});
+    let messages = json!([
+        {"id": "1", "role": "user", "content": "Hi"},
+        {"id": "2", "role": "reasoning", "content": "Hm", "encryptedValue": sealed("openai", item)},
+        {"id": "3", "role": "assistant", "content": "Hello."},
+    ]);
+    let sent = |model| {
+        let settings = GenerationSettings::default();
+        text(&encode(
+            &endpoint(model),
+            None,
+            messages.clone(),
+            json!([]),
+            &settings,
+        ))
+    };
+    assert!(sent("gpt-5").contains("secret"));
+    assert!(!sent("gpt-4o").contains("secret"));
+}
+
+#[test]
+fn a_temperature_goes_only_to_models_that_take_one() {
+    let takes = |model, reasoning| {
+        let settings = GenerationSettings {
+            reasoning,
+            temperature: Some(0.5),
+            ..GenerationSettings::default()
+        };
+        field(model, &settings, "temperature") == json!(0.5)
+    };
+    let low = Some(ReasoningEffort::Low);
+    assert!(takes("gpt-4o", None) && takes("m-1", low) && takes("gpt-5-chat-latest", None));
+    assert!(takes("gpt-5.2", None) && takes("gpt-5.2", Some(ReasoningEffort::Off)));
+    assert!(!takes("gpt-5.2", low));
+    for model in ["gpt-5", "gpt-5-mini", "o3", "openai/o4-mini"] {
+        assert!(!takes(model, None), "{model}");
+    }
 }
 
 #[test]
