@@ -1,8 +1,8 @@
 //! Providers that an app adds itself, without code.
 
 use super::{
-    Api, Capabilities, KeyHeader, ModelFamily, Provider, UnknownProvider, all, find_in, is_base_url,
-    is_header_name, table,
+    Api, Capabilities, KeyHeader, ModelFamily, Provider, UnknownProvider, all, find_in,
+    is_base_url, is_header_name, table,
 };
 use crate::dialect::{Dialect, Quirks};
 use serde::{Deserialize, Serialize};
