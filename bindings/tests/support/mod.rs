@@ -51,7 +51,12 @@ pub(crate) fn config(base_url: &str) -> RunConfig {
             closing_ms: None,
         },
         partial_arguments: false,
-        device: DevicePolicy::default(),
+        device: DevicePolicy {
+            background: None,
+            offline_ms: Some(300_000),
+            network_change: None,
+            killed: None,
+        },
         resumption: None,
         providers_json: None,
         text: TextOptions {
