@@ -17,7 +17,7 @@ fn text() -> Any {
 }
 
 /// Any JSON that both encodings can say: no number loses a digit.
-fn any_json(may_be_null: bool) -> Any {
+pub(crate) fn any_json(may_be_null: bool) -> Any {
     let leaf = prop_oneof![
         Just(Value::Null),
         any::<bool>().prop_map(Value::from),

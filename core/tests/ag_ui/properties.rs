@@ -1,5 +1,6 @@
 //! Laws of the AG-UI decoder, for any stream.
 
+use crate::any_event::any_json;
 use crate::support::*;
 use proptest::prelude::*;
 use proptest::test_runner::FileFailurePersistence;
@@ -310,5 +311,32 @@ proptest! {
             let text = serde_json::to_string(event).unwrap();
             prop_assert_eq!(&serde_json::from_str::<Event>(&text).unwrap(), event);
         }
+    }
+}
+
+proptest! {
+    #![proptest_config(config())]
+
+    /// Whatever is asked, and whatever its fields are, the run waits for an answer that can name it.
+    #[test]
+    fn whatever_langgraph_asks_is_an_interrupt(
+        fields in prop::array::uniform7(any_json(true)),
+        is_text: bool,
+    ) {
+        let [message, reason, call, schema, expiry, id, native] = fields;
+        let question = json!({
+            "message": message, "reason": reason, "toolCallId": call, "responseSchema": schema, "expiresAt": expiry,
+        });
+        let value = if is_text { json!(question.to_string()) } else { question.clone() };
+        let asked = json!({
+            "type": "CUSTOM", "name": "on_interrupt", "value": value,
+            "rawEvent": {"id": id, "response_schema": native},
+        });
+        let (events, _) = taken(&[started(), asked, finished()]);
+        let outcome = &events.last().unwrap()["outcome"];
+        prop_assert_eq!(&outcome["type"], "interrupt");
+        let interrupt = &outcome["interrupts"][0];
+        prop_assert!(interrupt["id"].as_str().is_some_and(|id| !id.is_empty()));
+        prop_assert_eq!(&interrupt["metadata"]["langgraph"]["raw"], &question);
     }
 }
