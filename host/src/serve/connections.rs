@@ -2,15 +2,15 @@
 //!
 //! A connection that waits for a request has a deadline: [`Bounds::header_timeout`] for its first one,
 //! [`Bounds::idle_timeout`] for the next, from when the client has read the last of an answer. Where there is no room for a
-//! new connection, the one is closed that has waited longest, for a request or for its client to read. One whose request is
-//! being answered has no deadline here: runs and bodies have their own.
+//! new connection, the one is closed that has waited longest for its client: for a request, for the rest of one, or to
+//! read. One whose request is being answered has no deadline here: runs and bodies have their own.
 
 mod flow;
 
 use axum::Router;
 use axum::body::{Body, Bytes};
 use axum::http::Request;
-use flow::Flow;
+use flow::{Asked, Flow};
 use hyper::body::{Body as HttpBody, Frame, Incoming, SizeHint};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
@@ -164,7 +164,7 @@ struct Connection {
     _place: Option<OwnedSemaphorePermit>,
 }
 
-/// Whether a connection waits for a request, or for its client to read.
+/// Whether a connection waits for its client.
 #[derive(Debug)]
 struct Presence {
     connections: Arc<Connections>,
@@ -210,7 +210,8 @@ impl Connection {
         let router = TowerToHyperService::new(router);
         let service = service_fn(move |request: Request<Incoming>| {
             let busy = presence.busy();
-            let response = hyper::service::Service::call(&router, request.map(Body::new));
+            let request = request.map(|body| Body::new(Asked::new(body, Arc::clone(&presence))));
+            let response = hyper::service::Service::call(&router, request);
             async move {
                 let response = response.await?;
                 Ok::<_, Infallible>(response.map(|body| Answer { body, _busy: busy }))
@@ -258,13 +259,13 @@ impl Presence {
         self.sets_deadline(time);
     }
 
-    /// There is no room for more that the client has not read.
-    fn is_unread(&self) {
+    /// It cannot go on before its client has sent or read something.
+    fn stalls(&self) {
         self.is_waiting(&mut self.lock());
     }
 
-    /// The client has read some of it, of an answer that may be over.
-    fn is_read(&self) {
+    /// The client has: of an answer, perhaps, that is over.
+    fn moves(&self) {
         let mut state = self.lock();
         match state.is_busy {
             true => self.goes_on(&mut state),

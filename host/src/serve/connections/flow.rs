@@ -1,6 +1,9 @@
-//! What goes out on a connection: a client that reads is waited for, and one that does not makes room for others.
+//! What goes in and out on a connection: a client that sends and reads is waited for, and one that does not makes room
+//! for others.
 
 use super::Presence;
+use axum::body::Bytes;
+use hyper::body::{Body, Frame, Incoming, SizeHint};
 use std::io::{self, IoSlice};
 use std::pin::Pin;
 use std::sync::Arc;
@@ -21,11 +24,11 @@ impl<S> Flow<S> {
 
     fn note(&self, written: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
         if written.is_pending() {
-            self.presence.is_unread();
+            self.presence.stalls();
         }
         let written = ready!(written);
         if matches!(written, Ok(1..)) {
-            self.presence.is_read();
+            self.presence.moves();
         }
         Poll::Ready(written)
     }
@@ -70,5 +73,43 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Flow<S> {
 
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         Pin::new(&mut self.stream).poll_shutdown(cx)
+    }
+}
+
+/// The body of a request, which says whether its client sends it.
+#[derive(Debug)]
+pub(super) struct Asked {
+    body: Incoming,
+    presence: Arc<Presence>,
+}
+
+impl Asked {
+    pub(super) fn new(body: Incoming, presence: Arc<Presence>) -> Self {
+        Self { body, presence }
+    }
+}
+
+impl Body for Asked {
+    type Data = Bytes;
+    type Error = hyper::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
+        let frame = Pin::new(&mut self.body).poll_frame(cx);
+        match frame.is_pending() {
+            true => self.presence.stalls(),
+            false => self.presence.moves(),
+        }
+        frame
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
     }
 }

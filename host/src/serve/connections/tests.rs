@@ -1,5 +1,5 @@
 use super::*;
-use axum::routing::get;
+use axum::routing::{get, post};
 use std::future::pending;
 use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream, duplex};
 
@@ -30,6 +30,7 @@ fn router() -> Router {
         .route("/", get(|| async { "here" }))
         .route("/long", get(|| async { vec![b'.'; LONG] }))
         .route("/endless", get(endless))
+        .route("/", post(|body: Bytes| async move { body }))
         .route("/stream", get(never))
         .route("/wait", get(waits))
 }
@@ -139,6 +140,24 @@ async fn a_connection_whose_client_does_not_read_makes_room() {
     assert!(place.expect("there is room").is_some());
     assert_eq!(closed(&mut deaf).await, Duration::ZERO);
     assert_ne!(reads.read(&mut piece).await.expect("more"), 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_connection_whose_client_does_not_send_its_body_makes_room() {
+    let connections = connections(2);
+    let closing = CancellationToken::new();
+    let head = b"POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 4\r\n\r\n";
+    let mut sends = connected(&connections, &closing);
+    sends.write_all(head).await.expect("it is sent");
+    let mut idle = connected(&connections, &closing);
+    idle.write_all(head).await.expect("it is sent");
+    tokio::time::sleep(HEADER).await;
+    sends.write_all(b"he").await.expect("it is sent");
+    tokio::time::sleep(HEADER).await;
+    assert!(connections.place().await.is_some());
+    assert_eq!(closed(&mut idle).await, Duration::ZERO);
+    sends.write_all(b"re").await.expect("it is sent");
+    answered(&mut sends).await;
 }
 
 #[tokio::test(start_paused = true)]
