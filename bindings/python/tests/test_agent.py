@@ -131,7 +131,7 @@ async def test_a_tool_that_raises_is_shown_to_the_model(mock_llm: Start) -> None
     assert ends["breaks"] == ToolFailure(ToolFailureKind.PANICKED, "ValueError: no such file")
     assert ends["refuses"] == ToolFailure(ToolFailureKind.ERROR, "not on Sundays")
     shown = [message["content"] for message in mock.requests()[1]["body"]["messages"] if message["role"] == "tool"]
-    assert shown == ["ValueError: no such file", "not on Sundays"]
+    assert shown == ['{"error":"ValueError: no such file"}', '{"error":"not on Sundays"}']
     assert mock.failures() == []
 
 

@@ -48,7 +48,7 @@ def test_one_call_of_a_batch_is_cancelled_and_the_other_goes_on() -> None:
 
     outputs = machine.tool_finished(tea.id, "ordered tea")
     told = [message["content"] for message in sent(outputs)["messages"] if message["role"] == "tool"]
-    assert told == ["ordered tea", update.result.message]
+    assert told == ["ordered tea", f'{{"error":"{update.result.message}"}}']
     answers(machine, outputs, delta("Tea only.") + STOP)
     assert (machine.outcome, machine.text) == (Success(), "Tea only.")
 

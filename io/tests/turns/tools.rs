@@ -217,7 +217,10 @@ async fn a_tool_that_takes_too_long_is_stopped() {
 async fn the_person_is_asked_before_a_tool_that_needs_it() {
     for (granted, shown) in [
         (true, "42"),
-        (false, "the person did not allow the call: not today"),
+        (
+            false,
+            r#"{"error":"the person did not allow the call: not today"}"#,
+        ),
     ] {
         let server = serve(one_call("get_secret_number", r#"{"name":"alice"}"#)).await;
         let agent = agent(&server)
