@@ -15,7 +15,7 @@ fn world() -> World {
     })
     .tool("read", |_| Work {
         result: Some(Ok(ToolOutput {
-            content: content(document()),
+            content: content(&document()),
         })),
         takes: 5,
     })
@@ -25,12 +25,12 @@ fn document() -> Value {
     json!({"type": "document", "source": {"type": "data", "value": "QQ==", "mimeType": "application/pdf"}})
 }
 
-fn content(part: Value) -> MessageContent {
+fn content(part: &Value) -> MessageContent {
     serde_json::from_value(json!([{"type": "text", "text": "Look"}, part])).expect("parts")
 }
 
 fn attached(id: &str) -> Message {
-    let message = json!({"id": id, "role": "user", "content": content(document())});
+    let message = json!({"id": id, "role": "user", "content": content(&document())});
     serde_json::from_value(message).expect("a message")
 }
 
