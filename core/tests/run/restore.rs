@@ -5,13 +5,15 @@ use crate::interrupts::{answer, asks};
 use crate::turn::{BOTH, secret_numbers};
 use crate::wire::{Say, a_call, call, text};
 use crate::world::{Answer, Work, World, offer};
+use serde_json::Value;
 use std::sync::Arc;
+use stepwell_core::conversation::Conversation;
 use stepwell_core::dialect::Dialect;
 use stepwell_core::event::{AssistantMessage, Message, ToolCall};
 use stepwell_core::provider;
 use stepwell_core::run::{
     Block, BlockContent, CUT, Effect, EffectId, Failure, Input, Outcome, Output, RunMachine,
-    SnapshotError, StateKind, TurnStatus,
+    SnapshotError, StateKind, TurnStatus, cut_messages,
 };
 use stepwell_core::session::{MessageBuilder, Turn, TurnBlock};
 use stepwell_core::tool::{Tool, ToolRegistry};
@@ -237,6 +239,18 @@ fn what_a_dead_host_has_shown_stays_and_its_calls_have_results() {
         let again = MessageBuilder::new().conversation([&turn]).expect("a path");
         assert_eq!(again.messages(), messages);
     }
+}
+
+#[test]
+fn what_a_turn_that_cannot_go_on_has_shown_is_marked_and_its_calls_have_results() {
+    let cut = cut_messages(&Conversation::default(), shown());
+    let [Message::Assistant(said), Message::Tool(result)] = &cut[..] else {
+        panic!("not an answer and a result: {cut:#?}");
+    };
+    let is_cut = said.metadata.as_ref().map(|all| &all[CUT]);
+    assert_eq!(is_cut, Some(&Value::Bool(true)));
+    assert_eq!(result.tool_call_id, "c");
+    assert_eq!(cut_messages(&Conversation::new(cut), shown()), []);
 }
 
 #[test]
