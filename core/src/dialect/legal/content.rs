@@ -48,20 +48,24 @@ fn answer(message: &mut Cow<'_, Message>, rules: &Rules<'_>) -> bool {
         return true;
     };
     let is_silent = |text: &str| text.is_empty() || (rules.refuses_blank_text && is_blank(text));
-    let text = said.content.as_deref();
+    let text = said.content.as_deref().filter(|text| !is_silent(text));
     let calls = said.tool_calls.len();
-    if text.is_none_or(is_silent) {
-        let refusal = refusal(said).filter(|text| !is_blank(text));
-        if refusal.is_none() && calls == 0 {
-            // A signature may have come without text, and may be wanted back.
-            return is_signed(said, rules);
-        }
-        // Only this format has a place for a refusal.
-        let words = refusal.filter(|_| rules.dialect != Dialect::OpenAiResponses);
-        if words != text {
-            let words = words.map(str::to_owned);
-            if let Message::Assistant(said) = message.to_mut() {
-                said.content = words;
+    let refusal = refusal(said).filter(|text| !is_blank(text));
+    if text.is_none() && refusal.is_none() && calls == 0 {
+        // A signature may have come without text, and may be wanted back.
+        return is_signed(said, rules);
+    }
+    // No format has a place for a refusal: Responses has one only in an item that is given back by its id.
+    let words = match (text, refusal) {
+        (Some(text), Some(refusal)) => Some(format!("{text}\n\n{refusal}")),
+        (None, words) => words.map(str::to_owned),
+        (Some(_), None) => said.content.clone(),
+    };
+    if refusal.is_some() || words != said.content {
+        if let Message::Assistant(said) = message.to_mut() {
+            said.content = words;
+            if let Some(metadata) = &mut said.metadata {
+                metadata.remove("refusal");
             }
         }
     }

@@ -20,8 +20,7 @@
 //!   does;
 //! - media that a tool gave back, and that the format has no place for in a result, come behind the results as a message
 //!   of the person's that names the call;
-//! - media that the provider does not take, or that are in another's store, become words, and so does a refusal where the
-//!   format has no place for it.
+//! - media that the provider does not take, or that are in another's store, become words, and so does a refusal.
 //!
 //! An AG-UI agent gets the history as it is, with the results that are missing.
 

@@ -56,15 +56,6 @@ pub(super) enum Known<'a> {
 pub(super) enum Content<'a> {
     Text(Cow<'a, str>),
     Parts(Vec<Part<'a>>),
-    Said(Vec<Said<'a>>),
-}
-
-/// A part of what the model said.
-#[derive(Debug, Serialize)]
-#[serde(tag = "type", rename_all = "snake_case")]
-pub(super) enum Said<'a> {
-    OutputText { text: &'a str, annotations: [(); 0] },
-    Refusal { refusal: &'a str },
 }
 
 /// What is read of a sealed item.
@@ -168,20 +159,12 @@ impl<'a> Input<'a> {
 
     fn assistant(&mut self, message: &'a AssistantMessage) {
         let of_metadata = |key| message.metadata.as_ref()?.get(key)?.as_str();
-        let said = message.content.as_deref().filter(|text| !text.is_empty());
-        let content = match (said, of_metadata("refusal")) {
-            (None, None) => None,
-            // The short form: some gateways take parts only with an id, which the service must know.
-            (Some(said), None) => Some(text(said)),
-            (said, Some(refusal)) => {
-                let said = said.map(|text| Said::OutputText {
-                    text,
-                    annotations: [],
-                });
-                let refusal = Said::Refusal { refusal };
-                Some(Content::Said(said.into_iter().chain([refusal]).collect()))
-            }
-        };
+        // The short form: parts need an id, which the service must know.
+        let content = message
+            .content
+            .as_deref()
+            .filter(|text| !text.is_empty())
+            .map(text);
         if let Some(content) = content {
             self.put(Known::Message {
                 role: "assistant",

@@ -14,7 +14,12 @@ pub(super) enum Part<'a> {
     #[serde(rename = "input_text")]
     Text { text: Cow<'a, str> },
     #[serde(rename = "input_image")]
-    Image(Image<'a>),
+    Image {
+        /// How closely the model looks: as the service thinks best.
+        detail: &'static str,
+        #[serde(flatten)]
+        image: Image<'a>,
+    },
     #[serde(rename = "input_audio")]
     Audio { input_audio: Audio<'a> },
     #[serde(rename = "input_file")]
@@ -81,7 +86,7 @@ impl<'a> Part<'a> {
     }
 
     fn image(part: &'a MediaPart) -> Self {
-        Self::Image(match &part.source {
+        let image = match &part.source {
             Source::Url { value, .. } => Image::Url {
                 image_url: value.into(),
             },
@@ -89,7 +94,11 @@ impl<'a> Part<'a> {
                 image_url: data_url(mime_type, value).into(),
             },
             Source::File { value, .. } => Image::Id { file_id: value },
-        })
+        };
+        Self::Image {
+            detail: "auto",
+            image,
+        }
     }
 
     fn file(part: &'a MediaPart) -> Self {

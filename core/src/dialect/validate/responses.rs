@@ -80,7 +80,7 @@ fn message(item: &At<'_>, breaches: &mut Breaches) {
         return;
     }
     match role.text() {
-        "assistant" => parts(&content, &["output_text", "refusal"], breaches),
+        "assistant" => parts(&content, &["output_text"], breaches),
         "user" => {
             let kinds = ["input_text", "input_image", "input_file", "input_audio"];
             parts(&content, &kinds, breaches);
@@ -99,7 +99,6 @@ fn parts(content: &At<'_>, kinds: &[&str], breaches: &mut Breaches) {
         let has = |fields: &[&str]| fields.iter().any(|field| part.get(field).is_text());
         let fields: &[&str] = match kind.text() {
             "input_text" | "output_text" => &["text"],
-            "refusal" => &["refusal"],
             "input_image" => &["image_url", "file_id"],
             "input_file" => &["file_data", "file_id", "file_url"],
             _ => continue,

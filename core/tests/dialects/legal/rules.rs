@@ -354,12 +354,15 @@ fn reasoning_that_nothing_came_of_is_dropped() {
 }
 
 #[test]
-fn a_refusal_is_words_where_there_is_no_place_for_it() {
+fn a_refusal_is_words_beside_what_was_said() {
     let refusal = json!({"id": "1", "role": "assistant", "metadata": {"refusal": "I will not."}});
-    assert_eq!(
-        legal("anthropic", json!([user("1"), refusal, user("2")]))[1],
-        "assistant I will not."
-    );
+    let mut beside = refusal.clone();
+    beside["content"] = json!("Well,");
+    for provider in ["anthropic", "openai", "groq"] {
+        let of = |said: &Value| legal(provider, json!([user("1"), said, user("2")]))[1].clone();
+        assert_eq!(of(&refusal), "assistant I will not.", "{provider}");
+        assert_eq!(of(&beside), "assistant Well,\n\nI will not.", "{provider}");
+    }
 }
 
 #[test]

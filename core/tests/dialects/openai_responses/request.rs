@@ -289,16 +289,12 @@ fn what_is_said_by_whom() {
             {"id": "4", "role": "user", "content": "u"},
             {"id": "5", "role": "assistant", "content": "a"},
             {"id": "6", "role": "assistant", "content": ""},
-            {"id": "7", "role": "assistant", "content": "b", "metadata": {"refusal": "no"}},
         ])),
         json!([
             {"type": "message", "role": "developer", "content": "d"},
             {"type": "message", "role": "system", "content": "s"},
             {"type": "message", "role": "user", "content": "u"},
             {"type": "message", "role": "assistant", "content": "a"},
-            {"type": "message", "role": "assistant", "content": [
-                {"type": "output_text", "text": "b", "annotations": []}, {"type": "refusal", "refusal": "no"},
-            ]},
         ])
     );
 }
@@ -327,9 +323,9 @@ fn what_a_person_attaches() {
         ]}]))[0]["content"],
         json!([
             {"type": "input_text", "text": "See:"},
-            {"type": "input_image", "image_url": "data:image/png;base64,AAAA"},
-            {"type": "input_image", "image_url": "https://h/x"},
-            {"type": "input_image", "file_id": "file-1"},
+            {"type": "input_image", "detail": "auto", "image_url": "data:image/png;base64,AAAA"},
+            {"type": "input_image", "detail": "auto", "image_url": "https://h/x"},
+            {"type": "input_image", "detail": "auto", "file_id": "file-1"},
             {"type": "input_file", "filename": "a.pdf", "file_data": "data:application/pdf;base64,AAAA"},
             {"type": "input_file", "filename": "document.pdf", "file_data": "data:application/pdf;base64,AAAA"},
             {"type": "input_file", "file_url": "https://h/x"},
@@ -387,7 +383,7 @@ fn results_to_look_at_are_parts() {
         with_calls(json!([function("a", "{}")]), &[result])[1]["output"],
         json!([
             {"type": "input_text", "text": r#"{"error":"half","output":"t\n[audio, which cannot be shown here]"}"#},
-            {"type": "input_image", "image_url": "https://h/x"},
+            {"type": "input_image", "detail": "auto", "image_url": "https://h/x"},
         ])
     );
 }

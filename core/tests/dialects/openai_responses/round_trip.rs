@@ -249,15 +249,3 @@ fn an_answer_goes_back_as_it_came() {
         "another provider gets nothing that was sealed"
     );
 }
-
-#[test]
-fn a_refusal_goes_back_as_one() {
-    let refusal = json!({"type": "message", "id": "msg_0", "phase": "final_answer", "content": [{"type": "refusal", "refusal": "No."}]});
-    assert_eq!(
-        next_input(
-            &[created(), done(0, refusal), completed(json!([]))],
-            "openai"
-        ),
-        json!([{"type": "message", "role": "assistant", "content": [{"type": "refusal", "refusal": "No."}], "phase": "final_answer"}])
-    );
-}
