@@ -3,7 +3,7 @@
 
 use super::client::Client;
 use super::findings::Rule;
-use super::folder::Fold;
+use super::folder::{Fold, is_final};
 use super::world::{Posted, World};
 use serde_json::{Value, json};
 
@@ -32,8 +32,11 @@ impl Client {
             0 => json!({ "error": text }),
             _ => json!({ "content": text }),
         };
-        // Those that have a result, and those that the host runs itself.
-        let is_other = |(_, status): &(&String, &String)| *status != "deferred";
+        // Those that have a result, and those that the host runs itself. One of the client's own may wait for its result
+        // before the client has heard that it does.
+        let is_own = |call: &str| call.contains(&format!("_{TOOL}_"));
+        let is_other =
+            |(call, status): &(&String, &String)| is_final(status) || !is_own(call.as_str());
         let others: Vec<_> = view.fold.statuses.iter().filter(is_other).collect();
         let (call, body, allowed): (_, _, &[u16]) = match chance.below(12) {
             0 => ("none".to_owned(), body, &[404, 409]),
