@@ -1,5 +1,5 @@
 use super::super::encoding::as_text;
-use super::super::{Dialect, sealed};
+use super::super::sealed;
 use super::ids::tool_name;
 use super::media::{is_shown, is_taken};
 use super::{History, Rules};
