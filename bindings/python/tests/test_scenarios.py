@@ -23,6 +23,8 @@ def _history(machine: RunMachine) -> list[str]:
     lines = []
     for message in machine.messages:
         role, content = message["role"], message.get("content")
+        if isinstance(content, list):
+            content = " ".join(part.get("text", f"[{part['type']}]") for part in content)
         if content:
             lines.append(f"{role}: {content}")
         for call in message.get("toolCalls", []):

@@ -299,10 +299,15 @@ export function same(one, other) {
   );
 }
 
+/** Text, or parts in short. */
+function said(content) {
+  return typeof content === "string" ? content : content.map(({ type, text }) => text ?? `[${type}]`).join(" ");
+}
+
 /** The conversation in a line each: who, and what. */
 function history(machine) {
   return machine.messages.flatMap(({ role, content, toolCalls = [] }) => [
-    ...(content ? [`${role}: ${compact(content)}`] : []),
+    ...(content ? [`${role}: ${said(content)}`] : []),
     ...toolCalls.map((call) => `${role} calls ${call.function.name} ${call.function.arguments}`),
   ]);
 }

@@ -108,7 +108,13 @@ fn history(machine: &RunMachine) -> Value {
             Value::String(text) if text.is_empty() => {}
             Value::String(text) => lines.push(format!("{role}: {text}")),
             Value::Null => {}
-            other => lines.push(format!("{role}: {other}")),
+            parts => {
+                let said = list(parts).iter().map(|part| match part["text"].as_str() {
+                    Some(text) => text.to_owned(),
+                    None => format!("[{}]", part["type"].as_str().unwrap_or_default()),
+                });
+                lines.push(format!("{role}: {}", said.collect::<Vec<_>>().join(" ")));
+            }
         }
         for call in list(&message["toolCalls"]) {
             let function = &call["function"];

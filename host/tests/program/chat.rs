@@ -115,7 +115,7 @@ async fn the_model_has_a_clock_and_a_calculator() {
         "{}",
         said[4]
     );
-    assert_eq!(said[5], "division by zero");
+    assert_eq!(said[5], r#"{"error":"division by zero"}"#);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -84,7 +84,7 @@ async fn more_tools_than_any_model_takes_are_refused() {
     assert_eq!(response.status(), 422);
     let body = response.text().await.expect("a body");
     assert!(body.contains(r#""code":"invalid_input""#), "{body}");
-    assert!(body.contains("`tools` has 20000 entries"), "{body}");
+    assert!(body.contains("/tools has 20000 entries"), "{body}");
 }
 
 #[tokio::test]

@@ -15,7 +15,7 @@ use tokio::task::JoinHandle;
 
 use crate::body::Segment;
 use crate::connection::{Connection, Connections, Listener};
-use crate::dialect::{Dialect, Refusal};
+use crate::dialect::{Dialect, Refusal, carries_results};
 use crate::hop::Content;
 use crate::plan::Setting;
 use crate::record::{Delivery, Journal};
@@ -288,8 +288,8 @@ impl Server {
     }
 }
 
-/// The text of the last user message, wherever the dialect has it. A message that only carries tool results, as some
-/// dialects have them, has none.
+/// The text of the last user message, wherever the dialect has it. A message that only carries what tools gave, as some
+/// dialects have it, is none of the user's.
 fn question(body: &Value) -> String {
     let texts = |message: &Value| -> String {
         let content = ["content", "parts"].iter().find_map(|field| {
@@ -303,15 +303,17 @@ fn question(body: &Value) -> String {
         content.unwrap_or_default()
     };
     let lists = ["messages", "contents", "input"].iter();
-    let mut messages = lists
+    let messages: Vec<_> = lists
         .filter_map(|list| body[list].as_array())
         .flatten()
-        .rev();
-    messages
-        .find_map(|message| {
-            let text = texts(message);
-            (message["role"] == "user" && !text.is_empty()).then_some(text)
-        })
+        .collect();
+    let before = |index: usize| index.checked_sub(1).map(|before| messages[before]);
+    let users = messages.iter().enumerate().rev();
+    users
+        .filter(|(_, message)| message["role"] == "user")
+        .filter(|(index, message)| !carries_results(before(*index), message))
+        .map(|(_, message)| texts(message))
+        .find(|text| !text.is_empty())
         .unwrap_or_default()
 }
 

@@ -35,9 +35,14 @@ func parsed(_ text: String) throws -> Any {
     try JSONSerialization.jsonObject(with: Data(text.utf8), options: .fragmentsAllowed)
 }
 
+/// A line of a stream: text as it is.
 func compact(_ value: Any) throws -> String {
-    if let text = value as? String { return text }
-    let options: JSONSerialization.WritingOptions = [.fragmentsAllowed, .withoutEscapingSlashes]
+    try value as? String ?? json(value)
+}
+
+/// Foundation keeps no order of keys: this is one that a file can have too, where what is kept as it came counts.
+func json(_ value: Any) throws -> String {
+    let options: JSONSerialization.WritingOptions = [.fragmentsAllowed, .sortedKeys, .withoutEscapingSlashes]
     return String(decoding: try JSONSerialization.data(withJSONObject: value, options: options), as: UTF8.self)
 }
 
@@ -377,7 +382,7 @@ final class ScenarioHost {
             return ResumeEntry(
                 interruptId: try answer.needed("interruptId"),
                 status: answer.text("status") == "resolved" ? .resolved : .cancelled,
-                payloadJson: try answer["payload"].map(compact))
+                payloadJson: try answer["payload"].map(json))
         }
     }
 
@@ -441,7 +446,12 @@ final class ScenarioHost {
         let messages = try parsed(run().messagesJson()) as? [Fields] ?? []
         return messages.flatMap { message -> [String] in
             let role = message.text("role") ?? ""
-            let said = message.text("content").flatMap { $0.isEmpty ? nil : "\(role): \($0)" }
+            let parts = message.list("content").map { part in
+                let part = part as? Fields ?? [:]
+                return part.text("text") ?? "[\(part.text("type") ?? "")]"
+            }
+            let content = message.text("content") ?? parts.joined(separator: " ")
+            let said = content.isEmpty ? nil : "\(role): \(content)"
             let calls = message.list("toolCalls").map { call in
                 let function = (call as? Fields ?? [:]).part("function")
                 return "\(role) calls \(function.text("name") ?? "") \(function.text("arguments") ?? "")"

@@ -4,7 +4,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Answer, Answers, Asked, Encoder, Part, Refusal, Speaker, Wire, count};
+use super::{Answer, Answers, Asked, Encoder, Part, Refusal, Wire, count_by_role};
 use crate::hop::Usage;
 
 const ROLES: [&str; 4] = ["system", "user", "assistant", "tool"];
@@ -107,16 +107,7 @@ fn list(value: &Value) -> &[Value] {
 }
 
 fn answers(body: &Value) -> Answers {
-    count(
-        messages(body)
-            .iter()
-            .map(|message| match message["role"].as_str() {
-                Some("user") => Speaker::User,
-                Some("assistant") => Speaker::Model,
-                Some("tool") => Speaker::Tool,
-                _ => Speaker::Other,
-            }),
-    )
+    count_by_role(messages(body))
 }
 
 /// The first thing that is wrong with a request.

@@ -267,6 +267,31 @@ fn count(speakers: impl Iterator<Item = Speaker>) -> Answers {
     answers
 }
 
+/// Counts the answers where each message says whose it is, and results are messages.
+fn count_by_role(messages: &[Value]) -> Answers {
+    let before = std::iter::once(None).chain(messages.iter().map(Some));
+    count(
+        messages
+            .iter()
+            .zip(before)
+            .map(|(message, before)| match message["role"].as_str() {
+                Some("user") if carries_results(before, message) => Speaker::Tool,
+                Some("user") => Speaker::User,
+                Some("assistant") => Speaker::Model,
+                Some("tool") => Speaker::Tool,
+                _ => Speaker::Other,
+            }),
+    )
+}
+
+/// Whether this is what tools gave back, a picture say, for which the format has no place in a result: right behind the
+/// results, and no user's.
+pub(crate) fn carries_results(before: Option<&Value>, message: &Value) -> bool {
+    let mut parts = message["content"].as_array().into_iter().flatten();
+    before.is_some_and(|before| before["role"] == "tool")
+        && parts.any(|part| part["type"] != "text")
+}
+
 /// One server-sent event: a `data` field for each line of `data`, then a blank line.
 /// Source: WHATWG HTML, "Server-sent events", section 9.2.5.
 fn server_sent_event(data: &str, out: &mut Vec<u8>) {

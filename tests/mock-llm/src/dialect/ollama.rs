@@ -7,7 +7,7 @@ mod check;
 
 use serde_json::{Map, Value, json};
 
-use super::{Answer, Answers, Asked, Encoder, Part, Refusal, Speaker, Wire, count};
+use super::{Answer, Answers, Asked, Encoder, Part, Refusal, Wire, count_by_role};
 use crate::hop::Usage;
 
 /// A fixed time, so that a script gives the same bytes on every run.
@@ -79,17 +79,7 @@ impl Wire for Ollama {
 }
 
 fn answers(body: &Value) -> Answers {
-    let messages = body["messages"].as_array().map_or(&[][..], Vec::as_slice);
-    count(
-        messages
-            .iter()
-            .map(|message| match message["role"].as_str() {
-                Some("user") => Speaker::User,
-                Some("assistant") => Speaker::Model,
-                Some("tool") => Speaker::Tool,
-                _ => Speaker::Other,
-            }),
-    )
+    count_by_role(body["messages"].as_array().map_or(&[][..], Vec::as_slice))
 }
 
 fn last(model: &Value, message: &Value, stop_reason: Option<&str>, usage: Usage) -> Value {

@@ -10,7 +10,7 @@ mod pairing;
 use serde_json::{Value, json};
 
 use super::{
-    Answer, Answers, Asked, Encoder, Part, Refusal, Speaker, Wire, count, server_sent_event,
+    Answer, Answers, Asked, Encoder, Part, Refusal, Wire, count_by_role, server_sent_event,
 };
 use crate::hop::Usage;
 
@@ -120,17 +120,7 @@ fn usage(usage: Usage) -> Value {
 }
 
 fn answers(body: &Value) -> Answers {
-    let messages = body["messages"].as_array().map_or(&[][..], Vec::as_slice);
-    count(
-        messages
-            .iter()
-            .map(|message| match message["role"].as_str() {
-                Some("user") => Speaker::User,
-                Some("assistant") => Speaker::Model,
-                Some("tool") => Speaker::Tool,
-                _ => Speaker::Other,
-            }),
-    )
+    count_by_role(body["messages"].as_array().map_or(&[][..], Vec::as_slice))
 }
 
 /// The body of the model list, `GET /v1/models`.

@@ -405,7 +405,9 @@ internal class ScenarioHost(scenario: JsonObject) {
     fun history(): List<String> = Json.parseToJsonElement(run().messagesJson()).jsonArray.flatMap { element ->
         val message = element.jsonObject
         val role = message.text("role")
-        val said = message.text("content")?.takeIf { it.isNotEmpty() }?.let { listOf("$role: $it") }.orEmpty()
+        val parts = message.list("content").map { it.jsonObject }.map { it.text("text") ?: "[${it.text("type")}]" }
+        val content = message.text("content") ?: parts.joinToString(" ")
+        val said = if (content.isEmpty()) emptyList() else listOf("$role: $content")
         said + message.list("toolCalls").map {
             val function = it.jsonObject.getValue("function").jsonObject
             "$role calls ${function.text("name")} ${function.text("arguments")}"
