@@ -62,19 +62,27 @@ class Host:
         self.took(self.machine.poll_outputs() if text is None else self.machine.start(text))
         try:
             while (outcome := self.machine.outcome) is None:
-                wake_at = self.machine.poll_timeout()
-                seconds = None if wake_at is None else max(0.0, wake_at / 1000 - time.time())
                 self.changed.clear()
+                # `asyncio.wait_for` may lose a cancellation before Python 3.12.
+                alarm = self.alarm()
                 try:
-                    await asyncio.wait_for(self.changed.wait(), seconds)
-                except asyncio.TimeoutError:
-                    self.took(self.machine.timeout())
+                    await self.changed.wait()
+                finally:
+                    if alarm:
+                        alarm.cancel()
             return outcome
         except asyncio.CancelledError:
             self.took(self.machine.cancel())
             raise
         finally:
             await asyncio.gather(*self.tasks.values(), return_exceptions=True)
+
+    def alarm(self) -> asyncio.TimerHandle | None:
+        """Tells the run the time when it wants to know it."""
+        if (wake_at := self.machine.poll_timeout()) is None:
+            return None
+        seconds = max(0.0, wake_at / 1000 - time.time())
+        return asyncio.get_running_loop().call_later(seconds, lambda: self.took(self.machine.timeout()))
 
     def took(self, outputs: Outputs) -> None:
         """Writes down where the run stands, shows what happened, and begins what is to be done."""

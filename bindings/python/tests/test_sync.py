@@ -134,7 +134,7 @@ def test_what_a_turn_is_told(mock_llm: Start) -> None:
             turn.fail_call(event.tool_call_id, "enough")
     assert turn.outcome == Success()
     told = [message["content"] for message in mock.requests()[1]["body"]["messages"]]
-    assert told[2:] == ["the tea is here", "enough", "Quickly"]
+    assert told[2:] == ["the tea is here", '{"error":"enough"}', "Quickly"]
 
 
 def test_a_turn_that_rests_is_revived(mock_llm: Start) -> None:

@@ -114,6 +114,8 @@ fn canon_core(core: &Core, state: StateKind, abstraction: &Abstraction, out: &mu
         context,
         // Only while a stored run comes back.
         is_of_another_dialect: _,
+        // Made of the configuration.
+        offer: _,
         follows_cut,
     } = core;
     (
