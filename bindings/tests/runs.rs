@@ -257,9 +257,13 @@ fn a_tool_may_give_a_picture() {
     };
     let body = String::from_utf8(request.body.clone()).unwrap();
     assert!(body.contains("A cat."), "{body}");
-    // This provider takes no pictures from tools; the history keeps it for one that does.
+    // This provider takes no pictures in results, so they follow them; the history keeps it as it was given.
     assert!(
-        body.contains("[image, which cannot be shown here]"),
+        body.contains("[image, which follows the results]"),
+        "{body}"
+    );
+    assert!(
+        body.contains("data:image/png;base64,iVBORw0KGgo="),
         "{body}"
     );
     let messages: serde_json::Value = serde_json::from_str(&run.messages_json()).unwrap();
