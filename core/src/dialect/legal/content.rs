@@ -61,12 +61,12 @@ fn answer(message: &mut Cow<'_, Message>, rules: &Rules<'_>) -> bool {
         (None, words) => words.map(str::to_owned),
         (Some(_), None) => said.content.clone(),
     };
-    if refusal.is_some() || words != said.content {
-        if let Message::Assistant(said) = message.to_mut() {
-            said.content = words;
-            if let Some(metadata) = &mut said.metadata {
-                metadata.remove("refusal");
-            }
+    if (refusal.is_some() || words != said.content)
+        && let Message::Assistant(said) = message.to_mut()
+    {
+        said.content = words;
+        if let Some(metadata) = &mut said.metadata {
+            metadata.remove("refusal");
         }
     }
     for index in 0..calls {
