@@ -15,6 +15,7 @@ Two doors on the same machine: :class:`Agent` has the network inside, :class:`Ru
 """
 
 from . import log as _log
+from ._ffi import set_language as _set_language
 from ._ffi import version as _version
 from .agent import Agent, Approver, Decision, Recovered, Turn
 from .config import (
@@ -213,7 +214,7 @@ from .sync import SyncTurn
 from .tools import Parts, Tool, tool
 
 _log.begin()
-_ffi.set_language("Python")
+_set_language("Python")
 
 __version__ = _version()
 
