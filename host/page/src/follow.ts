@@ -9,6 +9,7 @@ const SILENCE_MS = 60_000;
 
 /**
  * Follows a turn to its end, from its first event. What came in one piece is handed over in one piece.
+ * @returns the number of its last event; none where there is no such turn
  * @throws if `signal` aborts
  */
 export async function follow(
@@ -16,7 +17,7 @@ export async function follow(
   turn: string,
   onEvents: (events: AgUiEvent[]) => void,
   signal: AbortSignal,
-): Promise<void> {
+): Promise<number | null> {
   let last: string | null = null;
   for (let failures = 0; ; failures++) {
     const connection = new AbortController();
@@ -50,11 +51,11 @@ export async function follow(
         const events = batch;
         batch = [];
         onEvents(events);
-        if (events.some(isEnd)) return;
+        if (events.some(isEnd)) return numberOf(last);
       }
     } catch (error) {
       if (signal.aborted) throw error;
-      if (error instanceof ApiError && error.status === 404) return;
+      if (error instanceof ApiError && error.status === 404) return null;
       if (error instanceof ApiError && !error.isTransient) throw error;
     } finally {
       clearTimeout(silence);
@@ -64,4 +65,9 @@ export async function follow(
     lost();
     await untilRetry(failures, signal);
   }
+}
+
+/** An event's id is that of the turn, a colon, and its number. */
+function numberOf(id: string | null): number | null {
+  return id === null ? null : Number(id.slice(id.lastIndexOf(":") + 1));
 }

@@ -110,7 +110,7 @@ function markShown(): void {
   if (!end || document.hidden || isSeen(end.log)) return;
   // Said once; where that fails, the next time that the list is read.
   shownEnd = null;
-  markSeen(end.thread, end.turn, end.log).catch(() => {
+  markSeen(end.thread, end.turn, end.log.next - 1).catch(() => {
     if (shownEnd === null && place.value.thread === end.thread && !running.value) shownEnd = end;
   });
 }
@@ -152,13 +152,16 @@ async function followTurn(thread: string, id: string, signal: AbortSignal): Prom
     if (document.hidden) setTimeout(drawNow, 250);
     else requestAnimationFrame(drawNow);
   };
+  let end: number | null = null;
   try {
-    await follow(thread, id, take, signal);
+    end = await follow(thread, id, take, signal);
   } finally {
     if (followed === `${thread}/${id}`) followed = null;
   }
   // What is stored comes next, and no late frame may put this over it.
   drawNow();
+  // Whoever goes elsewhere now has seen the end.
+  if (end !== null && !signal.aborted && !document.hidden) markSeen(thread, id, end).catch(() => {});
   await new Promise((go) => setTimeout(go, 0));
   if (signal.aborted) return;
   stopping.value = null;

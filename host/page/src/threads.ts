@@ -76,9 +76,8 @@ export async function remove(thread: string): Promise<void> {
   announceChange();
 }
 
-/** The person has seen what a turn has said. */
-export async function markSeen(thread: string, turn: string, log: Log): Promise<void> {
-  const acknowledged = log.next - 1;
+/** The person has seen what a turn has said up to this event. */
+export async function markSeen(thread: string, turn: string, acknowledged: number): Promise<void> {
   await acknowledge(thread, turn, acknowledged);
   threads.value =
     threads.value?.map((other) =>
