@@ -21,15 +21,14 @@ from types_of import CHECKS, Body, Check
 
 # What a provider takes beside what the package knows that its requests are held to.
 EXTENSIONS: dict[str, set[str]] = {
-    # Sent since 0.12 (`api/types.go` of the server, `ToolCall.ID` and `Message.ToolCallID`); the package of Python lags.
+    # The server's streams have an id of each call, which the package drops.
     "ollama ollama": {"messages[].tool_calls[].id", "messages[].tool_call_id"},
-    # https://console.groq.com/docs/api-reference#chat-create
+    # Other clients of Groq's send it: https://reference.langchain.com/javascript/types/_langchain_groq.ChatGroqCallOptions.html
     "groq openai-chat": {"stream_options"},
-    # https://openrouter.ai/docs/guides/best-practices/prompt-caching and …/reasoning-tokens
+    # OpenRouter's own, beside OpenAI's: marks for the cache, and reasoning.
     "openrouter openai-chat": {
         "messages[].content[].cache_control",
         "messages[].reasoning_details",
-        "tools[].cache_control",
         "reasoning",
     },
 }
