@@ -1,7 +1,7 @@
 //! How the model writes arguments where no provider, or not every one, takes the root of the tool's schema as it is.
 
 use super::fit::root_of;
-use super::words::{has_type, property_names, refs};
+use super::words::{has_type, pointer, property_names, refs};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
 
@@ -50,15 +50,20 @@ impl Spelling {
         if !is_object || NOT_IN_ROOT.iter().any(|word| root.contains_key(*word)) {
             return Some(Self::wrapped(root));
         }
+        // It becomes one of objects alone, and what refers to it must not.
+        let takes_others = root.get("type").is_none_or(|kind| kind != "object");
+        if takes_others && names_itself(root, |place| place.is_empty()) {
+            return Some(Self::wrapped(root));
+        }
         let properties = root.get("properties").and_then(Value::as_object)?;
         if properties.keys().all(|name| is_plain(name)) {
             return None;
         }
-        let mut names_itself = false;
-        refs(&mut Value::Object(root.clone()), &mut |target| {
-            names_itself |= target == "#" || target.starts_with("#/properties");
-        });
-        if names_itself || !root.keys().all(|word| PLAIN.contains(&word.as_str())) {
+        if !root.keys().all(|word| PLAIN.contains(&word.as_str()))
+            || names_itself(root, |place| {
+                place.is_empty() || place.starts_with("/properties")
+            })
+        {
             return Some(Self::wrapped(root));
         }
         let mut taken: BTreeSet<String> = properties.keys().cloned().collect();
@@ -114,6 +119,15 @@ impl Spelling {
             Self::Wrapped(_) => name,
         }
     }
+}
+
+/// Whether a reference in the schema names one of these places of it.
+fn names_itself(root: &Map<String, Value>, is_place: impl Fn(&str) -> bool) -> bool {
+    let mut names_itself = false;
+    refs(&mut Value::Object(root.clone()), &mut |target| {
+        names_itself |= pointer(target).is_some_and(|place| is_place(&place));
+    });
+    names_itself
 }
 
 /// The members under other names; one whose other name is there already stays.

@@ -170,3 +170,19 @@ fn the_wrapper_has_a_name_that_nothing_else_has() {
         Some(Spelling::Wrapped("arguments_3".to_owned()))
     );
 }
+
+#[test]
+fn a_root_that_takes_more_than_objects_is_wrapped_where_it_names_itself() {
+    let wrapped = Some(Spelling::Wrapped("arguments".to_owned()));
+    for (kind, spelling) in [
+        (json!(null), wrapped.clone()),
+        (json!(["object", "null"]), wrapped),
+        (json!("object"), None),
+    ] {
+        let mut schema = json!({"properties": {"next": {"$ref": "#"}}, "type": kind});
+        if kind.is_null() {
+            schema.as_object_mut().expect("one").shift_remove("type");
+        }
+        assert_eq!(Spelling::of(&schema), spelling, "{schema}");
+    }
+}
