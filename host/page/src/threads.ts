@@ -21,7 +21,7 @@ const tabs = "BroadcastChannel" in globalThis ? new BroadcastChannel("stepwell")
 export async function refresh(): Promise<void> {
   const list = await listThreads(wanted);
   reached();
-  threads.value = list.threads;
+  threads.value = list.threads.map(known);
   hasMore.value = list.next !== null && wanted < MOST;
   isDurable.value = list.durable;
   onChange();
@@ -76,13 +76,26 @@ export async function remove(thread: string): Promise<void> {
   announceChange();
 }
 
-/** The person has seen what a turn has said up to this event. */
+/** How far each turn was seen here: a list that was read before the server knew of it says less. */
+const seen = new Map<string, number>();
+
+function known(thread: Thread): Thread {
+  const { threadId, log, latestTurn } = thread;
+  const acknowledged = seen.get(`${threadId}/${latestTurn}`);
+  if (!log || acknowledged === undefined || (log.acknowledged ?? -1) >= acknowledged) return thread;
+  return { ...thread, log: { ...log, acknowledged } };
+}
+
+/** The user has seen what a turn has said up to this event. */
 export async function markSeen(thread: string, turn: string, acknowledged: number): Promise<void> {
-  await acknowledge(thread, turn, acknowledged);
-  threads.value =
-    threads.value?.map((other) =>
-      other.threadId === thread && other.latestTurn === turn && other.log ? { ...other, log: { ...other.log, acknowledged } } : other,
-    ) ?? null;
+  seen.set(`${thread}/${turn}`, acknowledged);
+  threads.value = threads.value?.map(known) ?? null;
+  try {
+    await acknowledge(thread, turn, acknowledged);
+  } catch (error) {
+    seen.delete(`${thread}/${turn}`);
+    throw error;
+  }
   tabs?.postMessage("changed");
 }
 

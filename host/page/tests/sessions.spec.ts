@@ -46,6 +46,18 @@ test("a session that runs is marked, and one with news", async ({ chat, page, se
   await expect(list.getByRole("link", { name: "work", exact: true })).toBeVisible();
 });
 
+test("what was seen has no news, though the server has not heard of it yet", async ({ chat, page }) => {
+  const acknowledged = new Promise<void>((come) => {
+    void page.route("**/acknowledge", () => come());
+  });
+  await chat.say("hello");
+  await chat.over();
+  await acknowledged;
+  await page.getByRole("link", { name: "New session" }).click();
+  await page.waitForResponse((response) => new URL(response.url()).pathname.endsWith("/threads"));
+  await expect(page.getByRole("navigation", { name: "Sessions" }).getByRole("link")).toHaveText(["hello"]);
+});
+
 test("what is read in one browser is read in the other", async ({ chat, page, server, browser }) => {
   const listOf = (of: typeof page) => of.getByRole("navigation", { name: "Sessions" });
   await chat.say("work");
