@@ -6,14 +6,18 @@ use crate::serve::agent;
 use crate::serve::scripted::scripted;
 use crate::serve::store_trouble::StoreTrouble;
 use serde_json::Value;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
+use stepwell_core::Timestamp;
 use stepwell_core::event::Message;
+use stepwell_core::registry::ThreadKey;
 use stepwell_core::run::{BlockContent, Outcome, TurnStatus};
 use stepwell_core::session::Turn;
 use stepwell_io::HttpClient;
 use stepwell_io::store::{
-    Generation, MemoryStore, PersistBatch, Store, StoreError, StoreFuture, StoreLayer, TurnKey,
+    Generation, MemoryStore, PersistBatch, Store, StoreError, StoreFuture, StoreLayer,
+    ThreadRecord, TurnKey,
 };
 use stepwell_mock_llm::MockLlm;
 use uuid::Uuid;
@@ -297,4 +301,53 @@ async fn a_turn_that_cannot_begin_is_refused_with_the_reason() {
         }
         assert!(model.requests().is_empty());
     }
+}
+
+/// A store on which another host begins a turn as soon as this one has looked whether there is one.
+#[derive(Debug)]
+struct Raced {
+    inner: MemoryStore,
+    has_begun: AtomicBool,
+}
+
+impl StoreLayer for Raced {
+    fn inner(&self) -> &dyn Store {
+        &self.inner
+    }
+
+    fn thread<'a>(&'a self, thread: &'a ThreadKey) -> StoreFuture<'a, Option<ThreadRecord>> {
+        Box::pin(async move {
+            let seen = Store::thread(&self.inner, thread).await;
+            if !self.has_begun.swap(true, Ordering::Relaxed) {
+                let key = TurnKey::new(thread.clone(), "other");
+                let new = stepwell_io::store::NewTurn::new(key, "other host", Timestamp(1));
+                self.inner.begin_turn(&new).await?;
+            }
+            seen
+        })
+    }
+}
+
+#[tokio::test]
+async fn a_turn_that_another_host_begins_at_the_same_moment_goes_on_there() {
+    let inner = MemoryStore::new();
+    let store = Raced {
+        inner: inner.clone(),
+        has_begun: AtomicBool::default(),
+    };
+    let (model, engine) = engine_on(Arc::new(store), STORE_TIMEOUT).await;
+    let refused = engine.start(new_turn()).await;
+    let busy = StoreError::Busy {
+        turn: "other".into(),
+        generation: Generation::FIRST,
+        owner: "other host".to_owned(),
+    };
+    assert!(
+        matches!(&refused, Err(EngineError::Store(error)) if *error == busy),
+        "{refused:?}"
+    );
+    let other = TurnKey::new(ThreadKey::from("t"), "other");
+    let other = inner.turn(&other).await.unwrap().unwrap();
+    assert_eq!(other.status, TurnStatus::Streaming);
+    assert!(model.requests().is_empty());
 }
