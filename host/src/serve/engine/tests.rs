@@ -1,25 +1,29 @@
 //! Turns whose store fails. Time is injected while a turn waits: nothing else is under way then.
 
+use super::event_writer::{EventWriter, Log, Written};
+use super::stored::{Fact, watched};
 use super::{Engine, EngineError, LocalEngine, LocalSetup, NewTurn, Parent};
 use crate::metrics::Metrics;
 use crate::serve::agent;
 use crate::serve::scripted::scripted;
-use crate::serve::store_trouble::StoreTrouble;
-use serde_json::Value;
+use crate::serve::store_trouble::{StoreTrouble, custom};
+use serde_json::{Value, json};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use stepwell_core::Timestamp;
-use stepwell_core::event::Message;
+use stepwell_core::event::{Message, RunStarted};
 use stepwell_core::registry::ThreadKey;
 use stepwell_core::run::{BlockContent, Outcome, TurnStatus};
 use stepwell_core::session::Turn;
-use stepwell_io::HttpClient;
 use stepwell_io::store::{
     Generation, MemoryStore, PersistBatch, Store, StoreError, StoreFuture, StoreLayer,
     ThreadRecord, TurnKey,
 };
+use stepwell_io::{HttpClient, StoredTurn};
 use stepwell_mock_llm::MockLlm;
+use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
 const STORE_TIMEOUT: Duration = Duration::from_secs(60);
@@ -281,6 +285,41 @@ async fn a_host_that_stops_leaves_a_turn_that_waits_to_the_next_start() {
     assert_eq!(turn.outcome, Some(Outcome::Success));
     assert_eq!(results(&turn), 2);
     assert_eq!(events.last().unwrap()["type"], "RUN_FINISHED");
+}
+
+#[tokio::test]
+async fn what_a_turn_that_is_let_go_of_has_not_stored_is_not_told() {
+    let memory = MemoryStore::new();
+    let new = stepwell_io::store::NewTurn::new(key(), "this host", Timestamp(1));
+    let generation = memory.begin_turn(&new).await.unwrap();
+    let store: Arc<dyn Store> = Arc::new(memory.clone());
+    let (of_turn, stored) = watched(Arc::clone(&store), key(), None);
+    let leave = CancellationToken::new();
+    let log = Log {
+        store,
+        turn: StoredTurn {
+            key: key(),
+            generation,
+        },
+        stored,
+        leave: leave.clone(),
+        trouble: watch::Sender::default(),
+    };
+    let mut writer = EventWriter::stored(log, &Written::default());
+    let started = RunStarted {
+        thread_id: key().thread.thread,
+        run_id: key().turn,
+        ..RunStarted::default()
+    };
+    writer.append(started.into()).await;
+    // The log is behind: the turn has let go of its store before the result is looked at.
+    leave.cancel();
+    drop(of_turn);
+    let event = custom("tool_status", json!({ "status": "completed" }));
+    writer.append_fact(event, Fact::Result("call".into())).await;
+    writer.finish().await.unwrap();
+    let told = memory.events(&key(), None, 10).await.unwrap();
+    assert_eq!(told.len(), 1, "{told:?}");
 }
 
 #[tokio::test]
