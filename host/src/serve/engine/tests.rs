@@ -5,20 +5,18 @@ use super::stored::{Fact, watched};
 use super::{Engine, EngineError, LocalEngine, LocalSetup, NewTurn, Parent};
 use crate::metrics::Metrics;
 use crate::serve::agent;
+use crate::serve::client_tools::TurnTools;
 use crate::serve::scripted::scripted;
 use crate::serve::store_trouble::{StoreTrouble, custom};
 use serde_json::{Value, json};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
-use stepwell_core::Timestamp;
-use stepwell_core::event::{Message, RunStarted};
-use stepwell_core::registry::ThreadKey;
+use stepwell_core::event::{Message, RunStarted, ToolDefinition};
 use stepwell_core::run::{BlockContent, Outcome, TurnStatus};
 use stepwell_core::session::Turn;
+use stepwell_core::{Timestamp, ToolCallId};
 use stepwell_io::store::{
-    Generation, MemoryStore, PersistBatch, Store, StoreError, StoreFuture, StoreLayer,
-    ThreadRecord, TurnKey,
+    Generation, MemoryStore, PersistBatch, Store, StoreError, StoreFuture, StoreLayer, TurnKey,
 };
 use stepwell_io::{HttpClient, StoredTurn};
 use stepwell_mock_llm::MockLlm;
@@ -287,6 +285,59 @@ async fn a_host_that_stops_leaves_a_turn_that_waits_to_the_next_start() {
     assert_eq!(events.last().unwrap()["type"], "RUN_FINISHED");
 }
 
+/// Waits until a call of a client's tool waits for its result.
+async fn deferred(store: &Failing) -> ToolCallId {
+    let mut changes = store.inner.subscribe(&key().thread).await.unwrap();
+    loop {
+        let events = store.inner.events(&key(), None, 100).await.unwrap();
+        for event in events {
+            let event: Value = serde_json::from_str(&event.data).unwrap();
+            if event["value"]["status"] == "deferred" {
+                return event["value"]["toolCallId"].as_str().unwrap().into();
+            }
+        }
+        changes.changed().await;
+    }
+}
+
+#[tokio::test]
+async fn who_brings_a_result_that_cannot_be_stored_is_told_so_in_time() {
+    let (error, _) = &errors()[1];
+    let store = Failing::from_the_first_result(error);
+    let (_model, engine) = engine(&store, STORE_TIMEOUT).await;
+    let tools = ["get_location", "set_theme"].map(|name| ToolDefinition {
+        name: name.to_owned(),
+        description: "Of the app.".to_owned(),
+        ..ToolDefinition::default()
+    });
+    let setup = &engine.0.setup;
+    let tools = TurnTools::new(&setup.base, &setup.tools, &tools).unwrap();
+    let turn = NewTurn {
+        message: Some(Message::user("m", "Ask my app.")),
+        tools,
+        ..new_turn()
+    };
+    engine.start(turn).await.unwrap();
+    let call = deferred(&store).await;
+    tokio::time::pause();
+    let key = key();
+    let brought = engine.bring_result(&key, call, Ok("Patan".into()));
+    let brought = tokio::time::timeout(Duration::from_secs(3_600), brought).await;
+    assert!(
+        matches!(
+            brought,
+            Ok(Err(EngineError::Store(StoreError::Unavailable { .. })))
+        ),
+        "{brought:?}"
+    );
+    tokio::time::advance(STORE_TIMEOUT).await;
+    store.mend();
+    ended(&engine).await;
+    let (_, events) = stored(&store).await;
+    let mut told = events.iter();
+    assert!(told.any(|event| event["content"] == "Patan"), "{events:?}");
+}
+
 #[tokio::test]
 async fn what_a_turn_that_is_let_go_of_has_not_stored_is_not_told() {
     let memory = MemoryStore::new();
@@ -340,53 +391,4 @@ async fn a_turn_that_cannot_begin_is_refused_with_the_reason() {
         }
         assert!(model.requests().is_empty());
     }
-}
-
-/// A store on which another host begins a turn as soon as this one has looked whether there is one.
-#[derive(Debug)]
-struct Raced {
-    inner: MemoryStore,
-    has_begun: AtomicBool,
-}
-
-impl StoreLayer for Raced {
-    fn inner(&self) -> &dyn Store {
-        &self.inner
-    }
-
-    fn thread<'a>(&'a self, thread: &'a ThreadKey) -> StoreFuture<'a, Option<ThreadRecord>> {
-        Box::pin(async move {
-            let seen = Store::thread(&self.inner, thread).await;
-            if !self.has_begun.swap(true, Ordering::Relaxed) {
-                let key = TurnKey::new(thread.clone(), "other");
-                let new = stepwell_io::store::NewTurn::new(key, "other host", Timestamp(1));
-                self.inner.begin_turn(&new).await?;
-            }
-            seen
-        })
-    }
-}
-
-#[tokio::test]
-async fn a_turn_that_another_host_begins_at_the_same_moment_goes_on_there() {
-    let inner = MemoryStore::new();
-    let store = Raced {
-        inner: inner.clone(),
-        has_begun: AtomicBool::default(),
-    };
-    let (model, engine) = engine_on(Arc::new(store), STORE_TIMEOUT).await;
-    let refused = engine.start(new_turn()).await;
-    let busy = StoreError::Busy {
-        turn: "other".into(),
-        generation: Generation::FIRST,
-        owner: "other host".to_owned(),
-    };
-    assert!(
-        matches!(&refused, Err(EngineError::Store(error)) if *error == busy),
-        "{refused:?}"
-    );
-    let other = TurnKey::new(ThreadKey::from("t"), "other");
-    let other = inner.turn(&other).await.unwrap().unwrap();
-    assert_eq!(other.status, TurnStatus::Streaming);
-    assert!(model.requests().is_empty());
 }
