@@ -1,11 +1,11 @@
 //! Clients of `/agent` with a tool of their own: they keep the conversation themselves, answer by the next run, and ask
 //! anew when their host is killed, since a run is kept nowhere.
 
-use crate::client::{Clients, Gone};
+use crate::client::{Clients, Gone, tools};
 use crate::decision::Decision;
 use crate::host::Host;
 use crate::messages::{Seen, seen};
-use crate::model::{RUN_CALLS, WHOLE, calls};
+use crate::model::{CLIENT_CALLS, WHOLE, calls};
 use serde_json::{Value, json};
 use std::sync::atomic::Ordering;
 use stepwell_core::conversation::Conversation;
@@ -52,7 +52,7 @@ impl Clients {
                 "threadId": question,
                 "runId": format!("{question}-r{}", runs.len()),
                 "messages": before,
-                "tools": [{"name": "where", "description": "Where the person is."}],
+                "tools": tools(),
                 "resume": resume,
             });
             if !resume.is_empty() {
@@ -159,7 +159,7 @@ impl Answered {
         assert_eq!(words, WHOLE, "{question}");
         let asked = answers.flat_map(|message| &message.calls);
         let asked: Vec<_> = asked.map(|call| call.id.clone()).collect();
-        assert_eq!(asked, calls(question, &RUN_CALLS), "{question}");
+        assert_eq!(asked, calls(question, &CLIENT_CALLS), "{question}");
         for call in asked {
             let is_of_call = |message: &&Seen| message.result_of.as_ref() == Some(&call);
             let results: Vec<_> = shown.iter().filter(is_of_call).collect();

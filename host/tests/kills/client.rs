@@ -4,10 +4,11 @@
 use crate::agent::Answered;
 use crate::decision::Decision;
 use crate::host::{Host, Hosts};
+use crate::model::{CALLS, CLIENT_CALLS, calls};
 use crate::moments::{Moments, Random};
 use reqwest::{Client, StatusCode};
 use serde_json::{Value, json};
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -23,6 +24,8 @@ const TURNS: u32 = 2;
 pub(crate) struct Told {
     pub(crate) thread: String,
     number: u32,
+    /// Whether its client has a tool of its own.
+    has_tools: bool,
     /// Whether a host has said that the turn began.
     has_begun: bool,
     /// The events, as they were told.
@@ -33,25 +36,46 @@ pub(crate) struct Told {
     questions: BTreeMap<String, String>,
     /// Those of which a host has taken the answer.
     pub(crate) answered: HashSet<String>,
+    /// The calls of the client's tool that wait for their result.
+    awaited: BTreeSet<String>,
+    /// Those of which a host has taken the result.
+    pub(crate) brought: HashSet<String>,
     is_over: bool,
 }
 
+/// Those of a client that has one.
+pub(crate) fn tools() -> Value {
+    json!([{"name": "where", "description": "Where the person is."}])
+}
+
 impl Told {
-    fn new(thread: String, number: u32) -> Self {
+    fn new(thread: String, number: u32, has_tools: bool) -> Self {
         Self {
             thread,
             number,
+            has_tools,
             has_begun: false,
             events: Vec::new(),
             acknowledged: None,
             questions: BTreeMap::new(),
             answered: HashSet::new(),
+            awaited: BTreeSet::new(),
+            brought: HashSet::new(),
             is_over: false,
         }
     }
 
     pub(crate) fn turn(&self) -> String {
         format!("{}-{}", self.thread, self.number)
+    }
+
+    /// What the model asks for, in order.
+    pub(crate) fn calls(&self) -> Vec<String> {
+        let names: &[&str] = match self.has_tools {
+            true => &CLIENT_CALLS,
+            false => &CALLS,
+        };
+        calls(&self.turn(), names)
     }
 
     fn path(&self, host: &Host) -> String {
@@ -160,7 +184,7 @@ impl Clients {
     async fn thread(&self) {
         let number = self.0.threads.fetch_add(1, Ordering::SeqCst) + 1;
         for turn in 1..=TURNS {
-            let mut told = Told::new(format!("thread-{number}"), turn);
+            let mut told = Told::new(format!("thread-{number}"), turn, number.is_multiple_of(2));
             while !told.is_over {
                 let host = self.0.hosts.any(self.0.random.below(1 << 32)).await;
                 // It goes on at another host, or at the next.
@@ -174,7 +198,10 @@ impl Clients {
     async fn turn(&self, host: &Host, told: &mut Told) -> Result<(), Gone> {
         if !told.has_begun {
             self.0.moments.step();
-            let body = json!({ "turnId": told.turn(), "message": told.turn() });
+            let mut body = json!({ "turnId": told.turn(), "message": told.turn() });
+            if told.has_tools {
+                body["tools"] = tools();
+            }
             let url = format!("{}/threads/{}/turns", host.url, told.thread);
             let answer = self.post(&url, &body).await?;
             // A host before may have begun it and been killed before it could say so.
@@ -214,6 +241,7 @@ impl Clients {
                 // A person takes a moment, and answers at the latest when nothing else happens.
                 if !is_event || self.0.random.below(3) == 0 {
                     self.answer(told).await;
+                    self.bring(told).await;
                 }
             }
         }
@@ -247,6 +275,13 @@ impl Clients {
                 told.questions
                     .remove(value["interruptId"].as_str().unwrap());
             }
+            ("CUSTOM", Some("tool_status")) => {
+                let call = value["toolCallId"].as_str().unwrap();
+                match value["status"] == "deferred" {
+                    true => told.awaited.insert(call.to_owned()),
+                    false => told.awaited.remove(call),
+                };
+            }
             _ => {}
         }
         told.events.push(data.to_owned());
@@ -269,32 +304,52 @@ impl Clients {
         let Some((id, call)) = open.map(|(id, call)| (id.clone(), call.clone())) else {
             return;
         };
-        // It may be killed before it is answered, while it is, and right after that.
-        self.0.moments.question();
         let body = json!({ "resume": [Decision::of(&call).entry(&id, &call)] });
+        if self.tell(told, "resume", &body).await {
+            told.answered.insert(id);
+            self.0.moments.question();
+        }
+    }
+
+    /// Brings one of the results that are awaited, to the host that has the turn.
+    async fn bring(&self, told: &mut Told) {
+        let mut open = told.awaited.iter();
+        let open = open.find(|call| !told.brought.contains(*call));
+        let Some(call) = open.cloned() else { return };
+        let action = format!("calls/{call}/result");
+        if self
+            .tell(told, &action, &json!({ "content": "here" }))
+            .await
+        {
+            told.brought.insert(call);
+            self.0.moments.question();
+        }
+    }
+
+    /// Tells the turn something, at the host that has it. `true` if it was taken.
+    async fn tell(&self, told: &Told, action: &str, body: &Value) -> bool {
+        // It may be killed before it is told, while it is, and right after that.
+        self.0.moments.question();
         for host in self.0.hosts.up() {
-            let url = format!("{}/resume", told.path(&host));
+            let url = format!("{}/{action}", told.path(&host));
             let meanwhile = async {
                 tokio::task::yield_now().await;
                 self.0.moments.question();
             };
-            let (answer, ()) = tokio::join!(self.post(&url, &body), meanwhile);
+            let (answer, ()) = tokio::join!(self.post(&url, body), meanwhile);
             match answer.ok() {
-                Some(StatusCode::NO_CONTENT) => {
-                    told.answered.insert(id);
-                    self.0.moments.question();
-                    return;
-                }
-                // It is gone; another host has the turn; or the answer of before was taken.
+                Some(StatusCode::NO_CONTENT) => return true,
+                // It is gone; another host has the turn; or what it was told before was taken.
                 None
                 | Some(
                     StatusCode::CONFLICT
                     | StatusCode::UNPROCESSABLE_ENTITY
                     | StatusCode::SERVICE_UNAVAILABLE,
                 ) => {}
-                Some(other) => panic!("{id}: {other}"),
+                Some(other) => panic!("{action}: {other}"),
             }
         }
+        false
     }
 
     async fn post(&self, url: &str, body: &Value) -> Result<StatusCode, Gone> {

@@ -6,8 +6,9 @@
 //! seed says at which of them a host is killed, or after how many bytes that the clients have read, and before which of
 //! two providers it is started again. Each run of a tool leaves a line in a file. In the end every turn is closed, its
 //! blocks and its events are numbered without a gap and each is there once, no tool that is not idempotent was run twice
-//! for one call, also of the runs at `/agent`, whose clients have a tool of their own, what the person said to a call was done, and the messages are the same, one by one, as a client folds
-//! them, as the store has them and as a thread shows them.
+//! for one call, also of the runs at `/agent`, what the person said to a call was done, what a client brought of a tool of
+//! its own, as those of the runs and of every other thread have one, is what the call gave, and the messages are the same,
+//! one by one, as a client folds them, as the store has them and as a thread shows them.
 //!
 //! `STEPWELL_HOST_KILLS` says how many kills (10), `STEPWELL_KILLS_SEED` which (1), `STEPWELL_POSTGRES` the address of a
 //! server, and `STEPWELL_AG_UI_ORACLE` where `tests/ag-ui-oracle/oracle.mjs` is: with it the official client folds the

@@ -19,8 +19,8 @@ pub(crate) const ROUNDS: usize = 2;
 /// The tools that it asks for in each round of a turn.
 pub(crate) const CALLS: [&str; 4] = ["work", "look", "ask", "work"];
 
-/// The same of a run at `/agent`, whose client has a tool of its own.
-pub(crate) const RUN_CALLS: [&str; 3] = ["work", "where", "ask"];
+/// The same where the client has a tool of its own.
+pub(crate) const CLIENT_CALLS: [&str; 3] = ["work", "where", "ask"];
 
 /// All that it says, whatever its rounds do.
 pub(crate) const WHOLE: &str = "Round 0 of the answer.Round 1 of the answer.Round 2 of the answer.";
@@ -68,8 +68,11 @@ async fn answer(
         return (StatusCode::BAD_REQUEST, why).into_response();
     }
     let round = rounds(&conversation[at..]);
-    let is_run = provider.tools(&request).iter().any(|tool| tool == "where");
-    let names: &[&str] = if is_run { &RUN_CALLS } else { &CALLS };
+    let offered = provider.tools(&request);
+    let names: &[&str] = match offered.iter().any(|tool| tool == "where") {
+        true => &CLIENT_CALLS,
+        false => &CALLS,
+    };
     let mut parts = vec![
         Part::Text(format!("Round {round} ")),
         Part::Text("of the answer.".to_owned()),

@@ -37,7 +37,7 @@ pub(crate) enum Plan {
     Steps(u64),
     /// Bytes of the clients' streams.
     Bytes(u64),
-    /// Questions that are about to be answered, are being answered, or were answered just now.
+    /// Questions and results that are about to be answered or brought, are, or were just now.
     Questions(u64),
 }
 
@@ -80,7 +80,7 @@ impl Moments {
         });
     }
 
-    /// Something happens to a question.
+    /// Something happens to a question, or to a result of a client's tool.
     pub(crate) fn question(&self) {
         self.step();
         self.pass(|plan| match plan {

@@ -3,7 +3,7 @@
 use crate::client::{Clients, Told};
 use crate::decision::Decision;
 use crate::messages::{Seen, fold, seen};
-use crate::model::{CALLS, WHOLE, calls};
+use crate::model::WHOLE;
 use crate::oracle::Oracle;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -28,6 +28,7 @@ struct Counts {
     granted: usize,
     denied: usize,
     edited: usize,
+    brought: usize,
 }
 
 /// The runs of the tools: the calls, and what each was given beside its id.
@@ -58,11 +59,13 @@ pub(crate) async fn of(
         let key = TurnKey::new(stepwell_io::ThreadKey::from(&*told.thread), told.turn());
         let path = store.path(&key).await.unwrap();
         let (turn, earlier) = path.split_last().unwrap();
-        stored.extend(judge_blocks(turn, &runs, &mut counts));
+        stored.extend(judge_blocks(turn, told, &runs, &mut counts));
         judge_log(&log(store, &key).await, told, &mut counts);
         let screen = screen(turn, earlier);
         let (shown, told_statuses) = fold(&screen, &told.events);
         judge_decisions(turn, told, &told_statuses, &mut counts);
+        judge_brought(told, &shown, &told_statuses);
+        counts.brought += told.brought.len();
         statuses.extend(told_statuses);
         let messages = MessageBuilder::new().messages(&path).unwrap();
         same("the store", &told.events, &shown, &seen(&json!(messages)));
@@ -128,11 +131,13 @@ pub(crate) async fn of(
         granted,
         denied,
         edited,
+        brought,
     } = counts;
     format!(
         "{} turns ended ({broken_off} broke off in an answer, {restarts} went on after a kill), {blocks} blocks, {events} \
          events, {messages} messages as folded by {folded}, {acknowledged} turns acknowledged in part, {calls} calls: {} \
-         runs, {granted} granted, {denied} denied, {edited} edited, {unknown} of unknown outcome, {again} idempotent calls \
+         runs, {granted} granted, {denied} denied, {edited} edited, {brought} brought by \
+         clients, {unknown} of unknown outcome, {again} idempotent calls \
          run again; {} questions answered in {} runs at /agent; {}",
         told.len(),
         effects.lines().count(),
@@ -176,7 +181,7 @@ async fn log(store: &dyn Store, key: &TurnKey) -> Vec<String> {
 }
 
 /// The turn's calls.
-fn judge_blocks(turn: &Turn, runs: &Runs<'_>, counts: &mut Counts) -> HashSet<String> {
+fn judge_blocks(turn: &Turn, told: &Told, runs: &Runs<'_>, counts: &mut Counts) -> HashSet<String> {
     let id = &turn.id;
     assert_eq!(turn.outcome, Some(Outcome::Success), "{id}");
     assert_eq!(turn.status, TurnStatus::Complete, "{id}");
@@ -196,7 +201,7 @@ fn judge_blocks(turn: &Turn, runs: &Runs<'_>, counts: &mut Counts) -> HashSet<St
                 is_error,
                 ..
             } => {
-                let was_run = runs.contains_key(&**tool_call_id);
+                let was_run = runs.contains_key(&**tool_call_id) || is_clients(tool_call_id);
                 assert!(
                     was_run || *is_error,
                     "{tool_call_id} has a result and was not run"
@@ -211,7 +216,7 @@ fn judge_blocks(turn: &Turn, runs: &Runs<'_>, counts: &mut Counts) -> HashSet<St
         }
     }
     counts.calls += asked.len();
-    let expected = calls(id, &CALLS);
+    let expected = told.calls();
     assert!(asked == expected || !is_whole, "{id}: {asked:?}");
     let mut distinct = HashSet::new();
     let is_expected = |call: &String| expected.contains(call) && distinct.insert(call.clone());
@@ -233,6 +238,11 @@ fn judge_blocks(turn: &Turn, runs: &Runs<'_>, counts: &mut Counts) -> HashSet<St
         "{id}: {words:?}"
     );
     asked
+}
+
+/// Whether it is of a client's own tool.
+fn is_clients(call: &str) -> bool {
+    call.ends_with("where")
 }
 
 fn is_denied(call: &str) -> bool {
@@ -340,6 +350,18 @@ fn judge_view(turn: &str, shown: &[Seen], statuses: &HashMap<String, String>, vi
         told, answers,
         "{turn}: what was told, and what the thread shows"
     );
+}
+
+/// What a client has brought is what its call gave; a call that was not cut off has no other end.
+fn judge_brought(told: &Told, shown: &[Seen], statuses: &HashMap<String, String>) {
+    for (call, status) in statuses.iter().filter(|(call, _)| is_clients(call)) {
+        let result = |message: &&Seen| message.result_of.as_ref() == Some(call);
+        let result = shown.iter().find(result);
+        let text = result.map(|result| result.text.as_str());
+        let is_here = status == "completed" && text == Some("here");
+        let is_cut = status == "cancelled" && !told.brought.contains(call);
+        assert!(is_here || is_cut, "{call} is {status}, and gave {text:?}");
+    }
 }
 
 /// What the person said was done.

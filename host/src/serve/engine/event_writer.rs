@@ -301,10 +301,14 @@ impl Log {
         let mut first = entries.recv().await;
         while let Some(entry) = first.take() {
             if let Some(fact) = &entry.of {
-                tokio::select! {
+                let is_stored = tokio::select! {
                     biased;
-                    _ = self.stored.until(fact) => {}
-                    () = self.leave.cancelled() => return Ok(()),
+                    is_stored = self.stored.until(fact) => is_stored,
+                    () = self.leave.cancelled() => false,
+                };
+                if !is_stored && self.leave.is_cancelled() {
+                    // Whoever goes on with the turn does not know of it.
+                    return Ok(());
                 }
             }
             let mut is_urgent = entry.is_urgent;

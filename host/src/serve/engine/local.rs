@@ -30,7 +30,7 @@ const COMMANDS: usize = 8;
 /// How often a turn is looked for that may be about to begin.
 const LOOKS: usize = 3;
 
-/// How long somebody waits for the store who wants to begin a turn or to stop one.
+/// How long somebody waits for the store who wants to begin a turn, to stop one, or to tell it something.
 pub(super) const LONGEST_REQUEST: Duration = Duration::from_secs(15);
 
 /// What the engine drives its turns with.
@@ -290,7 +290,7 @@ impl LocalEngine {
         Err(StoreError::Unavailable { message }.into())
     }
 
-    /// Tells a turn under way something, and waits until it has heard it.
+    /// Tells a turn under way something, and waits until it has heard it, and stored what it promises.
     async fn tell(
         &self,
         turn: &TurnKey,
@@ -303,10 +303,17 @@ impl LocalEngine {
             });
         };
         let (told, heard) = oneshot::channel();
-        if active.commands.send(command(told)).await.is_err() {
-            return Err(EngineError::Over);
-        }
-        heard.await.map_err(|_| EngineError::Over)?
+        let answered = async {
+            if active.commands.send(command(told)).await.is_err() {
+                return Err(EngineError::Over);
+            }
+            heard.await.map_err(|_| EngineError::Over)?
+        };
+        let answered = tokio::time::timeout(LONGEST_REQUEST, answered).await;
+        answered.unwrap_or_else(|_| {
+            let message = "what the turn was told waits to be stored".to_owned();
+            Err(StoreError::Unavailable { message }.into())
+        })
     }
 
     async fn unfinished(&self, turn: &TurnKey) -> Result<Option<Unfinished>, EngineError> {

@@ -39,7 +39,7 @@ pub(super) async fn tell(
     let Err(StoreError::Stale { current, .. }) = nobody else {
         return nobody;
     };
-    let (_, stored) = watched(Arc::clone(store), None);
+    let (_, stored) = watched(Arc::clone(store), key.clone(), None);
     let written = event_writer::read(store, key, &leave).await?;
     let log = Log {
         store: Arc::clone(store),

@@ -158,7 +158,7 @@ impl SessionTurn {
         };
         let kept = tools.as_ref().ok().and_then(Option::as_ref);
         let kept = kept.map(|tools| Arc::clone(&tools.stored));
-        let (store, stored) = watched(Arc::clone(&setup.store), kept);
+        let (store, stored) = watched(Arc::clone(&setup.store), key.clone(), kept);
         let agent = tools.and_then(|tools| {
             let base = tools.map_or_else(|| setup.base.clone(), |tools| tools.base);
             let agent = self.agent(base, store, asking);

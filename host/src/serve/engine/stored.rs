@@ -8,7 +8,7 @@ use stepwell_core::event::Message;
 use stepwell_core::run::{Block, BlockContent};
 use stepwell_core::{CallKey, ToolCallId};
 use stepwell_io::store::{
-    Generation, NewTurn, PersistBatch, Store, StoreFuture, StoreLayer, TurnKey,
+    Claimed, Generation, NewTurn, PersistBatch, Store, StoreError, StoreFuture, StoreLayer, TurnKey,
 };
 use tokio::sync::watch;
 
@@ -25,6 +25,7 @@ pub(super) enum Fact {
 #[derive(Debug)]
 struct WatchedStore {
     store: Arc<dyn Store>,
+    key: TurnKey,
     /// The client's tools, which are kept with the turn's snapshots.
     tools: Option<Arc<str>>,
     stored: watch::Sender<HashSet<Fact>>,
@@ -35,10 +36,15 @@ struct WatchedStore {
 pub(super) struct Stored(watch::Receiver<HashSet<Fact>>);
 
 /// A store for one turn, which keeps the client's tools with it; and what tells what of it is stored.
-pub(super) fn watched(store: Arc<dyn Store>, tools: Option<Arc<str>>) -> (Arc<dyn Store>, Stored) {
+pub(super) fn watched(
+    store: Arc<dyn Store>,
+    key: TurnKey,
+    tools: Option<Arc<str>>,
+) -> (Arc<dyn Store>, Stored) {
     let (stored, receiver) = watch::channel(HashSet::new());
     let store = Arc::new(WatchedStore {
         store,
+        key,
         tools,
         stored,
     });
@@ -71,6 +77,33 @@ impl StoreLayer for WatchedStore {
             ..turn.clone()
         };
         Box::pin(async move { self.store.begin_turn(&turn).await })
+    }
+
+    /// Claims the turn itself, and no other of its thread: one that has begun at the same moment is not to be stopped
+    /// here, where nobody knows what was told of it.
+    fn claim<'a>(
+        &'a self,
+        turn: &'a TurnKey,
+        seen: Generation,
+        owner: &'a str,
+    ) -> StoreFuture<'a, Claimed> {
+        if *turn == self.key {
+            return self.store.claim(turn, seen, owner);
+        }
+        Box::pin(async move {
+            let thread = self.store.thread(&turn.thread).await?;
+            let unfinished = thread.and_then(|thread| thread.unfinished);
+            Err(match unfinished.filter(|other| other.key == *turn) {
+                Some(other) => StoreError::Busy {
+                    turn: other.key.turn,
+                    generation: other.generation,
+                    owner: other.owner,
+                },
+                None => StoreError::Closed {
+                    turn: turn.turn.clone(),
+                },
+            })
+        })
     }
 
     fn persist<'a>(

@@ -1,21 +1,27 @@
 //! Turns whose store fails. Time is injected while a turn waits: nothing else is under way then.
 
+use super::event_writer::{EventWriter, Log, Written};
+use super::stored::{Fact, watched};
 use super::{Engine, EngineError, LocalEngine, LocalSetup, NewTurn, Parent};
 use crate::metrics::Metrics;
 use crate::serve::agent;
+use crate::serve::client_tools::TurnTools;
 use crate::serve::scripted::scripted;
-use crate::serve::store_trouble::StoreTrouble;
-use serde_json::Value;
+use crate::serve::store_trouble::{StoreTrouble, custom};
+use serde_json::{Value, json};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
-use stepwell_core::event::Message;
+use stepwell_core::event::{Message, RunStarted, ToolDefinition};
 use stepwell_core::run::{BlockContent, Outcome, TurnStatus};
 use stepwell_core::session::Turn;
-use stepwell_io::HttpClient;
+use stepwell_core::{Timestamp, ToolCallId};
 use stepwell_io::store::{
     Generation, MemoryStore, PersistBatch, Store, StoreError, StoreFuture, StoreLayer, TurnKey,
 };
+use stepwell_io::{HttpClient, StoredTurn};
 use stepwell_mock_llm::MockLlm;
+use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
 const STORE_TIMEOUT: Duration = Duration::from_secs(60);
@@ -277,6 +283,94 @@ async fn a_host_that_stops_leaves_a_turn_that_waits_to_the_next_start() {
     assert_eq!(turn.outcome, Some(Outcome::Success));
     assert_eq!(results(&turn), 2);
     assert_eq!(events.last().unwrap()["type"], "RUN_FINISHED");
+}
+
+/// Waits until a call of a client's tool waits for its result.
+async fn deferred(store: &Failing) -> ToolCallId {
+    let mut changes = store.inner.subscribe(&key().thread).await.unwrap();
+    loop {
+        let events = store.inner.events(&key(), None, 100).await.unwrap();
+        for event in events {
+            let event: Value = serde_json::from_str(&event.data).unwrap();
+            if event["value"]["status"] == "deferred" {
+                return event["value"]["toolCallId"].as_str().unwrap().into();
+            }
+        }
+        changes.changed().await;
+    }
+}
+
+#[tokio::test]
+async fn who_brings_a_result_that_cannot_be_stored_is_told_so_in_time() {
+    let (error, _) = &errors()[1];
+    let store = Failing::from_the_first_result(error);
+    let (_model, engine) = engine(&store, STORE_TIMEOUT).await;
+    let tools = ["get_location", "set_theme"].map(|name| ToolDefinition {
+        name: name.to_owned(),
+        description: "Of the app.".to_owned(),
+        ..ToolDefinition::default()
+    });
+    let setup = &engine.0.setup;
+    let tools = TurnTools::new(&setup.base, &setup.tools, &tools).unwrap();
+    let turn = NewTurn {
+        message: Some(Message::user("m", "Ask my app.")),
+        tools,
+        ..new_turn()
+    };
+    engine.start(turn).await.unwrap();
+    let call = deferred(&store).await;
+    tokio::time::pause();
+    let key = key();
+    let brought = engine.bring_result(&key, call, Ok("Patan".into()));
+    let brought = tokio::time::timeout(Duration::from_secs(3_600), brought).await;
+    assert!(
+        matches!(
+            brought,
+            Ok(Err(EngineError::Store(StoreError::Unavailable { .. })))
+        ),
+        "{brought:?}"
+    );
+    tokio::time::advance(STORE_TIMEOUT).await;
+    store.mend();
+    ended(&engine).await;
+    let (_, events) = stored(&store).await;
+    let mut told = events.iter();
+    assert!(told.any(|event| event["content"] == "Patan"), "{events:?}");
+}
+
+#[tokio::test]
+async fn what_a_turn_that_is_let_go_of_has_not_stored_is_not_told() {
+    let memory = MemoryStore::new();
+    let new = stepwell_io::store::NewTurn::new(key(), "this host", Timestamp(1));
+    let generation = memory.begin_turn(&new).await.unwrap();
+    let store: Arc<dyn Store> = Arc::new(memory.clone());
+    let (of_turn, stored) = watched(Arc::clone(&store), key(), None);
+    let leave = CancellationToken::new();
+    let log = Log {
+        store,
+        turn: StoredTurn {
+            key: key(),
+            generation,
+        },
+        stored,
+        leave: leave.clone(),
+        trouble: watch::Sender::default(),
+    };
+    let mut writer = EventWriter::stored(log, &Written::default());
+    let started = RunStarted {
+        thread_id: key().thread.thread,
+        run_id: key().turn,
+        ..RunStarted::default()
+    };
+    writer.append(started.into()).await;
+    // The log is behind: the turn has let go of its store before the result is looked at.
+    leave.cancel();
+    drop(of_turn);
+    let event = custom("tool_status", json!({ "status": "completed" }));
+    writer.append_fact(event, Fact::Result("call".into())).await;
+    writer.finish().await.unwrap();
+    let told = memory.events(&key(), None, 10).await.unwrap();
+    assert_eq!(told.len(), 1, "{told:?}");
 }
 
 #[tokio::test]

@@ -169,7 +169,7 @@ async fn judge_turn(
     }
     judge_seen(world, turn, &answer.body["turns"]);
     judge_answers(world, turn, &fold);
-    results::judge(world, turn, &fold);
+    results::judge(world, turn, &fold).await;
     same_view(world, turn, &fold, &answer.body["session"]["messages"]);
 }
 

@@ -19,7 +19,7 @@ pub(super) enum Rule {
     ResultIsTold,
     /// A result is told as it is stored.
     ResultIsSame,
-    /// Of a client's call one result is taken, and that is the one which is told.
+    /// Of a client's call one result is taken, once the call waits for it, and that is the one which is told.
     ResultIsTaken,
     /// Each request of a turn offers the client's tools, whoever goes on with it.
     ToolsStay,

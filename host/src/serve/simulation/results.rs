@@ -6,6 +6,10 @@ use super::findings::Rule;
 use super::folder::{Fold, is_final};
 use super::world::{Posted, World};
 use serde_json::{Value, json};
+use std::collections::BTreeSet;
+use stepwell_core::run::BlockContent;
+use stepwell_core::session::Turn;
+use stepwell_io::store::Store;
 
 /// The tool that clients have.
 pub(super) const TOOL: &str = "where";
@@ -32,16 +36,19 @@ impl Client {
             0 => json!({ "error": text }),
             _ => json!({ "content": text }),
         };
-        // Those that have a result, and those that the host runs itself. One of the client's own may wait for its result
-        // before the client has heard that it does.
+        // Those that have a result, and those that the host runs itself.
         let is_own = |call: &str| call.contains(&format!("_{TOOL}_"));
         let is_other =
             |(call, status): &(&String, &String)| is_final(status) || !is_own(call.as_str());
-        let others: Vec<_> = view.fold.statuses.iter().filter(is_other).collect();
+        let (others, own): (Vec<_>, Vec<_>) = view.fold.statuses.iter().partition(is_other);
+        // Of these the client has not heard that they wait: they may all the same by now.
+        let is_early = |(_, status): &(&String, &String)| *status != "deferred";
+        let early: Vec<_> = own.into_iter().filter(is_early).collect();
         let (call, body, allowed): (_, _, &[u16]) = match chance.below(12) {
             0 => ("none".to_owned(), body, &[404, 409]),
             1 => (call, json!({"content": "a", "error": "b"}), &[422, 404]),
             2..=3 if !others.is_empty() => (chance.of_slice(&others).0.clone(), body, &[404, 409]),
+            4 if !early.is_empty() => (chance.of_slice(&early).0.clone(), body, &[204, 404, 409]),
             _ => (call, body, &[204, 404, 409]),
         };
         let mut times = 1 + u64::from(chance.one_in(4));
@@ -78,8 +85,10 @@ pub(super) async fn bring_all(world: &World, turn: &Posted, fold: &Fold) {
     }
 }
 
-/// What was taken is what the log has.
-pub(super) fn judge(world: &World, turn: &Posted, fold: &Fold) {
+/// What was taken is what the log has, of a call that had begun to wait for it.
+pub(super) async fn judge(world: &World, turn: &Posted, fold: &Fold) {
+    let stored = Store::turn(&world.kept.memory, &turn.key()).await;
+    let stored = stored.ok().flatten();
     for (call, taken) in world.results_of(turn) {
         if taken.len() > 1 {
             let what = format!("`{call}` has taken {} results", taken.len());
@@ -90,5 +99,26 @@ pub(super) fn judge(world: &World, turn: &Posted, fold: &Fold) {
             let what = format!("`{call}` has taken {taken:?}, and gives {told:?}");
             world.finds(Rule::ResultIsTaken, &turn.turn, what);
         }
+        if !stored.as_ref().is_some_and(|turn| has_waited(turn, &call)) {
+            let what = format!("`{call}` has taken a result that it did not wait for");
+            world.finds(Rule::ResultIsTaken, &turn.turn, what);
+        }
     }
+}
+
+/// Whether the call was left to the client before it had its result.
+fn has_waited(turn: &Turn, id: &str) -> bool {
+    let mut left = BTreeSet::new();
+    turn.blocks
+        .iter()
+        .any(|stored| match &stored.block.content {
+            BlockContent::Deferred { call } => {
+                left.insert(*call);
+                false
+            }
+            BlockContent::ToolResult {
+                call, tool_call_id, ..
+            } => tool_call_id.as_str() == id && left.contains(call),
+            _ => false,
+        })
 }
