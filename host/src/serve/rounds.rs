@@ -78,7 +78,11 @@ impl Rounds {
             status,
             result,
         } = update;
-        self.told.seen.insert(tool_call_id.clone(), status);
+        let before = self.told.seen.insert(tool_call_id.clone(), status);
+        if before == Some(ToolCallStatus::AwaitingApproval) && status.is_final() {
+            // It has ended, stopped say, before the person's decision came: nothing was edited.
+            self.told.edited.remove(&tool_call_id);
+        }
         let result = result.filter(|_| status.is_final())?;
         if !self.told.reported.insert(tool_call_id.clone()) {
             return None;
@@ -136,6 +140,7 @@ impl Rounds {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use stepwell_io::{ToolFailure, ToolFailureKind};
 
     fn call(id: &str, index: u32, status: ToolCallStatus) -> LiveCall {
         LiveCall {
@@ -189,6 +194,34 @@ mod tests {
         };
         let json = serde_json::to_string(&told.content).expect("JSON");
         assert!(json.contains("changed the arguments"), "{json}");
+    }
+
+    #[test]
+    fn a_result_tells_of_no_edit_that_came_after_the_call_was_stopped() {
+        use ToolCallStatus::{AwaitingApproval, Cancelled, Executing};
+        let told = |statuses: &[ToolCallStatus]| {
+            let mut rounds = Rounds::new("run".to_owned());
+            let update = |status, result| ToolCallUpdate {
+                call: CallKey { hop: 0, index: 0 },
+                tool_call_id: "c".into(),
+                name: "work".to_owned(),
+                status,
+                result,
+            };
+            rounds.update(update(AwaitingApproval, None));
+            let arguments = r#"{"id":7}"#.to_owned();
+            rounds.decided(&"c".into(), &Decision::Edited { arguments });
+            for status in statuses {
+                rounds.update(update(*status, None));
+            }
+            let stopped = ToolFailure::new(ToolFailureKind::Cancelled, "stopped");
+            let told = rounds.update(update(Cancelled, Some(Err(stopped))));
+            serde_json::to_string(&told).expect("JSON")
+        };
+        let too_late = told(&[]);
+        assert!(too_late.contains(r#""content":"stopped""#), "{too_late}");
+        let in_time = told(&[Executing]);
+        assert!(in_time.contains("changed the arguments"), "{in_time}");
     }
 
     #[test]

@@ -11,14 +11,14 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 use std::collections::HashMap;
 use std::panic::AssertUnwindSafe;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 use stepwell_core::ToolCallId;
 use stepwell_core::event::ResumeEntry;
 use stepwell_core::run::TurnStatus;
 use stepwell_core::session::title;
 use stepwell_io::store::{Store, StoreError, TurnKey, Unfinished};
-use stepwell_io::{AgentBuilder, Endpoint, RetryPolicy, ToolRegistry, ToolResult};
+use stepwell_io::{AgentBuilder, Endpoint, RetryPolicy, StoredTurn, ToolRegistry, ToolResult};
 use time::OffsetDateTime;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio_util::sync::CancellationToken;
@@ -100,8 +100,12 @@ pub(super) struct Inner {
 pub(super) struct Active {
     commands: mpsc::Sender<Command>,
     cancel: CancellationToken,
+    /// Lets go of this turn.
+    pub(super) leave: CancellationToken,
     ended: CancellationToken,
     trouble: watch::Receiver<Option<StoreTrouble>>,
+    /// As it stands in the store, once it does.
+    pub(super) stands: Arc<OnceLock<StoredTurn>>,
 }
 
 impl LocalEngine {
@@ -163,8 +167,10 @@ impl LocalEngine {
         let active = Active {
             commands,
             cancel: CancellationToken::new(),
+            leave: self.0.leave.child_token(),
             ended: CancellationToken::new(),
             trouble: troubles,
+            stands: Arc::default(),
         };
         if cancelled {
             active.cancel.cancel();
@@ -175,8 +181,9 @@ impl LocalEngine {
             key: key.clone(),
             commands: receiver,
             cancel: active.cancel.clone(),
-            leave: self.0.leave.clone(),
+            leave: active.leave.clone(),
             trouble,
+            stands: Arc::clone(&active.stands),
         };
         let inner = Arc::clone(&self.0);
         let ended = active.ended.clone().drop_guard();
@@ -206,6 +213,11 @@ impl LocalEngine {
 
     pub(super) fn find(&self, turn: &TurnKey) -> Option<Active> {
         self.lock().get(turn).cloned()
+    }
+
+    /// The turns under way.
+    pub(super) fn active(&self) -> Vec<Active> {
+        self.lock().values().cloned().collect()
     }
 
     async fn begin(&self, new: NewTurn) -> Result<TurnKey, EngineError> {

@@ -18,6 +18,7 @@ mod session_turn;
 mod store_waits;
 mod stored;
 mod take_over;
+mod taken;
 #[cfg(test)]
 mod tests;
 

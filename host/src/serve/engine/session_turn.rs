@@ -13,7 +13,7 @@ use super::local::LocalSetup;
 use super::questions::{Asking, Questions, approver};
 use super::stored::{Stored, watched};
 use super::{EngineError, Parent, lost_end};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use stepwell_core::event::{Message, RunAgentInput, TokenUsage};
 use stepwell_core::run::Durability;
 use stepwell_io::store::{Claimed, Store, StoreError, TurnKey};
@@ -47,6 +47,8 @@ pub(super) struct SessionTurn {
     pub(super) leave: CancellationToken,
     /// What keeps the turn from being stored: told to whoever follows it on this host.
     pub(super) trouble: watch::Sender<Option<StoreTrouble>>,
+    /// Told how the turn stands in the store, once it does.
+    pub(super) stands: Arc<OnceLock<StoredTurn>>,
 }
 
 /// A turn that stands in the store, and what is needed to drive it.
@@ -86,6 +88,7 @@ impl SessionTurn {
         let Some(its_turn) = handle.stored().cloned() else {
             return Ok(());
         };
+        let _ = self.stands.set(its_turn.clone());
         let meter = self.setup.metrics.run();
         let log = Log {
             store: Arc::clone(&self.setup.store),

@@ -105,14 +105,16 @@ impl LocalEngine {
         let (store, owner) = (&self.0.setup.store, &self.0.setup.owner);
         let mut left = store.orphans().await?;
         // Its own that the store did not let it go on with.
-        left.extend(store.unfinished(Some(owner)).await?);
+        let own = store.unfinished(Some(owner)).await?;
+        self.let_go_of_taken(&own).await;
+        left.extend(own);
         for turn in left {
             if self.is_full() || self.0.tasks.is_closed() {
                 break;
             }
             let key = turn.key.clone();
             if self.find(&key).is_some() {
-                // It is under way. Or it was taken from here, and its new owner is gone too: at the next look.
+                // It is under way. Or it was taken from here, and its new owner is gone too: once it is let go of.
                 continue;
             }
             match self.adopt(turn, false).await {
