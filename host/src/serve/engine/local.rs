@@ -27,7 +27,7 @@ use tokio_util::task::TaskTracker;
 /// Commands that may wait for a turn.
 const COMMANDS: usize = 8;
 
-/// How often a turn is looked for that may be about to begin.
+/// How often a turn is looked for that may be about to begin, or another that may have begun before it.
 const LOOKS: usize = 3;
 
 /// How long somebody waits for the store who wants to begin a turn, to stop one, or to tell it something.
@@ -229,7 +229,7 @@ impl LocalEngine {
             return Err(EngineError::TooMany { most: setup.most });
         }
         self.0.take_over.there(setup).await?;
-        let key = TurnKey::new(new.thread.clone(), new.turn);
+        let key = TurnKey::new(new.thread.clone(), new.turn.clone());
         if setup.store.turn(&key).await?.is_some() {
             let turn = key.turn;
             return Err(StoreError::Exists { turn }.into());
@@ -241,13 +241,32 @@ impl LocalEngine {
                 return Err(StoreError::NoTurn { turn }.into());
             }
         }
-        let thread = setup.store.thread(&key.thread).await?;
-        let is_titled = thread.as_ref().is_some_and(|thread| thread.title.is_some());
-        if let Some(unfinished) = thread.and_then(|thread| thread.unfinished) {
-            self.stop_turn(unfinished).await?;
-        }
+        let mut looks = 0;
+        let is_titled = loop {
+            looks += 1;
+            let thread = setup.store.thread(&key.thread).await?;
+            let is_titled = thread.as_ref().is_some_and(|thread| thread.title.is_some());
+            if let Some(unfinished) = thread.and_then(|thread| thread.unfinished) {
+                self.stop_turn(unfinished).await?;
+            }
+            match self.start_turn(&key, new.clone()).await {
+                Ok(()) => break is_titled,
+                // Another turn of the thread began in between.
+                Err(EngineError::Store(StoreError::Busy { .. })) if looks < LOOKS => {}
+                Err(error) => return Err(error),
+            }
+        };
         let title = new.message.as_ref().map(|message| title([message]));
-        let title = title.filter(|title| !is_titled && !title.is_empty());
+        if let Some(title) = title.filter(|title| !is_titled && !title.is_empty())
+            && let Err(error) = setup.store.rename_thread(&key.thread, &title).await
+        {
+            tracing::warn!(target: "stepwell", turn = %key, %error, "a thread has no title");
+        }
+        Ok(key)
+    }
+
+    /// Starts a turn, and waits until it is stored that it has begun.
+    async fn start_turn(&self, key: &TurnKey, new: NewTurn) -> Result<(), EngineError> {
         let (begun, has_begun) = oneshot::channel();
         let begin = Begin::Started {
             parent: new.parent,
@@ -255,14 +274,13 @@ impl LocalEngine {
             tools: new.tools.map(Box::new),
             begun,
         };
-        self.spawn(key.clone(), begin, false);
-        has_begun.await.map_err(|_| EngineError::Internal)??;
-        if let Some(title) = title
-            && let Err(error) = setup.store.rename_thread(&key.thread, &title).await
-        {
-            tracing::warn!(target: "stepwell", turn = %key, %error, "a thread has no title");
+        let active = self.spawn(key.clone(), begin, false);
+        let begun = has_begun.await.unwrap_or(Err(EngineError::Internal));
+        if begun.is_err() {
+            // It may be tried again under the same key.
+            active.ended.cancelled().await;
         }
-        Ok(key)
+        begun
     }
 
     /// Brings a turn to its end as cancelled. One of another host is taken away from it: whatever that host still

@@ -152,3 +152,70 @@ fn facts(block: &Block) -> [Option<Fact>; 2] {
         _ => [None, None],
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::Engine;
+    use super::super::tests::{engine_on, new_turn};
+    use super::*;
+    use serde_json::{Value, json};
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::time::Duration;
+    use stepwell_core::Timestamp;
+    use stepwell_core::registry::ThreadKey;
+    use stepwell_io::store::{MemoryStore, ThreadRecord};
+
+    /// A store on which another turn of the thread begins, and says something, once it was looked at.
+    #[derive(Debug)]
+    struct Raced(MemoryStore, AtomicUsize);
+
+    impl StoreLayer for Raced {
+        fn inner(&self) -> &dyn Store {
+            &self.0
+        }
+
+        fn thread<'a>(&'a self, thread: &'a ThreadKey) -> StoreFuture<'a, Option<ThreadRecord>> {
+            let is_second = self.1.fetch_add(1, Ordering::Relaxed) == 1;
+            Box::pin(async move {
+                if is_second {
+                    let key = other(thread);
+                    let new = NewTurn::new(key.clone(), "gone", Timestamp(1));
+                    let generation = self.0.begin_turn(&new).await?;
+                    let said = [
+                        json!({"type": "RUN_STARTED", "threadId": "t", "runId": "other"}),
+                        json!({"type": "TEXT_MESSAGE_START", "messageId": "m1", "role": "assistant"}),
+                        json!({"type": "TEXT_MESSAGE_CONTENT", "messageId": "m1", "delta": "Hello"}),
+                    ]
+                    .map(|event| event.to_string());
+                    self.0.append_events(&key, generation, 0, &said).await?;
+                }
+                self.0.thread(thread).await
+            })
+        }
+    }
+
+    fn other(thread: &ThreadKey) -> TurnKey {
+        TurnKey::new(thread.clone(), "other")
+    }
+
+    #[tokio::test]
+    async fn a_turn_that_began_just_before_another_keeps_what_it_said_and_tells_its_end() {
+        let inner = MemoryStore::new();
+        let store = Arc::new(Raced(inner.clone(), AtomicUsize::default()));
+        let (_model, engine) = engine_on(store, Duration::ZERO).await;
+        let begun = engine.start(new_turn()).await.unwrap();
+        engine.stop(Duration::from_secs(60)).await;
+        let other = other(&begun.thread);
+        let events = inner.events(&other, None, 1_000);
+        let events = events.await.unwrap().into_iter();
+        let events: Vec<Value> = events
+            .map(|event| serde_json::from_str(&event.data).unwrap())
+            .collect();
+        let end = events.last().unwrap();
+        assert_eq!(end["type"], "RUN_FINISHED", "{events:?}");
+        assert_eq!(end["outcome"]["type"], "cancelled", "{events:?}");
+        let mut events = events.iter();
+        let snapshot = events.find(|event| event["type"] == "MESSAGES_SNAPSHOT");
+        assert_eq!(snapshot.unwrap()["messages"][0]["content"], "Hello");
+    }
+}

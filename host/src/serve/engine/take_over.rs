@@ -138,12 +138,10 @@ mod tests {
     use crate::serve::engine::Engine;
     use std::sync::atomic::{AtomicBool, Ordering};
     use stepwell_core::Timestamp;
-    use stepwell_core::registry::ThreadKey;
     use stepwell_core::run::TurnStatus;
     use stepwell_core::session::Turn;
     use stepwell_io::store::{
-        Claimed, Generation, Held, MemoryStore, NewTurn, Store, StoreFuture, StoreLayer,
-        ThreadRecord, TurnKey,
+        Claimed, Generation, Held, MemoryStore, NewTurn, Store, StoreFuture, StoreLayer, TurnKey,
     };
     use tokio::sync::watch;
     use tokio::time::Instant;
@@ -322,54 +320,5 @@ mod tests {
         assert_eq!(ended, Ok(()));
         let ended = inner.turn(&left).await.unwrap().unwrap();
         assert_eq!(ended.status, TurnStatus::Failed);
-    }
-
-    /// A store on which another host begins a turn as soon as this one has looked whether there is one.
-    #[derive(Debug)]
-    struct Raced {
-        inner: MemoryStore,
-        has_begun: AtomicBool,
-    }
-
-    impl StoreLayer for Raced {
-        fn inner(&self) -> &dyn Store {
-            &self.inner
-        }
-
-        fn thread<'a>(&'a self, thread: &'a ThreadKey) -> StoreFuture<'a, Option<ThreadRecord>> {
-            Box::pin(async move {
-                let seen = Store::thread(&self.inner, thread).await;
-                if !self.has_begun.swap(true, Ordering::Relaxed) {
-                    let key = TurnKey::new(thread.clone(), "other");
-                    let new = NewTurn::new(key, "other host", Timestamp(1));
-                    self.inner.begin_turn(&new).await?;
-                }
-                seen
-            })
-        }
-    }
-
-    #[tokio::test]
-    async fn a_turn_that_another_host_begins_at_the_same_moment_goes_on_there() {
-        let inner = MemoryStore::new();
-        let store = Raced {
-            inner: inner.clone(),
-            has_begun: AtomicBool::default(),
-        };
-        let (model, engine) = engine_on(Arc::new(store), Duration::ZERO).await;
-        let refused = engine.start(new_turn()).await;
-        let busy = StoreError::Busy {
-            turn: "other".into(),
-            generation: Generation::FIRST,
-            owner: "other host".to_owned(),
-        };
-        assert!(
-            matches!(&refused, Err(EngineError::Store(error)) if *error == busy),
-            "{refused:?}"
-        );
-        let other = TurnKey::new(ThreadKey::from("t"), "other");
-        let other = inner.turn(&other).await.unwrap().unwrap();
-        assert_eq!(other.status, TurnStatus::Streaming);
-        assert!(model.requests().is_empty());
     }
 }
