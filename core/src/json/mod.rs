@@ -51,6 +51,12 @@ pub(crate) fn value(text: &str) -> Result<Value, Error> {
     serde_json::from_str(text)
 }
 
+/// JSON bytes as a value, by way of text: so that the parser is there once.
+#[inline(never)]
+pub(crate) fn value_of(bytes: &[u8]) -> Result<Value, Error> {
+    value(str::from_utf8(bytes).map_err(serde::de::Error::custom)?)
+}
+
 /// A type as a value, by way of its text: so there is one copy of the code that writes it. For what is rarely done.
 ///
 /// # Errors
