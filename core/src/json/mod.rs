@@ -103,13 +103,14 @@ macro_rules! told_apart_by {
     ($tag:literal, $type:ty, $variants:ty) => {
         impl<'de> serde::Deserialize<'de> for $type {
             fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                fn read(value: serde_json::Value) -> Result<$type, serde_json::Error> {
+                fn read(value: &mut serde_json::Value) -> Result<$type, serde_json::Error> {
                     $crate::json::read_tagged(value, $tag, |tagged| {
                         <$variants>::deserialize(tagged)
                     })
                 }
-                let value = <serde_json::Value as serde::Deserialize>::deserialize(deserializer)?;
-                read(value).map_err(serde::de::Error::custom)
+                let mut value =
+                    <serde_json::Value as serde::Deserialize>::deserialize(deserializer)?;
+                read(&mut value).map_err(serde::de::Error::custom)
             }
         }
     };

@@ -128,16 +128,17 @@ impl<'de> Deserializer<'de> for Tagged<'_> {
     }
 }
 
-/// Takes the field out of the object that names the variant, and reads the rest as that.
+/// Takes the field out of the object that names the variant, and reads the rest as that. What the variant does not know
+/// stays in the object.
 pub(crate) fn read_tagged<T>(
-    mut value: Value,
+    value: &mut Value,
     tag: &'static str,
     read: impl FnOnce(Tagged<'_>) -> Result<T, Error>,
 ) -> Result<T, Error> {
-    let name = name(&mut value, tag)?;
+    let name = name(value, tag)?;
     read(Tagged(Variant {
         name: &name,
-        content: Content::Fields(&mut value),
+        content: Content::Fields(value),
     }))
 }
 
