@@ -36,7 +36,7 @@ pub fn from_value<T: DeserializeOwned>(mut value: Value) -> Result<T, Error> {
 
 /// Reads a type from a JSON value, whose texts are taken out.
 pub(crate) fn read<T: DeserializeOwned>(value: &mut Value) -> Result<T, Error> {
-    T::deserialize(Reader(value))
+    T::deserialize(Reader(Some(value)))
 }
 
 /// Reads a field of an object, which is taken out; one that is absent is read as null.
