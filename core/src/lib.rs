@@ -18,6 +18,7 @@ pub mod registry;
 pub mod run;
 pub mod run_source;
 pub mod session;
+mod sorted;
 mod sync;
 mod time;
 pub mod tool;

@@ -13,7 +13,7 @@ pub use limits::{LimitPolicy, Limits, RepeatLimit, RetryPolicy, Timeouts};
 pub use tool_definition::ToolDefinition;
 
 use crate::error::StepwellError;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use stepwell_core::dialect::{self, Secret};
 use stepwell_core::run;
@@ -241,11 +241,12 @@ impl RunConfig {
         let catalog = catalog(self.providers_json.as_deref())?;
         let provider = catalog.find(&self.provider)?;
         let api = self.api.as_deref();
+        // A map has no order; equal configurations are to give equal requests.
+        let mut headers = BTreeMap::new();
+        headers.extend(self.headers);
         let mut endpoint = provider
             .endpoint(api, &self.model, self.base_url.as_deref(), key)?
-            .with_headers(self.headers)?;
-        // A map has no order; equal configurations are to give equal requests.
-        endpoint.headers.sort();
+            .with_headers(headers)?;
         if let Some(resumption) = self.resumption {
             endpoint.quirks.resumption = resumption.into();
         }

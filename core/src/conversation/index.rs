@@ -1,4 +1,5 @@
 use crate::event::Message;
+use crate::sorted::sorted;
 use crate::{MessageId, ToolCallId};
 use foldhash::fast::RandomState;
 use serde::{Deserialize, Serialize};
@@ -29,14 +30,14 @@ struct Returned(BTreeMap<ToolCallId, (usize, usize)>);
 impl From<Index> for Returned {
     fn from(index: Index) -> Self {
         let place = |id: ToolCallId| Some((id.clone(), index.call(&id)?));
-        Self(index.returned.iter().cloned().filter_map(place).collect())
+        Self(sorted(index.returned.iter().cloned().filter_map(place)))
     }
 }
 
 impl From<Returned> for Index {
     fn from(Returned(calls): Returned) -> Self {
         Self {
-            returned: calls.keys().cloned().collect(),
+            returned: sorted(calls.keys().cloned()),
             calls: calls.into_iter().collect(),
             ..Self::default()
         }

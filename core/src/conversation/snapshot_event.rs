@@ -2,6 +2,7 @@ use super::index::Index;
 use super::{Conversation, ToolCallStatus};
 use crate::ToolCallId;
 use crate::event::{Message, MessagesSnapshot};
+use crate::sorted::sorted;
 use serde_json::Value;
 use std::collections::BTreeMap;
 
@@ -16,20 +17,18 @@ impl Conversation {
             .messages
             .iter()
             .any(|message| matches!(message, Message::Reasoning(_)));
-        let new: BTreeMap<&str, &Message> = event
-            .messages
-            .iter()
-            .map(|message| (message.id().as_str(), message))
-            .collect();
+        let ids = event.messages.iter().enumerate();
+        let new: BTreeMap<&str, usize> = sorted(ids.map(|(at, message)| (&**message.id(), at)));
         let old = std::mem::take(&mut self.messages);
         let count = old.len();
         // The messages at the beginning that stay just as they are.
         let mut kept = 0;
         let mut messages: Vec<Message> = Vec::with_capacity(count);
         for (at, message) in old.into_iter().enumerate() {
-            let stays = match (new.get(message.id().as_str()), &message) {
-                (Some(&replacement), _) if *replacement == message => Some(message),
-                (Some(&replacement), _) => {
+            let replacement = new.get(&**message.id()).map(|at| &event.messages[*at]);
+            let stays = match (replacement, &message) {
+                (Some(replacement), _) if *replacement == message => Some(message),
+                (Some(replacement), _) => {
                     messages.push(replacement.clone());
                     continue;
                 }

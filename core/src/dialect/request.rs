@@ -125,6 +125,7 @@ pub struct Endpoint {
     #[serde(serialize_with = "shown::serialize_headers")]
     pub headers: Vec<(String, String)>,
     /// Where the provider differs from its dialect.
+    #[serde(deserialize_with = "Quirks::of_any_time")]
     pub quirks: Quirks,
 }
 
@@ -177,13 +178,27 @@ pub struct Quirks {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<ModelRules>,
     /// How a stream that breaks off is gone on with.
-    #[serde(
-        alias = "resumes_by_event_id",
-        deserialize_with = "Resumption::or_whether_by_event_id"
-    )]
     pub resumption: Resumption,
     /// What an AG-UI agent needs to be told, or forgiven.
     pub ag_ui: AgUiOptions,
+}
+
+impl Quirks {
+    /// Reads the form from before there was more than one way to resume a stream, too.
+    fn of_any_time<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let mut value = Value::deserialize(deserializer)?;
+        if let Value::Object(fields) = &mut value
+            && let Some(by_event_id) = fields.shift_remove("resumes_by_event_id")
+        {
+            let way = if by_event_id == true {
+                "last-event-id"
+            } else {
+                "never"
+            };
+            fields.insert("resumption".to_owned(), way.into());
+        }
+        crate::json::from_value(value).map_err(serde::de::Error::custom)
+    }
 }
 
 /// The media that an API takes.
@@ -245,19 +260,6 @@ pub enum Resumption {
     /// The backend says with a `MESSAGES_SNAPSHOT`, and a `STATE_SNAPSHOT` if it has a state, how things stand, and then
     /// goes on. The beginnings and ends that were missed are put in.
     Snapshot,
-}
-
-impl Resumption {
-    /// Reads the form from before there was more than one way, too.
-    fn or_whether_by_event_id<'de, D: Deserializer<'de>>(
-        deserializer: D,
-    ) -> Result<Self, D::Error> {
-        match Value::deserialize(deserializer)? {
-            Value::Bool(true) => Ok(Self::LastEventId),
-            Value::Bool(false) => Ok(Self::Never),
-            way => crate::json::from_value(way).map_err(serde::de::Error::custom),
-        }
-    }
 }
 
 /// How a provider wants the model's own reasoning back with the next request.
@@ -371,8 +373,10 @@ mod tests {
 
     #[test]
     fn how_a_stream_is_resumed_is_read_in_the_earlier_form_too() {
-        let read =
-            |json: &str| serde_json::from_str::<Quirks>(json).map(|quirks| quirks.resumption);
+        let read = |json| {
+            let quirks = Quirks::of_any_time(&mut serde_json::Deserializer::from_str(json));
+            quirks.map(|quirks| quirks.resumption)
+        };
         for (json, expected) in [
             ("{}", Resumption::Never),
             (r#"{"resumes_by_event_id": true}"#, Resumption::LastEventId),

@@ -1,9 +1,9 @@
 //! What of a request may be written down: nothing that may be a secret.
 
 use super::{HttpRequest, Secret};
+use crate::json;
 use serde::ser::SerializeStruct;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use serde_json::Value;
 
 /// Stands where something is not shown.
 const HIDDEN: &str = "…";
@@ -98,7 +98,7 @@ impl Serialize for HttpRequest {
         let headers = self.headers.iter();
         let headers: Vec<_> = headers.map(|(name, value)| header(name, value)).collect();
         request.serialize_field("headers", &headers)?;
-        match serde_json::from_slice::<Value>(&self.body) {
+        match json::value_of(&self.body) {
             Ok(body) => request.serialize_field("body", &body)?,
             Err(_) => request.serialize_field("body", &crate::wire::to_text(&self.body))?,
         }

@@ -36,7 +36,7 @@ pub fn from_value<T: DeserializeOwned>(mut value: Value) -> Result<T, Error> {
 
 /// Reads a type from a JSON value, whose texts are taken out.
 pub(crate) fn read<T: DeserializeOwned>(value: &mut Value) -> Result<T, Error> {
-    T::deserialize(Reader(value))
+    T::deserialize(Reader(Some(value)))
 }
 
 /// Reads a field of an object, which is taken out; one that is absent is read as null.
@@ -49,6 +49,12 @@ pub(crate) fn field<T: DeserializeOwned>(object: &mut Value, name: &str) -> Resu
 #[inline(never)]
 pub(crate) fn value(text: &str) -> Result<Value, Error> {
     serde_json::from_str(text)
+}
+
+/// JSON bytes as a value, by way of text: so that the parser is there once.
+#[inline(never)]
+pub(crate) fn value_of(bytes: &[u8]) -> Result<Value, Error> {
+    value(str::from_utf8(bytes).map_err(serde::de::Error::custom)?)
 }
 
 /// A type as a value, by way of its text: so there is one copy of the code that writes it. For what is rarely done.
@@ -97,13 +103,14 @@ macro_rules! told_apart_by {
     ($tag:literal, $type:ty, $variants:ty) => {
         impl<'de> serde::Deserialize<'de> for $type {
             fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                fn read(value: serde_json::Value) -> Result<$type, serde_json::Error> {
+                fn read(value: &mut serde_json::Value) -> Result<$type, serde_json::Error> {
                     $crate::json::read_tagged(value, $tag, |tagged| {
                         <$variants>::deserialize(tagged)
                     })
                 }
-                let value = <serde_json::Value as serde::Deserialize>::deserialize(deserializer)?;
-                read(value).map_err(serde::de::Error::custom)
+                let mut value =
+                    <serde_json::Value as serde::Deserialize>::deserialize(deserializer)?;
+                read(&mut value).map_err(serde::de::Error::custom)
             }
         }
     };

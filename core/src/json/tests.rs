@@ -41,7 +41,7 @@ enum Shape {
 
 /// Every shape that serde knows, and the attributes that the core's types use.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 struct Everything {
     flag: bool,
     small: i8,

@@ -29,10 +29,10 @@ impl<'v> Variant<'v> {
         }
     }
 
-    pub(super) fn of(value: &'v mut Value, expected: &dyn Expected) -> Result<Self, Error> {
+    pub(super) fn of(value: Option<&'v mut Value>, expected: &dyn Expected) -> Result<Self, Error> {
         match value {
-            Value::String(name) => Ok(Self::unit(name)),
-            Value::Object(members) => {
+            Some(Value::String(name)) => Ok(Self::unit(name)),
+            Some(Value::Object(members)) => {
                 let one = members.len() == 1;
                 match members.iter_mut().next().filter(|_| one) {
                     Some((name, content)) => Ok(Self {
@@ -45,7 +45,7 @@ impl<'v> Variant<'v> {
                     )),
                 }
             }
-            other => Err(unexpected(other, expected)),
+            other => Err(unexpected(other.as_deref(), expected)),
         }
     }
 }
@@ -82,24 +82,24 @@ impl<'de> VariantAccess<'de> for Content<'_> {
     fn unit_variant(self) -> Result<(), Error> {
         match self {
             Self::Nothing | Self::Fields(_) | Self::Value(Value::Null) => Ok(()),
-            Self::Value(value) => Err(unexpected(value, &"a variant without content")),
+            Self::Value(value) => Err(unexpected(Some(value), &"a variant without content")),
         }
     }
 
     fn newtype_variant_seed<T: DeserializeSeed<'de>>(self, seed: T) -> Result<T::Value, Error> {
-        seed.deserialize(Reader(self.value()?))
+        seed.deserialize(Reader(Some(self.value()?)))
     }
 
     fn tuple_variant<V: Visitor<'de>>(self, _length: usize, visitor: V) -> Result<V::Value, Error> {
-        Reader(self.value()?).deserialize_seq(visitor)
+        Reader(Some(self.value()?)).deserialize_seq(visitor)
     }
 
     fn struct_variant<V: Visitor<'de>>(
         self,
-        _fields: &'static [&'static str],
+        fields: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, Error> {
-        Reader(self.value()?).deserialize_map(visitor)
+        Reader(Some(self.value()?)).deserialize_struct("", fields, visitor)
     }
 }
 
@@ -128,27 +128,28 @@ impl<'de> Deserializer<'de> for Tagged<'_> {
     }
 }
 
-/// Takes the field out of the object that names the variant, and reads the rest as that.
+/// Takes the field out of the object that names the variant, and reads the rest as that. What the variant does not know
+/// stays in the object.
 pub(crate) fn read_tagged<T>(
-    mut value: Value,
+    value: &mut Value,
     tag: &'static str,
     read: impl FnOnce(Tagged<'_>) -> Result<T, Error>,
 ) -> Result<T, Error> {
-    let name = name(&mut value, tag)?;
+    let name = name(value, tag)?;
     read(Tagged(Variant {
         name: &name,
-        content: Content::Fields(&mut value),
+        content: Content::Fields(value),
     }))
 }
 
 #[inline(never)]
 fn name(value: &mut Value, tag: &'static str) -> Result<String, Error> {
     let Value::Object(members) = value else {
-        return Err(unexpected(value, &"an object"));
+        return Err(unexpected(Some(value), &"an object"));
     };
     match members.shift_remove(tag) {
         Some(Value::String(name)) => Ok(name),
-        Some(other) => Err(unexpected(&other, &"the name of a variant")),
+        Some(other) => Err(unexpected(Some(&other), &"the name of a variant")),
         None => Err(Error::missing_field(tag)),
     }
 }

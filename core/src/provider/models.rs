@@ -8,11 +8,13 @@
 //! What Claude takes is told by the version in its name: see the dialect `anthropic`.
 
 use crate::dialect::{Endpoint, ReasoningEffort};
+use crate::json;
+use serde::de::Error as _;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 /// What a model takes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct ModelRules {
     /// The least that it thinks.
@@ -52,13 +54,38 @@ pub enum TakesTemperature {
 }
 
 /// The rules of models whose names begin alike.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ModelFamily {
     /// How the names begin. Of several families the one with the longest beginning counts.
     pub name: String,
     /// What they take.
     #[serde(flatten)]
     pub rules: ModelRules,
+}
+
+json::read_from_value!(ModelRules, |value| {
+    let Value::Object(members) = value else {
+        return Err(serde_json::Error::custom("a model's rules are an object"));
+    };
+    let known = &["least_effort", "temperature"];
+    match members.keys().find(|name| !known.contains(&name.as_str())) {
+        Some(name) => Err(serde_json::Error::unknown_field(name, known)),
+        None => rules_in(value),
+    }
+});
+
+json::read_from_value!(ModelFamily, |value| Ok(ModelFamily {
+    name: json::required(value, "name")?,
+    rules: rules_in(value)?,
+}));
+
+fn rules_in(value: &mut Value) -> Result<ModelRules, serde_json::Error> {
+    let least_effort: Option<_> = json::field(value, "least_effort")?;
+    let temperature: Option<_> = json::field(value, "temperature")?;
+    Ok(ModelRules {
+        least_effort: least_effort.unwrap_or_default(),
+        temperature: temperature.unwrap_or_default(),
+    })
 }
 
 impl ModelRules {

@@ -1,6 +1,6 @@
 use super::effect::Decision;
 use crate::event::{Message, MessageContent, Metadata, ResumeEntry, TokenUsage};
-use crate::json::told_apart_by;
+use crate::json;
 use crate::tool::ToolFailure;
 use crate::{CallKey, MessageId, ToolCallId};
 use serde::{Deserialize, Serialize};
@@ -135,20 +135,20 @@ pub enum BlockContent {
     },
 }
 
-/// [`BlockContent`] as it is read.
+/// [`BlockContent`] as it is read, without what is attached.
 #[derive(Deserialize)]
 #[serde(remote = "BlockContent", rename_all = "snake_case")]
 enum ReadBlockContent {
     Text {
         message_id: MessageId,
         text: String,
-        #[serde(flatten)]
+        #[serde(skip)]
         attached: Attached,
     },
     Reasoning {
         message_id: MessageId,
         text: String,
-        #[serde(flatten)]
+        #[serde(skip)]
         attached: Attached,
     },
     ToolUse {
@@ -181,7 +181,7 @@ enum ReadBlockContent {
         message_id: Option<MessageId>,
         #[serde(default)]
         failure: Option<ToolFailure>,
-        #[serde(flatten)]
+        #[serde(skip)]
         attached: Attached,
     },
     Resumed {
@@ -206,7 +206,18 @@ enum ReadBlockContent {
     },
 }
 
-told_apart_by!("type", BlockContent, ReadBlockContent);
+json::read_from_value!(BlockContent, |value| {
+    let mut content = json::read_tagged(value, "type", |tagged| {
+        ReadBlockContent::deserialize(tagged)
+    })?;
+    if let BlockContent::Text { attached, .. }
+    | BlockContent::Reasoning { attached, .. }
+    | BlockContent::ToolResult { attached, .. } = &mut content
+    {
+        *attached = json::read(value)?;
+    }
+    Ok(content)
+});
 
 /// What is attached to a message beside its words.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

@@ -8,6 +8,7 @@ use super::output::RunEvent;
 use super::{Completed, Opening, Run, context_size, context_trim};
 use crate::dialect::Dialect;
 use crate::event::Message;
+use crate::sorted::sorted;
 use crate::{MessageId, Timestamp, provider};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
@@ -334,9 +335,9 @@ impl Core {
         if self.context.left_out.is_empty() {
             return Cow::Borrowed(messages);
         }
-        let left_out: BTreeSet<&MessageId> = self.context.left_out.iter().collect();
+        let left_out: BTreeSet<&str> = sorted(self.context.left_out.iter().map(MessageId::as_str));
         let kept = messages.iter();
-        kept.filter(|message| !left_out.contains(message.id()))
+        kept.filter(|message| !left_out.contains(message.id().as_str()))
             .cloned()
             .collect()
     }

@@ -2,6 +2,7 @@
 
 use crate::MessageId;
 use crate::event::Message;
+use crate::sorted::sorted;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The messages that are left out if the host wants to keep these. What belongs together stays together: a call with
@@ -13,14 +14,14 @@ pub(super) fn left_out<'a>(
 ) -> Vec<MessageId> {
     let messages: Vec<_> = messages.collect();
     let groups = groups(&messages);
-    let wanted: BTreeSet<&MessageId> = keep.iter().collect();
+    let wanted: BTreeSet<&str> = sorted(keep.iter().map(MessageId::as_str));
     let question = messages
         .iter()
         .rposition(|message| matches!(message, Message::User(_)));
     let mut kept = BTreeSet::new();
     for (at, message) in messages.iter().enumerate() {
         let is_last = at + 1 == messages.len();
-        if is_last || Some(at) == question || wanted.contains(message.id()) {
+        if is_last || Some(at) == question || wanted.contains(message.id().as_str()) {
             kept.insert(groups[at]);
         }
     }

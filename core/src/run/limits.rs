@@ -6,8 +6,10 @@ use super::outcome::Outcome;
 use crate::CallKey;
 use crate::json::told_apart_by;
 use crate::pipeline::AnswerLimit;
+use crate::sorted::sorted;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 /// A limit that a turn has reached.
@@ -296,11 +298,11 @@ impl Outcome {
 fn write_sorted(value: &Value, out: &mut String) {
     match value {
         Value::Object(map) => {
-            let mut entries: Vec<_> = map.iter().collect();
-            entries.sort_unstable_by_key(|entry| entry.0);
+            let entries: BTreeMap<&str, &Value> =
+                sorted(map.iter().map(|(key, value)| (key.as_str(), value)));
             out.push('{');
             for (key, value) in entries {
-                out.push_str(&Value::String(key.clone()).to_string());
+                out.push_str(&Value::from(key).to_string());
                 out.push(':');
                 write_sorted(value, out);
                 out.push(',');

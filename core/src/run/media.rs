@@ -5,6 +5,8 @@ use super::outcome::Failure;
 use super::output::RunEvent;
 use crate::dialect::legal::{Rules, untaken};
 use crate::event::Message;
+use crate::sorted::sorted;
+use std::collections::BTreeSet;
 
 /// The most messages that a warning names.
 const MOST_NAMED: usize = 8;
@@ -55,8 +57,7 @@ impl Core {
     }
 }
 
-fn listed(mut kinds: Vec<&'static str>) -> String {
-    kinds.sort_unstable();
-    kinds.dedup();
-    kinds.join(", ")
+fn listed(kinds: Vec<&'static str>) -> String {
+    let kinds: BTreeSet<&str> = sorted(kinds);
+    kinds.into_iter().collect::<Vec<_>>().join(", ")
 }

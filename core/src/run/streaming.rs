@@ -468,7 +468,7 @@ impl Streaming {
 
     /// The failure that an answer that is no stream stands for.
     fn unexpected(&self) -> Failure {
-        let body = serde_json::from_slice::<serde_json::Value>(&self.beginning);
+        let body = crate::json::value_of(&self.beginning);
         if body.is_ok_and(|body| body.get("error").is_some()) {
             return Failure::Api {
                 error: ApiError::from_body(200, &self.beginning),

@@ -1,7 +1,8 @@
 use super::error::SessionError;
 use super::turn::Turn;
 use crate::RunId;
-use std::collections::BTreeMap;
+use crate::sorted::sorted;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The turns of one thread. To edit a message and send it again makes a sibling: another turn with the same parent. A
 /// turn's conversation is the path to it from the first turn, and one path is shown.
@@ -60,7 +61,10 @@ impl TurnTree {
             }
         }
         let mut children: BTreeMap<Option<RunId>, Vec<usize>> = BTreeMap::new();
-        for (at, turn) in turns.iter().enumerate() {
+        let times = turns.iter().enumerate();
+        let by_time: BTreeSet<_> = sorted(times.map(|(at, turn)| (turn.created_at, at)));
+        for (_, at) in by_time {
+            let turn = &turns[at];
             if let Some(parent) = &turn.parent
                 && !places.contains_key(parent)
             {
@@ -70,9 +74,6 @@ impl TurnTree {
                 });
             }
             children.entry(turn.parent.clone()).or_default().push(at);
-        }
-        for siblings in children.values_mut() {
-            siblings.sort_by_key(|at| turns[*at].created_at);
         }
         let tree = Self {
             turns,

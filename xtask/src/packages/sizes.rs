@@ -24,8 +24,7 @@ struct Weighed {
     most: u64,
 }
 
-/// What an app carries that size comes first for, with every provider's dialect in it. What its requests and streams may be
-/// has taken it over 2 MiB, and is worth it; the bound is there so that growth is seen.
+/// What an app carries that size comes first for: under 2 MiB, with every provider's dialect in it.
 ///
 /// A panic ends the process, where the other libraries make an error of it. The crates' lints forbid what panics on
 /// outside input, and fuzzing looks for the rest; but the native libraries that are published unwind.
@@ -33,7 +32,7 @@ const SMALLEST: Weighed = Weighed {
     what: "the door by uniffi, where a panic ends the process",
     features: &[],
     profile: "smallest",
-    most: 2_200_000,
+    most: (2 << 20) - 1,
 };
 
 const WEIGHED: &[Weighed] = &[
@@ -79,7 +78,7 @@ fn make(context: &Context, log: &mut Log) -> anyhow::Result<PathBuf> {
     folder(context)
 }
 
-/// Builds the smallest library, and sees that it has not grown.
+/// Builds the smallest library, and sees that it is under 2 MiB.
 pub(crate) fn weigh_smallest(context: &Context, log: &mut Log) -> anyhow::Result<()> {
     weigh(context, log, &SMALLEST)
 }

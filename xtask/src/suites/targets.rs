@@ -11,7 +11,7 @@ use std::process::Command;
 pub(super) const SUITE: Suite = Suite {
     name: "targets",
     about: "the core, the sans-IO doors and the agent with all that it has are type-checked for iOS and Android; for iOS \
-            a static library comes of the door; on x86-64 Linux, the smallest library is under 2.2 MB",
+            a static library comes of the door; on x86-64 Linux, the smallest library is under 2 MiB",
     run,
 };
 

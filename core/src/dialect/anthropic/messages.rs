@@ -9,6 +9,7 @@ use super::{SealedCall, SealedThinking};
 use crate::event::{
     AssistantMessage, Message, MessageContent, ReasoningMessage, ToolCall, ToolMessage, UserMessage,
 };
+use crate::sorted::sorted;
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 use serde_json::Value;
@@ -224,7 +225,7 @@ impl<'a> Prompt<'a> {
                 _ => {}
             }
         }
-        let answered: BTreeSet<String> = answered.into_iter().map(str::to_owned).collect();
+        let answered: BTreeSet<String> = sorted(answered.into_iter().map(str::to_owned));
         let last = self.turns.len().saturating_sub(1);
         for (index, turn) in self.turns.iter_mut().enumerate() {
             if index == last && turn.role == Role::Assistant {

@@ -210,9 +210,9 @@ impl<K> Template<K> {
                 Some(b'"') => (start + 1, end, Gap::String),
                 _ => (start, end, Gap::Number),
             })
-            .chain([text])
             .collect();
-        gaps.sort_unstable_by_key(|(start, _, _)| *start);
+        let place = gaps.partition_point(|gap| gap.0 < text.0);
+        gaps.insert(place, text);
         let mut template = Self {
             meaning,
             pieces: Vec::with_capacity(frame.len().saturating_sub(text.1 - text.0)),

@@ -1,4 +1,5 @@
 use super::wait;
+use crate::json;
 use serde_json::Value;
 use std::time::Duration;
 
@@ -30,7 +31,7 @@ impl Report {
     }
 
     pub(super) fn read(body: &[u8]) -> Self {
-        let value = serde_json::from_slice::<Value>(body).ok();
+        let value = json::value_of(body).ok();
         let described = value.as_ref().and_then(describe);
         let (message, code) = described.unwrap_or_else(|| (excerpt(body), None));
         let mut report = Self::new(message, code);

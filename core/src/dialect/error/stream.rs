@@ -35,7 +35,7 @@ impl StreamError {
 }
 
 fn value(data: &[u8]) -> Option<Value> {
-    serde_json::from_slice(data)
+    crate::json::value_of(data)
         .ok()
         .or_else(|| serde_json::from_str(&mend::settled(data)?).ok())
 }

@@ -16,7 +16,11 @@ fn is_system(message: &Message) -> bool {
 /// Moves the system messages to the front, where they must be.
 pub(super) fn system_first(history: &mut History<'_>, rules: &Rules<'_>) {
     if rules.system_first {
-        history.sort_by_key(|message| !is_system(message));
+        let (system, others): (Vec<_>, Vec<_>) = std::mem::take(history)
+            .into_iter()
+            .partition(|message| is_system(message));
+        *history = system;
+        history.extend(others);
     }
 }
 

@@ -1,9 +1,9 @@
 use super::{Rule, Violation};
+use crate::sorted::sorted;
 use foldhash::fast::RandomState;
 use serde::{Deserialize, Serialize, Serializer};
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fmt;
-use std::hash::Hash;
 
 /// The agent that an item belongs to: a subagent's run, or `None` for the parent agent.
 pub(super) type Owner = Option<String>;
@@ -38,18 +38,19 @@ impl fmt::Display for Agent<'_> {
     }
 }
 
-pub(super) fn sorted_map<K: Ord + Serialize, V: Serialize, S: Serializer>(
-    map: &Map<K, V>,
+pub(super) fn sorted_map<V: Serialize, S: Serializer>(
+    map: &Map<String, V>,
     serializer: S,
 ) -> Result<S::Ok, S::Error> {
-    map.iter().collect::<BTreeMap<_, _>>().serialize(serializer)
+    let ids: BTreeSet<&str> = sorted(map.keys().map(String::as_str));
+    serializer.collect_map(ids.into_iter().map(|id| (id, map.get(id))))
 }
 
-pub(super) fn sorted_set<T: Ord + Hash + Serialize, S: Serializer>(
+pub(super) fn sorted_set<T: Ord + Serialize, S: Serializer>(
     set: &Set<T>,
     serializer: S,
 ) -> Result<S::Ok, S::Error> {
-    set.iter().collect::<BTreeSet<_>>().serialize(serializer)
+    serializer.collect_seq(sorted::<_, BTreeSet<_>>(set))
 }
 
 /// A kind of item, for messages: its name, and the event that opens one.

@@ -12,8 +12,10 @@ pub use open::{OpenItems, OpenStep};
 pub use rule::{Rule, Violation};
 pub use verifier::{ExtraRules, Finding, Severity, Verdict, Verification, Verifier};
 
+use crate::sorted::sorted;
 use items::{Item, Map, Owner, Set, is_open, sorted_map, sorted_set};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 
 /// Checks that the events of a stream come in an order that the protocol allows.
 ///
@@ -107,26 +109,20 @@ impl Order {
     /// What the run has begun and not ended.
     #[must_use]
     pub fn open_items(&self) -> OpenItems {
-        let mut items = OpenItems {
+        let steps: BTreeSet<_> = sorted(&self.steps);
+        OpenItems {
             messages: open(&self.messages),
             tool_calls: open(&self.tool_calls),
-            reasoning_spans: self.spans.iter().map(|id| id.as_str().into()).collect(),
+            reasoning_spans: in_order(self.spans.iter().map(String::as_str)),
             reasoning_messages: open(&self.reasoning),
-            steps: self.steps.iter().cloned().collect(),
-            subagents: self
-                .subagents
-                .iter()
-                .filter(|&(_, active)| *active)
-                .map(|(id, _)| id.clone())
-                .collect(),
-        };
-        items.messages.sort_unstable();
-        items.tool_calls.sort_unstable();
-        items.reasoning_spans.sort_unstable();
-        items.reasoning_messages.sort_unstable();
-        items.steps.sort_unstable();
-        items.subagents.sort_unstable();
-        items
+            steps: steps.into_iter().cloned().collect(),
+            subagents: in_order(
+                self.subagents
+                    .iter()
+                    .filter(|&(_, active)| *active)
+                    .map(|(id, _)| id.as_str()),
+            ),
+        }
     }
 
     pub(crate) fn has_open_message(&self, id: &str) -> bool {
@@ -186,10 +182,12 @@ impl Order {
     }
 }
 
-fn open<Id: From<String>>(items: &Map<String, Item>) -> Vec<Id> {
-    items
-        .iter()
-        .filter(|(_, item)| item.open)
-        .map(|(id, _)| id.clone().into())
-        .collect()
+fn open<'a, Id: From<&'a str>>(items: &'a Map<String, Item>) -> Vec<Id> {
+    let open = items.iter().filter(|(_, item)| item.open);
+    in_order(open.map(|(id, _)| id.as_str()))
+}
+
+fn in_order<'a, Id: From<&'a str>>(ids: impl Iterator<Item = &'a str>) -> Vec<Id> {
+    let ids: BTreeSet<&str> = sorted(ids);
+    ids.into_iter().map(Id::from).collect()
 }

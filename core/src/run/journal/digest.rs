@@ -1,6 +1,8 @@
 use crate::run::RunMachine;
+use crate::sorted::sorted;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use serde_json::Value;
+use std::collections::BTreeMap;
 use std::fmt;
 
 /// A digest of JSON: the same for the same values on every machine, whatever the order of an object's fields.
@@ -49,8 +51,8 @@ impl Digest {
             Value::Object(fields) => {
                 self.bytes(b"{");
                 self.bytes(&(fields.len() as u64).to_le_bytes());
-                let mut fields: Vec<_> = fields.iter().collect();
-                fields.sort_unstable_by_key(|field| field.0);
+                let fields: BTreeMap<&str, &Value> =
+                    sorted(fields.iter().map(|(name, value)| (name.as_str(), value)));
                 for (name, value) in fields {
                     self.text(name);
                     self.value(value);

@@ -3,6 +3,7 @@ use super::format::{Ending, Entry, Gives, Journal, Origin, Step, WayBack};
 use super::writer::take_all;
 use crate::Timestamp;
 use crate::run::{Effect, EffectId, Outcome, Output, RunConfig, RunMachine, StateKind};
+use crate::sorted::sorted;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -190,7 +191,7 @@ impl Journal {
             Step::Restored(back) | Step::Revived(back) => place(&back.from),
             Step::Input(_) => None,
         });
-        steps.map(|place| (place, String::new())).collect()
+        sorted(steps.map(|place| (place, String::new())))
     }
 }
 

@@ -4,6 +4,7 @@
 
 use super::recursion::recursive;
 use super::words::{pointer, refs, subschemas};
+use crate::sorted::sorted;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
@@ -88,10 +89,8 @@ fn relax(
         return;
     };
     if let Some(Value::Object(properties)) = words.get_mut("properties") {
-        let recursive: BTreeSet<String> = properties
-            .iter_mut()
-            .filter_map(|(name, schema)| refers(schema).then(|| name.clone()))
-            .collect();
+        let of = |(name, schema): (&String, &mut Value)| refers(schema).then(|| name.clone());
+        let recursive: BTreeSet<String> = sorted(properties.iter_mut().filter_map(of));
         if let Some(Value::Array(required)) = words.get_mut("required") {
             required.retain(|name| {
                 let name = name.as_str().unwrap_or_default();

@@ -3,6 +3,7 @@
 use super::fit::{Fitted, Rules, fit};
 use super::recursion::recursive;
 use super::words::{has_type, is_annotation, subschemas};
+use crate::sorted::sorted;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
 
@@ -222,18 +223,15 @@ fn typed(words: &mut Map<String, Value>) -> Result<(), String> {
         (None, Some(Value::Array(values))) => values.clone(),
         _ => return Err("a value in it may be of any kind".to_owned()),
     };
-    let types: BTreeSet<&str> = values
-        .iter()
-        .map(|value| match value {
-            Value::Null => "null",
-            Value::Bool(_) => "boolean",
-            Value::Number(number) if number.is_f64() => "number",
-            Value::Number(_) => "integer",
-            Value::String(_) => "string",
-            Value::Array(_) => "array",
-            Value::Object(_) => "object",
-        })
-        .collect();
+    let types: BTreeSet<&str> = sorted(values.iter().map(|value| match value {
+        Value::Null => "null",
+        Value::Bool(_) => "boolean",
+        Value::Number(number) if number.is_f64() => "number",
+        Value::Number(_) => "integer",
+        Value::String(_) => "string",
+        Value::Array(_) => "array",
+        Value::Object(_) => "object",
+    }));
     let types: Vec<_> = types.into_iter().collect();
     let types = if let [only] = types[..] {
         json!(only)

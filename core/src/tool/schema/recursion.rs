@@ -1,57 +1,48 @@
 //! Schemas that lead back to themselves.
 
 use super::words::{pointer, refs};
+use crate::sorted::sorted;
 use serde_json::Value;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
+use std::mem;
 
 /// The places, as JSON Pointers, of the schemas that lead back to themselves, and of those between two such.
 pub(super) fn recursive(schema: &mut Value) -> BTreeSet<String> {
-    let targets = |schema: &mut Value| {
-        let mut targets = BTreeSet::new();
-        refs(schema, &mut |target| targets.extend(pointer(target)));
-        targets
-    };
-    let mut leads: BTreeMap<String, BTreeSet<String>> = targets(schema)
-        .into_iter()
-        .map(|place| {
-            let next = schema.pointer_mut(&place).map(targets).unwrap_or_default();
-            (place, next)
-        })
-        .collect();
-    drop_ends(&mut leads);
-    let mut comes = BTreeMap::new();
-    for place in leads.keys() {
-        comes.insert(place.clone(), BTreeSet::new());
-    }
-    for (place, next) in &leads {
-        for next in next {
-            if let Some(from) = comes.get_mut(next) {
-                from.insert(place.clone());
-            }
+    let places = Vec::from_iter(targets(schema));
+    // By their numbers: the places that each leads to, and those that lead to it.
+    let mut leads = vec![Vec::new(); places.len()];
+    let mut comes = leads.clone();
+    for (from, place) in places.iter().enumerate() {
+        let next = schema.pointer_mut(place).map(targets).unwrap_or_default();
+        for to in next.iter().filter_map(|to| places.binary_search(to).ok()) {
+            leads[from].push(to);
+            comes[to].push(from);
         }
     }
-    drop_ends(&mut comes);
-    comes.into_keys().collect()
+    let mut is_kept = vec![true; places.len()];
+    drop_ends(&leads, &comes, &mut is_kept);
+    drop_ends(&comes, &leads, &mut is_kept);
+    let kept = places.into_iter().zip(is_kept);
+    sorted(kept.filter_map(|(place, is_kept)| is_kept.then_some(place)))
+}
+
+fn targets(schema: &mut Value) -> BTreeSet<String> {
+    let mut targets = BTreeSet::new();
+    refs(schema, &mut |target| targets.extend(pointer(target)));
+    targets
 }
 
 /// Takes out, again and again, what leads nowhere.
-fn drop_ends(leads: &mut BTreeMap<String, BTreeSet<String>>) {
-    let mut comes: BTreeMap<String, Vec<String>> = BTreeMap::new();
-    for (place, next) in leads.iter() {
-        for next in next {
-            comes.entry(next.clone()).or_default().push(place.clone());
-        }
-    }
-    let is_end = |(_, next): &(&String, &BTreeSet<String>)| next.is_empty();
-    let ends = leads.iter().filter(is_end);
-    let mut ends: Vec<_> = ends.map(|(place, _)| place.clone()).collect();
+fn drop_ends(leads: &[Vec<usize>], comes: &[Vec<usize>], is_kept: &mut [bool]) {
+    let count = |next: &Vec<usize>| next.iter().filter(|to| is_kept[**to]).count();
+    let mut counts: Vec<_> = leads.iter().map(count).collect();
+    let mut ends: Vec<_> = (0..counts.len()).filter(|at| counts[*at] == 0).collect();
     while let Some(end) = ends.pop() {
-        leads.remove(&end);
-        for place in comes.remove(&end).unwrap_or_default() {
-            if let Some(next) = leads.get_mut(&place) {
-                next.remove(&end);
-                if next.is_empty() {
-                    ends.push(place);
+        if mem::replace(&mut is_kept[end], false) {
+            for &from in &comes[end] {
+                counts[from] -= 1;
+                if counts[from] == 0 {
+                    ends.push(from);
                 }
             }
         }

@@ -2,6 +2,7 @@
 
 use super::fit::root_of;
 use super::words::{has_type, pointer, property_names, refs};
+use crate::sorted::sorted;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
 
@@ -66,7 +67,7 @@ impl Spelling {
         {
             return Some(Self::wrapped(root));
         }
-        let mut taken: BTreeSet<String> = properties.keys().cloned().collect();
+        let mut taken: BTreeSet<String> = sorted(properties.keys().cloned());
         let odd = properties.keys().filter(|name| !is_plain(name));
         let renamed = odd.map(|name| (name.clone(), free(&plain(name), &mut taken)));
         Some(Self::Renamed(renamed.collect()))

@@ -100,20 +100,15 @@ impl Journal {
         for (_, mut stream) in resumed(&mut bodies, &self.config) {
             stream::redact(self.config.endpoint.dialect, &mut stream, &mut aliases);
         }
-        let mut taken: BTreeMap<Stream, usize> = BTreeMap::new();
         let mut streams = Streams::default();
         for (index, entry) in journal.entries.iter_mut().enumerate() {
             match &mut entry.step {
                 Step::Input(input) => {
                     let stream = streams.of(input);
                     if let (Input::Received { bytes, .. }, Some(stream)) = (&mut *input, stream) {
-                        let from = taken.entry(stream).or_default();
-                        let until = *from + bytes.len();
-                        let piece = bodies
-                            .get(&stream)
-                            .and_then(|body| body.bytes.get(*from..until));
+                        let body = bodies.get_mut(&stream);
+                        let piece = body.and_then(|body| body.take(bytes.len()));
                         *bytes = Cow::Owned(piece.unwrap_or_default().to_vec());
-                        *from = until;
                     } else {
                         *input = redacted_input(input, &mut aliases)?;
                     }
@@ -205,6 +200,16 @@ impl Streams {
 #[derive(Default)]
 struct Body {
     bytes: Vec<u8>,
+    /// How many of them were taken.
+    taken: usize,
+}
+
+impl Body {
+    fn take(&mut self, count: usize) -> Option<&[u8]> {
+        let from = self.taken;
+        self.taken += count;
+        self.bytes.get(from..self.taken)
+    }
 }
 
 /// The bodies of the streams, each in one piece.
@@ -284,7 +289,7 @@ fn redacted_input(
     ) = (&mut redacted, input)
     {
         let mut body = original.body.clone();
-        if serde_json::from_slice::<serde_json::Value>(&body).is_ok() {
+        if crate::json::value_of(&body).is_ok() {
             walk::Walk {
                 data: &mut body,
                 aliases,

@@ -4,6 +4,7 @@ use super::alias::{Aliases, hide_bytes};
 use super::token::Token;
 use super::walk::{Area, Pieces, Walk, arguments};
 use crate::dialect::Dialect;
+use crate::json::value_of;
 use crate::wire::{FrameLimits, Framer};
 use serde_json::Value;
 
@@ -60,7 +61,7 @@ impl Fragments {
         self.payload = payload;
         self.calls.clear();
         self.piece_of = None;
-        let Ok(value) = serde_json::from_slice::<Value>(data) else {
+        let Ok(value) = value_of(data) else {
             return;
         };
         let text = |value: &Value| {

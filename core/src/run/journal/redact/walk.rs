@@ -6,7 +6,7 @@ use super::words;
 use crate::conversation::ToolCallStatus;
 use crate::dialect::ON_INTERRUPT;
 use crate::event::Event;
-use crate::json::is_variant;
+use crate::json::{is_variant, value_of};
 use crate::run::Decision;
 use crate::tool::ToolFailureKind;
 use serde_json::{Value, json};
@@ -32,10 +32,10 @@ impl Pieces for () {
     }
 }
 
-pub(super) struct Walk<'a, P> {
+pub(super) struct Walk<'a> {
     pub(super) data: &'a mut [u8],
     pub(super) aliases: &'a mut Aliases,
-    pub(super) pieces: &'a mut P,
+    pub(super) pieces: &'a mut dyn Pieces,
     /// Further keys under which stands what is the app's or the model's own.
     pub(super) own: &'static [&'static str],
 }
@@ -46,7 +46,7 @@ struct Broken(usize);
 /// Deeper than this no dialect reads.
 const DEEPEST: usize = 200;
 
-impl<P: Pieces> Walk<'_, P> {
+impl Walk<'_> {
     /// Replaces the texts of the whole.
     pub(super) fn run(mut self, area: Area) {
         let place = Place {
@@ -169,9 +169,7 @@ impl<P: Pieces> Walk<'_, P> {
             .take_while(|byte| is_sign(byte))
             .count();
         let word = &self.data[at..at + length];
-        let is_literal = matches!(word, b"true" | b"false" | b"null")
-            || (!word.is_empty() && serde_json::from_slice::<serde_json::Number>(word).is_ok());
-        if is_literal {
+        if value_of(word).is_ok() {
             Ok(at + length)
         } else {
             Err(Broken(at))
@@ -242,7 +240,7 @@ pub(super) fn value(value: &Value, area: Area, aliases: &mut Aliases) -> Value {
         own: &[],
     }
     .run(area);
-    serde_json::from_slice(&data).unwrap_or_default()
+    value_of(&data).unwrap_or_default()
 }
 
 /// The keys under which stands what is the app's or the agent's own.
