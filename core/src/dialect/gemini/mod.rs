@@ -34,4 +34,4 @@ mod seal;
 
 pub(super) use decode::Decoder;
 pub(super) use encode::Encoder;
-pub(super) use model::is_third_generation;
+pub(super) use model::{is_built_in, is_third_generation};

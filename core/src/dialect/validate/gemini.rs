@@ -1,5 +1,6 @@
 //! Source: <https://ai.google.dev/api/generate-content>, and its pages on function calling and thought signatures.
 
+use super::super::gemini::is_built_in;
 use super::at::{At, Breaches};
 use super::schemas;
 use std::collections::BTreeSet;
@@ -173,6 +174,12 @@ fn tools(body: &At<'_>, is_third: bool, breaches: &mut Breaches) {
             schemas::gemini(&function.get("parametersJsonSchema"), breaches);
         }
     }
+    let has_own = |tool: &At<'_>| is_built_in(tool.value);
+    breaches.unless(
+        is_third || names.is_empty() || !body.get("tools").items().iter().any(has_own),
+        &body.get("tools"),
+        "has no functions beside tools that Gemini runs",
+    );
     let config = body.get("generationConfig");
     schemas::gemini(&config.get("responseJsonSchema"), breaches);
     let has_form = config.get("responseMimeType").text() == "application/json";
