@@ -124,7 +124,7 @@ impl Incomplete {
             | "jailbreak"
             | "model_armor" => Self::ContentFilter,
             "refusal" => Self::Refusal,
-            // Anthropic's `pause_turn`: its own tools came to the limit of their rounds.
+            // Anthropic's `pause_turn`, where the turn may not go on: its own tools came to the limit of their rounds.
             "limit"
             | "incomplete"
             | "max_tool_rounds"

@@ -384,6 +384,14 @@ fn said<'a>(message: &'a AssistantMessage, provider: &str) -> Vec<Block<'a>> {
     blocks
 }
 
+/// Whether the answer ends within the provider's own tools: then it is sent back to be gone on with.
+pub(in super::super) fn goes_on(message: &AssistantMessage, provider: &str) -> bool {
+    let value = message.encrypted_value.as_deref();
+    let segments: Option<Vec<Segment>> = sealed::open(value, provider, Dialect::Anthropic);
+    let last = segments.as_deref().and_then(<[_]>::last);
+    message.tool_calls.is_empty() && matches!(last, Some(Segment::Block(_)))
+}
+
 fn tool_use<'a>(call: &'a ToolCall, provider: &str) -> Block<'a> {
     let value = call.encrypted_value.as_deref();
     let sealed: Option<SealedCall> = sealed::open(value, provider, Dialect::Anthropic);
