@@ -421,12 +421,13 @@ impl Core {
         }
     }
 
-    /// Whether the provider has only paused, and goes on when it is sent its answer back: another round, of its own tools.
+    /// Whether the provider has only paused, in its own tools or behind a compaction, and goes on when it is sent its answer
+    /// back: another round.
     fn is_paused(&self) -> bool {
         let stop_reason = self.conversation.summary().stop_reason.as_deref();
         self.config.endpoint.dialect == Dialect::Anthropic
             && self.config.limits.continue_after_tools
-            && stop_reason == Some("pause_turn")
+            && matches!(stop_reason, Some("pause_turn" | "compaction"))
     }
 
     /// How the turn ends with the answer that has just come.

@@ -113,6 +113,19 @@ fn one_that_said_nothing_is_asked_for_again() {
 }
 
 #[test]
+fn one_behind_a_compaction_goes_on_too() {
+    let compaction = json!({"type": "compaction", "content": "In short."});
+    let answers = [
+        answer(std::slice::from_ref(&compaction), "compaction"),
+        answer(&[said("Hi.")], "end_turn"),
+    ];
+    let world = world(|_| {}, answers).turn();
+    assert_eq!(*world.outcome(), Outcome::Success);
+    assert_eq!(turns(&world)[1][1]["content"], json!([compaction]));
+    world.assert_legal();
+}
+
+#[test]
 fn one_that_ends_with_words_is_told_to_go_on() {
     let first = [search("s"), found("s"), said("So far")];
     let answers = [

@@ -1,6 +1,6 @@
 //! Source: <https://docs.anthropic.com/en/api/messages>, and its pages on tool use, extended thinking and caching.
 
-use super::super::anthropic::thinks_by_default;
+use super::super::anthropic::{is_own, thinks_by_default};
 use super::at::{At, Breaches, is_word};
 use super::schemas;
 use serde_json::Value;
@@ -297,8 +297,7 @@ fn answers<'m, 'a>(messages: &'m [At<'a>]) -> &'m [At<'a>] {
 
 /// Whether the provider ran it itself: it goes back as it came.
 fn is_of_own_tools(block: &At<'_>) -> bool {
-    let kind = block.get("type").text();
-    kind.ends_with("_tool_use") || kind.ends_with("_tool_result")
+    is_own(block.get("type").text())
 }
 
 fn is_thinking(block: &At<'_>) -> bool {
