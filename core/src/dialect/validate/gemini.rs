@@ -56,7 +56,7 @@ pub(super) fn check(body: &At<'_>, url: &str, breaches: &mut Breaches) {
     tools(body, is_third(url), breaches);
 }
 
-const KINDS: [&str; 7] = [
+const KINDS: [&str; 9] = [
     "text",
     "inlineData",
     "fileData",
@@ -64,6 +64,8 @@ const KINDS: [&str; 7] = [
     "functionResponse",
     "executableCode",
     "codeExecutionResult",
+    "toolCall",
+    "toolResponse",
 ];
 
 fn part(part: &At<'_>, role: &str, breaches: &mut Breaches) {
