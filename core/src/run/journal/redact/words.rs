@@ -58,6 +58,7 @@ const LISTS: [&[&str]; 6] = [
     ],
     // OpenAI's Responses.
     &[
+        "calling",
         "code_interpreter_call",
         "compaction",
         "completed",
@@ -71,6 +72,7 @@ const LISTS: [&[&str]; 6] = [
         "image_generation_call",
         "in_progress",
         "incomplete",
+        "interpreting",
         "item_reference",
         "local_shell_call",
         "max_output_tokens",
@@ -106,6 +108,7 @@ const LISTS: [&[&str]; 6] = [
         "response.reasoning_text.done",
         "response.refusal.delta",
         "response.refusal.done",
+        "searching",
         "summary_text",
         "url_citation",
         "web_search_call",
