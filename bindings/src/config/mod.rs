@@ -136,7 +136,8 @@ pub struct GenerationSettings {
     /// the providers that want marks.
     #[uniffi(default = false)]
     pub cache_prompt: bool,
-    /// Fields for the request's body in the provider's own words, a JSON object; they win over Stepwell's.
+    /// Fields for the request's body in the provider's own words, a JSON object; they win over Stepwell's. Tools that the
+    /// provider runs itself (`tools`) stand beside the app's.
     #[uniffi(default = None)]
     pub extra_json: Option<String>,
     /// What an AG-UI agent is to know beside the conversation. Other APIs are not sent it.

@@ -78,7 +78,10 @@ export interface GenerationSettings {
   reasoning?: "off" | "low" | "medium" | "high";
   /** Whether the prompt is marked for the provider's cache, for the providers that want marks. */
   cachePrompt?: boolean;
-  /** Fields for the request's body in the provider's own words; they win over Stepwell's. */
+  /**
+   * Fields for the request's body in the provider's own words; they win over Stepwell's. Tools that the provider runs
+   * itself (`tools`) stand beside the app's.
+   */
   extra?: { [name: string]: Json };
   /** What an AG-UI agent is to know beside the conversation. Other APIs are not sent it. */
   context?: ContextEntry[];

@@ -1,10 +1,12 @@
 //! What a request offers the model: the tools and the form of the answer, as the endpoint takes them.
 
+use super::encoding::{names, own_tools};
 use super::form::{OPENAI, formed, said, takes_format_beside_tools};
-use super::{Dialect, Endpoint, GenerationSettings, ResponseFormat, ToolChoice};
+use super::{Dialect, Endpoint, GenerationSettings, ResponseFormat, ToolChoice, gemini};
 use crate::event::{Message, ToolDefinition};
 use crate::tool::parse_arguments;
 use crate::tool::schema::{Rules, Spelling, fit, hold};
+use serde_json::Value;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
@@ -38,8 +40,18 @@ impl Offer {
             spellings: BTreeMap::new(),
             rules: rules(endpoint.dialect),
         };
+        // An agent is sent none of its own.
+        let own = match endpoint.dialect {
+            Dialect::AgUi => &[],
+            _ => own_tools(settings),
+        };
         for tool in tools {
-            offer.add(tool, endpoint);
+            match stands_beside(tool, own, endpoint) {
+                Ok(()) => offer.add(tool, endpoint),
+                Err(reason) => offer
+                    .warnings
+                    .push(format!("the tool `{}` is not offered: {reason}", tool.name)),
+            }
         }
         if let ToolChoice::Named(name) = &settings.tool_choice
             && tools.iter().any(|tool| tool.name == *name)
@@ -149,7 +161,8 @@ impl Offer {
         if *format == ResponseFormat::Text {
             return;
         }
-        let held = if !self.tools.is_empty() && !takes_format_beside_tools(endpoint) {
+        let has_tools = !self.tools.is_empty() || !own_tools(&self.settings).is_empty();
+        let held = if has_tools && !takes_format_beside_tools(endpoint) {
             Err(format!(
                 "{provider} takes no form of the answer beside tools"
             ))
@@ -177,6 +190,29 @@ impl Offer {
             }
         }
     }
+}
+
+/// Whether the tool can be offered beside those that the app asks for in the provider's own words.
+///
+/// # Errors
+/// Why it cannot.
+fn stands_beside(
+    tool: &ToolDefinition,
+    own: &[Value],
+    endpoint: &Endpoint,
+) -> Result<(), &'static str> {
+    if own.iter().flat_map(names).any(|name| name == tool.name) {
+        return Err("the app's own field `tools` has one of that name");
+    }
+    let stands_alone =
+        endpoint.dialect == Dialect::Gemini && !gemini::is_third_generation(&endpoint.model);
+    if stands_alone && own.iter().any(gemini::is_built_in) {
+        return Err(
+            "before its third generation Gemini takes none beside those that it runs itself, and the app's own field \
+             `tools` has one",
+        );
+    }
+    Ok(())
 }
 
 /// What the dialect's providers take of a tool's schema. An AG-UI agent takes all of it.

@@ -312,7 +312,8 @@ pub struct GenerationSettings {
     pub cache_prompt: bool,
     /// What an AG-UI agent is to know beside the conversation; other APIs are not sent it.
     pub context: Vec<Context>,
-    /// Fields for the request's body in the provider's own words; they win over Stepwell's. An AG-UI agent gets them as
+    /// Fields for the request's body in the provider's own words; they win over Stepwell's. Tools that the provider runs
+    /// itself (`tools`) stand beside the app's, and of two of one name they win. An AG-UI agent gets these fields as
     /// `forwardedProps`.
     pub extra: Metadata,
 }

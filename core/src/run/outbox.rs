@@ -317,7 +317,8 @@ impl Listener for Outbox {
                 });
             }
             (_, Applied::Delta { item, from }) => {
-                if self.text.is_some() {
+                let is_plain = self.text.as_ref().is_none_or(|text| text.is_shown(*from));
+                if !is_plain {
                     self.piece(*item, *from, None, conversation);
                 } else if let Some((_, content)) = conversation.item(*item) {
                     self.delta(*item, *from, content.len());

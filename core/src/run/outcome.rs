@@ -124,7 +124,7 @@ impl Incomplete {
             | "jailbreak"
             | "model_armor" => Self::ContentFilter,
             "refusal" => Self::Refusal,
-            // Anthropic's `pause_turn`: its own tools came to the limit of their rounds.
+            // Anthropic's `pause_turn` and `compaction`, where the turn may not go on.
             "limit"
             | "incomplete"
             | "max_tool_rounds"
@@ -132,6 +132,7 @@ impl Incomplete {
             | "max_duration"
             | "no_progress"
             | "pause_turn"
+            | "compaction"
             | "too_many_tool_calls" => Self::Limit,
             _ => return None,
         })

@@ -13,7 +13,7 @@ use super::timer::TimerKey;
 use super::tools::Next;
 use super::typed::{Run, next};
 use super::waiting::Waiting;
-use crate::dialect::{ApiError, HopIds, Resumption};
+use crate::dialect::{ApiError, Dialect, HopIds, Resumption};
 use crate::event::{Message, Phase, RunOutcome};
 use crate::pipeline::{Pipeline, StreamEnd};
 use crate::{CallKey, Timestamp};
@@ -60,8 +60,8 @@ next! {
     Ended {
         /// The model asked for tools.
         ExecutingTools,
-        /// Every call was answered without running a tool, or the person has typed meanwhile: the next hop is on its
-        /// way.
+        /// Every call was answered without running a tool, the person has typed meanwhile, or the provider has paused:
+        /// the next hop is on its way.
         Opening,
         /// The agent asks the person.
         Interrupted,
@@ -389,8 +389,10 @@ impl Run<Streaming> {
             if self.core.go_on_steered() {
                 return self.goto(on::Continue, Opening::new(0)).opening_or_over();
             }
-            let outcome = self.core.answered_outcome();
-            return self.finish(outcome).into();
+            if !self.core.is_paused() {
+                let outcome = self.core.answered_outcome();
+                return self.finish(outcome).into();
+            }
         }
         self.core.leave_stream();
         match self.core.begin_round() {
@@ -417,6 +419,15 @@ impl Core {
             provider: self.config.endpoint.provider.clone(),
             ..self.ids.clone()
         }
+    }
+
+    /// Whether the provider has only paused, in its own tools or behind a compaction, and goes on when it is sent its answer
+    /// back: another round.
+    fn is_paused(&self) -> bool {
+        let stop_reason = self.conversation.summary().stop_reason.as_deref();
+        self.config.endpoint.dialect == Dialect::Anthropic
+            && self.config.limits.continue_after_tools
+            && matches!(stop_reason, Some("pause_turn" | "compaction"))
     }
 
     /// How the turn ends with the answer that has just come.

@@ -182,10 +182,15 @@ impl TextLayer {
         }
     }
 
+    /// Whether a piece that begins here goes on with a message that is shown already, as most do.
+    #[inline]
+    pub(super) fn is_shown(&self, from: usize) -> bool {
+        from > 0 && self.held.is_empty()
+    }
+
     /// A piece that the text of the message at `at` ends with; `from` is where it begins.
     pub(super) fn piece(&mut self, at: usize, from: usize, conversation: &Conversation) -> Piece {
-        // Most pieces go on with a message that is shown already.
-        if from > 0 && self.held.is_empty() {
+        if self.is_shown(from) {
             return Piece::Plain;
         }
         let messages = conversation.messages();

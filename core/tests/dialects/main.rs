@@ -22,6 +22,7 @@ mod mistral;
 mod ollama;
 mod openai_chat;
 mod openai_responses;
+mod own_tools;
 mod reading;
 mod recorded_anthropic;
 mod recorded_chat;

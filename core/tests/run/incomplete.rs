@@ -127,11 +127,6 @@ fn an_answer_that_is_not_whole_says_why() {
         ("anthropic", anthropic("end_turn"), None),
         ("anthropic", anthropic("max_tokens"), Some(length)),
         ("anthropic", anthropic("refusal"), Some(Incomplete::Refusal)),
-        (
-            "anthropic",
-            anthropic("pause_turn"),
-            Some(Incomplete::Limit),
-        ),
         ("gemini", gemini("STOP"), None),
         ("gemini", gemini("MAX_TOKENS"), Some(length)),
         ("gemini", gemini("PROHIBITED_CONTENT"), Some(filter)),

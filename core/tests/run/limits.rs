@@ -24,7 +24,7 @@ pub fn greedy(policy: LimitPolicy) -> World {
     world
 }
 
-fn rounds(max: u32) -> Outcome {
+pub fn rounds(max: u32) -> Outcome {
     Outcome::LimitReached {
         limit: TurnLimit::MaxToolRounds { max },
     }

@@ -38,6 +38,7 @@ mod moves;
 mod one_call;
 mod parallel;
 mod partial;
+mod paused;
 mod recording;
 mod redact;
 mod reference;

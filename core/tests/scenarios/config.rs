@@ -110,6 +110,7 @@ fn settings(said: &Value) -> GenerationSettings {
             None => Vec::new(),
             Some(entries) => serde_json::from_value(entries.clone()).expect("entries"),
         },
+        extra: said["extra"].as_object().cloned().unwrap_or_default(),
         ..GenerationSettings::default()
     }
 }

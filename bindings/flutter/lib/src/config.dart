@@ -182,7 +182,8 @@ final class GenerationSettings {
   /// Whether the prompt is marked for the provider's cache, for the providers that want marks.
   final bool cachePrompt;
 
-  /// Fields for the request's body in the provider's own words; they win over Stepwell's.
+  /// Fields for the request's body in the provider's own words; they win over Stepwell's. Tools that the provider runs
+  /// itself (`tools`) stand beside the app's.
   final Json extra;
 
   /// What an AG-UI agent is to know beside the conversation. Other APIs are not sent it.

@@ -104,7 +104,8 @@ class GenerationSettings:
     """Whether the instructions, the tools and the conversation so far are marked for the provider's prompt cache, for
     the providers that want marks."""
     extra: Mapping[str, Json] = field(default_factory=dict)
-    """Fields for the request's body in the provider's own words; they win over Stepwell's."""
+    """Fields for the request's body in the provider's own words; they win over Stepwell's. Tools that the provider runs
+    itself (``tools``) stand beside the app's."""
     context: Sequence[ContextEntry] = ()
     """What an AG-UI agent is to know beside the conversation. Other APIs are not sent it."""
 

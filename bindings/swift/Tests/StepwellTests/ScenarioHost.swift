@@ -60,6 +60,7 @@ func config(_ said: Fields) throws -> RunConfig {
         tools: try said.list("tools").map { try tool($0 as? Fields ?? [:]) },
         settings: GenerationSettings(
             temperature: settings.double("temperature"), maxOutputTokens: settings.small("max_output_tokens"),
+            extraJson: try settings["extra"].map { try json($0) },
             context: try settings.list("context").map { try contextEntry($0 as? Fields ?? [:]) }),
         limits: limits(said.part("limits")),
         retry: retry(said.part("retry")),

@@ -19,7 +19,7 @@ pub(super) enum Block {
         slot: usize,
         input: Option<String>,
     },
-    /// A tool that the provider runs, with the input's text so far.
+    /// A block for the provider alone: a tool that it runs, with the input's text so far, or a mark of its own.
     ServerTool {
         block: Value,
         input: String,
@@ -110,6 +110,31 @@ impl Blocks {
             self.held += piece.len();
         }
         Ok(())
+    }
+
+    /// Puts fields of `size` bytes into the block for the provider alone that has this index. Whether there is one.
+    pub(super) fn add_fields(
+        &mut self,
+        index: Option<u64>,
+        fields: impl IntoIterator<Item = (String, Value)>,
+        size: usize,
+    ) -> Result<bool, DecodeError> {
+        let Some(at) = self.at(index)? else {
+            return Ok(false);
+        };
+        let Block::ServerTool { .. } = &self.open[at].block else {
+            return Ok(false);
+        };
+        self.check_size(size)?;
+        let open = &mut self.open[at];
+        if let Block::ServerTool { block, .. } = &mut open.block
+            && let Some(block) = block.as_object_mut()
+        {
+            block.extend(fields);
+        }
+        open.held += size;
+        self.held += size;
+        Ok(true)
     }
 
     pub(super) fn close(&mut self, index: Option<u64>) -> Result<Option<Block>, DecodeError> {

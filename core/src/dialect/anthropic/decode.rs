@@ -152,7 +152,7 @@ impl Decoder {
         }
         // Only a tool's input is held.
         let held = match &opening {
-            Opening::Call { input: Some(_), .. } | Opening::ServerTool(_) => size,
+            Opening::Call { input: Some(_), .. } | Opening::Own(_) => size,
             _ => 0,
         };
         self.blocks.check_room(held)?;
@@ -218,7 +218,7 @@ impl Decoder {
                     },
                 }
             }
-            Opening::ServerTool(block) => {
+            Opening::Own(block) => {
                 self.layout.reserve(size)?;
                 self.answer.start(sink)?;
                 Block::ServerTool {
@@ -228,7 +228,7 @@ impl Decoder {
             }
             Opening::ServerResult(block) => {
                 self.layout.reserve(size)?;
-                self.keep("server_tool_result", block, sink)?;
+                self.keep(block, sink)?;
                 Block::Passed
             }
             Opening::Passed => Block::Passed,
@@ -246,7 +246,17 @@ impl Decoder {
             Piece::Text(text) => self.text(&text, sink),
             Piece::Thinking(text) => self.thinking(&text, sink),
             Piece::Input(text) => self.input(index, &text, sink),
-            Piece::Signature(signature) => self.sign(&signature, sink),
+            Piece::Signature(signature) => {
+                let field = ("signature".to_owned(), Value::from(signature.as_ref()));
+                match self.blocks.add_fields(index, [field], size)? {
+                    true => Ok(()),
+                    false => self.sign(&signature, sink),
+                }
+            }
+            Piece::Compaction(fields) => {
+                let fields = fields.into_iter().filter(|(name, _)| name != "type");
+                self.blocks.add_fields(index, fields, size).map(|_| ())
+            }
             Piece::Citation(citation) => {
                 self.layout.reserve(size)?;
                 self.cite(citation, sink)
@@ -329,8 +339,14 @@ impl Decoder {
         Ok(())
     }
 
-    /// A block of the provider's own tools: told to the app, and kept with its message.
-    fn keep(&mut self, name: &str, block: Value, sink: &mut dyn Sink) -> Result<(), DecodeError> {
+    /// A block for the provider alone: told to the app, and kept with its message.
+    fn keep(&mut self, block: Value, sink: &mut dyn Sink) -> Result<(), DecodeError> {
+        let kind = block["type"].as_str().unwrap_or_default();
+        let name = match kind {
+            kind if kind.ends_with("_tool_use") => "server_tool_use",
+            kind if kind.ends_with("_tool_result") => "server_tool_result",
+            kind => kind,
+        };
         self.answer.close(sink)?;
         if self.called {
             self.part(sink)?;
@@ -355,7 +371,10 @@ impl Decoder {
                 if !input.is_empty() {
                     block["input"] = serde_json::from_str(&arguments(&input)).unwrap_or_default();
                 }
-                self.keep("server_tool_use", block, sink)?;
+                // What has no summary is refused; one that failed says null.
+                if block["content"] != "" {
+                    self.keep(block, sink)?;
+                }
             }
             Block::Passed => {}
         }

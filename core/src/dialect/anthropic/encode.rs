@@ -1,4 +1,4 @@
-use super::super::encoding::{Fields, json_request};
+use super::super::encoding::{Fields, json_request, own_tools};
 use super::super::{Encode, Endpoint, HttpRequest, ModelRequest, ResponseFormat, ToolChoice};
 use super::cache;
 use super::content;
@@ -92,7 +92,7 @@ impl<'a> Body<'a> {
             prompt.system.extend(Block::text(wish, None));
         }
         let mut tools: Vec<_> = request.tools.iter().map(Tool::new).collect();
-        if tools.is_empty() {
+        if tools.is_empty() && own_tools(settings).is_empty() {
             tools = prompt.called().into_iter().map(Tool::former).collect();
         }
         let may_think = !prompt.goes_on_without_thinking();
@@ -186,9 +186,7 @@ impl Serialize for Body<'_> {
             fields.put("system", &self.prompt.system)?;
         }
         fields.put("messages", &self.prompt.turns)?;
-        if !self.tools.is_empty() {
-            fields.put("tools", &self.tools)?;
-        }
+        fields.put_tools(&self.tools)?;
         fields.put_some("tool_choice", self.tool_choice())?;
         fields.put_some("thinking", self.thinking.thinking.as_ref())?;
         if !self.thinking.no_temperature {

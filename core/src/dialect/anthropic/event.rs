@@ -6,7 +6,7 @@ use super::super::error::StreamError;
 use super::super::lenient::{Raw, index, json_text, list, object, string};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
-use serde_json::{Error, Value};
+use serde_json::{Error, Map, Value};
 use std::borrow::Cow;
 
 /// What a frame says, as far as the decoder reads it.
@@ -59,7 +59,9 @@ pub(super) enum Opening<'a> {
         input: Option<Cow<'a, str>>,
         caller: Option<Value>,
     },
-    ServerTool(Value),
+    /// A block for the provider alone that goes on.
+    Own(Value),
+    /// What a tool of the provider's gave back: whole.
     ServerResult(Value),
     Passed,
 }
@@ -72,6 +74,8 @@ pub(super) enum Piece<'a> {
     Input(Cow<'a, str>),
     Signature(Cow<'a, str>),
     Citation(Value),
+    /// Fields of a compaction.
+    Compaction(Map<String, Value>),
     Passed,
 }
 
@@ -181,7 +185,7 @@ impl<'a> StreamEvent<'a> {
             "content_block_delta" => match object(wire.delta)? {
                 Some(delta) => Self::Delta {
                     index: index(wire.index)?,
-                    piece: Piece::read(&delta)?,
+                    piece: Piece::read(&delta, wire.delta)?,
                 },
                 None => Self::Passed,
             },
@@ -258,7 +262,7 @@ impl<'a> Opening<'a> {
             "tool_use" => Self::Call {
                 id: Some(text(block.id)?),
                 name: text(block.name)?,
-                input: match object::<serde_json::Map<String, Value>>(block.input)? {
+                input: match object::<Map<String, Value>>(block.input)? {
                     Some(input) if !input.is_empty() => block.input.map(json_text),
                     // As other APIs have it.
                     _ => Some(text(block.input)?).filter(|input| !input.is_empty()),
@@ -272,15 +276,25 @@ impl<'a> Opening<'a> {
                     _ => None,
                 },
             },
-            kind if kind.ends_with("_tool_use") => Self::ServerTool(value(whole)?),
             kind if kind.ends_with("_tool_result") => Self::ServerResult(value(whole)?),
+            kind if is_own(kind) => Self::Own(value(whole)?),
             _ => Self::Passed,
         })
     }
 }
 
+/// Whether a block of this kind is of the provider's own tools, or marks what it did to the conversation.
+pub(in super::super) fn is_own(kind: &str) -> bool {
+    kind.ends_with("_tool_use")
+        || kind.ends_with("_tool_result")
+        || matches!(
+            kind,
+            "compaction" | "container_upload" | "fallback" | "mcp_tool_listing"
+        )
+}
+
 impl<'a> Piece<'a> {
-    fn read(delta: &WireDelta<'a>) -> Result<Self, Error> {
+    fn read(delta: &WireDelta<'a>, whole: Raw<'a>) -> Result<Self, Error> {
         Ok(match text(delta.kind)?.as_ref() {
             "text_delta" => Self::Text(text(delta.text)?),
             "thinking_delta" => Self::Thinking(text(delta.thinking)?),
@@ -290,6 +304,7 @@ impl<'a> Piece<'a> {
                 Value::Null => Self::Passed,
                 citation => Self::Citation(citation),
             },
+            "compaction_delta" => Self::Compaction(object(whole)?.unwrap_or_default()),
             _ => Self::Passed,
         })
     }

@@ -16,7 +16,7 @@ pub(super) enum Segment {
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         citations: Vec<Value>,
     },
-    /// A block of the provider's own tools.
+    /// A block for the provider alone.
     Block(Value),
 }
 

@@ -86,7 +86,7 @@ pub(super) enum Block<'a> {
         #[serde(skip_serializing_if = "Option::is_none")]
         cache_control: Option<Mark>,
     },
-    /// A block of the provider's own tools, as it came.
+    /// A block for the provider alone, as it came.
     #[serde(untagged)]
     Kept(Value),
 }
@@ -211,13 +211,17 @@ impl<'a> Prompt<'a> {
         }
     }
 
-    /// Leaves out what the provider's own tools were asked and never answered, as in an answer that was cut off. In the
-    /// last turn the provider goes on with it.
+    /// Leaves out what the provider's own tools were asked and never answered, as in an answer that was cut off, and
+    /// results of what was never asked. In the last turn the provider goes on with it.
     fn drop_unanswered(&mut self) {
         let mut answered = BTreeSet::new();
+        let mut asked = BTreeSet::new();
         for block in self.turns.iter().flat_map(|turn| &turn.content) {
             match block {
-                Block::Kept(block) => answered.extend(block["tool_use_id"].as_str()),
+                Block::Kept(block) => {
+                    asked.extend(block["id"].as_str());
+                    answered.extend(block["tool_use_id"].as_str());
+                }
                 Block::ToolUse {
                     caller: Some(caller),
                     ..
@@ -225,16 +229,18 @@ impl<'a> Prompt<'a> {
                 _ => {}
             }
         }
-        let answered: BTreeSet<String> = sorted(answered.into_iter().map(str::to_owned));
+        let owned = |ids: BTreeSet<&str>| -> BTreeSet<String> {
+            sorted(ids.into_iter().map(str::to_owned))
+        };
+        let (asked, answered) = (owned(asked), owned(answered));
         let last = self.turns.len().saturating_sub(1);
         for (index, turn) in self.turns.iter_mut().enumerate() {
-            if index == last && turn.role == Role::Assistant {
-                continue;
-            }
+            let is_open = index == last && turn.role == Role::Assistant;
             turn.content.retain(|block| match block {
-                Block::Kept(block) => match block["id"].as_str() {
-                    Some(id) => answered.contains(id),
-                    None => true,
+                Block::Kept(block) => match (block["id"].as_str(), block["tool_use_id"].as_str()) {
+                    (Some(id), _) => is_open || answered.contains(id),
+                    (None, Some(id)) => asked.contains(id),
+                    (None, None) => true,
                 },
                 _ => true,
             });
@@ -383,6 +389,14 @@ fn said<'a>(message: &'a AssistantMessage, provider: &str) -> Vec<Block<'a>> {
     }
     blocks.extend(Block::text(rest, None));
     blocks
+}
+
+/// Whether the answer ends within the provider's own tools: then it is sent back to be gone on with.
+pub(in super::super) fn goes_on(message: &AssistantMessage, provider: &str) -> bool {
+    let value = message.encrypted_value.as_deref();
+    let segments: Option<Vec<Segment>> = sealed::open(value, provider, Dialect::Anthropic);
+    let last = segments.as_deref().and_then(<[_]>::last);
+    message.tool_calls.is_empty() && matches!(last, Some(Segment::Block(_)))
 }
 
 fn tool_use<'a>(call: &'a ToolCall, provider: &str) -> Block<'a> {

@@ -11,6 +11,8 @@
 //!   app hears of it by a `CUSTOM` event named `server_tool_use` (the block, its input whole) or `server_tool_result`
 //!   (the block). So that the turn can be sent back unchanged, the blocks are in the encrypted value of the message
 //!   they came with; text behind them begins a new message if there was text before them;
+//! - so are blocks that mark what the provider did to the conversation (`compaction`, `fallback`, `container_upload`,
+//!   `mcp_tool_listing`), each with a `CUSTOM` event of its type;
 //! - a citation is a `CUSTOM` event named `citation`, and is sent back with its text;
 //! - a refusal's explanation is a `CUSTOM` event named `refusal`;
 //! - `RUN_FINISHED` carries the token usage, and the stop reason as `stopReason` in its metadata. Input tokens are as
@@ -18,7 +20,7 @@
 //! - an error is a `RUN_ERROR`, and what comes after it is not read;
 //! - a stream that is cut off before the stop reason has no `RUN_FINISHED`.
 //!
-//! What this version does not know (compaction, fallbacks, new blocks and events) is skipped.
+//! What this version does not know (new blocks and events) is skipped.
 
 mod blocks;
 mod cache;
@@ -35,6 +37,8 @@ mod usage;
 
 pub(super) use decode::Decoder;
 pub(super) use encode::Encoder;
+pub(super) use event::is_own;
+pub(super) use messages::goes_on;
 pub(super) use thinking::thinks_by_default;
 
 use serde::{Deserialize, Serialize};

@@ -53,7 +53,7 @@ impl Serialize for Body<'_> {
             };
             let offered = named.map_or(tools, std::slice::from_ref);
             let offered: Vec<_> = offered.iter().map(function_tool).collect();
-            fields.put("tools", &offered)?;
+            fields.put_tools(&offered)?;
             match &settings.tool_choice {
                 ToolChoice::Auto => {}
                 ToolChoice::None => fields.put("tool_choice", "NONE")?,

@@ -1,4 +1,5 @@
 use super::super::{GenerationSettings, HttpRequest, ModelRequest};
+use super::own_tools::own_tools;
 use serde::Serialize;
 use serde::ser::SerializeMap;
 use serde_json::{Map, Value};
@@ -85,6 +86,30 @@ impl<'a, M: SerializeMap> Fields<'a, M> {
             return Ok(());
         }
         self.put(name, &value)
+    }
+
+    /// Puts the tools, if there are any. Those that the app has in its own field of that name come behind them.
+    pub(in super::super) fn put_tools<T: Serialize>(
+        &mut self,
+        tools: &[T],
+    ) -> Result<(), M::Error> {
+        #[derive(Serialize)]
+        #[serde(untagged)]
+        enum Tool<'t, T> {
+            Offered(&'t T),
+            Own(&'t Value),
+        }
+
+        match own_tools(self.settings) {
+            [] if tools.is_empty() => Ok(()),
+            [] => self.put("tools", tools),
+            own => {
+                let offered = tools.iter().map(Tool::Offered);
+                let all: Vec<_> = offered.chain(own.iter().map(Tool::Own)).collect();
+                self.merged.push("tools");
+                self.map.serialize_entry("tools", &all)
+            }
+        }
     }
 
     /// Puts the app's own fields, and ends the body.

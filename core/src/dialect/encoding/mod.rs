@@ -4,12 +4,14 @@ mod body;
 mod content;
 mod functions;
 mod history;
+mod own_tools;
 mod result;
 
 pub(super) use body::{Fields, json_request};
 pub(super) use content::{as_text, audio_format, data_url, file_name, given_name, is_marked};
 pub(super) use functions::{Call, function_tool};
 pub(super) use history::{Exchange, exchanges};
+pub(super) use own_tools::{names, own_tools};
 pub(super) use result::{Failure, result_text};
 
 use super::ModelRequest;

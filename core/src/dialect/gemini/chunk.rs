@@ -9,7 +9,7 @@ use crate::event::TokenUsage;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
-use serde_json::{Error, Value, json};
+use serde_json::{Error, Map, Value, json};
 use std::borrow::Cow;
 
 /// What a chunk says, as far as the decoder reads it.
@@ -29,6 +29,8 @@ pub(super) enum Piece<'a> {
     Thought(Signed<'a>),
     Call(Call<'a>),
     Custom(&'static str, Value),
+    /// A part of another kind, whole: it goes back as it came.
+    Kept(&'static str, Map<String, Value>),
 }
 
 /// Text, which may be empty where it has a signature.
@@ -115,6 +117,10 @@ struct WirePart<'a> {
     inline_data: Raw<'a>,
     #[serde(borrow)]
     file_data: Raw<'a>,
+    #[serde(borrow)]
+    tool_call: Raw<'a>,
+    #[serde(borrow)]
+    tool_response: Raw<'a>,
 }
 
 #[derive(Deserialize)]
@@ -229,14 +235,22 @@ impl<'a> Chunk<'a> {
             self.pieces.push(Piece::Call(Call::new(&call, signature)?));
             return Ok(());
         }
-        for (name, raw) in [
+        for (name, kind) in [
             ("executableCode", part.executable_code),
             ("codeExecutionResult", part.code_execution_result),
             ("inlineData", part.inline_data),
             ("fileData", part.file_data),
+            ("toolCall", part.tool_call),
+            ("toolResponse", part.tool_response),
         ] {
-            if let Some(content) = value(raw) {
-                self.pieces.push(Piece::Custom(name, content));
+            if let Some(content) = value(kind) {
+                // Thoughts are for reading: only what is signed goes back.
+                self.pieces
+                    .push(if is_true(part.thought) && signature.is_none() {
+                        Piece::Custom(name, content)
+                    } else {
+                        Piece::Kept(name, serde_json::from_str(raw.get())?)
+                    });
                 return Ok(());
             }
         }

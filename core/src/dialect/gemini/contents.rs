@@ -61,6 +61,7 @@ pub(super) fn contents<'a>(request: &ModelRequest<'a>) -> Vec<Content<'a>> {
                         _ => {}
                     }
                 }
+                drop_unanswered(&mut parts);
                 if is_strict && turn.is_none_or(|turn| place > turn) {
                     sign(&mut parts);
                 }
@@ -108,7 +109,11 @@ fn answer<'a>(
     calls: &mut BTreeMap<&'a str, Made<'a>>,
     parts: &mut Vec<Part<'a>>,
 ) {
-    let seal = open(message.encrypted_value.as_deref(), endpoint).unwrap_or_default();
+    let mut seal = open(message.encrypted_value.as_deref(), endpoint).unwrap_or_default();
+    parts.extend(seal.part.take().map(|kept| Part {
+        kept,
+        ..Part::default()
+    }));
     text(
         message.content.as_deref().unwrap_or_default(),
         None,
@@ -165,6 +170,31 @@ fn trailing<'a>(signature: Option<Cow<'a, str>>, parts: &mut Vec<Part<'a>>) {
         thought_signature: Some(signature),
         ..Part::text("")
     }));
+}
+
+/// Leaves out what Gemini ran itself and did not come to the end of, as in an answer that was cut off.
+fn drop_unanswered(parts: &mut Vec<Part<'_>>) {
+    let mut open = BTreeMap::new();
+    let mut whole: Vec<_> = parts.iter().map(|part| part.kept.is_empty()).collect();
+    for (at, part) in parts.iter().enumerate() {
+        let id = |kind: &str| Some(part.kept.get(kind)?["id"].as_str().unwrap_or_default());
+        let asked = id("executableCode").map(|_| "").or_else(|| id("toolCall"));
+        let answered = id("codeExecutionResult")
+            .map(|_| "")
+            .or_else(|| id("toolResponse"));
+        match (asked, answered) {
+            (Some(id), _) => drop(open.insert(id, at)),
+            (None, Some(id)) => {
+                if let Some(asked) = open.remove(id) {
+                    whole[asked] = true;
+                    whole[at] = true;
+                }
+            }
+            (None, None) => whole[at] = true,
+        }
+    }
+    let mut whole = whole.into_iter();
+    parts.retain(|_| whole.next().unwrap_or(true));
 }
 
 /// The first call of each step of the running turn must be signed: one that is not its own says so.

@@ -9,6 +9,7 @@ use super::seal::Seal;
 use crate::event::{TokenUsage, Violation};
 use crate::wire::Frame;
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 use std::borrow::Cow;
 
 /// Decodes Gemini's streams.
@@ -201,6 +202,7 @@ impl Decoder {
                 self.sign_thought(signed, sink)?;
             }
             Step::Said(Piece::Custom(name, value)) => self.answer.custom(name, value, sink)?,
+            Step::Said(Piece::Kept(name, part)) => self.keep(name, part, sink)?,
             Step::Begin(call) | Step::Said(Piece::Call(call)) => {
                 let name = call.name.unwrap_or_default();
                 let slot = self.answer.begin_call(call.id.as_deref(), &name, sink)?;
@@ -265,6 +267,25 @@ impl Decoder {
             seal: Seal::default(),
         };
         Ok(())
+    }
+
+    /// A part that is neither said nor a call: told to the app, and kept in a message of its own.
+    fn keep(
+        &mut self,
+        name: &str,
+        part: Map<String, Value>,
+        sink: &mut dyn Sink,
+    ) -> Result<(), Violation> {
+        let content = part.get(name).cloned().unwrap_or_default();
+        self.answer.custom(name, content, sink)?;
+        self.answer.part(sink)?;
+        let seal = Seal {
+            part: Some(part),
+            ..Seal::default()
+        };
+        self.answer.seal_message(Dialect::Gemini, &seal, sink)?;
+        self.answer.part(sink)?;
+        self.begin(What::Nothing, sink)
     }
 
     fn sign_text(&mut self, signed: Signed<'_>, sink: &mut dyn Sink) -> Result<(), Violation> {

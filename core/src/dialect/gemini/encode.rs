@@ -1,4 +1,4 @@
-use super::super::encoding::{Fields, json_request, tools};
+use super::super::encoding::{Fields, json_request, own_tools, tools};
 use super::super::{Encode, HttpRequest, ModelRequest, ResponseFormat, ToolChoice};
 use super::contents::{contents, system};
 use super::model;
@@ -48,21 +48,30 @@ impl Serialize for Body<'_> {
         fields.put("contents", &contents(request))?;
         if let Some(tools) = tools(request) {
             let declarations: Vec<_> = tools.iter().map(declaration).collect();
-            fields.put("tools", &json!([{ "functionDeclarations": declarations }]))?;
-            let calling = match &settings.tool_choice {
-                ToolChoice::Auto => None,
-                ToolChoice::None => Some(json!({"mode": "NONE"})),
-                ToolChoice::Required => Some(json!({"mode": "ANY"})),
-                ToolChoice::Named(name) => {
-                    Some(json!({"mode": "ANY", "allowedFunctionNames": [name]}))
-                }
-            };
-            let config = calling.map(|calling| json!({ "functionCallingConfig": calling }));
-            fields.put_some("toolConfig", config)?;
+            fields.put_tools(&[json!({ "functionDeclarations": declarations })])?;
+            fields.put_settings("toolConfig", tool_config(request))?;
         }
         fields.put_settings("generationConfig", generation(request))?;
         fields.end()
     }
+}
+
+/// What stands beside tools of the app's.
+fn tool_config(request: &ModelRequest<'_>) -> Map<String, Value> {
+    let settings = request.settings;
+    let calling = match &settings.tool_choice {
+        ToolChoice::Auto => None,
+        ToolChoice::None => Some(json!({"mode": "NONE"})),
+        ToolChoice::Required => Some(json!({"mode": "ANY"})),
+        ToolChoice::Named(name) => Some(json!({"mode": "ANY", "allowedFunctionNames": [name]})),
+    };
+    let mut config = Map::new();
+    config.extend(calling.map(|calling| ("functionCallingConfig".to_owned(), calling)));
+    if own_tools(settings).iter().any(model::is_built_in) && !model::is_vertex(request.endpoint) {
+        // Without it a request with tools of both kinds is refused.
+        config.insert("includeServerSideToolInvocations".to_owned(), true.into());
+    }
+    config
 }
 
 /// A tool. Its arguments are described by `parametersJsonSchema`, not by `parameters`: that takes a JSON Schema as it is,

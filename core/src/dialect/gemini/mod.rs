@@ -13,8 +13,10 @@
 //! - a thought signature, and the id of a call, are kept as the encrypted value of what they came with, so that the
 //!   next request has them in the same place;
 //! - the other kinds of parts are `CUSTOM` events of the part's name (`executableCode`, `codeExecutionResult`,
-//!   `inlineData`, `fileData`), with the part's content; a kind that is not known is one named `part`. Metadata about
-//!   sources is one named `citation`;
+//!   `inlineData`, `fileData`, `toolCall`, `toolResponse`), with the part's content: so an app shows a picture that the
+//!   model made. The part is kept whole, with its signature, as the encrypted value of an assistant message without text
+//!   at its place, unless it is a thought that is not signed. A kind that is not known is a `CUSTOM` event named `part`,
+//!   and metadata about sources one named `citation`; neither goes back;
 //! - the answer is over when the body ends, if a finish reason has come, or the reason for which the prompt was blocked:
 //!   either is the stop reason. `STOP` comes with calls too;
 //! - an error inside the stream is a `RUN_ERROR`, and what comes after it is not read.
@@ -34,4 +36,4 @@ mod seal;
 
 pub(super) use decode::Decoder;
 pub(super) use encode::Encoder;
-pub(super) use model::is_third_generation;
+pub(super) use model::{is_built_in, is_third_generation};

@@ -1,7 +1,7 @@
 //! What a request has to know of its model: its name says it.
 
-use super::super::ReasoningEffort;
-use serde_json::{Value, json};
+use super::super::{Endpoint, ReasoningEffort};
+use serde_json::{Map, Value, json};
 
 /// The model's resource name as a path: `models/NAME`, or `tunedModels/NAME`.
 pub(super) fn path(model: &str) -> String {
@@ -33,6 +33,17 @@ pub(in super::super) fn is_third_generation(model: &str) -> bool {
         Some(generation) => generation >= 3,
         None => version.ends_with("-latest"),
     }
+}
+
+/// Whether an entry of a request's `tools` has a tool that Gemini runs itself.
+pub(in super::super) fn is_built_in(tool: &Value) -> bool {
+    let kinds = tool.as_object().into_iter().flat_map(Map::keys);
+    kinds.into_iter().any(|kind| kind != "functionDeclarations")
+}
+
+/// Whether the endpoint is Vertex AI's, which does not tell of the tools that it runs.
+pub(super) fn is_vertex(endpoint: &Endpoint) -> bool {
+    endpoint.base_url.contains("aiplatform.googleapis.com")
 }
 
 /// How much the model is to think. Its thoughts are asked for, unless it should have none.

@@ -5,6 +5,7 @@ use super::super::encoding::as_text;
 use crate::event::{ContentPart, MediaPart, MessageContent, Source};
 use serde::Serialize;
 use serde_json::value::RawValue;
+use serde_json::{Map, Value};
 use std::borrow::Cow;
 
 /// What one side says at a time.
@@ -32,6 +33,9 @@ pub(super) struct Part<'a> {
     pub(super) function_response: Option<FunctionResponse<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) thought_signature: Option<Cow<'a, str>>,
+    /// A part of the model's that goes back as it came.
+    #[serde(flatten)]
+    pub(super) kept: Map<String, Value>,
 }
 
 #[derive(Debug, Serialize)]

@@ -1,4 +1,5 @@
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 use std::borrow::Cow;
 
 /// What goes back with a call, a message or a stretch of reasoning.
@@ -17,6 +18,9 @@ pub(super) struct Seal<'a> {
     /// The signature of a part without text that came right behind.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) trailing: Option<Cow<'a, str>>,
+    /// The part that the message stands for, as it came.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) part: Option<Map<String, Value>>,
 }
 
 impl Seal<'_> {

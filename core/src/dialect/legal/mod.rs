@@ -15,7 +15,8 @@
 //!   message is not dropped: it says that it was empty;
 //! - reasoning that nothing came of is dropped: it stands for an answer that was cut off;
 //! - where it must, the history begins with the person, ends with the person or a result, and has an answer between a
-//!   result and the person's next words. What is added says that it is a gap;
+//!   result and the person's next words. What is added says that it is a gap. An answer that Anthropic has paused within
+//!   its own tools may end it;
 //! - where system messages must come first, they are moved there, in their order, as Anthropic's own compatible API
 //!   does;
 //! - media that a tool gave back, and that the format has no place for in a result, come behind the results as a message

@@ -30,7 +30,7 @@ pub struct Rules<'a> {
     pub system_first: bool,
     /// The first message must be the person's.
     pub begins_with_person: bool,
-    /// The last message must be the person's or a result.
+    /// The last message must be the person's or a result, but for an answer that the provider has paused.
     pub ends_with_input: bool,
     /// Between a result and the person's next words there must be an answer.
     pub answers_results: bool,

@@ -1,3 +1,4 @@
+use super::super::{Dialect, anthropic};
 use super::{History, Rules};
 use crate::event::{AssistantMessage, Message};
 use std::borrow::Cow;
@@ -50,7 +51,8 @@ pub(super) fn complete(history: &mut History<'_>, rules: &Rules<'_>) {
         }
     }
     if rules.ends_with_input
-        && let Some(Message::Assistant(_)) = history.last().map(|message| &**message)
+        && let Some(Message::Assistant(said)) = history.last().map(|message| &**message)
+        && !(rules.dialect == Dialect::Anthropic && anthropic::goes_on(said, rules.provider))
     {
         history.push(user(GO_ON));
     }

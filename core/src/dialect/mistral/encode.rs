@@ -45,7 +45,7 @@ impl Serialize for Body<'_> {
         fields.put("messages", &messages)?;
         if let Some(tools) = tools(request) {
             let tools: Vec<_> = tools.iter().map(function_tool).collect();
-            fields.put("tools", &tools)?;
+            fields.put_tools(&tools)?;
             match &settings.tool_choice {
                 ToolChoice::Auto => {}
                 ToolChoice::None => fields.put("tool_choice", "none")?,

@@ -38,8 +38,7 @@ impl Serialize for Body<'_> {
         let mut fields = Fields::new(serializer.serialize_map(None)?, settings);
         fields.put("model", &request.endpoint.model)?;
         fields.put("messages", &messages(request))?;
-        let tools = tools(request.tools, settings);
-        fields.put_some("tools", (!tools.is_empty()).then_some(tools))?;
+        fields.put_tools(&tools(request.tools, settings))?;
         fields.put("stream", &true)?;
         let effort = settings.reasoning;
         fields.put_some("think", effort.map(|effort| think(request, effort)))?;

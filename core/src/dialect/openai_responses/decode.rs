@@ -403,9 +403,10 @@ impl Decoder {
             } => {
                 self.answer.custom("provider_item", value, sink)?;
                 if goes_back {
-                    self.begin_reasoning(at, sink)?;
-                    self.answer.seal_reasoning(DIALECT, item.raw, sink)?;
                     self.answer.part(sink)?;
+                    self.answer.seal_message(DIALECT, item.raw, sink)?;
+                    self.answer.part(sink)?;
+                    self.message = None;
                 }
             }
         }

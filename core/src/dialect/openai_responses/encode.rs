@@ -56,7 +56,7 @@ impl Serialize for Body<'_> {
         fields.put("input", &input::encode(request))?;
         if let Some(tools) = tools(request) {
             let all: Vec<_> = tools.iter().map(Tool::new).collect();
-            fields.put("tools", &all)?;
+            fields.put_tools(&all)?;
             fields.put_some("tool_choice", tool_choice(&settings.tool_choice, tools))?;
             fields.put_some("parallel_tool_calls", settings.parallel_tool_calls)?;
         }

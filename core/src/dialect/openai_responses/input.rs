@@ -77,6 +77,7 @@ pub(super) fn encode<'a>(request: &ModelRequest<'a>) -> Vec<InputItem<'a>> {
         is_stored: request.settings.extra.get("store") == Some(&Value::Bool(true)),
         items: Vec::with_capacity(request.messages.len()),
         pending: Vec::new(),
+        lacks_reasoning: false,
         custom: BTreeSet::new(),
     };
     let developer = if request.endpoint.quirks.no_developer_role {
@@ -99,6 +100,7 @@ pub(super) fn encode<'a>(request: &ModelRequest<'a>) -> Vec<InputItem<'a>> {
                 }
                 // The service refuses reasoning that nothing follows.
                 input.pending.clear();
+                input.lacks_reasoning = false;
             }
             Exchange::Results(results) => {
                 for result in results {
@@ -117,8 +119,10 @@ struct Input<'a> {
     /// Whether the provider keeps the answers: then an item's id is enough to find it.
     is_stored: bool,
     items: Vec<InputItem<'a>>,
-    /// Reasoning, and what the provider ran itself, until something follows.
+    /// Reasoning, until something follows.
     pending: Vec<InputItem<'a>>,
+    /// Whether reasoning of this answer does not go back: what the provider ran is refused without it.
+    lacks_reasoning: bool,
     /// The calls of custom tools.
     custom: BTreeSet<&'a str>,
 }
@@ -137,27 +141,48 @@ impl<'a> Input<'a> {
         });
     }
 
+    /// Reasoning; histories of earlier versions have what the provider ran itself so too.
     fn reasoning(&mut self, message: &'a ReasoningMessage) {
-        let sealed = message.encrypted_value.as_deref();
-        let item: Option<&'a RawValue> =
-            sealed::open(sealed, self.provider, Dialect::OpenAiResponses);
-        if let Some(item) = item.filter(|item| self.goes_back(item)) {
+        let Some((item, peek)) = self.sealed(message.encrypted_value.as_deref()) else {
+            return;
+        };
+        if peek.kind != "reasoning" {
+            self.own(item, &peek);
+        } else if self.goes_back(&peek) {
             self.pending.push(InputItem::Sealed(item));
+        } else {
+            self.lacks_reasoning = true;
         }
     }
 
+    fn sealed(&self, value: Option<&'a str>) -> Option<(&'a RawValue, Peek<'a>)> {
+        let item: &RawValue = sealed::open(value, self.provider, Dialect::OpenAiResponses)?;
+        Some((item, serde_json::from_str(item.get()).ok()?))
+    }
+
     /// Reasoning goes back if the service can read it from the item, or finds it by its id.
-    fn goes_back(&self, item: &RawValue) -> bool {
-        let Ok(peek) = serde_json::from_str::<Peek<'_>>(item.get()) else {
-            return false;
-        };
+    fn goes_back(&self, reasoning: &Peek<'_>) -> bool {
         let holds = |raw: Option<&RawValue>| raw.is_some_and(|raw| raw.get().len() > 2);
-        peek.kind != "reasoning"
-            || (self.takes_reasoning
-                && (self.is_stored || holds(peek.encrypted_content) || holds(peek.content)))
+        self.takes_reasoning
+            && (self.is_stored || holds(reasoning.encrypted_content) || holds(reasoning.content))
+    }
+
+    /// What the provider ran itself, if it is that.
+    fn own(&mut self, item: &'a RawValue, peek: &Peek<'_>) {
+        let is_own = !matches!(
+            peek.kind.as_ref(),
+            "" | "custom_tool_call" | "function_call" | "message" | "reasoning"
+        );
+        if is_own && !self.lacks_reasoning {
+            self.items.append(&mut self.pending);
+            self.items.push(InputItem::Sealed(item));
+        }
     }
 
     fn assistant(&mut self, message: &'a AssistantMessage) {
+        if let Some((item, peek)) = self.sealed(message.encrypted_value.as_deref()) {
+            self.own(item, &peek);
+        }
         let of_metadata = |key| message.metadata.as_ref()?.get(key)?.as_str();
         // The short form: parts need an id, which the service must know.
         let content = message

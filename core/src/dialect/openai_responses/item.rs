@@ -35,7 +35,8 @@ pub(super) enum ItemContent<'a> {
     },
     Other {
         item: Value,
-        /// Whether it goes back with the next request. One with a call id waits for an answer that only the app has.
+        /// Whether it goes back with the next request. One with a call id waits for an answer that only the app has, and
+        /// one that was cut off would be refused.
         goes_back: bool,
     },
 }
@@ -68,6 +69,25 @@ struct Fields<'a> {
     arguments: Raw<'a>,
     #[serde(borrow)]
     input: Raw<'a>,
+    #[serde(borrow)]
+    status: Raw<'a>,
+    #[serde(borrow)]
+    result: Raw<'a>,
+}
+
+impl Fields<'_> {
+    /// Whether an item of this kind that the provider ran is done. A picture that is there says at times that it is not.
+    fn is_finished(&self, kind: &str) -> Result<bool, Error> {
+        if kind == "image_generation_call" {
+            return Ok(text(self.result)?.is_some());
+        }
+        let status = text(self.status)?.unwrap_or_default();
+        let is_going_on = matches!(
+            status.as_ref(),
+            "in_progress" | "searching" | "interpreting" | "calling"
+        );
+        Ok(!is_going_on)
+    }
 }
 
 #[derive(Deserialize)]
@@ -118,7 +138,9 @@ impl<'a> WireItem<'a> {
             },
             kind => ItemContent::Other {
                 item: serde_json::from_str(raw.get())?,
-                goes_back: text(fields.call_id)?.is_none() && kind != "mcp_approval_request",
+                goes_back: text(fields.call_id)?.is_none()
+                    && kind != "mcp_approval_request"
+                    && fields.is_finished(kind)?,
             },
         };
         Ok(Some(Self {

@@ -1,6 +1,6 @@
 //! Source: <https://docs.anthropic.com/en/api/messages>, and its pages on tool use, extended thinking and caching.
 
-use super::super::anthropic::thinks_by_default;
+use super::super::anthropic::{is_own, thinks_by_default};
 use super::at::{At, Breaches, is_word};
 use super::schemas;
 use serde_json::Value;
@@ -59,10 +59,12 @@ pub(super) fn check(body: &At<'_>, breaches: &mut Breaches) {
             first,
             "the first is the user's",
         );
+        let blocks = last.get("content").items();
+        let goes_on = blocks.last().is_some_and(is_of_own_tools);
         breaches.unless(
-            last.get("role").text() == "user",
+            last.get("role").text() == "user" || goes_on,
             last,
-            "the last is the user's",
+            "the last is the user's, or ends within the provider's own tools",
         );
     }
     let names = tools(body, breaches);
@@ -135,8 +137,7 @@ fn block(at: &At<'_>, role: &str, breaches: &mut Breaches) {
         &["text", "thinking", "redacted_thinking", "tool_use"]
     };
     let kind = at.get("type");
-    // What the provider ran itself goes back as it came.
-    if kind.text().starts_with("server_") || kind.text().ends_with("_tool_result") {
+    if role == "assistant" && is_of_own_tools(at) {
         return;
     }
     breaches.one_of(&kind, kinds);
@@ -292,6 +293,11 @@ fn answers<'m, 'a>(messages: &'m [At<'a>]) -> &'m [At<'a>] {
     };
     let said = messages.iter().rposition(is_said);
     &messages[said.map_or(0, |at| at + 1)..]
+}
+
+/// Whether the provider ran it itself: it goes back as it came.
+fn is_of_own_tools(block: &At<'_>) -> bool {
+    is_own(block.get("type").text())
 }
 
 fn is_thinking(block: &At<'_>) -> bool {

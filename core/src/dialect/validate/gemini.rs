@@ -1,5 +1,6 @@
 //! Source: <https://ai.google.dev/api/generate-content>, and its pages on function calling and thought signatures.
 
+use super::super::gemini::is_built_in;
 use super::at::{At, Breaches};
 use super::schemas;
 use std::collections::BTreeSet;
@@ -55,7 +56,7 @@ pub(super) fn check(body: &At<'_>, url: &str, breaches: &mut Breaches) {
     tools(body, is_third(url), breaches);
 }
 
-const KINDS: [&str; 7] = [
+const KINDS: [&str; 9] = [
     "text",
     "inlineData",
     "fileData",
@@ -63,6 +64,8 @@ const KINDS: [&str; 7] = [
     "functionResponse",
     "executableCode",
     "codeExecutionResult",
+    "toolCall",
+    "toolResponse",
 ];
 
 fn part(part: &At<'_>, role: &str, breaches: &mut Breaches) {
@@ -173,6 +176,12 @@ fn tools(body: &At<'_>, is_third: bool, breaches: &mut Breaches) {
             schemas::gemini(&function.get("parametersJsonSchema"), breaches);
         }
     }
+    let has_own = |tool: &At<'_>| is_built_in(tool.value);
+    breaches.unless(
+        is_third || names.is_empty() || !body.get("tools").items().iter().any(has_own),
+        &body.get("tools"),
+        "has no functions beside tools that Gemini runs",
+    );
     let config = body.get("generationConfig");
     schemas::gemini(&config.get("responseJsonSchema"), breaches);
     let has_form = config.get("responseMimeType").text() == "application/json";

@@ -5,6 +5,19 @@ use super::{schemas, tools};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
+/// What the provider ran itself: it goes back as it came.
+const OWN: [&str; 9] = [
+    "code_interpreter_call",
+    "compaction",
+    "file_search_call",
+    "image_generation_call",
+    "mcp_call",
+    "mcp_list_tools",
+    "tool_search_call",
+    "tool_search_output",
+    "web_search_call",
+];
+
 pub(super) fn check(body: &At<'_>, provider: &str, breaches: &mut Breaches) {
     let input = body.get("input");
     breaches.filled(&input);
@@ -43,11 +56,18 @@ pub(super) fn check(body: &At<'_>, provider: &str, breaches: &mut Breaches) {
                 let next = items.get(index + 1);
                 let goes_on = next.is_some_and(|next| match kind(next) {
                     "message" => next.get("role").text() == "assistant",
-                    kind => matches!(kind, "function_call" | "reasoning" | "custom_tool_call"),
+                    kind => {
+                        let is_call =
+                            matches!(kind, "function_call" | "reasoning" | "custom_tool_call");
+                        is_call || OWN.contains(&kind)
+                    }
                 });
                 breaches.unless(goes_on, item, "is followed by what came of it");
             }
             "item_reference" | "custom_tool_call" | "custom_tool_call_output" => {}
+            kind if OWN.contains(&kind) => {
+                breaches.unless(!id.is_absent(), item, "has its id");
+            }
             _ => breaches.add(item, "is of a known type"),
         }
     }

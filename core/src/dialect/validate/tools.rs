@@ -12,7 +12,12 @@ pub(super) fn nested(body: &At<'_>, breaches: &mut Breaches) -> BTreeSet<String>
         return names;
     }
     for tool in tools.items() {
-        breaches.one_of(&tool.get("type"), &["function"]);
+        let kind = tool.get("type");
+        if kind.text() != "function" {
+            let is_own = kind.is_text() && !tool.has("function");
+            breaches.unless(is_own, &kind, "is function, or of the provider's own");
+            continue;
+        }
         let function = tool.get("function");
         name(&function.get("name"), &mut names, breaches);
         schemas::openai(&function.get("parameters"), breaches);

@@ -335,6 +335,45 @@ fn citations_are_told_and_kept_with_their_text() {
 }
 
 #[test]
+fn what_the_provider_did_to_the_conversation_is_kept() {
+    let wire = [
+        whole(
+            0,
+            json!({"type": "compaction", "content": null}),
+            vec![
+                json!({"type": "compaction_delta", "content": "c", "encrypted_content": "e"}),
+                json!({"type": "signature_delta", "signature": "s"}),
+            ],
+        ),
+        text(1, &["Hi"]),
+        whole(2, json!({"type": "fallback", "from": {}, "to": {}}), vec![]),
+    ]
+    .concat();
+    let compaction =
+        r#"{"type":"compaction","content":"c","encrypted_content":"e","signature":"s"}"#;
+    let fallback = r#"{"type":"fallback","from":{},"to":{}}"#;
+    assert_eq!(
+        outline(&wire),
+        [
+            format!("custom compaction: {compaction}"),
+            "text start r-message-0".to_owned(),
+            "text r-message-0: Hi".to_owned(),
+            "text end r-message-0".to_owned(),
+            format!("custom fallback: {fallback}"),
+            format!(
+                r#"sealed r-message-0: [{{"block":{compaction}}},{{"text":{{"length":2}}}},{{"block":{fallback}}}]"#
+            ),
+        ]
+    );
+}
+
+#[test]
+fn a_compaction_without_its_summary_is_not_kept() {
+    let wire = whole(0, json!({"type": "compaction", "content": ""}), vec![]);
+    assert_eq!(outline(&wire), [] as [&str; 0]);
+}
+
+#[test]
 fn what_is_not_known_is_passed_over() {
     let wire = [
         vec![
@@ -343,12 +382,7 @@ fn what_is_not_known_is_passed_over() {
             json!([]),
             json!({}),
         ],
-        whole(
-            0,
-            json!({"type": "compaction", "content": null}),
-            vec![json!({"type": "compaction_delta", "content": "c"})],
-        ),
-        whole(1, json!({"type": "fallback", "from": {}, "to": {}}), vec![]),
+        whole(0, json!({"type": "new_block", "x": 1}), vec![]),
         vec![
             block(2, json!("odd")),
             block(3, json!({"type": 3})),

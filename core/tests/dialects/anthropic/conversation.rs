@@ -218,6 +218,49 @@ fn another_provider_gets_the_words_alone() {
 }
 
 #[test]
+fn what_the_provider_did_to_the_conversation_goes_back_to_it_alone() {
+    let compaction = json!({"type": "compaction", "content": "c", "encrypted_content": "e"});
+    let wire = [
+        vec![start()],
+        whole(
+            0,
+            json!({"type": "compaction", "content": null}),
+            vec![json!({"type": "compaction_delta", "content": "c", "encrypted_content": "e"})],
+        ),
+        text(1, &["Hi"]),
+        vec![stop("end_turn"), json!({"type": "message_stop"})],
+    ]
+    .concat();
+    let conversation = decode(&wire, usize::MAX);
+    let said = json!({"type": "text", "text": "Hi"});
+    assert_eq!(
+        turns("anthropic", &conversation)[1]["content"],
+        json!([compaction, said])
+    );
+    assert_eq!(turns("other", &conversation)[1]["content"], json!([said]));
+}
+
+#[test]
+fn a_result_that_nothing_asked_for_does_not_go_back() {
+    let wire = [
+        vec![start()],
+        text(0, &["So"]),
+        whole(
+            1,
+            json!({"type": "n_tool_result", "tool_use_id": "s", "content": []}),
+            vec![],
+        ),
+        vec![stop("end_turn"), json!({"type": "message_stop"})],
+    ]
+    .concat();
+    let conversation = decode(&wire, usize::MAX);
+    assert_eq!(
+        turns("anthropic", &conversation)[1]["content"],
+        json!([{"type": "text", "text": "So"}])
+    );
+}
+
+#[test]
 fn a_turn_of_the_providers_own_tools_that_paused_goes_back_whole() {
     let asked = json!({"type": "server_tool_use", "id": "s", "name": "n", "input": {}});
     let wire = [

@@ -3,7 +3,7 @@
 use super::support::{contents, finish, parts, text, thought};
 use serde_json::{Value, json};
 use stepwell_core::conversation::Conversation;
-use stepwell_core::dialect::Dialect;
+use stepwell_core::dialect::{Dialect, validate};
 use stepwell_core::event::Message;
 use stepwell_core::pipeline::{Pipeline, StreamEnd};
 
@@ -29,6 +29,10 @@ fn conversation(frames: &[Value]) -> Vec<Message> {
 fn signed_parts_go_back_as_they_came() {
     let call = json!({"functionCall": {"id": "i1", "name": "f", "args": {"a": [1, "é"]}}, "thoughtSignature": "c"});
     let second = json!({"functionCall": {"id": "i2", "name": "f", "args": {}}});
+    let picture =
+        json!({"inlineData": {"mimeType": "image/png", "data": "aa=="}, "thoughtSignature": "p"});
+    let mut thought_picture = picture.clone();
+    thought_picture["thought"] = true.into();
     for said in [
         json!([{"text": "a", "thought": true, "thoughtSignature": "t"}, {"text": "b"}, call, second]),
         json!([{"text": "b", "thoughtSignature": "m"}, {"text": "c"}, call]),
@@ -37,6 +41,21 @@ fn signed_parts_go_back_as_they_came() {
         json!([call, {"text": "", "thoughtSignature": "e"}]),
         json!([call, second, {"text": "after", "thoughtSignature": "m"}]),
         json!([{"text": "", "thoughtSignature": "alone"}]),
+        json!([picture, {"text": "", "thoughtSignature": "m"}]),
+        json!([{"text": "b", "thoughtSignature": "m"}, picture, {"text": "c"}, picture]),
+        json!([thought_picture, call]),
+        json!([
+            {"executableCode": {"language": "PYTHON", "code": "1+1"}, "thoughtSignature": "x"},
+            {"codeExecutionResult": {"outcome": "OUTCOME_OK", "output": "2"}},
+            {"text": "2"}
+        ]),
+        json!([
+            {"toolCall": {"id": "t1", "toolType": "GOOGLE_SEARCH_WEB", "args": {"queries": ["q"]}}, "thoughtSignature": "x"},
+            {"toolCall": {"id": "t2", "toolType": "GOOGLE_MAPS"}},
+            {"toolResponse": {"id": "t2", "toolType": "GOOGLE_MAPS", "response": {}}, "thoughtSignature": "y"},
+            {"toolResponse": {"id": "t1", "toolType": "GOOGLE_SEARCH_WEB", "response": {}}},
+            call
+        ]),
     ] {
         let together = conversation(&[parts(said.clone())]);
         let back = contents("gemini-3-flash", &together);
@@ -48,6 +67,47 @@ fn signed_parts_go_back_as_they_came() {
             .map(|part| parts(json!([part])))
             .collect();
         assert_eq!(contents("gemini-3-flash", &conversation(&apart)), back);
+    }
+}
+
+#[test]
+fn what_gemini_did_not_come_to_the_end_of_does_not_go_back() {
+    let said = json!([
+        {"text": "a"},
+        {"executableCode": {"code": "1+1"}},
+        {"toolCall": {"id": "t1"}},
+        {"toolResponse": {"id": "t2", "response": {}}},
+        {"codeExecutionResult": {"output": "2"}},
+        {"executableCode": {"code": "2+2"}},
+        {"codeExecutionResult": {"output": "2"}},
+        {"codeExecutionResult": {"output": "3"}},
+    ]);
+    let back = contents("gemini-3-flash", &conversation(&[parts(said.clone())]));
+    let kept: Vec<_> = [0, 1, 4, 5, 6].map(|at| said[at].clone()).into();
+    assert_eq!(back[0]["parts"], json!(kept));
+}
+
+#[test]
+fn a_picture_goes_to_no_other_provider() {
+    let picture =
+        json!([{"inlineData": {"mimeType": "image/png", "data": "aa=="}, "thoughtSignature": "p"}]);
+    let mut history = vec![Message::user("1", "Draw.")];
+    history.extend(conversation(&[parts(picture.clone())]));
+    history.push(Message::user("2", "And blue."));
+    for (provider, goes) in [
+        ("gemini", true),
+        ("openai", false),
+        ("anthropic", false),
+        ("mistral", false),
+    ] {
+        for endpoint in crate::legal::targets::endpoints(provider) {
+            let request =
+                crate::legal::targets::encode(&endpoint, &history, &[], &Default::default());
+            let checked = validate::request(endpoint.dialect, provider, &request);
+            assert_eq!(checked, Ok(()), "{provider}");
+            let body = String::from_utf8(request.body).expect("JSON is UTF-8");
+            assert_eq!(body.contains("aa=="), goes, "{provider}: {body}");
+        }
     }
 }
 

@@ -40,9 +40,17 @@ pub(crate) fn sealed(random: &mut Random, provider: &str, of_call: bool) -> Opti
         "anthropic" if of_call => return None,
         "anthropic" if random.chance(20) => ("anthropic", json!({"redacted": mark})),
         "anthropic" => ("anthropic", json!({"signature": mark})),
+        "gemini" if random.chance(20) => (
+            "gemini",
+            json!({"part": {"inlineData": {"mimeType": "image/png", "data": "aGk="}, "thoughtSignature": mark}}),
+        ),
         "gemini" => (
             "gemini",
             json!({"thoughtSignature": mark, "id": "g1234567"}),
+        ),
+        "openai" if of_call && random.chance(20) => (
+            "openai-responses",
+            json!({"id": format!("ws_{}", random.next()), "type": "web_search_call", "status": "completed", "action": {"type": "search", "query": mark}}),
         ),
         "openai" if of_call => (
             "openai-responses",

@@ -31,11 +31,9 @@ fn what_the_provider_runs_is_no_call_of_the_apps() {
         [
             format!("custom provider_item: {}", search("in_progress")),
             format!("custom provider_item: {}", search("completed")),
-            "span r-reasoning-0".to_owned(),
-            "reasoning start r-reasoning-0".to_owned(),
-            "sealed r-reasoning-0".to_owned(),
-            "reasoning end r-reasoning-0".to_owned(),
-            "span end r-reasoning-0".to_owned(),
+            "text start r-message-0".to_owned(),
+            "sealed r-message-0".to_owned(),
+            "text end r-message-0".to_owned(),
         ]
     );
 }
@@ -51,7 +49,7 @@ fn only_what_waits_for_no_answer_goes_back() {
         "compaction",
     ] {
         assert_eq!(
-            sealed(json!({"type": kind, "id": "x_1"})),
+            sealed(json!({"type": kind, "id": "x_1", "result": "aa=="})),
             ["x_1"],
             "{kind}"
         );
@@ -60,6 +58,14 @@ fn only_what_waits_for_no_answer_goes_back() {
     assert_eq!(sealed(computer), [] as [Value; 0]);
     let approval = json!({"type": "mcp_approval_request", "id": "mcpr_1"});
     assert_eq!(sealed(approval), [] as [Value; 0]);
+}
+
+#[test]
+fn what_was_cut_off_does_not_go_back() {
+    assert_eq!(sealed(search("searching")), [] as [Value; 0]);
+    let picture = |result| json!({"type": "image_generation_call", "id": "ig_1", "status": "generating", "result": result});
+    assert_eq!(sealed(picture(Value::Null)), [] as [Value; 0]);
+    assert_eq!(sealed(picture(json!("aa=="))), ["ig_1"], "it is there");
 }
 
 #[test]

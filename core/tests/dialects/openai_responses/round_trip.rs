@@ -7,7 +7,8 @@ use crate::responses::{
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use stepwell_core::conversation::Conversation;
-use stepwell_core::dialect::{Dialect, GenerationSettings, HopIds, ModelRequest};
+use stepwell_core::dialect::{Dialect, GenerationSettings, HopIds, ModelRequest, validate};
+use stepwell_core::event::{AssistantMessage, Message, ReasoningMessage};
 use stepwell_core::pipeline::{Pipeline, StreamEnd};
 use stepwell_core::provider;
 
@@ -176,15 +177,18 @@ proptest! {
     }
 }
 
-/// The input of the request that follows an answer of these events.
-fn next_input(frames: &[Value], provider: &str) -> Value {
-    let mut conversation = Conversation::default();
-    let ids = HopIds {
+fn ids() -> HopIds {
+    HopIds {
         thread_id: "t".into(),
         run_id: "r".into(),
         provider: "openai".to_owned(),
-    };
-    let mut pipeline = Pipeline::new(Dialect::OpenAiResponses, ids.clone(), Default::default());
+    }
+}
+
+/// What comes of these events.
+fn answer(frames: &[Value]) -> Conversation {
+    let mut conversation = Conversation::default();
+    let mut pipeline = Pipeline::new(Dialect::OpenAiResponses, ids(), Default::default());
     pipeline
         .receive(body(frames).as_bytes(), &mut conversation, &mut ())
         .expect("a good stream");
@@ -192,13 +196,19 @@ fn next_input(frames: &[Value], provider: &str) -> Value {
         pipeline.end(&mut conversation, &mut ()),
         Ok(StreamEnd::Finished)
     );
+    conversation
+}
+
+/// The input of the request that follows an answer of these events.
+fn next_input(frames: &[Value], provider: &str) -> Value {
+    let conversation = answer(frames);
     let endpoint = provider::find(provider)
         .expect("a known provider")
         .endpoint(Some("responses"), "m-1", None, Some("k".into()))
         .expect("complete");
     let request = Dialect::OpenAiResponses.encoder().encode(&ModelRequest {
         endpoint: &endpoint,
-        ids: &ids,
+        ids: &ids(),
         parent_run_id: None,
         instructions: None,
         messages: conversation.messages(),
@@ -207,6 +217,86 @@ fn next_input(frames: &[Value], provider: &str) -> Value {
         settings: &GenerationSettings::default(),
         resume: &[],
     });
+    let mut body: Value = serde_json::from_slice(&request.body).expect("JSON");
+    body["input"].take()
+}
+
+/// A picture that the model made, as all there is of an answer but what it thought.
+fn picture() -> [Value; 4] {
+    [
+        created(),
+        done(0, reasoning(0, &["Hm."])),
+        done(
+            1,
+            json!({"type": "image_generation_call", "id": "ig_1", "status": "completed", "result": "aa=="}),
+        ),
+        completed(json!([])),
+    ]
+}
+
+#[test]
+fn a_picture_goes_back_that_is_all_there_is_of_an_answer() {
+    let history = history(&picture());
+    let input = legal_input(&history, "gpt-5");
+    assert_eq!(input[1]["type"], "reasoning");
+    assert_eq!(input[2]["result"], "aa==");
+    assert_eq!(input[3]["role"], "user");
+}
+
+#[test]
+fn what_the_provider_ran_does_not_go_back_without_the_reasoning_that_it_came_of() {
+    let history = history(&picture());
+    let input = legal_input(&history, "gpt-4o");
+    let roles: Vec<_> = input
+        .as_array()
+        .expect("a list")
+        .iter()
+        .map(|item| &item["role"])
+        .collect();
+    assert_eq!(roles, ["user", "user"]);
+}
+
+#[test]
+fn what_the_provider_ran_goes_back_from_histories_of_earlier_versions() {
+    let mut history = history(&picture());
+    for message in &mut history {
+        if let Message::Assistant(item) = message {
+            *message = Message::Reasoning(ReasoningMessage {
+                id: item.id.clone(),
+                encrypted_value: item.encrypted_value.clone(),
+                ..ReasoningMessage::default()
+            });
+        }
+    }
+    history.push(Message::Assistant(AssistantMessage {
+        id: "said".into(),
+        content: Some("Here.".to_owned()),
+        ..AssistantMessage::default()
+    }));
+    let input = legal_input(&history, "gpt-5");
+    assert_eq!(input[2]["result"], "aa==");
+    assert_eq!(input[3]["content"], "Here.");
+}
+
+/// What the person asked, and an answer of these events.
+fn history(frames: &[Value]) -> Vec<Message> {
+    let mut history = vec![Message::user("1", "Draw.")];
+    history.extend(answer(frames).messages().iter().cloned());
+    history
+}
+
+/// The input of a legal request that follows this history.
+fn legal_input(history: &[Message], model: &str) -> Value {
+    let mut history = history.to_vec();
+    history.push(Message::user("2", "And blue."));
+    let endpoint = provider::find("openai")
+        .expect("a known provider")
+        .endpoint(Some("responses"), model, None, Some("k".into()))
+        .expect("complete");
+    let request =
+        crate::legal::targets::encode(&endpoint, &history, &[], &GenerationSettings::default());
+    let checked = validate::request(endpoint.dialect, &endpoint.provider, &request);
+    assert_eq!(checked, Ok(()));
     let mut body: Value = serde_json::from_slice(&request.body).expect("JSON");
     body["input"].take()
 }

@@ -48,6 +48,20 @@ fn anthropic() -> (String, String) {
         piece(2, SECOND[0]),
         piece(2, SECOND[1]),
         stop(2),
+        block(3, json!({"type": "compaction", "content": null})),
+        json!({"type": "content_block_delta", "index": 3, "delta": {"type": "compaction_delta", "content": "Zebra."}}),
+        stop(3),
+        block(
+            4,
+            json!({"type": "server_tool_use", "id": "srvtoolu_zebra", "name": "web_search", "input": {}}),
+        ),
+        piece(4, "{\"query\": \"Zebra\"}"),
+        stop(4),
+        block(
+            5,
+            json!({"type": "web_search_tool_result", "tool_use_id": "srvtoolu_zebra", "content": [{"title": "Zebra"}]}),
+        ),
+        stop(5),
         end("tool_use"),
         over.clone(),
     ];
@@ -88,6 +102,7 @@ fn responses() -> (String, String) {
     let done = |index: u8, item: Value| json!({"type": "response.output_item.done", "output_index": index, "item": item});
     let piece = |index: u8, piece: &str| json!({"type": "response.function_call_arguments.delta", "output_index": index, "item_id": format!("fc_zebra{index}"), "delta": piece});
     let over = |output: Value| json!({"type": "response.completed", "response": {"id": "resp_zebra", "object": "response", "status": "completed", "output": output}});
+    let search = |id: &str, status: &str| json!({"type": "web_search_call", "id": id, "status": status, "action": {"type": "search", "query": "Zebra"}});
     let asks = [
         created.clone(),
         added(0, item(0, "")),
@@ -98,6 +113,8 @@ fn responses() -> (String, String) {
         piece(1, SECOND[1]),
         done(0, item(0, &FIRST.concat())),
         done(1, item(1, &SECOND.concat())),
+        done(2, search("ws_zebra2", "completed")),
+        done(3, search("ws_zebra3", "searching")),
         over(json!([item(0, &FIRST.concat()), item(1, &SECOND.concat())])),
     ];
     let message = |content: Value| json!({"type": "message", "id": "msg_zebra", "role": "assistant", "content": content});
@@ -167,8 +184,13 @@ fn gemini() -> (String, String) {
             ]}),
         ])
     };
-    let calls = both().map(|args| json!({"functionCall": {"name": "work", "args": args}}));
-    (says(json!(calls)), says(json!([{"text": "Zebra."}])))
+    let mut asks = vec![
+        json!({"toolCall": {"id": "zebra", "toolType": "GOOGLE_SEARCH_WEB", "args": {"queries": ["Zebra"]}}, "thoughtSignature": "zebra"}),
+        json!({"toolResponse": {"id": "zebra", "toolType": "GOOGLE_SEARCH_WEB", "response": {"x": "Zebra"}}}),
+        json!({"inlineData": {"mimeType": "image/png", "data": "Zebra"}}),
+    ];
+    asks.extend(both().map(|args| json!({"functionCall": {"name": "work", "args": args}})));
+    (says(json!(asks)), says(json!([{"text": "Zebra."}])))
 }
 
 fn ollama() -> (String, String) {
