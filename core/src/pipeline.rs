@@ -476,22 +476,29 @@ impl Receiver<'_> {
         if !self.meter.takes(event) {
             return;
         }
-        if let EventRef::Whole(
-            Event::ToolCallResult(_) | Event::MessagesSnapshot(_) | Event::ActivitySnapshot(_),
-        ) = event
-        {
-            self.listener.moving(self.conversation);
-        }
-        let before = changeable(event, self.conversation);
-        let applied = self.conversation.apply(event);
-        if let Some(before) = before {
-            let after = changeable(event, self.conversation);
-            self.meter.replaced(before, after.unwrap_or_default());
-        }
+        let applied = match event {
+            EventRef::Whole(event) => self.apply_whole(event),
+            piece => self.conversation.apply(piece),
+        };
         if let Applied::Ignored(reason) = &applied {
             self.listener.warning(reason);
         }
         self.listener.applied(event, &applied, self.conversation);
+    }
+
+    fn apply_whole(&mut self, event: &Event) -> Applied {
+        if let Event::ToolCallResult(_) | Event::MessagesSnapshot(_) | Event::ActivitySnapshot(_) =
+            event
+        {
+            self.listener.moving(self.conversation);
+        }
+        let before = changeable(event, self.conversation);
+        let applied = self.conversation.apply(EventRef::Whole(event));
+        if let Some(before) = before {
+            let after = changeable(event, self.conversation);
+            self.meter.replaced(before, after.unwrap_or_default());
+        }
+        applied
     }
 
     fn end(&mut self) -> Result<End, Violation> {

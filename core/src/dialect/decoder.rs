@@ -237,6 +237,7 @@ impl DialectDecoder {
         }
     }
 
+    #[inline]
     fn get_mut(&mut self) -> &mut dyn Decode {
         match self {
             Self::AgUi(decoder) => decoder.as_mut(),
@@ -283,6 +284,19 @@ impl Decoder {
 
     pub(crate) fn keeps_unknown(&self) -> bool {
         matches!(&self.dialect, DialectDecoder::AgUi(decoder) if decoder.keeps_unknown())
+    }
+
+    /// A frame of a stream that has halves of characters.
+    #[cold]
+    fn frame_with_halves(
+        &mut self,
+        frame: Frame<'_>,
+        sink: &mut dyn Sink,
+    ) -> Result<(), DecodeError> {
+        match self.joining(sink, |decoder, sink| decoder.frame(frame, sink)) {
+            Ok(()) => Ok(()),
+            Err(error) => self.odd_frame(frame, error, sink),
+        }
     }
 
     /// A frame that the dialect does not read.
@@ -336,12 +350,12 @@ impl Decoder {
 }
 
 impl Decode for Decoder {
+    #[inline]
     fn frame(&mut self, frame: Frame<'_>, sink: &mut dyn Sink) -> Result<(), DecodeError> {
-        let read = match self.mended.halves {
-            None => self.dialect.get_mut().frame(frame, sink),
-            Some(_) => self.joining(sink, |decoder, sink| decoder.frame(frame, sink)),
-        };
-        match read {
+        if self.mended.halves.is_some() {
+            return self.frame_with_halves(frame, sink);
+        }
+        match self.dialect.get_mut().frame(frame, sink) {
             Ok(()) => Ok(()),
             Err(error) => self.odd_frame(frame, error, sink),
         }

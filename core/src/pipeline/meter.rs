@@ -121,29 +121,23 @@ impl Meter {
     }
 
     /// Makes sure that the answer has stayed within its limits.
+    #[inline]
     pub(super) fn check(&self) -> Result<(), AnswerLimit> {
+        if self.is_within() {
+            return Ok(());
+        }
         let AnswerLimits { bytes, calls } = self.limits;
-        if self.bytes > bytes {
-            return Err(AnswerLimit::Bytes { max: bytes });
-        }
-        if self.calls > calls {
-            return Err(AnswerLimit::Calls { max: calls });
-        }
-        Ok(())
+        Err(if self.bytes > bytes {
+            AnswerLimit::Bytes { max: bytes }
+        } else {
+            AnswerLimit::Calls { max: calls }
+        })
     }
 }
 
 /// The bytes of what this event changes as a whole, as they stand: the shared state, or an activity. `None` for an event
 /// that changes neither.
-#[inline]
-pub(super) fn changeable(event: EventRef<'_>, conversation: &Conversation) -> Option<u64> {
-    match event {
-        EventRef::Whole(event) => changed_by(event, conversation),
-        _ => None,
-    }
-}
-
-fn changed_by(event: &Event, conversation: &Conversation) -> Option<u64> {
+pub(super) fn changeable(event: &Event, conversation: &Conversation) -> Option<u64> {
     let activity = |id: &str| match conversation.message(id) {
         Some(Message::Activity(activity)) => activity
             .content
