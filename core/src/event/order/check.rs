@@ -2,6 +2,7 @@ use super::items::{
     Agent, Item, REASONING_MESSAGE, REASONING_SPAN, TEXT_MESSAGE, TOOL_CALL, already_open, end,
     go_on, is_open, not_open, own, owned_by, start,
 };
+use super::last_piece::PieceOf;
 use super::{OpenStep, Order, Phase, Rule, Violation};
 use crate::event::{
     EncryptedValueSubtype, Event, EventRef, Message, ReasoningEncryptedValue, SubagentStarted,
@@ -13,30 +14,39 @@ impl Order {
     ///
     /// # Errors
     /// The event may not come now; by the protocol the stream is over.
+    #[inline]
     pub fn check(&mut self, event: EventRef<'_>) -> Result<(), Violation> {
-        // An item is open only while a run is going on, so one look-up answers for both.
-        let (open, rule, what, id) = match event {
-            EventRef::TextMessageContent { message_id, .. } => (
-                is_open(&self.messages, message_id),
-                Rule::O7,
-                TEXT_MESSAGE,
-                message_id,
-            ),
-            EventRef::ReasoningMessageContent { message_id, .. } => (
-                is_open(&self.reasoning, message_id),
-                Rule::O16,
-                REASONING_MESSAGE,
-                message_id,
-            ),
-            EventRef::ToolCallArgs { tool_call_id, .. } => (
-                is_open(&self.tool_calls, tool_call_id),
-                Rule::O9,
-                TOOL_CALL,
-                tool_call_id,
-            ),
-            EventRef::Whole(event) => return self.check_whole(event),
+        let (kind, id) = match event {
+            EventRef::TextMessageContent { message_id, .. } => (PieceOf::Message, message_id),
+            EventRef::ReasoningMessageContent { message_id, .. } => {
+                (PieceOf::Reasoning, message_id)
+            }
+            EventRef::ToolCallArgs { tool_call_id, .. } => (PieceOf::Call, tool_call_id),
+            EventRef::Whole(event) => {
+                self.last_piece.forget();
+                return self.check_whole(event);
+            }
         };
-        if open {
+        if self.last_piece.is(kind, id) {
+            return Ok(());
+        }
+        self.check_piece(kind, id, event)
+    }
+
+    fn check_piece(
+        &mut self,
+        kind: PieceOf,
+        id: &str,
+        event: EventRef<'_>,
+    ) -> Result<(), Violation> {
+        let (items, rule, what) = match kind {
+            PieceOf::Message => (&self.messages, Rule::O7, TEXT_MESSAGE),
+            PieceOf::Reasoning => (&self.reasoning, Rule::O16, REASONING_MESSAGE),
+            PieceOf::Call => (&self.tool_calls, Rule::O9, TOOL_CALL),
+        };
+        // An item is open only while a run is going on, so one look-up answers for both.
+        if is_open(items, id) {
+            self.last_piece.note(kind, id);
             return Ok(());
         }
         self.active(event.kind())?;

@@ -4,6 +4,7 @@
 
 mod check;
 mod items;
+mod last_piece;
 mod open;
 mod rule;
 mod verifier;
@@ -14,6 +15,7 @@ pub use verifier::{ExtraRules, Finding, Severity, Verdict, Verification, Verifie
 
 use crate::sorted::sorted;
 use items::{Item, Map, Owner, Set, is_open, sorted_map, sorted_set};
+use last_piece::LastPiece;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
@@ -57,6 +59,8 @@ pub struct Order {
     /// The run's subagents, and whether each is active.
     #[serde(serialize_with = "sorted_map")]
     subagents: Map<String, bool>,
+    #[serde(skip)]
+    last_piece: LastPiece,
 }
 
 /// Where a stream stands.
@@ -152,6 +156,7 @@ impl Order {
 
     /// Forgets what the run has begun and not ended, so that it may finish.
     fn abandon_open_items(&mut self) {
+        self.last_piece.forget();
         for items in [
             &mut self.messages,
             &mut self.tool_calls,
