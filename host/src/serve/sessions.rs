@@ -119,6 +119,25 @@ pub(super) async fn view(
     let record = record.ok_or_else(|| StoreError::NoThread {
         thread: key.clone(),
     })?;
+    let turn = match &shown.turn {
+        Some(turn) => Some(turn_key(&user, &thread, turn)?.turn),
+        None => record.latest.clone(),
+    };
+    let path = match turn {
+        Some(turn) => {
+            let key = TurnKey::new(key.clone(), turn);
+            let path = sessions.store.path(&key).await?;
+            if path
+                .last()
+                .is_some_and(|turn| turn.status != TurnStatus::Streaming)
+            {
+                // Who is shown that a turn is over has its whole log, and can acknowledge it.
+                sessions.engine().told(&key).await;
+            }
+            path
+        }
+        None => Vec::new(),
+    };
     let turns = sessions.store.turns(&key).await?;
     let keys = turns
         .iter()
@@ -132,14 +151,6 @@ pub(super) async fn view(
         json!({ "id": turn.id, "parent": turn.parent, "createdAt": turn.created_at, "log": its })
     });
     let branches: Vec<_> = branches.collect();
-    let turn = match &shown.turn {
-        Some(turn) => Some(turn_key(&user, &thread, turn)?.turn),
-        None => record.latest.clone(),
-    };
-    let path = match turn {
-        Some(turn) => sessions.store.path(&TurnKey::new(key, turn)).await?,
-        None => Vec::new(),
-    };
     let view = SessionView::of(&path, &sessions.view).map_err(|error| {
         tracing::error!(target: "stepwell", %thread, %error, "a session cannot be shown");
         Refusal::new(

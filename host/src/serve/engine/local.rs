@@ -422,6 +422,15 @@ impl Engine for LocalEngine {
         .boxed()
     }
 
+    fn told<'a>(&'a self, turn: &'a TurnKey) -> BoxFuture<'a, ()> {
+        async move {
+            if let Some(active) = self.find(turn) {
+                let _ = tokio::time::timeout(LONGEST_REQUEST, active.ended.cancelled()).await;
+            }
+        }
+        .boxed()
+    }
+
     fn trouble(&self, turn: &TurnKey) -> Option<watch::Receiver<Option<StoreTrouble>>> {
         self.find(turn).map(|active| active.trouble)
     }

@@ -125,6 +125,9 @@ pub(super) trait Engine: Debug + Send + Sync {
     /// tell the end.
     fn tell_end<'a>(&'a self, turn: &'a TurnKey) -> BoxFuture<'a, Result<(), EngineError>>;
 
+    /// Waits until a turn that is over, and is driven here still, has told its end; not for long.
+    fn told<'a>(&'a self, turn: &'a TurnKey) -> BoxFuture<'a, ()>;
+
     /// What keeps a turn that is driven here from being stored, as it changes.
     fn trouble(&self, turn: &TurnKey) -> Option<watch::Receiver<Option<StoreTrouble>>>;
 

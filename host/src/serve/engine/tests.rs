@@ -392,3 +392,56 @@ async fn a_turn_that_cannot_begin_is_refused_with_the_reason() {
         assert!(model.requests().is_empty());
     }
 }
+
+/// A store that holds the end of a turn's log back until it is let through.
+#[derive(Debug)]
+struct LateEnd {
+    inner: MemoryStore,
+    through: tokio::sync::Semaphore,
+}
+
+impl StoreLayer for LateEnd {
+    fn inner(&self) -> &dyn Store {
+        &self.inner
+    }
+
+    fn append_events<'a>(
+        &'a self,
+        turn: &'a TurnKey,
+        generation: Generation,
+        first: u64,
+        events: &'a [String],
+    ) -> StoreFuture<'a, ()> {
+        Box::pin(async move {
+            if events.iter().any(|event| event.contains("RUN_FINISHED")) {
+                let _through = self.through.acquire().await;
+            }
+            self.inner
+                .append_events(turn, generation, first, events)
+                .await
+        })
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_is_shown_that_a_turn_is_over_waits_for_its_end() {
+    let inner = MemoryStore::new();
+    let through = tokio::sync::Semaphore::new(0);
+    let store = Arc::new(LateEnd {
+        inner: inner.clone(),
+        through,
+    });
+    let (_model, engine) = engine_on(Arc::clone(&store) as Arc<dyn Store>, STORE_TIMEOUT).await;
+    let mut changes = inner.subscribe(&new_turn().thread).await.unwrap();
+    let key = engine.start(new_turn()).await.unwrap();
+    while inner.turn(&key).await.unwrap().unwrap().status == TurnStatus::Streaming {
+        changes.changed().await;
+    }
+    let mut told = std::pin::pin!(engine.told(&key));
+    assert_eq!(futures::poll!(&mut told), std::task::Poll::Pending);
+    store.through.add_permits(1);
+    told.await;
+    let events = inner.events(&key, None, 1_000).await.unwrap();
+    let last: Value = serde_json::from_str(&events.last().unwrap().data).unwrap();
+    assert_eq!(last["type"], "RUN_FINISHED");
+}
