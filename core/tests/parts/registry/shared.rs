@@ -1,8 +1,8 @@
 //! Threads that race for one registry.
 
 use super::thread;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Barrier};
+use std::cell::Cell;
+use std::sync::Barrier;
 use stepwell_core::registry::{RegistryEvent, RunRegistry, SharedRegistry, Stale};
 use stepwell_core::run::Outcome;
 use tracing::span;
@@ -157,8 +157,13 @@ fn clones_share_and_snapshots_do_not() {
     assert_eq!(SharedRegistry::from(snapshot).running(), [run]);
 }
 
-/// Counts what is traced.
-struct Counting(Arc<AtomicUsize>);
+thread_local! {
+    static TRACED: Cell<usize> = const { Cell::new(0) };
+}
+
+/// Counts what each thread traces. It is there for all: where one thread alone has a subscriber, what another one traces
+/// first is off for good.
+struct Counting;
 
 impl tracing::Subscriber for Counting {
     fn enabled(&self, metadata: &tracing::Metadata<'_>) -> bool {
@@ -166,7 +171,7 @@ impl tracing::Subscriber for Counting {
     }
 
     fn event(&self, _: &tracing::Event<'_>) {
-        self.0.fetch_add(1, Ordering::Relaxed);
+        TRACED.set(TRACED.get() + 1);
     }
 
     fn new_span(&self, _: &span::Attributes<'_>) -> span::Id {
@@ -182,23 +187,22 @@ impl tracing::Subscriber for Counting {
 /// That it is not done under the lock, `tests/interleavings` shows.
 #[test]
 fn what_is_refused_is_traced() {
+    tracing::subscriber::set_global_default(Counting).expect("the only one");
+    tracing::callsite::rebuild_interest_cache();
     let registry = SharedRegistry::default();
-    let traced = Arc::new(AtomicUsize::new(0));
-    tracing::subscriber::with_default(Counting(Arc::clone(&traced)), || {
-        let old = registry.register("thread".into()).handle;
-        let new = registry.replace(&old).unwrap();
-        assert!(registry.check(&new).is_ok());
-        assert_eq!(traced.load(Ordering::Relaxed), 0);
-        registry.check(&old).unwrap_err();
-        registry.replace(&old).unwrap_err();
-        registry.complete(&old, Outcome::Success).unwrap_err();
-        registry.disposal_failed(&old, "no");
-        assert_eq!(traced.load(Ordering::Relaxed), 4);
-        let mut own = registry.snapshot();
-        own.check(&old).unwrap_err();
-        own.replace(&old).unwrap_err();
-        own.complete(&old, Outcome::Success).unwrap_err();
-        own.disposal_failed(&old, "no");
-        assert_eq!(traced.load(Ordering::Relaxed), 8);
-    });
+    let old = registry.register("thread".into()).handle;
+    let new = registry.replace(&old).unwrap();
+    assert!(registry.check(&new).is_ok());
+    assert_eq!(TRACED.get(), 0);
+    registry.check(&old).unwrap_err();
+    registry.replace(&old).unwrap_err();
+    registry.complete(&old, Outcome::Success).unwrap_err();
+    registry.disposal_failed(&old, "no");
+    assert_eq!(TRACED.get(), 4);
+    let mut own = registry.snapshot();
+    own.check(&old).unwrap_err();
+    own.replace(&old).unwrap_err();
+    own.complete(&old, Outcome::Success).unwrap_err();
+    own.disposal_failed(&old, "no");
+    assert_eq!(TRACED.get(), 8);
 }
