@@ -30,27 +30,32 @@ impl Order {
         if self.last_piece.is(kind, id) {
             return Ok(());
         }
-        self.check_piece(kind, id, event)
+        self.check_piece(kind, id)
     }
 
-    fn check_piece(
-        &mut self,
-        kind: PieceOf,
-        id: &str,
-        event: EventRef<'_>,
-    ) -> Result<(), Violation> {
-        let (items, rule, what) = match kind {
-            PieceOf::Message => (&self.messages, Rule::O7, TEXT_MESSAGE),
-            PieceOf::Reasoning => (&self.reasoning, Rule::O16, REASONING_MESSAGE),
-            PieceOf::Call => (&self.tool_calls, Rule::O9, TOOL_CALL),
+    fn check_piece(&mut self, kind: PieceOf, id: &str) -> Result<(), Violation> {
+        let (items, event, rule, what) = match kind {
+            PieceOf::Message => (
+                &self.messages,
+                "TEXT_MESSAGE_CONTENT",
+                Rule::O7,
+                TEXT_MESSAGE,
+            ),
+            PieceOf::Reasoning => (
+                &self.reasoning,
+                "REASONING_MESSAGE_CONTENT",
+                Rule::O16,
+                REASONING_MESSAGE,
+            ),
+            PieceOf::Call => (&self.tool_calls, "TOOL_CALL_ARGS", Rule::O9, TOOL_CALL),
         };
         // An item is open only while a run is going on, so one look-up answers for both.
         if is_open(items, id) {
             self.last_piece.note(kind, id);
             return Ok(());
         }
-        self.active(event.kind())?;
-        Err(not_open(rule, event.kind(), what, id))
+        self.active(event)?;
+        Err(not_open(rule, event, what, id))
     }
 
     fn check_whole(&mut self, event: &Event) -> Result<(), Violation> {
