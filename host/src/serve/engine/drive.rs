@@ -109,6 +109,7 @@ enum Rest {
     Person,
 }
 
+/// A run that waits for its model keeps no room for what happens seldom: such futures are boxed.
 impl Drive<'_> {
     pub(super) async fn run(mut self) -> Over {
         let handle = self.turn.handle();
@@ -141,7 +142,7 @@ impl Drive<'_> {
             match next {
                 Next::Left => {
                     // The snapshot of the last write is what the next owner goes on from.
-                    let _ = self.turn.suspend().await;
+                    let _ = Box::pin(self.turn.suspend()).await;
                     return Over::Left;
                 }
                 Next::Stopped(why) => {
@@ -154,19 +155,19 @@ impl Drive<'_> {
                         self.writer.append(trouble.warning()).await;
                     }
                 }
-                Next::Told(command) => self.obey(command, &handle).await,
+                Next::Told(command) => Box::pin(self.obey(command, &handle)).await,
                 Next::Lapsed => {
                     let lapsed = self.questions.lapsed(Instant::now());
-                    if let Err(error) = self.answer(&lapsed, &handle).await {
+                    if let Err(error) = Box::pin(self.answer(&lapsed, &handle)).await {
                         tracing::error!(target: "stepwell", %error, "a question cannot lapse");
                         self.turn.cancel();
                     }
                 }
                 Next::Said(None) => break,
                 Next::Asked(asking) => {
-                    self.ask(asking).await;
+                    Box::pin(self.ask(asking)).await;
                     for command in std::mem::take(&mut self.early) {
-                        self.obey(command, &handle).await;
+                        Box::pin(self.obey(command, &handle)).await;
                     }
                     if is_run && !may_rest {
                         (rests, may_rest) = (rested(&handle), true);
@@ -191,7 +192,7 @@ impl Drive<'_> {
                 }
                 Next::Rests => {
                     may_rest = false;
-                    match self.rest(&handle).await {
+                    match Box::pin(self.rest(&handle)).await {
                         None => {}
                         Some(Rest::Client(calls)) => {
                             self.tell_state().await;
@@ -211,7 +212,7 @@ impl Drive<'_> {
             }
         }
         self.tell_state().await;
-        let finished = self.turn.finish().await;
+        let finished = Box::pin(self.turn.finish()).await;
         let ending = Ending::of(&finished.outcome, stop, &self.setup.endpoint);
         Over::Ended(ending, finished.usage)
     }
@@ -228,10 +229,10 @@ impl Drive<'_> {
                 }
                 self.writer.append(event).await;
             }
-            RunEvent::ToolCall(update) => self.tell_call(update).await,
+            RunEvent::ToolCall(update) => Box::pin(self.tell_call(update)).await,
             RunEvent::Interrupted { interrupts } => {
                 for interrupt in interrupts {
-                    self.ask_for_agent(interrupt).await;
+                    Box::pin(self.ask_for_agent(interrupt)).await;
                 }
             }
             RunEvent::Retrying {
