@@ -427,8 +427,17 @@ impl Receiver<'_> {
     #[inline]
     fn read(&mut self, decoder: &mut Decoder, frame: Frame<'_>) -> Result<(), DecodeError> {
         decoder.frame(frame, self)?;
+        if self.rejoin.is_none() && self.meter.is_within() {
+            return Ok(());
+        }
+        self.go_on()
+    }
+
+    /// Whether the stream may go on after a frame.
+    #[cold]
+    fn go_on(&self) -> Result<(), DecodeError> {
         self.meter.check()?;
-        match &mut self.rejoin {
+        match &self.rejoin {
             Some(rejoin) => rejoin.agrees(),
             None => Ok(()),
         }

@@ -312,11 +312,11 @@ impl<'a> Cursor<'a> {
     }
 
     fn digits(&mut self) -> Result<(), Miss> {
-        let start = self.at;
-        while self.next_is(|byte| byte.is_ascii_digit()) {
-            self.at += 1;
-        }
-        if self.at == start { Err(Miss) } else { Ok(()) }
+        let rest = self.rest();
+        let digits = rest.iter().take_while(|byte| byte.is_ascii_digit());
+        let count = digits.count();
+        self.at += count;
+        if count == 0 { Err(Miss) } else { Ok(()) }
     }
 
     fn next_is(&self, test: impl Fn(u8) -> bool) -> bool {
@@ -396,11 +396,16 @@ const HIGH: u64 = ONES << 7;
 /// lowest one mean nothing.
 #[inline]
 fn stops(word: u64) -> u64 {
-    let is_zero = |word: u64| word.wrapping_sub(ONES) & !word;
-    let quote = is_zero(word ^ (ONES * 0x22));
-    let backslash = is_zero(word ^ (ONES * 0x5c));
+    let quote = zeros(word ^ (ONES * 0x22));
+    let backslash = zeros(word ^ (ONES * 0x5c));
     let control = word.wrapping_sub(ONES * 0x20) & !word;
     (quote | backslash | control) & HIGH
+}
+
+/// The top bit of the first byte that is zero, where it is masked by [`HIGH`]. Bits above that one mean nothing.
+#[inline]
+fn zeros(word: u64) -> u64 {
+    word.wrapping_sub(ONES) & !word
 }
 
 #[cfg(test)]

@@ -83,8 +83,9 @@ impl Meter {
         self.is_within()
     }
 
+    /// Whether the answer has stayed within its limits.
     #[inline]
-    fn is_within(&self) -> bool {
+    pub(super) fn is_within(&self) -> bool {
         self.bytes <= self.limits.bytes && self.calls <= self.limits.calls
     }
 
@@ -120,8 +121,7 @@ impl Meter {
         self.bytes = self.bytes.saturating_sub(before).saturating_add(after);
     }
 
-    /// Makes sure that the answer has stayed within its limits.
-    #[inline]
+    /// Makes sure of the same.
     pub(super) fn check(&self) -> Result<(), AnswerLimit> {
         if self.is_within() {
             return Ok(());
