@@ -130,6 +130,7 @@ impl SessionTurn {
                 stored,
                 open,
                 commands: self.commands,
+                taken: Vec::new(),
             },
             early: Vec::new(),
         };
