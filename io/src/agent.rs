@@ -484,7 +484,7 @@ impl Agent {
 /// Shows what there is to say while the store is waited for.
 async fn shown_meanwhile<T>(
     work: impl Future<Output = T>,
-    notices: &mut mpsc::UnboundedReceiver<RunEvent>,
+    notices: &mut mpsc::UnboundedReceiver<String>,
     events: &mpsc::Sender<RunEvent>,
 ) -> T {
     let mut work = std::pin::pin!(work);
@@ -492,9 +492,9 @@ async fn shown_meanwhile<T>(
         tokio::select! {
             biased;
             done = &mut work => return done,
-            Some(notice) = notices.recv() => {
+            Some(message) = notices.recv() => {
                 // An app that takes nothing misses it: the turn does not wait for it.
-                let _ = events.try_send(notice);
+                let _ = events.try_send(RunEvent::Warning { message });
             }
         }
     }

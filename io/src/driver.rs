@@ -41,7 +41,7 @@ pub(crate) struct Driver {
     /// The turn's hold on its store, if it has one.
     pub(crate) writer: Option<Arc<Writer>>,
     /// What there is to say of the store.
-    pub(crate) notices: mpsc::UnboundedReceiver<RunEvent>,
+    pub(crate) notices: mpsc::UnboundedReceiver<String>,
 }
 
 /// The events that end a turn: to be sent when all is in place for the next one.
@@ -118,8 +118,8 @@ impl Driver {
                     continue;
                 }
                 Some(input) = arrivals.answers.recv() => input,
-                Some(notice) = self.notices.recv() => {
-                    self.show(notice);
+                Some(message) = self.notices.recv() => {
+                    self.show(RunEvent::Warning { message });
                     continue;
                 }
                 is_open = has_room(&self.events), if is_behind => {
@@ -246,8 +246,8 @@ impl Driver {
                     continue;
                 }
             };
-            while let Ok(notice) = self.notices.try_recv() {
-                self.show(notice);
+            while let Ok(message) = self.notices.try_recv() {
+                self.show(RunEvent::Warning { message });
             }
             if let Err(misuse) = self.feed(input, work) {
                 tracing::error!(target: "stepwell", %misuse, "the machine refused an input");

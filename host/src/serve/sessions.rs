@@ -245,3 +245,6 @@ pub(super) async fn delete(
         Err(StoreError::NoThread { thread: key }.into())
     }
 }
+
+#[cfg(test)]
+mod tests;

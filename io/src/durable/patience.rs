@@ -2,7 +2,7 @@
 
 use crate::store::{StoreError, StoreFuture};
 use std::time::Duration;
-use stepwell_core::run::{Durability, RunConfig, RunEvent};
+use stepwell_core::run::{Durability, RunConfig};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
@@ -80,15 +80,15 @@ pub(crate) async fn in_time<T>(call: StoreFuture<'_, T>) -> Result<T, StoreError
     })
 }
 
-/// Where the app is told that its turn waits for the store.
+/// Where the app is told that its turn waits for the store: in words, since each turn has room for many notices.
 #[derive(Clone, Debug)]
-pub(crate) struct Notices(pub(crate) mpsc::UnboundedSender<RunEvent>);
+pub(crate) struct Notices(pub(crate) mpsc::UnboundedSender<String>);
 
 impl Notices {
     pub(crate) fn warn(&self, message: String) {
         tracing::warn!(target: "stepwell", message);
         // A turn whose app has let go of it goes on.
-        let _ = self.0.send(RunEvent::Warning { message });
+        let _ = self.0.send(message);
     }
 
     pub(crate) fn waiting(&self, error: &StoreError, pause: Duration) {

@@ -134,8 +134,6 @@ impl Speaking<'_> {
             }
         };
         let mut client = Client { state, decisions };
-        // Whoever runs an agent tells it nothing else while it runs.
-        let (_, commands) = mpsc::channel(1);
         let drive = Drive {
             setup: self.setup,
             turn,
@@ -144,7 +142,6 @@ impl Speaking<'_> {
             labels: Default::default(),
             questions: Questions::default(),
             asked,
-            commands,
             cancel: self.place.cancel.clone(),
             leave,
             trouble: watch::Sender::default(),

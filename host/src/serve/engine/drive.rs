@@ -9,7 +9,7 @@ use super::super::stop::Stop;
 use super::super::store_trouble::{StoreTrouble, custom};
 use super::announce::{progress, question_id};
 use super::call_labels::CallLabels;
-use super::commands::Command;
+use super::commands::{Command, Word};
 use super::event_writer::EventWriter;
 use super::local::LocalSetup;
 use super::questions::{Asked, Asking, Questions};
@@ -41,8 +41,12 @@ pub(super) enum Audience<'a> {
         stored: Stored,
         /// The questions that the log has open, of an owner before.
         open: BTreeMap<String, Interrupt>,
+        /// What they tell the turn.
+        commands: mpsc::Receiver<Command>,
+        /// What it has taken of that, and what is stored once it counts.
+        taken: Vec<(Word, Vec<Fact>)>,
     },
-    /// The one client of a run. With it the run rests too.
+    /// The one client of a run, which is told nothing else while it runs. With it the run rests too.
     Client(&'a mut Client),
 }
 
@@ -64,7 +68,6 @@ pub(super) struct Drive<'a> {
     pub(super) labels: CallLabels,
     pub(super) questions: Questions,
     pub(super) asked: mpsc::UnboundedReceiver<Asking>,
-    pub(super) commands: mpsc::Receiver<Command>,
     pub(super) cancel: CancellationToken,
     /// The turn is let go of: to go on another time, if it is stored.
     pub(super) leave: CancellationToken,
@@ -133,7 +136,7 @@ impl Drive<'_> {
                 () = until(clock.deadline()), if stop.is_none() => Next::Stopped(Stop::OutOfTime),
                 () = until(waits.deadline()), if stop.is_none() => Next::Stopped(Stop::StoreAway),
                 trouble = waits.changed() => Next::Waits(trouble),
-                Some(command) = self.commands.recv() => Next::Told(command),
+                command = told(&mut self.audience) => Next::Told(command),
                 Some(asking) = self.asked.recv() => Next::Asked(asking),
                 () = until(self.questions.next_lapse()) => Next::Lapsed,
                 event = take(self.writer, &mut self.turn) => Next::Said(event),
@@ -386,6 +389,16 @@ impl Drive<'_> {
             .collect();
         (!deferred.is_empty()).then_some(Rest::Client(deferred))
     }
+}
+
+/// The next command; of a run there is none.
+async fn told(audience: &mut Audience<'_>) -> Command {
+    if let Audience::Followers { commands, .. } = audience
+        && let Some(command) = commands.recv().await
+    {
+        return command;
+    }
+    std::future::pending().await
 }
 
 /// The next event, once there is room for it.

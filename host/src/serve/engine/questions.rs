@@ -11,8 +11,8 @@ use time::OffsetDateTime;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
 
-/// A tool that asks to run, and where the decision goes.
-pub(in crate::serve) type Asking = (ToolInvocation, oneshot::Sender<Decision>);
+/// A tool that asks to run, and where the decision goes. It is boxed since each run has a queue with room for many.
+pub(in crate::serve) type Asking = (Box<ToolInvocation>, oneshot::Sender<Decision>);
 
 /// A question that is open.
 #[derive(Debug)]
@@ -180,7 +180,7 @@ impl Questions {
 pub(in crate::serve) fn approver(asking: mpsc::UnboundedSender<Asking>) -> impl Approver {
     move |invocation: ToolInvocation| {
         let (sender, decided) = oneshot::channel();
-        let is_asked = asking.send((invocation, sender)).is_ok();
+        let is_asked = asking.send((Box::new(invocation), sender)).is_ok();
         async move {
             match decided.await {
                 Ok(decision) if is_asked => decision,

@@ -123,11 +123,15 @@ impl SessionTurn {
             labels,
             questions,
             asked,
-            commands: self.commands,
             cancel: self.cancel,
             leave: self.leave,
             trouble: self.trouble,
-            audience: Audience::Followers { stored, open },
+            audience: Audience::Followers {
+                stored,
+                open,
+                commands: self.commands,
+                taken: Vec::new(),
+            },
             early: Vec::new(),
         };
         let (ending, usage) = match drive.run().await {

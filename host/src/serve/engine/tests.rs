@@ -285,15 +285,15 @@ async fn a_host_that_stops_leaves_a_turn_that_waits_to_the_next_start() {
     assert_eq!(events.last().unwrap()["type"], "RUN_FINISHED");
 }
 
-/// Waits until a call of a client's tool waits for its result.
-async fn deferred(store: &Failing) -> ToolCallId {
+/// Waits until the log tells this, and gives what it is about.
+async fn told(store: &Failing, is_it: impl Fn(&Value) -> bool) -> Value {
     let mut changes = store.inner.subscribe(&key().thread).await.unwrap();
     loop {
         let events = store.inner.events(&key(), None, 100).await.unwrap();
         for event in events {
-            let event: Value = serde_json::from_str(&event.data).unwrap();
-            if event["value"]["status"] == "deferred" {
-                return event["value"]["toolCallId"].as_str().unwrap().into();
+            let mut event: Value = serde_json::from_str(&event.data).unwrap();
+            if is_it(&event) {
+                return event["value"].take();
             }
         }
         changes.changed().await;
@@ -318,24 +318,66 @@ async fn who_brings_a_result_that_cannot_be_stored_is_told_so_in_time() {
         ..new_turn()
     };
     engine.start(turn).await.unwrap();
-    let call = deferred(&store).await;
+    let waiting = told(&store, |event| event["value"]["status"] == "deferred").await;
+    let call: ToolCallId = waiting["toolCallId"].as_str().unwrap().into();
     tokio::time::pause();
     let key = key();
-    let brought = engine.bring_result(&key, call, Ok("Patan".into()));
-    let brought = tokio::time::timeout(Duration::from_secs(3_600), brought).await;
+    let bring = |result: &str| {
+        let brought = engine.bring_result(&key, call.clone(), Ok(result.into()));
+        tokio::time::timeout(Duration::from_secs(3_600), brought)
+    };
+    // A client that sends it again is told the same.
+    for _ in 0..2 {
+        let brought = bring("Patan").await;
+        assert!(
+            matches!(
+                brought,
+                Ok(Err(EngineError::Store(StoreError::Unavailable { .. })))
+            ),
+            "{brought:?}"
+        );
+    }
+    let other = bring("Agra").await;
     assert!(
-        matches!(
-            brought,
-            Ok(Err(EngineError::Store(StoreError::Unavailable { .. })))
-        ),
-        "{brought:?}"
+        matches!(other, Ok(Err(EngineError::NotWaiting { .. }))),
+        "{other:?}"
     );
-    tokio::time::advance(STORE_TIMEOUT).await;
     store.mend();
+    assert!(matches!(bring("Patan").await, Ok(Ok(()))));
+    engine.cancel(&key).await.unwrap();
     ended(&engine).await;
     let (_, events) = stored(&store).await;
     let mut told = events.iter();
     assert!(told.any(|event| event["content"] == "Patan"), "{events:?}");
+}
+
+#[tokio::test]
+async fn an_answer_that_is_sent_again_is_answered_as_before() {
+    let (error, _) = &errors()[1];
+    // The turn waits once the tool that was allowed has run.
+    let store = Failing::from_the_first_result(error);
+    let (_model, engine) = engine(&store, STORE_TIMEOUT).await;
+    let turn = NewTurn {
+        message: Some(Message::user("m", "change")),
+        ..new_turn()
+    };
+    let key = engine.start(turn).await.unwrap();
+    let asked = told(&store, |event| event["name"] == "interrupt").await;
+    let answer = |is_approved: bool| {
+        let entry = json!({
+            "interruptId": asked["id"],
+            "status": "resolved",
+            "payload": { "approved": is_approved },
+        });
+        engine.answer(&key, vec![serde_json::from_value(entry).unwrap()])
+    };
+    for _ in 0..2 {
+        answer(true).await.unwrap();
+    }
+    let other = answer(false).await;
+    assert!(matches!(other, Err(EngineError::Answers(_))), "{other:?}");
+    store.mend();
+    engine.stop(Duration::from_secs(60)).await;
 }
 
 #[tokio::test]
@@ -391,57 +433,4 @@ async fn a_turn_that_cannot_begin_is_refused_with_the_reason() {
         }
         assert!(model.requests().is_empty());
     }
-}
-
-/// A store that holds the end of a turn's log back until it is let through.
-#[derive(Debug)]
-struct LateEnd {
-    inner: MemoryStore,
-    through: tokio::sync::Semaphore,
-}
-
-impl StoreLayer for LateEnd {
-    fn inner(&self) -> &dyn Store {
-        &self.inner
-    }
-
-    fn append_events<'a>(
-        &'a self,
-        turn: &'a TurnKey,
-        generation: Generation,
-        first: u64,
-        events: &'a [String],
-    ) -> StoreFuture<'a, ()> {
-        Box::pin(async move {
-            if events.iter().any(|event| event.contains("RUN_FINISHED")) {
-                let _through = self.through.acquire().await;
-            }
-            self.inner
-                .append_events(turn, generation, first, events)
-                .await
-        })
-    }
-}
-
-#[tokio::test(start_paused = true)]
-async fn who_is_shown_that_a_turn_is_over_waits_for_its_end() {
-    let inner = MemoryStore::new();
-    let through = tokio::sync::Semaphore::new(0);
-    let store = Arc::new(LateEnd {
-        inner: inner.clone(),
-        through,
-    });
-    let (_model, engine) = engine_on(Arc::clone(&store) as Arc<dyn Store>, STORE_TIMEOUT).await;
-    let mut changes = inner.subscribe(&new_turn().thread).await.unwrap();
-    let key = engine.start(new_turn()).await.unwrap();
-    while inner.turn(&key).await.unwrap().unwrap().status == TurnStatus::Streaming {
-        changes.changed().await;
-    }
-    let mut told = std::pin::pin!(engine.told(&key));
-    assert_eq!(futures::poll!(&mut told), std::task::Poll::Pending);
-    store.through.add_permits(1);
-    told.await;
-    let events = inner.events(&key, None, 1_000).await.unwrap();
-    let last: Value = serde_json::from_str(&events.last().unwrap().data).unwrap();
-    assert_eq!(last["type"], "RUN_FINISHED");
 }
