@@ -123,10 +123,18 @@ def _groq() -> Check:
 
 
 def _anthropic() -> Check:
+    from anthropic.types.beta.message_create_params import MessageCreateParamsStreaming as Beta
     from anthropic.types.message_create_params import MessageCreateParamsStreaming
 
     _strict("anthropic.types")
-    return _dictionary(MessageCreateParamsStreaming)
+    plain, beta = _dictionary(MessageCreateParamsStreaming), _dictionary(Beta)
+
+    def check(body: Body) -> None:
+        blocks = [block for turn in body["messages"] for block in turn["content"]]
+        # What only a request for a beta may say.
+        (beta if any(block["type"] == "fallback" for block in blocks) else plain)(body)
+
+    return check
 
 
 def _gemini() -> Check:

@@ -13,10 +13,11 @@ use super::{DecodeError, HopIds, Sink};
 use crate::event::{
     Common, Custom, Event, EventRef, Metadata, ReasoningEnd, ReasoningMessageEnd,
     ReasoningMessageStart, ReasoningRole, ReasoningStart, RunError, RunFinished, RunStarted,
-    TextMessageEnd, TextMessageRole, TextMessageStart, TokenUsage, ToolCallEnd, ToolCallStart,
-    Violation,
+    TextMessageEnd, TextMessageRole, TextMessageStart, TokenUsage, ToolCallEnd, ToolCallResult,
+    ToolCallStart, Violation,
 };
 use crate::pipeline::AnswerLimit;
+use crate::run::tools::result_id;
 use crate::{MessageId, ToolCallId};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -309,6 +310,33 @@ impl Answer {
             sink,
             ToolCallEnd {
                 tool_call_id,
+                common: None,
+            },
+        )
+    }
+
+    /// How many calls there are.
+    pub(super) fn calls(&self) -> usize {
+        self.calls.len()
+    }
+
+    /// A call is not to be run: what the model is told instead.
+    pub(super) fn answer_call(
+        &self,
+        slot: usize,
+        content: &str,
+        sink: &mut dyn Sink,
+    ) -> Result<(), Violation> {
+        let Some(call) = self.calls.get(slot) else {
+            return Ok(());
+        };
+        whole(
+            sink,
+            ToolCallResult {
+                message_id: result_id(&self.ids.run_id, slot),
+                tool_call_id: call.id.clone(),
+                content: content.into(),
+                role: None,
                 common: None,
             },
         )

@@ -2,11 +2,11 @@ use super::Dialect;
 use super::HopIds;
 use super::ag_ui::AgUiOptions;
 use super::shown;
-use crate::RunId;
 use crate::event::{
     ContentPart, Context, Message, Metadata, ResumeEntry, ToolDefinition, ToolMessage,
 };
 use crate::provider::ModelRules;
+use crate::{RunId, Timestamp};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 use std::fmt;
@@ -44,6 +44,8 @@ pub struct ModelRequest<'a> {
     pub settings: &'a GenerationSettings,
     /// The answers to the interrupts of the hop before.
     pub resume: &'a [ResumeEntry],
+    /// When it is made: what has run out by then is not named in it.
+    pub now: Timestamp,
 }
 
 /// An HTTP request, for the host to send.

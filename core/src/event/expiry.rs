@@ -8,9 +8,14 @@ impl Interrupt {
     /// never lapses.
     #[must_use]
     pub fn is_expired(&self, now: Timestamp) -> bool {
-        let expires_at = self.expires_at.as_deref().and_then(milliseconds);
-        expires_at.is_some_and(|time| time <= i128::from(now.0))
+        let expires_at = self.expires_at.as_deref();
+        expires_at.is_some_and(|time| has_come(time, now))
     }
+}
+
+/// Whether a time has come. One that cannot be read never does.
+pub(crate) fn has_come(time: &str, now: Timestamp) -> bool {
+    milliseconds(time).is_some_and(|time| time <= i128::from(now.0))
 }
 
 /// An ISO 8601 time in the form of RFC 3339 (a space may stand for the `T`, as may a lower-case `t`), as milliseconds

@@ -40,6 +40,7 @@ pub use capabilities::{
 };
 pub use common::Common;
 pub use content::{ContentPart, MediaPart, MessageContent, Source, TextPart};
+pub(crate) use expiry::has_come;
 pub use field::{EventError, Metadata};
 pub use message::{
     ActivityMessage, AssistantMessage, FunctionCall, FunctionKind, Message, ReasoningMessage,

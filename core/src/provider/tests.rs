@@ -147,6 +147,7 @@ fn the_key_goes_as_the_table_says() {
                 state: &serde_json::Value::Null,
                 settings: &GenerationSettings::default(),
                 resume: &[],
+                now: crate::Timestamp(0),
             });
             if request.body == b"null" {
                 // A dialect whose encoder is still to come.

@@ -500,6 +500,7 @@ impl Core {
             },
             settings: &config.settings,
             resume: &self.resume,
+            now: self.now(),
         };
         let mut request = request.with_offer(self.offer());
         let by_id = config.endpoint.quirks.resumption == Resumption::LastEventId;

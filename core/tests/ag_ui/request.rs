@@ -55,6 +55,7 @@ impl Request {
             state: &self.state,
             settings: &self.settings,
             resume: &self.resume,
+            now: stepwell_core::Timestamp(0),
         })
     }
 
@@ -219,6 +220,7 @@ fn an_address_takes_the_hops_ids_in_their_places() {
         state: &Value::Null,
         settings: &request.settings,
         resume: &[],
+        now: stepwell_core::Timestamp(0),
     };
     assert_eq!(
         Dialect::AgUi.encoder().encode(&model_request).url,

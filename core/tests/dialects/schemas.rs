@@ -45,6 +45,7 @@ fn request(
         state: &Value::Null,
         settings,
         resume: &[],
+        now: stepwell_core::Timestamp(0),
     };
     let request = request.to_http();
     if let Err(breaches) = validate::request(endpoint.dialect, &endpoint.provider, &request) {

@@ -6,7 +6,7 @@ use super::super::{Decode, DecodeError, Dialect, HopIds, Sink};
 use super::blocks::{Block, Blocks};
 use super::delta::{self, Kind};
 use super::event::{Opening, Piece, StreamEvent};
-use super::layout::Layout;
+use super::layout::{Container, Layout};
 use super::{SealedCall, SealedThinking, usage};
 use crate::event::TokenUsage;
 use crate::wire::Frame;
@@ -16,6 +16,17 @@ use serde_json::Value;
 use std::borrow::Cow;
 
 const DIALECT: Dialect = Dialect::Anthropic;
+
+/// The result of a call of a model that declined.
+const NOT_RUN: &str = "The call was not run: another model has taken over the answer.";
+
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde hands it a reference"
+)]
+fn is_zero(count: &usize) -> bool {
+    *count == 0
+}
 
 /// Decodes Messages streams.
 ///
@@ -27,6 +38,12 @@ pub(crate) struct Decoder {
     layout: Layout,
     /// Whether the message that text goes on in has calls, so that nothing may be added to it.
     called: bool,
+    /// How many calls are of a model that declined, and another has taken over.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    declined: usize,
+    /// Where the provider ran its tools, once it has said so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    container: Option<Container>,
     #[serde(skip)]
     scratch: Scratch,
     #[serde(skip)]
@@ -40,6 +57,8 @@ impl Decoder {
             blocks: Blocks::default(),
             layout: Layout::default(),
             called: false,
+            declined: 0,
+            container: None,
             scratch: Scratch::default(),
             templates: Templates::default(),
         }
@@ -89,6 +108,7 @@ impl Decoder {
             StreamEvent::MessageStart {
                 model,
                 usage,
+                container,
                 blocks,
             } => {
                 let is_call =
@@ -100,6 +120,7 @@ impl Decoder {
                     self.answer.model = model.map(Into::into);
                 }
                 usage::update(&mut self.answer.usage, &usage);
+                self.container = container.or(self.container.take());
                 for (opening, size) in blocks {
                     let block = self.opened(opening, size, sink)?;
                     self.end_block(block, sink)?;
@@ -117,12 +138,14 @@ impl Decoder {
             StreamEvent::MessageDelta {
                 stop_reason,
                 refusal,
+                container,
                 usage,
             } => {
                 if let Some(reason) = stop_reason {
                     self.answer.stop_reason = Some(reason.into());
                 }
                 usage::update(&mut self.answer.usage, &usage);
+                self.container = container.or(self.container.take());
                 if let Some(refusal) = refusal {
                     self.answer
                         .custom("refusal", Value::from(refusal.as_ref()), sink)?;
@@ -186,7 +209,7 @@ impl Decoder {
                 Block::Thinking
             }
             Opening::Redacted(data) => {
-                self.seal_message(sink)?;
+                self.end_message(sink)?;
                 self.answer.begin_reasoning(None, sink)?;
                 let sealed = SealedThinking::Redacted(data.into());
                 self.answer.seal_reasoning(DIALECT, &sealed, sink)?;
@@ -200,11 +223,15 @@ impl Decoder {
                 caller,
             } => {
                 self.seal_message(sink)?;
+                self.layout.close();
                 let slot = self.answer.begin_call(id.as_deref(), &name, sink)?;
                 self.called = true;
                 if let Some(caller) = caller {
-                    self.answer
-                        .seal_call(slot, DIALECT, &SealedCall { caller }, sink)?;
+                    let sealed = SealedCall {
+                        caller: Some(caller),
+                        declined: false,
+                    };
+                    self.answer.seal_call(slot, DIALECT, &sealed, sink)?;
                 }
                 match input {
                     // It may be the first piece of it.
@@ -273,7 +300,6 @@ impl Decoder {
         if self.layout.is_full() {
             self.part(sink)?;
         }
-        self.called = false;
         self.layout.add_text(delta.len());
         Ok(self.answer.text(delta, sink)?)
     }
@@ -281,7 +307,7 @@ impl Decoder {
     #[inline]
     fn thinking(&mut self, delta: &str, sink: &mut dyn Sink) -> Result<(), DecodeError> {
         if !self.layout.is_empty() && !delta.is_empty() {
-            self.seal_message(sink)?;
+            self.end_message(sink)?;
         }
         Ok(self.answer.reasoning(delta, sink)?)
     }
@@ -315,7 +341,7 @@ impl Decoder {
             return Ok(());
         }
         if !self.answer.is_reasoning() {
-            self.seal_message(sink)?;
+            self.end_message(sink)?;
             self.answer.begin_reasoning(None, sink)?;
         }
         let sealed = SealedThinking::Signature(signature.to_owned());
@@ -348,6 +374,9 @@ impl Decoder {
             kind => kind,
         };
         self.answer.close(sink)?;
+        if kind == "fallback" {
+            self.decline_calls(sink)?;
+        }
         if self.called {
             self.part(sink)?;
         }
@@ -383,23 +412,48 @@ impl Decoder {
 
     /// What comes next belongs to a new message.
     fn part(&mut self, sink: &mut dyn Sink) -> Result<(), DecodeError> {
+        self.end_message(sink)?;
+        Ok(self.answer.part(sink)?)
+    }
+
+    /// The message that text went on in is over.
+    fn end_message(&mut self, sink: &mut dyn Sink) -> Result<(), DecodeError> {
         self.seal_message(sink)?;
-        self.answer.part(sink)?;
+        self.layout = Layout::default();
         self.called = false;
         Ok(())
     }
 
-    /// The message that text went on in is whole: what it has beside its text goes with it.
+    /// What the message that text goes on in has beside its text goes with it.
     fn seal_message(&mut self, sink: &mut dyn Sink) -> Result<(), DecodeError> {
-        if let Some(segments) = self.layout.take() {
-            self.answer.seal_message(DIALECT, &segments, sink)?;
+        if let Some(segments) = self.layout.seal() {
+            self.answer.seal_message(DIALECT, segments, sink)?;
         }
+        Ok(())
+    }
+
+    /// Another model takes over from one that declined, which may have been stopped within a call: its calls are not
+    /// run, and do not go back.
+    fn decline_calls(&mut self, sink: &mut dyn Sink) -> Result<(), DecodeError> {
+        let sealed = SealedCall {
+            caller: None,
+            declined: true,
+        };
+        for slot in self.declined..self.answer.calls() {
+            self.answer.end_call(slot, sink)?;
+            self.answer.seal_call(slot, DIALECT, &sealed, sink)?;
+            self.answer.answer_call(slot, NOT_RUN, sink)?;
+        }
+        self.declined = self.answer.calls();
         Ok(())
     }
 
     fn finish(&mut self, sink: &mut dyn Sink) -> Result<(), DecodeError> {
         for block in self.blocks.close_all() {
             self.end_block(block, sink)?;
+        }
+        if let Some(container) = self.container.take() {
+            self.layout.add_container(container);
         }
         self.seal_message(sink)?;
         Ok(self.answer.finish(sink)?)

@@ -163,6 +163,15 @@ impl<'a> Body<'a> {
         tools::choice(&settings.tool_choice, settings.parallel_tool_calls)
     }
 
+    /// Where the provider is to run its tools: where it ran them last, unless that is gone or the app says otherwise.
+    fn container(&self) -> Option<&str> {
+        let used = self.prompt.container.as_ref()?;
+        if used.is_gone(self.request.now) {
+            return None;
+        }
+        Some(used.id.as_str())
+    }
+
     fn output_config(&self) -> Map<String, Value> {
         let mut config = Map::new();
         if let Some(effort) = self.thinking.effort {
@@ -191,6 +200,19 @@ impl Serialize for Body<'_> {
         fields.put_some("thinking", self.thinking.thinking.as_ref())?;
         if !self.thinking.no_temperature {
             fields.put_some("temperature", settings.temperature)?;
+        }
+        match self.container() {
+            // What the app wants loaded into it.
+            Some(id)
+                if settings
+                    .extra
+                    .get("container")
+                    .is_some_and(Value::is_object) =>
+            {
+                let used = Map::from_iter([("id".to_owned(), id.into())]);
+                fields.put_settings("container", used)?;
+            }
+            used => fields.put_some("container", used)?,
         }
         let output_config = self.output_config();
         if !output_config.is_empty() {

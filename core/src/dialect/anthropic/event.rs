@@ -4,6 +4,7 @@
 
 use super::super::error::StreamError;
 use super::super::lenient::{Raw, index, json_text, list, object, string};
+use super::layout::Container;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::{Error, Map, Value};
@@ -17,6 +18,7 @@ pub(super) enum StreamEvent<'a> {
     MessageStart {
         model: Option<Cow<'a, str>>,
         usage: Value,
+        container: Option<Container>,
         /// Blocks that are whole already, each with how much of the frame it is.
         blocks: Vec<(Opening<'a>, usize)>,
     },
@@ -34,6 +36,7 @@ pub(super) enum StreamEvent<'a> {
     MessageDelta {
         stop_reason: Option<Cow<'a, str>>,
         refusal: Option<Cow<'a, str>>,
+        container: Option<Container>,
         usage: Value,
     },
     MessageStop,
@@ -103,6 +106,8 @@ struct WireMessage<'a> {
     usage: Raw<'a>,
     #[serde(borrow)]
     content: Raw<'a>,
+    #[serde(borrow)]
+    container: Raw<'a>,
 }
 
 #[derive(Deserialize)]
@@ -147,6 +152,16 @@ struct WireDelta<'a> {
     stop_reason: Raw<'a>,
     #[serde(borrow)]
     stop_details: Raw<'a>,
+    #[serde(borrow)]
+    container: Raw<'a>,
+}
+
+#[derive(Deserialize)]
+struct WireContainer<'a> {
+    #[serde(borrow)]
+    id: Raw<'a>,
+    #[serde(borrow)]
+    expires_at: Raw<'a>,
 }
 
 #[derive(Deserialize)]
@@ -167,11 +182,13 @@ impl<'a> StreamEvent<'a> {
                 Some(message) => Self::MessageStart {
                     model: Some(text(message.model)?).filter(|model| !model.is_empty()),
                     usage: value(message.usage)?,
+                    container: container(message.container)?,
                     blocks: Opening::whole(message.content)?,
                 },
                 None => Self::MessageStart {
                     model: None,
                     usage: Value::Null,
+                    container: None,
                     blocks: Vec::new(),
                 },
             },
@@ -205,6 +222,7 @@ impl<'a> StreamEvent<'a> {
             return Ok(Self::MessageDelta {
                 stop_reason: None,
                 refusal: None,
+                container: None,
                 usage,
             });
         };
@@ -216,6 +234,7 @@ impl<'a> StreamEvent<'a> {
         Ok(Self::MessageDelta {
             stop_reason: Some(stop_reason).filter(|reason| !reason.is_empty()),
             refusal: Some(refusal).filter(|refusal| !refusal.is_empty()),
+            container: container(delta.container)?,
             usage,
         })
     }
@@ -308,6 +327,19 @@ impl<'a> Piece<'a> {
             _ => Self::Passed,
         })
     }
+}
+
+/// Where the provider ran its tools.
+fn container(raw: Raw<'_>) -> Result<Option<Container>, Error> {
+    let Some(container) = object::<WireContainer<'_>>(raw)? else {
+        return Ok(None);
+    };
+    let id = text(container.id)?;
+    let expires_at = string(container.expires_at)?.map(Cow::into_owned);
+    Ok((!id.is_empty()).then(|| Container {
+        id: id.into_owned(),
+        expires_at,
+    }))
 }
 
 /// A string, or an empty one.

@@ -1,4 +1,6 @@
 use super::super::DecodeError;
+use crate::Timestamp;
+use crate::event::has_come;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -18,6 +20,24 @@ pub(super) enum Segment {
     },
     /// A block for the provider alone.
     Block(Value),
+    /// The container that the provider ran its tools in: no part of what was said.
+    Container(Container),
+}
+
+/// Where the provider ran its tools.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct Container {
+    pub(super) id: String,
+    /// When it is gone, as the provider writes it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) expires_at: Option<String>,
+}
+
+impl Container {
+    pub(super) fn is_gone(&self, now: Timestamp) -> bool {
+        let expires_at = self.expires_at.as_deref();
+        expires_at.is_some_and(|time| has_come(time, now))
+    }
 }
 
 /// How the message that text goes on in is made up.
@@ -30,6 +50,9 @@ pub(super) struct Layout {
     citations: Vec<Value>,
     /// Whether text has a block behind it.
     full: bool,
+    /// Whether the message was sealed with what is here: it goes on with calls.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    sealed: bool,
     /// How much is held.
     held: usize,
 }
@@ -55,7 +78,12 @@ impl Layout {
 
     #[inline]
     pub(super) fn is_empty(&self) -> bool {
-        self.length == 0 && self.segments.is_empty() && self.citations.is_empty()
+        self.length == 0 && self.segments.is_empty() && self.citations.is_empty() && !self.full
+    }
+
+    /// Nothing may be added to the message any more, but for where it was made.
+    pub(super) fn close(&mut self) {
+        self.full = true;
     }
 
     #[inline]
@@ -92,13 +120,21 @@ impl Layout {
         self.segments.push(Segment::Block(block));
     }
 
-    /// The message is whole: its stretches, unless it is plain text.
-    pub(super) fn take(&mut self) -> Option<Vec<Segment>> {
+    pub(super) fn add_container(&mut self, container: Container) {
         self.end_text();
-        let Self { segments, .. } = std::mem::take(self);
-        let is_plain = segments.iter().all(
+        self.segments.push(Segment::Container(container));
+        self.sealed = false;
+    }
+
+    /// The message's stretches, unless it is plain text or they are known already.
+    pub(super) fn seal(&mut self) -> Option<&[Segment]> {
+        if std::mem::replace(&mut self.sealed, true) {
+            return None;
+        }
+        self.end_text();
+        let is_plain = self.segments.iter().all(
             |segment| matches!(segment, Segment::Text { citations, .. } if citations.is_empty()),
         );
-        (!is_plain).then_some(segments)
+        (!is_plain).then_some(&self.segments)
     }
 }

@@ -4,7 +4,7 @@ use super::super::encoding::{Exchange, Failure, arguments, exchanges};
 use super::super::{Dialect, ModelRequest, sealed};
 use super::cache::Mark;
 use super::content::{self, MediaSource};
-use super::layout::Segment;
+use super::layout::{Container, Segment};
 use super::{SealedCall, SealedThinking};
 use crate::event::{
     AssistantMessage, Message, MessageContent, ReasoningMessage, ToolCall, ToolMessage, UserMessage,
@@ -22,6 +22,10 @@ use std::collections::BTreeSet;
 pub(super) struct Prompt<'a> {
     pub(super) system: Vec<Block<'a>>,
     pub(super) turns: Vec<Turn<'a>>,
+    /// The container that the provider ran its tools in last.
+    pub(super) container: Option<Container>,
+    /// The calls of a model that declined.
+    declined: BTreeSet<&'a str>,
 }
 
 /// All that one side says until the other does.
@@ -146,6 +150,11 @@ impl<'a> Block<'a> {
         matches!(self, Self::ToolResult { .. })
     }
 
+    /// Whether another model takes over here from one that declined.
+    fn is_fallback(&self) -> bool {
+        matches!(self, Self::Kept(block) if block["type"] == "fallback")
+    }
+
     fn is_thinking(&self) -> bool {
         matches!(self, Self::Thinking { .. } | Self::RedactedThinking { .. })
     }
@@ -170,12 +179,17 @@ impl<'a> Prompt<'a> {
                 }
                 Exchange::User(message) => prompt.say(Role::User, user(message, provider)),
                 Exchange::Results(results) => {
-                    let results = results.into_iter().map(|message| result(message, provider));
-                    prompt.answer(results.collect());
+                    let results = results
+                        .into_iter()
+                        .filter(|result| !prompt.declined.contains(result.tool_call_id.as_str()))
+                        .map(|message| result(message, provider))
+                        .collect();
+                    prompt.answer(results);
                 }
                 Exchange::Answer(messages) => {
                     for message in messages {
-                        prompt.say(Role::Assistant, assistant(message, provider));
+                        let blocks = prompt.assistant(message, provider);
+                        prompt.say(Role::Assistant, blocks);
                     }
                 }
             }
@@ -183,6 +197,60 @@ impl<'a> Prompt<'a> {
         prompt.drop_unanswered();
         prompt.trim_end();
         prompt
+    }
+
+    fn assistant(&mut self, message: &'a Message, provider: &str) -> Vec<Block<'a>> {
+        match message {
+            Message::Reasoning(message) => reasoning(message, provider).into_iter().collect(),
+            Message::Assistant(message) => {
+                let mut blocks = self.said(message, provider);
+                let calls = message.tool_calls.iter();
+                blocks.extend(calls.filter_map(|call| self.tool_use(call, provider)));
+                mark_last(&mut blocks, Mark::of_message(message.metadata.as_ref()));
+                blocks
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    /// The message's text, with the blocks that came with it in their places.
+    fn said(&mut self, message: &'a AssistantMessage, provider: &str) -> Vec<Block<'a>> {
+        let mut rest = message.content.as_deref().unwrap_or_default();
+        let value = message.encrypted_value.as_deref();
+        let segments: Vec<Segment> =
+            sealed::open(value, provider, Dialect::Anthropic).unwrap_or_default();
+        let mut blocks = Vec::with_capacity(segments.len() + 1);
+        for segment in segments {
+            match segment {
+                Segment::Block(block) => blocks.push(Block::Kept(block)),
+                Segment::Container(container) => self.container = Some(container),
+                Segment::Text { length, citations } => {
+                    // A text that someone has changed is no longer what was cited.
+                    if let Some((text, behind)) = rest.split_at_checked(length) {
+                        blocks.extend(content::cited(text.into(), citations));
+                        rest = behind;
+                    }
+                }
+            }
+        }
+        blocks.extend(Block::text(rest, None));
+        blocks
+    }
+
+    fn tool_use(&mut self, call: &'a ToolCall, provider: &str) -> Option<Block<'a>> {
+        let value = call.encrypted_value.as_deref();
+        let sealed: Option<SealedCall> = sealed::open(value, provider, Dialect::Anthropic);
+        if sealed.as_ref().is_some_and(|sealed| sealed.declined) {
+            self.declined.insert(&call.id);
+            return None;
+        }
+        Some(Block::ToolUse {
+            id: &call.id,
+            name: &call.function.name,
+            input: Input(arguments(&call.function.arguments)),
+            caller: sealed.and_then(|sealed| sealed.caller),
+            cache_control: None,
+        })
     }
 
     /// Adds blocks to the role's turn, which begins if it is the other's.
@@ -212,7 +280,8 @@ impl<'a> Prompt<'a> {
     }
 
     /// Leaves out what the provider's own tools were asked and never answered, as in an answer that was cut off, and
-    /// results of what was never asked. In the last turn the provider goes on with it.
+    /// results of what was never asked. In the last turn the provider goes on with it. Of a model that declined in
+    /// favour of another the thinking is left out too.
     fn drop_unanswered(&mut self) {
         let mut answered = BTreeSet::new();
         let mut asked = BTreeSet::new();
@@ -235,14 +304,21 @@ impl<'a> Prompt<'a> {
         let (asked, answered) = (owned(asked), owned(answered));
         let last = self.turns.len().saturating_sub(1);
         for (index, turn) in self.turns.iter_mut().enumerate() {
-            let is_open = index == last && turn.role == Role::Assistant;
-            turn.content.retain(|block| match block {
-                Block::Kept(block) => match (block["id"].as_str(), block["tool_use_id"].as_str()) {
-                    (Some(id), _) => is_open || answered.contains(id),
-                    (None, Some(id)) => asked.contains(id),
-                    (None, None) => true,
-                },
-                _ => true,
+            let is_last = index == last && turn.role == Role::Assistant;
+            let handed_over = turn.content.iter().rposition(Block::is_fallback);
+            let mut places = 0..;
+            turn.content.retain(|block| {
+                let is_declined = places.next() < handed_over;
+                match block {
+                    Block::Kept(block) => {
+                        match (block["id"].as_str(), block["tool_use_id"].as_str()) {
+                            (Some(id), _) => (is_last && !is_declined) || answered.contains(id),
+                            (None, Some(id)) => asked.contains(id),
+                            (None, None) => true,
+                        }
+                    }
+                    block => !(is_declined && block.is_thinking()),
+                }
             });
         }
         self.turns.retain(|turn| !turn.content.is_empty());
@@ -338,24 +414,6 @@ fn result<'a>(message: &'a ToolMessage, provider: &str) -> Block<'a> {
     }
 }
 
-fn assistant<'a>(message: &'a Message, provider: &str) -> Vec<Block<'a>> {
-    match message {
-        Message::Reasoning(message) => reasoning(message, provider).into_iter().collect(),
-        Message::Assistant(message) => {
-            let mut blocks = said(message, provider);
-            blocks.extend(
-                message
-                    .tool_calls
-                    .iter()
-                    .map(|call| tool_use(call, provider)),
-            );
-            mark_last(&mut blocks, Mark::of_message(message.metadata.as_ref()));
-            blocks
-        }
-        _ => Vec::new(),
-    }
-}
-
 /// Thinking without its signature is refused.
 fn reasoning<'a>(message: &'a ReasoningMessage, provider: &str) -> Option<Block<'a>> {
     let value = message.encrypted_value.as_deref();
@@ -368,47 +426,13 @@ fn reasoning<'a>(message: &'a ReasoningMessage, provider: &str) -> Option<Block<
     })
 }
 
-/// The message's text, with the blocks that came with it in their places.
-fn said<'a>(message: &'a AssistantMessage, provider: &str) -> Vec<Block<'a>> {
-    let mut rest = message.content.as_deref().unwrap_or_default();
-    let value = message.encrypted_value.as_deref();
-    let segments: Vec<Segment> =
-        sealed::open(value, provider, Dialect::Anthropic).unwrap_or_default();
-    let mut blocks = Vec::with_capacity(segments.len() + 1);
-    for segment in segments {
-        match segment {
-            Segment::Block(block) => blocks.push(Block::Kept(block)),
-            Segment::Text { length, citations } => {
-                // A text that someone has changed is no longer what was cited.
-                if let Some((text, behind)) = rest.split_at_checked(length) {
-                    blocks.extend(content::cited(text.into(), citations));
-                    rest = behind;
-                }
-            }
-        }
-    }
-    blocks.extend(Block::text(rest, None));
-    blocks
-}
-
 /// Whether the answer ends within the provider's own tools: then it is sent back to be gone on with.
 pub(in super::super) fn goes_on(message: &AssistantMessage, provider: &str) -> bool {
     let value = message.encrypted_value.as_deref();
     let segments: Option<Vec<Segment>> = sealed::open(value, provider, Dialect::Anthropic);
-    let last = segments.as_deref().and_then(<[_]>::last);
+    let mut said = segments.iter().flatten();
+    let last = said.rfind(|segment| !matches!(segment, Segment::Container(_)));
     message.tool_calls.is_empty() && matches!(last, Some(Segment::Block(_)))
-}
-
-fn tool_use<'a>(call: &'a ToolCall, provider: &str) -> Block<'a> {
-    let value = call.encrypted_value.as_deref();
-    let sealed: Option<SealedCall> = sealed::open(value, provider, Dialect::Anthropic);
-    Block::ToolUse {
-        id: &call.id,
-        name: &call.function.name,
-        input: Input(arguments(&call.function.arguments)),
-        caller: sealed.map(|sealed| sealed.caller),
-        cache_control: None,
-    }
 }
 
 fn mark_last(blocks: &mut [Block<'_>], mark: Option<Mark>) {

@@ -13,6 +13,12 @@
 //!   they came with; text behind them begins a new message if there was text before them;
 //! - so are blocks that mark what the provider did to the conversation (`compaction`, `fallback`, `container_upload`,
 //!   `mcp_tool_listing`), each with a `CUSTOM` event of its type;
+//! - where a model declines and another takes over (`fallback`), the calls before are answered here, since the first model
+//!   may have been stopped within them. They do not go back, nor does the thinking before:
+//!   <https://platform.claude.com/docs/en/build-with-claude/refusals-and-fallback#continuing-the-conversation>;
+//! - the container that the provider ran its tools in is kept with the last message, and the next requests name it until
+//!   it is gone: its tools refuse a request without. The app's own `container` in `extra` wins, and `null` there names
+//!   none;
 //! - a citation is a `CUSTOM` event named `citation`, and is sent back with its text;
 //! - a refusal's explanation is a `CUSTOM` event named `refusal`;
 //! - `RUN_FINISHED` carries the token usage, and the stop reason as `stopReason` in its metadata. Input tokens are as
@@ -56,6 +62,10 @@ enum SealedThinking {
 /// What a `tool_use` block has beside the call.
 #[derive(Debug, Serialize, Deserialize)]
 struct SealedCall {
-    /// Who called: code that the provider runs.
-    caller: serde_json::Value,
+    /// Who called, if not the model itself: code that the provider runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    caller: Option<serde_json::Value>,
+    /// Whether its model declined and another took over: then it is not sent back.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    declined: bool,
 }

@@ -3,11 +3,11 @@
 use super::support::{body, call, ids, input, start, stop, text, thinking, whole};
 use proptest::prelude::*;
 use serde_json::{Value, json};
-use stepwell_core::conversation::Conversation;
+use stepwell_core::conversation::{Conversation, ToolCallStatus};
 use stepwell_core::dialect::{Dialect, GenerationSettings, ModelRequest};
 use stepwell_core::event::Message;
 use stepwell_core::pipeline::{Pipeline, StreamEnd};
-use stepwell_core::provider;
+use stepwell_core::{Timestamp, provider};
 
 /// A block as the model may send it.
 #[derive(Clone, Debug)]
@@ -146,8 +146,13 @@ fn decode(wire: &[Value], size: usize) -> Conversation {
     conversation
 }
 
-/// The turns of the next request, in which the person says something more.
-fn turns(provider: &str, conversation: &Conversation) -> Value {
+/// The next request, in which the person says something more.
+fn next(
+    provider: &str,
+    conversation: &Conversation,
+    settings: &GenerationSettings,
+    now: u64,
+) -> Value {
     let mut endpoint = provider::find("anthropic")
         .expect("a known provider")
         .endpoint(None, "claude-sonnet-4-5", None, Some("k".into()))
@@ -163,11 +168,16 @@ fn turns(provider: &str, conversation: &Conversation) -> Value {
         messages: &messages,
         tools: &[],
         state: &Value::Null,
-        settings: &GenerationSettings::default(),
+        settings,
         resume: &[],
+        now: Timestamp(now),
     });
-    let mut body: Value = serde_json::from_slice(&request.body).expect("JSON");
-    body["messages"].take()
+    serde_json::from_slice(&request.body).expect("JSON")
+}
+
+/// Its turns.
+fn turns(provider: &str, conversation: &Conversation) -> Value {
+    next(provider, conversation, &GenerationSettings::default(), 0)["messages"].take()
 }
 
 proptest! {
@@ -286,6 +296,7 @@ fn a_turn_of_the_providers_own_tools_that_paused_goes_back_whole() {
         state: &Value::Null,
         settings: &GenerationSettings::default(),
         resume: &[],
+        now: Timestamp(0),
     });
     let body: Value = serde_json::from_slice(&request.body).expect("JSON");
     assert_eq!(
@@ -297,4 +308,134 @@ fn a_turn_of_the_providers_own_tools_that_paused_goes_back_whole() {
         turns("anthropic", &conversation)[1]["content"],
         json!([{"type": "text", "text": "Wait"}])
     );
+}
+
+/// An answer that ran in a container until the second of the epoch.
+fn in_container(blocks: Vec<Value>) -> Conversation {
+    let mut end = stop("end_turn");
+    end["delta"]["container"] =
+        json!({"id": "container_1", "expires_at": "1970-01-01T00:00:01Z", "skills": null});
+    let wire = [
+        vec![start()],
+        blocks,
+        vec![end, json!({"type": "message_stop"})],
+    ];
+    decode(&wire.concat(), usize::MAX)
+}
+
+#[test]
+fn the_container_is_named_until_it_is_gone_and_to_whose_it_is_alone() {
+    let search = |id: &str| {
+        [
+            whole(
+                0,
+                json!({"type": "server_tool_use", "id": id, "name": "n", "input": {}}),
+                vec![],
+            ),
+            whole(
+                1,
+                json!({"type": "n_tool_result", "tool_use_id": id, "content": []}),
+                vec![],
+            ),
+        ]
+        .concat()
+    };
+    let plain = GenerationSettings::default();
+    for blocks in [
+        vec![],
+        text(0, &["Done"]),
+        [search("s"), text(2, &["Done"])].concat(),
+        [search("s"), call(2, "c", "f", &["{}"])].concat(),
+        [text(0, &["Go"]), call(1, "c", "f", &["{}"])].concat(),
+        [call(0, "c", "f", &["{}"]), thinking(1, &["Hm"], "s")].concat(),
+    ] {
+        let conversation = in_container(blocks.clone());
+        let request = next("anthropic", &conversation, &plain, 999);
+        assert_eq!(request["container"], "container_1", "{blocks:?}");
+        // All else is as without.
+        let mut wire = vec![start()];
+        wire.extend(blocks);
+        wire.extend([stop("end_turn"), json!({"type": "message_stop"})]);
+        let without = decode(&wire, usize::MAX);
+        assert_eq!(request["messages"], turns("anthropic", &without));
+        for (provider, now) in [("anthropic", 1000), ("other", 999)] {
+            let request = next(provider, &conversation, &plain, now);
+            assert_eq!(request.get("container"), None);
+        }
+    }
+}
+
+#[test]
+fn the_apps_own_container_wins_and_is_told_which_it_was() {
+    let conversation = in_container(text(0, &["Done"]));
+    let asked = |container: Value| {
+        let settings = GenerationSettings {
+            extra: [("container".to_owned(), container)].into_iter().collect(),
+            ..GenerationSettings::default()
+        };
+        next("anthropic", &conversation, &settings, 0)["container"].take()
+    };
+    let skills = json!([{"type": "anthropic", "skill_id": "xlsx"}]);
+    assert_eq!(
+        asked(json!({"skills": skills})),
+        json!({"id": "container_1", "skills": skills})
+    );
+    for own in [
+        json!("container_2"),
+        json!({"id": "container_2", "skills": skills}),
+        Value::Null,
+    ] {
+        assert_eq!(asked(own.clone()), own);
+    }
+}
+
+#[test]
+fn of_a_model_that_declined_goes_back_what_the_provider_wants() {
+    let fallback = json!({
+        "type": "fallback", "from": {"model": "a"}, "to": {"model": "b"}, "trigger": {"type": "refusal"},
+    });
+    let used =
+        |id: &str| json!({"type": "server_tool_use", "id": id, "name": "n", "input": {"q": 1}});
+    let found = |id: &str| json!({"type": "n_tool_result", "tool_use_id": id, "content": []});
+    let wire = [
+        vec![start()],
+        thinking(0, &["Hm"], "s1"),
+        text(1, &["So "]),
+        whole(2, used("paired"), vec![]),
+        whole(3, found("paired"), vec![]),
+        call(4, "cut", "f", &["{\"half"]),
+        whole(5, used("alone"), vec![]),
+        whole(6, fallback.clone(), vec![]),
+        thinking(7, &["Well"], "s2"),
+        text(8, &["it is."]),
+        call(9, "c", "f", &["{}"]),
+    ]
+    .concat();
+    let mut wire = wire;
+    wire.extend([stop("tool_use"), json!({"type": "message_stop"})]);
+    for size in [1, 7, usize::MAX] {
+        let conversation = decode(&wire, size);
+        let open = conversation.calls().iter();
+        let open: Vec<_> = open
+            .filter(|call| call.status == ToolCallStatus::Pending)
+            .map(|call| call.id.as_str())
+            .collect();
+        assert_eq!(
+            open,
+            ["c"],
+            "the call of the model that declined is not run"
+        );
+        let turns = turns("anthropic", &conversation);
+        assert_eq!(
+            turns[1],
+            json!({"role": "assistant", "content": [
+                {"type": "text", "text": "So "}, used("paired"), found("paired"), fallback,
+                {"type": "thinking", "thinking": "Well", "signature": "s2"},
+                {"type": "text", "text": "it is."},
+                {"type": "tool_use", "id": "c", "name": "f", "input": {}},
+            ]})
+        );
+        assert_eq!(turns[2]["role"], "user");
+        assert!(!turns.to_string().contains("cut"));
+    }
 }

@@ -32,6 +32,7 @@ fn encode(
         state: &Value::Null,
         settings,
         resume: &[],
+        now: stepwell_core::Timestamp(0),
     })
 }
 

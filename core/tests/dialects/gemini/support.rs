@@ -62,6 +62,7 @@ pub(crate) fn encode(
         state: &Value::Null,
         settings,
         resume: &[],
+        now: stepwell_core::Timestamp(0),
     })
 }
 

@@ -194,6 +194,7 @@ fn without_the_legaliser_every_api_refuses_some() {
                 state: &Value::Null,
                 settings: &GenerationSettings::default(),
                 resume: &[],
+                now: stepwell_core::Timestamp(0),
             };
             let request = endpoint.dialect.encoder().encode(&request);
             validate::request(endpoint.dialect, &endpoint.provider, &request).is_err()

@@ -98,6 +98,7 @@ pub(crate) fn encode(
         state: &Value::Null,
         settings,
         resume: &[],
+        now: stepwell_core::Timestamp(0),
     }
     .to_http()
 }
