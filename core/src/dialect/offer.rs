@@ -65,6 +65,27 @@ impl Offer {
         offer
     }
 
+    /// The same for a hop in which the model is to call nothing, of the provider's own tools either.
+    pub(crate) fn without_tools(&self, dialect: Dialect) -> Self {
+        let mut offer = self.clone();
+        offer.tools.clear();
+        let GenerationSettings {
+            tool_choice, extra, ..
+        } = &mut offer.settings;
+        let fields: &[&str] = match dialect {
+            // What it calls so is forwarded to the agent.
+            Dialect::AgUi => &[],
+            // It wants the tools that the history has to do with to be there.
+            Dialect::Anthropic => {
+                *tool_choice = ToolChoice::None;
+                &["tool_choice"]
+            }
+            _ => &["tools", "tool_choice", "parallel_tool_calls", "toolConfig"],
+        };
+        extra.retain(|name, _| !fields.contains(&name.as_str()));
+        offer
+    }
+
     fn add(&mut self, tool: &ToolDefinition, endpoint: &Endpoint) {
         let provider = &endpoint.provider;
         let name = &tool.name;
@@ -229,5 +250,42 @@ fn rules(dialect: Dialect) -> Option<Rules> {
             ..rules
         }),
         _ => Some(rules),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::provider;
+    use serde_json::json;
+
+    #[test]
+    fn without_tools_nothing_is_left_of_the_apps_fields_for_them() {
+        let fields = json!({
+            "tools": [{"type": "run"}], "tool_choice": "required", "parallel_tool_calls": true,
+            "toolConfig": {"includeServerSideToolInvocations": true}, "top_k": 7,
+        });
+        let settings = GenerationSettings {
+            extra: serde_json::from_value(fields.clone()).expect("fields"),
+            ..GenerationSettings::default()
+        };
+        for provider in provider::all() {
+            for api in provider.apis.iter() {
+                let endpoint = provider.endpoint(Some(&api.name), "m", Some("http://h"), None);
+                let endpoint = endpoint.expect("complete");
+                let dialect = endpoint.dialect;
+                let offer = Offer::new(&endpoint, &[], &settings).without_tools(dialect);
+                let extra = json!(offer.settings.extra);
+                match dialect {
+                    Dialect::AgUi => assert_eq!(extra, fields),
+                    Dialect::Anthropic => {
+                        assert_eq!(extra.get("tool_choice"), None);
+                        assert_eq!(extra["tools"], fields["tools"]);
+                        assert_eq!(offer.settings.tool_choice, ToolChoice::None);
+                    }
+                    _ => assert_eq!(extra, json!({"top_k": 7})),
+                }
+            }
+        }
     }
 }

@@ -489,11 +489,7 @@ impl Core {
             parent_run_id: self.parent_run_id.as_ref(),
             instructions: instructions.as_deref(),
             messages: &messages,
-            tools: if self.reached.is_some() {
-                &[]
-            } else {
-                config.tools.definitions()
-            },
+            tools: config.tools.definitions(),
             state: match (&self.resumption, &self.hop_state) {
                 (Some(_), Some(state)) => state,
                 _ => self.conversation.state(),
@@ -502,7 +498,11 @@ impl Core {
             resume: &self.resume,
             now: self.now(),
         };
-        let mut request = request.with_offer(self.offer());
+        let dialect = config.endpoint.dialect;
+        let mut request = match self.reached {
+            None => request.with_offer(self.offer()),
+            Some(_) => request.with_offer(&self.offer().without_tools(dialect)),
+        };
         let by_id = config.endpoint.quirks.resumption == Resumption::LastEventId;
         let broken_off = self.resumption.as_deref().filter(|_| by_id);
         if let Some(id) = broken_off.and_then(Pipeline::last_event_id) {

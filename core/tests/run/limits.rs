@@ -3,6 +3,7 @@
 use crate::interrupts::{answer, asks};
 use crate::wire::{Say, a_call, call, text};
 use crate::world::{Answer, Work, World, offer};
+use serde_json::json;
 use std::time::Duration;
 use stepwell_core::CallKey;
 use stepwell_core::dialect::Dialect;
@@ -69,6 +70,35 @@ fn it_may_let_the_model_sum_up_without_tools() {
     );
     assert_eq!(world.seen.invocations().len(), 2);
     world.assert_legal();
+}
+
+#[test]
+fn the_providers_own_tools_are_left_out_too_when_the_model_is_to_sum_up() {
+    let fields = [
+        ("tools", json!([{"type": "web_search"}])),
+        ("tool_choice", json!({"type": "web_search"})),
+        ("parallel_tool_calls", json!(false)),
+        ("top_k", json!(7)),
+    ];
+    let world = World::with(Dialect::OpenAiChat, |config| {
+        offer(config, Tool::new("work", "Works."));
+        config.limits.max_tool_rounds = 0;
+        config.limits.at_limit = LimitPolicy::SumUp;
+        let own = fields.iter().cloned();
+        let own = own.map(|(name, value)| (name.to_owned(), value));
+        config.settings.extra = own.collect();
+    });
+    let world = world.says([call("c", "work", "{}")]);
+    let world = world.says([text("In short: enough.")]).turn();
+    assert_eq!(*world.outcome(), Outcome::Success);
+    let requests = world.seen.requests();
+    for (name, value) in &fields[1..] {
+        assert_eq!(requests[0][name], *value);
+    }
+    for (name, _) in &fields[..3] {
+        assert_eq!(requests[1].get(name), None, "{name}");
+    }
+    assert_eq!(requests[1]["top_k"], 7);
 }
 
 #[test]

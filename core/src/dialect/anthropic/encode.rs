@@ -154,11 +154,11 @@ impl<'a> Body<'a> {
 
     fn tool_choice(&self) -> Option<Value> {
         let settings = self.request.settings;
-        if self.tools.is_empty() {
-            return None;
-        }
-        if self.request.tools.is_empty() {
-            return tools::choice(&ToolChoice::None, None);
+        let are_own = !own_tools(settings).is_empty();
+        match (&*self.tools, self.request.tools, &settings.tool_choice) {
+            ([], [], choice) if !are_own || *choice != ToolChoice::None => return None,
+            (_, [], _) => return tools::choice(&ToolChoice::None, None),
+            _ => {}
         }
         tools::choice(&settings.tool_choice, settings.parallel_tool_calls)
     }

@@ -90,11 +90,10 @@ impl ModelRequest<'_> {
             (Some(own), Some(wish)) => Some(Cow::Owned(format!("{own}\n\n{wish}"))),
             (own, wish) => own.or(wish.as_deref()).map(Cow::Borrowed),
         };
-        let are_offered = !self.tools.is_empty();
         self.endpoint.dialect.encoder().encode(&ModelRequest {
             messages: &messages,
             instructions: instructions.as_deref(),
-            tools: if are_offered { &offer.tools } else { &[] },
+            tools: &offer.tools,
             settings: &offer.settings,
             ..*self
         })
