@@ -106,8 +106,7 @@ fn snake(name: &str) -> String {
     text
 }
 
-/// The names of the scenarios are those of Rust: all but the tools' schemas and the provider's own words is spelled in
-/// camel case.
+/// The names of the scenarios are those of Rust: all but schemas and the provider's own words is spelled in camel case.
 fn renamed(value: &Value, name: &str) -> Value {
     match value {
         Value::String(text)
@@ -115,7 +114,7 @@ fn renamed(value: &Value, name: &str) -> Value {
         {
             camel(text).into()
         }
-        Value::Object(_) if matches!(name, "parameters" | "extra") => value.clone(),
+        Value::Object(_) if matches!(name, "parameters" | "schema" | "extra") => value.clone(),
         Value::Object(fields) => {
             let field = |(name, value): (&String, &Value)| (camel(name), renamed(value, name));
             Value::Object(fields.iter().map(field).collect::<Map<_, _>>())

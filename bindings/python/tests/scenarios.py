@@ -16,6 +16,7 @@ from stepwell import (
     ContextGuard,
     DevicePolicy,
     GenerationSettings,
+    JsonSchema,
     Limits,
     Outcome,
     Outputs,
@@ -66,7 +67,8 @@ def _limits(said: dict[str, Any]) -> Limits:
 
 def _settings(said: dict[str, Any]) -> GenerationSettings:
     context = [ContextEntry(**entry) for entry in said.get("context", [])]
-    return GenerationSettings(**{**said, "context": context})
+    form = said.get("response_format")
+    return GenerationSettings(**{**said, "context": context, "response_format": JsonSchema(**form) if form else "text"})
 
 
 def config(said: dict[str, Any]) -> RunConfig:

@@ -12,11 +12,14 @@ const key = (call) => `${call.hop}:${call.index}`;
 /** The words of a configuration that are names, and so are spelled otherwise here. */
 const WORDS = new Set(["resumption", "atLimit", "background", "encoding"]);
 
-/** The names of the scenarios are those of Rust: all but the tools' schemas and the provider's own words is spelled for JavaScript. */
+/** What is written as it stands: schemas, and the provider's own words. */
+const VERBATIM = new Set(["parameters", "schema", "extra"]);
+
+/** The names of the scenarios are those of Rust: all else is spelled for JavaScript. */
 export function config(said) {
   const renamed = (value, name) => {
     if (WORDS.has(name)) return camel(value);
-    if (name === "parameters" || name === "extra" || value === null || typeof value !== "object") return value;
+    if (VERBATIM.has(name) || value === null || typeof value !== "object") return value;
     if (Array.isArray(value)) return value.map((item) => renamed(item));
     return Object.fromEntries(
       Object.entries(value).map(([name, value]) => [camel(name), renamed(value, camel(name))]),

@@ -3,7 +3,9 @@
 use serde_json::Value;
 use std::sync::Arc;
 use std::time::Duration;
-use stepwell_core::dialect::{AgUiEncoding, AgUiOptions, GenerationSettings, Resumption, Secret};
+use stepwell_core::dialect::{
+    AgUiEncoding, AgUiOptions, GenerationSettings, ResponseFormat, Resumption, Secret,
+};
 use stepwell_core::event::{ExtraRules, Verification};
 use stepwell_core::pipeline::AnswerLimits;
 use stepwell_core::provider;
@@ -106,6 +108,14 @@ fn settings(said: &Value) -> GenerationSettings {
     GenerationSettings {
         temperature: said["temperature"].as_f64(),
         max_output_tokens: small(&said["max_output_tokens"]),
+        response_format: match &said["response_format"] {
+            Value::Object(form) => ResponseFormat::Schema {
+                name: form["name"].as_str().expect("a name").to_owned(),
+                schema: form["schema"].clone(),
+                strict: form["strict"] == true,
+            },
+            _ => ResponseFormat::Text,
+        },
         context: match said.get("context") {
             None => Vec::new(),
             Some(entries) => serde_json::from_value(entries.clone()).expect("entries"),

@@ -46,6 +46,10 @@ func json(_ value: Any) throws -> String {
     return String(decoding: try JSONSerialization.data(withJSONObject: value, options: options), as: UTF8.self)
 }
 
+private func responseFormat(_ said: Fields) throws -> ResponseFormat {
+    .schema(name: try said.needed("name"), schemaJson: try json(said.part("schema")), strict: said.flag("strict"))
+}
+
 /// The configuration of a scenario.
 func config(_ said: Fields) throws -> RunConfig {
     let settings = said.part("settings")
@@ -60,6 +64,7 @@ func config(_ said: Fields) throws -> RunConfig {
         tools: try said.list("tools").map { try tool($0 as? Fields ?? [:]) },
         settings: GenerationSettings(
             temperature: settings.double("temperature"), maxOutputTokens: settings.small("max_output_tokens"),
+            responseFormat: try settings["response_format"].map { try responseFormat($0 as? Fields ?? [:]) },
             extraJson: try settings["extra"].map { try json($0) },
             context: try settings.list("context").map { try contextEntry($0 as? Fields ?? [:]) }),
         limits: limits(said.part("limits")),

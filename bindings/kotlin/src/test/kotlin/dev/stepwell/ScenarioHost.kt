@@ -47,6 +47,9 @@ internal fun config(said: JsonObject): RunConfig = RunConfig(
     settings = GenerationSettings(
         temperature = (said.part("settings")["temperature"] as? JsonPrimitive)?.doubleOrNull,
         maxOutputTokens = said.part("settings").long("max_output_tokens")?.toUInt(),
+        responseFormat = (said.part("settings")["response_format"] as? JsonObject)?.let {
+            ResponseFormat.Schema(it.text("name")!!, it.part("schema").toString(), it.flag("strict"))
+        },
         extraJson = said.part("settings")["extra"]?.toString(),
         context = said.part("settings").list("context").map {
             ContextEntry(it.jsonObject.text("description")!!, it.jsonObject.text("value")!!)
