@@ -1,3 +1,4 @@
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -10,7 +11,8 @@ pub struct Arguments {
     pub value: Value,
 }
 
-/// Parses a tool call's arguments: the ways of saying "none" (nothing at all, blanks, `null`) are `{}`.
+/// Parses a tool call's arguments: the ways of saying "none" (nothing at all, blanks, `null`) are `{}`. Half of a surrogate
+/// pair (`"\ud83d"`), which no text can hold, is U+FFFD.
 ///
 /// # Errors
 /// The text is not JSON.
@@ -19,7 +21,45 @@ pub fn parse_arguments(raw: &str) -> Result<Value, serde_json::Error> {
     if trimmed.is_empty() || trimmed == "null" {
         return Ok(Value::Object(Map::new()));
     }
-    serde_json::from_str(trimmed)
+    from_json(trimmed)
+}
+
+/// What the JSON says, with U+FFFD for half of a surrogate pair.
+pub(super) fn from_json<T: DeserializeOwned>(json: &str) -> Result<T, serde_json::Error> {
+    serde_json::from_str(json).or_else(|error| match without_halves(json) {
+        Some(whole) => serde_json::from_str(&whole),
+        None => Err(error),
+    })
+}
+
+/// The JSON without halves of surrogate pairs; `None` where it has none.
+#[cold]
+pub(crate) fn without_halves(json: &str) -> Option<String> {
+    let unit = |at: usize| {
+        let digits = json.get(at..)?.strip_prefix("\\u")?.get(..4)?;
+        u16::from_str_radix(digits, 16).ok()
+    };
+    let mut out = String::with_capacity(json.len());
+    let (mut at, mut copied) = (0, 0);
+    while let Some(escape) = json.get(at..).and_then(|rest| rest.find('\\')) {
+        at += escape;
+        let (length, is_half) = match unit(at) {
+            None => (2, false),
+            Some(0xd800..0xdc00) => match unit(at + 6) {
+                Some(0xdc00..0xe000) => (12, false),
+                _ => (6, true),
+            },
+            Some(unit) => (6, (0xdc00..0xe000).contains(&unit)),
+        };
+        if is_half {
+            out.push_str(&json[copied..at]);
+            out.push(char::REPLACEMENT_CHARACTER);
+            copied = at + length;
+        }
+        at += length;
+    }
+    out.push_str(json.get(copied..)?);
+    (copied > 0).then_some(out)
 }
 
 /// Why a call is not run; the text is for the model, which can ask better the next time.

@@ -16,6 +16,7 @@ pub(super) use result::{Failure, result_text};
 
 use super::ModelRequest;
 use crate::event::ToolDefinition;
+use crate::tool::without_halves;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC};
 use serde_json::{Map, Value, json};
 use std::borrow::Cow;
@@ -27,16 +28,20 @@ pub(crate) const SEGMENT: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'_')
     .remove(b'~');
 
-/// A call's arguments as the text of a JSON object: the ways of saying that there are none are `{}`, and what is not
-/// an object goes as the field `raw` of one.
+/// A call's arguments as the text of a JSON object: the ways of saying that there are none are `{}`, half of a surrogate
+/// pair is U+FFFD, and what is not an object goes as the field `raw` of one.
 pub(super) fn arguments(raw: &str) -> Cow<'_, str> {
     let trimmed = raw.trim();
     if matches!(trimmed, "" | "null") {
         return "{}".into();
     }
-    match serde_json::from_str::<Map<String, Value>>(trimmed) {
-        Ok(_) => raw.into(),
-        Err(_) => json!({"raw": raw}).to_string().into(),
+    let is_object = |text: &str| serde_json::from_str::<Map<String, Value>>(text).is_ok();
+    if is_object(trimmed) {
+        return raw.into();
+    }
+    match without_halves(trimmed).filter(|whole| is_object(whole)) {
+        Some(whole) => whole.into(),
+        None => json!({"raw": raw}).to_string().into(),
     }
 }
 

@@ -1,11 +1,11 @@
-use super::super::encoding::as_text;
+use super::super::encoding::{arguments, as_text};
 use super::super::sealed;
 use super::ids::tool_name;
 use super::media::{is_shown, is_taken};
 use super::{History, Rules};
 use crate::event::{AssistantMessage, ContentPart, Message, MessageContent, TextPart};
+use crate::tool::without_halves;
 use serde::de::IgnoredAny;
-use serde_json::json;
 use std::borrow::Cow;
 
 /// What a person's message says that has nothing in it.
@@ -96,7 +96,7 @@ fn call(message: &mut Cow<'_, Message>, index: usize, rules: &Rules<'_>) {
         Cow::Owned(name) => Some(name),
     };
     let arguments = (rules.arguments_are_objects && !is_object(&function.arguments))
-        .then(|| json!({"raw": function.arguments}).to_string());
+        .then(|| arguments(&function.arguments).into_owned());
     if name.is_none() && arguments.is_none() {
         return;
     }
@@ -115,7 +115,9 @@ fn call(message: &mut Cow<'_, Message>, index: usize, rules: &Rules<'_>) {
 fn is_object(arguments: &str) -> bool {
     let arguments = arguments.trim();
     matches!(arguments, "" | "null")
-        || (arguments.starts_with('{') && serde_json::from_str::<IgnoredAny>(arguments).is_ok())
+        || (arguments.starts_with('{')
+            && serde_json::from_str::<IgnoredAny>(arguments).is_ok()
+            && without_halves(arguments).is_none())
 }
 
 /// The content without blank parts, and in words what is not taken; `None` if it is as it should be.

@@ -1,5 +1,5 @@
+use super::super::arguments::from_json;
 use foldhash::fast::RandomState;
-use serde::Deserialize;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::hash::BuildHasher;
@@ -43,7 +43,15 @@ impl Keys {
 
 /// The key whose quote is at `from`.
 fn key_at(text: &str, from: usize) -> Option<String> {
-    String::deserialize(&mut serde_json::Deserializer::from_str(text.get(from..)?)).ok()
+    let rest = text.get(from..)?;
+    let mut is_escaped = true;
+    let end = rest.bytes().position(|byte| {
+        let ends = byte == b'"' && !is_escaped;
+        // The first quote is none that ends it.
+        is_escaped = byte == b'\\' && !is_escaped;
+        ends
+    })?;
+    from_json(rest.get(..=end)?).ok()
 }
 
 /// The hashes differ from one to the other, the places do not.

@@ -15,6 +15,7 @@ pub use invalid::InvalidArguments;
 pub use owned::OwnedChange;
 
 use super::schema::Spelling;
+use super::without_halves;
 use change::Feed;
 use reader::Reader;
 use serde::{Deserialize, Serialize};
@@ -180,7 +181,8 @@ impl PartialArguments {
         }
     }
 
-    /// What is certain so far as JSON text: the model's own, with what is open closed. Linear in the text so far.
+    /// What is certain so far as JSON text: the model's own, with what is open closed, and U+FFFD for half of a surrogate
+    /// pair. Linear in the text so far.
     ///
     /// ```
     /// # use stepwell_core::tool::PartialArguments;
@@ -190,7 +192,8 @@ impl PartialArguments {
     /// ```
     #[must_use]
     pub fn closed_text(&self) -> String {
-        self.reader.closed(&self.text)
+        let closed = self.reader.closed(&self.text);
+        without_halves(&closed).unwrap_or(closed)
     }
 
     /// The model's own text so far. After a mistake it ends with the character that was one.

@@ -1,3 +1,4 @@
+use super::super::arguments::from_json;
 use super::PartialState;
 use super::change::{Change, Feed};
 use super::invalid::Stop;
@@ -328,7 +329,7 @@ impl Reader {
         let refused = |reason| Stop::from(text, from, end - 1, reason);
         let quoted = &text[from..end];
         let key: Cow<'_, str> = if quoted.contains('\\') {
-            serde_json::from_str(quoted).map_err(|_| refused("not a string"))?
+            from_json(quoted).map_err(|_| refused("not a string"))?
         } else {
             quoted[1..quoted.len() - 1].into()
         };
@@ -412,8 +413,8 @@ impl Reader {
             return;
         }
         if feed.listens() && !self.withheld.is_empty() {
-            let said = serde_json::from_str(&self.closed_but_repeated(text));
-            let whole = serde_json::from_str(text[..end].trim());
+            let said = from_json(&self.closed_but_repeated(text));
+            let whole = from_json(text[..end].trim());
             if let (Ok(said), Ok(whole)) = (said, whole) {
                 settle(&mut String::new(), &said, &whole, feed);
             }

@@ -26,11 +26,21 @@ pub(super) enum Escape {
 enum Step {
     Go(Escape),
     Character(char),
+    /// Half of a surrogate pair, the other half of which does not come: no text can hold it.
+    Half,
+    /// The same, and a character behind it.
+    HalfAnd(char),
+    /// The same, and the first half of a pair behind it.
+    HalfAndHigh(u16),
+    /// The same, with the byte yet to be read.
+    HalfBefore(Escape),
 }
+
+/// What stands for half of a surrogate pair.
+const HALF: char = char::REPLACEMENT_CHARACTER;
 
 const NOT_AN_ESCAPE: &str = "no such escape";
 const NOT_A_DIGIT: &str = "a hexadecimal digit was expected";
-const LONE_SURROGATE: &str = "half of a surrogate pair";
 
 impl Escape {
     fn step(self, byte: u8) -> Result<Step, &'static str> {
@@ -47,7 +57,8 @@ impl Escape {
             },
             Self::High(high) if byte == b'\\' => Self::HighBackslash(high),
             Self::HighBackslash(high) if byte == b'u' => Self::hexadecimal(Some(high)),
-            Self::High(_) | Self::HighBackslash(_) => return Err(LONE_SURROGATE),
+            Self::High(_) => return Ok(Step::HalfBefore(Self::None)),
+            Self::HighBackslash(_) => return Ok(Step::HalfBefore(Self::Backslash)),
             Self::Unicode { high, digits, unit } => {
                 let digit = char::from(byte).to_digit(16).ok_or(NOT_A_DIGIT)?;
                 let unit = (unit << 4) | digit as u16;
@@ -58,7 +69,7 @@ impl Escape {
                         unit,
                     }
                 } else {
-                    return Self::unit(high, unit);
+                    return Ok(Self::unit(high, unit));
                 }
             }
         };
@@ -74,13 +85,15 @@ impl Escape {
     }
 
     /// A code unit is whole: half of a pair, or a character.
-    fn unit(high: Option<u16>, unit: u16) -> Result<Step, &'static str> {
-        if high.is_none() && (0xd800..0xdc00).contains(&unit) {
-            return Ok(Step::Go(Self::High(unit)));
-        }
-        match char::decode_utf16(high.into_iter().chain([unit])).next() {
-            Some(Ok(character)) => Ok(Step::Character(character)),
-            _ => Err(LONE_SURROGATE),
+    fn unit(high: Option<u16>, unit: u16) -> Step {
+        let is_high = (0xd800..0xdc00).contains(&unit);
+        let whole = char::decode_utf16(high.into_iter().chain([unit])).next();
+        match (high, whole) {
+            (None, _) if is_high => Step::Go(Self::High(unit)),
+            (_, Some(Ok(character))) => Step::Character(character),
+            (Some(_), _) if is_high => Step::HalfAndHigh(unit),
+            (Some(_), _) => Step::HalfAnd(char::from_u32(unit.into()).unwrap_or(HALF)),
+            (None, _) => Step::Half,
         }
     }
 }
@@ -124,17 +137,35 @@ impl Reader {
                 self.say_up_to(plain.end, shown);
                 plain = plain.end..plain.end;
             } else {
-                match escape.step(byte) {
-                    Ok(Step::Go(next)) => escape = next,
-                    Ok(Step::Character(character)) => {
-                        if heard {
-                            self.scratch.push(character);
-                        }
-                        escape = Escape::None;
-                        plain = at + 1..at + 1;
+                // What is said, the escape that is open behind it, and how long that is already.
+                let (said, next, open) = match escape.step(byte) {
+                    Ok(Step::Go(next)) => {
+                        escape = next;
+                        at += 1;
+                        continue;
+                    }
+                    Ok(Step::Character(character)) => ([Some(character), None], Escape::None, 0),
+                    Ok(Step::HalfAnd(character)) => {
+                        ([Some(HALF), Some(character)], Escape::None, 0)
+                    }
+                    Ok(Step::HalfAndHigh(unit)) => ([Some(HALF), None], Escape::High(unit), 6),
+                    Ok(Step::Half) => ([Some(HALF), None], Escape::None, 0),
+                    Ok(Step::HalfBefore(next)) => {
+                        let open = usize::from(next == Escape::Backslash);
+                        // The byte is yet to be read.
+                        at -= 1;
+                        ([Some(HALF), None], next, open)
                     }
                     Err(reason) => break Err(reason),
+                };
+                at += 1;
+                if heard {
+                    self.scratch.extend(said.into_iter().flatten());
                 }
+                escape = next;
+                plain = at..at;
+                self.say_up_to(at - open, shown);
+                continue;
             }
             at += 1;
         };

@@ -1,9 +1,13 @@
 //! A character cut in two, as what slices strings in JavaScript does.
 
 use super::answer::{Answer, Call, body, read, read_in};
+use crate::legal::targets;
 use proptest::prelude::*;
-use stepwell_core::dialect::Dialect;
+use serde_json::json;
+use stepwell_core::dialect::{Dialect, validate};
+use stepwell_core::event::Message;
 use stepwell_core::pipeline::StreamEnd;
+use stepwell_core::tool::parse_arguments;
 
 /// Code units as the inside of a JSON string.
 fn escaped(units: &[u16]) -> String {
@@ -58,6 +62,16 @@ fn answer(units: &[u16], cuts: &[prop::sample::Index]) -> Answer {
     }
 }
 
+/// Where arguments are JSON within a text. Elsewhere they are a part of the frame's own.
+const WRITTEN: [Dialect; 6] = [
+    Dialect::OpenAiChat,
+    Dialect::OpenAiResponses,
+    Dialect::Anthropic,
+    Dialect::Mistral,
+    Dialect::Cohere,
+    Dialect::AgUi,
+];
+
 proptest! {
     #[test]
     fn wherever_a_text_is_cut_it_is_the_same(
@@ -74,6 +88,41 @@ proptest! {
         let arguments: serde_json::Value = serde_json::from_str(&read.calls[0][2]).expect("JSON");
         prop_assert_eq!(arguments["t"].as_str(), Some(text.as_str()));
         prop_assert_eq!(read.end, Ok(StreamEnd::Finished));
+    }
+
+    #[test]
+    fn what_the_model_itself_writes_by_half_is_read_and_sent_back(
+        dialect in prop::sample::select(WRITTEN.to_vec()),
+        units in units(),
+        size in 1..400_usize,
+    ) {
+        let unit = |unit: &u16| format!("\\\\u{unit:04x}");
+        let written: Vec<_> = units.iter().map(unit).collect();
+        let mut answer = answer(&units, &[]);
+        answer.calls[0].arguments = [&["{\\\"t\\\":\\\"".to_owned()], &written[..], &["\\\"}".to_owned()]].concat();
+        let (read, _) = read_in(dialect, &body(dialect, &answer.frames(dialect)), size);
+        prop_assert_eq!(read.end, Ok(StreamEnd::Finished));
+        let text = String::from_utf16_lossy(&units);
+        let arguments = &read.calls[0][2];
+        let value = parse_arguments(arguments).expect("it is JSON");
+        prop_assert_eq!(value["t"].as_str(), Some(text.as_str()));
+        for provider in targets::ELEVEN {
+            for endpoint in targets::endpoints(provider) {
+                let call = json!({"id": "call_1234", "type": "function", "function": {"name": "weather", "arguments": arguments}});
+                let history = json!([
+                    {"id": "1", "role": "user", "content": "Hi"},
+                    {"id": "2", "role": "assistant", "toolCalls": [call]},
+                    {"id": "3", "role": "tool", "toolCallId": "call_1234", "content": "1"},
+                ]);
+                let messages: Vec<Message> = serde_json::from_value(history).expect("messages");
+                let settings = targets::settings(0);
+                let request = targets::encode(&endpoint, &messages, &targets::tools(), &settings);
+                let checked = validate::request(endpoint.dialect, provider, &request);
+                prop_assert_eq!(checked, Ok(()), "{}", provider);
+                let body = String::from_utf8(request.body).expect("text");
+                prop_assert!(!body.contains("\"raw\""), "{}", body);
+            }
+        }
     }
 }
 
