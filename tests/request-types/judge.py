@@ -19,13 +19,12 @@ import pairing
 from pydantic import ValidationError
 from types_of import CHECKS, Body, Check
 
-# What a provider takes beside what the package knows that its requests are held to.
+# What a provider takes beside what the package knows that its requests are held to, and who says so.
 EXTENSIONS: dict[str, set[str]] = {
-    # The server's streams have an id of each call, which the package drops.
+    # The server gives each call an id, which the package drops. That it takes them back nothing at hand says.
     "ollama ollama": {"messages[].tool_calls[].id", "messages[].tool_call_id"},
-    # Other clients of Groq's send it: https://reference.langchain.com/javascript/types/_langchain_groq.ChatGroqCallOptions.html
-    "groq openai-chat": {"stream_options"},
-    # OpenRouter's own, beside OpenAI's: marks for the cache, and reasoning.
+    # OpenRouter's own, beside OpenAI's, as its SDK has them: `ChatContentText`, `ChatAssistantMessage` and `ChatRequest` in
+    # https://github.com/OpenRouterTeam/typescript-sdk/tree/main/src/models.
     "openrouter openai-chat": {
         "messages[].content[].cache_control",
         "messages[].reasoning_details",

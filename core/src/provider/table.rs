@@ -273,6 +273,8 @@ pub(super) static PROVIDERS: &[Provider] = &[
             &[chat(
                 Some("https://api.groq.com/openai/v1"),
                 Quirks {
+                    // Its SDK's types have none, and the usage in `x_groq` of the last chunk.
+                    no_stream_options: true,
                     max_completion_tokens: true,
                     // <https://console.groq.com/docs/structured-outputs>
                     no_format_with_tools: true,
