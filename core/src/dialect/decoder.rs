@@ -141,14 +141,6 @@ pub enum DecodeError {
         /// Why it has no place.
         reason: &'static str,
     },
-    /// The stream asks for more than the decoder holds.
-    #[error("the stream has more than {limit} {what}")]
-    TooMany {
-        /// What there is too much of.
-        what: &'static str,
-        /// The most there may be.
-        limit: usize,
-    },
 }
 
 /// The decoder of any dialect.

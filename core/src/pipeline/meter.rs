@@ -35,7 +35,8 @@ impl Default for AnswerLimits {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum AnswerLimit {
-    /// [`AnswerLimits::bytes`].
+    /// [`AnswerLimits::bytes`], or as much of one thing as is held until it is whole: of citations, of reasoning that only
+    /// the provider can read, of items that are open.
     #[error("the answer went beyond its limit of {max} bytes, and was stopped")]
     Bytes {
         /// How many it may bring.
@@ -52,6 +53,23 @@ pub enum AnswerLimit {
 /// What an item takes beside what it says, in bytes: its ids, and its places in the conversation and in the order of
 /// events.
 const ITEM: u64 = 256;
+
+impl AnswerLimit {
+    /// So many bytes of one thing that is held.
+    pub(crate) fn held(bytes: usize) -> Self {
+        Self::Bytes {
+            max: u64::try_from(bytes).unwrap_or(u64::MAX),
+        }
+    }
+
+    /// So many items that are open at once.
+    pub(crate) fn open(items: usize) -> Self {
+        let items = u64::try_from(items).unwrap_or(u64::MAX);
+        Self::Bytes {
+            max: items.saturating_mul(ITEM),
+        }
+    }
+}
 
 /// What an answer has brought.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

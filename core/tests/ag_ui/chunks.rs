@@ -324,8 +324,5 @@ fn open_chunks_are_bounded() {
         let chunk = chunk.to_string().replace("\"m\"", &format!("\"m{index}\""));
         decoder.frame(frame(chunk.as_bytes()), &mut recorder).err()
     });
-    assert!(
-        matches!(error, Some(DecodeError::TooMany { limit: 1024, .. })),
-        "{error:?}"
-    );
+    assert!(matches!(error, Some(DecodeError::Answer(_))), "{error:?}");
 }

@@ -11,6 +11,7 @@ use crate::event::{
     ReasoningMessageStart, ReasoningRole, TextMessageChunk, TextMessageContent, TextMessageEnd,
     TextMessageRole, TextMessageStart, ToolCallArgs, ToolCallChunk, ToolCallEnd, ToolCallStart,
 };
+use crate::pipeline::AnswerLimit;
 use crate::{MessageId, ToolCallId};
 use serde::{Deserialize, Serialize};
 
@@ -136,10 +137,7 @@ impl Lanes {
         let opening = chunk.opening()?;
         self.close(owner.as_deref(), out);
         if self.0.len() >= MOST_LANES {
-            return Err(DecodeError::TooMany {
-                what: "items open in chunks",
-                limit: MOST_LANES,
-            });
+            return Err(AnswerLimit::open(MOST_LANES).into());
         }
         out.push(chunk.start(&opening));
         let id = opening.id.clone();

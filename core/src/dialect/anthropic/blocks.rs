@@ -1,4 +1,5 @@
 use super::super::DecodeError;
+use crate::pipeline::AnswerLimit;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -48,20 +49,14 @@ impl Blocks {
     /// Makes sure that one more may open that holds `size` bytes.
     pub(super) fn check_room(&self, size: usize) -> Result<(), DecodeError> {
         if self.open.len() >= MOST_OPEN {
-            return Err(DecodeError::TooMany {
-                what: "open blocks",
-                limit: MOST_OPEN,
-            });
+            return Err(AnswerLimit::open(MOST_OPEN).into());
         }
         self.check_size(size)
     }
 
     fn check_size(&self, size: usize) -> Result<(), DecodeError> {
         if self.held.saturating_add(size) > MOST_HELD {
-            return Err(DecodeError::TooMany {
-                what: "bytes of tools' input that is not whole",
-                limit: MOST_HELD,
-            });
+            return Err(AnswerLimit::held(MOST_HELD).into());
         }
         Ok(())
     }

@@ -1,6 +1,7 @@
 use super::super::DecodeError;
 use crate::Timestamp;
 use crate::event::has_come;
+use crate::pipeline::AnswerLimit;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -62,10 +63,7 @@ impl Layout {
     pub(super) fn reserve(&mut self, size: usize) -> Result<(), DecodeError> {
         self.held = self.held.saturating_add(size);
         if self.held > MOST_HELD {
-            return Err(DecodeError::TooMany {
-                what: "bytes of citations and of the provider's own tools in one message",
-                limit: MOST_HELD,
-            });
+            return Err(AnswerLimit::held(MOST_HELD).into());
         }
         Ok(())
     }

@@ -1,6 +1,7 @@
 //! Arguments that come in pieces, each with the place it belongs to: Vertex AI's `partialArgs`.
 
 use super::super::DecodeError;
+use crate::pipeline::AnswerLimit;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::borrow::Cow;
@@ -98,10 +99,7 @@ impl Assembly {
 fn grow(weight: &mut usize, more: usize) -> Result<(), DecodeError> {
     *weight = weight.saturating_add(more);
     if *weight > LIMIT {
-        return Err(DecodeError::TooMany {
-            what: "bytes of arguments in pieces",
-            limit: LIMIT,
-        });
+        return Err(AnswerLimit::held(LIMIT).into());
     }
     Ok(())
 }

@@ -1,6 +1,7 @@
 use super::super::answer::{check_calls, whole};
 use super::super::{DecodeError, HopIds, Sink};
 use crate::event::{EventRef, ToolCallEnd, ToolCallStart, Violation};
+use crate::pipeline::AnswerLimit;
 use crate::{MessageId, ToolCallId};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
@@ -60,10 +61,7 @@ impl Calls {
             }
             let arguments = fragment.arguments.as_deref().unwrap_or_default();
             if call.id.is_none() && call.held.len() + arguments.len() > MOST_HELD {
-                return Err(DecodeError::TooMany {
-                    what: "bytes of arguments for a tool call without a name",
-                    limit: MOST_HELD,
-                });
+                return Err(AnswerLimit::held(MOST_HELD).into());
             }
             slots.push(slot);
         }

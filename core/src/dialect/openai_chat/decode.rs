@@ -11,6 +11,7 @@ use crate::event::{
     Common, Custom, EventRef, Metadata, RunError, RunFinished, RunStarted, TextMessageEnd,
     TextMessageRole, TextMessageStart, TokenUsage, Violation,
 };
+use crate::pipeline::AnswerLimit;
 use crate::wire::Frame;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -125,10 +126,7 @@ impl Decoder {
             _ => 0,
         });
         if self.refusal.len() + refusals.sum::<usize>() > LONGEST_REFUSAL {
-            return Err(DecodeError::TooMany {
-                what: "bytes of a refusal",
-                limit: LONGEST_REFUSAL,
-            });
+            return Err(AnswerLimit::held(LONGEST_REFUSAL).into());
         }
         self.reasoning.reserve(&chunk.reasoning_details)?;
         if !chunk.fragments.is_empty() {

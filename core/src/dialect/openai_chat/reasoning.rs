@@ -6,6 +6,7 @@ use crate::event::{
     EncryptedValueSubtype, EventRef, Metadata, ReasoningEncryptedValue, ReasoningEnd,
     ReasoningMessageEnd, ReasoningMessageStart, ReasoningRole, ReasoningStart, Violation,
 };
+use crate::pipeline::AnswerLimit;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -73,10 +74,7 @@ impl Reasoning {
         let more = fields.map(|(key, value)| key.len() + weight(value));
         self.held = self.held.saturating_add(more.sum());
         if self.held > MOST_HELD {
-            return Err(DecodeError::TooMany {
-                what: "bytes of reasoning details",
-                limit: MOST_HELD,
-            });
+            return Err(AnswerLimit::held(MOST_HELD).into());
         }
         Ok(())
     }

@@ -3,6 +3,7 @@
 use super::super::DecodeError;
 use super::event::{Kind, Place, Thought};
 use super::item::{ItemContent, WireItem};
+use crate::pipeline::AnswerLimit;
 use serde::{Deserialize, Serialize};
 
 /// The most items of one answer: more than the calls that it may have.
@@ -370,10 +371,7 @@ impl Items {
 }
 
 fn too_many() -> DecodeError {
-    DecodeError::TooMany {
-        what: "output items",
-        limit: MOST_ITEMS,
-    }
+    AnswerLimit::open(MOST_ITEMS).into()
 }
 
 fn short(id: Option<&str>) -> Option<String> {

@@ -4,6 +4,7 @@ use crate::responses::{
 use serde_json::{Value, json};
 use stepwell_core::dialect::DecodeError;
 use stepwell_core::event::{Event, TokenUsage};
+use stepwell_core::pipeline::AnswerLimit;
 
 fn end(kind: &str, response: Value) -> Value {
     let mut event = json!({"type": format!("response.{kind}")});
@@ -247,13 +248,19 @@ fn the_items_of_an_answer_are_limited() {
     assert_eq!(run(&body(&frames(4_096))).1, Ok(()));
     let (_, result) = run(&body(&frames(4_097)));
     assert!(
-        matches!(result, Err(DecodeError::TooMany { limit: 4_096, .. })),
+        matches!(
+            result,
+            Err(DecodeError::Answer(AnswerLimit::Bytes { max: 1_048_576 }))
+        ),
         "{result:?}"
     );
     let all: Vec<_> = (0..4_097).map(|index| message(index, "x")).collect();
     let (recorder, result) = run(&body(&[created(), completed(all.into())]));
     assert!(
-        matches!(result, Err(DecodeError::TooMany { limit: 4_096, .. })),
+        matches!(
+            result,
+            Err(DecodeError::Answer(AnswerLimit::Bytes { max: 1_048_576 }))
+        ),
         "{result:?}"
     );
     assert_eq!(recorder.events.len(), 1, "nothing of it is said");
