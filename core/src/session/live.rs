@@ -3,8 +3,7 @@ use super::scene::{Scene, SceneTurn};
 use super::turn::Turn;
 use super::view::{SessionView, TurnView, ViewOptions};
 use crate::event::{Event, EventRef, Message, ToolMessage};
-use crate::run::tools::result_id;
-use crate::run::{Block, RunEvent, ToolCallUpdate, TurnStatus};
+use crate::run::{Block, RunEvent, ToolCallUpdate, TurnStatus, result_id};
 use crate::{RunId, Timestamp};
 
 /// A session while its turns run: the view that the events of the runs make. The host feeds it, in order, what it shows

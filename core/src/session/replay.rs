@@ -7,8 +7,7 @@ use crate::conversation::Conversation;
 use crate::event::{
     AssistantMessage, Message, MessageContent, ReasoningMessage, ToolCall, ToolMessage,
 };
-use crate::run::tools::result_id;
-use crate::run::{Attached, Block, BlockContent, TurnStatus};
+use crate::run::{Attached, Block, BlockContent, TurnStatus, result_id};
 use crate::{CallKey, MessageId, RunId, ToolCallId};
 
 /// What the model is told of a call that the store has no result of.
