@@ -43,8 +43,15 @@ pub use protocol::{
     TimerKey, ToolCallUpdate, ToolInvocation, TurnLimit, TurnStatus, cut_messages,
 };
 pub(crate) use protocol::{NEARLY_FULL, is_cut, result_id};
+pub use states::active::Active;
+pub use states::device::Reconnected;
+pub use states::dispose::Disposed;
+pub use states::executing_tools::Settled;
+pub use states::idle::Started;
+pub use states::interrupted::Resumed;
+pub use states::opening::{Refused, Shown};
+pub use states::streaming::{Ended, Flow, Lost};
 pub use states::{
-    Active, Completed, Disposed, EDGES, Ended, ExecutingTools, Flow, Idle, Interrupted, Lost,
-    Opening, Reconnected, Refused, Resumed, Run, Settled, Shown, Started, State, Statechart,
+    Completed, EDGES, ExecutingTools, Idle, Interrupted, Opening, Run, State, Statechart,
     Streaming, Waiting, statechart, statechart_mermaid,
 };

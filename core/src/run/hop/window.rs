@@ -1,6 +1,7 @@
 //! The model's context window: what happens before a request that nearly fills it, or does not fit.
 
-use super::{ask_model, trim};
+use super::ask::ask_model;
+use super::trim;
 use crate::conversation::token_estimate;
 use crate::event::Message;
 use crate::run::protocol::{

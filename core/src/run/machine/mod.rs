@@ -13,7 +13,10 @@ use super::protocol::{
     EffectId, Input, KilledPolicy, Misuse, Outcome, Output, RunConfig, RunEvent, Start, StateKind,
     TimerKey,
 };
-use super::states::{AnyRun, Disposed, Flow, Run};
+use super::states::Run;
+use super::states::any_run::AnyRun;
+use super::states::dispose::Disposed;
+use super::states::streaming::Flow;
 use super::turn::Turn;
 use crate::conversation::Conversation;
 use crate::event::{Interrupt, TokenUsage};

@@ -9,7 +9,8 @@ use super::RunMachine;
 use crate::Timestamp;
 use crate::run::parts::Stage;
 use crate::run::protocol::{EffectId, Misuse, TimerKey};
-use crate::run::states::{AnyRun, Run, State};
+use crate::run::states::any_run::AnyRun;
+use crate::run::states::{Run, State};
 use crate::run::turn::Turn;
 use std::hash::Hasher;
 

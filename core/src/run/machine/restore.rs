@@ -3,9 +3,10 @@
 use crate::Timestamp;
 use crate::json;
 use crate::run::protocol::{Input, RunConfig, StateKind};
+use crate::run::states::any_run::AnyRun;
 use crate::run::states::{
-    AnyRun, Completed, ExecutingTools, Idle, Interrupted, Opening, Run, State, Streaming, VERSION,
-    Waiting, tools_digest,
+    Completed, ExecutingTools, Idle, Interrupted, Opening, Run, State, Streaming, VERSION, Waiting,
+    tools_digest,
 };
 use crate::run::turn::Turn;
 use serde::Deserialize;

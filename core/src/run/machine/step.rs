@@ -2,9 +2,11 @@
 
 use crate::Timestamp;
 use crate::run::protocol::{EffectId, Input, Misuse, SteeringRefusal, TimerKey};
+use crate::run::states::active::Active;
+use crate::run::states::any_run::AnyRun;
+use crate::run::states::streaming::Flow;
 use crate::run::states::{
-    Active, AnyRun, Completed, Edge, ExecutingTools, Flow, Idle, Interrupted, Opening, Run, State,
-    Streaming, Waiting, on,
+    Completed, Edge, ExecutingTools, Idle, Interrupted, Opening, Run, State, Streaming, Waiting, on,
 };
 
 /// What a state makes of an input: the machine after it, and whether the input was right.

@@ -23,5 +23,6 @@ pub(super) use effects::{Effects, Stage};
 pub(super) use network::Network;
 pub(super) use presenter::Presenter;
 pub(super) use queue::{Entry, delta_event};
-pub(super) use recorder::{Recorder, StreamNotes, StreamOf};
+pub(super) use recorder::stream::StreamOf;
+pub(super) use recorder::{Recorder, StreamNotes};
 pub(super) use steering::Steering;

@@ -1,37 +1,28 @@
 //! The states of a run, and what leads from one to the next.
 
-mod active;
-mod any_run;
+pub(super) mod active;
+pub(super) mod any_run;
 mod completed;
 mod data;
-mod device;
-mod dispose;
+pub(super) mod device;
+pub(super) mod dispose;
 mod edges;
-mod executing_tools;
-mod idle;
-mod interrupted;
-mod opening;
+pub(super) mod executing_tools;
+pub(super) mod idle;
+pub(super) mod interrupted;
+pub(super) mod opening;
 mod retry;
 mod revive;
 mod snapshot;
-mod streaming;
+pub(super) mod streaming;
 mod waiting;
 #[cfg(feature = "model-check")]
 pub(super) mod walked;
 
-pub use active::Active;
-pub(super) use any_run::AnyRun;
 pub use data::{Completed, ExecutingTools, Idle, Interrupted, Opening, State, Streaming, Waiting};
-pub use device::Reconnected;
-pub use dispose::Disposed;
 pub use edges::{EDGES, Statechart, statechart, statechart_mermaid};
 pub(super) use edges::{Edge, on};
-pub use executing_tools::Settled;
-pub use idle::Started;
-pub use interrupted::Resumed;
-pub use opening::{Refused, Shown};
 pub(super) use snapshot::{VERSION, tools_digest};
-pub use streaming::{Ended, Flow, Lost};
 
 use super::hop;
 use super::protocol::{Effect, EffectId, Failure, Output, RunConfig, StateKind, TimerKey};
@@ -81,7 +72,7 @@ pub struct Run<S> {
 
 impl<S: State> Run<S> {
     /// The one way to change the state: only along an edge of the table.
-    pub(super) fn goto<On: std::fmt::Debug, To: State>(self, on: On, to: To) -> Run<To>
+    fn goto<On: std::fmt::Debug, To: State>(self, on: On, to: To) -> Run<To>
     where
         S: Edge<On, To>,
     {

@@ -309,12 +309,12 @@ impl Turn {
         }
     }
 
-    /// The tools have changed while the run was stored.
+    /// Whether the run was stored while it spoke another dialect than its configuration says.
     pub(super) fn is_of_another_dialect(&self) -> bool {
         self.is_of_another_dialect
     }
 
-    /// What the answer to a stored run's configuration is has been seen to.
+    /// What is of that other dialect was seen to.
     pub(super) fn speaks_one_dialect(&mut self) {
         self.is_of_another_dialect = false;
     }

@@ -3,9 +3,7 @@
 #[cfg(feature = "model-check")]
 mod canonical;
 mod notes;
-mod stream;
-
-pub(crate) use stream::StreamOf;
+pub(super) mod stream;
 
 use crate::MessageId;
 use crate::run::fault::fault;
