@@ -7,7 +7,7 @@ use crate::run::fault::fault;
 #[cfg(doc)]
 use crate::run::protocol::TimerKey;
 use crate::run::protocol::{Decision, EffectId};
-use crate::run::turn::calls::Next;
+use crate::run::turn::rounds::Next;
 use crate::tool::{Rejection, ToolFailure, ToolFailureKind, ToolResult};
 use crate::{CallKey, Timestamp};
 

@@ -7,7 +7,7 @@ use crate::dialect::mark_answers;
 use crate::event::{Interrupt, ResumeEntry, ResumeStatus};
 use crate::run::fault::fault;
 use crate::run::protocol::{BlockContent, ResumeError};
-use crate::run::turn::calls::Next;
+use crate::run::turn::rounds::Next;
 
 next! {
     /// What the person's answers lead to.

@@ -8,7 +8,7 @@ use crate::pipeline::StreamEnd;
 use crate::run::fault::fault;
 use crate::run::parts::Reading;
 use crate::run::protocol::{Deadline, EffectId, Failure, Outcome, RunEvent, TimerKey};
-use crate::run::turn::calls::Next;
+use crate::run::turn::rounds::Next;
 use crate::{CallKey, Timestamp};
 
 /// Whether a stream goes on.

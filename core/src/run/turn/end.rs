@@ -1,7 +1,7 @@
 //! The end of a turn.
 
 use super::Turn;
-use super::calls::limit_message;
+use super::rounds::limit_message;
 use crate::event::Message;
 use crate::run::fault::fault;
 use crate::run::parts::Stage;

@@ -1,12 +1,13 @@
 //! The parts of a turn together, and what takes more than one of them. Nothing here begins a hop or knows a state.
 
-pub(super) mod calls;
+mod calls;
 #[cfg(feature = "model-check")]
 mod canonical;
 mod cut;
 mod device;
 pub(super) mod effects;
 mod end;
+pub(super) mod rounds;
 mod stored;
 mod stream;
 
