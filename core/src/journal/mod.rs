@@ -13,7 +13,7 @@
 //! use std::sync::Arc;
 //! use stepwell_core::conversation::Conversation;
 //! use stepwell_core::event::Message;
-//! use stepwell_core::run::journal::{Journal, JournalWriter};
+//! use stepwell_core::journal::{Journal, JournalWriter};
 //! use stepwell_core::run::{Input, RunConfig, RunMachine, Start};
 //! use stepwell_core::{Timestamp, provider};
 //!

@@ -16,6 +16,10 @@
 //! [`RunMachine`], for hosts that keep a run in one variable. Neither does any IO: see [`RunMachine`] for the host's
 //! loop.
 
+// Each room knows those before it, and none after: `protocol` is data; `parts` are what a turn is made of, each with
+// private fields; `turn` is the parts together; `hop` asks the model; `states` say what may happen when; `machine` is
+// the states in one variable. A result goes through them once: from its state into the turn, and with the next hop to
+// the model.
 #[cfg(feature = "model-check")]
 mod abstraction;
 mod fault;

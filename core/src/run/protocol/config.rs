@@ -12,7 +12,7 @@ use std::time::Duration;
 /// All that a run is to know before it starts. It is not part of a snapshot: the host gives it again at restore, so
 /// keys never reach the store.
 ///
-/// A [journal](crate::run::journal) begins with it, in a form without keys: a later field needs a default.
+/// A [journal](crate::journal) begins with it, in a form without keys: a later field needs a default.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RunConfig {
     /// Who answers.

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::time::Duration;
 
-/// What the host tells a run. Its serde form is what a [journal](crate::run::journal) holds: bytes are a string.
+/// What the host tells a run. Its serde form is what a [journal](crate::journal) holds: bytes are a string.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
