@@ -95,3 +95,8 @@ impl fmt::Display for CallKey {
         write!(f, "{}.{}", self.hop, self.index)
     }
 }
+
+/// The id of the message with the result of a hop's call.
+pub(crate) fn result_id(run_id: &RunId, index: usize) -> MessageId {
+    format!("{run_id}-result-{index}").into()
+}

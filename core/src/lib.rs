@@ -8,7 +8,9 @@
 pub mod conversation;
 pub mod dialect;
 pub mod event;
+mod hash;
 mod id;
+pub mod journal;
 #[doc(hidden)]
 pub mod json;
 pub mod middleware;

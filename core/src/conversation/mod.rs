@@ -28,6 +28,7 @@ mod patch;
 mod snapshot_event;
 mod stored;
 mod summary;
+pub(crate) mod token_estimate;
 
 pub use apply::Applied;
 pub use builder::{shown_result, tool_message, tool_messages};

@@ -16,8 +16,8 @@ use crate::event::{
     TextMessageEnd, TextMessageRole, TextMessageStart, TokenUsage, ToolCallEnd, ToolCallResult,
     ToolCallStart, Violation,
 };
+use crate::id::result_id;
 use crate::pipeline::AnswerLimit;
-use crate::run::tools::result_id;
 use crate::{MessageId, ToolCallId};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;

@@ -19,6 +19,7 @@ pub mod legal;
 mod lenient;
 mod mend;
 mod mistral;
+mod next_request;
 mod offer;
 mod ollama;
 mod openai_chat;

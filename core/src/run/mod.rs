@@ -16,81 +16,46 @@
 //! [`RunMachine`], for hosts that keep a run in one variable. Neither does any IO: see [`RunMachine`] for the host's
 //! loop.
 
-mod active;
-mod anchor;
-mod block;
-mod completed;
-mod config;
-pub(crate) mod context_guard;
-pub(crate) mod context_size;
-mod context_trim;
-mod core;
-mod cut_answer;
-mod device;
-mod dispose;
+// Each room knows those before it, and none after: `protocol` is data; `parts` are what a turn is made of, each with
+// private fields; `turn` is the parts together; `hop` asks the model; `states` say what may happen when; `machine` is
+// the states in one variable. A result goes through them once: from its state into the turn, and with the next hop to
+// the model.
+#[cfg(feature = "model-check")]
+mod abstraction;
+mod fault;
+mod hop;
+mod machine;
+mod parts;
+mod protocol;
+mod states;
+mod turn;
+
+/// What the model checker sees of a run. No part of the public interface; it may change at any time.
 #[cfg(feature = "model-check")]
 #[doc(hidden)]
-pub mod doors;
-mod edges;
-mod effect;
-mod erased;
-mod executing_tools;
-mod fault;
-mod idle;
-mod input;
-mod interrupted;
-pub mod journal;
-mod limits;
-mod machine;
-mod media;
-mod opening;
-mod outbox;
-mod outcome;
-mod output;
-mod partial_calls;
-mod pending;
-mod problem;
-mod recorder;
-mod recording;
-mod snapshot;
-mod steering;
-mod streaming;
-mod text_options;
-mod timer;
-pub(crate) mod tools;
-mod typed;
-mod waiting;
+pub use machine::model_check;
 
-pub use active::Active;
-pub use block::{Attached, Block, BlockContent, TurnStatus};
-pub use completed::Completed;
-pub use config::{
-    Durability, LimitPolicy, Limits, RepeatLimit, RetryPolicy, RunConfig, RunIds, Timeouts,
+pub use crate::journal;
+pub use machine::{RunMachine, SnapshotError};
+pub use protocol::{
+    Attached, BackgroundPolicy, Block, BlockContent, CUT, ContextGuard, ContextMessage,
+    ContextOverflow, ContextPolicy, Deadline, Decision, DevicePolicy, Durability, EdgeRow, Effect,
+    EffectId, Failure, Incomplete, Input, KilledPolicy, LimitPolicy, Limits, Misuse,
+    NetworkChangePolicy, OfflinePolicy, Outcome, Output, ParseEffectIdError,
+    PartialArgumentsUpdate, Problem, ProblemKind, Refusal, RepeatLimit, ResumeError, RetryPolicy,
+    RunConfig, RunEvent, RunIds, Start, StateKind, SteeringRefusal, TextOptions, Timeouts,
+    TimerKey, ToolCallUpdate, ToolInvocation, TurnLimit, TurnStatus, cut_messages,
 };
-pub use context_guard::{ContextGuard, ContextMessage, ContextOverflow, ContextPolicy};
-pub(crate) use cut_answer::is_cut;
-pub use cut_answer::{CUT, Shown, cut_messages};
-pub use device::{
-    BackgroundPolicy, DevicePolicy, KilledPolicy, NetworkChangePolicy, OfflinePolicy, Reconnected,
+pub(crate) use protocol::{NEARLY_FULL, is_cut};
+pub use states::active::Active;
+pub use states::device::Reconnected;
+pub use states::dispose::Disposed;
+pub use states::executing_tools::Settled;
+pub use states::idle::Started;
+pub use states::interrupted::Resumed;
+pub use states::opening::{Refused, Shown};
+pub use states::streaming::{Ended, Flow, Lost};
+pub use states::{
+    Completed, EDGES, ExecutingTools, Idle, Interrupted, Opening, Run, State, Statechart,
+    Streaming, Waiting, statechart, statechart_mermaid,
 };
-pub use dispose::Disposed;
-pub use edges::{EDGES, EdgeRow, StateKind, Statechart, statechart, statechart_mermaid};
-pub use effect::{Decision, Effect, EffectId, ParseEffectIdError, ToolInvocation};
-pub use executing_tools::{ExecutingTools, Settled};
-pub use idle::{Idle, Start, Started};
-pub use input::{Input, Misuse};
-pub use interrupted::{Interrupted, ResumeError, Resumed};
-pub use limits::TurnLimit;
-pub use machine::RunMachine;
-pub use opening::{Opening, Refusal, Refused};
-pub use outcome::{Deadline, Failure, Incomplete, Outcome};
-pub use output::{Output, PartialArgumentsUpdate, RunEvent, ToolCallUpdate};
-
-pub use problem::{Problem, ProblemKind};
-pub use snapshot::SnapshotError;
-pub use steering::SteeringRefusal;
-pub use streaming::{Ended, Flow, Lost, Streaming};
-pub use text_options::TextOptions;
-pub use timer::TimerKey;
-pub use typed::{Run, State};
-pub use waiting::Waiting;

@@ -3,9 +3,9 @@ use super::format::{FormattedResult, ResultFormatter};
 use super::replay::replay;
 use super::turn::Turn;
 use crate::conversation::Conversation;
+use crate::conversation::token_estimate;
 use crate::event::{Message, TextualMessage};
-use crate::run::context_guard::NEARLY_FULL;
-use crate::run::context_size;
+use crate::run::NEARLY_FULL;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
@@ -134,7 +134,7 @@ impl MessageBuilder {
             return;
         };
         let messages = conversation.messages().iter();
-        let used: u64 = messages.map(context_size::of_message).sum();
+        let used: u64 = messages.map(token_estimate::of_message).sum();
         if used as f64 >= tokens as f64 * warn_at {
             conversation.put(Message::System(TextualMessage {
                 id: WARNING.into(),

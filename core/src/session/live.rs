@@ -3,7 +3,7 @@ use super::scene::{Scene, SceneTurn};
 use super::turn::Turn;
 use super::view::{SessionView, TurnView, ViewOptions};
 use crate::event::{Event, EventRef, Message, ToolMessage};
-use crate::run::tools::result_id;
+use crate::id::result_id;
 use crate::run::{Block, RunEvent, ToolCallUpdate, TurnStatus};
 use crate::{RunId, Timestamp};
 

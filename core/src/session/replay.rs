@@ -7,7 +7,7 @@ use crate::conversation::Conversation;
 use crate::event::{
     AssistantMessage, Message, MessageContent, ReasoningMessage, ToolCall, ToolMessage,
 };
-use crate::run::tools::result_id;
+use crate::id::result_id;
 use crate::run::{Attached, Block, BlockContent, TurnStatus};
 use crate::{CallKey, MessageId, RunId, ToolCallId};
 

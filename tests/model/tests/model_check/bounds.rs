@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use stepwell_core::dialect::Dialect;
 use stepwell_core::provider;
-use stepwell_core::run::doors::Abstraction;
+use stepwell_core::run::model_check::Abstraction;
 use stepwell_core::run::{
     BackgroundPolicy, Durability, LimitPolicy, NetworkChangePolicy, OfflinePolicy, RepeatLimit,
     RunConfig, RunIds,

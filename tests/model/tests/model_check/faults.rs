@@ -3,7 +3,7 @@
 use crate::bounds::{Bounds, small, tiny};
 use crate::search::{Extras, Report, breadth_first};
 use std::time::Instant;
-use stepwell_core::run::doors::{Abstraction, Fault, seed};
+use stepwell_core::run::model_check::{Abstraction, Fault, seed};
 
 /// Searches until the fault shows.
 fn hunt(fault: Fault, spaces: &[Bounds], limit: usize) -> Option<(&'static str, Report)> {

@@ -3,7 +3,7 @@
 use crate::moves::Move;
 use crate::world::{Hand, Shown, World};
 use stepwell_core::conversation::ToolCallStatus;
-use stepwell_core::run::doors::EffectStage;
+use stepwell_core::run::model_check::EffectStage;
 use stepwell_core::run::{EffectId, Outcome, StateKind, TimerKey};
 
 /// The invariants that a search checks, for its report.

@@ -15,7 +15,7 @@ mod world;
 
 use search::{Extras, breadth_first, depth_first};
 use std::collections::HashSet;
-use stepwell_core::run::doors::Abstraction;
+use stepwell_core::run::model_check::Abstraction;
 use stepwell_core::run::{EDGES, EdgeRow};
 
 #[test]

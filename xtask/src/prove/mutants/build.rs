@@ -95,7 +95,12 @@ impl Tree {
                 continue; // deleted, and not yet committed
             };
             old.remove(&root.join(name));
-            let in_question = ["core/src/run/", "core/src/registry/", "core/src/lib.rs"];
+            let in_question = [
+                "core/src/journal/",
+                "core/src/run/",
+                "core/src/registry/",
+                "core/src/lib.rs",
+            ];
             if in_question.iter().any(|start| name.starts_with(start)) {
                 let text =
                     String::from_utf8(bytes).with_context(|| format!("{name} is no text"))?;

@@ -30,7 +30,7 @@ use trial::{Suite, Verdict};
 
 pub(super) const STEP: Step = Step {
     name: "mutants",
-    about: "faults put into core/src/run and core/src/registry; `mutants 0/8` does an eighth, --only those that match",
+    about: "faults put into core/src/run, core/src/journal and core/src/registry; `mutants 0/8` does an eighth, --only those that match",
     run,
 };
 
@@ -95,6 +95,14 @@ const PARTS: &[Part] = &[
         folder: "core/src/registry/",
         tests: &[("parts", "registry::"), (LIB, "registry::")],
         skipped: &[],
+    },
+    Part {
+        folder: "core/src/journal/",
+        tests: &[("run", ""), (LIB, "journal::")],
+        skipped: &[
+            "crashes::crashes_hit_every_state_and_every_moment",
+            "invariants::mad_runs_come_everywhere",
+        ],
     },
     Part {
         folder: "core/src/run/",

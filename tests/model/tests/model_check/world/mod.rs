@@ -15,7 +15,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 use stepwell_core::conversation::Conversation;
 use stepwell_core::event::{AssistantMessage, Message, ResumeEntry, ResumeStatus};
-use stepwell_core::run::doors;
+use stepwell_core::run::model_check;
 use stepwell_core::run::{
     Block, BlockContent, Decision, EdgeRow, EffectId, Input, Refusal, RunMachine, SnapshotError,
     Start, StateKind, TimerKey, TurnStatus,
@@ -142,7 +142,7 @@ impl World {
     /// The world in which this has happened.
     pub fn after(&self, step: Move) -> Self {
         let mut next = self.fork();
-        drop(doors::take_walked());
+        drop(model_check::take_walked());
         next.make(step);
         next.drain();
         if let Some(call) = next.stopping.take()
@@ -150,7 +150,7 @@ impl World {
         {
             next.ghost.stopped.push(call);
         }
-        next.walked = doors::take_walked();
+        next.walked = model_check::take_walked();
         next.check(self, step);
         next
     }

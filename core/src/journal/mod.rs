@@ -1,0 +1,49 @@
+//! A journal: all inputs of a run with their times, as JSON lines, from which the run can be lived through again.
+//!
+//! The first line says how the run was set up: the configuration without any key, the thread, and the history it began
+//! on. Then each input is a line, `{"at":…,"input":{…}}`, followed by a line with what came of it: the state, the
+//! outputs by name, and a digest of all that they hold. A machine that was stored and came back is a line of its own,
+//! `restored` or `revived`. The last line, `end`, is missing if the host stopped on the way, and so may be the rest of
+//! the line before: what is there can still be replayed.
+//!
+//! [`JournalWriter`] writes one beside a [`RunMachine`](crate::run::RunMachine); [`Journal::replay`] lives through it again
+//! and says where it went otherwise. A journal holds all that was said: [`Journal::redact`] hides the texts.
+//!
+//! ```
+//! use std::sync::Arc;
+//! use stepwell_core::conversation::Conversation;
+//! use stepwell_core::event::Message;
+//! use stepwell_core::journal::{Journal, JournalWriter};
+//! use stepwell_core::run::{Input, RunConfig, RunMachine, Start};
+//! use stepwell_core::{Timestamp, provider};
+//!
+//! let endpoint = provider::find("openai-compatible")?.endpoint(None, "a-model", Some("http://localhost/v1"), None)?;
+//! let config = Arc::new(RunConfig::new(endpoint));
+//! let history = Conversation::default();
+//! let mut journal = JournalWriter::new(&config, &"thread-1".into(), &history);
+//! let mut machine = RunMachine::new(config, "thread-1".into(), history);
+//!
+//! let start = Start::new("run-1", Message::user("message-1", "Hello"));
+//! journal.handle(&mut machine, Input::Start(Box::new(start)), Timestamp(1))?;
+//! while let Some(_output) = journal.poll_output(&mut machine) {} // carry it out
+//! journal.handle(&mut machine, Input::Cancel, Timestamp(2))?;
+//! while let Some(_output) = journal.poll_output(&mut machine) {}
+//! journal.end(&machine);
+//!
+//! let text = journal.take_lines(); // to a file
+//! let replayed = Journal::parse(&text)?.replay()?;
+//! assert_eq!(replayed.inputs, 2);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod digest;
+mod format;
+mod redact;
+mod replay;
+mod writer;
+
+pub use digest::Digest;
+pub use format::{Ending, Entry, Gives, Journal, JournalError, Origin, Step, WayBack};
+pub use redact::RedactError;
+pub use replay::{Divergence, Replayed};
+pub use writer::JournalWriter;

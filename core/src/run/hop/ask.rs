@@ -1,0 +1,18 @@
+use crate::run::protocol::{EffectId, RunEvent, RunIds};
+use crate::run::turn::Turn;
+
+/// The request for the hop's stream goes out, or the host is asked to create its run.
+pub(super) fn ask_model(turn: &mut Turn) {
+    let hop = turn.hop();
+    if hop > 0 {
+        turn.enter_next_run();
+    }
+    if turn.config().run_ids == RunIds::Host {
+        return turn.emit(EffectId::CreateRun { hop });
+    }
+    if hop > 0 {
+        let run_id = turn.ids().run_id.clone();
+        turn.event(RunEvent::HopStarted { hop, run_id });
+    }
+    turn.emit(EffectId::Open { hop, attempt: 0 });
+}

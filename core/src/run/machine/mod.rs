@@ -1,0 +1,397 @@
+//! The machine: the states behind one variable, and what stores and revives them.
+
+#[cfg(feature = "model-check")]
+pub mod model_check;
+mod restore;
+mod step;
+
+pub use restore::SnapshotError;
+
+use super::fault::fault;
+use super::parts::Stage;
+use super::protocol::{
+    EffectId, Input, KilledPolicy, Misuse, Outcome, Output, RunConfig, RunEvent, Start, StateKind,
+    TimerKey,
+};
+use super::states::Run;
+use super::states::any_run::AnyRun;
+use super::states::dispose::Disposed;
+use super::states::streaming::Flow;
+use super::turn::Turn;
+use crate::conversation::Conversation;
+use crate::event::{Interrupt, TokenUsage};
+use crate::tool::PartialArguments;
+use crate::{RunId, ThreadId, Timestamp};
+use std::sync::Arc;
+use step::Step;
+
+/// A turn in one variable: for hosts that keep a run in a field, and for every binding.
+///
+/// It is an enum over the typed [`Run`]s and has no behaviour of its own.
+///
+/// # The contract
+/// 1. Take all outputs with [`poll_output`](Self::poll_output), then feed the next input. Debug builds assert it.
+/// 2. An effect has an id made from what it is for, and stays pending under it until it is answered. The host answers
+///    each effect that asks for an answer once.
+/// 3. The answer to an effect that is no longer pending (cancelled, replaced, answered) changes nothing and is said
+///    so: [`RunEvent::AnswerDropped`].
+/// 4. Time is an argument, monotone by contract; a step back is clamped. Wake the run at
+///    [`poll_timeout`](Self::poll_timeout) with [`Input::Timeout`].
+/// 5. [`Misuse`] is the host's own mistake; what the peer or the transport did wrong is part of the turn's outcome.
+/// 6. What the device does, the host says at any time: [`Input::EnteredBackground`], [`Input::NetworkLost`] and their
+///    opposites. In the background [`poll_timeout`](Self::poll_timeout) may be `None`: the clocks stand still.
+/// 7. A host that goes away says [`Input::Dispose`] and takes the outputs once more: they stop what it has begun. Each
+///    later input is [`Misuse::Disposed`], and the turn can go on elsewhere, from [`snapshot`](Self::snapshot).
+///
+/// # The host's loop
+/// ```
+/// use std::borrow::Cow;
+/// use std::sync::Arc;
+/// use stepwell_core::conversation::Conversation;
+/// use stepwell_core::event::Message;
+/// use stepwell_core::run::{Effect, Input, Output, RunConfig, RunEvent, RunMachine, Start};
+/// use stepwell_core::{Timestamp, provider};
+///
+/// let endpoint = provider::find("openai-compatible")?.endpoint(None, "a-model", Some("http://localhost/v1"), None)?;
+/// let config = Arc::new(RunConfig::new(endpoint));
+/// let mut machine = RunMachine::new(config, "thread-1".into(), Conversation::default());
+/// let clock = || Timestamp(0); // the host's clock
+///
+/// machine.handle(Input::Start(Box::new(Start::new("run-1", Message::user("message-1", "Hello")))), clock())?;
+/// loop {
+///     let mut answers = Vec::new();
+///     while let Some(output) = machine.poll_output() {
+///         match output {
+///             Output::Effect(effect, Effect::OpenStream { request }) => {
+///                 // Send `request`; here the answer is at hand.
+///                 assert!(request.url.starts_with("http://localhost/v1"));
+///                 let body = b"data: {\"choices\":[{\"delta\":{\"content\":\"Hi\"},\"finish_reason\":\"stop\"}]}\n\n";
+///                 answers.push(Input::Opened { effect, content_type: None });
+///                 answers.push(Input::Received { effect, bytes: Cow::Borrowed(body) });
+///                 answers.push(Input::Ended { effect });
+///             }
+///             Output::Effect(..) => {} // run a tool, store blocks, …
+///             Output::Event(RunEvent::Completed(outcome)) => println!("{outcome:?}"),
+///             Output::Event(_) => {} // show it
+///         }
+///     }
+///     if machine.outcome().is_some() {
+///         break;
+///     }
+///     // A real host waits here for bytes, results, the person, or `machine.poll_timeout()`.
+///     for answer in answers {
+///         machine.handle(answer, clock())?;
+/// #       while let Some(_) = machine.poll_output() {}
+///     }
+/// }
+/// assert_eq!(machine.conversation().text(), "Hi");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct RunMachine {
+    run: AnyRun,
+    /// The host goes away: what it is still to do, and the run for another one.
+    disposed: Option<Disposed>,
+}
+
+impl RunMachine {
+    /// A run that is ready to start, on a conversation as it stands.
+    #[must_use]
+    pub fn new(config: Arc<RunConfig>, thread_id: ThreadId, history: Conversation) -> Self {
+        Self::of(Run::new(config, thread_id, history).into())
+    }
+
+    /// A stored run on the same host, which was suspended and goes on: what the host was given, it still has. The host
+    /// gives the configuration again, since keys and code are not stored.
+    ///
+    /// # Errors
+    /// The text is no snapshot, one of a later version, or one of a run of another dialect.
+    pub fn restore(snapshot: &str, config: Arc<RunConfig>) -> Result<Self, SnapshotError> {
+        Ok(Self::of(restore::read(snapshot, config)?))
+    }
+
+    /// A stored run whose host died. A request that had shown nothing goes out again; a stream that was open is opened
+    /// anew, or resumed where the backend can; a tool that had begun is run again only if it says that it is idempotent, and
+    /// else the model is told that its outcome is unknown. What the old host said of the device is forgotten. With
+    /// [`KilledPolicy::Cancel`] the turn is over instead.
+    ///
+    /// What was shown of an answer that cannot be resumed stays, marked as [`CUT`](crate::run::CUT), and the
+    /// answer is asked for anew, in the next hop. What the host that died had shown and not stored is told with
+    /// [`Input::Shown`], before anything else. Another provider, or another dialect, may be asked from here on; only an
+    /// agent's questions have no answer then, and fail the turn.
+    ///
+    /// # Errors
+    /// The text is no snapshot, or one of a later version.
+    pub fn revive(
+        snapshot: &str,
+        config: Arc<RunConfig>,
+        now: Timestamp,
+    ) -> Result<Self, SnapshotError> {
+        let killed = config.device.killed;
+        let (mut run, _) = restore::read_any(snapshot, config)?;
+        if let Some(turn) = run.turn_mut() {
+            turn.tick(now);
+            if !fault!(WriteForgottenOnRevive) {
+                turn.write_survived();
+            }
+            turn.host_is_new();
+        }
+        let mut run = match killed {
+            KilledPolicy::Continue => run.revive(now),
+            KilledPolicy::Cancel => run.killed(now),
+        };
+        if let Some(turn) = run.turn_mut() {
+            turn.speaks_one_dialect();
+        }
+        Ok(Self::of(run))
+    }
+
+    fn of(run: AnyRun) -> Self {
+        Self {
+            run,
+            disposed: None,
+        }
+    }
+
+    /// Takes one input.
+    ///
+    /// # Errors
+    /// The input is the host's mistake; the run is as it was.
+    pub fn handle(&mut self, input: Input<'_>, now: Timestamp) -> Result<(), Misuse> {
+        if self.disposed.is_some() {
+            return match input {
+                Input::Dispose => Ok(()),
+                input => Err(Misuse::Disposed {
+                    input: input.name(),
+                }),
+            };
+        }
+        if let Some(effect) = input.effect() {
+            if !input.fits(effect) {
+                return Err(Misuse::WrongEffect {
+                    input: input.name(),
+                    effect,
+                });
+            }
+            let turn = self.run.turn_mut().ok_or(Misuse::Broken)?;
+            debug_assert!(turn.is_quiet(), "take all outputs before the next input");
+            match turn.stage(effect) {
+                Some(stage) if stage.takes(&input) => {}
+                _ if fault!(LateAnswerTaken) => {}
+                None if fault!(SecondResultWins) && matches!(effect, EffectId::Tool(_)) => {}
+                Some(Stage::Given) => {
+                    return Err(Misuse::NotOpened {
+                        input: input.name(),
+                        effect,
+                    });
+                }
+                _ => {
+                    tracing::debug!(target: "stepwell", %effect, input = input.name(), "late answer dropped");
+                    turn.event(RunEvent::AnswerDropped { effect });
+                    return Ok(());
+                }
+            }
+        }
+        match (&mut self.run, &input) {
+            // The hot path: no move of the run.
+            (AnyRun::Streaming(run), Input::Received { bytes, .. }) => {
+                if run.receive(bytes, now) == Flow::Over {
+                    self.replace(|run| match run {
+                        AnyRun::Streaming(run) => run.end(now).into(),
+                        other => other.into(),
+                    })
+                } else {
+                    Ok(())
+                }
+            }
+            (_, Input::Timeout) => self.wake(now),
+            (_, Input::Dispose) => self.dispose(),
+            _ => self.replace(|run| run.step(input, now)),
+        }
+    }
+
+    fn wake(&mut self, now: Timestamp) -> Result<(), Misuse> {
+        loop {
+            let turn = self.run.turn_mut().ok_or(Misuse::Broken)?;
+            turn.tick(now);
+            let Some(timer) = turn.clocks_mut().take_due() else {
+                return Ok(());
+            };
+            self.fire(timer, now)?;
+        }
+    }
+
+    fn fire(&mut self, timer: TimerKey, now: Timestamp) -> Result<(), Misuse> {
+        self.replace(|run| run.fire(timer, now))
+    }
+
+    fn dispose(&mut self) -> Result<(), Misuse> {
+        self.disposed = Some(self.run.leave().ok_or(Misuse::Broken)?);
+        Ok(())
+    }
+
+    fn replace(&mut self, step: impl FnOnce(AnyRun) -> Step) -> Result<(), Misuse> {
+        let Step(run, result) = step(std::mem::replace(&mut self.run, AnyRun::Broken));
+        self.run = run;
+        result
+    }
+
+    /// Takes the next thing for the host. To be called until it gives `None`, after every input.
+    #[must_use]
+    pub fn poll_output(&mut self) -> Option<Output> {
+        match &mut self.disposed {
+            Some(disposed) if disposed.outputs.is_empty() => None,
+            Some(disposed) => Some(disposed.outputs.remove(0)),
+            None => self.run.poll_output(),
+        }
+    }
+
+    /// When the run wants to be woken with [`Input::Timeout`], if nothing happens before.
+    #[must_use]
+    pub fn poll_timeout(&self) -> Option<Timestamp> {
+        self.next_timer().map(|(_, at)| at)
+    }
+
+    /// What the run wants to be woken for.
+    #[must_use]
+    pub fn timeout_reason(&self) -> Option<TimerKey> {
+        self.next_timer().map(|(key, _)| key)
+    }
+
+    fn next_timer(&self) -> Option<(TimerKey, Timestamp)> {
+        let turn = self.run.turn().filter(|_| self.disposed.is_none())?;
+        turn.clocks().next()
+    }
+
+    /// Whether the host has said that it goes away ([`Input::Dispose`]). The state, the conversation and the outcome
+    /// can still be read.
+    #[must_use]
+    pub fn is_disposed(&self) -> bool {
+        self.disposed.is_some()
+    }
+
+    /// The state's name.
+    #[must_use]
+    pub fn state(&self) -> StateKind {
+        self.run.kind()
+    }
+
+    /// How the turn ended, once it has.
+    #[must_use]
+    pub fn outcome(&self) -> Option<&Outcome> {
+        match &self.run {
+            AnyRun::Completed(run) => Some(run.outcome()),
+            _ => None,
+        }
+    }
+
+    /// Whether nothing but the person, or the result of a deferred call, can move the run on: store its
+    /// [`snapshot`](Self::snapshot), and let go of it until then, or until [`poll_timeout`](Self::poll_timeout).
+    #[must_use]
+    pub fn is_resting(&self) -> bool {
+        let rests = match self.state() {
+            StateKind::Interrupted | StateKind::ExecutingTools => true,
+            StateKind::Idle
+            | StateKind::Opening
+            | StateKind::Waiting
+            | StateKind::Streaming
+            | StateKind::Completed => false,
+        };
+        rests && self.run.turn().is_some_and(Turn::is_at_rest)
+    }
+
+    /// The effect under which the result of a tool call is awaited, by the provider's id for the call: for a host that
+    /// kept no more than that id of a deferred call.
+    #[must_use]
+    pub fn awaited_result(&self, tool_call_id: &str) -> Option<EffectId> {
+        let turn = self.run.turn()?;
+        let effect = EffectId::Tool(turn.conversation().call_by_id(tool_call_id)?.key);
+        let stage = turn.stage(effect)?;
+        matches!(stage, Stage::Given | Stage::Deferred).then_some(effect)
+    }
+
+    /// What the agent asks the person, while it does.
+    #[must_use]
+    pub fn interrupts(&self) -> &[Interrupt] {
+        match &self.run {
+            AnyRun::Interrupted(run) => run.interrupts(),
+            _ => &[],
+        }
+    }
+
+    /// The conversation as it stands. Empty if an earlier call panicked.
+    #[must_use]
+    pub fn conversation(&self) -> &Conversation {
+        static NONE: std::sync::LazyLock<Conversation> =
+            std::sync::LazyLock::new(Conversation::default);
+        self.run.turn().map_or(&*NONE, Turn::conversation)
+    }
+
+    /// The text since the last user message as the person is shown it: see [`TextOptions`](crate::run::TextOptions). Empty if
+    /// an earlier call panicked.
+    #[must_use]
+    pub fn shown_text(&self) -> String {
+        let turn = self.run.turn();
+        turn.map_or_else(String::new, Turn::shown_text)
+    }
+
+    /// The arguments of a call of the hop in progress as far as they have come, by the provider's id for it: what is
+    /// certain of them so far, and whether they are complete. None without
+    /// [`RunConfig::partial_arguments`], before the call began and once its result is in the history.
+    ///
+    /// To follow each piece take [`RunEvent::PartialArguments`](crate::run::RunEvent::PartialArguments) instead, whose
+    /// changes cost in all what the text is long; a value made here costs that each time.
+    #[must_use]
+    pub fn partial_arguments(&self, tool_call_id: &str) -> Option<&PartialArguments> {
+        self.run.turn()?.partial_arguments(tool_call_id)
+    }
+
+    /// The conversation's id.
+    #[must_use]
+    pub fn thread_id(&self) -> Option<&ThreadId> {
+        self.run.turn().map(|turn| &turn.ids().thread_id)
+    }
+
+    /// The turn: the run id of its first hop. Empty before it has started.
+    #[must_use]
+    pub fn turn(&self) -> Option<&RunId> {
+        self.run.turn().map(Turn::id)
+    }
+
+    /// The run id of the hop.
+    #[must_use]
+    pub fn run_id(&self) -> Option<&RunId> {
+        self.run.turn().map(|turn| &turn.ids().run_id)
+    }
+
+    /// The hop, from 0.
+    #[must_use]
+    pub fn hop(&self) -> u32 {
+        self.run.turn().map_or(0, Turn::hop)
+    }
+
+    /// What the turn has cost so far, over all its hops.
+    #[must_use]
+    pub fn usage(&self) -> TokenUsage {
+        let usage = self.run.turn().map(Turn::usage);
+        usage.cloned().unwrap_or_default()
+    }
+
+    /// The run as text, to be stored; see [`Run::snapshot`]. Of a run that was disposed of, it is the run
+    /// from before.
+    #[must_use]
+    pub fn snapshot(&self) -> String {
+        match &self.disposed {
+            Some(disposed) => disposed.snapshot.clone(),
+            None => self.run.snapshot(),
+        }
+    }
+
+    /// Starts the turn: short for [`Input::Start`].
+    ///
+    /// # Errors
+    /// The run has started before.
+    pub fn start(&mut self, start: Start, now: Timestamp) -> Result<(), Misuse> {
+        self.handle(Input::Start(Box::new(start)), now)
+    }
+}

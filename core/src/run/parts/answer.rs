@@ -1,0 +1,267 @@
+use crate::conversation::Conversation;
+use crate::dialect::{ApiError, Resumption, excerpt};
+use crate::event::Phase;
+use crate::json::value_of;
+use crate::pipeline::{Listener, Pipeline, StreamEnd};
+use crate::run::protocol::Failure;
+use serde::{Deserialize, Serialize};
+
+/// The answer to a request, as it is read.
+#[derive(Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "model-check", derive(Clone))]
+pub(crate) struct Answer {
+    attempt: u32,
+    /// The answer's media type; empty if it has none.
+    media_type: String,
+    body: Body,
+    /// The body as far as nothing was decoded of it: what it is can be said if nothing ever is.
+    beginning: Vec<u8>,
+    /// Why the stream cannot be read any further.
+    fault: Option<Failure>,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "model-check", derive(Clone))]
+enum Body {
+    Stream(Box<Pipeline>),
+    /// The answer's media type says that it is no stream.
+    Unexpected,
+}
+
+/// What a piece of the body has brought.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Reading {
+    /// More is to come.
+    Open,
+    /// With this piece all that counts was said.
+    Whole,
+    /// All that counts was said before.
+    WasWhole,
+    /// The body cannot be read any further, or says that it failed.
+    Over,
+}
+
+/// As much of an unexpected body as is kept, in bytes.
+const BEGINNING: usize = 64 << 10;
+
+impl Answer {
+    /// An answer that is open. What reads it is made by its media type, if that may be a stream's.
+    pub(crate) fn new(
+        attempt: u32,
+        content_type: Option<&str>,
+        pipeline: impl FnOnce(&str) -> Box<Pipeline>,
+    ) -> Self {
+        let media_type = content_type
+            .unwrap_or_default()
+            .split(';')
+            .next()
+            .unwrap_or_default()
+            .trim()
+            .to_ascii_lowercase();
+        let body = if matches!(media_type.as_str(), "text/html" | "application/json") {
+            Body::Unexpected
+        } else {
+            Body::Stream(pipeline(&media_type))
+        };
+        Self {
+            attempt,
+            media_type,
+            body,
+            beginning: Vec::new(),
+            fault: None,
+        }
+    }
+
+    /// The try, from 0.
+    pub(crate) fn attempt(&self) -> u32 {
+        self.attempt
+    }
+
+    /// Takes bytes of the body, of any number and cut anywhere.
+    #[inline]
+    pub(crate) fn receive(
+        &mut self,
+        bytes: &[u8],
+        conversation: &mut Conversation,
+        listener: &mut dyn Listener,
+    ) -> Reading {
+        if self.fault.is_some() {
+            return Reading::Over;
+        }
+        let Body::Stream(pipeline) = &mut self.body else {
+            return if keep(&mut self.beginning, bytes) {
+                Reading::Open
+            } else {
+                Reading::Over
+            };
+        };
+        let (frames, was_over) = (pipeline.frames(), pipeline.is_over());
+        let received = pipeline.receive(bytes, conversation, listener);
+        if !pipeline.has_begun() {
+            keep(&mut self.beginning, bytes);
+        } else if !self.beginning.is_empty() {
+            self.beginning = Vec::new();
+        }
+        if let Err(error) = received {
+            self.fault = Some(Failure::of_stream(&error));
+            return Reading::Over;
+        }
+        if pipeline.phase() == Phase::Errored {
+            Reading::Over
+        } else if !pipeline.is_done() {
+            Reading::Open
+        } else if !was_over && pipeline.frames() > frames {
+            Reading::Whole
+        } else {
+            Reading::WasWhole
+        }
+    }
+
+    /// The body has ended.
+    ///
+    /// # Errors
+    /// It cannot be read, or is none of a stream.
+    pub(crate) fn end(
+        &mut self,
+        conversation: &mut Conversation,
+        listener: &mut dyn Listener,
+    ) -> Result<StreamEnd, Failure> {
+        let Body::Stream(pipeline) = &mut self.body else {
+            return Err(self.unexpected());
+        };
+        match pipeline.end(conversation, listener) {
+            Err(error) => Err(Failure::of_stream(&error)),
+            Ok(StreamEnd::Truncated) if self.is_no_stream() => Err(self.unexpected()),
+            Ok(end) => Ok(end),
+        }
+    }
+
+    /// Why the stream cannot be read any further, if it cannot.
+    pub(crate) fn take_fault(&mut self) -> Option<Failure> {
+        self.fault.take()
+    }
+
+    /// Whether anything was seen of the stream, and whether all that counts was.
+    pub(crate) fn progress(&self) -> (bool, bool) {
+        let (has_begun, is_over) = match &self.body {
+            Body::Stream(pipeline) => (
+                pipeline.has_begun(),
+                pipeline.phase() != Phase::Active || pipeline.is_done(),
+            ),
+            Body::Unexpected => (true, true),
+        };
+        (has_begun, (has_begun && is_over) || self.fault.is_some())
+    }
+
+    /// Whether a body that has ended as it should broke off in the midst of the answer.
+    pub(crate) fn is_broken_off(&self) -> bool {
+        let Body::Stream(pipeline) = &self.body else {
+            return false;
+        };
+        pipeline.phase() == Phase::Active && !pipeline.is_done() && pipeline.is_between_frames()
+    }
+
+    /// Whether a backend that resumes streams so can resume this one.
+    pub(crate) fn can_resume(&self, how: Resumption) -> bool {
+        let Body::Stream(pipeline) = &self.body else {
+            return false;
+        };
+        match how {
+            Resumption::Never => false,
+            Resumption::LastEventId => pipeline.last_event_id().is_some(),
+            Resumption::Replay | Resumption::Snapshot => true,
+        }
+    }
+
+    /// Whether something has come since the stream was last opened.
+    pub(crate) fn has_gone_on(&self) -> bool {
+        matches!(&self.body, Body::Stream(pipeline) if pipeline.has_gone_on())
+    }
+
+    /// Gives away what reads the stream, so that it can go on when it is open again.
+    pub(crate) fn break_off(&mut self) -> Option<Box<Pipeline>> {
+        match std::mem::replace(&mut self.body, Body::Unexpected) {
+            Body::Stream(mut pipeline) => {
+                pipeline.reconnect();
+                Some(pipeline)
+            }
+            Body::Unexpected => None,
+        }
+    }
+
+    /// It is not opened again after all.
+    pub(crate) fn put_back(&mut self, pipeline: Box<Pipeline>) {
+        self.body = Body::Stream(pipeline);
+    }
+
+    /// Whether the body, of which nothing could be decoded, looks like a page or a JSON text: some servers send those
+    /// under a stream's media type, or under none.
+    fn is_no_stream(&self) -> bool {
+        let start = self.beginning.trim_ascii_start().first();
+        matches!(start, Some(b'<' | b'{' | b'['))
+    }
+
+    /// The failure that an answer that is no stream stands for.
+    fn unexpected(&self) -> Failure {
+        let body = value_of(&self.beginning);
+        if body.is_ok_and(|body| body.get("error").is_some()) {
+            return Failure::Api {
+                error: ApiError::from_body(200, &self.beginning),
+            };
+        }
+        Failure::UnexpectedBody {
+            content_type: self.media_type.clone(),
+            excerpt: excerpt(&self.beginning),
+        }
+    }
+}
+
+/// Keeps the beginning of a body. Whether there was room for more.
+fn keep(beginning: &mut Vec<u8>, bytes: &[u8]) -> bool {
+    let room = BEGINNING.saturating_sub(beginning.len());
+    beginning.extend_from_slice(&bytes[..bytes.len().min(room)]);
+    room > 0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::dialect::{Dialect, HopIds};
+
+    fn answer(content_type: Option<&str>) -> Answer {
+        let pipeline = Pipeline::new(Dialect::OpenAiChat, HopIds::default(), Default::default());
+        Answer::new(0, content_type, |_| Box::new(pipeline))
+    }
+
+    #[test]
+    fn it_says_when_all_that_counts_was_said() {
+        let mut answer = answer(Some("Text/Event-Stream; charset=utf-8"));
+        let mut conversation = Conversation::default();
+        assert_eq!(answer.progress(), (false, false));
+        let piece = b"data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"Hi\"}}]}\n\n";
+        let read = answer.receive(piece, &mut conversation, &mut ());
+        assert_eq!(read, Reading::Open);
+        assert_eq!(answer.progress(), (true, false));
+        assert!(answer.is_broken_off() && !answer.can_resume(Resumption::Never));
+        let last = b"data: {\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n";
+        let read = answer.receive(last, &mut conversation, &mut ());
+        assert_eq!(read, Reading::Whole);
+        let end = answer.end(&mut conversation, &mut ());
+        assert_eq!(end, Ok(StreamEnd::Finished));
+    }
+
+    #[test]
+    fn a_page_is_no_answer() {
+        let mut conversation = Conversation::default();
+        for content_type in [Some("text/html"), None] {
+            let mut answer = answer(content_type);
+            let read = answer.receive(b"<html>busy</html>", &mut conversation, &mut ());
+            assert_eq!(read, Reading::Open);
+            let end = answer.end(&mut conversation, &mut ());
+            assert!(
+                matches!(end, Err(Failure::UnexpectedBody { .. })),
+                "{end:?}"
+            );
+        }
+    }
+}

@@ -1,0 +1,86 @@
+use crate::MessageId;
+use crate::conversation::Conversation;
+use serde::{Deserialize, Serialize};
+
+/// The place after the last message that there was. The message is noted, not its index, since an agent may put other
+/// messages in the place of all.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub(crate) struct Bookmark(Option<MessageId>);
+
+impl Bookmark {
+    pub(crate) fn at_end(conversation: &Conversation) -> Self {
+        let last = conversation.messages().last();
+        Self(last.map(|message| message.id().clone()))
+    }
+
+    /// There was no message, or it was never set.
+    pub(crate) fn is_at_start(&self) -> bool {
+        self.0.is_none()
+    }
+
+    /// How many messages lie before it; `None` if there was none, and if the last of them is gone.
+    pub(crate) fn position(&self, conversation: &Conversation) -> Option<usize> {
+        let last = conversation.last_position(self.0.as_ref()?)?;
+        Some(last + 1)
+    }
+}
+
+/// Where the turn and its hop begin.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Beginnings {
+    /// Before the turn's own messages.
+    turn: Bookmark,
+    /// After what the hop's first request carried.
+    hop: Bookmark,
+}
+
+impl Beginnings {
+    pub(crate) fn restored(turn: Bookmark, hop: Bookmark) -> Self {
+        Self { turn, hop }
+    }
+
+    pub(crate) fn begin_turn(&mut self, conversation: &Conversation) {
+        self.turn = Bookmark::at_end(conversation);
+    }
+
+    pub(crate) fn begin_hop(&mut self, conversation: &Conversation) {
+        self.hop = Bookmark::at_end(conversation);
+    }
+
+    pub(crate) fn turn(&self) -> &Bookmark {
+        &self.turn
+    }
+
+    pub(crate) fn hop(&self) -> &Bookmark {
+        &self.hop
+    }
+
+    /// Before what the hop's stream brings.
+    #[inline]
+    pub(crate) fn stream(&self) -> &Bookmark {
+        if self.hop.is_at_start() {
+            &self.turn
+        } else {
+            &self.hop
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::event::Message;
+
+    #[test]
+    fn it_stays_behind_its_message_and_is_lost_with_it() {
+        let mut conversation = Conversation::new(vec![Message::user("m1", "Hello")]);
+        let bookmark = Bookmark::at_end(&conversation);
+        let _ = conversation.push(Message::user("m2", "And?"));
+        assert!(!bookmark.is_at_start());
+        assert_eq!(bookmark.position(&conversation), Some(1));
+        let other = Conversation::new(vec![Message::user("m3", "Hi")]);
+        assert_eq!(bookmark.position(&other), None);
+        assert!(Bookmark::at_end(&Conversation::default()).is_at_start());
+    }
+}

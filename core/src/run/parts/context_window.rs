@@ -1,0 +1,128 @@
+use crate::MessageId;
+use crate::event::Message;
+use crate::run::protocol::NEARLY_FULL;
+use crate::sorted::sorted;
+use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+
+/// How the conversation stands with the model's context window.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub(crate) struct ContextWindow {
+    /// The person was told in this turn.
+    told: bool,
+    /// The hop's request warns the model.
+    warns: bool,
+    /// How long the request is that the host is asked to trim.
+    tokens: u64,
+    /// The messages that this turn's requests do not carry any more.
+    left_out: Vec<MessageId>,
+    /// What stands for them.
+    summary: Option<String>,
+}
+
+/// Said before the host's summary of what was left out.
+const LEFT_OUT: &str = "Earlier messages of this conversation were left out. In short, they said:";
+
+impl ContextWindow {
+    pub(crate) fn is_untouched(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// A hop begins: its request warns of nothing yet.
+    pub(crate) fn begin_hop(&mut self) {
+        self.warns = false;
+    }
+
+    /// The hop's request warns the model. Whether the person is to be told, which is once a turn.
+    pub(crate) fn warn(&mut self) -> bool {
+        self.warns = true;
+        !std::mem::replace(&mut self.told, true)
+    }
+
+    /// The host is asked to trim a request of so many tokens.
+    pub(crate) fn ask_to_trim(&mut self, tokens: u64) {
+        self.tokens = tokens;
+    }
+
+    /// How many tokens the request takes that the host is asked to trim.
+    pub(crate) fn asked_tokens(&self) -> u64 {
+        self.tokens
+    }
+
+    /// The host has said what is left out, and what stands for it.
+    pub(crate) fn leave_out(&mut self, left_out: &[MessageId], summary: Option<String>) {
+        self.left_out.extend(left_out.iter().cloned());
+        if summary.is_some() {
+            self.summary = summary;
+        }
+    }
+
+    /// The host has trimmed: by as much as the estimate before was wrong of the whole, the one after is wrong of what is
+    /// left. How many tokens that makes.
+    pub(crate) fn trimmed_tokens(&mut self, before: u64, after: u64) -> u64 {
+        let scaled = u128::from(self.tokens) * u128::from(after) / u128::from(before.max(1));
+        self.tokens = 0;
+        u64::try_from(scaled).unwrap_or(u64::MAX)
+    }
+
+    /// The messages without those that were left out.
+    pub(crate) fn kept<'a>(&self, messages: &'a [Message]) -> Cow<'a, [Message]> {
+        if self.left_out.is_empty() {
+            return Cow::Borrowed(messages);
+        }
+        let left_out: BTreeSet<&str> = sorted(self.left_out.iter().map(MessageId::as_str));
+        let kept = messages.iter();
+        kept.filter(|message| !left_out.contains(message.id().as_str()))
+            .cloned()
+            .collect()
+    }
+
+    /// What goes before the conversation: the app's `own` instructions, and what is to be said of the context.
+    pub(crate) fn instructions<'a>(&self, own: Option<&'a str>) -> Option<Cow<'a, str>> {
+        if !self.warns && self.summary.is_none() {
+            return own.map(Cow::Borrowed);
+        }
+        let summary = self.summary.as_ref();
+        let summary = summary.map(|summary| format!("{LEFT_OUT}\n{summary}"));
+        let warning = self.warns.then(|| NEARLY_FULL.to_owned());
+        let parts = own.map(str::to_owned).into_iter();
+        let parts: Vec<_> = parts.chain(summary).chain(warning).collect();
+        Some(Cow::Owned(parts.join("\n\n")))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_person_is_told_once_and_the_model_in_each_hop_that_is_near() {
+        let mut window = ContextWindow::default();
+        assert!(window.is_untouched());
+        assert_eq!(
+            window.instructions(Some("Be kind")).as_deref(),
+            Some("Be kind")
+        );
+        assert!(window.warn() && !window.warn());
+        let warned = window.instructions(Some("Be kind")).unwrap();
+        assert!(warned.starts_with("Be kind\n\n") && warned.ends_with(NEARLY_FULL));
+        window.begin_hop();
+        assert_eq!(window.instructions(None), None);
+    }
+
+    #[test]
+    fn what_is_left_out_is_not_sent_and_its_summary_is() {
+        let messages = [Message::user("m1", "Hello"), Message::user("m2", "And?")];
+        let mut window = ContextWindow::default();
+        assert_eq!(window.kept(&messages).len(), 2);
+        window.ask_to_trim(1000);
+        window.leave_out(&["m1".into()], Some("a greeting".to_owned()));
+        assert_eq!(*window.kept(&messages), messages[1..]);
+        let said = window.instructions(None).unwrap();
+        assert_eq!(said, format!("{LEFT_OUT}\na greeting"));
+        assert_eq!(window.trimmed_tokens(500, 100), 200);
+        assert_eq!(window.asked_tokens(), 0);
+    }
+}

@@ -1,0 +1,28 @@
+//! What a turn is made of, each part by itself: none knows another's inside, nor the turn that they make.
+
+mod answer;
+mod bookmark;
+mod budget;
+mod clocks;
+mod context_window;
+mod effects;
+mod network;
+mod partial_calls;
+mod presenter;
+mod queue;
+mod recorder;
+mod steering;
+mod text_layer;
+
+pub(super) use answer::{Answer, Reading};
+pub(super) use bookmark::{Beginnings, Bookmark};
+pub(super) use budget::{Budget, Repeated, Spent, call_digest};
+pub(super) use clocks::{Clocks, Deadlines};
+pub(super) use context_window::ContextWindow;
+pub(super) use effects::{Effects, Stage};
+pub(super) use network::Network;
+pub(super) use presenter::Presenter;
+pub(super) use queue::{Entry, delta_event};
+pub(super) use recorder::stream::StreamOf;
+pub(super) use recorder::{Recorder, StreamNotes};
+pub(super) use steering::Steering;

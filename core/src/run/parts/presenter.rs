@@ -1,0 +1,257 @@
+use super::partial_calls::PartialCalls;
+use super::queue::{Entry, Queue};
+use super::text_layer::{Piece, TextLayer};
+use crate::conversation::{Applied, Conversation, Item};
+use crate::event::{Event, EventRef, Finding};
+use crate::run::protocol::{EffectId, RunConfig, RunEvent, TextOptions};
+use crate::tool::PartialArguments;
+use serde::{Deserialize, Serialize};
+
+/// Makes of what happens what the host is given, and keeps it until the host asks.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Presenter {
+    #[serde(rename = "entries")]
+    queue: Queue,
+    /// The calls' arguments as they are parsed while they stream, if they are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    partial: Option<PartialCalls>,
+    /// How text is shown, if not just as it comes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    text: Option<Box<TextLayer>>,
+}
+
+impl Presenter {
+    pub(crate) fn event(&mut self, event: RunEvent) {
+        self.queue.event(event);
+    }
+
+    pub(crate) fn effect(&mut self, id: EffectId) {
+        self.queue.push(Entry::Effect(id));
+    }
+
+    /// The host is to stop what it does under this id.
+    pub(crate) fn stop(&mut self, id: EffectId) {
+        self.queue.push(Entry::Stop(id));
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.queue.is_empty()
+    }
+
+    pub(crate) fn pop(&mut self) -> Option<Entry> {
+        self.queue.pop()
+    }
+
+    /// Whether calls' arguments are parsed while they stream. What was read before a restore is read again.
+    pub(crate) fn read_arguments(&mut self, config: &RunConfig, conversation: &Conversation) {
+        if !config.partial_arguments {
+            self.partial = None;
+            return;
+        }
+        self.partial
+            .get_or_insert_default()
+            .read_again(&config.tools, conversation);
+    }
+
+    /// How text is shown from here on.
+    pub(crate) fn show_text(&mut self, options: TextOptions) {
+        let mut before = self.text.take().map(|layer| *layer);
+        if !options.drop_blank
+            && let Some(before) = before.take()
+        {
+            // The options have changed since the run was stored.
+            for start in before.into_held() {
+                self.event(RunEvent::AgUi(start));
+            }
+        }
+        self.text = TextLayer::new(options, before).map(Box::new);
+    }
+
+    /// A hop begins: the calls of the one before are over, and the text that it held back is not shown any more.
+    pub(crate) fn begin_hop(&mut self) {
+        self.forget_arguments();
+        if let Some(text) = &mut self.text {
+            text.forget();
+        }
+    }
+
+    /// The calls are over.
+    pub(crate) fn forget_arguments(&mut self) {
+        if let Some(partial) = &mut self.partial {
+            partial.clear();
+        }
+    }
+
+    pub(crate) fn partial_arguments(&self, tool_call_id: &str) -> Option<&PartialArguments> {
+        self.partial.as_ref()?.get(tool_call_id)
+    }
+
+    /// A piece of text is to be shown, from `from` to the end of what its item has; it came as `whole` if it has
+    /// attachments.
+    fn piece(
+        &mut self,
+        item: Item,
+        from: usize,
+        whole: Option<&Event>,
+        conversation: &Conversation,
+    ) {
+        let (Item::Text(at), Some(text)) = (item, &mut self.text) else {
+            return self.plain(item, from, whole, conversation);
+        };
+        match text.piece(at, from, conversation) {
+            Piece::Held => {}
+            Piece::Plain => self.plain(item, from, whole, conversation),
+            Piece::First { start, breaks } => {
+                let was_held = start.is_some();
+                if let Some(start) = start {
+                    self.event(RunEvent::AgUi(*start));
+                }
+                if breaks && let Some((id, _)) = conversation.item(item) {
+                    let line_break = EventRef::TextMessageContent {
+                        message_id: id,
+                        delta: "\n",
+                    };
+                    self.event(RunEvent::AgUi(line_break.to_event()));
+                }
+                if was_held && from > 0 {
+                    self.queue.delta(item, 0, from);
+                }
+                self.plain(item, from, whole, conversation);
+            }
+        }
+    }
+
+    fn plain(
+        &mut self,
+        item: Item,
+        from: usize,
+        whole: Option<&Event>,
+        conversation: &Conversation,
+    ) {
+        match (whole, conversation.item(item)) {
+            (Some(event), _) => self.event(RunEvent::AgUi(event.clone())),
+            (None, Some((_, content))) => self.queue.delta(item, from, content.len()),
+            (None, None) => {}
+        }
+    }
+
+    /// An event of the stream was applied; `conversation` is as it is after it.
+    #[inline]
+    pub(crate) fn applied(
+        &mut self,
+        event: EventRef<'_>,
+        applied: &Applied,
+        conversation: &Conversation,
+    ) {
+        match (event, applied) {
+            (_, Applied::Ignored(_)) => {}
+            (EventRef::Whole(event), _) => self.whole(event, applied, conversation),
+            (_, Applied::Delta { item, from }) => {
+                let is_plain = self.text.as_ref().is_none_or(|text| text.is_shown(*from));
+                if !is_plain {
+                    self.piece(*item, *from, None, conversation);
+                } else if let Some((_, content)) = conversation.item(*item) {
+                    self.queue.delta(*item, *from, content.len());
+                }
+                if let (
+                    Some(partial),
+                    EventRef::ToolCallArgs {
+                        tool_call_id,
+                        delta,
+                    },
+                ) = (&mut self.partial, event)
+                {
+                    partial.delta(tool_call_id, *from, delta, conversation, &mut self.queue);
+                }
+            }
+            (_, Applied::Whole) => {}
+        }
+    }
+
+    fn whole(&mut self, event: &Event, applied: &Applied, conversation: &Conversation) {
+        if let (Some(partial), Event::ToolCallEnd(end)) = (&mut self.partial, event) {
+            partial.end(&end.tool_call_id, &mut self.queue);
+        }
+        let is_shown = match &mut self.text {
+            Some(text) => text.shows(event, conversation),
+            None => true,
+        };
+        match (event, applied) {
+            // A turn's hops are not the turn: their beginnings and ends are the machine's business.
+            (Event::RunStarted(_) | Event::RunFinished(_) | Event::RunError(_), _) => {}
+            (Event::TextMessageContent(_), Applied::Delta { item, from })
+                if self.text.is_some() =>
+            {
+                self.piece(*item, *from, Some(event), conversation);
+            }
+            _ if is_shown => self.event(RunEvent::AgUi(event.clone())),
+            _ => {}
+        }
+        let Some(partial) = &mut self.partial else {
+            return;
+        };
+        match (event, applied) {
+            (Event::ToolCallArgs(args), Applied::Delta { from, .. }) => {
+                let id = &args.tool_call_id;
+                partial.delta(id, *from, &args.delta, conversation, &mut self.queue);
+            }
+            _ => partial.event(event, conversation, &mut self.queue),
+        }
+    }
+
+    /// The places of messages are about to move.
+    pub(crate) fn moving(&mut self, conversation: &Conversation) {
+        self.queue.make_whole(conversation);
+    }
+
+    pub(crate) fn warning(&mut self, message: &str) {
+        tracing::warn!(target: "stepwell", message, "the stream is odd");
+        self.event(RunEvent::Warning {
+            message: message.to_owned(),
+        });
+    }
+
+    /// A breach of an extra rule is for the log alone: it changes nothing, and a journal of a version that did not look
+    /// for it replays the same.
+    pub(crate) fn finding(&mut self, finding: &Finding, frame: u64) {
+        if finding.rule.is_extra() {
+            let Finding { rule, message, .. } = finding;
+            tracing::warn!(target: "stepwell", %rule, frame, message, "the stream is odd");
+        } else {
+            self.warning(&finding.in_frame(frame));
+        }
+    }
+
+    pub(crate) fn unknown_call(&mut self, id: &str, message: &str) {
+        tracing::warn!(target: "stepwell", tool_call_id = id, message, "the stream is odd");
+        self.event(RunEvent::UnknownToolCall {
+            tool_call_id: id.into(),
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::event::Message;
+
+    #[test]
+    fn a_stream_is_shown_without_the_ends_of_its_hop() {
+        let mut conversation = Conversation::new(vec![Message::user("m1", "Hello")]);
+        let mut presenter = Presenter::default();
+        for json in [
+            r#"{"type":"RUN_STARTED","threadId":"t","runId":"r"}"#,
+            r#"{"type":"TEXT_MESSAGE_START","messageId":"m2"}"#,
+            r#"{"type":"TEXT_MESSAGE_CONTENT","messageId":"m2","delta":"Hi"}"#,
+        ] {
+            let event: Event = serde_json::from_str(json).unwrap();
+            let event = EventRef::from(&event);
+            let applied = conversation.apply(event);
+            presenter.applied(event, &applied, &conversation);
+        }
+        presenter.unknown_call("c1", "odd");
+        let taken: Vec<_> = std::iter::from_fn(|| presenter.pop()).collect();
+        assert_eq!(taken.len(), 3, "{taken:?}");
+        assert!(presenter.is_empty());
+    }
+}

@@ -1,0 +1,232 @@
+//! The blocks of a turn: what is recorded, and what is stored.
+
+#[cfg(feature = "model-check")]
+mod canonical;
+mod notes;
+pub(super) mod stream;
+
+use crate::MessageId;
+use crate::run::fault::fault;
+use crate::run::protocol::{Block, BlockContent, Durability, EffectId};
+use serde::{Deserialize, Serialize};
+
+/// Numbers the blocks of a turn, and knows which are stored. One write is under way at a time.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Recorder {
+    attempts: Option<u32>,
+    next: u64,
+    durable: u64,
+    queued: Vec<Block>,
+    in_flight: Vec<Block>,
+    failures: u32,
+    /// The messages of the hop that are recorded, in their order, with how much of each, in bytes.
+    recorded: Vec<(MessageId, usize)>,
+    /// A digest of what else was recorded of a message, where there was anything.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    marks: Vec<(MessageId, u64)>,
+    /// The messages from before the hop that its stream has changed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    touched: Vec<MessageId>,
+    /// The hop's stream has put other messages in the place of some.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    rewritten: Option<Rewritten>,
+    /// The hop's stream has changed the shared state.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    state_changed: bool,
+    /// The last hop whose cost is recorded.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    counted: Option<u32>,
+    /// The turn has come to an end that is not written yet.
+    closing: bool,
+    /// The write under way says so.
+    is_last: bool,
+    #[serde(skip)]
+    notes: StreamNotes,
+}
+
+/// From where on the messages are others.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+struct Rewritten {
+    /// The last message that stays.
+    after: Option<MessageId>,
+}
+
+/// What a stream did since the recorder last looked.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct StreamNotes {
+    /// The messages that came to an end.
+    finished: Vec<MessageId>,
+    /// The messages that it began, or changed otherwise than by a delta.
+    touched: Vec<MessageId>,
+    /// It changed the shared state.
+    state: bool,
+    /// There is something of these, or messages were replaced.
+    any: bool,
+}
+
+impl Recorder {
+    pub(crate) fn new(durability: Durability) -> Self {
+        let attempts = match durability {
+            Durability::None => None,
+            Durability::Blocks { attempts } => Some(attempts.max(1)),
+        };
+        Self {
+            attempts,
+            ..Self::default()
+        }
+    }
+
+    /// Hears what the stream does.
+    #[inline]
+    pub(crate) fn notes(&mut self) -> &mut StreamNotes {
+        &mut self.notes
+    }
+
+    pub(crate) fn is_on(&self) -> bool {
+        self.attempts.is_some()
+    }
+
+    /// How many blocks must be stored before what depends on all so far may go out.
+    pub(crate) fn recorded(&self) -> u64 {
+        self.next
+    }
+
+    pub(crate) fn durable(&self) -> u64 {
+        self.durable
+    }
+
+    pub(crate) fn record(&mut self, hop: u32, content: BlockContent) {
+        if self.is_on() {
+            self.queued.push(Block {
+                sequence: self.next,
+                hop,
+                content,
+            });
+            self.next += 1;
+        }
+    }
+
+    /// How much of `message` is recorded, if it is at all; from now on `length` is.
+    fn advance(&mut self, message: &MessageId, length: usize) -> Option<usize> {
+        let mut entries = self.recorded.iter_mut().rev();
+        match entries.find(|entry| entry.0 == *message) {
+            Some((_, recorded)) => Some(std::mem::replace(recorded, length)),
+            None => {
+                self.recorded.push((message.clone(), length));
+                None
+            }
+        }
+    }
+
+    /// The digest of what else was recorded of `message`; from now on it is this one.
+    fn mark(&mut self, message: &MessageId, digest: u64) -> Option<u64> {
+        let mut entries = self.marks.iter_mut().rev();
+        match entries.find(|entry| entry.0 == *message) {
+            Some((_, marked)) => Some(std::mem::replace(marked, digest)),
+            None => {
+                self.marks.push((message.clone(), digest));
+                None
+            }
+        }
+    }
+
+    /// The hop's stream is recorded: what was noted of it is needed no more.
+    fn forget_stream(&mut self) {
+        self.recorded.clear();
+        self.marks.clear();
+        self.touched.clear();
+        self.rewritten = None;
+        self.state_changed = false;
+    }
+
+    /// The turn is over: even without a new block, that is to be written.
+    pub(crate) fn close(&mut self) {
+        self.closing = self.is_on();
+    }
+
+    /// The next write to give out, if none is under way and there is something to write.
+    pub(crate) fn next_write(&mut self) -> Option<EffectId> {
+        if !self.in_flight.is_empty() || (self.queued.is_empty() && !self.closing) {
+            return None;
+        }
+        let sequence = self
+            .queued
+            .first()
+            .map_or(self.next, |block| block.sequence);
+        self.in_flight = std::mem::take(&mut self.queued);
+        self.is_last = std::mem::take(&mut self.closing);
+        Some(EffectId::Persist { sequence })
+    }
+
+    pub(crate) fn in_flight(&self) -> &[Block] {
+        &self.in_flight
+    }
+
+    /// Whether the write under way is the turn's last.
+    pub(crate) fn is_last(&self) -> bool {
+        self.is_last
+    }
+
+    pub(crate) fn stored(&mut self) {
+        self.durable += self.in_flight.len() as u64;
+        self.in_flight.clear();
+        self.failures = 0;
+    }
+
+    /// A write failed. Whether it is to be tried again.
+    pub(crate) fn not_stored(&mut self) -> bool {
+        self.failures += 1;
+        self.attempts
+            .is_some_and(|attempts| self.failures < attempts)
+    }
+
+    /// The write has failed for good. What it held goes into the turn's last write, which has tries of its own.
+    pub(crate) fn put_back(&mut self) {
+        if fault!(BlocksLostOnFailure) {
+            self.in_flight.clear();
+        }
+        let later = std::mem::replace(&mut self.queued, std::mem::take(&mut self.in_flight));
+        self.queued.extend(later);
+        self.failures = 0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn record(recorder: &mut Recorder) {
+        let state = serde_json::Value::Null;
+        recorder.record(0, BlockContent::State { state });
+    }
+
+    #[test]
+    fn one_write_at_a_time_and_none_lost() {
+        let mut recorder = Recorder::new(Durability::Blocks { attempts: 2 });
+        assert_eq!(recorder.next_write(), None);
+        record(&mut recorder);
+        let first = recorder.next_write();
+        assert_eq!(first, Some(EffectId::Persist { sequence: 0 }));
+        record(&mut recorder);
+        assert_eq!(recorder.next_write(), None, "one is under way");
+        assert!(recorder.not_stored(), "it is tried again");
+        assert!(!recorder.not_stored(), "it failed for good");
+        recorder.put_back();
+        recorder.close();
+        assert_eq!(recorder.next_write(), first);
+        assert!(recorder.is_last());
+        assert_eq!(recorder.in_flight().len(), 2);
+        recorder.stored();
+        assert_eq!((recorder.durable(), recorder.recorded()), (2, 2));
+        assert_eq!(recorder.next_write(), None);
+    }
+
+    #[test]
+    fn without_durability_nothing_is_recorded() {
+        let mut recorder = Recorder::new(Durability::None);
+        record(&mut recorder);
+        recorder.close();
+        assert_eq!(recorder.next_write(), None);
+        assert_eq!(recorder.recorded(), 0);
+    }
+}

@@ -1,0 +1,61 @@
+use super::StreamNotes;
+use crate::ToolCallId;
+use crate::conversation::{Applied, Conversation};
+use crate::event::{EncryptedValueSubtype, Event, EventRef};
+
+impl StreamNotes {
+    /// What there is since the last call, if there is any.
+    #[inline]
+    pub(super) fn take(&mut self) -> Option<Self> {
+        self.any.then(|| std::mem::take(self))
+    }
+
+    /// An event was applied.
+    #[inline]
+    pub(crate) fn applied(
+        &mut self,
+        event: EventRef<'_>,
+        applied: &Applied,
+        conversation: &Conversation,
+    ) {
+        let EventRef::Whole(event) = event else {
+            return;
+        };
+        // What is attached to it counts all the same.
+        if matches!(event, Event::ActivityDelta(_)) || !matches!(applied, Applied::Ignored(_)) {
+            self.event(event, conversation);
+        }
+    }
+
+    fn event(&mut self, event: &Event, conversation: &Conversation) {
+        let owner = |call: &ToolCallId| conversation.owner(call).cloned();
+        let touched = match event {
+            Event::TextMessageEnd(event) => {
+                self.finished.push(event.message_id.clone());
+                None
+            }
+            Event::ReasoningMessageEnd(event) => {
+                self.finished.push(event.message_id.clone());
+                None
+            }
+            Event::TextMessageStart(event) => Some(event.message_id.clone()),
+            Event::ReasoningMessageStart(event) => Some(event.message_id.clone()),
+            Event::ToolCallStart(event) => owner(&event.tool_call_id),
+            Event::ToolCallResult(event) => Some(event.message_id.clone()),
+            Event::ActivitySnapshot(event) => Some(event.message_id.clone()),
+            Event::ActivityDelta(event) => Some(event.message_id.clone()),
+            Event::ReasoningEncryptedValue(event) => match event.subtype {
+                EncryptedValueSubtype::Message => Some(event.entity_id.as_str().into()),
+                EncryptedValueSubtype::ToolCall => owner(&event.entity_id.as_str().into()),
+            },
+            Event::StateSnapshot(_) | Event::StateDelta(_) => {
+                self.state = true;
+                None
+            }
+            Event::MessagesSnapshot(_) => None,
+            _ => return,
+        };
+        self.any = true;
+        self.touched.extend(touched);
+    }
+}

@@ -1,0 +1,421 @@
+//! What a stream leaves behind: what it cost, and the blocks of what it said.
+//!
+//! The blocks of a turn, applied in sequence, make the very messages that the live conversation has. What a stream adds
+//! is recorded in the order of the messages; what it changes of what was there before is recorded as it is at the end
+//! of the stream.
+
+use super::{Recorder, Rewritten, StreamNotes};
+use crate::conversation::{Conversation, LiveCall};
+use crate::event::{AssistantMessage, Message, TokenUsage};
+use crate::hash::fnv1a;
+use crate::run::parts::bookmark::Bookmark;
+use crate::run::protocol::{Attached, BlockContent};
+use crate::tool::ToolRegistry;
+use crate::{CallKey, MessageId};
+use serde::Serialize;
+use std::collections::BTreeSet;
+
+/// The stream that is recorded: the hop's, in the conversation as it is now.
+pub(crate) struct StreamOf<'a> {
+    hop: u32,
+    conversation: &'a Conversation,
+    tools: &'a ToolRegistry,
+    /// Before what the hop has brought.
+    begins: &'a Bookmark,
+}
+
+impl<'a> StreamOf<'a> {
+    pub(crate) fn new(
+        hop: u32,
+        conversation: &'a Conversation,
+        tools: &'a ToolRegistry,
+        begins: &'a Bookmark,
+    ) -> Self {
+        Self {
+            hop,
+            conversation,
+            tools,
+            begins,
+        }
+    }
+
+    #[cfg(feature = "model-check")]
+    pub(super) fn conversation(&self) -> &'a Conversation {
+        self.conversation
+    }
+}
+
+impl Recorder {
+    /// What the hop cost; also that it did not say, if a hop before did.
+    pub(crate) fn record_usage(&mut self, hop: u32, usage: &[TokenUsage]) {
+        let counted = (!usage.is_empty()).then_some(hop);
+        if self.is_on() && self.counted != counted {
+            let usage = usage.to_vec();
+            self.record(hop, BlockContent::Usage { usage });
+            self.counted = counted;
+        }
+    }
+
+    /// What pieces of the stream have done: messages that came to their end are recorded, and what is to be looked at
+    /// once the stream is over is noted. From the message at `kept` on they are others now.
+    #[inline]
+    pub(crate) fn note_stream(&mut self, of: &StreamOf<'_>, kept: Option<usize>) {
+        if let Some(noted) = self.notes.take()
+            && self.is_on()
+        {
+            self.note(of, kept, noted);
+        }
+    }
+
+    fn note(&mut self, of: &StreamOf<'_>, kept: Option<usize>, noted: StreamNotes) {
+        self.state_changed |= noted.state;
+        if let Some(kept) = kept {
+            self.note_rewritten(of, kept);
+        }
+        let start = self.stream_start(of);
+        for id in noted.touched {
+            let first = of.conversation.position(&id);
+            if let Some(first) = first.filter(|_| of.conversation.last_position(&id) != first) {
+                // An id cannot say which of two messages it was.
+                self.note_rewritten(of, first);
+                continue;
+            }
+            let is_before = first.is_some_and(|at| at < start);
+            if is_before && !self.touched.contains(&id) {
+                self.touched.push(id);
+            }
+        }
+        let end = self.rewritten_from(of);
+        for id in noted.finished {
+            let at = of.conversation.position(&id);
+            if let Some(at) = at.filter(|at| (start..end).contains(at)) {
+                self.record_up_to(of, start, at);
+            }
+        }
+    }
+
+    /// From the message at `kept` on they are others now.
+    fn note_rewritten(&mut self, of: &StreamOf<'_>, kept: usize) {
+        let messages = of.conversation.messages();
+        let before = match &self.rewritten {
+            Some(Rewritten { after: None }) => 0,
+            Some(Rewritten { after: Some(id) }) => {
+                of.conversation.position(id).map_or(usize::MAX, |at| at + 1)
+            }
+            None => usize::MAX,
+        };
+        let mut from = kept.min(before).min(messages.len());
+        // The last one that stays is named by its id, which a bad agent may have given to two.
+        while let Some(last) = from.checked_sub(1)
+            && of.conversation.position(messages[last].id()) != Some(last)
+        {
+            from = last;
+        }
+        let after = messages[..from].last().map(|last| last.id().clone());
+        self.rewritten = Some(Rewritten { after });
+    }
+
+    /// Where the messages begin that are recorded as a whole.
+    fn rewritten_from(&self, of: &StreamOf<'_>) -> usize {
+        match &self.rewritten {
+            None => of.conversation.messages().len(),
+            Some(Rewritten { after: None }) => 0,
+            Some(Rewritten { after: Some(id) }) => {
+                of.conversation.position(id).map_or(0, |at| at + 1)
+            }
+        }
+    }
+
+    /// Where the messages begin that the hop's stream has brought.
+    pub(crate) fn stream_start(&self, of: &StreamOf<'_>) -> usize {
+        if of.begins.is_at_start() {
+            return 0;
+        }
+        match of.begins.position(of.conversation) {
+            Some(start) => start,
+            None if self.rewritten.is_some() => self.rewritten_from(of),
+            None => 0,
+        }
+    }
+
+    /// Records the message at `last`, and before it the beginnings of those that come before it in the stream, so that
+    /// the blocks have the order of the messages.
+    fn record_up_to(&mut self, of: &StreamOf<'_>, start: usize, last: usize) {
+        let recorded = self.recorded.last();
+        let recorded = recorded.and_then(|entry| of.conversation.position(&entry.0));
+        let first = recorded.map_or(start, |at| (at + 1).max(start));
+        for at in (first..last).chain([last]) {
+            self.record_message(of, at, true);
+        }
+    }
+
+    /// Records what is new of the message at `at`. A message that only asks for tools comes with its calls, once the
+    /// stream is over, unless `is_begun` says that its place must be kept.
+    fn record_message(&mut self, of: &StreamOf<'_>, at: usize, is_begun: bool) {
+        let conversation = of.conversation;
+        let Some(message) = conversation.messages().get(at) else {
+            return;
+        };
+        let id = message.id();
+        let content = match Form::of(message, conversation) {
+            Form::Text(text) => {
+                self.piece(id, text, message)
+                    .map(|(text, attached)| BlockContent::Text {
+                        message_id: id.clone(),
+                        text,
+                        attached,
+                    })
+            }
+            Form::Reasoning(text) => {
+                self.piece(id, text, message)
+                    .map(|(text, attached)| BlockContent::Reasoning {
+                        message_id: id.clone(),
+                        text,
+                        attached,
+                    })
+            }
+            Form::Calls => {
+                let attached = Attached::of(message);
+                let is_known = self.advance(id, 0).is_some();
+                let is_new = !attached.is_empty() && self.is_new(id, &attached);
+                (is_new || (is_begun && !is_known)).then(|| {
+                    let mut beginning = Message::Assistant(AssistantMessage {
+                        id: id.clone(),
+                        ..AssistantMessage::default()
+                    });
+                    attached.attach(&mut beginning);
+                    let message = Box::new(beginning);
+                    BlockContent::Message { message }
+                })
+            }
+            // It goes behind its call, wherever that is; but that of an earlier one with the same id only here.
+            Form::Result { has_call: true }
+                if is_begun && conversation.answered_at(at).is_some() =>
+            {
+                None
+            }
+            Form::Result { .. } | Form::Whole => {
+                self.advance(id, 0);
+                self.is_new(id, message).then(|| {
+                    let message = Box::new(message.clone());
+                    BlockContent::Message { message }
+                })
+            }
+        };
+        if let Some(content) = content {
+            self.record(of.hop, content);
+        }
+    }
+
+    /// Records what the hop's stream left unrecorded: text that never ended, the calls, and what the backend answered
+    /// itself. The other results are recorded when they come.
+    pub(crate) fn record_stream(&mut self, of: &StreamOf<'_>) {
+        if !self.is_on() {
+            return;
+        }
+        let (start, end) = (self.stream_start(of), self.rewritten_from(of));
+        let mut recorded = Recorded::default();
+        for id in std::mem::take(&mut self.touched) {
+            let at = of.conversation.position(&id);
+            if let Some(at) = at.filter(|at| *at < start.min(end)) {
+                self.record_changed(of, at, &mut recorded);
+            }
+        }
+        for at in start..end.max(start) {
+            if !self.record_result(of, at, &mut recorded) {
+                self.record_message(of, at, false);
+                self.record_calls_of(of, at, &mut recorded);
+            }
+        }
+        if let Some(Rewritten { after }) = self.rewritten.take() {
+            let messages = of.conversation.messages()[end..].to_vec();
+            let content = BlockContent::Messages { after, messages };
+            self.record(of.hop, content);
+        }
+        let keys: Vec<_> = of
+            .conversation
+            .calls()
+            .iter()
+            .map(|call| call.key)
+            .collect();
+        for key in keys {
+            self.record_call(of, key, &mut recorded);
+        }
+        for at in end..of.conversation.messages().len() {
+            self.record_result(of, at, &mut recorded);
+        }
+        if std::mem::take(&mut self.state_changed) {
+            let state = of.conversation.state().clone();
+            self.record(of.hop, BlockContent::State { state });
+        }
+        self.forget_stream();
+    }
+
+    /// Records as it is now what the stream has changed, or put in, among other messages.
+    fn record_changed(&mut self, of: &StreamOf<'_>, at: usize, recorded: &mut Recorded) {
+        if self.record_result(of, at, recorded) {
+            return;
+        }
+        if let Some(message) = of.conversation.messages().get(at) {
+            let message = Box::new(message.clone());
+            self.record(of.hop, BlockContent::Message { message });
+        }
+    }
+
+    /// Records the hop's calls that the message at `at` asks for.
+    fn record_calls_of(&mut self, of: &StreamOf<'_>, at: usize, recorded: &mut Recorded) {
+        let Some(Message::Assistant(message)) = of.conversation.messages().get(at) else {
+            return;
+        };
+        let calls = message.tool_calls.iter();
+        let own = calls.filter(|call| of.conversation.owner(&call.id) == Some(&message.id));
+        let live = own.filter_map(|call| of.conversation.call_by_id(&call.id));
+        let keys: Vec<_> = live.map(|call| call.key).collect();
+        for key in keys {
+            self.record_call(of, key, recorded);
+        }
+    }
+
+    fn record_call(&mut self, of: &StreamOf<'_>, key: CallKey, recorded: &mut Recorded) {
+        let Some(live) = of.conversation.call(key) else {
+            return;
+        };
+        if !recorded.calls.insert(key) {
+            return;
+        }
+        let asked = of.conversation.tool_call(live);
+        let arguments = asked.map_or("", |call| &call.function.arguments);
+        let content = BlockContent::ToolUse {
+            call: key,
+            tool_call_id: live.id.clone(),
+            name: live.name.clone(),
+            arguments: arguments.to_owned(),
+            parent: of.conversation.owner(&live.id).cloned(),
+            label: of.tools.own_label(&live.name, arguments),
+            encrypted_value: asked.and_then(|call| call.encrypted_value.clone()),
+            metadata: asked.and_then(|call| call.metadata.clone()),
+        };
+        self.record(of.hop, content);
+    }
+
+    /// Records a result that the backend gave to a call of the hop. Whether the message at `at` is the first of that
+    /// call.
+    fn record_result(&mut self, of: &StreamOf<'_>, at: usize, recorded: &mut Recorded) -> bool {
+        let Some(message) = of.conversation.messages().get(at) else {
+            return false;
+        };
+        let Message::Tool(answer) = message else {
+            return false;
+        };
+        let is_own = |call: &&LiveCall| call.status.is_final() && call.result.is_none();
+        let call = of.conversation.answered_at(at);
+        let call = call.and_then(|id| of.conversation.call_by_id(id));
+        let Some(call) = call.filter(is_own) else {
+            return false;
+        };
+        if recorded.results.contains(&call.key) {
+            return false;
+        }
+        let key = call.key;
+        let content = BlockContent::ToolResult {
+            call: key,
+            tool_call_id: call.id.clone(),
+            content: answer.content.clone(),
+            is_error: answer.error.is_some(),
+            message_id: Some(answer.id.clone()),
+            failure: None,
+            attached: Attached::of(message),
+        };
+        recorded.results.insert(key);
+        // The call may hang on a message from before the stream: it comes first all the same.
+        self.record_call(of, key, recorded);
+        self.record(of.hop, content);
+        true
+    }
+}
+
+/// What is recorded at the end of a stream so far.
+#[derive(Default)]
+struct Recorded {
+    calls: BTreeSet<CallKey>,
+    results: BTreeSet<CallKey>,
+}
+
+/// How a message is recorded.
+enum Form<'a> {
+    /// Piece by piece.
+    Text(&'a str),
+    /// Piece by piece.
+    Reasoning(&'a str),
+    /// By its calls.
+    Calls,
+    /// Whole, as a tool's result.
+    Result { has_call: bool },
+    /// Whole.
+    Whole,
+}
+
+impl Recorder {
+    /// What is new of a message that is recorded piece by piece.
+    fn piece(
+        &mut self,
+        id: &MessageId,
+        text: &str,
+        message: &Message,
+    ) -> Option<(String, Attached)> {
+        let attached = Attached::of(message);
+        let known = self.advance(id, text.len());
+        let new = text.get(known.unwrap_or(0)..).unwrap_or_default();
+        let is_attached = !attached.is_empty() && self.is_new(id, &attached);
+        (known.is_none() || !new.is_empty() || is_attached).then(|| {
+            let attached = if is_attached {
+                attached
+            } else {
+                Attached::default()
+            };
+            (new.to_owned(), attached)
+        })
+    }
+
+    /// Whether a message, or what is attached to it, is not recorded as it is now; from now on it is.
+    fn is_new(&mut self, id: &MessageId, value: &impl Serialize) -> bool {
+        // Maps with string keys and no fallible serialiser: there is nothing that can fail.
+        let digest = fnv1a(&serde_json::to_vec(value).unwrap_or_default());
+        self.mark(id, digest) != Some(digest)
+    }
+}
+
+impl<'a> Form<'a> {
+    fn of(message: &'a Message, conversation: &Conversation) -> Self {
+        match message {
+            Message::Assistant(said) => {
+                let mut calls = said.tool_calls.iter();
+                // An agent may use an id twice: then the last one is live.
+                let is_plain = is_bare(said)
+                    && calls.all(|call| {
+                        conversation.call_by_id(&call.id).is_some()
+                            && conversation.owner(&call.id) == Some(&said.id)
+                    });
+                match &said.content {
+                    Some(text) if is_plain => Self::Text(text),
+                    None if is_plain && !said.tool_calls.is_empty() => Self::Calls,
+                    _ => Self::Whole,
+                }
+            }
+            Message::Reasoning(message) if message.extra.is_empty() => {
+                Self::Reasoning(&message.content)
+            }
+            Message::Tool(result) => Self::Result {
+                has_call: conversation.owner(&result.tool_call_id).is_some(),
+            },
+            _ => Self::Whole,
+        }
+    }
+}
+
+/// Whether there is nothing in the message that only a whole one can hold.
+fn is_bare(said: &AssistantMessage) -> bool {
+    let mut calls = said.tool_calls.iter();
+    said.extra.is_empty()
+        && calls.all(|call| call.extra.is_empty() && call.function.extra.is_empty())
+}

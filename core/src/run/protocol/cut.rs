@@ -1,0 +1,116 @@
+//! The mark of an answer that its host's death has cut: what was shown of it stays, and the model is not sent it.
+
+use crate::ToolCallId;
+use crate::conversation::Conversation;
+use crate::event::{AssistantMessage, Message, MessageContent, Metadata, ToolMessage};
+use serde_json::Value;
+use std::borrow::Cow;
+
+/// In the metadata of the messages of an answer that was cut: `true`. Those that ask for no tool are shown, and not sent
+/// to the model, which would go on in the middle of a word or refuse them.
+pub const CUT: &str = "cut";
+
+pub(in crate::run) const NOT_RUN: &str =
+    "the call was not run: the answer that asked for it broke off";
+
+/// What a conversation lacks of an answer that its host's death has cut: those messages that the person was `shown` and
+/// that it has less of, or nothing, marked as cut, and for each call in them a result, that it was not run. For a turn
+/// that cannot go on; one that can is told by [`Input::Shown`](crate::run::input::Input::Shown).
+pub fn cut_messages(conversation: &Conversation, shown: Vec<Message>) -> Vec<Message> {
+    let mut cut = Vec::new();
+    for mut message in shown {
+        if !is_new(conversation, &message) {
+            continue;
+        }
+        mark_as_cut(&mut message);
+        let calls = asked(&message).into_iter().map(|(call, _)| call);
+        let open = calls.filter(|call| !has_result(conversation, call));
+        let results: Vec<_> = open.map(not_run).collect();
+        cut.push(message);
+        cut.extend(results);
+    }
+    cut
+}
+
+/// Whether the conversation has less of the message, or nothing.
+pub(in crate::run) fn is_new(conversation: &Conversation, shown: &Message) -> bool {
+    let known = conversation.message(shown.id());
+    match (shown, known) {
+        // What the person says is never part of an answer.
+        (Message::User(_), _) => false,
+        (_, None) => true,
+        (Message::Assistant(shown), Some(Message::Assistant(known))) => {
+            length(shown) > length(known) || shown.tool_calls.len() > known.tool_calls.len()
+        }
+        (Message::Reasoning(shown), Some(Message::Reasoning(known))) => {
+            shown.content.len() > known.content.len()
+        }
+        _ => false,
+    }
+}
+
+pub(in crate::run) fn has_result(conversation: &Conversation, call: &ToolCallId) -> bool {
+    let mut messages = conversation.messages().iter();
+    messages.any(|message| matches!(message, Message::Tool(result) if result.tool_call_id == *call))
+}
+
+pub(in crate::run) fn not_run(call: ToolCallId) -> Message {
+    Message::Tool(ToolMessage {
+        id: format!("{call}-result").into(),
+        tool_call_id: call,
+        content: MessageContent::Text(NOT_RUN.to_owned()),
+        error: Some(NOT_RUN.to_owned()),
+        ..ToolMessage::default()
+    })
+}
+
+pub(in crate::run) fn mark_as_cut(message: &mut Message) {
+    if matches!(message, Message::Assistant(_) | Message::Reasoning(_)) {
+        let metadata = message.metadata_mut().get_or_insert_default();
+        metadata.insert(CUT.to_owned(), Value::Bool(true));
+    }
+}
+
+/// The messages as the model is sent them.
+pub(in crate::run) fn without_cut(messages: Cow<'_, [Message]>) -> Cow<'_, [Message]> {
+    if messages.iter().any(is_left_out) {
+        let kept = messages.iter().filter(|message| !is_left_out(message));
+        return Cow::Owned(kept.cloned().collect());
+    }
+    messages
+}
+
+fn is_left_out(message: &Message) -> bool {
+    let metadata = match message {
+        Message::Assistant(message) if message.tool_calls.is_empty() => &message.metadata,
+        Message::Reasoning(message) => &message.metadata,
+        _ => return false,
+    };
+    is_cut(metadata.as_ref())
+}
+
+/// Whether a message with this metadata belongs to an answer that was cut.
+pub(crate) fn is_cut(metadata: Option<&Metadata>) -> bool {
+    let mark = metadata.and_then(|metadata| metadata.get(CUT));
+    mark == Some(&Value::Bool(true))
+}
+
+fn length(message: &AssistantMessage) -> usize {
+    let content = message.content.as_ref().map_or(0, String::len);
+    let calls = message.tool_calls.iter();
+    content
+        + calls
+            .map(|call| call.function.arguments.len())
+            .sum::<usize>()
+}
+
+/// The calls that a message asks for, each with its tool.
+pub(in crate::run) fn asked(message: &Message) -> Vec<(ToolCallId, String)> {
+    let Message::Assistant(message) = message else {
+        return Vec::new();
+    };
+    let calls = message.tool_calls.iter();
+    calls
+        .map(|call| (call.id.clone(), call.function.name.clone()))
+        .collect()
+}

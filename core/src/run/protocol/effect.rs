@@ -1,0 +1,174 @@
+use super::block::{Block, TurnStatus};
+use super::call::ToolInvocation;
+use super::context::ContextOverflow;
+use super::outcome::Outcome;
+use crate::dialect::HttpRequest;
+use crate::{CallKey, RunId, ThreadId};
+use serde::{Deserialize, Serialize};
+use std::{fmt, str::FromStr};
+
+/// What an effect is for. Never a counter: the same effect has the same id after a restore.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum EffectId {
+    /// Creates the run of a hop at the backend.
+    CreateRun {
+        /// The hop.
+        hop: u32,
+    },
+    /// Opens the stream of a hop.
+    Open {
+        /// The hop.
+        hop: u32,
+        /// The try, from 0.
+        attempt: u32,
+    },
+    /// Asks the person whether a tool may run.
+    Approve(CallKey),
+    /// Runs a tool.
+    Tool(CallKey),
+    /// Stores blocks.
+    Persist {
+        /// The sequence number of the first block.
+        sequence: u64,
+    },
+    /// Makes the conversation fit the model's context, before a hop.
+    Trim {
+        /// The hop.
+        hop: u32,
+    },
+}
+
+impl fmt::Display for EffectId {
+    /// The form that crosses the bindings: `open:0:1`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::CreateRun { hop } => write!(f, "create_run:{hop}"),
+            Self::Open { hop, attempt } => write!(f, "open:{hop}:{attempt}"),
+            Self::Approve(call) => write!(f, "approve:{}:{}", call.hop, call.index),
+            Self::Tool(call) => write!(f, "tool:{}:{}", call.hop, call.index),
+            Self::Persist { sequence } => write!(f, "persist:{sequence}"),
+            Self::Trim { hop } => write!(f, "trim:{hop}"),
+        }
+    }
+}
+
+impl EffectId {
+    /// Whether the host can be told to stop what it does under this id.
+    pub(in crate::run) fn is_stoppable(self) -> bool {
+        matches!(self, Self::Open { .. } | Self::Tool(_) | Self::Approve(_))
+    }
+
+    /// What tells the host so.
+    pub(in crate::run) fn stop(self) -> Effect {
+        match self {
+            Self::Open { .. } => Effect::CloseStream,
+            _ => Effect::CancelTool,
+        }
+    }
+}
+
+/// The text is no effect's id.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("`{0}` is not the id of an effect: give back the id that came with the effect")]
+pub struct ParseEffectIdError(String);
+
+impl FromStr for EffectId {
+    type Err = ParseEffectIdError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let parsed = || {
+            let mut parts = text.split(':');
+            let kind = parts.next()?;
+            let mut number = || parts.next()?.parse::<u64>().ok();
+            let small = |number: Option<u64>| number.and_then(|number| u32::try_from(number).ok());
+            let id = match kind {
+                "create_run" => Self::CreateRun {
+                    hop: small(number())?,
+                },
+                "open" => Self::Open {
+                    hop: small(number())?,
+                    attempt: small(number())?,
+                },
+                "approve" => Self::Approve(CallKey {
+                    hop: small(number())?,
+                    index: small(number())?,
+                }),
+                "tool" => Self::Tool(CallKey {
+                    hop: small(number())?,
+                    index: small(number())?,
+                }),
+                "persist" => Self::Persist {
+                    sequence: number()?,
+                },
+                "trim" => Self::Trim {
+                    hop: small(number())?,
+                },
+                _ => return None,
+            };
+            parts.next().is_none().then_some(id)
+        };
+        parsed().ok_or_else(|| ParseEffectIdError(text.to_owned()))
+    }
+}
+
+/// Something that the host is to do.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Effect {
+    /// Create a run at the backend, then answer with
+    /// [`RunCreated`](crate::run::Input::RunCreated) or [`RunNotCreated`](crate::run::Input::RunNotCreated).
+    CreateRun {
+        /// The conversation.
+        thread_id: ThreadId,
+        /// The run that the new one continues; a thread's first has none.
+        parent_run_id: Option<RunId>,
+    },
+    /// Send the request; answer with [`Opened`](crate::run::Input::Opened) and then the body's bytes and its end, or with
+    /// [`Refused`](crate::run::Input::Refused) or [`ConnectionFailed`](crate::run::Input::ConnectionFailed).
+    OpenStream {
+        /// The request.
+        request: HttpRequest,
+    },
+    /// Close the stream of this id, if it is open. Needs no answer.
+    CloseStream,
+    /// Ask the person; answer with [`Decided`](crate::run::Input::Decided).
+    AskApproval {
+        /// The call.
+        invocation: ToolInvocation,
+    },
+    /// Run the tool; answer with [`ToolFinished`](crate::run::Input::ToolFinished), at once or after a
+    /// [`ToolDeferred`](crate::run::Input::ToolDeferred).
+    RunTool {
+        /// The call.
+        invocation: ToolInvocation,
+    },
+    /// Stop the tool, or stop asking, under this id. Needs no answer; a late one is dropped.
+    CancelTool,
+    /// Store the blocks and the snapshot in one transaction; answer with [`Persisted`](crate::run::Input::Persisted) or
+    /// [`PersistFailed`](crate::run::Input::PersistFailed).
+    Persist {
+        /// The turn: the run id of its first hop.
+        turn: RunId,
+        /// Where the turn stands with these blocks.
+        status: TurnStatus,
+        /// How the turn ended, with its last write. Not part of the effect's serde form:
+        /// [`Completed`](crate::run::RunEvent::Completed) says it there.
+        #[serde(skip_serializing)]
+        outcome: Option<Outcome>,
+        /// The blocks, in sequence without a gap.
+        blocks: Vec<Block>,
+        /// The run's snapshot to store with them. Not part of the effect's serde form: its own form may change.
+        #[serde(skip_serializing)]
+        snapshot: String,
+    },
+    /// Say which messages the next request is to carry, since all do not fit the model's context; answer with
+    /// [`ContextTrimmed`](crate::run::Input::ContextTrimmed) or [`ContextNotTrimmed`](crate::run::Input::ContextNotTrimmed). Only
+    /// with [`ContextPolicy::Trim`](crate::run::ContextPolicy::Trim).
+    TrimContext {
+        /// What does not fit.
+        overflow: ContextOverflow,
+    },
+}

@@ -1,0 +1,304 @@
+use super::call::Decision;
+use super::effect::EffectId;
+use crate::event::{Message, ResumeEntry};
+use crate::tool::ToolResult;
+use crate::wire::as_text;
+use crate::{CallKey, MessageId, RunId};
+use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
+use std::time::Duration;
+
+/// What the host tells a run. Its serde form is what a [journal](crate::journal) holds: bytes are a string.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Input<'a> {
+    /// Starts the turn.
+    Start(Box<Start>),
+    /// The backend created a run.
+    RunCreated {
+        /// The effect answered.
+        effect: EffectId,
+        /// The run's id.
+        run_id: RunId,
+    },
+    /// The backend did not create a run.
+    RunNotCreated {
+        /// The effect answered.
+        effect: EffectId,
+        /// Why.
+        message: String,
+    },
+    /// The provider answered with a 2xx status: the body follows.
+    Opened {
+        /// The effect answered.
+        effect: EffectId,
+        /// The answer's `Content-Type`, if it has one.
+        content_type: Option<String>,
+    },
+    /// The provider answered with any other status.
+    Refused {
+        /// The effect answered.
+        effect: EffectId,
+        /// The answer.
+        refusal: Refusal,
+    },
+    /// No answer came at all.
+    ConnectionFailed {
+        /// The effect answered.
+        effect: EffectId,
+        /// The transport's words.
+        message: String,
+    },
+    /// Bytes of the body, as many as the transport gave.
+    Received {
+        /// The stream's effect.
+        effect: EffectId,
+        /// The bytes.
+        #[serde(with = "as_text")]
+        bytes: Cow<'a, [u8]>,
+    },
+    /// The body ended as it should.
+    Ended {
+        /// The stream's effect.
+        effect: EffectId,
+    },
+    /// The connection broke within the body.
+    Lost {
+        /// The stream's effect.
+        effect: EffectId,
+        /// The transport's words.
+        message: String,
+    },
+    /// A tool came to an end.
+    ToolFinished {
+        /// The effect answered.
+        effect: EffectId,
+        /// What came of it.
+        result: ToolResult,
+    },
+    /// The person decided whether a tool may run.
+    Decided {
+        /// The effect answered.
+        effect: EffectId,
+        /// What they said.
+        decision: Decision,
+    },
+    /// Blocks are stored.
+    Persisted {
+        /// The effect answered.
+        effect: EffectId,
+    },
+    /// Blocks could not be stored.
+    PersistFailed {
+        /// The effect answered.
+        effect: EffectId,
+        /// The store's words.
+        message: String,
+    },
+    /// The person answered the agent's questions, all of them.
+    Resume(Vec<ResumeEntry>),
+    /// The person stops the turn.
+    Cancel,
+    /// Time has passed: what is due is done.
+    Timeout,
+    /// The tool has begun something whose result comes later, in minutes or days: the run may rest as a snapshot until
+    /// [`ToolFinished`](Self::ToolFinished) brings it, to this host or another.
+    ToolDeferred {
+        /// The effect answered.
+        effect: EffectId,
+    },
+    /// The person stops one call. The others go on, and the model is told.
+    CancelCall {
+        /// The call.
+        call: CallKey,
+    },
+    /// The host goes away: what it has begun is to be stopped, and it takes part in the turn no more. The turn does
+    /// not end by it; another host can [`revive`](crate::run::RunMachine::revive) the snapshot.
+    Dispose,
+    /// The person types during the turn. The message waits until the next hop begins, and is answered in this turn; if
+    /// it cannot be, [`SteeringRefused`](crate::run::RunEvent::SteeringRefused) gives it back, also when the turn has ended
+    /// meanwhile.
+    Steer(Box<Message>),
+    /// What the person was shown by a host that died, as messages: for a run that was
+    /// [revived](crate::run::RunMachine::revive), before any other input. Those that the run does not know, or knows less of,
+    /// belong to the answer that it awaits, and were not stored. They stay in the conversation, marked as
+    /// [`CUT`](crate::run::CUT), each of their calls with a result which says that it was not run; and the answer is asked for
+    /// anew, in the next hop. An answer that is resumed where it broke off takes nothing.
+    Shown(Vec<Message>),
+    /// The app goes to the background; see [`BackgroundPolicy`](crate::run::BackgroundPolicy). Like the following inputs, it
+    /// is taken in every state, and harmless when repeated.
+    EnteredBackground,
+    /// The app is in the foreground again.
+    EnteredForeground,
+    /// The network that the endpoint is reached over is gone; see [`OfflinePolicy`](crate::run::OfflinePolicy).
+    NetworkLost,
+    /// There is a network, or another one took the place of the one before; see
+    /// [`NetworkChangePolicy`](crate::run::NetworkChangePolicy).
+    NetworkAvailable,
+    /// The conversation is to go on without some of its messages. The history stays whole; they are left out of this
+    /// turn's requests. What belongs together stays together: a call with its results, both ways, and the reasoning
+    /// before them; the last question and the last message stay too.
+    ContextTrimmed {
+        /// The effect answered.
+        effect: EffectId,
+        /// The messages that are kept. Ids that are not there are passed over.
+        keep: Vec<MessageId>,
+        /// What the model is told in the place of the others; it follows the app's instructions.
+        summary: Option<String>,
+    },
+    /// The host has no way to shorten the conversation: the turn fails.
+    ContextNotTrimmed {
+        /// The effect answered.
+        effect: EffectId,
+        /// Why.
+        message: String,
+    },
+}
+
+impl Input<'_> {
+    /// The input's name, for messages.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Start(_) => "Start",
+            Self::RunCreated { .. } => "RunCreated",
+            Self::RunNotCreated { .. } => "RunNotCreated",
+            Self::Opened { .. } => "Opened",
+            Self::Refused { .. } => "Refused",
+            Self::ConnectionFailed { .. } => "ConnectionFailed",
+            Self::Received { .. } => "Received",
+            Self::Ended { .. } => "Ended",
+            Self::Lost { .. } => "Lost",
+            Self::ToolFinished { .. } => "ToolFinished",
+            Self::Decided { .. } => "Decided",
+            Self::Persisted { .. } => "Persisted",
+            Self::PersistFailed { .. } => "PersistFailed",
+            Self::Resume(_) => "Resume",
+            Self::Cancel => "Cancel",
+            Self::Timeout => "Timeout",
+            Self::ToolDeferred { .. } => "ToolDeferred",
+            Self::CancelCall { .. } => "CancelCall",
+            Self::Dispose => "Dispose",
+            Self::Steer(_) => "Steer",
+            Self::Shown(_) => "Shown",
+            Self::EnteredBackground => "EnteredBackground",
+            Self::EnteredForeground => "EnteredForeground",
+            Self::NetworkLost => "NetworkLost",
+            Self::NetworkAvailable => "NetworkAvailable",
+            Self::ContextTrimmed { .. } => "ContextTrimmed",
+            Self::ContextNotTrimmed { .. } => "ContextNotTrimmed",
+        }
+    }
+
+    /// The effect that the input answers.
+    #[must_use]
+    pub fn effect(&self) -> Option<EffectId> {
+        match self {
+            Self::RunCreated { effect, .. }
+            | Self::RunNotCreated { effect, .. }
+            | Self::Opened { effect, .. }
+            | Self::Refused { effect, .. }
+            | Self::ConnectionFailed { effect, .. }
+            | Self::Received { effect, .. }
+            | Self::Ended { effect }
+            | Self::Lost { effect, .. }
+            | Self::ToolFinished { effect, .. }
+            | Self::Decided { effect, .. }
+            | Self::Persisted { effect }
+            | Self::PersistFailed { effect, .. }
+            | Self::ToolDeferred { effect }
+            | Self::ContextTrimmed { effect, .. }
+            | Self::ContextNotTrimmed { effect, .. } => Some(*effect),
+            Self::Start(_)
+            | Self::Resume(_)
+            | Self::Cancel
+            | Self::Timeout
+            | Self::CancelCall { .. }
+            | Self::Dispose
+            | Self::Steer(_)
+            | Self::Shown(_)
+            | Self::EnteredBackground
+            | Self::EnteredForeground
+            | Self::NetworkLost
+            | Self::NetworkAvailable => None,
+        }
+    }
+
+    /// Whether `effect` is of the kind that this input answers.
+    pub(in crate::run) fn fits(&self, effect: EffectId) -> bool {
+        match self {
+            Self::RunCreated { .. } | Self::RunNotCreated { .. } => {
+                matches!(effect, EffectId::CreateRun { .. })
+            }
+            Self::Opened { .. }
+            | Self::Refused { .. }
+            | Self::ConnectionFailed { .. }
+            | Self::Received { .. }
+            | Self::Ended { .. }
+            | Self::Lost { .. } => matches!(effect, EffectId::Open { .. }),
+            Self::ToolFinished { .. } | Self::ToolDeferred { .. } => {
+                matches!(effect, EffectId::Tool(_))
+            }
+            Self::Decided { .. } => matches!(effect, EffectId::Approve(_)),
+            Self::Persisted { .. } | Self::PersistFailed { .. } => {
+                matches!(effect, EffectId::Persist { .. })
+            }
+            Self::ContextTrimmed { .. } | Self::ContextNotTrimmed { .. } => {
+                matches!(effect, EffectId::Trim { .. })
+            }
+            Self::Start(_)
+            | Self::Resume(_)
+            | Self::Cancel
+            | Self::Timeout
+            | Self::CancelCall { .. }
+            | Self::Dispose
+            | Self::Steer(_)
+            | Self::Shown(_)
+            | Self::EnteredBackground
+            | Self::EnteredForeground
+            | Self::NetworkLost
+            | Self::NetworkAvailable => true,
+        }
+    }
+}
+
+/// What starts a turn.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Start {
+    /// The turn's id, unique in the thread, and its first hop's run id, unless the backend makes that
+    /// ([`RunIds::Host`](crate::run::RunIds::Host)).
+    pub run_id: RunId,
+    /// The run that the first hop's continues: that of the last hop of the turn before, for backends that are told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent_run_id: Option<RunId>,
+    /// What the person says; absent to go on from a history that ends with something the model is to answer.
+    pub message: Option<Message>,
+    /// The answers to the interrupts that an earlier turn of an AG-UI agent ended with.
+    pub resume: Vec<ResumeEntry>,
+}
+
+impl Start {
+    /// A turn that begins with a message.
+    #[must_use]
+    pub fn new(run_id: impl Into<RunId>, message: Message) -> Self {
+        Self {
+            run_id: run_id.into(),
+            parent_run_id: None,
+            message: Some(message),
+            resume: Vec::new(),
+        }
+    }
+}
+
+/// An answer with a status other than 2xx.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Refusal {
+    /// The HTTP status.
+    pub status: u16,
+    /// The wait that the answer's `Retry-After` asks for. Without one, the wait that the body asks for counts.
+    pub retry_after: Option<Duration>,
+    /// The body, or as much of it as the host cares to keep; 64 KiB are plenty.
+    #[serde(with = "crate::wire::as_text")]
+    pub body: Vec<u8>,
+}

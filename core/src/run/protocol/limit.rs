@@ -1,0 +1,98 @@
+//! The limits of a turn: rounds, calls, tokens, time, calls that lead nowhere, and answers without an end.
+
+use crate::json::told_apart_by;
+use crate::pipeline::AnswerLimit;
+use serde::{Deserialize, Serialize};
+
+/// A limit that a turn has reached.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, thiserror::Error)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum TurnLimit {
+    /// The rounds of tools: [`Limits::max_tool_rounds`](crate::run::Limits::max_tool_rounds).
+    #[error("the turn is at its limit of tool rounds, {max}")]
+    MaxToolRounds {
+        /// How many it may have.
+        max: u32,
+    },
+    /// The tool calls: [`Limits::max_tool_calls`](crate::run::Limits::max_tool_calls).
+    #[error("the turn would go beyond its limit of tool calls, {max}")]
+    MaxToolCalls {
+        /// How many it may make.
+        max: u32,
+    },
+    /// The tokens: [`Limits::max_tokens`](crate::run::Limits::max_tokens).
+    #[error("the turn is at its limit of tokens, {max}")]
+    MaxTokens {
+        /// How many it may use.
+        max: u64,
+    },
+    /// The time: [`Limits::max_duration`](crate::run::Limits::max_duration).
+    #[error("the turn is at its limit of time, {max_ms} ms")]
+    MaxDuration {
+        /// How long it may take, in milliseconds.
+        max_ms: u64,
+    },
+    /// The model goes in a circle: [`RepeatLimit::stop_after`](crate::run::RepeatLimit::stop_after).
+    #[error(
+        "the model made no progress: it asked for `{tool}` with the same arguments {times} times"
+    )]
+    NoProgress {
+        /// The tool.
+        tool: String,
+        /// How often it was asked for.
+        times: u32,
+    },
+    /// What one answer may bring: [`AnswerLimits::bytes`](crate::pipeline::AnswerLimits::bytes).
+    #[error("{}", AnswerLimit::Bytes { max: *max })]
+    MaxAnswerBytes {
+        /// How many bytes.
+        max: u64,
+    },
+    /// The calls of one answer: [`AnswerLimits::calls`](crate::pipeline::AnswerLimits::calls).
+    #[error("{}", AnswerLimit::Calls { max: *max })]
+    MaxAnswerCalls {
+        /// How many it may leave without a result.
+        max: u32,
+    },
+}
+
+/// [`TurnLimit`] as it is read.
+#[derive(Deserialize)]
+#[serde(remote = "TurnLimit", rename_all = "snake_case")]
+enum ReadTurnLimit {
+    MaxToolRounds { max: u32 },
+    MaxToolCalls { max: u32 },
+    MaxTokens { max: u64 },
+    MaxDuration { max_ms: u64 },
+    NoProgress { tool: String, times: u32 },
+    MaxAnswerBytes { max: u64 },
+    MaxAnswerCalls { max: u32 },
+}
+
+told_apart_by!("kind", TurnLimit, ReadTurnLimit);
+
+impl TurnLimit {
+    /// The limit's name, as a stop reason: `max_tool_rounds`, …
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::MaxToolRounds { .. } => "max_tool_rounds",
+            Self::MaxToolCalls { .. } => "max_tool_calls",
+            Self::MaxTokens { .. } => "max_tokens",
+            Self::MaxDuration { .. } => "max_duration",
+            Self::NoProgress { .. } => "no_progress",
+            Self::MaxAnswerBytes { .. } => "max_answer_bytes",
+            Self::MaxAnswerCalls { .. } => "max_answer_calls",
+        }
+    }
+}
+
+impl From<AnswerLimit> for TurnLimit {
+    fn from(limit: AnswerLimit) -> Self {
+        match limit {
+            AnswerLimit::Bytes { max } => Self::MaxAnswerBytes { max },
+            AnswerLimit::Calls { max } => Self::MaxAnswerCalls { max },
+        }
+    }
+}

@@ -1,0 +1,68 @@
+//! What a host may have done wrong.
+
+use super::effect::EffectId;
+use super::state_kind::StateKind;
+use crate::tool::Rejection;
+
+/// The host's own mistake. The run is as it was before.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Misuse {
+    /// The state does not take this input.
+    #[error("a run that is {state} does not take {input}")]
+    WrongState {
+        /// The state.
+        state: StateKind,
+        /// The input.
+        input: &'static str,
+    },
+    /// The input answers another kind of effect.
+    #[error("{input} does not answer the effect {effect}")]
+    WrongEffect {
+        /// The input.
+        input: &'static str,
+        /// The effect.
+        effect: EffectId,
+    },
+    /// The body of a stream that was not said to be open.
+    #[error("{input} before the stream {effect} was opened: say Opened first")]
+    NotOpened {
+        /// The input.
+        input: &'static str,
+        /// The effect.
+        effect: EffectId,
+    },
+    /// The answers do not fit the questions.
+    #[error(transparent)]
+    Resume(#[from] ResumeError),
+    /// The arguments that the person put in the place of the model's do not fit the tool: it is still asking.
+    #[error("the edited arguments do not fit: {0}")]
+    EditedArguments(#[source] Rejection),
+    /// An earlier call panicked half-way, so the run cannot be trusted: restore its last snapshot.
+    #[error("the run broke in an earlier call: restore its last snapshot")]
+    Broken,
+    /// The host has said that it goes away.
+    #[error("{input} after the run was disposed of: revive its snapshot to go on with the turn")]
+    Disposed {
+        /// The input.
+        input: &'static str,
+    },
+}
+
+/// The answers do not fit the questions: there must be one for each interrupt, and no other.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ResumeError {
+    /// A question has no answer.
+    #[error("the interrupt `{0}` has no answer: resume answers all of them at once")]
+    Unanswered(String),
+    /// An answer has no question.
+    #[error("no interrupt `{0}` is open")]
+    Unknown(String),
+    /// A question has two answers.
+    #[error("the interrupt `{0}` is answered twice")]
+    Twice(String),
+    /// A question that has lapsed has an answer.
+    #[error("the interrupt `{0}` has expired: it can be cancelled, but no more be answered")]
+    Expired(String),
+}

@@ -1,0 +1,43 @@
+//! What a host and a run say to each other, and what the app wants of it: data, and nothing that moves a turn.
+
+mod block;
+mod call;
+mod config;
+mod context;
+mod cut;
+mod device;
+mod effect;
+mod input;
+mod limit;
+mod misuse;
+mod outcome;
+mod output;
+mod problem;
+mod state_kind;
+mod text_options;
+mod timer_key;
+
+pub use block::{Attached, Block, BlockContent, TurnStatus};
+pub use call::{Decision, ToolInvocation};
+pub use config::{
+    Durability, LimitPolicy, Limits, RepeatLimit, RetryPolicy, RunConfig, RunIds, Timeouts,
+};
+pub(crate) use context::NEARLY_FULL;
+pub use context::{ContextGuard, ContextMessage, ContextOverflow, ContextPolicy};
+pub(crate) use cut::is_cut;
+pub use cut::{CUT, cut_messages};
+pub(super) use cut::{NOT_RUN, asked, has_result, is_new, mark_as_cut, not_run, without_cut};
+pub use device::{
+    BackgroundPolicy, DevicePolicy, KilledPolicy, NetworkChangePolicy, OfflinePolicy,
+};
+pub use effect::{Effect, EffectId, ParseEffectIdError};
+pub use input::{Input, Refusal, Start};
+pub use limit::TurnLimit;
+pub use misuse::{Misuse, ResumeError};
+pub use outcome::{Deadline, Failure, Incomplete, Outcome};
+pub(super) use output::MOST_WAITING;
+pub use output::{Output, PartialArgumentsUpdate, RunEvent, SteeringRefusal, ToolCallUpdate};
+pub use problem::{Problem, ProblemKind};
+pub use state_kind::{EdgeRow, StateKind};
+pub use text_options::TextOptions;
+pub use timer_key::TimerKey;

@@ -1,0 +1,44 @@
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// The states of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StateKind {
+    /// Nothing was asked yet.
+    Idle,
+    /// A request is on its way.
+    Opening,
+    /// The answer is coming.
+    Streaming,
+    /// Tools are running, or wait for the person to allow them.
+    ExecutingTools,
+    /// A request failed and is tried again: soon, or when there is a network.
+    Waiting,
+    /// The agent asks the person.
+    Interrupted,
+    /// The turn is over.
+    Completed,
+}
+
+impl fmt::Display for StateKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(self, f)
+    }
+}
+
+/// One row of [`EDGES`](crate::run::EDGES).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+pub struct EdgeRow {
+    /// The state before.
+    pub from: StateKind,
+    /// What happens.
+    #[serde(serialize_with = "in_lower_case")]
+    pub on: &'static str,
+    /// The state after.
+    pub to: StateKind,
+}
+
+fn in_lower_case<S: serde::Serializer>(name: &str, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(&name.to_lowercase())
+}

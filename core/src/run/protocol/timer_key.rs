@@ -1,0 +1,39 @@
+use crate::CallKey;
+use serde::{Deserialize, Serialize};
+
+/// What a timer is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TimerKey {
+    /// The model has been silent for too long.
+    Silence,
+    /// A failed request is to be tried again.
+    Retry,
+    /// A tool has taken too long.
+    Tool(CallKey),
+    /// The turn has taken too long.
+    Turn,
+    /// The person has taken too long to allow a call.
+    Approval(CallKey),
+    /// The network has been away for too long.
+    Network,
+    /// The answer is over, and its stream was left open long enough.
+    Closing,
+}
+
+impl TimerKey {
+    /// Whether the clock stands still while the app is suspended; see
+    /// [`BackgroundPolicy::PauseClocks`](crate::run::BackgroundPolicy::PauseClocks).
+    pub(in crate::run) fn stops_in_background(self) -> bool {
+        match self {
+            Self::Silence
+            | Self::Retry
+            | Self::Tool(_)
+            | Self::Turn
+            | Self::Network
+            | Self::Closing => true,
+            // The person's time runs on.
+            Self::Approval(_) => false,
+        }
+    }
+}

@@ -1,0 +1,94 @@
+use super::Run;
+use super::data::{
+    Completed, ExecutingTools, Idle, Interrupted, Opening, State, Streaming, Waiting,
+};
+use super::edges::{Edge, on};
+use crate::Timestamp;
+use crate::event::Message;
+use crate::run::fault::fault;
+use crate::run::protocol::{Deadline, EffectId, Failure, Outcome, StateKind};
+#[cfg(doc)]
+use crate::run::protocol::{RunEvent, TimerKey};
+
+/// A state from which a turn can be stopped: every one but [`Completed`].
+pub trait Active: State + Edge<on::Cancel, Completed> {}
+
+macro_rules! active {
+    ($($state:ident)*) => { $( impl Active for $state {} )* };
+}
+
+active! { Idle Opening Waiting Streaming ExecutingTools Interrupted }
+
+impl<S: Active> Run<S> {
+    /// The person stops the turn. It is over at once: what runs is told to stop, and whatever still comes is dropped.
+    /// The history stays legal: every call has a result, which says that it was cancelled.
+    pub fn cancel(mut self, now: Timestamp) -> Run<Completed> {
+        self.turn.tick(now);
+        if S::KIND == StateKind::Streaming {
+            self.turn.leave_stream();
+        }
+        self.turn.close(&Outcome::Cancelled);
+        self.goto(on::Cancel, Completed::new(Outcome::Cancelled))
+    }
+}
+
+impl<S: Active + Edge<on::Fail, Completed>> Run<S> {
+    pub(super) fn fail(mut self, failure: Failure) -> Run<Completed> {
+        if S::KIND == StateKind::Streaming {
+            self.turn.leave_stream();
+        }
+        let outcome = Outcome::Failed { failure };
+        self.turn.close(&outcome);
+        self.goto(on::Fail, Completed::new(outcome))
+    }
+}
+
+impl<S: Active + Edge<on::Fail, Completed>> Run<S> {
+    /// The host could not store the blocks of that write: it goes out again, as often as the configuration says.
+    ///
+    /// # Errors
+    /// It failed too often: the turn is over.
+    pub fn persist_failed(
+        mut self,
+        write: EffectId,
+        message: String,
+        now: Timestamp,
+    ) -> Result<Self, Run<Completed>> {
+        self.turn.tick(now);
+        if !self.turn.awaits(write) {
+            return Ok(self);
+        }
+        if fault!(FailedWriteCountsAsStored) {
+            self.turn.stored(write);
+            return Ok(self);
+        }
+        if self.turn.write_again(write) {
+            return Ok(self);
+        }
+        self.turn.give_write_up();
+        Err(self.fail(Failure::NotStored { message }))
+    }
+
+    /// The turn has taken too long ([`TimerKey::Turn`]).
+    pub fn turn_timed_out(mut self, now: Timestamp) -> Run<Completed> {
+        self.turn.tick(now);
+        self.fail(Failure::TimedOut {
+            deadline: Deadline::Turn,
+        })
+    }
+
+    /// The person types during the turn: the message waits until the next hop begins, and the model answers it in this
+    /// same turn. If it cannot be taken, [`RunEvent::SteeringRefused`] gives it back.
+    pub fn steer(&mut self, message: Message, now: Timestamp) {
+        self.turn.tick(now);
+        self.turn.steer(message);
+    }
+}
+
+impl<S: State> Run<S> {
+    /// The host stored the blocks of that write. What waited for it goes out. Said twice, it changes nothing.
+    pub fn persisted(&mut self, write: EffectId, now: Timestamp) {
+        self.turn.tick(now);
+        self.turn.stored(write);
+    }
+}

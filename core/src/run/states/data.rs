@@ -1,0 +1,160 @@
+//! What each state keeps for itself.
+
+use crate::Timestamp;
+use crate::event::Interrupt;
+use crate::run::parts::Answer;
+use crate::run::protocol::{Outcome, StateKind};
+use serde::{Deserialize, Serialize};
+
+/// Nothing was asked yet.
+#[derive(Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "model-check", derive(Clone))]
+#[non_exhaustive]
+pub struct Idle {}
+
+/// A request is on its way.
+#[derive(Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "model-check", derive(Clone))]
+pub struct Opening {
+    attempt: u32,
+}
+
+/// The answer is coming.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(transparent)]
+#[cfg_attr(feature = "model-check", derive(Clone))]
+pub struct Streaming {
+    answer: Answer,
+}
+
+/// Tools are running, or wait for the person to allow them.
+#[derive(Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "model-check", derive(Clone))]
+#[non_exhaustive]
+pub struct ExecutingTools {}
+
+/// A request failed and is tried again: soon, or when there is a network.
+#[derive(Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "model-check", derive(Clone))]
+pub struct Waiting {
+    /// The try that is to come.
+    attempt: u32,
+    /// The provider has said that it may not come earlier.
+    #[serde(default)]
+    not_before: Option<Timestamp>,
+}
+
+/// The agent asks the person.
+#[derive(Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "model-check", derive(Clone))]
+pub struct Interrupted {
+    interrupts: Vec<Interrupt>,
+}
+
+/// The turn is over.
+#[derive(Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "model-check", derive(Clone))]
+pub struct Completed {
+    outcome: Outcome,
+}
+
+impl Opening {
+    pub(super) fn new(attempt: u32) -> Self {
+        Self { attempt }
+    }
+
+    pub(super) fn attempt(&self) -> u32 {
+        self.attempt
+    }
+}
+
+impl Streaming {
+    pub(super) fn new(answer: Answer) -> Self {
+        Self { answer }
+    }
+
+    pub(super) fn answer(&self) -> &Answer {
+        &self.answer
+    }
+
+    pub(super) fn answer_mut(&mut self) -> &mut Answer {
+        &mut self.answer
+    }
+}
+
+impl Waiting {
+    pub(super) fn new(attempt: u32, not_before: Option<Timestamp>) -> Self {
+        Self {
+            attempt,
+            not_before,
+        }
+    }
+
+    pub(super) fn attempt(&self) -> u32 {
+        self.attempt
+    }
+
+    pub(super) fn not_before(&self) -> Option<Timestamp> {
+        self.not_before
+    }
+}
+
+impl Interrupted {
+    pub(super) fn new(interrupts: Vec<Interrupt>) -> Self {
+        Self { interrupts }
+    }
+
+    pub(super) fn interrupts(&self) -> &[Interrupt] {
+        &self.interrupts
+    }
+}
+
+impl Completed {
+    pub(super) fn new(outcome: Outcome) -> Self {
+        Self { outcome }
+    }
+
+    pub(super) fn outcome(&self) -> &Outcome {
+        &self.outcome
+    }
+}
+
+/// A state: its name, and that it can be stored.
+pub trait State: Serialize + sealed::Sealed {
+    /// The state's name.
+    const KIND: StateKind;
+}
+
+mod sealed {
+    use crate::run::protocol::Outcome;
+
+    /// The states are those of this crate.
+    pub trait Sealed {
+        /// How the turn ended, once it has.
+        fn ended(&self) -> Option<&Outcome> {
+            None
+        }
+    }
+}
+
+macro_rules! states {
+    ($($name:ident)*) => {$(
+        impl State for $name {
+            const KIND: StateKind = StateKind::$name;
+        }
+    )*};
+}
+
+states! { Idle Opening Waiting Streaming ExecutingTools Interrupted Completed }
+
+macro_rules! not_over {
+    ($($name:ident)*) => { $( impl sealed::Sealed for $name {} )* };
+}
+
+not_over! { Idle Opening Waiting Streaming ExecutingTools Interrupted }
+
+impl sealed::Sealed for Completed {
+    fn ended(&self) -> Option<&Outcome> {
+        Some(&self.outcome)
+    }
+}

@@ -1,0 +1,117 @@
+use super::Run;
+use super::any_run::next;
+use super::data::{Completed, ExecutingTools};
+use super::edges::on;
+use crate::conversation::ToolCallStatus;
+use crate::run::fault::fault;
+#[cfg(doc)]
+use crate::run::protocol::TimerKey;
+use crate::run::protocol::{Decision, EffectId};
+use crate::run::turn::rounds::Next;
+use crate::tool::{Rejection, ToolFailure, ToolFailureKind, ToolResult};
+use crate::{CallKey, Timestamp};
+
+next! {
+    /// What the end of a call leads to.
+    Settled {
+        /// Others are still under way.
+        ExecutingTools,
+        /// All are done: the next hop is on its way.
+        Opening,
+        /// All are done, and the turn ends here: it is not to go on after tools, or the conversation does not fit the
+        /// model's context any more.
+        Completed,
+    }
+}
+
+impl Run<ExecutingTools> {
+    /// A tool came to an end. A second result for the same call, or one for a call that does not run, changes nothing.
+    pub fn tool_finished(mut self, call: CallKey, result: ToolResult, now: Timestamp) -> Settled {
+        self.turn.tick(now);
+        if self.is_under_way(call) || fault!(SecondResultWins) {
+            self.turn.finish_call(call, result);
+        }
+        self.settled()
+    }
+
+    /// The tool's result comes later, in minutes or days: the run may rest until
+    /// [`tool_finished`](Self::tool_finished).
+    pub fn tool_deferred(&mut self, call: CallKey, now: Timestamp) {
+        self.turn.tick(now);
+        if self.turn.is_call(call, ToolCallStatus::Executing) {
+            self.turn.defer_call(call);
+            self.turn.begin_waiting_calls();
+            self.turn.set_turn_clock();
+        }
+    }
+
+    /// The person decided whether a tool may run.
+    ///
+    /// # Errors
+    /// The arguments that they put in the place of the model's do not fit the tool; the run comes back as it was.
+    pub fn decided(
+        mut self,
+        call: CallKey,
+        decision: Decision,
+        now: Timestamp,
+    ) -> Result<Settled, (Self, Rejection)> {
+        if let Err(rejection) = self.turn.check_edit(call, &decision) {
+            return Err((self, rejection));
+        }
+        self.turn.tick(now);
+        self.turn.decide_call(call, decision);
+        if fault!(StuckAfterDenial) {
+            return Ok(self.into());
+        }
+        Ok(self.settled())
+    }
+
+    /// The person stops one call; the others go on. A call that is done stays so.
+    pub fn cancel_call(mut self, call: CallKey, now: Timestamp) -> Settled {
+        self.turn.tick(now);
+        self.turn.stop_call(call);
+        self.settled()
+    }
+
+    /// A tool has taken too long ([`TimerKey::Tool`]).
+    pub fn tool_timed_out(mut self, call: CallKey, now: Timestamp) -> Settled {
+        self.turn.tick(now);
+        if self.is_under_way(call) {
+            self.turn.withdraw(EffectId::Tool(call));
+            let message = "the tool took too long and was stopped";
+            let failure = ToolFailure::new(ToolFailureKind::TimedOut, message);
+            self.turn.finish_call(call, Err(failure));
+        }
+        self.settled()
+    }
+
+    /// The person has taken too long to allow a call ([`TimerKey::Approval`]): it is not run.
+    pub fn approval_timed_out(mut self, call: CallKey, now: Timestamp) -> Settled {
+        self.turn.tick(now);
+        if self.turn.is_call(call, ToolCallStatus::AwaitingApproval) {
+            self.turn.withdraw(EffectId::Approve(call));
+            let message = "the call was not run: the person was asked, and did not answer in time";
+            let failure = ToolFailure::new(ToolFailureKind::TimedOut, message);
+            self.turn.finish_call(call, Err(failure));
+        }
+        self.settled()
+    }
+
+    fn is_under_way(&self, call: CallKey) -> bool {
+        self.turn.is_call(call, ToolCallStatus::Executing)
+            || self.turn.is_call(call, ToolCallStatus::Deferred)
+    }
+
+    pub(super) fn settled(mut self) -> Settled {
+        self.turn.begin_waiting_calls();
+        self.turn.set_turn_clock();
+        match self.turn.go_on() {
+            Next::Ask => self.ask_next(on::Continue),
+            Next::Execute => self.into(),
+            Next::Over(outcome) => {
+                self.turn.close(&outcome);
+                self.goto(on::Finish, Completed::new(outcome)).into()
+            }
+        }
+    }
+}

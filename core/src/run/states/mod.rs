@@ -1,0 +1,251 @@
+//! The states of a run, and what leads from one to the next.
+
+pub(super) mod active;
+pub(super) mod any_run;
+mod completed;
+mod data;
+pub(super) mod device;
+pub(super) mod dispose;
+mod edges;
+pub(super) mod executing_tools;
+pub(super) mod idle;
+pub(super) mod interrupted;
+pub(super) mod opening;
+mod retry;
+mod revive;
+mod snapshot;
+pub(super) mod streaming;
+mod waiting;
+#[cfg(feature = "model-check")]
+pub(super) mod walked;
+
+pub use data::{Completed, ExecutingTools, Idle, Interrupted, Opening, State, Streaming, Waiting};
+pub use edges::{EDGES, Statechart, statechart, statechart_mermaid};
+pub(super) use edges::{Edge, on};
+pub(super) use snapshot::{VERSION, tools_digest};
+
+use super::hop;
+use super::protocol::{Effect, EffectId, Failure, Output, RunConfig, StateKind, TimerKey};
+use super::turn::Turn;
+use super::turn::effects::Taken;
+use crate::conversation::Conversation;
+use crate::event::{Message, TokenUsage};
+use crate::tool::PartialArguments;
+use crate::{RunId, ThreadId, Timestamp};
+use std::sync::Arc;
+
+/// A turn in the state `S`.
+///
+/// A call that changes the state takes the run and gives the next one, so a call that the state does not allow does
+/// not compile, and neither does a second use of a run that has moved on. After each call, take the outputs.
+///
+/// ```
+/// use std::sync::Arc;
+/// use stepwell_core::conversation::Conversation;
+/// use stepwell_core::event::Message;
+/// use stepwell_core::run::{Effect, Flow, Ended, Output, Run, RunConfig, Start, Started};
+/// use stepwell_core::{Timestamp, provider};
+///
+/// let endpoint = provider::find("openai-compatible")?.endpoint(None, "a-model", Some("http://localhost/v1"), None)?;
+/// let now = Timestamp(0);
+/// let run = Run::new(Arc::new(RunConfig::new(endpoint)), "thread-1".into(), Conversation::default());
+/// let started = run.start(Start::new("run-1", Message::user("message-1", "Hello")), now);
+/// let Started::Opening(mut run) = started else { panic!("it fits the model's context") };
+/// let requests = std::iter::from_fn(|| run.poll_output())
+///     .filter(|output| matches!(output, Output::Effect(_, Effect::OpenStream { .. })));
+/// assert_eq!(requests.count(), 1);
+///
+/// let mut run = run.opened(Some("text/event-stream"), now);
+/// let body = "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"Hi\"},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n";
+/// assert_eq!(run.receive(body.as_bytes(), now), Flow::Open);
+/// let Ended::Completed(run) = run.end(now) else { panic!("the answer is done") };
+/// assert_eq!(run.conversation().text(), "Hi");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+#[cfg_attr(feature = "model-check", derive(Clone))]
+#[must_use]
+pub struct Run<S> {
+    turn: Box<Turn>,
+    state: S,
+}
+
+impl<S: State> Run<S> {
+    /// The one way to change the state: only along an edge of the table.
+    fn goto<On: std::fmt::Debug, To: State>(self, on: On, to: To) -> Run<To>
+    where
+        S: Edge<On, To>,
+    {
+        #[cfg(feature = "model-check")]
+        walked::note(S::KIND, std::any::type_name::<On>(), To::KIND);
+        tracing::debug!(target: "stepwell", from = %S::KIND, ?on, to = %To::KIND, hop = self.turn.hop(), "run moves");
+        Run {
+            turn: self.turn,
+            state: to,
+        }
+    }
+
+    /// The state's name.
+    #[must_use]
+    pub fn kind(&self) -> StateKind {
+        S::KIND
+    }
+
+    /// Takes the next thing for the host: an effect to carry out, or an event to show. To be called until it gives
+    /// `None`, after every other call.
+    #[must_use]
+    pub fn poll_output(&mut self) -> Option<Output> {
+        loop {
+            let id = match self.turn.next_output()? {
+                Taken::Output(output) => return Some(output),
+                Taken::Effect(id) => id,
+            };
+            if let Some(effect) = self.effect(id) {
+                return Some(Output::Effect(id, effect));
+            }
+            debug_assert!(false, "the effect {id} has nothing to do");
+        }
+    }
+
+    fn effect(&self, id: EffectId) -> Option<Effect> {
+        let turn = &*self.turn;
+        Some(match id {
+            EffectId::CreateRun { .. } => Effect::CreateRun {
+                thread_id: turn.ids().thread_id.clone(),
+                parent_run_id: turn.parent_run_id().cloned(),
+            },
+            EffectId::Open { .. } => Effect::OpenStream {
+                request: hop::request(turn),
+            },
+            EffectId::Approve(call) => Effect::AskApproval {
+                invocation: turn.invocation(call)?,
+            },
+            EffectId::Tool(call) => Effect::RunTool {
+                invocation: turn.invocation(call)?,
+            },
+            EffectId::Trim { .. } => Effect::TrimContext {
+                overflow: hop::overflow(turn),
+            },
+            EffectId::Persist { .. } => turn.persist(self.state.ended(), self.snapshot()),
+        })
+    }
+
+    /// When the run wants to be woken with [`Timeout`](super::Input::Timeout), if nothing happens before.
+    #[must_use]
+    pub fn poll_timeout(&self) -> Option<Timestamp> {
+        self.turn.clocks().next().map(|(_, at)| at)
+    }
+
+    /// What the run wants to be woken for.
+    #[must_use]
+    pub fn timeout_reason(&self) -> Option<TimerKey> {
+        self.turn.clocks().next().map(|(key, _)| key)
+    }
+
+    /// The conversation as it stands: the history, and what has come of this turn.
+    #[must_use]
+    pub fn conversation(&self) -> &Conversation {
+        self.turn.conversation()
+    }
+
+    /// The text since the last user message as the person is shown it: see [`TextOptions`](super::TextOptions).
+    #[must_use]
+    pub fn shown_text(&self) -> String {
+        self.turn.shown_text()
+    }
+
+    /// The arguments of a call of the hop in progress as far as they have come, by the provider's id for it: see
+    /// [`RunMachine::partial_arguments`](super::RunMachine::partial_arguments).
+    #[must_use]
+    pub fn partial_arguments(&self, tool_call_id: &str) -> Option<&PartialArguments> {
+        self.turn.partial_arguments(tool_call_id)
+    }
+
+    /// The conversation's id.
+    #[must_use]
+    pub fn thread_id(&self) -> &ThreadId {
+        &self.turn.ids().thread_id
+    }
+
+    /// The run id of the hop.
+    #[must_use]
+    pub fn run_id(&self) -> &RunId {
+        &self.turn.ids().run_id
+    }
+
+    /// The hop, from 0.
+    #[must_use]
+    pub fn hop(&self) -> u32 {
+        self.turn.hop()
+    }
+
+    /// What the turn has cost so far, over all its hops.
+    #[must_use]
+    pub fn usage(&self) -> &TokenUsage {
+        self.turn.usage()
+    }
+
+    /// The configuration.
+    #[must_use]
+    pub fn config(&self) -> &Arc<RunConfig> {
+        self.turn.config()
+    }
+
+    /// The run as text, to be stored and given to [`RunMachine::restore`](super::RunMachine::restore) or
+    /// [`RunMachine::revive`](super::RunMachine::revive). It holds no key.
+    #[must_use]
+    pub fn snapshot(&self) -> String {
+        snapshot::write(&self.turn, S::KIND, &self.state)
+    }
+
+    /// A run that goes on where another left off.
+    pub(super) fn of(turn: Box<Turn>, state: S) -> Self {
+        Self { turn, state }
+    }
+
+    #[inline]
+    pub(super) fn turn(&self) -> &Turn {
+        &self.turn
+    }
+
+    #[inline]
+    pub(super) fn turn_mut(&mut self) -> &mut Turn {
+        &mut self.turn
+    }
+
+    #[cfg(feature = "model-check")]
+    pub(super) fn state(&self) -> &S {
+        &self.state
+    }
+
+    /// The next hop was begun, or cannot be: the request is on its way, or the turn is over.
+    fn asking<On: std::fmt::Debug, To>(self, on: On, begun: Result<(), Failure>) -> To
+    where
+        S: Edge<On, Opening>,
+        To: From<Run<Opening>> + From<Run<Completed>>,
+    {
+        let run = self.goto(on, Opening::new(0));
+        match begun {
+            Ok(()) => run.into(),
+            Err(failure) => run.fail(failure).into(),
+        }
+    }
+
+    /// Begins the hop after this one.
+    fn ask_next<On: std::fmt::Debug, To>(mut self, on: On) -> To
+    where
+        S: Edge<On, Opening>,
+        To: From<Run<Opening>> + From<Run<Completed>>,
+    {
+        let next = self.turn.hop() + 1;
+        let begun = hop::begin(&mut self.turn, next);
+        self.asking(on, begun)
+    }
+
+    /// Keeps what is there of the hop's answer, and `shown` beside it, and begins the hop that asks for it anew.
+    fn cut(&mut self, shown: Vec<Message>) -> Result<(), Failure> {
+        self.turn.cut_answer(shown);
+        let next = self.turn.hop_after_cut();
+        hop::begin(&mut self.turn, next)
+    }
+}

@@ -1,0 +1,184 @@
+use super::Run;
+use super::any_run::next;
+use super::data::{Completed, Opening, Streaming};
+use super::edges::on;
+use crate::dialect::ApiError;
+use crate::event::Message;
+use crate::run::hop;
+#[cfg(doc)]
+use crate::run::protocol::Input;
+use crate::run::protocol::{Deadline, EffectId, Failure, Refusal, RunEvent, TimerKey};
+use crate::{MessageId, RunId, Timestamp};
+use std::time::Duration;
+
+next! {
+    /// What a refused request leads to.
+    Refused {
+        /// It is tried again in a while.
+        Waiting,
+        /// It is not.
+        Completed,
+    }
+}
+
+next! {
+    /// What the rest of an answer leads to that a host which died had shown.
+    Shown {
+        /// The answer is asked for anew.
+        Opening,
+        /// The conversation does not fit the model's context any more.
+        Completed,
+    }
+}
+
+impl Run<Opening> {
+    /// The effect that this state waits for.
+    pub(super) fn open_effect(&self) -> EffectId {
+        EffectId::Open {
+            hop: self.turn.hop(),
+            attempt: self.state.attempt(),
+        }
+    }
+
+    fn create_effect(&self) -> EffectId {
+        EffectId::CreateRun {
+            hop: self.turn.hop(),
+        }
+    }
+
+    /// The backend created the hop's run: the request goes out.
+    pub fn run_created(&mut self, run_id: RunId, now: Timestamp) {
+        self.turn.tick(now);
+        let create = self.create_effect();
+        if !self.turn.awaits(create) {
+            return;
+        }
+        self.turn.answered(create);
+        self.turn.enter_run(run_id.clone());
+        let hop = self.turn.hop();
+        self.turn.event(RunEvent::HopStarted { hop, run_id });
+        self.turn.emit(self.open_effect());
+    }
+
+    /// The backend did not create the hop's run. The results of the tools are in the history, so a new turn on it
+    /// sends them.
+    pub fn run_not_created(mut self, message: String, now: Timestamp) -> Run<Completed> {
+        self.turn.tick(now);
+        self.turn.answered(self.create_effect());
+        self.fail(Failure::RunNotCreated { message })
+    }
+
+    /// The provider answered with a 2xx status: its body follows.
+    pub fn opened(mut self, content_type: Option<&str>, now: Timestamp) -> Run<Streaming> {
+        self.turn.tick(now);
+        let stream = self.open_effect();
+        self.turn.opened(stream);
+        let answer = self.turn.answer(self.state.attempt(), content_type);
+        self.goto(on::Opened, Streaming::new(answer))
+    }
+
+    /// The provider answered with another status.
+    pub fn refused(mut self, refusal: &Refusal, now: Timestamp) -> Refused {
+        self.turn.tick(now);
+        self.turn.answered(self.open_effect());
+        let error = ApiError::from_body(refusal.status, &refusal.body);
+        let wait = refusal.retry_after.or(error.retry_after);
+        self.try_again(Failure::Api { error }, wait)
+    }
+
+    /// No answer came at all.
+    pub fn connection_failed(mut self, message: String, now: Timestamp) -> Refused {
+        self.turn.tick(now);
+        self.turn.answered(self.open_effect());
+        self.try_again(Failure::Connection { message }, None)
+    }
+
+    /// The model has not answered for too long ([`TimerKey::Silence`]).
+    pub fn silent(mut self, now: Timestamp) -> Refused {
+        self.turn.tick(now);
+        self.turn.withdraw(self.open_effect());
+        self.try_again(
+            Failure::TimedOut {
+                deadline: Deadline::Silence,
+            },
+            None,
+        )
+    }
+
+    fn try_again(mut self, failure: Failure, retry_after: Option<Duration>) -> Refused {
+        match self.plan_retry(self.state.attempt(), failure, retry_after) {
+            Ok(waiting) => self.goto(on::Retry, waiting).into(),
+            Err(failure) => self.fail(failure).into(),
+        }
+    }
+
+    /// The effect under which the host is asked to trim the conversation.
+    fn trim_effect(&self) -> EffectId {
+        EffectId::Trim {
+            hop: self.turn.hop(),
+        }
+    }
+
+    /// The host says which messages are kept, and what stands for the others. The history stays whole: they are left
+    /// out of this turn's requests. What belongs to a message that is kept is kept with it: a call with its results,
+    /// both ways, and the reasoning before them; so are the last question and the last message.
+    ///
+    /// # Errors
+    /// It is still too long: the turn is over.
+    pub fn context_trimmed(
+        mut self,
+        keep: &[MessageId],
+        summary: Option<String>,
+        now: Timestamp,
+    ) -> Result<Self, Run<Completed>> {
+        self.turn.tick(now);
+        let trim = self.trim_effect();
+        if !self.turn.awaits(trim) {
+            return Ok(self);
+        }
+        self.turn.answered(trim);
+        match hop::trimmed(&mut self.turn, keep, summary) {
+            Ok(()) => Ok(self),
+            Err(failure) => Err(self.fail(failure)),
+        }
+    }
+
+    /// The host cannot make the conversation fit: the turn is over.
+    pub fn context_not_trimmed(mut self, message: &str, now: Timestamp) -> Run<Completed> {
+        self.turn.tick(now);
+        self.turn.answered(self.trim_effect());
+        let failure = hop::cannot_trim(&mut self.turn, message);
+        self.fail(failure)
+    }
+
+    /// The person was shown these messages by a host that died: those that the run does not know belong to the awaited
+    /// answer. See [`Input::Shown`].
+    pub fn shown(mut self, messages: Vec<Message>, now: Timestamp) -> Shown {
+        self.turn.tick(now);
+        let new = self.turn.new_of(messages);
+        if new.is_empty() || self.turn.broken_stream().is_some() {
+            return self.into();
+        }
+        self.withdraw_asked();
+        let begun = self.cut(new);
+        self.asking(on::Continue, begun)
+    }
+
+    /// A stream of another dialect cannot be resumed.
+    pub(super) fn without_foreign_stream(mut self) -> Shown {
+        if !self.turn.has_foreign_stream() {
+            return self.into();
+        }
+        self.withdraw_asked();
+        let begun = self.cut(Vec::new());
+        self.turn.mark_hop_after_cut();
+        self.asking(on::Continue, begun)
+    }
+
+    fn withdraw_asked(&mut self) {
+        for asked in [self.open_effect(), self.create_effect(), self.trim_effect()] {
+            self.turn.withdraw(asked);
+        }
+        self.turn.clocks_mut().stop(TimerKey::Silence);
+    }
+}

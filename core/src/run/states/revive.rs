@@ -1,0 +1,91 @@
+//! A run whose host died, and which comes back in another.
+
+use super::Run;
+use super::any_run::AnyRun;
+use super::data::{Completed, ExecutingTools, Interrupted, Opening, Streaming, Waiting};
+use crate::Timestamp;
+use crate::run::fault::fault;
+use crate::run::parts::Stage;
+use crate::run::protocol::{EffectId, Failure};
+use crate::tool::{ToolFailure, ToolFailureKind};
+
+impl AnyRun {
+    /// The host died, and the turn goes on.
+    pub(crate) fn revive(self, now: Timestamp) -> Self {
+        match self {
+            Self::Idle(run) => run.into(),
+            Self::Opening(run) => run.revive(),
+            Self::Waiting(run) => run.revive(now),
+            Self::Streaming(run) => run.revive(now),
+            Self::ExecutingTools(run) => run.revive(),
+            Self::Interrupted(run) => run.revive(),
+            Self::Completed(run) => run.revive(),
+            Self::Broken => Self::Broken,
+        }
+    }
+}
+
+impl Run<Opening> {
+    fn revive(mut self) -> AnyRun {
+        // A request that may have gone out has shown nothing yet: it goes out again.
+        if !fault!(RequestForgottenOnRevive) {
+            self.turn.give_again();
+        }
+        self.without_foreign_stream().into()
+    }
+}
+
+impl Run<Waiting> {
+    fn revive(mut self, now: Timestamp) -> AnyRun {
+        self.turn.give_again();
+        if self.turn.has_foreign_stream() {
+            return self.wake(now).without_foreign_stream().into();
+        }
+        // The old host's network is not the new one's.
+        self.network_available(now).into()
+    }
+}
+
+impl Run<Streaming> {
+    fn revive(mut self, now: Timestamp) -> AnyRun {
+        self.turn.give_again();
+        self.host_died(now).into()
+    }
+}
+
+impl Run<ExecutingTools> {
+    fn revive(mut self) -> AnyRun {
+        let turn = &mut *self.turn;
+        for effect in turn.effects_at(Stage::Given) {
+            let EffectId::Tool(call) = effect else {
+                continue;
+            };
+            if !turn.may_run_again(call) && !fault!(ToolRunsAgainOnRevive) {
+                let message =
+                    "the app stopped while the tool ran: whether it did its work is not known";
+                let failure = ToolFailure::new(ToolFailureKind::OutcomeUnknown, message);
+                turn.finish_call(call, Err(failure));
+            }
+        }
+        turn.give_again();
+        self.settled().into()
+    }
+}
+
+impl Run<Interrupted> {
+    fn revive(mut self) -> AnyRun {
+        self.turn.give_again();
+        if self.turn.is_of_another_dialect() {
+            let message = "the agent that asked is not the one that is there now".to_owned();
+            return self.fail(Failure::Connection { message }).into();
+        }
+        self.into()
+    }
+}
+
+impl Run<Completed> {
+    fn revive(mut self) -> AnyRun {
+        self.turn.give_again();
+        self.into()
+    }
+}

@@ -1,0 +1,41 @@
+use crate::hash::fnv1a;
+use crate::run::protocol::{RunConfig, StateKind};
+use crate::run::turn::Turn;
+use serde::Serialize;
+
+/// The version of a snapshot's format. A change that an older snapshot cannot be read by raises it, and adds a step to
+/// what brings older ones up to date.
+pub(crate) const VERSION: u64 = 1;
+
+#[derive(Serialize)]
+struct Envelope<'a, S> {
+    v: u64,
+    dialect: &'static str,
+    tools: u64,
+    state: StateKind,
+    run: Stored<'a, S>,
+}
+
+#[derive(Serialize)]
+struct Stored<'a, S> {
+    core: &'a Turn,
+    state: &'a S,
+}
+
+/// A change of the tools while a run rests is not an error, but the host should know.
+pub(crate) fn tools_digest(config: &RunConfig) -> u64 {
+    fnv1a(&serde_json::to_vec(config.tools.definitions()).unwrap_or_default())
+}
+
+/// The run as text.
+pub(super) fn write<S: Serialize>(turn: &Turn, kind: StateKind, state: &S) -> String {
+    let envelope = Envelope {
+        v: VERSION,
+        dialect: turn.config().endpoint.dialect.name(),
+        tools: tools_digest(turn.config()),
+        state: kind,
+        run: Stored { core: turn, state },
+    };
+    // Maps with string keys and no fallible serialiser: there is nothing that can fail.
+    serde_json::to_string(&envelope).unwrap_or_default()
+}

@@ -1,0 +1,248 @@
+use super::Run;
+use super::any_run::next;
+use super::data::{Completed, ExecutingTools, Interrupted, Streaming, Waiting};
+use super::edges::on;
+use crate::conversation::RunFailure;
+use crate::event::RunOutcome;
+use crate::pipeline::StreamEnd;
+use crate::run::fault::fault;
+use crate::run::parts::Reading;
+use crate::run::protocol::{Deadline, EffectId, Failure, Outcome, RunEvent, TimerKey};
+use crate::run::turn::rounds::Next;
+use crate::{CallKey, Timestamp};
+
+/// Whether a stream goes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use]
+pub enum Flow {
+    /// It does.
+    Open,
+    /// It cannot be read any further, or has said all that counts: call [`Run::end`].
+    Over,
+}
+
+next! {
+    /// What the end of a stream leads to.
+    Ended {
+        /// The model asked for tools.
+        ExecutingTools,
+        /// Every call was answered without running a tool, the person has typed meanwhile, or the provider has paused:
+        /// the next hop is on its way.
+        Opening,
+        /// The agent asks the person.
+        Interrupted,
+        /// The turn is over.
+        Completed,
+        /// The body ended before the answer did, and the backend can resume it: it is opened again in a while.
+        Waiting,
+    }
+}
+
+next! {
+    /// What a broken connection leads to.
+    Lost {
+        /// Nothing was seen of the stream, or the backend can resume it: it is opened again in a while.
+        Waiting,
+        /// All that counts had been said: the model asked for tools.
+        ExecutingTools,
+        /// The same, and every call was answered without running a tool, or the person has typed meanwhile.
+        Opening,
+        /// The same, and the agent asks the person.
+        Interrupted,
+        /// The turn is over.
+        Completed,
+    }
+}
+
+impl From<Ended> for Lost {
+    fn from(ended: Ended) -> Self {
+        match ended {
+            Ended::ExecutingTools(run) => run.into(),
+            Ended::Opening(run) => run.into(),
+            Ended::Interrupted(run) => run.into(),
+            Ended::Completed(run) => run.into(),
+            Ended::Waiting(run) => run.into(),
+        }
+    }
+}
+
+impl Run<Streaming> {
+    /// The effect under which the stream's inputs come.
+    pub(super) fn open_effect(&self) -> EffectId {
+        EffectId::Open {
+            hop: self.turn.hop(),
+            attempt: self.state.answer().attempt(),
+        }
+    }
+
+    /// Takes bytes of the body, of any number and cut anywhere.
+    pub fn receive(&mut self, bytes: &[u8], now: Timestamp) -> Flow {
+        self.turn.tick(now);
+        match self.turn.receive(self.state.answer_mut(), bytes) {
+            Reading::Over => Flow::Over,
+            Reading::Open | Reading::Whole | Reading::WasWhole => Flow::Open,
+        }
+    }
+
+    /// The person stops one call that the model has asked for: it will not be run. The answer goes on.
+    pub fn cancel_call(&mut self, call: CallKey, now: Timestamp) {
+        self.turn.tick(now);
+        self.turn.stop_before_it_begins(call);
+    }
+
+    /// The body has ended: as it should, because [`receive`](Self::receive) said that it is over, or because the answer
+    /// is, and the stream was left open long enough ([`TimerKey::Closing`]).
+    pub fn end(mut self, now: Timestamp) -> Ended {
+        self.turn.tick(now);
+        self.turn.withdraw_stream(self.open_effect());
+        if let Some(failure) = self.state.answer_mut().take_fault() {
+            return self.fail(failure).into();
+        }
+        if let Some(waiting) = self.plan_resumption() {
+            return self.goto(on::Retry, waiting).into();
+        }
+        match self.turn.end_answer(self.state.answer_mut()) {
+            Err(failure) => self.fail(failure).into(),
+            Ok(StreamEnd::Truncated) if fault!(TruncatedIsFinished) => self.finished(),
+            Ok(StreamEnd::Truncated) => self.finish(Outcome::Truncated).into(),
+            Ok(StreamEnd::Errored) => {
+                let error = self.turn.conversation().summary().failure.clone();
+                let error = error.unwrap_or_else(|| RunFailure {
+                    message: "the stream reported a failure".to_owned(),
+                    code: None,
+                });
+                self.fail(Failure::reported(error)).into()
+            }
+            Ok(StreamEnd::Finished) => self.finished(),
+        }
+    }
+
+    /// The connection broke within the body.
+    pub fn lost(mut self, message: String, now: Timestamp) -> Lost {
+        self.turn.tick(now);
+        self.turn.answered(self.open_effect());
+        self.broken(Failure::Connection { message })
+    }
+
+    /// The host died while the answer came. What was shown of one that cannot be resumed stays, marked as cut, and it is
+    /// asked for anew.
+    pub(super) fn host_died(mut self, now: Timestamp) -> Lost {
+        let (has_begun, is_done) = self.state.answer().progress();
+        if !has_begun || is_done || self.turn.can_resume(self.state.answer()) {
+            let message = "the host stopped while the answer came".to_owned();
+            return self.lost(message, now);
+        }
+        self.turn.tick(now);
+        // This host has nothing to close.
+        self.turn.answered(self.open_effect());
+        self.turn.clocks_mut().stop(TimerKey::Silence);
+        let begun = self.cut(Vec::new());
+        self.turn.mark_hop_after_cut();
+        self.asking(on::Continue, begun)
+    }
+
+    /// The model has been silent for too long ([`TimerKey::Silence`]).
+    pub fn silent(mut self, now: Timestamp) -> Lost {
+        self.turn.tick(now);
+        self.broken(Failure::TimedOut {
+            deadline: Deadline::Silence,
+        })
+    }
+
+    fn broken(mut self, failure: Failure) -> Lost {
+        let (has_begun, is_done) = self.state.answer().progress();
+        if is_done {
+            // All that counts was said before the connection broke.
+            let now = self.turn.clocks().now();
+            return self.end(now).into();
+        }
+        self.turn.withdraw_stream(self.open_effect());
+        if has_begun && !self.keep_for_resumption() {
+            return self.fail(failure).into();
+        }
+        match self.plan_next_try(failure) {
+            Ok(waiting) => self.goto(on::Retry, waiting).into(),
+            Err(failure) => self.fail(failure).into(),
+        }
+    }
+
+    /// Whether the stream can be opened again without a gap or a repetition. If it has begun, it is kept for that.
+    pub(super) fn can_open_again(&mut self) -> bool {
+        let (has_begun, is_done) = self.state.answer().progress();
+        !is_done && (!has_begun || self.keep_for_resumption())
+    }
+
+    fn keep_for_resumption(&mut self) -> bool {
+        self.turn.keep_for_resumption(self.state.answer_mut())
+    }
+
+    fn plan_next_try(&mut self, failure: Failure) -> Result<Waiting, Failure> {
+        let wait = self.turn.wanted_wait();
+        self.plan_retry(self.state.answer().attempt(), failure, wait)
+    }
+
+    /// A body that ended as it should, though the answer in it did not, is resumed too where the backend can.
+    fn plan_resumption(&mut self) -> Option<Waiting> {
+        if !self.state.answer().is_broken_off() || !self.keep_for_resumption() {
+            return None;
+        }
+        let message = "the body ended before the answer did".to_owned();
+        let plan = self.plan_next_try(Failure::Connection { message });
+        if plan.is_err()
+            && let Some(pipeline) = self.turn.take_broken_stream()
+        {
+            self.state.answer_mut().put_back(pipeline);
+        }
+        plan.ok()
+    }
+
+    fn finished(mut self) -> Ended {
+        let turn = &mut *self.turn;
+        match turn.conversation().summary().outcome.clone() {
+            Some(RunOutcome::Interrupt { interrupts }) => {
+                turn.leave_stream();
+                turn.pause_turn_clock();
+                turn.event(RunEvent::Interrupted {
+                    interrupts: interrupts.clone(),
+                });
+                return self
+                    .goto(on::Interrupt, Interrupted::new(interrupts))
+                    .into();
+            }
+            Some(RunOutcome::Cancelled) => return self.finish(Outcome::Cancelled).into(),
+            _ => {}
+        }
+        turn.leave_foreign_calls();
+        if !turn.has_open_calls() {
+            let stop_reason = turn.conversation().summary().stop_reason.as_deref();
+            if let Some(failure) = stop_reason.and_then(Failure::of_stop) {
+                return self.fail(failure).into();
+            }
+            // The answer is whole, but the person has typed meanwhile: a hop answers them.
+            if turn.is_steered() {
+                turn.leave_stream();
+                turn.settle_round();
+                return self.ask_next(on::Continue);
+            }
+            if !turn.is_paused() {
+                let outcome = turn.answered_outcome();
+                return self.finish(outcome).into();
+            }
+        }
+        turn.leave_stream();
+        match turn.begin_round() {
+            Next::Execute => self.goto(on::Call, ExecutingTools {}).into(),
+            Next::Ask => self.ask_next(on::Continue),
+            Next::Over(outcome) => {
+                turn.close(&outcome);
+                self.goto(on::Finish, Completed::new(outcome)).into()
+            }
+        }
+    }
+
+    fn finish(mut self, outcome: Outcome) -> Run<Completed> {
+        self.turn.leave_stream();
+        self.turn.close(&outcome);
+        self.goto(on::Finish, Completed::new(outcome))
+    }
+}

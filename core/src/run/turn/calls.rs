@@ -1,0 +1,257 @@
+//! One call of a tool: how it begins, and how it ends.
+
+use super::Turn;
+use crate::CallKey;
+use crate::conversation::{LiveCall, ToolCallStatus, shown_result};
+use crate::id::result_id;
+use crate::run::fault::fault;
+use crate::run::parts::{Stage, call_digest};
+use crate::run::protocol::{
+    Attached, BlockContent, Decision, EffectId, Incomplete, RunEvent, TimerKey, ToolCallUpdate,
+    ToolInvocation,
+};
+use crate::tool::{
+    Arguments, Rejection, ToolFailure, ToolFailureKind, ToolResult, parse_arguments,
+};
+
+impl Turn {
+    /// Whether the call's tool says that it may be run twice.
+    pub(in crate::run) fn may_run_again(&self, key: CallKey) -> bool {
+        let tool = self.config.tools.get(self.name_of(key));
+        tool.is_some_and(|tool| tool.idempotent)
+    }
+
+    /// The arguments of a call as the model wrote them.
+    pub(super) fn written_arguments(&self, call: &LiveCall) -> &str {
+        let asked = self.conversation.tool_call(call);
+        asked.map_or("", |call| &call.function.arguments)
+    }
+
+    pub(super) fn name_of(&self, key: CallKey) -> &str {
+        self.conversation.call(key).map_or("", |call| &call.name)
+    }
+
+    pub(super) fn begin_call(&mut self, key: CallKey) {
+        let Some(call) = self.conversation.call(key) else {
+            return;
+        };
+        if self.stopped_calls.contains(&key) {
+            return self.stop_call(key);
+        }
+        let raw = self.written_arguments(call);
+        let is_open = call.status == ToolCallStatus::Streaming;
+        if is_open || self.is_cut_by_length(call, raw) {
+            let name = &call.name;
+            let message = if self.ran_out_of_tokens() {
+                format!(
+                    "the answer ran out of tokens in the arguments of `{name}`, and the call was not run; ask again \
+                     with less in them, or in several calls"
+                )
+            } else {
+                format!("the arguments of `{name}` never came to their end; ask again")
+            };
+            return self.finish_call(
+                key,
+                Err(ToolFailure::new(ToolFailureKind::Rejected, message)),
+            );
+        }
+        match self.config.tools.check(&call.name, raw) {
+            Err(rejection) => {
+                let failure = ToolFailure::new(ToolFailureKind::Rejected, rejection.to_string());
+                self.finish_call(key, Err(failure));
+            }
+            Ok((tool, _)) if tool.requires_approval && !fault!(ApprovalSkipped) => {
+                self.set_status(key, ToolCallStatus::AwaitingApproval, None);
+                self.emit(EffectId::Approve(key));
+            }
+            Ok(_) => self.run_call(key),
+        }
+    }
+
+    /// Whether the answer was cut off at the most tokens that it may have.
+    fn ran_out_of_tokens(&self) -> bool {
+        let stop_reason = self.conversation.summary().stop_reason.as_deref();
+        stop_reason.and_then(Incomplete::of) == Some(Incomplete::Length)
+    }
+
+    /// Whether the answer was cut off within the call's arguments: it is the last thing in it, and they are no JSON, or
+    /// nothing has come of them.
+    fn is_cut_by_length(&self, call: &LiveCall, raw: &str) -> bool {
+        let is_last = self.conversation.calls().last().map(|last| last.key) == Some(call.key);
+        let is_whole = !raw.trim().is_empty() && parse_arguments(raw).is_ok();
+        is_last && !is_whole && self.ran_out_of_tokens()
+    }
+
+    /// The person stops one call.
+    pub(in crate::run) fn stop_call(&mut self, key: CallKey) {
+        self.withdraw(EffectId::Approve(key));
+        self.withdraw(EffectId::Tool(key));
+        let message = "the person stopped this call; the others went on";
+        let failure = ToolFailure::new(ToolFailureKind::Cancelled, message);
+        self.finish_call(key, Err(failure));
+    }
+
+    /// The person was too late to stop a call: it is done, or there is none.
+    pub(in crate::run) fn nothing_to_stop(&mut self, key: CallKey) {
+        let effect = EffectId::Tool(key);
+        self.event(RunEvent::AnswerDropped { effect });
+    }
+
+    pub(in crate::run) fn has_open_call(&self, key: CallKey) -> bool {
+        let call = self.conversation.call(key);
+        call.is_some_and(|call| !call.status.is_final())
+    }
+
+    /// The result of a call comes later.
+    pub(in crate::run) fn defer_call(&mut self, key: CallKey) {
+        let effect = EffectId::Tool(key);
+        self.answered(effect);
+        self.effects.set(effect, Stage::Deferred);
+        let timeout = self.config.timeouts.deferred;
+        self.clocks.set_from_now(TimerKey::Tool(key), timeout);
+        self.record(BlockContent::Deferred { call: key });
+        self.set_status(key, ToolCallStatus::Deferred, None);
+    }
+
+    /// Runs the call, or lets it wait until there is room for it.
+    pub(super) fn run_call(&mut self, key: CallKey) {
+        let effect = EffectId::Tool(key);
+        if self.has_room_for_a_tool() {
+            self.set_status(key, ToolCallStatus::Executing, None);
+            return self.emit(effect);
+        }
+        self.effects.set(effect, Stage::Waiting);
+        if !self.is_call(key, ToolCallStatus::Pending) {
+            self.set_status(key, ToolCallStatus::Pending, None);
+        }
+    }
+
+    /// Whether the arguments that the person put in the place of the model's fit the tool.
+    ///
+    /// # Errors
+    /// They do not.
+    pub(in crate::run) fn check_edit(
+        &self,
+        key: CallKey,
+        decision: &Decision,
+    ) -> Result<(), Rejection> {
+        match (decision, self.conversation.call(key)) {
+            (Decision::Edited { arguments }, Some(call)) => {
+                self.config.tools.check(&call.name, arguments).map(drop)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// What the person said to a call that asked to run.
+    pub(in crate::run) fn decide_call(&mut self, key: CallKey, decision: Decision) {
+        if !self.is_call(key, ToolCallStatus::AwaitingApproval) {
+            return;
+        }
+        self.answered(EffectId::Approve(key));
+        if !fault!(ApprovalNotRecorded) {
+            self.record(BlockContent::Approval {
+                call: key,
+                decision: decision.clone(),
+            });
+        }
+        match decision {
+            Decision::Granted => self.run_call(key),
+            Decision::Edited { arguments } => {
+                if let Some(call) = self.conversation.call_mut(key) {
+                    call.edited = Some(arguments);
+                }
+                self.run_call(key);
+            }
+            Decision::Denied { reason } => {
+                let reason = reason.map_or_else(String::new, |reason| format!(": {reason}"));
+                let message = format!("the person did not allow the call{reason}");
+                self.finish_call(key, Err(ToolFailure::new(ToolFailureKind::Denied, message)));
+            }
+        }
+    }
+
+    /// Whether the call stands at `status`.
+    pub(in crate::run) fn is_call(&self, key: CallKey, status: ToolCallStatus) -> bool {
+        let call = self.conversation.call(key);
+        call.is_some_and(|call| call.status == status)
+    }
+
+    /// A call has come to its end.
+    pub(in crate::run) fn finish_call(&mut self, key: CallKey, result: ToolResult) {
+        self.answered(EffectId::Tool(key));
+        let Some(call) = self
+            .conversation
+            .call(key)
+            .filter(|call| !call.status.is_final() || fault!(SecondResultWins))
+        else {
+            return;
+        };
+        let calls = self.conversation.calls();
+        let index = calls.iter().position(|call| call.key == key).unwrap_or(0);
+        let block = BlockContent::ToolResult {
+            call: key,
+            tool_call_id: call.id.clone(),
+            content: shown_result(call, &result),
+            is_error: result.is_err(),
+            message_id: Some(result_id(&self.ids.run_id, index)),
+            failure: result.as_ref().err().cloned(),
+            attached: Attached::default(),
+        };
+        if matches!(
+            call.status,
+            ToolCallStatus::Executing | ToolCallStatus::Deferred
+        ) {
+            let digest = call_digest(&call.name, self.written_arguments(call));
+            self.budget.note_result(digest, &result);
+        }
+        self.record(block);
+        let status = match &result {
+            Ok(_) => ToolCallStatus::Completed,
+            Err(failure) => match failure.kind {
+                ToolFailureKind::Denied => ToolCallStatus::Denied,
+                ToolFailureKind::Cancelled => ToolCallStatus::Cancelled,
+                _ => ToolCallStatus::Failed,
+            },
+        };
+        self.set_status(key, status, Some(result));
+    }
+
+    fn set_status(&mut self, key: CallKey, status: ToolCallStatus, result: Option<ToolResult>) {
+        let Some(call) = self.conversation.call_mut(key) else {
+            return;
+        };
+        call.status = status;
+        call.result.clone_from(&result);
+        let update = ToolCallUpdate {
+            call: key,
+            tool_call_id: call.id.clone(),
+            name: call.name.clone(),
+            status,
+            result,
+        };
+        self.event(RunEvent::ToolCall(update));
+    }
+
+    /// The call as the host is given it. Its arguments were checked when the round began; the tools may have changed
+    /// since, if the run was stored in between, but the call is given out all the same, so that it gets an answer.
+    pub(in crate::run) fn invocation(&self, key: CallKey) -> Option<ToolInvocation> {
+        let call = self.conversation.call(key)?;
+        let raw = call.edited.clone().or_else(|| {
+            let call = self.conversation.tool_call(call)?;
+            Some(call.function.arguments.clone())
+        });
+        let raw = raw.unwrap_or_default();
+        let value = self
+            .config
+            .tools
+            .parse(&call.name, &raw)
+            .unwrap_or_default();
+        Some(ToolInvocation {
+            call: key,
+            tool_call_id: call.id.clone(),
+            name: call.name.clone(),
+            arguments: Arguments { raw, value },
+        })
+    }
+}

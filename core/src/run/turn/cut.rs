@@ -1,0 +1,73 @@
+//! An answer that the host's death has cut: what was shown of it stays.
+
+use super::Turn;
+use crate::conversation::ToolCallStatus;
+use crate::event::Message;
+use crate::run::protocol::{
+    BlockContent, NOT_RUN, RunEvent, ToolCallUpdate, asked, has_result, is_new, mark_as_cut,
+    not_run,
+};
+use crate::tool::{ToolFailure, ToolFailureKind};
+use crate::{CallKey, ToolCallId};
+
+impl Turn {
+    /// Those of the messages that the conversation has less of, or nothing.
+    pub(in crate::run) fn new_of(&self, shown: Vec<Message>) -> Vec<Message> {
+        let shown = shown.into_iter();
+        shown
+            .filter(|message| is_new(&self.conversation, message))
+            .collect()
+    }
+
+    /// Keeps what is there of the hop's answer, and `shown` beside it, and marks it as cut.
+    pub(in crate::run) fn cut_answer(&mut self, mut shown: Vec<Message>) {
+        shown.iter_mut().for_each(mark_as_cut);
+        self.mark_stream_as_cut();
+        self.leave_stream();
+        for message in shown {
+            let asked = asked(&message);
+            self.put_shown(message);
+            for (index, (call, name)) in (0..).zip(asked) {
+                self.put_not_run(index, call, name);
+            }
+        }
+        self.abandon_calls(ToolFailureKind::Cancelled, NOT_RUN);
+        self.settle_round();
+    }
+
+    /// Marks what the stream has brought.
+    fn mark_stream_as_cut(&mut self) {
+        let start = self.stream_start();
+        let brought = self.conversation.messages().iter().skip(start);
+        let ids: Vec<_> = brought.map(|message| message.id().clone()).collect();
+        for id in ids {
+            if let Some(message) = self.conversation.message_mut(&id) {
+                mark_as_cut(message);
+            }
+        }
+    }
+
+    fn put_shown(&mut self, message: Message) {
+        self.conversation.put(message.clone());
+        let message = Box::new(message);
+        self.record(BlockContent::Message { message });
+    }
+
+    /// A result for a call that has none, and that the run knows nothing of.
+    fn put_not_run(&mut self, index: u32, call: ToolCallId, name: String) {
+        let is_known = self.conversation.call_by_id(&call).is_some();
+        if is_known || has_result(&self.conversation, &call) {
+            return;
+        }
+        let failure = ToolFailure::new(ToolFailureKind::Cancelled, NOT_RUN);
+        let hop = self.hop;
+        self.event(RunEvent::ToolCall(ToolCallUpdate {
+            call: CallKey { hop, index },
+            tool_call_id: call.clone(),
+            name,
+            status: ToolCallStatus::Cancelled,
+            result: Some(Err(failure)),
+        }));
+        self.put_shown(not_run(call));
+    }
+}

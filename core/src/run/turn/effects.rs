@@ -1,0 +1,243 @@
+//! What the host is to do: given out once all that was said so far is stored, and taken back.
+
+use super::Turn;
+use crate::run::fault::fault;
+use crate::run::parts::{Entry, Stage, delta_event};
+use crate::run::protocol::{
+    Effect, EffectId, OfflinePolicy, Outcome, Output, RunEvent, TimerKey, TurnStatus,
+};
+
+/// What [`Turn::next_output`] took.
+pub(in crate::run) enum Taken {
+    Output(Output),
+    /// An effect that is still to be made.
+    Effect(EffectId),
+}
+
+impl Turn {
+    pub(in crate::run) fn stage(&self, id: EffectId) -> Option<Stage> {
+        self.effects.stage(id)
+    }
+
+    /// The effects that have come so far.
+    pub(in crate::run) fn effects_at(&self, stage: Stage) -> Vec<EffectId> {
+        self.effects.at(stage)
+    }
+
+    /// Whether the effect is not answered yet.
+    pub(in crate::run) fn awaits(&self, id: EffectId) -> bool {
+        self.stage(id).is_some()
+    }
+
+    /// Gives out an effect, once all that was said so far is stored.
+    pub(in crate::run) fn emit(&mut self, id: EffectId) {
+        let until = self.recorder.recorded();
+        if self.recorder.durable() < until && !fault!(StoreNotAwaited) {
+            self.effects.set(id, Stage::Held { until });
+        } else {
+            self.free(id);
+        }
+    }
+
+    pub(super) fn free(&mut self, id: EffectId) {
+        if self.waits_for_network(id) {
+            self.effects.set(id, Stage::Offline);
+            return self.await_network();
+        }
+        self.queue(id);
+        let timeouts = &self.config.timeouts;
+        match id {
+            EffectId::Open { .. } => self.clocks.set(TimerKey::Silence, timeouts.silence),
+            EffectId::Tool(call) => {
+                let own = self
+                    .conversation
+                    .call(call)
+                    .and_then(|call| self.config.tools.get(&call.name)?.timeout);
+                self.clocks.set(TimerKey::Tool(call), own.or(timeouts.tool));
+            }
+            EffectId::Approve(call) => self
+                .clocks
+                .set_from_now(TimerKey::Approval(call), timeouts.approval),
+            EffectId::CreateRun { .. } | EffectId::Persist { .. } | EffectId::Trim { .. } => {}
+        }
+    }
+
+    fn queue(&mut self, id: EffectId) {
+        self.effects.set(id, Stage::Queued);
+        self.presenter.effect(id);
+    }
+
+    /// Whether this effect is to wait until there is a network.
+    fn waits_for_network(&self, id: EffectId) -> bool {
+        self.network.is_offline()
+            && matches!(self.config.device.offline, OfflinePolicy::Wait { .. })
+            && matches!(id, EffectId::Open { .. } | EffectId::CreateRun { .. })
+    }
+
+    /// The stream is open: its bytes come.
+    pub(in crate::run) fn opened(&mut self, stream: EffectId) {
+        self.effects.set(stream, Stage::Live);
+        self.clocks
+            .set(TimerKey::Silence, self.config.timeouts.silence);
+    }
+
+    /// An effect is answered: it is no longer pending.
+    pub(in crate::run) fn answered(&mut self, id: EffectId) {
+        self.effects.remove(id);
+        match id {
+            EffectId::Tool(_) if fault!(ToolTimerLeftBehind) => {}
+            EffectId::Tool(call) => self.clocks.stop(TimerKey::Tool(call)),
+            EffectId::Approve(call) => self.clocks.stop(TimerKey::Approval(call)),
+            EffectId::CreateRun { .. }
+            | EffectId::Open { .. }
+            | EffectId::Persist { .. }
+            | EffectId::Trim { .. } => {}
+        }
+    }
+
+    /// Takes back an effect; the host is told if it may have begun.
+    pub(in crate::run) fn withdraw(&mut self, id: EffectId) {
+        let is_left = match id {
+            EffectId::Tool(_) => fault!(ToolNotToldToStop),
+            EffectId::Open { .. } => fault!(SilentStreamNotClosed),
+            _ => false,
+        };
+        if id.is_stoppable()
+            && !is_left
+            && let Some(Stage::Given | Stage::Live | Stage::Deferred) = self.stage(id)
+        {
+            self.presenter.stop(id);
+        }
+        self.answered(id);
+    }
+
+    /// The stream is over for the machine; the host closes it if it is still open.
+    pub(in crate::run) fn withdraw_stream(&mut self, stream: EffectId) {
+        self.withdraw(stream);
+        self.clocks.stop(TimerKey::Silence);
+        self.clocks.stop(TimerKey::Closing);
+    }
+
+    /// The host stored the blocks of that write: what waited for it goes out.
+    pub(in crate::run) fn stored(&mut self, write: EffectId) {
+        if self.effects.remove(write).is_none() {
+            return;
+        }
+        self.recorder.stored();
+        for freed in self.effects.freed(self.recorder.durable()) {
+            self.free(freed);
+        }
+    }
+
+    /// The host could not store the blocks of that write: it goes out again, as often as the configuration says. Whether
+    /// it does.
+    pub(in crate::run) fn write_again(&mut self, write: EffectId) -> bool {
+        if !self.recorder.not_stored() {
+            self.answered(write);
+            return false;
+        }
+        if fault!(FailedWriteNotGivenAgain) {
+            self.effects.set(write, Stage::Given);
+        } else {
+            self.queue(write);
+        }
+        true
+    }
+
+    /// The write has failed for good: what it held goes into the turn's last one, unless it was that itself. Whether it
+    /// was.
+    pub(in crate::run) fn give_write_up(&mut self) -> bool {
+        let is_last = self.recorder.is_last();
+        if !is_last {
+            self.recorder.put_back();
+        }
+        is_last
+    }
+
+    /// The host died: what had not begun is given out again, to the new host.
+    pub(in crate::run) fn give_again(&mut self) {
+        for id in self.effects.at(Stage::Given) {
+            self.free(id);
+        }
+    }
+
+    /// The host died: the snapshot was stored in one transaction with the write that carried it, so that write, and
+    /// any before it, is durable, and what it set free counts as given.
+    pub(in crate::run) fn write_survived(&mut self) {
+        if let Some(write) = self.effects.given_write() {
+            self.effects.remove(write);
+            self.recorder.stored();
+            for freed in self.effects.freed(self.recorder.durable()) {
+                self.effects.set(freed, Stage::Given);
+            }
+        }
+    }
+
+    /// The host died, and the turn ends with it: nothing is to be stopped.
+    pub(in crate::run) fn forget_host(&mut self) {
+        self.effects.forget_host();
+    }
+
+    /// What stops all that the host has begun.
+    pub(in crate::run) fn stops(&self) -> Vec<Output> {
+        self.effects
+            .iter()
+            .filter(|(id, stage)| id.is_stoppable() && matches!(stage, Stage::Given | Stage::Live))
+            .map(|(id, _)| Output::Effect(id, id.stop()))
+            .collect()
+    }
+
+    /// Whether the host has taken all there is.
+    pub(in crate::run) fn is_quiet(&self) -> bool {
+        self.presenter.is_empty()
+    }
+
+    /// Whether nothing but the person, or the result of a deferred call, can move the run on.
+    pub(in crate::run) fn is_at_rest(&self) -> bool {
+        self.is_quiet() && self.effects.are_at_rest()
+    }
+
+    /// Takes the next output.
+    pub(in crate::run) fn next_output(&mut self) -> Option<Taken> {
+        loop {
+            match self.presenter.pop() {
+                Some(Entry::Event(event)) => return Some(Taken::Output(Output::Event(*event))),
+                Some(Entry::Delta { item, from, to }) => {
+                    if let Some(event) = delta_event(&self.conversation, item, from, to) {
+                        return Some(Taken::Output(Output::Event(RunEvent::AgUi(event))));
+                    }
+                }
+                Some(Entry::Stop(id)) => {
+                    return Some(Taken::Output(Output::Effect(id, id.stop())));
+                }
+                Some(Entry::Effect(id)) => {
+                    // Unless it was taken back before the host saw it.
+                    if self.stage(id) == Some(Stage::Queued) {
+                        self.effects.set(id, Stage::Given);
+                        return Some(Taken::Effect(id));
+                    }
+                }
+                None => {
+                    let id = self.recorder.next_write()?;
+                    self.queue(id);
+                }
+            }
+        }
+    }
+
+    /// The write under way, with the snapshot of the whole run.
+    pub(in crate::run) fn persist(&self, outcome: Option<&Outcome>, snapshot: String) -> Effect {
+        let is_last = self.recorder.is_last();
+        Effect::Persist {
+            turn: self.id.clone(),
+            status: if is_last {
+                self.status
+            } else {
+                TurnStatus::Streaming
+            },
+            outcome: outcome.filter(|_| is_last).cloned(),
+            blocks: self.recorder.in_flight().to_vec(),
+            snapshot,
+        }
+    }
+}

@@ -1,0 +1,72 @@
+//! The end of a turn.
+
+use super::Turn;
+use super::rounds::limit_message;
+use crate::event::Message;
+use crate::run::fault::fault;
+use crate::run::parts::Stage;
+use crate::run::protocol::{EffectId, Failure, Outcome, RunEvent, SteeringRefusal};
+use crate::tool::ToolFailureKind;
+
+impl Turn {
+    /// Everything that a turn's end ends, whatever the end is.
+    pub(in crate::run) fn close(&mut self, outcome: &Outcome) {
+        if self.broken_stream.is_some() {
+            self.leave_stream();
+        }
+        let (kind, reason) = match outcome {
+            Outcome::Cancelled => (
+                ToolFailureKind::Cancelled,
+                "the call was cancelled".to_owned(),
+            ),
+            Outcome::LimitReached { limit }
+            | Outcome::Failed {
+                failure: Failure::LimitReached { limit },
+            } => (ToolFailureKind::LimitReached, limit_message(limit)),
+            Outcome::Success
+            | Outcome::Incomplete { .. }
+            | Outcome::Truncated
+            | Outcome::Failed { .. } => {
+                self.abandon_running_calls();
+                (
+                    ToolFailureKind::Cancelled,
+                    "the call was not run: the answer that asked for it broke off".to_owned(),
+                )
+            }
+        };
+        self.clocks.stop_all();
+        let is_left = |stage| fault!(EndLeavesHeldEffects) && matches!(stage, Stage::Held { .. });
+        let open: Vec<_> = self
+            .effects
+            .iter()
+            .filter(|(_, stage)| !is_left(*stage))
+            .map(|(id, _)| id)
+            .collect();
+        for id in open
+            .into_iter()
+            .filter(|id| !matches!(id, EffectId::Persist { .. }))
+        {
+            self.withdraw(id);
+        }
+        if !fault!(CallsLeftWithoutResult) {
+            self.abandon_calls(kind, &reason);
+        }
+        self.settle_round();
+        self.status = outcome.turn_status();
+        self.record_usage();
+        self.recorder.close();
+        for message in self.steering.take() {
+            let reason = match self.conversation.message(message.id()) {
+                Some(_) => SteeringRefusal::DuplicateId,
+                None => SteeringRefusal::TurnOver,
+            };
+            self.refuse_steering(message, reason);
+        }
+        self.event(RunEvent::Completed(outcome.clone()));
+    }
+
+    /// The host goes away: what the person typed here goes back to them here, and to nobody else.
+    pub(in crate::run) fn take_steering(&mut self) -> Vec<Message> {
+        self.steering.take()
+    }
+}

@@ -1,0 +1,343 @@
+//! The parts of a turn together, and what takes more than one of them. Nothing here begins a hop or knows a state.
+
+mod calls;
+#[cfg(feature = "model-check")]
+mod canonical;
+mod cut;
+mod device;
+pub(super) mod effects;
+mod end;
+pub(super) mod rounds;
+mod stored;
+mod stream;
+
+use super::parts::{
+    Beginnings, Budget, Clocks, ContextWindow, Effects, Network, Presenter, Recorder, Steering,
+};
+use super::protocol::{BlockContent, RunConfig, RunEvent, Start, SteeringRefusal, TurnStatus};
+use crate::conversation::Conversation;
+use crate::dialect::{HopIds, Offer, Resumption};
+use crate::event::{Message, ResumeEntry, TokenUsage};
+use crate::pipeline::Pipeline;
+use crate::tool::PartialArguments;
+use crate::{CallKey, RunId, ThreadId, Timestamp};
+use serde_json::Value;
+use std::sync::{Arc, OnceLock};
+
+/// What every state of a run shares.
+#[derive(Debug)]
+#[cfg_attr(feature = "model-check", derive(Clone))]
+pub(super) struct Turn {
+    config: Arc<RunConfig>,
+    conversation: Conversation,
+    /// What its requests offer the model; made for the first of them.
+    offer: OnceLock<Offer>,
+    /// The turn: the run id of hop 0.
+    id: RunId,
+    ids: HopIds,
+    parent_run_id: Option<RunId>,
+    hop: u32,
+    /// The answers that the next hop's request carries.
+    resume: Vec<ResumeEntry>,
+    effects: Effects,
+    clocks: Clocks,
+    recorder: Recorder,
+    presenter: Presenter,
+    budget: Budget,
+    network: Network,
+    window: ContextWindow,
+    steering: Steering,
+    beginnings: Beginnings,
+    /// The state that the hop's first request carried, where a stream may be opened again.
+    hop_state: Option<Value>,
+    status: TurnStatus,
+    /// The calls that the person stopped before they could begin.
+    stopped_calls: Vec<CallKey>,
+    /// What reads the hop's stream, while a stream that broke off is opened again.
+    broken_stream: Option<Box<Pipeline>>,
+    /// The run was stored while it spoke another dialect: a stream of that time cannot be resumed.
+    is_of_another_dialect: bool,
+    /// The hop was begun because the run came back and the answer before it is cut: what the old host had shown belongs
+    /// to that one.
+    follows_cut: bool,
+}
+
+impl Turn {
+    pub(super) fn new(config: Arc<RunConfig>, thread_id: ThreadId, history: Conversation) -> Self {
+        let mut presenter = Presenter::default();
+        presenter.read_arguments(&config, &history);
+        presenter.show_text(config.text);
+        Self {
+            config,
+            conversation: history,
+            offer: OnceLock::new(),
+            id: RunId::default(),
+            ids: HopIds {
+                thread_id,
+                ..HopIds::default()
+            },
+            parent_run_id: None,
+            hop: 0,
+            resume: Vec::new(),
+            effects: Effects::default(),
+            clocks: Clocks::default(),
+            recorder: Recorder::default(),
+            presenter,
+            budget: Budget::default(),
+            network: Network::default(),
+            window: ContextWindow::default(),
+            steering: Steering::default(),
+            beginnings: Beginnings::default(),
+            hop_state: None,
+            status: TurnStatus::Streaming,
+            stopped_calls: Vec::new(),
+            broken_stream: None,
+            is_of_another_dialect: false,
+            follows_cut: false,
+        }
+    }
+
+    /// The turn begins: from here on it is recorded and timed.
+    pub(super) fn begin(&mut self, start: Start) {
+        self.id.clone_from(&start.run_id);
+        self.ids.run_id = start.run_id.clone();
+        self.parent_run_id = start.parent_run_id;
+        self.resume = start.resume;
+        let message = start.message;
+        let twice = message.and_then(|message| self.conversation.push(message).err());
+        self.recorder = Recorder::new(self.config.durability);
+        self.beginnings.begin_turn(&self.conversation);
+        self.clocks.begin_turn(self.config.timeouts.turn);
+        let thread_id = self.ids.thread_id.clone();
+        self.event(RunEvent::Started {
+            thread_id,
+            run_id: start.run_id,
+        });
+        if let Some(known) = twice {
+            self.warn(format!(
+                "the conversation has a message `{known}` already: it was not added again"
+            ));
+        }
+        for message in self.offer().warnings.clone() {
+            self.warn(message);
+        }
+    }
+
+    /// Leaves the hop before behind, for the one with this number.
+    pub(super) fn enter_hop(&mut self, hop: u32) {
+        self.hop = hop;
+        self.follows_cut = false;
+        self.stopped_calls.clear();
+        self.network.count_from(0);
+        self.conversation.begin_hop(hop);
+        self.take_steering_in();
+        self.presenter.begin_hop();
+        self.beginnings.begin_hop(&self.conversation);
+        let is_resumed = self.config.endpoint.quirks.resumption != Resumption::Never;
+        self.hop_state = is_resumed.then(|| self.conversation.state().clone());
+    }
+
+    /// The hop is a run of its own, which goes on from the one before.
+    pub(super) fn enter_run(&mut self, run_id: RunId) {
+        self.ids.run_id = run_id;
+    }
+
+    /// The same with an id made from the turn's.
+    pub(super) fn enter_next_run(&mut self) {
+        let run_id = format!("{}.{}", self.id, self.hop).into();
+        self.parent_run_id = Some(std::mem::replace(&mut self.ids.run_id, run_id));
+    }
+
+    #[inline]
+    pub(super) fn tick(&mut self, now: Timestamp) {
+        self.clocks.tick(now);
+    }
+
+    pub(super) fn event(&mut self, event: RunEvent) {
+        self.presenter.event(event);
+    }
+
+    pub(super) fn warn(&mut self, message: String) {
+        self.event(RunEvent::Warning { message });
+    }
+
+    /// What the host's clock said last.
+    pub(super) fn now(&self) -> Timestamp {
+        self.clocks.now()
+    }
+
+    /// What the requests offer the model, as the endpoint takes it.
+    pub(super) fn offer(&self) -> &Offer {
+        let RunConfig {
+            endpoint,
+            tools,
+            settings,
+            ..
+        } = &*self.config;
+        let make = || Offer::new(endpoint, tools.definitions(), settings);
+        self.offer.get_or_init(make)
+    }
+
+    #[inline]
+    pub(super) fn config(&self) -> &Arc<RunConfig> {
+        &self.config
+    }
+
+    pub(super) fn conversation(&self) -> &Conversation {
+        &self.conversation
+    }
+
+    pub(super) fn into_conversation(self) -> Conversation {
+        self.conversation
+    }
+
+    /// The turn: the run id of its first hop.
+    pub(super) fn id(&self) -> &RunId {
+        &self.id
+    }
+
+    pub(super) fn ids(&self) -> &HopIds {
+        &self.ids
+    }
+
+    pub(super) fn parent_run_id(&self) -> Option<&RunId> {
+        self.parent_run_id.as_ref()
+    }
+
+    #[inline]
+    pub(super) fn hop(&self) -> u32 {
+        self.hop
+    }
+
+    pub(super) fn usage(&self) -> &TokenUsage {
+        self.budget.usage()
+    }
+
+    /// Whether the hop is the turn's last one because of a limit: it offers no tools.
+    pub(super) fn sums_up(&self) -> bool {
+        self.budget.reached().is_some()
+    }
+
+    pub(super) fn window(&self) -> &ContextWindow {
+        &self.window
+    }
+
+    pub(super) fn window_mut(&mut self) -> &mut ContextWindow {
+        &mut self.window
+    }
+
+    #[inline]
+    pub(super) fn clocks(&self) -> &Clocks {
+        &self.clocks
+    }
+
+    #[inline]
+    pub(super) fn clocks_mut(&mut self) -> &mut Clocks {
+        &mut self.clocks
+    }
+
+    pub(super) fn network(&self) -> &Network {
+        &self.network
+    }
+
+    pub(super) fn network_mut(&mut self) -> &mut Network {
+        &mut self.network
+    }
+
+    /// The answers that the hop's request carries.
+    pub(super) fn resume(&self) -> &[ResumeEntry] {
+        &self.resume
+    }
+
+    /// The person has answered the agent's questions.
+    pub(super) fn set_resume(&mut self, answers: Vec<ResumeEntry>) {
+        self.resume = answers;
+    }
+
+    pub(super) fn record(&mut self, content: BlockContent) {
+        self.recorder.record(self.hop, content);
+    }
+
+    pub(super) fn partial_arguments(&self, tool_call_id: &str) -> Option<&PartialArguments> {
+        self.presenter.partial_arguments(tool_call_id)
+    }
+
+    /// The text since the last user message as the person is shown it.
+    pub(super) fn shown_text(&self) -> String {
+        self.config.text.shown(&self.conversation)
+    }
+
+    /// Where the messages begin that the hop's stream has brought.
+    pub(super) fn stream_start(&self) -> usize {
+        self.recorder.stream_start(&self.stream_of())
+    }
+
+    /// How many messages the hop's first request carried, if its last one is there.
+    pub(super) fn hop_start(&self) -> Option<usize> {
+        self.beginnings.hop().position(&self.conversation)
+    }
+
+    /// The person types during the turn.
+    pub(super) fn steer(&mut self, message: Message) {
+        if let Err((message, reason)) = self.steering.add(message, &self.conversation) {
+            self.refuse_steering(message, reason);
+        }
+    }
+
+    pub(super) fn refuse_steering(&mut self, message: Message, reason: SteeringRefusal) {
+        self.event(RunEvent::SteeringRefused {
+            message: Box::new(message),
+            reason,
+        });
+    }
+
+    /// Whether the person has typed what the next hop is to answer.
+    pub(super) fn is_steered(&self) -> bool {
+        self.steering.has_new(&self.conversation)
+    }
+
+    /// A hop begins: what the person has typed meanwhile goes into its request.
+    fn take_steering_in(&mut self) {
+        for message in self.steering.take() {
+            let message_id = message.id().clone();
+            // An agent may have brought a message of the same id meanwhile.
+            if self.conversation.message(&message_id).is_some() {
+                self.refuse_steering(message, SteeringRefusal::DuplicateId);
+                continue;
+            }
+            self.record(BlockContent::Steering {
+                message: Box::new(message.clone()),
+            });
+            // Its id was just looked for.
+            let _ = self.conversation.push(message);
+            let hop = self.hop;
+            self.event(RunEvent::SteeringTaken { message_id, hop });
+        }
+    }
+
+    /// Whether the run was stored while it spoke another dialect than its configuration says.
+    pub(super) fn is_of_another_dialect(&self) -> bool {
+        self.is_of_another_dialect
+    }
+
+    /// What is of that other dialect was seen to.
+    pub(super) fn speaks_one_dialect(&mut self) {
+        self.is_of_another_dialect = false;
+    }
+
+    /// Whether there is a stream to resume that spoke another dialect.
+    pub(super) fn has_foreign_stream(&self) -> bool {
+        self.is_of_another_dialect && self.broken_stream.is_some()
+    }
+
+    /// The number of the hop that asks for a cut answer anew. When the run comes back that is done once, however late
+    /// the host says what was shown.
+    pub(super) fn hop_after_cut(&self) -> u32 {
+        self.hop + u32::from(!self.follows_cut)
+    }
+
+    /// See [`hop_after_cut`](Self::hop_after_cut).
+    pub(super) fn mark_hop_after_cut(&mut self) {
+        self.follows_cut = true;
+    }
+}

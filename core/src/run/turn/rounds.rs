@@ -1,0 +1,243 @@
+//! Rounds of tools: which calls are run, when the turn goes on, and what becomes of those that are left.
+
+use super::Turn;
+use crate::CallKey;
+use crate::conversation::ToolCallStatus;
+use crate::event::{Interrupt, RunOutcome};
+use crate::id::result_id;
+use crate::run::fault::fault;
+use crate::run::parts::{Repeated, Stage, call_digest};
+use crate::run::protocol::{EffectId, Failure, LimitPolicy, Outcome, TurnLimit};
+use crate::tool::{ToolFailure, ToolFailureKind};
+
+/// What follows once a stream has ended or a call has come to its end.
+pub(in crate::run) enum Next {
+    /// Calls are under way.
+    Execute,
+    /// The results are in the history: the next hop is to begin.
+    Ask,
+    /// The turn is over.
+    Over(Outcome),
+}
+
+impl Turn {
+    /// Whether the stream asked for calls that nobody has answered.
+    pub(in crate::run) fn has_open_calls(&self) -> bool {
+        self.conversation
+            .calls()
+            .iter()
+            .any(|call| !call.status.is_final())
+    }
+
+    /// An AG-UI agent may name the calls that are left to the client: the others are its own.
+    pub(in crate::run) fn leave_foreign_calls(&mut self) {
+        let ids = match &self.conversation.summary().outcome {
+            Some(RunOutcome::Success {
+                pending_tool_call_ids: Some(ids),
+            }) if !ids.is_empty() => ids.clone(),
+            _ => return self.adopt_brought_calls(),
+        };
+        for call in self.conversation.calls_mut() {
+            if !ids.contains(&call.id) && !call.status.is_final() {
+                call.status = ToolCallStatus::Completed;
+            }
+        }
+        for id in &ids {
+            if !self.conversation.adopt_call(id) {
+                let message = format!(
+                    "the agent leaves the call `{id}` to the client, but the conversation has no such call"
+                );
+                self.presenter.warning(&message);
+            }
+        }
+    }
+
+    /// An agent from before 1.0 cannot name the calls that it leaves. Those that only its snapshot brought are left if
+    /// they are of the app's tools.
+    fn adopt_brought_calls(&mut self) {
+        for id in self.conversation.take_brought_calls() {
+            let call = self.conversation.call_of_history(&id);
+            if call.is_some_and(|(_, call)| self.config.tools.get(&call.function.name).is_some()) {
+                self.conversation.adopt_call(&id);
+            }
+        }
+    }
+
+    /// The calls that the agent's own questions are about are the agent's: the answers decide on them. So are those of
+    /// tools that the app does not have: an agent that asks is not done with its own.
+    pub(in crate::run) fn leave_asked_calls(&mut self, interrupts: &[Interrupt]) {
+        for call in self.conversation.calls_mut() {
+            let is_asked =
+                |interrupt: &Interrupt| interrupt.tool_call_id.as_ref() == Some(&call.id);
+            let is_foreign = self.config.tools.get(&call.name).is_none();
+            if !call.status.is_final() && (is_foreign || interrupts.iter().any(is_asked)) {
+                call.status = ToolCallStatus::Completed;
+            }
+        }
+    }
+
+    /// Starts the round of calls that the stream asked for, within the limit.
+    pub(in crate::run) fn begin_round(&mut self) -> Next {
+        let calls = self.open_calls();
+        let running = self.clocks.running();
+        let limits = &self.config.limits;
+        if let Some(limit) = self.budget.next_limit(limits, calls.len(), running) {
+            return self.at_limit(limit);
+        }
+        let mut repeated = Vec::new();
+        for &key in &calls {
+            match self.count_call(key) {
+                Repeated::Run => {}
+                Repeated::Tell(times) => repeated.push((key, times)),
+                Repeated::Stop(times) => {
+                    let tool = self.name_of(key).to_owned();
+                    return self.at_limit(TurnLimit::NoProgress { tool, times });
+                }
+            }
+        }
+        for (key, times) in repeated {
+            let name = self.name_of(key);
+            let message = format!(
+                "the call was not run: `{name}` was asked for {times} times with the same arguments, and that brought \
+                 nothing new. Use the results above, change the arguments, or answer without it"
+            );
+            let failure = ToolFailure::new(ToolFailureKind::Repeated, message);
+            self.finish_call(key, Err(failure));
+        }
+        for key in self.open_calls() {
+            self.begin_call(key);
+        }
+        self.set_turn_clock();
+        self.go_on()
+    }
+
+    /// A limit forbids the round: what the policy says.
+    fn at_limit(&mut self, limit: TurnLimit) -> Next {
+        let is_circle = matches!(limit, TurnLimit::NoProgress { .. });
+        match self.config.limits.at_limit {
+            LimitPolicy::SumUp
+                if !self.sums_up() && !is_circle && self.config.limits.continue_after_tools =>
+            {
+                let reason = limit_message(&limit);
+                self.abandon_calls(ToolFailureKind::LimitReached, &reason);
+                self.budget.sum_up(limit);
+                self.go_on()
+            }
+            LimitPolicy::Fail => Next::Over(Outcome::Failed {
+                failure: Failure::LimitReached { limit },
+            }),
+            LimitPolicy::Complete | LimitPolicy::SumUp => {
+                Next::Over(Outcome::LimitReached { limit })
+            }
+        }
+    }
+
+    /// The turn's clock stands still while the person is asked, and while nothing but deferred results is awaited.
+    pub(in crate::run) fn set_turn_clock(&mut self) {
+        let has = |status| {
+            let mut calls = self.conversation.calls().iter();
+            calls.any(|call| call.status == status)
+        };
+        let waits = has(ToolCallStatus::AwaitingApproval)
+            || (has(ToolCallStatus::Deferred) && !has(ToolCallStatus::Executing));
+        if waits {
+            self.pause_turn_clock();
+        } else {
+            self.clocks.resume_turn();
+        }
+    }
+
+    /// The next hop is to begin if every call of the round is done; the turn is over if there is to be none.
+    pub(in crate::run) fn go_on(&mut self) -> Next {
+        if self.has_open_calls() {
+            return Next::Execute;
+        }
+        self.budget.end_round();
+        self.settle_round();
+        if !self.config.limits.continue_after_tools {
+            return Next::Over(Outcome::Success);
+        }
+        Next::Ask
+    }
+
+    /// The results of the round go into the history, in the order of the calls.
+    pub(in crate::run) fn settle_round(&mut self) {
+        if self.conversation.calls().is_empty() {
+            return;
+        }
+        // Results may go in between messages: what still waits for the host must not lose its place.
+        self.presenter.moving(&self.conversation);
+        let run_id = self.ids.run_id.clone();
+        if fault!(ResultsExchanged)
+            && let [first, second, ..] = self.conversation.calls_mut()
+        {
+            std::mem::swap(&mut first.result, &mut second.result);
+        }
+        self.conversation.settle(|index| result_id(&run_id, index));
+        self.presenter.forget_arguments();
+    }
+
+    fn open_calls(&self) -> Vec<CallKey> {
+        self.conversation
+            .calls()
+            .iter()
+            .filter(|call| !call.status.is_final())
+            .map(|call| call.key)
+            .collect()
+    }
+
+    /// Counts a call that is about to begin.
+    fn count_call(&mut self, key: CallKey) -> Repeated {
+        let Some(call) = self.conversation.call(key) else {
+            return Repeated::Run;
+        };
+        let digest = call_digest(&call.name, self.written_arguments(call));
+        let tool = self.config.tools.get(&call.name);
+        let is_repeatable = tool.is_some_and(|tool| tool.repeatable);
+        let limit = self.config.limits.repeats.filter(|_| !is_repeatable);
+        self.budget.count_call(digest, limit)
+    }
+
+    pub(super) fn has_room_for_a_tool(&self) -> bool {
+        let room = self.config.limits.max_parallel_tools.max(1);
+        self.effects.running_tools() < usize::try_from(room).unwrap_or(usize::MAX)
+    }
+
+    /// Begins the calls that waited, in their order, as far as there is room now.
+    pub(in crate::run) fn begin_waiting_calls(&mut self) {
+        while self.has_room_for_a_tool() {
+            let Some(key) = self.effects.waiting_tool() else {
+                return;
+            };
+            self.run_call(key);
+        }
+    }
+
+    /// Ends the calls that are in the host's hands when the turn fails. The model of a later turn must not be told that
+    /// they were not run: it would ask for the same again.
+    pub(in crate::run) fn abandon_running_calls(&mut self) {
+        let message = "the turn ended while the tool ran, and the tool was stopped: whether it did its work is not known";
+        for key in self.open_calls() {
+            let effect = EffectId::Tool(key);
+            if let Some(Stage::Given | Stage::Deferred) = self.stage(effect) {
+                self.withdraw(effect);
+                let failure = ToolFailure::new(ToolFailureKind::OutcomeUnknown, message);
+                self.finish_call(key, Err(failure));
+            }
+        }
+    }
+
+    /// Ends every call that is still open with the same failure.
+    pub(in crate::run) fn abandon_calls(&mut self, kind: ToolFailureKind, reason: &str) {
+        for key in self.open_calls() {
+            self.withdraw(EffectId::Approve(key));
+            self.withdraw(EffectId::Tool(key));
+            self.finish_call(key, Err(ToolFailure::new(kind, reason)));
+        }
+    }
+}
+
+/// Why the calls of a round that a limit forbids were not run.
+pub(super) fn limit_message(limit: &TurnLimit) -> String {
+    format!("the call was not run: {limit}")
+}

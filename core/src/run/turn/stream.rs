@@ -1,0 +1,232 @@
+//! The hop's stream: what it brings is applied, shown and recorded, and it may break off and be opened again.
+
+use super::Turn;
+use crate::CallKey;
+use crate::conversation::{Applied, Conversation};
+use crate::dialect::{HopIds, Resumption};
+use crate::event::{EventRef, Finding, Message};
+use crate::pipeline::{Listener, Pipeline, StreamEnd};
+use crate::run::parts::{Answer, Presenter, Reading, StreamNotes, StreamOf};
+use crate::run::protocol::{Failure, Incomplete, Outcome, RunEvent, TimerKey};
+use std::time::Duration;
+
+/// Those who hear what a stream does to the conversation.
+struct Listeners<'a> {
+    presenter: &'a mut Presenter,
+    notes: &'a mut StreamNotes,
+}
+
+impl Listener for Listeners<'_> {
+    #[inline]
+    fn applied(&mut self, event: EventRef<'_>, applied: &Applied, conversation: &Conversation) {
+        self.notes.applied(event, applied, conversation);
+        self.presenter.applied(event, applied, conversation);
+    }
+
+    fn moving(&mut self, conversation: &Conversation) {
+        self.presenter.moving(conversation);
+    }
+
+    fn warning(&mut self, message: &str) {
+        self.presenter.warning(message);
+    }
+
+    fn finding(&mut self, finding: &Finding, frame: u64) {
+        self.presenter.finding(finding, frame);
+    }
+
+    fn unknown_call(&mut self, id: &str, message: &str) {
+        self.presenter.unknown_call(id, message);
+    }
+}
+
+impl Turn {
+    /// An answer that is open. If it goes on with a stream that broke off, it is read by what read that.
+    pub(in crate::run) fn answer(&mut self, attempt: u32, content_type: Option<&str>) -> Answer {
+        let broken = self.broken_stream.take();
+        Answer::new(attempt, content_type, |media_type| {
+            let ids = HopIds {
+                provider: self.config.endpoint.provider.clone(),
+                ..self.ids.clone()
+            };
+            let limits = self.config.limits.frames;
+            if let Some(mut pipeline) = broken {
+                let hop = self.hop;
+                self.event(RunEvent::StreamResumed { hop, attempt });
+                let dialect = self.config.endpoint.dialect;
+                pipeline.reopen(dialect, media_type, ids, limits);
+                return pipeline;
+            }
+            let endpoint = &self.config.endpoint;
+            let pipeline = Pipeline::for_answer(endpoint, media_type, ids, limits);
+            Box::new(pipeline.limited_to(self.config.limits.answer))
+        })
+    }
+
+    /// Takes bytes of the answer.
+    #[inline]
+    pub(in crate::run) fn receive(&mut self, answer: &mut Answer, bytes: &[u8]) -> Reading {
+        self.clocks
+            .set(TimerKey::Silence, self.config.timeouts.silence);
+        let mut listeners = Listeners {
+            presenter: &mut self.presenter,
+            notes: self.recorder.notes(),
+        };
+        let reading = answer.receive(bytes, &mut self.conversation, &mut listeners);
+        self.note_stream();
+        match reading {
+            Reading::Open => self.clocks.stop(TimerKey::Closing),
+            // Its stream may stay open for a while.
+            Reading::Whole => self
+                .clocks
+                .set(TimerKey::Closing, self.config.timeouts.closing),
+            Reading::WasWhole | Reading::Over => {}
+        }
+        reading
+    }
+
+    /// The answer's body has ended.
+    ///
+    /// # Errors
+    /// It cannot be read, or is none of a stream.
+    pub(in crate::run) fn end_answer(&mut self, answer: &mut Answer) -> Result<StreamEnd, Failure> {
+        let mut listeners = Listeners {
+            presenter: &mut self.presenter,
+            notes: self.recorder.notes(),
+        };
+        answer.end(&mut self.conversation, &mut listeners)
+    }
+
+    pub(super) fn stream_of(&self) -> StreamOf<'_> {
+        let tools = &self.config.tools;
+        StreamOf::new(
+            self.hop,
+            &self.conversation,
+            tools,
+            self.beginnings.stream(),
+        )
+    }
+
+    /// What pieces of the stream have done is recorded, or noted for the stream's end.
+    #[inline]
+    fn note_stream(&mut self) {
+        let kept = self.conversation.take_rewritten();
+        let tools = &self.config.tools;
+        let begins = self.beginnings.stream();
+        let stream = StreamOf::new(self.hop, &self.conversation, tools, begins);
+        self.recorder.note_stream(&stream, kept);
+    }
+
+    /// A stream is over, however it ended: what it cost is counted, and what it said is recorded.
+    pub(in crate::run) fn leave_stream(&mut self) {
+        // The answers to an agent's questions have arrived: no later request carries them.
+        self.resume.clear();
+        self.broken_stream = None;
+        self.budget.count_usage(&self.conversation.summary().usage);
+        self.note_stream();
+        let tools = &self.config.tools;
+        let begins = self.beginnings.stream();
+        let stream = StreamOf::new(self.hop, &self.conversation, tools, begins);
+        self.recorder.record_stream(&stream);
+        self.record_usage();
+    }
+
+    pub(super) fn record_usage(&mut self) {
+        let usage = &self.conversation.summary().usage;
+        self.recorder.record_usage(self.hop, usage);
+    }
+
+    /// Whether the backend can resume the stream.
+    pub(in crate::run) fn can_resume(&self, answer: &Answer) -> bool {
+        let how = self.config.endpoint.quirks.resumption;
+        !self.is_of_another_dialect && answer.can_resume(how)
+    }
+
+    /// If the backend can resume the stream, what reads it is kept until it is open again.
+    pub(in crate::run) fn keep_for_resumption(&mut self, answer: &mut Answer) -> bool {
+        if !self.can_resume(answer) {
+            return false;
+        }
+        if answer.has_gone_on() {
+            // The tries are counted for each place at which the stream breaks off.
+            self.network.count_from(answer.attempt());
+        }
+        self.broken_stream = answer.break_off();
+        true
+    }
+
+    /// What was kept of a stream that is not opened again after all.
+    pub(in crate::run) fn take_broken_stream(&mut self) -> Option<Box<Pipeline>> {
+        self.broken_stream.take()
+    }
+
+    /// What is to be opened again.
+    pub(in crate::run) fn broken_stream(&self) -> Option<&Pipeline> {
+        self.broken_stream.as_deref()
+    }
+
+    /// The wait that the stream itself asks for before it is opened again.
+    pub(in crate::run) fn wanted_wait(&self) -> Option<Duration> {
+        let longest = self.config.retry.max_retry_after;
+        let wait = self.broken_stream()?.wanted_wait()?;
+        Some(wait.min(longest))
+    }
+
+    /// The id under which the backend is asked to go on with the stream, if that is how it does.
+    pub(in crate::run) fn resumed_from(&self) -> Option<&str> {
+        let by_id = self.config.endpoint.quirks.resumption == Resumption::LastEventId;
+        self.broken_stream().filter(|_| by_id)?.last_event_id()
+    }
+
+    /// The state that the hop's request carries.
+    pub(in crate::run) fn asked_state(&self) -> &serde_json::Value {
+        match (&self.broken_stream, &self.hop_state) {
+            (Some(_), Some(state)) => state,
+            _ => self.conversation.state(),
+        }
+    }
+
+    /// All messages that the hop's request may carry: not what a stream that is to be resumed has brought already.
+    pub(in crate::run) fn asked_messages(&self) -> &[Message] {
+        let messages = self.conversation.messages();
+        let end = match self.broken_stream {
+            Some(_) => self.hop_start(),
+            None => None,
+        };
+        &messages[..end.unwrap_or(messages.len())]
+    }
+
+    /// The person stops one call that the model has asked for: it will not be run.
+    pub(in crate::run) fn stop_before_it_begins(&mut self, call: CallKey) {
+        if self.conversation.call(call).is_some() && !self.stopped_calls.contains(&call) {
+            self.stopped_calls.push(call);
+        }
+    }
+
+    /// Whether the provider has only paused, and goes on when it is sent its answer back: another round.
+    pub(in crate::run) fn is_paused(&self) -> bool {
+        let stop_reason = self.conversation.summary().stop_reason.as_deref();
+        let dialect = self.config.endpoint.dialect;
+        self.config.limits.continue_after_tools
+            && stop_reason.is_some_and(|reason| dialect.pauses_with(reason))
+    }
+
+    /// How the turn ends with the answer that has just come.
+    pub(in crate::run) fn answered_outcome(&self) -> Outcome {
+        let stop_reason = self.conversation.summary().stop_reason.as_deref();
+        let brought = self.conversation.messages().iter();
+        let refuses = |message: &Message| {
+            let metadata = message.metadata();
+            metadata.is_some_and(|metadata| metadata.contains_key("refusal"))
+        };
+        let reason = if brought.skip(self.stream_start()).any(refuses) {
+            Some(Incomplete::Refusal)
+        } else {
+            stop_reason.and_then(Incomplete::of)
+        };
+        match reason {
+            Some(reason) => Outcome::Incomplete { reason },
+            None => Outcome::Success,
+        }
+    }
+}
