@@ -1,4 +1,42 @@
-//! Stepwell core: the loop between a person, a language model and tools, as a state machine without IO.
+//! Stepwell's core: the loop between a user, a language model and tools, as a state machine without IO. It opens no
+//! socket, reads no clock and waits for nothing: the host feeds it what comes (bytes, results of tools, decisions, time)
+//! and does what it asks for.
+//!
+//! ```
+//! use std::borrow::Cow;
+//! use std::sync::Arc;
+//! use stepwell_core::conversation::Conversation;
+//! use stepwell_core::event::Message;
+//! use stepwell_core::run::{RunConfig, Start};
+//! use stepwell_core::{Effect, Input, Output, RunMachine, Timestamp, provider};
+//!
+//! let endpoint = provider::find("openai-compatible")?.endpoint(None, "a-model", Some("http://localhost/v1"), None)?;
+//! let config = Arc::new(RunConfig::new(endpoint));
+//! let mut machine = RunMachine::new(config, "thread-1".into(), Conversation::default());
+//! let mut inputs = vec![Input::Start(Box::new(Start::new("run-1", Message::user("message-1", "Hello"))))];
+//! while let Some(input) = inputs.pop() {
+//!     machine.handle(input, Timestamp(0))?; // the host's clock
+//!     while let Some(output) = machine.poll_output() {
+//!         match output {
+//!             Output::Effect(effect, Effect::OpenStream { request }) => {
+//!                 assert_eq!(request.url, "http://localhost/v1/chat/completions");
+//!                 // A host sends `request`. Here the whole answer is at hand; the last input comes first.
+//!                 let body = b"data: {\"choices\":[{\"delta\":{\"content\":\"Hi\"},\"finish_reason\":\"stop\"}]}\n\n";
+//!                 inputs.push(Input::Ended { effect });
+//!                 inputs.push(Input::Received { effect, bytes: Cow::Borrowed(body) });
+//!                 inputs.push(Input::Opened { effect, content_type: None });
+//!             }
+//!             Output::Effect(..) => {} // run a tool, store a block, ask the user, …
+//!             Output::Event(event) => println!("{event:?}"),
+//!         }
+//!     }
+//! }
+//! assert_eq!(machine.conversation().text(), "Hi");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! [`RunMachine`] has the contract with the host. [`Run`] is the same machine with its state in the type.
+//! `stepwell-io` is a host that is ready, with tokio; `ARCHITECTURE.md` in the repository says where things are.
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
 // No clock, file, socket, thread or random number: clippy.toml has the list.
@@ -27,4 +65,10 @@ pub mod tool;
 pub mod wire;
 
 pub use id::*;
+pub use run::{Effect, Input, Output, Run, RunEvent, RunMachine};
 pub use time::Timestamp;
+
+/// The types that every host names.
+pub mod prelude {
+    pub use crate::{Effect, Input, Output, Run, RunEvent, RunMachine, Timestamp};
+}

@@ -94,3 +94,8 @@ pub use stepwell_core::tool::{
     OwnedChange, Rejection, Tool, ToolError, ToolFailure, ToolFailureKind, ToolOutput,
     ToolRegistry, ToolResult,
 };
+
+/// The types that every program names.
+pub mod prelude {
+    pub use crate::{Agent, RunEvent, Tool, Turn};
+}
