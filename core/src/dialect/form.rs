@@ -121,6 +121,7 @@ pub(super) const OPENAI: Grammar = Grammar {
         "maxItems",
     ],
     formats: PLAIN_FORMATS,
+    has_nested_values: true,
     most_min_items: u64::MAX,
     is_closed: true,
     requires_all: true,
@@ -160,6 +161,7 @@ const ANTHROPIC: Grammar = Grammar {
         "ipv6",
         "uuid",
     ],
+    has_nested_values: false,
     most_min_items: 1,
     is_closed: true,
     requires_all: false,
@@ -190,6 +192,7 @@ const GEMINI: Grammar = Grammar {
         "propertyOrdering",
     ],
     formats: &["date-time", "date", "time", "duration"],
+    has_nested_values: true,
     most_min_items: u64::MAX,
     is_closed: false,
     requires_all: false,
@@ -217,6 +220,7 @@ const COHERE: Grammar = Grammar {
         "format",
     ],
     formats: &["date-time", "uuid", "date", "time"],
+    has_nested_values: true,
     most_min_items: 0,
     is_closed: false,
     requires_all: false,
@@ -229,6 +233,25 @@ mod tests {
     use super::*;
     use crate::tool::schema::tests::{any_schema, any_value, validator};
     use proptest::prelude::*;
+    use serde_json::json;
+
+    /// "Enum (strings, numbers, bools, or nulls only - no complex types)".
+    #[test]
+    fn anthropic_is_given_no_arrays_and_objects_to_choose_from() {
+        let schema = json!({"type": "object", "additionalProperties": false, "properties": {
+            "place": {"type": ["array", "null"], "items": {"type": "integer"}, "enum": [[1, 2], null]},
+            "size": {"enum": ["S", 4, null]},
+        }});
+        let held = hold(&schema, &ANTHROPIC).expect("it can be said");
+        let place = &held.schema["properties"]["place"];
+        assert_eq!(place.get("enum"), None, "{place}");
+        assert_eq!(place["description"], "enum: [[1,2],null]");
+        assert_eq!(held.lost, BTreeSet::from(["`enum`".to_owned()]));
+        assert_eq!(
+            held.schema["properties"]["size"]["enum"],
+            json!(["S", 4, null])
+        );
+    }
 
     proptest! {
         #[test]

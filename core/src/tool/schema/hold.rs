@@ -14,6 +14,8 @@ pub(crate) struct Grammar {
     pub(crate) words: &'static [&'static str],
     /// The values of `format`.
     pub(crate) formats: &'static [&'static str],
+    /// The values of an `enum` may be arrays and objects.
+    pub(crate) has_nested_values: bool,
     /// The longest `minItems`.
     pub(crate) most_min_items: u64,
     /// Objects have the members that they name and no others, and each schema says a type.
@@ -131,6 +133,9 @@ impl Holding<'_> {
             "minItems" => value
                 .as_u64()
                 .is_some_and(|least| least <= grammar.most_min_items),
+            "enum" if !grammar.has_nested_values => value
+                .as_array()
+                .is_some_and(|values| !values.iter().any(is_nested)),
             "description" | "additionalProperties" => true,
             // Definitions are no words: they are held where they are referred to.
             "$defs" | "definitions" => true,
@@ -212,6 +217,10 @@ impl Holding<'_> {
         }
         Ok(())
     }
+}
+
+fn is_nested(value: &Value) -> bool {
+    value.is_array() || value.is_object()
 }
 
 fn typed(words: &mut Map<String, Value>) -> Result<(), String> {
