@@ -1,5 +1,6 @@
 use crate::event::Event;
 use crate::outcome::Outcome;
+use crate::same::same;
 use std::fmt;
 use stepwell_core::run;
 use stepwell_core::{dialect, tool};
@@ -246,27 +247,14 @@ impl From<run::ToolInvocation> for ToolInvocation {
     }
 }
 
-impl From<run::TurnStatus> for TurnStatus {
-    fn from(status: run::TurnStatus) -> Self {
-        match status {
-            run::TurnStatus::Streaming => Self::Streaming,
-            run::TurnStatus::Complete => Self::Complete,
-            run::TurnStatus::Failed => Self::Failed,
-            run::TurnStatus::Cancelled => Self::Cancelled,
-        }
+same!(
+    TurnStatus = run::TurnStatus {
+        Streaming,
+        Complete,
+        Failed,
+        Cancelled
     }
-}
-
-impl From<TurnStatus> for run::TurnStatus {
-    fn from(status: TurnStatus) -> Self {
-        match status {
-            TurnStatus::Streaming => Self::Streaming,
-            TurnStatus::Complete => Self::Complete,
-            TurnStatus::Failed => Self::Failed,
-            TurnStatus::Cancelled => Self::Cancelled,
-        }
-    }
-}
+);
 
 impl From<stepwell_core::CallKey> for CallKey {
     fn from(key: stepwell_core::CallKey) -> Self {
@@ -353,10 +341,6 @@ impl Effect {
                         tokens: message.tokens,
                     })
                     .collect(),
-            },
-            other => Self::Unknown {
-                id,
-                name: name(&other),
             },
         }
     }

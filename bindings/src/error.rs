@@ -147,7 +147,6 @@ impl From<Misuse> for StepwellError {
                 "make another machine of the `snapshot` by `revive`, and give it the input"
             }
             Misuse::Broken => return Self::broken(&misuse),
-            _ => "read the documentation of `RunMachine`",
         };
         Self::misuse(&misuse, advice)
     }
@@ -215,7 +214,6 @@ impl From<EndpointError> for StepwellError {
                 "set `key` without it: a file that a key is in often ends with a line break"
             }
             EndpointError::BadHeader { .. } => "set `headers` without it",
-            _ => "look at the configuration",
         };
         Self::configuration(&error, advice)
     }
@@ -273,6 +271,49 @@ impl From<UnexpectedUniFFICallbackError> for CallbackError {
     fn from(error: UnexpectedUniFFICallbackError) -> Self {
         Self::Failed {
             reason: error.reason,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+    use stepwell_core::{run, tool};
+
+    #[test]
+    fn every_misuse_says_what_to_do_about_it() {
+        let input = "Ended";
+        let effect = run::EffectId::Tool(stepwell_core::CallKey { hop: 0, index: 0 });
+        let resume = run::ResumeError::Unknown("interrupt".to_owned());
+        let rejection = tool::Rejection::NotJson {
+            name: "tool".to_owned(),
+            reason: "a brace is missing".to_owned(),
+        };
+        let samples = vec![
+            Misuse::WrongState {
+                state: run::StateKind::Idle,
+                input,
+            },
+            Misuse::WrongEffect { input, effect },
+            Misuse::NotOpened { input, effect },
+            Misuse::Resume(resume),
+            Misuse::EditedArguments(rejection),
+            Misuse::Broken,
+            Misuse::Disposed { input },
+        ];
+        let mut advices = BTreeSet::new();
+        for sample in samples {
+            let error = StepwellError::from(sample.clone());
+            assert!(error.to_string().contains(&sample.to_string()), "{error}");
+            let (StepwellError::Misuse { advice, .. }
+            | StepwellError::InvalidArgument { advice, .. }
+            | StepwellError::Broken { advice, .. }) = error
+            else {
+                panic!("{error:?}");
+            };
+            assert!(!advice.contains("documentation"), "{sample:?}: {advice}");
+            assert!(advices.insert(advice), "{sample:?}");
         }
     }
 }

@@ -26,6 +26,7 @@ mod provider;
 mod registry;
 #[cfg(feature = "agent")]
 mod runtime;
+mod same;
 mod session;
 #[cfg(feature = "agent")]
 mod store;
@@ -36,8 +37,6 @@ mod thread_key;
 mod tool;
 #[cfg(feature = "agent")]
 mod turn;
-#[cfg(test)]
-mod variants;
 
 #[cfg(feature = "agent")]
 pub use agent::{Agent, Recovered};

@@ -1,7 +1,7 @@
 mod into_core;
 mod problem;
 
-use crate::effect::name;
+use crate::same::same;
 pub use problem::{Problem, ProblemKind, problem_of};
 #[cfg(feature = "agent")]
 pub use problem::{TurnError, require_whole};
@@ -214,44 +214,31 @@ impl From<run::Outcome> for Outcome {
                 transient: failure.is_transient(),
                 failure: failure.into(),
             },
-            other => Self::Failed {
-                message: format!("the turn ended in an unknown way: {other:?}"),
-                transient: false,
-                failure: Failure::Other {
-                    message: format!("{other:?}"),
-                },
-            },
         }
     }
 }
 
-impl From<run::Incomplete> for Incomplete {
-    fn from(reason: run::Incomplete) -> Self {
-        match reason {
-            run::Incomplete::ContentFilter => Self::ContentFilter,
-            run::Incomplete::Refusal => Self::Refusal,
-            run::Incomplete::Limit => Self::Limit,
-            _ => Self::Length,
-        }
+same!(
+    Incomplete = run::Incomplete {
+        Length,
+        ContentFilter,
+        Refusal,
+        Limit
     }
-}
+);
+same!(Deadline = run::Deadline { Silence, Turn });
 
 impl From<run::Failure> for Failure {
     fn from(failure: run::Failure) -> Self {
         match failure {
-            run::Failure::Api { error } => match ApiErrorKind::known(error.kind) {
-                Some(kind) => Self::Api {
-                    kind,
-                    status: error.status,
-                    message: error.message,
-                    code: error.code,
-                    retry_after_ms: error
-                        .retry_after
-                        .map(|wait| u64::try_from(wait.as_millis()).unwrap_or(u64::MAX)),
-                },
-                None => Self::Other {
-                    message: format!("{}: {error}", name(&error.kind)),
-                },
+            run::Failure::Api { error } => Self::Api {
+                kind: error.kind.into(),
+                status: error.status,
+                message: error.message,
+                code: error.code,
+                retry_after_ms: error
+                    .retry_after
+                    .map(|wait| u64::try_from(wait.as_millis()).unwrap_or(u64::MAX)),
             },
             run::Failure::Connection { message } => Self::Connection { message },
             run::Failure::UnexpectedBody {
@@ -265,13 +252,10 @@ impl From<run::Failure> for Failure {
             run::Failure::Reported { error, kind } => Self::Reported {
                 message: error.message,
                 code: error.code,
-                kind: kind.and_then(ApiErrorKind::known),
+                kind: kind.map(Into::into),
             },
             run::Failure::TimedOut { deadline } => Self::TimedOut {
-                deadline: match deadline {
-                    run::Deadline::Silence => Deadline::Silence,
-                    run::Deadline::Turn => Deadline::Turn,
-                },
+                deadline: deadline.into(),
             },
             run::Failure::RunNotCreated { message } => Self::RunNotCreated { message },
             run::Failure::NotStored { message } => Self::NotStored { message },
@@ -282,29 +266,22 @@ impl From<run::Failure> for Failure {
                 Self::ContextTooLong { tokens, window }
             }
             run::Failure::AttachmentRefused { message } => Self::AttachmentRefused { message },
-            other => Self::Other {
-                message: other.to_string(),
-            },
         }
     }
 }
 
-impl ApiErrorKind {
-    /// Nothing for a kind that this version does not know.
-    fn known(kind: dialect::ApiErrorKind) -> Option<Self> {
-        Some(match kind {
-            dialect::ApiErrorKind::Authentication => Self::Authentication,
-            dialect::ApiErrorKind::RateLimit => Self::RateLimit,
-            dialect::ApiErrorKind::BadRequest => Self::BadRequest,
-            dialect::ApiErrorKind::NotFound => Self::NotFound,
-            dialect::ApiErrorKind::Unavailable => Self::Unavailable,
-            dialect::ApiErrorKind::Overloaded => Self::Overloaded,
-            dialect::ApiErrorKind::ContextTooLong => Self::ContextTooLong,
-            dialect::ApiErrorKind::ContentFiltered => Self::ContentFiltered,
-            _ => return None,
-        })
+same!(
+    ApiErrorKind = dialect::ApiErrorKind {
+        Authentication,
+        RateLimit,
+        BadRequest,
+        NotFound,
+        Unavailable,
+        Overloaded,
+        ContextTooLong,
+        ContentFiltered,
     }
-}
+);
 
 /// A limit that a turn has reached.
 #[derive(Clone, Debug, PartialEq, Eq, uniffi::Enum)]
@@ -363,9 +340,6 @@ impl From<run::TurnLimit> for TurnLimit {
             run::TurnLimit::NoProgress { tool, times } => Self::NoProgress { tool, times },
             run::TurnLimit::MaxAnswerBytes { max } => Self::MaxAnswerBytes { max },
             run::TurnLimit::MaxAnswerCalls { max } => Self::MaxAnswerCalls { max },
-            other => Self::Other {
-                name: other.name().to_owned(),
-            },
         }
     }
 }

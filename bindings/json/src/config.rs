@@ -342,7 +342,7 @@ impl Default for DevicePolicy {
             background: BackgroundPolicy::default(),
             offline_ms: match run::OfflinePolicy::default() {
                 run::OfflinePolicy::Wait { up_to } => Some(millis(up_to)),
-                _ => None,
+                run::OfflinePolicy::Fail => None,
             },
             network_change: NetworkChangePolicy::default(),
             killed: KilledPolicy::default(),
@@ -399,33 +399,35 @@ impl RunConfig {
                 .register(tool.into())
                 .map_err(Refused::configuration)?;
         }
-        let mut config = run::RunConfig::new(endpoint);
-        config.tools = tools;
-        config.instructions = self.instructions;
-        config.settings = self.settings.into();
-        config.limits = self.limits.into();
-        config.retry = self.retry.into();
-        config.timeouts = self.timeouts.into();
-        config.run_ids = self.run_ids;
-        if let Some(attempts) = self.persist_attempts {
-            config.durability = run::Durability::Blocks { attempts };
-        }
-        config.partial_arguments = self.partial_arguments;
-        config.device = self.device.into();
-        config.text = run::TextOptions {
-            break_after_tools: self.text.break_after_tools,
-            drop_blank: self.text.drop_blank,
-        };
-        config.context = run::ContextGuard {
-            window: self.context.window,
-            warn_at: self.context.warn_at,
-            at_limit: match self.context.at_limit {
-                ContextPolicy::Send => run::ContextPolicy::Send,
-                ContextPolicy::Fail => run::ContextPolicy::Fail,
-                ContextPolicy::Trim => run::ContextPolicy::Trim,
+        Ok(run::RunConfig {
+            endpoint,
+            tools,
+            instructions: self.instructions,
+            settings: self.settings.into(),
+            limits: self.limits.into(),
+            retry: self.retry.into(),
+            timeouts: self.timeouts.into(),
+            run_ids: self.run_ids,
+            durability: match self.persist_attempts {
+                None => run::Durability::None,
+                Some(attempts) => run::Durability::Blocks { attempts },
             },
-        };
-        Ok(config)
+            partial_arguments: self.partial_arguments,
+            device: self.device.into(),
+            text: run::TextOptions {
+                break_after_tools: self.text.break_after_tools,
+                drop_blank: self.text.drop_blank,
+            },
+            context: run::ContextGuard {
+                window: self.context.window,
+                warn_at: self.context.warn_at,
+                at_limit: match self.context.at_limit {
+                    ContextPolicy::Send => run::ContextPolicy::Send,
+                    ContextPolicy::Fail => run::ContextPolicy::Fail,
+                    ContextPolicy::Trim => run::ContextPolicy::Trim,
+                },
+            },
+        })
     }
 }
 

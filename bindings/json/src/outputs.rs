@@ -24,10 +24,7 @@ impl Outputs {
         let mut outputs = Self::default();
         while let Some(output) = machine.poll_output() {
             match output {
-                Output::Event(RunEvent::AgUi(event)) => {
-                    outputs.events.push(Event::AgUi(Box::new(event)));
-                }
-                Output::Event(event) => outputs.events.push(Event::Run(event.into())),
+                Output::Event(event) => outputs.events.push(event.into()),
                 Output::Effect(id, effect) => outputs.effects.push(Effect::new(id, effect)),
             }
         }
@@ -44,19 +41,12 @@ impl Outputs {
 }
 
 #[derive(Debug, Serialize)]
-#[serde(untagged)]
-enum Event {
-    AgUi(Box<AgUi>),
-    Run(TurnEvent),
-}
-
-#[derive(Debug, Serialize)]
 #[serde(
     tag = "type",
     rename_all = "camelCase",
     rename_all_fields = "camelCase"
 )]
-enum TurnEvent {
+enum Event {
     Started {
         thread_id: String,
         run_id: String,
@@ -124,9 +114,9 @@ enum TurnEvent {
         left_out: Vec<String>,
         tokens: u64,
     },
-    Unknown {
-        event: Value,
-    },
+    /// As the protocol has it.
+    #[serde(untagged)]
+    AgUi(Box<AgUi>),
 }
 
 #[derive(Debug, Serialize)]
@@ -150,9 +140,10 @@ impl From<ToolResult> for CallResult {
     }
 }
 
-impl From<RunEvent> for TurnEvent {
+impl From<RunEvent> for Event {
     fn from(event: RunEvent) -> Self {
         match event {
+            RunEvent::AgUi(event) => Self::AgUi(Box::new(event)),
             RunEvent::Started { thread_id, run_id } => Self::Started {
                 thread_id: thread_id.into_string(),
                 run_id: run_id.into_string(),
@@ -211,9 +202,6 @@ impl From<RunEvent> for TurnEvent {
             RunEvent::ContextTrimmed { left_out, tokens } => Self::ContextTrimmed {
                 left_out: left_out.into_iter().map(|id| id.into_string()).collect(),
                 tokens,
-            },
-            other => Self::Unknown {
-                event: value(&other),
             },
         }
     }
@@ -308,11 +296,6 @@ impl From<&run::Outcome> for OutcomeKind {
                 transient: failure.is_transient(),
                 failure: in_camel_case(value(failure)),
             },
-            other => Self::Failed {
-                message: format!("the turn ended in an unknown way: {other:?}"),
-                transient: false,
-                failure: Value::Null,
-            },
         }
     }
 }
@@ -362,10 +345,6 @@ enum Effect {
         tokens: u64,
         window: u64,
         messages: Vec<ContextMessage>,
-    },
-    Unknown {
-        id: String,
-        effect: Value,
     },
 }
 
@@ -468,10 +447,6 @@ impl Effect {
                     messages: overflow.messages.into_iter().map(message).collect(),
                 }
             }
-            other => Self::Unknown {
-                id,
-                effect: value(&other),
-            },
         }
     }
 }

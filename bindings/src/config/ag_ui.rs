@@ -1,3 +1,4 @@
+use crate::same::same;
 use stepwell_core::{dialect, event};
 
 /// How an AG-UI agent differs from what is expected of one. What is absent is as Stepwell knows the provider.
@@ -60,15 +61,21 @@ pub struct ContextEntry {
     pub value: String,
 }
 
+same!(
+    AgUiEncoding = dialect::AgUiEncoding {
+        Json,
+        JsonFirst,
+        ProtobufFirst
+    }
+);
+same!(Verification = event::Verification { Protocol, Lenient });
+same!(ExtraRules = event::ExtraRules { Off, Warn, Fatal });
+
 impl AgUiOptions {
     /// Puts what is said here in the place of what is known of the provider.
     pub(super) fn apply(self, known: &mut dialect::AgUiOptions) {
         if let Some(encoding) = self.encoding {
-            known.encoding = match encoding {
-                AgUiEncoding::Json => dialect::AgUiEncoding::Json,
-                AgUiEncoding::JsonFirst => dialect::AgUiEncoding::JsonFirst,
-                AgUiEncoding::ProtobufFirst => dialect::AgUiEncoding::ProtobufFirst,
-            };
+            known.encoding = encoding.into();
         }
         if let Some(is_before_1_0) = self.is_before_1_0 {
             known.is_before_1_0 = is_before_1_0;
@@ -77,17 +84,10 @@ impl AgUiOptions {
             known.keeps_unknown = keeps_unknown;
         }
         if let Some(verification) = self.verification {
-            known.verification = match verification {
-                Verification::Protocol => event::Verification::Protocol,
-                Verification::Lenient => event::Verification::Lenient,
-            };
+            known.verification = verification.into();
         }
         if let Some(extra_rules) = self.extra_rules {
-            known.extra_rules = match extra_rules {
-                ExtraRules::Off => event::ExtraRules::Off,
-                ExtraRules::Warn => event::ExtraRules::Warn,
-                ExtraRules::Fatal => event::ExtraRules::Fatal,
-            };
+            known.extra_rules = extra_rules.into();
         }
     }
 }

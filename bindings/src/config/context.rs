@@ -1,3 +1,4 @@
+use crate::same::same;
 use stepwell_core::run;
 
 /// What happens when the conversation fills the model's context window. It rests for models whose window is not known.
@@ -37,16 +38,14 @@ pub struct TextOptions {
     pub drop_blank: bool,
 }
 
+same!(ContextPolicy = run::ContextPolicy { Send, Fail, Trim });
+
 impl From<ContextGuard> for run::ContextGuard {
     fn from(guard: ContextGuard) -> Self {
         Self {
             window: guard.window,
             warn_at: guard.warn_at,
-            at_limit: match guard.at_limit {
-                Some(ContextPolicy::Send) => run::ContextPolicy::Send,
-                None | Some(ContextPolicy::Fail) => run::ContextPolicy::Fail,
-                Some(ContextPolicy::Trim) => run::ContextPolicy::Trim,
-            },
+            at_limit: guard.at_limit.map_or(run::ContextPolicy::Fail, Into::into),
         }
     }
 }

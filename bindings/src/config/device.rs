@@ -1,3 +1,4 @@
+use crate::same::same;
 use std::time::Duration;
 use stepwell_core::run;
 
@@ -50,28 +51,28 @@ pub enum KilledPolicy {
     Cancel,
 }
 
+same!(
+    BackgroundPolicy = run::BackgroundPolicy {
+        Continue,
+        PauseClocks,
+        Cancel
+    }
+);
+same!(NetworkChangePolicy = run::NetworkChangePolicy { Keep, Reopen });
+same!(KilledPolicy = run::KilledPolicy { Continue, Cancel });
+
 impl From<DevicePolicy> for run::DevicePolicy {
     fn from(policy: DevicePolicy) -> Self {
         Self {
-            background: match policy.background {
-                Some(BackgroundPolicy::Continue) => run::BackgroundPolicy::Continue,
-                None | Some(BackgroundPolicy::PauseClocks) => run::BackgroundPolicy::PauseClocks,
-                Some(BackgroundPolicy::Cancel) => run::BackgroundPolicy::Cancel,
-            },
+            background: policy.background.map(Into::into).unwrap_or_default(),
             offline: match policy.offline_ms {
                 None => run::OfflinePolicy::Fail,
                 Some(up_to) => run::OfflinePolicy::Wait {
                     up_to: Duration::from_millis(up_to),
                 },
             },
-            network_change: match policy.network_change {
-                None | Some(NetworkChangePolicy::Keep) => run::NetworkChangePolicy::Keep,
-                Some(NetworkChangePolicy::Reopen) => run::NetworkChangePolicy::Reopen,
-            },
-            killed: match policy.killed {
-                None | Some(KilledPolicy::Continue) => run::KilledPolicy::Continue,
-                Some(KilledPolicy::Cancel) => run::KilledPolicy::Cancel,
-            },
+            network_change: policy.network_change.map(Into::into).unwrap_or_default(),
+            killed: policy.killed.map(Into::into).unwrap_or_default(),
         }
     }
 }

@@ -1,3 +1,4 @@
+use crate::same::same;
 use std::time::Duration;
 use stepwell_core::pipeline::AnswerLimits;
 use stepwell_core::run;
@@ -124,6 +125,14 @@ pub struct Timeouts {
     pub closing_ms: Option<u64>,
 }
 
+same!(
+    LimitPolicy = run::LimitPolicy {
+        Fail,
+        Complete,
+        SumUp
+    }
+);
+
 impl From<Limits> for run::Limits {
     fn from(limits: Limits) -> Self {
         let bytes = |bytes| usize::try_from(bytes).unwrap_or(usize::MAX);
@@ -135,11 +144,9 @@ impl From<Limits> for run::Limits {
             max_duration: limits.max_duration_ms.map(Duration::from_millis),
             max_parallel_tools: limits.max_parallel_tools,
             repeats: limits.repeats.into_core(),
-            at_limit: match limits.at_limit {
-                Some(LimitPolicy::Fail) => run::LimitPolicy::Fail,
-                None | Some(LimitPolicy::Complete) => run::LimitPolicy::Complete,
-                Some(LimitPolicy::SumUp) => run::LimitPolicy::SumUp,
-            },
+            at_limit: limits
+                .at_limit
+                .map_or(run::LimitPolicy::Complete, Into::into),
             answer: AnswerLimits {
                 bytes: limits.max_answer_bytes,
                 calls: limits.max_answer_calls,

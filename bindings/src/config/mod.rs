@@ -13,6 +13,7 @@ pub use limits::{LimitPolicy, Limits, RepeatLimit, RetryPolicy, Timeouts};
 pub use tool_definition::ToolDefinition;
 
 use crate::error::StepwellError;
+use crate::same::same;
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use stepwell_core::dialect::{self, Secret};
@@ -205,16 +206,23 @@ pub enum Resumption {
     Snapshot,
 }
 
-impl From<Resumption> for dialect::Resumption {
-    fn from(resumption: Resumption) -> Self {
-        match resumption {
-            Resumption::Never => Self::Never,
-            Resumption::LastEventId => Self::LastEventId,
-            Resumption::Replay => Self::Replay,
-            Resumption::Snapshot => Self::Snapshot,
-        }
+same!(
+    Resumption = dialect::Resumption {
+        Never,
+        LastEventId,
+        Replay,
+        Snapshot
     }
-}
+);
+same!(
+    ReasoningEffort = dialect::ReasoningEffort {
+        Off,
+        Low,
+        Medium,
+        High
+    }
+);
+same!(RunIds = run::RunIds { Derived, Host });
 
 /// Who makes the ids of the hops' runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, uniffi::Enum)]
@@ -256,26 +264,24 @@ impl RunConfig {
         for tool in self.tools {
             tools = tools.register(tool.try_into()?)?;
         }
-        let mut config = run::RunConfig::new(endpoint);
-        config.tools = tools;
-        config.instructions = self.instructions;
-        config.settings = self.settings.into_core()?;
-        config.limits = self.limits.into();
-        config.retry = self.retry.into();
-        config.timeouts = self.timeouts.into();
-        config.run_ids = match self.run_ids {
-            None | Some(RunIds::Derived) => run::RunIds::Derived,
-            Some(RunIds::Host) => run::RunIds::Host,
-        };
-        config.durability = match self.durability {
-            None => run::Durability::None,
-            Some(Durability::Blocks { attempts }) => run::Durability::Blocks { attempts },
-        };
-        config.partial_arguments = self.partial_arguments;
-        config.device = self.device.into();
-        config.text = self.text.into();
-        config.context = self.context.into();
-        Ok(config)
+        Ok(run::RunConfig {
+            endpoint,
+            tools,
+            instructions: self.instructions,
+            settings: self.settings.into_core()?,
+            limits: self.limits.into(),
+            retry: self.retry.into(),
+            timeouts: self.timeouts.into(),
+            run_ids: self.run_ids.map(Into::into).unwrap_or_default(),
+            durability: match self.durability {
+                None => run::Durability::None,
+                Some(Durability::Blocks { attempts }) => run::Durability::Blocks { attempts },
+            },
+            partial_arguments: self.partial_arguments,
+            device: self.device.into(),
+            text: self.text.into(),
+            context: self.context.into(),
+        })
     }
 }
 
@@ -327,12 +333,7 @@ impl GenerationSettings {
                 },
             },
             context: self.context.into_iter().map(Into::into).collect(),
-            reasoning: self.reasoning.map(|effort| match effort {
-                ReasoningEffort::Off => dialect::ReasoningEffort::Off,
-                ReasoningEffort::Low => dialect::ReasoningEffort::Low,
-                ReasoningEffort::Medium => dialect::ReasoningEffort::Medium,
-                ReasoningEffort::High => dialect::ReasoningEffort::High,
-            }),
+            reasoning: self.reasoning.map(Into::into),
             cache_prompt: self.cache_prompt,
             extra,
         })
@@ -340,111 +341,4 @@ impl GenerationSettings {
 }
 
 #[cfg(test)]
-pub(crate) mod tests {
-    use super::*;
-
-    /// As every language writes it out.
-    pub(crate) fn limits() -> Limits {
-        Limits {
-            max_tool_rounds: 10,
-            continue_after_tools: true,
-            max_tool_calls: None,
-            max_tokens: None,
-            max_duration_ms: None,
-            max_parallel_tools: 8,
-            repeats: RepeatLimit {
-                tell_after: Some(3),
-                stop_after: Some(5),
-            },
-            at_limit: None,
-            max_answer_bytes: 33_554_432,
-            max_answer_calls: 1_000,
-            max_line_bytes: 10_485_760,
-            max_event_bytes: 10_485_760,
-        }
-    }
-
-    /// As every language writes it out.
-    pub(crate) fn retry() -> RetryPolicy {
-        RetryPolicy {
-            attempts: 4,
-            first_delay_ms: 500,
-            max_delay_ms: 8000,
-            max_retry_after_ms: 120_000,
-            jitter: 0.2,
-            seed: 0,
-        }
-    }
-
-    /// As every language writes it out.
-    pub(crate) fn timeouts() -> Timeouts {
-        Timeouts {
-            silence_ms: Some(120_000),
-            tool_ms: Some(300_000),
-            turn_ms: None,
-            approval_ms: None,
-            deferred_ms: None,
-            closing_ms: Some(2000),
-        }
-    }
-
-    /// As every language writes it out.
-    pub(crate) fn device() -> DevicePolicy {
-        DevicePolicy {
-            background: None,
-            offline_ms: Some(300_000),
-            network_change: None,
-            killed: None,
-        }
-    }
-
-    /// As every language writes it out.
-    pub(crate) fn context() -> ContextGuard {
-        ContextGuard {
-            window: None,
-            warn_at: Some(0.8),
-            at_limit: None,
-        }
-    }
-
-    #[test]
-    fn the_context_is_guarded_as_in_the_core() {
-        let guard = stepwell_core::run::ContextGuard::from(context());
-        assert_eq!(guard, stepwell_core::run::ContextGuard::default());
-    }
-
-    #[test]
-    fn the_form_of_an_answer_is_mapped() {
-        let with = |schema_json: &str| GenerationSettings {
-            response_format: Some(ResponseFormat::Schema {
-                name: "city".to_owned(),
-                schema_json: schema_json.to_owned(),
-                strict: true,
-            }),
-            reasoning: Some(ReasoningEffort::High),
-            cache_prompt: true,
-            ..GenerationSettings::default()
-        };
-        let core = with(r#"{"type":"object"}"#).into_core().unwrap();
-        assert_eq!(
-            core.response_format,
-            dialect::ResponseFormat::Schema {
-                name: "city".to_owned(),
-                schema: serde_json::json!({"type": "object"}),
-                strict: true,
-            }
-        );
-        assert_eq!(core.reasoning, Some(dialect::ReasoningEffort::High));
-        assert!(core.cache_prompt);
-        let error = with("{").into_core().unwrap_err();
-        assert!(error.to_string().contains("`schema_json`"), "{error}");
-    }
-
-    #[test]
-    fn settings_that_are_left_out_are_those_of_the_core() {
-        assert_eq!(
-            GenerationSettings::default().into_core(),
-            Ok(dialect::GenerationSettings::default())
-        );
-    }
-}
+pub(crate) mod tests;

@@ -32,7 +32,6 @@ macro_rules! kinds {
             fn from(kind: run::ProblemKind) -> Self {
                 match kind {
                     $( run::ProblemKind::$kind => Self::$kind, )*
-                    _ => Self::Other,
                 }
             }
         }

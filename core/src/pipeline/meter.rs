@@ -33,7 +33,7 @@ impl Default for AnswerLimits {
 
 /// A limit that an answer has reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum AnswerLimit {
     /// [`AnswerLimits::bytes`].
     #[error("the answer went beyond its limit of {max} bytes, and was stopped")]

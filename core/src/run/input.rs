@@ -15,7 +15,7 @@ use std::borrow::Cow;
 /// What the host tells a run. Its serde form is what a [journal](super::journal) holds: bytes are a string.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-#[non_exhaustive]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum Input<'a> {
     /// Starts the turn.
     Start(Box<Start>),
@@ -287,7 +287,7 @@ impl Input<'_> {
 
 /// The host's own mistake. The run is as it was before.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum Misuse {
     /// The state does not take this input.
     #[error("a run that is {state} does not take {input}")]

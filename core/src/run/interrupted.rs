@@ -41,7 +41,7 @@ next! {
 
 /// The answers do not fit the questions: there must be one for each interrupt, and no other.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum ResumeError {
     /// A question has no answer.
     #[error("the interrupt `{0}` has no answer: resume answers all of them at once")]

@@ -24,7 +24,7 @@ pub enum Output {
 /// unbroken turn, however many hops it takes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-#[non_exhaustive]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum RunEvent {
     /// The turn begins.
     Started {

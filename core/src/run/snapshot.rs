@@ -17,7 +17,7 @@ const VERSION: u64 = 1;
 
 /// Why a snapshot cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum SnapshotError {
     /// It is no snapshot, or a damaged one.
     #[error("this is no snapshot of a run: {0}")]
