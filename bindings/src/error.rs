@@ -2,6 +2,7 @@ use std::any::Any;
 use std::fmt::Display;
 use stepwell_core::provider::{EndpointError, UnknownProvider};
 use stepwell_core::run::{Misuse, SnapshotError};
+#[cfg(feature = "uniffi")]
 use uniffi::UnexpectedUniFFICallbackError;
 
 /// What Stepwell says to the app when a call cannot be done. What goes wrong within a turn is no error of a call: it is
@@ -105,6 +106,7 @@ impl StepwellError {
         }
     }
 
+    #[cfg(feature = "uniffi")]
     pub(crate) fn journal(reason: &dyn Display, advice: &str) -> Self {
         Self::Journal {
             reason: reason.to_string(),
@@ -112,7 +114,40 @@ impl StepwellError {
         }
     }
 
-    pub(crate) fn broken(reason: &dyn Display) -> Self {
+    /// Its kind in JSON.
+    #[must_use]
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Configuration { .. } => "configuration",
+            Self::InvalidArgument { .. } => "invalidArgument",
+            Self::Misuse { .. } => "misuse",
+            Self::Snapshot { .. } => "snapshot",
+            Self::Broken { .. } => "broken",
+            Self::Journal { .. } => "journal",
+            Self::Store { .. } => "store",
+            Self::Stale { .. } => "stale",
+            Self::Unavailable { .. } => "unavailable",
+        }
+    }
+
+    /// What went wrong, and what to do about it.
+    #[must_use]
+    pub fn into_words(self) -> (String, String) {
+        match self {
+            Self::Configuration { reason, advice }
+            | Self::InvalidArgument { reason, advice }
+            | Self::Misuse { reason, advice }
+            | Self::Snapshot { reason, advice }
+            | Self::Broken { reason, advice }
+            | Self::Journal { reason, advice }
+            | Self::Store { reason, advice }
+            | Self::Stale { reason, advice }
+            | Self::Unavailable { reason, advice } => (reason, advice),
+        }
+    }
+
+    /// A run that an earlier call, or this one, broke.
+    pub fn broken(reason: &dyn Display) -> Self {
         Self::Broken {
             reason: reason.to_string(),
             advice: "restore the run's last snapshot, and please report the panic".to_owned(),
@@ -120,7 +155,8 @@ impl StepwellError {
     }
 
     /// What a caught panic becomes.
-    pub(crate) fn panicked(panic: &(dyn Any + Send)) -> Self {
+    #[must_use]
+    pub fn panicked(panic: &(dyn Any + Send)) -> Self {
         let said = panic
             .downcast_ref::<&str>()
             .map(|text| (*text).to_owned())
@@ -247,6 +283,7 @@ pub enum ToolError {
     },
 }
 
+#[cfg(feature = "uniffi")]
 impl From<UnexpectedUniFFICallbackError> for ToolError {
     fn from(error: UnexpectedUniFFICallbackError) -> Self {
         Self::Unexpected {
@@ -267,6 +304,7 @@ pub enum CallbackError {
     },
 }
 
+#[cfg(feature = "uniffi")]
 impl From<UnexpectedUniFFICallbackError> for CallbackError {
     fn from(error: UnexpectedUniFFICallbackError) -> Self {
         Self::Failed {

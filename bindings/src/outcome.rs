@@ -5,10 +5,17 @@ use crate::same::same;
 pub use problem::{Problem, ProblemKind, problem_of};
 #[cfg(feature = "agent")]
 pub use problem::{TurnError, require_whole};
+use serde::{Serialize, Serializer};
 use stepwell_core::{dialect, event, run};
 
 /// How a turn ended.
-#[derive(Clone, Debug, PartialEq, Eq, uniffi::Enum)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, uniffi::Enum)]
+#[serde(
+    tag = "outcome",
+    rename_all = "camelCase",
+    rename_all_fields = "camelCase",
+    remote = "Self"
+)]
 pub enum Outcome {
     /// The answer is whole.
     Success,
@@ -41,8 +48,27 @@ pub enum Outcome {
     },
 }
 
+/// In JSON what kept the turn from a whole answer stands beside it.
+impl Serialize for Outcome {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        #[derive(Serialize)]
+        struct Whole<'a> {
+            #[serde(flatten, serialize_with = "Outcome::serialize")]
+            outcome: &'a Outcome,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            problem: Option<Problem>,
+        }
+        let whole = Whole {
+            outcome: self,
+            problem: problem_of(self.clone()),
+        };
+        whole.serialize(to)
+    }
+}
+
 /// Why a model stopped before its answer was whole.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, uniffi::Enum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, uniffi::Enum)]
+#[serde(rename_all = "camelCase")]
 pub enum Incomplete {
     /// The answer was cut off at the most tokens that it may have, or that the model can read and write.
     Length,
@@ -55,7 +81,12 @@ pub enum Incomplete {
 }
 
 /// Why a turn failed: the peer's fault, or the transport's.
-#[derive(Clone, Debug, PartialEq, Eq, uniffi::Enum)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, uniffi::Enum)]
+#[serde(
+    tag = "failure",
+    rename_all = "camelCase",
+    rename_all_fields = "camelCase"
+)]
 pub enum Failure {
     /// The provider answered with an HTTP error.
     Api {
@@ -66,8 +97,10 @@ pub enum Failure {
         /// The provider's own words.
         message: String,
         /// The provider's own code or type for it.
+        #[serde(skip_serializing_if = "Option::is_none")]
         code: Option<String>,
         /// The wait that the answer's body asks for before the next try, in milliseconds.
+        #[serde(skip_serializing_if = "Option::is_none")]
         retry_after_ms: Option<u64>,
     },
     /// The request could not be sent, or the connection broke.
@@ -92,8 +125,10 @@ pub enum Failure {
         /// What went wrong, in the peer's words.
         message: String,
         /// The peer's code for it.
+        #[serde(skip_serializing_if = "Option::is_none")]
         code: Option<String>,
         /// What kind of error it is, where its code or its words say.
+        #[serde(skip_serializing_if = "Option::is_none")]
         kind: Option<ApiErrorKind>,
     },
     /// It took too long.
@@ -136,7 +171,8 @@ pub enum Failure {
 }
 
 /// The kinds of a provider's errors that an app acts on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, uniffi::Enum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, uniffi::Enum)]
+#[serde(rename_all = "camelCase")]
 pub enum ApiErrorKind {
     /// The key is missing, wrong or not allowed to do this: ask the person for another.
     Authentication,
@@ -157,7 +193,8 @@ pub enum ApiErrorKind {
 }
 
 /// The things that may take too long.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, uniffi::Enum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, uniffi::Enum)]
+#[serde(rename_all = "camelCase")]
 pub enum Deadline {
     /// The model's silence.
     Silence,
@@ -284,7 +321,12 @@ same!(
 );
 
 /// A limit that a turn has reached.
-#[derive(Clone, Debug, PartialEq, Eq, uniffi::Enum)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, uniffi::Enum)]
+#[serde(
+    tag = "kind",
+    rename_all = "camelCase",
+    rename_all_fields = "camelCase"
+)]
 pub enum TurnLimit {
     /// The rounds of tools.
     MaxToolRounds {

@@ -1,8 +1,10 @@
 use crate::same::same;
+use serde::Deserialize;
 use stepwell_core::{dialect, event};
 
 /// How an AG-UI agent differs from what is expected of one. What is absent is as Stepwell knows the provider.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, uniffi::Record)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, uniffi::Record)]
+#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 pub struct AgUiOptions {
     /// The encodings that it is offered; JSON if nothing is known. What it answers with decides.
     #[uniffi(default = None)]
@@ -22,7 +24,8 @@ pub struct AgUiOptions {
 }
 
 /// The encodings that an AG-UI agent is offered.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, uniffi::Enum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, uniffi::Enum)]
+#[serde(rename_all = "camelCase")]
 pub enum AgUiEncoding {
     /// Server-sent events of JSON.
     Json,
@@ -33,7 +36,8 @@ pub enum AgUiEncoding {
 }
 
 /// How strictly the order of events is held to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, uniffi::Enum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, uniffi::Enum)]
+#[serde(rename_all = "camelCase")]
 pub enum Verification {
     /// As the protocol has it: every breach ends the stream.
     Protocol,
@@ -42,7 +46,8 @@ pub enum Verification {
 }
 
 /// What becomes of breaches of rules that the reference client does not check.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, uniffi::Enum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, uniffi::Enum)]
+#[serde(rename_all = "camelCase")]
 pub enum ExtraRules {
     /// They are not looked for.
     Off,
@@ -53,7 +58,8 @@ pub enum ExtraRules {
 }
 
 /// Something that an AG-UI agent is to know: AG-UI's `Context`.
-#[derive(Clone, Debug, Default, PartialEq, Eq, uniffi::Record)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, uniffi::Record)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ContextEntry {
     /// What it is.
     pub description: String,

@@ -1,10 +1,13 @@
+use super::limits::millis;
 use crate::same::same;
+use serde::Deserialize;
 use std::time::Duration;
 use stepwell_core::run;
 
 /// What happens to a run when something happens to the device. The app says so with `entered_background`,
 /// `network_lost` and their opposites.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, uniffi::Record)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, uniffi::Record)]
+#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 pub struct DevicePolicy {
     /// When the app goes to the background; the clocks pause if absent.
     #[uniffi(default = None)]
@@ -22,7 +25,8 @@ pub struct DevicePolicy {
 }
 
 /// What happens when the app goes to the background.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, uniffi::Enum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, uniffi::Enum)]
+#[serde(rename_all = "camelCase")]
 pub enum BackgroundPolicy {
     /// Nothing: for apps that go on working there.
     Continue,
@@ -34,7 +38,8 @@ pub enum BackgroundPolicy {
 }
 
 /// What happens to a request or a stream that is under way when another network takes the place of the one before.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, uniffi::Enum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, uniffi::Enum)]
+#[serde(rename_all = "camelCase")]
 pub enum NetworkChangePolicy {
     /// It is left alone: the old network may carry it to its end.
     Keep,
@@ -43,12 +48,27 @@ pub enum NetworkChangePolicy {
 }
 
 /// What happens to a turn that is revived.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, uniffi::Enum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, uniffi::Enum)]
+#[serde(rename_all = "camelCase")]
 pub enum KilledPolicy {
     /// It goes on.
     Continue,
     /// It is cancelled, as if by the person.
     Cancel,
+}
+
+impl Default for DevicePolicy {
+    fn default() -> Self {
+        Self {
+            background: None,
+            offline_ms: match run::OfflinePolicy::default() {
+                run::OfflinePolicy::Wait { up_to } => Some(millis(up_to)),
+                run::OfflinePolicy::Fail => None,
+            },
+            network_change: None,
+            killed: None,
+        }
+    }
 }
 
 same!(

@@ -1,4 +1,5 @@
 use super::*;
+use std::time::Duration;
 
 /// As every language writes it out.
 pub(crate) fn limits() -> Limits {
@@ -258,4 +259,129 @@ fn an_agent_is_told_what_the_app_knows() {
             extra: event::Metadata::new(),
         }]
     );
+}
+
+#[test]
+fn what_is_left_out_in_json_is_as_in_the_core() {
+    let said = r#"{"provider":"openai-compatible","model":"m","baseUrl":"http://localhost/v1"}"#;
+    let config: RunConfig = serde_json::from_str(said).unwrap();
+    let config = config.into_core().unwrap();
+    assert_eq!(config, run::RunConfig::new(config.endpoint.clone()));
+}
+
+#[test]
+fn a_name_that_there_is_not_is_an_error() {
+    let said = r#"{"provider":"ollama","limits":{"max_tool_rounds":1}}"#;
+    let error = serde_json::from_str::<RunConfig>(said).err().unwrap();
+    assert!(error.to_string().contains("max_tool_rounds"), "{error}");
+}
+
+/// What is JSON text in a record is itself in JSON.
+#[test]
+fn a_configuration_is_read_from_json() {
+    let said = r#"{
+        "provider": "mine",
+        "model": "m",
+        "providers": [{ "name": "mine", "dialect": "ag-ui", "base_url": "http://x/agent" }],
+        "persistAttempts": 2,
+        "runIds": "host",
+        "tools": [{ "name": "look", "description": "Looks.", "parameters": { "type": "object" } }],
+        "settings": {
+            "toolChoice": { "name": "look" },
+            "responseFormat": { "name": "city", "schema": { "type": "object" }, "strict": true },
+            "extra": { "top_k": 1 },
+            "context": [{ "description": "The page", "value": "Orders" }]
+        },
+        "agUi": { "isBefore10": true, "encoding": "protobufFirst", "verification": "lenient", "extraRules": "fatal" }
+    }"#;
+    let config: RunConfig = serde_json::from_str(said).unwrap();
+    let config = config.into_core().unwrap();
+    assert_eq!(config.durability, run::Durability::Blocks { attempts: 2 });
+    assert_eq!(config.run_ids, run::RunIds::Host);
+    let look = &config.tools.definitions()[0];
+    assert_eq!(look.parameters, Some(json!({ "type": "object" })));
+    let settings = config.settings;
+    assert_eq!(
+        settings.tool_choice,
+        dialect::ToolChoice::Named("look".to_owned())
+    );
+    assert_eq!(
+        settings.response_format,
+        dialect::ResponseFormat::Schema {
+            name: "city".to_owned(),
+            schema: json!({ "type": "object" }),
+            strict: true,
+        }
+    );
+    assert_eq!(settings.extra["top_k"], json!(1));
+    assert_eq!(settings.context[0].value, "Orders");
+    let ag_ui = config.endpoint.quirks.ag_ui;
+    assert!(ag_ui.is_before_1_0);
+    assert_eq!(ag_ui.encoding, dialect::AgUiEncoding::ProtobufFirst);
+    assert_eq!(ag_ui.verification, event::Verification::Lenient);
+    assert_eq!(ag_ui.extra_rules, event::ExtraRules::Fatal);
+    for (word, choice) in [
+        ("auto", dialect::ToolChoice::Auto),
+        ("never", dialect::ToolChoice::None),
+        ("required", dialect::ToolChoice::Required),
+    ] {
+        let said = format!(r#"{{"toolChoice":"{word}","responseFormat":"json"}}"#);
+        let settings: GenerationSettings = serde_json::from_str(&said).unwrap();
+        let settings = settings.into_core().unwrap();
+        assert_eq!(settings.tool_choice, choice);
+        assert_eq!(settings.response_format, dialect::ResponseFormat::Json);
+    }
+}
+
+/// What is left out is the default, and `null` is none, or an error where there is no none.
+#[test]
+fn absent_is_the_default_and_null_is_none() {
+    fn read<T: serde::de::DeserializeOwned>(said: &str) -> T {
+        serde_json::from_str(said).unwrap()
+    }
+    assert_eq!(
+        run::Timeouts::from(read::<Timeouts>("{}")),
+        run::Timeouts::default()
+    );
+    let none = r#"{"silenceMs":null,"toolMs":null,"turnMs":null,"approvalMs":null,"deferredMs":null,"closingMs":null}"#;
+    let expected = run::Timeouts {
+        silence: None,
+        tool: None,
+        turn: None,
+        approval: None,
+        deferred: None,
+        closing: None,
+    };
+    assert_eq!(run::Timeouts::from(read::<Timeouts>(none)), expected);
+
+    assert_eq!(
+        run::Limits::from(read::<Limits>("{}")),
+        run::Limits::default()
+    );
+    let none = r#"{"maxToolCalls":null,"maxTokens":null,"maxDurationMs":null,"repeats":{"tellAfter":null,"stopAfter":null}}"#;
+    let expected = run::Limits {
+        max_tool_calls: None,
+        max_tokens: None,
+        max_duration: None,
+        repeats: None,
+        ..run::Limits::default()
+    };
+    assert_eq!(run::Limits::from(read::<Limits>(none)), expected);
+
+    let device = |said: &str| run::DevicePolicy::from(read::<DevicePolicy>(said));
+    assert_eq!(device("{}"), run::DevicePolicy::default());
+    let none = device(r#"{"offlineMs":null}"#);
+    assert_eq!(none.offline, run::OfflinePolicy::Fail);
+    let up_to = Duration::from_secs(1);
+    let said = device(r#"{"offlineMs":1000}"#);
+    assert_eq!(said.offline, run::OfflinePolicy::Wait { up_to });
+
+    let context = |said: &str| read::<ContextGuard>(said).warn_at;
+    assert_eq!(context("{}"), run::ContextGuard::default().warn_at);
+    assert_eq!(context(r#"{"warnAt":null}"#), None);
+
+    for said in [r#"{"maxToolRounds":null}"#, r#"{"repeats":null}"#] {
+        assert!(serde_json::from_str::<Limits>(said).is_err(), "{said}");
+    }
+    assert!(serde_json::from_str::<RetryPolicy>(r#"{"attempts":null}"#).is_err());
 }

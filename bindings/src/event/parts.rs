@@ -1,5 +1,7 @@
 use crate::effect::json;
+use crate::json_text;
 use crate::same::same;
+use serde::Serialize;
 use stepwell_core::{conversation, event, run, tool};
 
 /// What any event of a stream may carry besides its own fields.
@@ -61,7 +63,8 @@ pub struct Interrupt {
 }
 
 /// Where a tool call stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, uniffi::Enum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, uniffi::Enum)]
+#[serde(rename_all = "camelCase")]
 pub enum ToolCallStatus {
     /// Its arguments are still coming.
     Streaming,
@@ -85,7 +88,8 @@ pub enum ToolCallStatus {
 
 /// What new pieces of a tool call's arguments changed in their value. `path` is a JSON Pointer (RFC 6901), `""` for the
 /// whole.
-#[derive(Clone, Debug, PartialEq, Eq, uniffi::Enum)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, uniffi::Enum)]
+#[serde(tag = "op", rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum ArgumentsChange {
     /// A member, or the next element of an array, begins. A number, `true`, `false` or `null` is whole; a string, array
     /// or object is empty, and grows until its `End`.
@@ -93,6 +97,7 @@ pub enum ArgumentsChange {
         /// Where.
         path: String,
         /// The value it begins with: any JSON.
+        #[serde(rename = "value", serialize_with = "json_text::write")]
         value_json: String,
     },
     /// A string grows.
@@ -112,6 +117,7 @@ pub enum ArgumentsChange {
         /// The member, or the innermost thing around what differs.
         path: String,
         /// The value it has: any JSON.
+        #[serde(rename = "value", serialize_with = "json_text::write")]
         value_json: String,
     },
     /// A change that this version does not know.
@@ -157,7 +163,8 @@ pub enum ToolResult {
 }
 
 /// The kinds of tool failures.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, uniffi::Enum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, uniffi::Enum)]
+#[serde(rename_all = "camelCase")]
 pub enum ToolFailureKind {
     /// The tool ran and gave an error.
     Error,
@@ -180,7 +187,8 @@ pub enum ToolFailureKind {
 }
 
 /// Why a message that the person sent during the turn was not taken.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, uniffi::Enum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, uniffi::Enum)]
+#[serde(rename_all = "camelCase")]
 pub enum SteeringRefusal {
     /// The turn ended before the message could be taken in: start another one with it.
     TurnOver,

@@ -1,4 +1,5 @@
 use super::*;
+use crate::state::StateKind;
 use stepwell_core::conversation::Conversation;
 use stepwell_core::run::Input;
 
