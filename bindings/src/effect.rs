@@ -1,5 +1,8 @@
 use crate::event::Event;
+use crate::json_text;
 use crate::outcome::Outcome;
+use crate::same::same;
+use serde::{Serialize, Serializer};
 use std::fmt;
 use stepwell_core::run;
 use stepwell_core::{dialect, tool};
@@ -16,7 +19,12 @@ pub struct Outputs {
 }
 
 /// Something that the app is to do. Each has an id made from what it is for, and stays pending until it is answered.
-#[derive(Clone, Debug, PartialEq, uniffi::Enum)]
+#[derive(Clone, Debug, PartialEq, Serialize, uniffi::Enum)]
+#[serde(
+    tag = "type",
+    rename_all = "camelCase",
+    rename_all_fields = "camelCase"
+)]
 pub enum Effect {
     /// Create a run at the backend, then answer with `run_created` or `run_not_created`.
     CreateRun {
@@ -25,6 +33,7 @@ pub enum Effect {
         /// The conversation.
         thread_id: String,
         /// The run that the new one continues; a thread's first has none.
+        #[serde(skip_serializing_if = "Option::is_none")]
         parent_run_id: Option<String>,
     },
     /// Send the request; answer with `opened` and then the body's bytes and its end, or with `refused` or
@@ -72,8 +81,10 @@ pub enum Effect {
         /// The run's snapshot to store with them.
         snapshot: String,
         /// How the turn ended, with its last write.
+        #[serde(skip_serializing_if = "Option::is_none")]
         outcome: Option<Outcome>,
         /// The same as JSON, for an app that keeps `TurnRecord`s by itself.
+        #[serde(skip)]
         stored_outcome_json: Option<String>,
     },
     /// Say which messages the next request is to carry, since all do not fit the model's context; answer with
@@ -99,7 +110,8 @@ pub enum Effect {
 }
 
 /// A message of a conversation that does not fit the model's context.
-#[derive(Clone, Debug, PartialEq, Eq, uniffi::Record)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, uniffi::Record)]
+#[serde(rename_all = "camelCase")]
 pub struct ContextMessage {
     /// The message.
     pub message_id: String,
@@ -108,7 +120,8 @@ pub struct ContextMessage {
 }
 
 /// An HTTP request for the app to send.
-#[derive(Clone, PartialEq, Eq, uniffi::Record)]
+#[derive(Clone, PartialEq, Eq, Serialize, uniffi::Record)]
+#[serde(rename_all = "camelCase")]
 #[uniffi::export(Debug, Display)]
 pub struct HttpRequest {
     /// The method.
@@ -118,7 +131,13 @@ pub struct HttpRequest {
     /// The headers, names in lower case. One of them may hold the API key: do not log them.
     pub headers: Vec<HttpHeader>,
     /// The body: JSON.
+    #[serde(serialize_with = "text")]
     pub body: Vec<u8>,
+}
+
+/// A body is JSON.
+fn text<S: Serializer>(body: &[u8], to: S) -> Result<S::Ok, S::Error> {
+    to.serialize_str(&String::from_utf8_lossy(body))
 }
 
 impl fmt::Debug for HttpRequest {
@@ -149,6 +168,13 @@ pub struct HttpHeader {
     pub value: String,
 }
 
+/// A pair, as `fetch` takes it.
+impl Serialize for HttpHeader {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        (&self.name, &self.value).serialize(to)
+    }
+}
+
 impl fmt::Debug for HttpHeader {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "HttpHeader({}: …)", self.name)
@@ -162,7 +188,8 @@ impl fmt::Display for HttpHeader {
 }
 
 /// A call that is to be run, checked against its tool's schema.
-#[derive(Clone, Debug, PartialEq, Eq, uniffi::Record)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, uniffi::Record)]
+#[serde(rename_all = "camelCase")]
 pub struct ToolInvocation {
     /// Its place in the run.
     pub call: CallKey,
@@ -171,13 +198,15 @@ pub struct ToolInvocation {
     /// The tool.
     pub name: String,
     /// The arguments: a JSON text that fits the tool's schema, `{}` where the model sent nothing.
+    #[serde(rename = "arguments", serialize_with = "json_text::write")]
     pub arguments_json: String,
     /// The arguments just as the model wrote them.
     pub raw_arguments: String,
 }
 
 /// A tool call's place: the hop that asked for it and its position among that hop's calls, both from 0.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, uniffi::Record)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, uniffi::Record)]
+#[serde(rename_all = "camelCase")]
 pub struct CallKey {
     /// The hop.
     pub hop: u32,
@@ -186,7 +215,8 @@ pub struct CallKey {
 }
 
 /// One finished piece of a turn.
-#[derive(Clone, Debug, PartialEq, Eq, uniffi::Record)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, uniffi::Record)]
+#[serde(rename_all = "camelCase")]
 pub struct Block {
     /// Its number in the turn: 0, 1, 2 … without a gap, and none is ever used for two contents.
     pub sequence: u64,
@@ -194,11 +224,13 @@ pub struct Block {
     pub hop: u32,
     /// What it holds: a JSON object whose `type` is `text`, `reasoning`, `tool_use`, `approval`, `deferred`, `tool_result`,
     /// `resumed`, `steering`, `message`, `messages`, `state` or `usage`.
+    #[serde(rename = "content", serialize_with = "json_text::write")]
     pub content_json: String,
 }
 
 /// Where a stored turn stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, uniffi::Enum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, uniffi::Enum)]
+#[serde(rename_all = "camelCase")]
 pub enum TurnStatus {
     /// It goes on.
     Streaming,
@@ -211,16 +243,8 @@ pub enum TurnStatus {
 }
 
 /// JSON text of what can always be written as JSON.
-pub(crate) fn json(value: &impl serde::Serialize) -> String {
+pub(crate) fn json(value: &impl Serialize) -> String {
     serde_json::to_string(value).unwrap_or_else(|_| "null".to_owned())
-}
-
-/// The name of an enum's variant, for one that the bindings do not know yet.
-pub(crate) fn name(variant: &impl fmt::Debug) -> String {
-    let text = format!("{variant:?}");
-    let is_part = |c: char| c.is_alphanumeric() || c == '_';
-    let end = text.find(|c| !is_part(c)).unwrap_or(text.len());
-    text[..end].to_owned()
 }
 
 impl From<run::Block> for Block {
@@ -246,27 +270,14 @@ impl From<run::ToolInvocation> for ToolInvocation {
     }
 }
 
-impl From<run::TurnStatus> for TurnStatus {
-    fn from(status: run::TurnStatus) -> Self {
-        match status {
-            run::TurnStatus::Streaming => Self::Streaming,
-            run::TurnStatus::Complete => Self::Complete,
-            run::TurnStatus::Failed => Self::Failed,
-            run::TurnStatus::Cancelled => Self::Cancelled,
-        }
+same!(
+    TurnStatus = run::TurnStatus {
+        Streaming,
+        Complete,
+        Failed,
+        Cancelled
     }
-}
-
-impl From<TurnStatus> for run::TurnStatus {
-    fn from(status: TurnStatus) -> Self {
-        match status {
-            TurnStatus::Streaming => Self::Streaming,
-            TurnStatus::Complete => Self::Complete,
-            TurnStatus::Failed => Self::Failed,
-            TurnStatus::Cancelled => Self::Cancelled,
-        }
-    }
-}
+);
 
 impl From<stepwell_core::CallKey> for CallKey {
     fn from(key: stepwell_core::CallKey) -> Self {
@@ -301,7 +312,9 @@ impl From<dialect::HttpRequest> for HttpRequest {
 }
 
 impl Effect {
-    pub(crate) fn new(id: run::EffectId, effect: run::Effect) -> Self {
+    /// An effect of the core, with its id.
+    #[must_use]
+    pub fn new(id: run::EffectId, effect: run::Effect) -> Self {
         let id = id.to_string();
         match effect {
             run::Effect::CreateRun {
@@ -353,10 +366,6 @@ impl Effect {
                         tokens: message.tokens,
                     })
                     .collect(),
-            },
-            other => Self::Unknown {
-                id,
-                name: name(&other),
             },
         }
     }

@@ -2,6 +2,7 @@ use std::any::Any;
 use std::fmt::Display;
 use stepwell_core::provider::{EndpointError, UnknownProvider};
 use stepwell_core::run::{Misuse, SnapshotError};
+#[cfg(feature = "uniffi")]
 use uniffi::UnexpectedUniFFICallbackError;
 
 /// What Stepwell says to the app when a call cannot be done. What goes wrong within a turn is no error of a call: it is
@@ -105,6 +106,7 @@ impl StepwellError {
         }
     }
 
+    #[cfg(feature = "uniffi")]
     pub(crate) fn journal(reason: &dyn Display, advice: &str) -> Self {
         Self::Journal {
             reason: reason.to_string(),
@@ -112,7 +114,40 @@ impl StepwellError {
         }
     }
 
-    pub(crate) fn broken(reason: &dyn Display) -> Self {
+    /// Its kind in JSON.
+    #[must_use]
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Configuration { .. } => "configuration",
+            Self::InvalidArgument { .. } => "invalidArgument",
+            Self::Misuse { .. } => "misuse",
+            Self::Snapshot { .. } => "snapshot",
+            Self::Broken { .. } => "broken",
+            Self::Journal { .. } => "journal",
+            Self::Store { .. } => "store",
+            Self::Stale { .. } => "stale",
+            Self::Unavailable { .. } => "unavailable",
+        }
+    }
+
+    /// What went wrong, and what to do about it.
+    #[must_use]
+    pub fn into_words(self) -> (String, String) {
+        match self {
+            Self::Configuration { reason, advice }
+            | Self::InvalidArgument { reason, advice }
+            | Self::Misuse { reason, advice }
+            | Self::Snapshot { reason, advice }
+            | Self::Broken { reason, advice }
+            | Self::Journal { reason, advice }
+            | Self::Store { reason, advice }
+            | Self::Stale { reason, advice }
+            | Self::Unavailable { reason, advice } => (reason, advice),
+        }
+    }
+
+    /// A run that an earlier call, or this one, broke.
+    pub fn broken(reason: &dyn Display) -> Self {
         Self::Broken {
             reason: reason.to_string(),
             advice: "restore the run's last snapshot, and please report the panic".to_owned(),
@@ -120,7 +155,8 @@ impl StepwellError {
     }
 
     /// What a caught panic becomes.
-    pub(crate) fn panicked(panic: &(dyn Any + Send)) -> Self {
+    #[must_use]
+    pub fn panicked(panic: &(dyn Any + Send)) -> Self {
         let said = panic
             .downcast_ref::<&str>()
             .map(|text| (*text).to_owned())
@@ -147,7 +183,6 @@ impl From<Misuse> for StepwellError {
                 "make another machine of the `snapshot` by `revive`, and give it the input"
             }
             Misuse::Broken => return Self::broken(&misuse),
-            _ => "read the documentation of `RunMachine`",
         };
         Self::misuse(&misuse, advice)
     }
@@ -215,7 +250,6 @@ impl From<EndpointError> for StepwellError {
                 "set `key` without it: a file that a key is in often ends with a line break"
             }
             EndpointError::BadHeader { .. } => "set `headers` without it",
-            _ => "look at the configuration",
         };
         Self::configuration(&error, advice)
     }
@@ -249,6 +283,7 @@ pub enum ToolError {
     },
 }
 
+#[cfg(feature = "uniffi")]
 impl From<UnexpectedUniFFICallbackError> for ToolError {
     fn from(error: UnexpectedUniFFICallbackError) -> Self {
         Self::Unexpected {
@@ -269,10 +304,54 @@ pub enum CallbackError {
     },
 }
 
+#[cfg(feature = "uniffi")]
 impl From<UnexpectedUniFFICallbackError> for CallbackError {
     fn from(error: UnexpectedUniFFICallbackError) -> Self {
         Self::Failed {
             reason: error.reason,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+    use stepwell_core::{run, tool};
+
+    #[test]
+    fn every_misuse_says_what_to_do_about_it() {
+        let input = "Ended";
+        let effect = run::EffectId::Tool(stepwell_core::CallKey { hop: 0, index: 0 });
+        let resume = run::ResumeError::Unknown("interrupt".to_owned());
+        let rejection = tool::Rejection::NotJson {
+            name: "tool".to_owned(),
+            reason: "a brace is missing".to_owned(),
+        };
+        let samples = vec![
+            Misuse::WrongState {
+                state: run::StateKind::Idle,
+                input,
+            },
+            Misuse::WrongEffect { input, effect },
+            Misuse::NotOpened { input, effect },
+            Misuse::Resume(resume),
+            Misuse::EditedArguments(rejection),
+            Misuse::Broken,
+            Misuse::Disposed { input },
+        ];
+        let mut advices = BTreeSet::new();
+        for sample in samples {
+            let error = StepwellError::from(sample.clone());
+            assert!(error.to_string().contains(&sample.to_string()), "{error}");
+            let (StepwellError::Misuse { advice, .. }
+            | StepwellError::InvalidArgument { advice, .. }
+            | StepwellError::Broken { advice, .. }) = error
+            else {
+                panic!("{error:?}");
+            };
+            assert!(!advice.contains("documentation"), "{sample:?}: {advice}");
+            assert!(advices.insert(advice), "{sample:?}");
         }
     }
 }

@@ -3,8 +3,9 @@
 #[cfg(feature = "agent")]
 use crate::error::CallbackError;
 use crate::error::StepwellError;
-use crate::machine::{StateKind, guard};
+use crate::machine::guard;
 use crate::outcome::Outcome;
+use crate::state::StateKind;
 #[cfg(feature = "agent")]
 use std::sync::Arc;
 use stepwell_core::run::journal::{Ending, Journal, Replayed};

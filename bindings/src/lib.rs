@@ -1,5 +1,8 @@
 //! Stepwell for Swift, Kotlin and Python, by uniffi.
 //!
+//! Without the feature `uniffi` there are only the definitions: configuration, events, effects, outcomes and errors.
+//! They are read from and written as JSON too, for the languages that have no bindings of their own (`stepwell-json`).
+//!
 //! Two doors on the one machine of `stepwell-core`: [`RunMachine`] leaves all IO to the app, [`Agent`] has it inside.
 //! Records and enums mirror those of the core and bear their names; what is any JSON there is JSON text here, in a
 //! field that ends in `_json`. Each language has a small layer on top that gives it its own habits.
@@ -13,31 +16,38 @@ mod config;
 mod effect;
 mod error;
 mod event;
+#[cfg(feature = "uniffi")]
 mod journal;
+mod json_text;
 #[cfg(feature = "agent")]
 mod language;
 #[cfg(feature = "agent")]
 mod listener;
 #[cfg(feature = "agent")]
 mod log;
+#[cfg(feature = "uniffi")]
 mod machine;
 mod outcome;
+#[cfg(feature = "uniffi")]
 mod provider;
+#[cfg(feature = "uniffi")]
 mod registry;
 #[cfg(feature = "agent")]
 mod runtime;
+mod same;
+#[cfg(feature = "uniffi")]
 mod session;
+mod state;
 #[cfg(feature = "agent")]
 mod store;
 #[cfg(feature = "agent")]
 mod task;
+#[cfg(feature = "uniffi")]
 mod thread_key;
 #[cfg(feature = "agent")]
 mod tool;
 #[cfg(feature = "agent")]
 mod turn;
-#[cfg(test)]
-mod variants;
 
 #[cfg(feature = "agent")]
 pub use agent::{Agent, Recovered};
@@ -58,6 +68,7 @@ pub use event::{
 };
 #[cfg(feature = "agent")]
 pub use journal::JournalSink;
+#[cfg(feature = "uniffi")]
 pub use journal::{JournalReplay, redact_journal, replay_journal};
 #[cfg(feature = "agent")]
 pub use language::set_language;
@@ -65,21 +76,26 @@ pub use language::set_language;
 pub use listener::Listener;
 #[cfg(feature = "agent")]
 pub use log::{LogLevel, LogSink, log_to};
-pub use machine::{ResumeEntry, ResumeStatus, RunMachine, Start, StateKind, TimerKey};
+#[cfg(feature = "uniffi")]
+pub use machine::{ResumeEntry, ResumeStatus, RunMachine, Start, TimerKey};
 pub use outcome::{
     ApiErrorKind, Deadline, Failure, Incomplete, Outcome, Problem, ProblemKind, TokenUsage,
     TurnLimit, problem_of,
 };
 #[cfg(feature = "agent")]
 pub use outcome::{TurnError, require_whole};
+#[cfg(feature = "uniffi")]
 pub use provider::{Api, Capabilities, ContextWindow, Provider, context_window, providers};
+#[cfg(feature = "uniffi")]
 pub use registry::{Registered, RegistryEvent, RunHandle, RunRegistry};
 #[cfg(feature = "agent")]
 pub use runtime::shutdown;
+#[cfg(feature = "uniffi")]
 pub use session::{
     ActivityView, MessageView, Role, SessionView, ToolExecution, TurnBlock, TurnRecord, TurnView,
     conversation_of, session_view,
 };
+pub use state::StateKind;
 #[cfg(feature = "agent")]
 pub use store::{
     Claimed, EventLog, LoggedEvent, NewTurn, PersistBatch, SessionStore, Store, StoreAnswer,
@@ -88,12 +104,18 @@ pub use store::{
 };
 #[cfg(feature = "agent")]
 pub use task::{ApprovalTask, TaskRunner, ToolTask};
+#[cfg(feature = "uniffi")]
 pub use thread_key::ThreadKey;
 #[cfg(feature = "agent")]
 pub use tool::{AgentTool, Approver, Decision, ToolHandler};
 #[cfg(feature = "agent")]
 pub use turn::{Finished, Turn};
 
+// The definitions alone have no need of it; its macros leave them as they are.
+#[cfg(not(feature = "uniffi"))]
+extern crate stepwell_no_uniffi as uniffi;
+
+#[cfg(feature = "uniffi")]
 uniffi::setup_scaffolding!();
 
 /// The version of the library, such as `0.1.0`.

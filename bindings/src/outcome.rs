@@ -1,14 +1,21 @@
 mod into_core;
 mod problem;
 
-use crate::effect::name;
+use crate::same::same;
 pub use problem::{Problem, ProblemKind, problem_of};
 #[cfg(feature = "agent")]
 pub use problem::{TurnError, require_whole};
+use serde::{Serialize, Serializer};
 use stepwell_core::{dialect, event, run};
 
 /// How a turn ended.
-#[derive(Clone, Debug, PartialEq, Eq, uniffi::Enum)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, uniffi::Enum)]
+#[serde(
+    tag = "outcome",
+    rename_all = "camelCase",
+    rename_all_fields = "camelCase",
+    remote = "Self"
+)]
 pub enum Outcome {
     /// The answer is whole.
     Success,
@@ -41,8 +48,27 @@ pub enum Outcome {
     },
 }
 
+/// In JSON what kept the turn from a whole answer stands beside it.
+impl Serialize for Outcome {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        #[derive(Serialize)]
+        struct Whole<'a> {
+            #[serde(flatten, serialize_with = "Outcome::serialize")]
+            outcome: &'a Outcome,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            problem: Option<Problem>,
+        }
+        let whole = Whole {
+            outcome: self,
+            problem: problem_of(self.clone()),
+        };
+        whole.serialize(to)
+    }
+}
+
 /// Why a model stopped before its answer was whole.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, uniffi::Enum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, uniffi::Enum)]
+#[serde(rename_all = "camelCase")]
 pub enum Incomplete {
     /// The answer was cut off at the most tokens that it may have, or that the model can read and write.
     Length,
@@ -55,7 +81,12 @@ pub enum Incomplete {
 }
 
 /// Why a turn failed: the peer's fault, or the transport's.
-#[derive(Clone, Debug, PartialEq, Eq, uniffi::Enum)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, uniffi::Enum)]
+#[serde(
+    tag = "failure",
+    rename_all = "camelCase",
+    rename_all_fields = "camelCase"
+)]
 pub enum Failure {
     /// The provider answered with an HTTP error.
     Api {
@@ -66,8 +97,10 @@ pub enum Failure {
         /// The provider's own words.
         message: String,
         /// The provider's own code or type for it.
+        #[serde(skip_serializing_if = "Option::is_none")]
         code: Option<String>,
         /// The wait that the answer's body asks for before the next try, in milliseconds.
+        #[serde(skip_serializing_if = "Option::is_none")]
         retry_after_ms: Option<u64>,
     },
     /// The request could not be sent, or the connection broke.
@@ -92,8 +125,10 @@ pub enum Failure {
         /// What went wrong, in the peer's words.
         message: String,
         /// The peer's code for it.
+        #[serde(skip_serializing_if = "Option::is_none")]
         code: Option<String>,
         /// What kind of error it is, where its code or its words say.
+        #[serde(skip_serializing_if = "Option::is_none")]
         kind: Option<ApiErrorKind>,
     },
     /// It took too long.
@@ -136,7 +171,8 @@ pub enum Failure {
 }
 
 /// The kinds of a provider's errors that an app acts on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, uniffi::Enum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, uniffi::Enum)]
+#[serde(rename_all = "camelCase")]
 pub enum ApiErrorKind {
     /// The key is missing, wrong or not allowed to do this: ask the person for another.
     Authentication,
@@ -157,7 +193,8 @@ pub enum ApiErrorKind {
 }
 
 /// The things that may take too long.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, uniffi::Enum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, uniffi::Enum)]
+#[serde(rename_all = "camelCase")]
 pub enum Deadline {
     /// The model's silence.
     Silence,
@@ -214,44 +251,31 @@ impl From<run::Outcome> for Outcome {
                 transient: failure.is_transient(),
                 failure: failure.into(),
             },
-            other => Self::Failed {
-                message: format!("the turn ended in an unknown way: {other:?}"),
-                transient: false,
-                failure: Failure::Other {
-                    message: format!("{other:?}"),
-                },
-            },
         }
     }
 }
 
-impl From<run::Incomplete> for Incomplete {
-    fn from(reason: run::Incomplete) -> Self {
-        match reason {
-            run::Incomplete::ContentFilter => Self::ContentFilter,
-            run::Incomplete::Refusal => Self::Refusal,
-            run::Incomplete::Limit => Self::Limit,
-            _ => Self::Length,
-        }
+same!(
+    Incomplete = run::Incomplete {
+        Length,
+        ContentFilter,
+        Refusal,
+        Limit
     }
-}
+);
+same!(Deadline = run::Deadline { Silence, Turn });
 
 impl From<run::Failure> for Failure {
     fn from(failure: run::Failure) -> Self {
         match failure {
-            run::Failure::Api { error } => match ApiErrorKind::known(error.kind) {
-                Some(kind) => Self::Api {
-                    kind,
-                    status: error.status,
-                    message: error.message,
-                    code: error.code,
-                    retry_after_ms: error
-                        .retry_after
-                        .map(|wait| u64::try_from(wait.as_millis()).unwrap_or(u64::MAX)),
-                },
-                None => Self::Other {
-                    message: format!("{}: {error}", name(&error.kind)),
-                },
+            run::Failure::Api { error } => Self::Api {
+                kind: error.kind.into(),
+                status: error.status,
+                message: error.message,
+                code: error.code,
+                retry_after_ms: error
+                    .retry_after
+                    .map(|wait| u64::try_from(wait.as_millis()).unwrap_or(u64::MAX)),
             },
             run::Failure::Connection { message } => Self::Connection { message },
             run::Failure::UnexpectedBody {
@@ -265,13 +289,10 @@ impl From<run::Failure> for Failure {
             run::Failure::Reported { error, kind } => Self::Reported {
                 message: error.message,
                 code: error.code,
-                kind: kind.and_then(ApiErrorKind::known),
+                kind: kind.map(Into::into),
             },
             run::Failure::TimedOut { deadline } => Self::TimedOut {
-                deadline: match deadline {
-                    run::Deadline::Silence => Deadline::Silence,
-                    run::Deadline::Turn => Deadline::Turn,
-                },
+                deadline: deadline.into(),
             },
             run::Failure::RunNotCreated { message } => Self::RunNotCreated { message },
             run::Failure::NotStored { message } => Self::NotStored { message },
@@ -282,32 +303,30 @@ impl From<run::Failure> for Failure {
                 Self::ContextTooLong { tokens, window }
             }
             run::Failure::AttachmentRefused { message } => Self::AttachmentRefused { message },
-            other => Self::Other {
-                message: other.to_string(),
-            },
         }
     }
 }
 
-impl ApiErrorKind {
-    /// Nothing for a kind that this version does not know.
-    fn known(kind: dialect::ApiErrorKind) -> Option<Self> {
-        Some(match kind {
-            dialect::ApiErrorKind::Authentication => Self::Authentication,
-            dialect::ApiErrorKind::RateLimit => Self::RateLimit,
-            dialect::ApiErrorKind::BadRequest => Self::BadRequest,
-            dialect::ApiErrorKind::NotFound => Self::NotFound,
-            dialect::ApiErrorKind::Unavailable => Self::Unavailable,
-            dialect::ApiErrorKind::Overloaded => Self::Overloaded,
-            dialect::ApiErrorKind::ContextTooLong => Self::ContextTooLong,
-            dialect::ApiErrorKind::ContentFiltered => Self::ContentFiltered,
-            _ => return None,
-        })
+same!(
+    ApiErrorKind = dialect::ApiErrorKind {
+        Authentication,
+        RateLimit,
+        BadRequest,
+        NotFound,
+        Unavailable,
+        Overloaded,
+        ContextTooLong,
+        ContentFiltered,
     }
-}
+);
 
 /// A limit that a turn has reached.
-#[derive(Clone, Debug, PartialEq, Eq, uniffi::Enum)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, uniffi::Enum)]
+#[serde(
+    tag = "kind",
+    rename_all = "camelCase",
+    rename_all_fields = "camelCase"
+)]
 pub enum TurnLimit {
     /// The rounds of tools.
     MaxToolRounds {
@@ -363,9 +382,6 @@ impl From<run::TurnLimit> for TurnLimit {
             run::TurnLimit::NoProgress { tool, times } => Self::NoProgress { tool, times },
             run::TurnLimit::MaxAnswerBytes { max } => Self::MaxAnswerBytes { max },
             run::TurnLimit::MaxAnswerCalls { max } => Self::MaxAnswerCalls { max },
-            other => Self::Other {
-                name: other.name().to_owned(),
-            },
         }
     }
 }

@@ -271,9 +271,6 @@ impl From<registry::RegistryEvent> for RegistryEvent {
                 message,
             },
             Core::Missed { count } => Self::Missed { count },
-            other => Self::Unknown {
-                event_json: json(&other),
-            },
         }
     }
 }

@@ -245,7 +245,6 @@ impl RunMeter {
                 None | Some(RunOutcome::Success { .. }) => "success",
                 Some(RunOutcome::Interrupt { .. }) => "interrupt",
                 Some(RunOutcome::Cancelled) => "cancelled",
-                Some(_) => "other",
             },
             Event::RunError(error) => {
                 let code = error.code.clone().unwrap_or_default();

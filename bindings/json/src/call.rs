@@ -1,6 +1,5 @@
 //! What can be said to a run, and asked of it, as one JSON object each: `{"input": "toolFinished", "effect": …}`.
 
-use crate::outputs::{Outcome, state};
 use crate::refused::Refused;
 use crate::start::Start;
 use serde::Deserialize;
@@ -11,6 +10,7 @@ use stepwell_core::event::{Message, ResumeEntry};
 use stepwell_core::run::journal::Digest;
 use stepwell_core::run::{Decision, EffectId, Input, Refusal, RunMachine};
 use stepwell_core::tool::{ToolFailure, ToolFailureKind, ToolOutput};
+use stepwell_ffi::{Outcome, StateKind};
 
 /// An input: each of the core's, but for the bytes of a stream.
 #[derive(Deserialize)]
@@ -278,8 +278,8 @@ impl From<FailureKind> for ToolFailureKind {
 impl Question {
     pub(crate) fn answer(&self, machine: &RunMachine) -> Value {
         match self {
-            Self::State => state(machine.state()).into(),
-            Self::Outcome => json!(machine.outcome().map(Outcome::from)),
+            Self::State => json!(StateKind::from(machine.state())),
+            Self::Outcome => json!(machine.outcome().cloned().map(Outcome::from)),
             Self::Interrupts => json!(machine.interrupts()),
             Self::Text => machine.conversation().text().into(),
             Self::ShownText => machine.shown_text().into(),

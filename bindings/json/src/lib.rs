@@ -7,14 +7,13 @@
 #![forbid(unsafe_code)]
 
 mod call;
-mod config;
 mod machine;
 mod outputs;
 mod refused;
 mod start;
 
-pub use config::RunConfig;
 pub use machine::Machine;
-pub use outputs::{Outcome, Outputs, state};
+pub use outputs::Outputs;
 pub use refused::Refused;
 pub use start::Start;
+pub use stepwell_ffi::{Outcome, RunConfig, StateKind};

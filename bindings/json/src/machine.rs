@@ -1,11 +1,9 @@
 use crate::call::{Question, Told, id};
-use crate::config::RunConfig;
 use crate::outputs::Outputs;
 use crate::refused::Refused;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use std::any::Any;
 use std::borrow::Cow;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -14,6 +12,7 @@ use stepwell_core::Timestamp;
 use stepwell_core::conversation::Conversation;
 use stepwell_core::event::Message;
 use stepwell_core::run::{self, Input};
+use stepwell_ffi::{RunConfig, StepwellError};
 
 /// A turn without any IO, spoken to in JSON. A panic inside it is an error of the kind `broken`, from then on.
 ///
@@ -159,18 +158,8 @@ fn written(given: Result<Given, Refused>) -> String {
 
 /// Runs the core's code; a panic in it is an error.
 fn guard<T>(work: impl FnOnce() -> Result<T, Refused>) -> Result<T, Refused> {
-    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| {
-        Err(Refused::broken(format_args!(
-            "a call broke off inside Stepwell: {}",
-            said(&*panic)
-        )))
-    })
-}
-
-fn said(panic: &(dyn Any + Send)) -> &str {
-    let text = panic.downcast_ref::<&str>().copied();
-    text.or_else(|| panic.downcast_ref::<String>().map(String::as_str))
-        .unwrap_or("no reason given")
+    catch_unwind(AssertUnwindSafe(work))
+        .unwrap_or_else(|panic| Err(StepwellError::panicked(&*panic).into()))
 }
 
 #[cfg(test)]

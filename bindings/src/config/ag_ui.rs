@@ -1,7 +1,10 @@
+use crate::same::same;
+use serde::Deserialize;
 use stepwell_core::{dialect, event};
 
 /// How an AG-UI agent differs from what is expected of one. What is absent is as Stepwell knows the provider.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, uniffi::Record)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, uniffi::Record)]
+#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 pub struct AgUiOptions {
     /// The encodings that it is offered; JSON if nothing is known. What it answers with decides.
     #[uniffi(default = None)]
@@ -21,7 +24,8 @@ pub struct AgUiOptions {
 }
 
 /// The encodings that an AG-UI agent is offered.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, uniffi::Enum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, uniffi::Enum)]
+#[serde(rename_all = "camelCase")]
 pub enum AgUiEncoding {
     /// Server-sent events of JSON.
     Json,
@@ -32,7 +36,8 @@ pub enum AgUiEncoding {
 }
 
 /// How strictly the order of events is held to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, uniffi::Enum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, uniffi::Enum)]
+#[serde(rename_all = "camelCase")]
 pub enum Verification {
     /// As the protocol has it: every breach ends the stream.
     Protocol,
@@ -41,7 +46,8 @@ pub enum Verification {
 }
 
 /// What becomes of breaches of rules that the reference client does not check.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, uniffi::Enum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, uniffi::Enum)]
+#[serde(rename_all = "camelCase")]
 pub enum ExtraRules {
     /// They are not looked for.
     Off,
@@ -52,7 +58,8 @@ pub enum ExtraRules {
 }
 
 /// Something that an AG-UI agent is to know: AG-UI's `Context`.
-#[derive(Clone, Debug, Default, PartialEq, Eq, uniffi::Record)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, uniffi::Record)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ContextEntry {
     /// What it is.
     pub description: String,
@@ -60,15 +67,21 @@ pub struct ContextEntry {
     pub value: String,
 }
 
+same!(
+    AgUiEncoding = dialect::AgUiEncoding {
+        Json,
+        JsonFirst,
+        ProtobufFirst
+    }
+);
+same!(Verification = event::Verification { Protocol, Lenient });
+same!(ExtraRules = event::ExtraRules { Off, Warn, Fatal });
+
 impl AgUiOptions {
     /// Puts what is said here in the place of what is known of the provider.
     pub(super) fn apply(self, known: &mut dialect::AgUiOptions) {
         if let Some(encoding) = self.encoding {
-            known.encoding = match encoding {
-                AgUiEncoding::Json => dialect::AgUiEncoding::Json,
-                AgUiEncoding::JsonFirst => dialect::AgUiEncoding::JsonFirst,
-                AgUiEncoding::ProtobufFirst => dialect::AgUiEncoding::ProtobufFirst,
-            };
+            known.encoding = encoding.into();
         }
         if let Some(is_before_1_0) = self.is_before_1_0 {
             known.is_before_1_0 = is_before_1_0;
@@ -77,17 +90,10 @@ impl AgUiOptions {
             known.keeps_unknown = keeps_unknown;
         }
         if let Some(verification) = self.verification {
-            known.verification = match verification {
-                Verification::Protocol => event::Verification::Protocol,
-                Verification::Lenient => event::Verification::Lenient,
-            };
+            known.verification = verification.into();
         }
         if let Some(extra_rules) = self.extra_rules {
-            known.extra_rules = match extra_rules {
-                ExtraRules::Off => event::ExtraRules::Off,
-                ExtraRules::Warn => event::ExtraRules::Warn,
-                ExtraRules::Fatal => event::ExtraRules::Fatal,
-            };
+            known.extra_rules = extra_rules.into();
         }
     }
 }

@@ -1,7 +1,10 @@
+use crate::same::same;
+use serde::Deserialize;
 use stepwell_core::run;
 
 /// What happens when the conversation fills the model's context window. It rests for models whose window is not known.
-#[derive(Clone, Debug, PartialEq, uniffi::Record)]
+#[derive(Clone, Debug, PartialEq, Deserialize, uniffi::Record)]
+#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 pub struct ContextGuard {
     /// The most tokens that the model takes, question and answer together; what Stepwell knows of it if absent.
     #[uniffi(default = None)]
@@ -16,7 +19,8 @@ pub struct ContextGuard {
 }
 
 /// What happens to a request that does not fit the model's context window.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, uniffi::Enum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, uniffi::Enum)]
+#[serde(rename_all = "camelCase")]
 pub enum ContextPolicy {
     /// It goes out all the same: the provider is to decide.
     Send,
@@ -27,7 +31,8 @@ pub enum ContextPolicy {
 }
 
 /// How the model's text is shown. The history stays as the model wrote it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, uniffi::Record)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, uniffi::Record)]
+#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 pub struct TextOptions {
     /// A line break goes before the first text after tool calls, so that the texts of two hops do not run together.
     #[uniffi(default = true)]
@@ -37,16 +42,35 @@ pub struct TextOptions {
     pub drop_blank: bool,
 }
 
+impl Default for ContextGuard {
+    fn default() -> Self {
+        let core = run::ContextGuard::default();
+        Self {
+            window: core.window,
+            warn_at: core.warn_at,
+            at_limit: None,
+        }
+    }
+}
+
+impl Default for TextOptions {
+    fn default() -> Self {
+        let core = run::TextOptions::default();
+        Self {
+            break_after_tools: core.break_after_tools,
+            drop_blank: core.drop_blank,
+        }
+    }
+}
+
+same!(ContextPolicy = run::ContextPolicy { Send, Fail, Trim });
+
 impl From<ContextGuard> for run::ContextGuard {
     fn from(guard: ContextGuard) -> Self {
         Self {
             window: guard.window,
             warn_at: guard.warn_at,
-            at_limit: match guard.at_limit {
-                Some(ContextPolicy::Send) => run::ContextPolicy::Send,
-                None | Some(ContextPolicy::Fail) => run::ContextPolicy::Fail,
-                Some(ContextPolicy::Trim) => run::ContextPolicy::Trim,
-            },
+            at_limit: guard.at_limit.map_or(run::ContextPolicy::Fail, Into::into),
         }
     }
 }

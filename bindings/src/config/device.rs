@@ -1,9 +1,13 @@
+use super::limits::millis;
+use crate::same::same;
+use serde::Deserialize;
 use std::time::Duration;
 use stepwell_core::run;
 
 /// What happens to a run when something happens to the device. The app says so with `entered_background`,
 /// `network_lost` and their opposites.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, uniffi::Record)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, uniffi::Record)]
+#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 pub struct DevicePolicy {
     /// When the app goes to the background; the clocks pause if absent.
     #[uniffi(default = None)]
@@ -21,7 +25,8 @@ pub struct DevicePolicy {
 }
 
 /// What happens when the app goes to the background.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, uniffi::Enum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, uniffi::Enum)]
+#[serde(rename_all = "camelCase")]
 pub enum BackgroundPolicy {
     /// Nothing: for apps that go on working there.
     Continue,
@@ -33,7 +38,8 @@ pub enum BackgroundPolicy {
 }
 
 /// What happens to a request or a stream that is under way when another network takes the place of the one before.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, uniffi::Enum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, uniffi::Enum)]
+#[serde(rename_all = "camelCase")]
 pub enum NetworkChangePolicy {
     /// It is left alone: the old network may carry it to its end.
     Keep,
@@ -42,7 +48,8 @@ pub enum NetworkChangePolicy {
 }
 
 /// What happens to a turn that is revived.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, uniffi::Enum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, uniffi::Enum)]
+#[serde(rename_all = "camelCase")]
 pub enum KilledPolicy {
     /// It goes on.
     Continue,
@@ -50,28 +57,42 @@ pub enum KilledPolicy {
     Cancel,
 }
 
+impl Default for DevicePolicy {
+    fn default() -> Self {
+        Self {
+            background: None,
+            offline_ms: match run::OfflinePolicy::default() {
+                run::OfflinePolicy::Wait { up_to } => Some(millis(up_to)),
+                run::OfflinePolicy::Fail => None,
+            },
+            network_change: None,
+            killed: None,
+        }
+    }
+}
+
+same!(
+    BackgroundPolicy = run::BackgroundPolicy {
+        Continue,
+        PauseClocks,
+        Cancel
+    }
+);
+same!(NetworkChangePolicy = run::NetworkChangePolicy { Keep, Reopen });
+same!(KilledPolicy = run::KilledPolicy { Continue, Cancel });
+
 impl From<DevicePolicy> for run::DevicePolicy {
     fn from(policy: DevicePolicy) -> Self {
         Self {
-            background: match policy.background {
-                Some(BackgroundPolicy::Continue) => run::BackgroundPolicy::Continue,
-                None | Some(BackgroundPolicy::PauseClocks) => run::BackgroundPolicy::PauseClocks,
-                Some(BackgroundPolicy::Cancel) => run::BackgroundPolicy::Cancel,
-            },
+            background: policy.background.map(Into::into).unwrap_or_default(),
             offline: match policy.offline_ms {
                 None => run::OfflinePolicy::Fail,
                 Some(up_to) => run::OfflinePolicy::Wait {
                     up_to: Duration::from_millis(up_to),
                 },
             },
-            network_change: match policy.network_change {
-                None | Some(NetworkChangePolicy::Keep) => run::NetworkChangePolicy::Keep,
-                Some(NetworkChangePolicy::Reopen) => run::NetworkChangePolicy::Reopen,
-            },
-            killed: match policy.killed {
-                None | Some(KilledPolicy::Continue) => run::KilledPolicy::Continue,
-                Some(KilledPolicy::Cancel) => run::KilledPolicy::Cancel,
-            },
+            network_change: policy.network_change.map(Into::into).unwrap_or_default(),
+            killed: policy.killed.map(Into::into).unwrap_or_default(),
         }
     }
 }

@@ -1,10 +1,13 @@
+use crate::same::same;
+use serde::Deserialize;
 use std::time::Duration;
 use stepwell_core::pipeline::AnswerLimits;
 use stepwell_core::run;
 use stepwell_core::wire::FrameLimits;
 
 /// How far a run may go. What is left out is the default; none is without a limit.
-#[derive(Clone, Debug, PartialEq, Eq, uniffi::Record)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, uniffi::Record)]
+#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 pub struct Limits {
     /// The most rounds of tools in a turn.
     #[uniffi(default = 10)]
@@ -54,7 +57,8 @@ pub struct Limits {
 ///
 /// A call counts as the same again if it follows itself, or if it gave the same result as the time before. A
 /// `repeatable` tool never counts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, uniffi::Record)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, uniffi::Record)]
+#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 pub struct RepeatLimit {
     /// So often it is run, 3 times if left out. A further call is not: the model is told instead; never if none.
     #[uniffi(default = Some(3))]
@@ -66,7 +70,8 @@ pub struct RepeatLimit {
 }
 
 /// What happens when the model asks for tools beyond a limit of the turn.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, uniffi::Enum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, uniffi::Enum)]
+#[serde(rename_all = "camelCase")]
 pub enum LimitPolicy {
     /// The run fails.
     Fail,
@@ -78,7 +83,8 @@ pub enum LimitPolicy {
 
 /// When a request that failed is tried again: before anything of the answer was seen, or where the server can resume
 /// it (`RunConfig.resumption`).
-#[derive(Clone, Debug, PartialEq, uniffi::Record)]
+#[derive(Clone, Debug, PartialEq, Deserialize, uniffi::Record)]
+#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 pub struct RetryPolicy {
     /// The most tries for one hop, the first included.
     #[uniffi(default = 4)]
@@ -101,7 +107,8 @@ pub struct RetryPolicy {
 }
 
 /// How long things may take, in milliseconds. What is left out is the default; none is without end.
-#[derive(Clone, Debug, PartialEq, Eq, uniffi::Record)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, uniffi::Record)]
+#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 pub struct Timeouts {
     /// How long the model may be silent, from the request or from its last bytes on.
     #[uniffi(default = Some(120000))]
@@ -124,6 +131,78 @@ pub struct Timeouts {
     pub closing_ms: Option<u64>,
 }
 
+/// A time in milliseconds.
+pub(super) fn millis(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        let core = run::Limits::default();
+        let bytes = |bytes| u64::try_from(bytes).unwrap_or(u64::MAX);
+        Self {
+            max_tool_rounds: core.max_tool_rounds,
+            continue_after_tools: core.continue_after_tools,
+            max_tool_calls: core.max_tool_calls,
+            max_tokens: core.max_tokens,
+            max_duration_ms: core.max_duration.map(millis),
+            max_parallel_tools: core.max_parallel_tools,
+            repeats: RepeatLimit::default(),
+            at_limit: None,
+            max_answer_bytes: core.answer.bytes,
+            max_answer_calls: core.answer.calls,
+            max_line_bytes: bytes(core.frames.line),
+            max_event_bytes: bytes(core.frames.event),
+        }
+    }
+}
+
+impl Default for RepeatLimit {
+    fn default() -> Self {
+        let core = run::RepeatLimit::default();
+        Self {
+            tell_after: Some(core.tell_after),
+            stop_after: Some(core.stop_after),
+        }
+    }
+}
+
+impl Default for RetryPolicy {
+    fn default() -> Self {
+        let core = run::RetryPolicy::default();
+        Self {
+            attempts: core.attempts,
+            first_delay_ms: millis(core.first_delay),
+            max_delay_ms: millis(core.max_delay),
+            max_retry_after_ms: millis(core.max_retry_after),
+            jitter: core.jitter,
+            seed: core.seed,
+        }
+    }
+}
+
+impl Default for Timeouts {
+    fn default() -> Self {
+        let core = run::Timeouts::default();
+        Self {
+            silence_ms: core.silence.map(millis),
+            tool_ms: core.tool.map(millis),
+            turn_ms: core.turn.map(millis),
+            approval_ms: core.approval.map(millis),
+            deferred_ms: core.deferred.map(millis),
+            closing_ms: core.closing.map(millis),
+        }
+    }
+}
+
+same!(
+    LimitPolicy = run::LimitPolicy {
+        Fail,
+        Complete,
+        SumUp
+    }
+);
+
 impl From<Limits> for run::Limits {
     fn from(limits: Limits) -> Self {
         let bytes = |bytes| usize::try_from(bytes).unwrap_or(usize::MAX);
@@ -135,11 +214,9 @@ impl From<Limits> for run::Limits {
             max_duration: limits.max_duration_ms.map(Duration::from_millis),
             max_parallel_tools: limits.max_parallel_tools,
             repeats: limits.repeats.into_core(),
-            at_limit: match limits.at_limit {
-                Some(LimitPolicy::Fail) => run::LimitPolicy::Fail,
-                None | Some(LimitPolicy::Complete) => run::LimitPolicy::Complete,
-                Some(LimitPolicy::SumUp) => run::LimitPolicy::SumUp,
-            },
+            at_limit: limits
+                .at_limit
+                .map_or(run::LimitPolicy::Complete, Into::into),
             answer: AnswerLimits {
                 bytes: limits.max_answer_bytes,
                 calls: limits.max_answer_calls,

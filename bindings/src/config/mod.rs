@@ -13,6 +13,10 @@ pub use limits::{LimitPolicy, Limits, RepeatLimit, RetryPolicy, Timeouts};
 pub use tool_definition::ToolDefinition;
 
 use crate::error::StepwellError;
+use crate::json_text;
+use crate::same::same;
+use serde::{Deserialize, Deserializer};
+use serde_json::{Value, json};
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use stepwell_core::dialect::{self, Secret};
@@ -23,13 +27,15 @@ use stepwell_core::{event, provider};
 /// All that a run is to know before it starts: who answers, what tools there are, how far it may go.
 ///
 /// It is no part of a snapshot, so keys never reach the store: the app gives it again when it restores a run.
-#[derive(Clone, uniffi::Record)]
+#[derive(Clone, Deserialize, uniffi::Record)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[uniffi::export(Debug, Display)]
 pub struct RunConfig {
     /// The provider's name, such as `openai` or `openai-compatible`.
     pub provider: String,
     /// The model; may be empty where the provider's requests name none.
     #[uniffi(default = "")]
+    #[serde(default)]
     pub model: String,
     /// Which of the provider's APIs; its usual one if absent.
     #[uniffi(default = None)]
@@ -42,37 +48,46 @@ pub struct RunConfig {
     pub key: Option<String>,
     /// Headers to send besides the provider's own.
     #[uniffi(default)]
+    #[serde(default)]
     pub headers: HashMap<String, String>,
     /// The app's own instructions; sent first, and no part of the history.
     #[uniffi(default = None)]
     pub instructions: Option<String>,
     /// The tools on offer. An `Agent` made with handlers takes its tools with them instead.
     #[uniffi(default)]
+    #[serde(default)]
     pub tools: Vec<ToolDefinition>,
     /// How the model is to answer.
     #[uniffi(default)]
+    #[serde(default)]
     pub settings: GenerationSettings,
     /// How far a run may go.
     #[uniffi(default)]
+    #[serde(default)]
     pub limits: Limits,
     /// When a request that failed is tried again.
     #[uniffi(default)]
+    #[serde(default)]
     pub retry: RetryPolicy,
     /// How long things may take.
     #[uniffi(default)]
+    #[serde(default)]
     pub timeouts: Timeouts,
     /// Who makes the ids of the continuations' runs; the core if absent. An `Agent` cannot ask the app for them.
     #[uniffi(default = None)]
     pub run_ids: Option<RunIds>,
     /// Whether what is said is stored; it is not if absent, but by an `Agent` with a store.
     #[uniffi(default = None)]
+    #[serde(default, rename = "persistAttempts", deserialize_with = "attempts")]
     pub durability: Option<Durability>,
     /// Whether tool calls' arguments are parsed while they stream, for the event `PartialArguments` and
     /// `RunMachine.partial_arguments_json`. It takes time and memory in proportion to the arguments.
     #[uniffi(default = false)]
+    #[serde(default)]
     pub partial_arguments: bool,
     /// What happens when the app is suspended or killed, or the network goes or changes.
     #[uniffi(default)]
+    #[serde(default)]
     pub device: DevicePolicy,
     /// How a stream that breaks off is gone on with. As Stepwell knows the provider if absent.
     #[uniffi(default = None)]
@@ -80,15 +95,19 @@ pub struct RunConfig {
     /// Providers of the app's own, for `provider` to name: a JSON object whose `providers` is a list, as
     /// `stepwell --providers` takes it.
     #[uniffi(default = None)]
+    #[serde(default, rename = "providers", deserialize_with = "list_of_providers")]
     pub providers_json: Option<String>,
     /// How the model's text is shown.
     #[uniffi(default)]
+    #[serde(default)]
     pub text: TextOptions,
     /// What happens when the conversation fills the model's context window.
     #[uniffi(default)]
+    #[serde(default)]
     pub context: ContextGuard,
     /// How an AG-UI agent differs from what is expected of one.
     #[uniffi(default)]
+    #[serde(default)]
     pub ag_ui: AgUiOptions,
 }
 
@@ -112,7 +131,8 @@ impl fmt::Display for RunConfig {
 }
 
 /// How the model is to answer. What is absent is as the provider has it.
-#[derive(Clone, Debug, Default, PartialEq, uniffi::Record)]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, uniffi::Record)]
+#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 pub struct GenerationSettings {
     /// Randomness.
     #[uniffi(default = None)]
@@ -139,6 +159,7 @@ pub struct GenerationSettings {
     /// Fields for the request's body in the provider's own words, a JSON object; they win over Stepwell's. Tools that the
     /// provider runs itself (`tools`) stand beside the app's.
     #[uniffi(default = None)]
+    #[serde(rename = "extra", deserialize_with = "json_text::maybe")]
     pub extra_json: Option<String>,
     /// What an AG-UI agent is to know beside the conversation. Other APIs are not sent it.
     #[uniffi(default = [])]
@@ -146,7 +167,8 @@ pub struct GenerationSettings {
 }
 
 /// Whether the model may, must or must not call tools.
-#[derive(Clone, Debug, PartialEq, Eq, uniffi::Enum)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, uniffi::Enum)]
+#[serde(rename_all = "camelCase")]
 pub enum ToolChoice {
     /// As the model sees fit.
     Auto,
@@ -155,6 +177,7 @@ pub enum ToolChoice {
     /// At least one.
     Required,
     /// The tool of this name.
+    #[serde(untagged)]
     Named {
         /// The tool.
         name: String,
@@ -162,17 +185,20 @@ pub enum ToolChoice {
 }
 
 /// What form the answer has.
-#[derive(Clone, Debug, PartialEq, Eq, uniffi::Enum)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, uniffi::Enum)]
+#[serde(rename_all = "camelCase")]
 pub enum ResponseFormat {
     /// Text.
     Text,
     /// Some JSON object.
     Json,
     /// JSON of a schema.
+    #[serde(untagged)]
     Schema {
         /// What the form is called: letters, digits, `_` and `-`.
         name: String,
         /// The JSON Schema.
+        #[serde(rename = "schema", deserialize_with = "json_text::whole")]
         schema_json: String,
         /// Whether the provider must hold the model to it, where it can be asked to.
         strict: bool,
@@ -180,7 +206,8 @@ pub enum ResponseFormat {
 }
 
 /// How much the model thinks before it answers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, uniffi::Enum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, uniffi::Enum)]
+#[serde(rename_all = "camelCase")]
 pub enum ReasoningEffort {
     /// Not at all, or as little as it can.
     Off,
@@ -193,7 +220,8 @@ pub enum ReasoningEffort {
 }
 
 /// How a stream that breaks off is gone on with.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, uniffi::Enum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, uniffi::Enum)]
+#[serde(rename_all = "camelCase")]
 pub enum Resumption {
     /// Not at all: the turn fails, with what was received kept.
     Never,
@@ -205,19 +233,27 @@ pub enum Resumption {
     Snapshot,
 }
 
-impl From<Resumption> for dialect::Resumption {
-    fn from(resumption: Resumption) -> Self {
-        match resumption {
-            Resumption::Never => Self::Never,
-            Resumption::LastEventId => Self::LastEventId,
-            Resumption::Replay => Self::Replay,
-            Resumption::Snapshot => Self::Snapshot,
-        }
+same!(
+    Resumption = dialect::Resumption {
+        Never,
+        LastEventId,
+        Replay,
+        Snapshot
     }
-}
+);
+same!(
+    ReasoningEffort = dialect::ReasoningEffort {
+        Off,
+        Low,
+        Medium,
+        High
+    }
+);
+same!(RunIds = run::RunIds { Derived, Host });
 
 /// Who makes the ids of the hops' runs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, uniffi::Enum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, uniffi::Enum)]
+#[serde(rename_all = "camelCase")]
 pub enum RunIds {
     /// The core, from the turn's own: `turn`, `turn.1`, `turn.2`, …
     Derived,
@@ -235,9 +271,24 @@ pub enum Durability {
     },
 }
 
+/// In JSON it is the attempts alone.
+fn attempts<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Durability>, D::Error> {
+    let attempts = Option::deserialize(from)?;
+    Ok(attempts.map(|attempts| Durability::Blocks { attempts }))
+}
+
+/// In JSON it is the list alone.
+fn list_of_providers<'de, D: Deserializer<'de>>(from: D) -> Result<Option<String>, D::Error> {
+    let providers = Vec::<Value>::deserialize(from)?;
+    Ok(Some(json!({ "providers": providers }).to_string()))
+}
+
 impl RunConfig {
     /// The core's configuration, with all tools registered.
-    pub(crate) fn into_core(self) -> Result<run::RunConfig, StepwellError> {
+    ///
+    /// # Errors
+    /// An unknown provider, a key that is missing, a tool that cannot be registered.
+    pub fn into_core(self) -> Result<run::RunConfig, StepwellError> {
         let key = self.key.map(Secret::from);
         let catalog = catalog(self.providers_json.as_deref())?;
         let provider = catalog.find(&self.provider)?;
@@ -256,26 +307,24 @@ impl RunConfig {
         for tool in self.tools {
             tools = tools.register(tool.try_into()?)?;
         }
-        let mut config = run::RunConfig::new(endpoint);
-        config.tools = tools;
-        config.instructions = self.instructions;
-        config.settings = self.settings.into_core()?;
-        config.limits = self.limits.into();
-        config.retry = self.retry.into();
-        config.timeouts = self.timeouts.into();
-        config.run_ids = match self.run_ids {
-            None | Some(RunIds::Derived) => run::RunIds::Derived,
-            Some(RunIds::Host) => run::RunIds::Host,
-        };
-        config.durability = match self.durability {
-            None => run::Durability::None,
-            Some(Durability::Blocks { attempts }) => run::Durability::Blocks { attempts },
-        };
-        config.partial_arguments = self.partial_arguments;
-        config.device = self.device.into();
-        config.text = self.text.into();
-        config.context = self.context.into();
-        Ok(config)
+        Ok(run::RunConfig {
+            endpoint,
+            tools,
+            instructions: self.instructions,
+            settings: self.settings.into_core()?,
+            limits: self.limits.into(),
+            retry: self.retry.into(),
+            timeouts: self.timeouts.into(),
+            run_ids: self.run_ids.map(Into::into).unwrap_or_default(),
+            durability: match self.durability {
+                None => run::Durability::None,
+                Some(Durability::Blocks { attempts }) => run::Durability::Blocks { attempts },
+            },
+            partial_arguments: self.partial_arguments,
+            device: self.device.into(),
+            text: self.text.into(),
+            context: self.context.into(),
+        })
     }
 }
 
@@ -327,12 +376,7 @@ impl GenerationSettings {
                 },
             },
             context: self.context.into_iter().map(Into::into).collect(),
-            reasoning: self.reasoning.map(|effort| match effort {
-                ReasoningEffort::Off => dialect::ReasoningEffort::Off,
-                ReasoningEffort::Low => dialect::ReasoningEffort::Low,
-                ReasoningEffort::Medium => dialect::ReasoningEffort::Medium,
-                ReasoningEffort::High => dialect::ReasoningEffort::High,
-            }),
+            reasoning: self.reasoning.map(Into::into),
             cache_prompt: self.cache_prompt,
             extra,
         })
@@ -340,111 +384,4 @@ impl GenerationSettings {
 }
 
 #[cfg(test)]
-pub(crate) mod tests {
-    use super::*;
-
-    /// As every language writes it out.
-    pub(crate) fn limits() -> Limits {
-        Limits {
-            max_tool_rounds: 10,
-            continue_after_tools: true,
-            max_tool_calls: None,
-            max_tokens: None,
-            max_duration_ms: None,
-            max_parallel_tools: 8,
-            repeats: RepeatLimit {
-                tell_after: Some(3),
-                stop_after: Some(5),
-            },
-            at_limit: None,
-            max_answer_bytes: 33_554_432,
-            max_answer_calls: 1_000,
-            max_line_bytes: 10_485_760,
-            max_event_bytes: 10_485_760,
-        }
-    }
-
-    /// As every language writes it out.
-    pub(crate) fn retry() -> RetryPolicy {
-        RetryPolicy {
-            attempts: 4,
-            first_delay_ms: 500,
-            max_delay_ms: 8000,
-            max_retry_after_ms: 120_000,
-            jitter: 0.2,
-            seed: 0,
-        }
-    }
-
-    /// As every language writes it out.
-    pub(crate) fn timeouts() -> Timeouts {
-        Timeouts {
-            silence_ms: Some(120_000),
-            tool_ms: Some(300_000),
-            turn_ms: None,
-            approval_ms: None,
-            deferred_ms: None,
-            closing_ms: Some(2000),
-        }
-    }
-
-    /// As every language writes it out.
-    pub(crate) fn device() -> DevicePolicy {
-        DevicePolicy {
-            background: None,
-            offline_ms: Some(300_000),
-            network_change: None,
-            killed: None,
-        }
-    }
-
-    /// As every language writes it out.
-    pub(crate) fn context() -> ContextGuard {
-        ContextGuard {
-            window: None,
-            warn_at: Some(0.8),
-            at_limit: None,
-        }
-    }
-
-    #[test]
-    fn the_context_is_guarded_as_in_the_core() {
-        let guard = stepwell_core::run::ContextGuard::from(context());
-        assert_eq!(guard, stepwell_core::run::ContextGuard::default());
-    }
-
-    #[test]
-    fn the_form_of_an_answer_is_mapped() {
-        let with = |schema_json: &str| GenerationSettings {
-            response_format: Some(ResponseFormat::Schema {
-                name: "city".to_owned(),
-                schema_json: schema_json.to_owned(),
-                strict: true,
-            }),
-            reasoning: Some(ReasoningEffort::High),
-            cache_prompt: true,
-            ..GenerationSettings::default()
-        };
-        let core = with(r#"{"type":"object"}"#).into_core().unwrap();
-        assert_eq!(
-            core.response_format,
-            dialect::ResponseFormat::Schema {
-                name: "city".to_owned(),
-                schema: serde_json::json!({"type": "object"}),
-                strict: true,
-            }
-        );
-        assert_eq!(core.reasoning, Some(dialect::ReasoningEffort::High));
-        assert!(core.cache_prompt);
-        let error = with("{").into_core().unwrap_err();
-        assert!(error.to_string().contains("`schema_json`"), "{error}");
-    }
-
-    #[test]
-    fn settings_that_are_left_out_are_those_of_the_core() {
-        assert_eq!(
-            GenerationSettings::default().into_core(),
-            Ok(dialect::GenerationSettings::default())
-        );
-    }
-}
+pub(crate) mod tests;

@@ -1,9 +1,12 @@
 use crate::error::StepwellError;
+use crate::json_text;
+use serde::Deserialize;
 use std::time::Duration;
 use stepwell_core::tool::Tool;
 
 /// A tool as the model sees it, and how it may be run. Its code stays with the app.
-#[derive(Clone, Debug, PartialEq, Eq, uniffi::Record)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, uniffi::Record)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ToolDefinition {
     /// What the model calls it by: 1 to 64 letters, digits, `_` and `-`.
     pub name: String,
@@ -11,16 +14,20 @@ pub struct ToolDefinition {
     pub description: String,
     /// The JSON Schema of its arguments, as JSON text; a tool without arguments if absent.
     #[uniffi(default = None)]
+    #[serde(default, rename = "parameters", deserialize_with = "json_text::maybe")]
     pub parameters_json: Option<String>,
     /// Whether the person must allow each call.
     #[uniffi(default = false)]
+    #[serde(default)]
     pub requires_approval: bool,
     /// Whether running it twice does no more than running it once. Only such a tool is run again after a crash.
     #[uniffi(default = false)]
+    #[serde(default)]
     pub idempotent: bool,
     /// Whether asking again with the same arguments makes sense, as for a tool that looks how far something has come.
     /// Else the model is told when it goes in a circle.
     #[uniffi(default = false)]
+    #[serde(default)]
     pub repeatable: bool,
     /// The longest it may take, in milliseconds; the run's own limit if absent.
     #[uniffi(default = None)]

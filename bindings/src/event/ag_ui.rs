@@ -3,17 +3,25 @@ use super::parts::{
     TextMessageRole, ToolCallStatus, ToolResult,
 };
 use crate::effect::CallKey;
+use crate::json_text;
 use crate::outcome::Outcome;
+use serde::Serialize;
 
 /// What the person is shown of a turn. From `Started` to `Completed` it is one unbroken turn, however many hops it
 /// takes.
 ///
 /// Beside the events of the turn itself these are the AG-UI events of its streams, with AG-UI's names: text, reasoning,
-/// tool calls, state and the rest.
+/// tool calls, state and the rest. In JSON those are written as AG-UI has them, and so is what has more there than here.
 // The pieces of text stand first since readers of this enum in some languages try one variant after the other.
-#[derive(Clone, Debug, PartialEq, Eq, uniffi::Enum)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, uniffi::Enum)]
+#[serde(
+    tag = "type",
+    rename_all = "camelCase",
+    rename_all_fields = "camelCase"
+)]
 pub enum Event {
     /// A piece of a text message. Neighbouring pieces of one message come as one.
+    #[serde(skip)]
     TextMessageContent {
         /// The message.
         message_id: String,
@@ -21,6 +29,7 @@ pub enum Event {
         delta: String,
     },
     /// A piece of a tool call's arguments.
+    #[serde(skip)]
     ToolCallArgs {
         /// The call.
         tool_call_id: String,
@@ -28,6 +37,7 @@ pub enum Event {
         delta: String,
     },
     /// A piece of a reasoning message.
+    #[serde(skip)]
     ReasoningMessageContent {
         /// The message.
         message_id: String,
@@ -49,6 +59,7 @@ pub enum Event {
         run_id: String,
     },
     /// A tool call moved on.
+    #[serde(skip)]
     ToolCall {
         /// Its place in the run.
         call: CallKey,
@@ -73,6 +84,7 @@ pub enum Event {
         changes: Vec<ArgumentsChange>,
         /// Why the arguments are read no further, once they are not: they are no JSON. What was said stays, and the
         /// call goes its own way.
+        #[serde(skip_serializing_if = "Option::is_none")]
         stopped: Option<String>,
     },
     /// A request failed, and is tried again.
@@ -85,6 +97,7 @@ pub enum Event {
         reason: String,
     },
     /// The agent asks the person; the turn rests until it is resumed.
+    #[serde(skip)]
     Interrupted {
         /// The questions.
         interrupts: Vec<Interrupt>,
@@ -120,6 +133,7 @@ pub enum Event {
     /// after the end of the turn.
     SteeringRefused {
         /// The message, whole: an AG-UI message in JSON.
+        #[serde(rename = "message", serialize_with = "json_text::write")]
         message_json: String,
         /// Why.
         reason: SteeringRefusal,
@@ -153,6 +167,7 @@ pub enum Event {
         tokens: u64,
     },
     /// A text message begins, or goes on after its end.
+    #[serde(skip)]
     TextMessageStart {
         /// The message.
         message_id: String,
@@ -164,6 +179,7 @@ pub enum Event {
         common: Option<EventCommon>,
     },
     /// A text message is whole.
+    #[serde(skip)]
     TextMessageEnd {
         /// The message.
         message_id: String,
@@ -171,6 +187,7 @@ pub enum Event {
         common: Option<EventCommon>,
     },
     /// A tool call begins.
+    #[serde(skip)]
     ToolCallStart {
         /// The call.
         tool_call_id: String,
@@ -182,6 +199,7 @@ pub enum Event {
         common: Option<EventCommon>,
     },
     /// A tool call's arguments are whole.
+    #[serde(skip)]
     ToolCallEnd {
         /// The call.
         tool_call_id: String,
@@ -189,6 +207,7 @@ pub enum Event {
         common: Option<EventCommon>,
     },
     /// A tool call was answered by the agent itself.
+    #[serde(skip)]
     ToolCallResult {
         /// The tool message that holds the answer.
         message_id: String,
@@ -202,6 +221,7 @@ pub enum Event {
         common: Option<EventCommon>,
     },
     /// A step of the agent begins.
+    #[serde(skip)]
     StepStarted {
         /// The step.
         step_name: String,
@@ -209,6 +229,7 @@ pub enum Event {
         common: Option<EventCommon>,
     },
     /// A step of the agent ended.
+    #[serde(skip)]
     StepFinished {
         /// The step.
         step_name: String,
@@ -216,6 +237,7 @@ pub enum Event {
         common: Option<EventCommon>,
     },
     /// The shared state, whole.
+    #[serde(skip)]
     StateSnapshot {
         /// The state: any JSON.
         snapshot_json: String,
@@ -223,6 +245,7 @@ pub enum Event {
         common: Option<EventCommon>,
     },
     /// A change of the shared state.
+    #[serde(skip)]
     StateDelta {
         /// The change: a JSON array of operations of JSON Patch (RFC 6902).
         delta_json: String,
@@ -230,6 +253,7 @@ pub enum Event {
         common: Option<EventCommon>,
     },
     /// The conversation, whole.
+    #[serde(skip)]
     MessagesSnapshot {
         /// The messages: a JSON array.
         messages_json: String,
@@ -237,6 +261,7 @@ pub enum Event {
         common: Option<EventCommon>,
     },
     /// An activity, whole.
+    #[serde(skip)]
     ActivitySnapshot {
         /// The activity message.
         message_id: String,
@@ -250,6 +275,7 @@ pub enum Event {
         common: Option<EventCommon>,
     },
     /// A change of an activity.
+    #[serde(skip)]
     ActivityDelta {
         /// The activity message.
         message_id: String,
@@ -261,6 +287,7 @@ pub enum Event {
         common: Option<EventCommon>,
     },
     /// The model begins to think.
+    #[serde(skip)]
     ReasoningStart {
         /// The span of thinking.
         message_id: String,
@@ -268,6 +295,7 @@ pub enum Event {
         common: Option<EventCommon>,
     },
     /// The model stops thinking.
+    #[serde(skip)]
     ReasoningEnd {
         /// The span of thinking.
         message_id: String,
@@ -275,6 +303,7 @@ pub enum Event {
         common: Option<EventCommon>,
     },
     /// A reasoning message begins, or goes on after its end.
+    #[serde(skip)]
     ReasoningMessageStart {
         /// The message.
         message_id: String,
@@ -282,6 +311,7 @@ pub enum Event {
         common: Option<EventCommon>,
     },
     /// A reasoning message is whole.
+    #[serde(skip)]
     ReasoningMessageEnd {
         /// The message.
         message_id: String,
@@ -289,6 +319,7 @@ pub enum Event {
         common: Option<EventCommon>,
     },
     /// What the provider wants back unchanged with a message or a tool call.
+    #[serde(skip)]
     ReasoningEncryptedValue {
         /// What it belongs to.
         subtype: EncryptedValueSubtype,
@@ -300,6 +331,7 @@ pub enum Event {
         common: Option<EventCommon>,
     },
     /// A subagent begins.
+    #[serde(skip)]
     SubagentStarted {
         /// The subagent's run.
         subagent_run_id: String,
@@ -317,6 +349,7 @@ pub enum Event {
         common: Option<EventCommon>,
     },
     /// A subagent ended as it should.
+    #[serde(skip)]
     SubagentFinished {
         /// The subagent's run.
         subagent_run_id: String,
@@ -328,6 +361,7 @@ pub enum Event {
         common: Option<EventCommon>,
     },
     /// A subagent failed.
+    #[serde(skip)]
     SubagentError {
         /// The subagent's run.
         subagent_run_id: String,
@@ -339,6 +373,7 @@ pub enum Event {
         common: Option<EventCommon>,
     },
     /// A provider's own event, passed through.
+    #[serde(skip)]
     Raw {
         /// The event: any JSON.
         event_json: String,
@@ -348,6 +383,7 @@ pub enum Event {
         common: Option<EventCommon>,
     },
     /// An event that agent and app agreed on.
+    #[serde(skip)]
     Custom {
         /// Its name.
         name: String,
@@ -357,6 +393,7 @@ pub enum Event {
         common: Option<EventCommon>,
     },
     /// An event of a type that this version does not know, kept as it came.
+    #[serde(skip)]
     Unknown {
         /// Its `type`.
         kind: String,

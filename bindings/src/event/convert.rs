@@ -1,5 +1,5 @@
 use super::ag_ui::Event;
-use crate::effect::{json, name};
+use crate::effect::json;
 use stepwell_core::event::{Event as AgUi, MessageContent};
 use stepwell_core::run::RunEvent;
 
@@ -67,10 +67,6 @@ impl From<RunEvent> for Event {
             RunEvent::ContextTrimmed { left_out, tokens } => Self::ContextTrimmed {
                 left_out: left_out.into_iter().map(|id| id.into_string()).collect(),
                 tokens,
-            },
-            other => Self::Unknown {
-                kind: name(&other),
-                event_json: json(&other),
             },
         }
     }
@@ -210,7 +206,13 @@ impl From<AgUi> for Event {
                 common: e.common.map(|common| (*common).into()),
             },
             // Chunks are in the long form by now, and a hop's beginning and end are not the turn's.
-            other => Self::Unknown {
+            other @ (AgUi::TextMessageChunk(_)
+            | AgUi::ToolCallChunk(_)
+            | AgUi::ReasoningMessageChunk(_)
+            | AgUi::RunStarted(_)
+            | AgUi::RunFinished(_)
+            | AgUi::RunError(_)
+            | AgUi::Unknown(_)) => Self::Unknown {
                 kind: other.kind().to_owned(),
                 event_json: json(&other),
             },

@@ -1,4 +1,7 @@
-use crate::effect::{json, name};
+use crate::effect::json;
+use crate::json_text;
+use crate::same::same;
+use serde::Serialize;
 use stepwell_core::{conversation, event, run, tool};
 
 /// What any event of a stream may carry besides its own fields.
@@ -60,7 +63,8 @@ pub struct Interrupt {
 }
 
 /// Where a tool call stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, uniffi::Enum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, uniffi::Enum)]
+#[serde(rename_all = "camelCase")]
 pub enum ToolCallStatus {
     /// Its arguments are still coming.
     Streaming,
@@ -84,7 +88,8 @@ pub enum ToolCallStatus {
 
 /// What new pieces of a tool call's arguments changed in their value. `path` is a JSON Pointer (RFC 6901), `""` for the
 /// whole.
-#[derive(Clone, Debug, PartialEq, Eq, uniffi::Enum)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, uniffi::Enum)]
+#[serde(tag = "op", rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum ArgumentsChange {
     /// A member, or the next element of an array, begins. A number, `true`, `false` or `null` is whole; a string, array
     /// or object is empty, and grows until its `End`.
@@ -92,6 +97,7 @@ pub enum ArgumentsChange {
         /// Where.
         path: String,
         /// The value it begins with: any JSON.
+        #[serde(rename = "value", serialize_with = "json_text::write")]
         value_json: String,
     },
     /// A string grows.
@@ -111,6 +117,7 @@ pub enum ArgumentsChange {
         /// The member, or the innermost thing around what differs.
         path: String,
         /// The value it has: any JSON.
+        #[serde(rename = "value", serialize_with = "json_text::write")]
         value_json: String,
     },
     /// A change that this version does not know.
@@ -134,9 +141,6 @@ impl From<tool::OwnedChange> for ArgumentsChange {
                 path,
                 value_json: json(&value),
             },
-            other => Self::Unknown {
-                change_json: json(&other),
-            },
         }
     }
 }
@@ -159,7 +163,8 @@ pub enum ToolResult {
 }
 
 /// The kinds of tool failures.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, uniffi::Enum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, uniffi::Enum)]
+#[serde(rename_all = "camelCase")]
 pub enum ToolFailureKind {
     /// The tool ran and gave an error.
     Error,
@@ -182,7 +187,8 @@ pub enum ToolFailureKind {
 }
 
 /// Why a message that the person sent during the turn was not taken.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, uniffi::Enum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, uniffi::Enum)]
+#[serde(rename_all = "camelCase")]
 pub enum SteeringRefusal {
     /// The turn ended before the message could be taken in: start another one with it.
     TurnOver,
@@ -206,7 +212,6 @@ impl From<run::SteeringRefusal> for SteeringRefusal {
             run::SteeringRefusal::QueueFull => Self::QueueFull,
             run::SteeringRefusal::DuplicateId => Self::DuplicateId,
             run::SteeringRefusal::NotFromUser => Self::NotFromUser,
-            _ => Self::Other,
         }
     }
 }
@@ -223,25 +228,15 @@ impl From<event::Common> for EventCommon {
     }
 }
 
-impl From<event::TextMessageRole> for TextMessageRole {
-    fn from(role: event::TextMessageRole) -> Self {
-        match role {
-            event::TextMessageRole::Developer => Self::Developer,
-            event::TextMessageRole::System => Self::System,
-            event::TextMessageRole::Assistant => Self::Assistant,
-            event::TextMessageRole::User => Self::User,
-        }
+same!(
+    TextMessageRole = event::TextMessageRole {
+        Developer,
+        System,
+        Assistant,
+        User
     }
-}
-
-impl From<event::EncryptedValueSubtype> for EncryptedValueSubtype {
-    fn from(subtype: event::EncryptedValueSubtype) -> Self {
-        match subtype {
-            event::EncryptedValueSubtype::ToolCall => Self::ToolCall,
-            event::EncryptedValueSubtype::Message => Self::Message,
-        }
-    }
-}
+);
+same!(EncryptedValueSubtype = event::EncryptedValueSubtype { ToolCall, Message });
 
 impl From<event::Interrupt> for Interrupt {
     fn from(interrupt: event::Interrupt) -> Self {
@@ -258,22 +253,19 @@ impl From<event::Interrupt> for Interrupt {
     }
 }
 
-impl From<conversation::ToolCallStatus> for ToolCallStatus {
-    fn from(status: conversation::ToolCallStatus) -> Self {
-        use conversation::ToolCallStatus as Core;
-        match status {
-            Core::Streaming => Self::Streaming,
-            Core::Pending => Self::Pending,
-            Core::AwaitingApproval => Self::AwaitingApproval,
-            Core::Executing => Self::Executing,
-            Core::Deferred => Self::Deferred,
-            Core::Completed => Self::Completed,
-            Core::Failed => Self::Failed,
-            Core::Denied => Self::Denied,
-            Core::Cancelled => Self::Cancelled,
-        }
+same!(
+    ToolCallStatus = conversation::ToolCallStatus {
+        Streaming,
+        Pending,
+        AwaitingApproval,
+        Executing,
+        Deferred,
+        Completed,
+        Failed,
+        Denied,
+        Cancelled,
     }
-}
+);
 
 impl From<tool::ToolResult> for ToolResult {
     fn from(result: tool::ToolResult) -> Self {
@@ -281,51 +273,24 @@ impl From<tool::ToolResult> for ToolResult {
             Ok(output) => Self::Finished {
                 content: output.content.to_text(),
             },
-            Err(failure) => match ToolFailureKind::known(failure.kind) {
-                Some(kind) => Self::Failed {
-                    kind,
-                    message: failure.message,
-                },
-                None => Self::Failed {
-                    kind: ToolFailureKind::Error,
-                    message: format!("{}: {}", name(&failure.kind), failure.message),
-                },
+            Err(failure) => Self::Failed {
+                kind: failure.kind.into(),
+                message: failure.message,
             },
         }
     }
 }
 
-impl ToolFailureKind {
-    /// Nothing for a kind that this version does not know.
-    fn known(kind: tool::ToolFailureKind) -> Option<Self> {
-        use tool::ToolFailureKind as Core;
-        Some(match kind {
-            Core::Error => Self::Error,
-            Core::Panicked => Self::Panicked,
-            Core::TimedOut => Self::TimedOut,
-            Core::Rejected => Self::Rejected,
-            Core::Denied => Self::Denied,
-            Core::Cancelled => Self::Cancelled,
-            Core::OutcomeUnknown => Self::OutcomeUnknown,
-            Core::LimitReached => Self::LimitReached,
-            Core::Repeated => Self::Repeated,
-            _ => return None,
-        })
+same!(
+    ToolFailureKind = tool::ToolFailureKind {
+        Error,
+        Panicked,
+        TimedOut,
+        Rejected,
+        Denied,
+        Cancelled,
+        OutcomeUnknown,
+        LimitReached,
+        Repeated,
     }
-}
-
-impl From<ToolFailureKind> for tool::ToolFailureKind {
-    fn from(kind: ToolFailureKind) -> Self {
-        match kind {
-            ToolFailureKind::Error => Self::Error,
-            ToolFailureKind::Panicked => Self::Panicked,
-            ToolFailureKind::TimedOut => Self::TimedOut,
-            ToolFailureKind::Rejected => Self::Rejected,
-            ToolFailureKind::Denied => Self::Denied,
-            ToolFailureKind::Cancelled => Self::Cancelled,
-            ToolFailureKind::OutcomeUnknown => Self::OutcomeUnknown,
-            ToolFailureKind::LimitReached => Self::LimitReached,
-            ToolFailureKind::Repeated => Self::Repeated,
-        }
-    }
-}
+);

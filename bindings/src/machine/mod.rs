@@ -52,27 +52,6 @@ struct Inner {
     held: Outputs,
 }
 
-/// The states of a run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, uniffi::Enum)]
-pub enum StateKind {
-    /// Nothing was asked yet.
-    Idle,
-    /// A request is on its way.
-    Opening,
-    /// The answer is coming.
-    Streaming,
-    /// Tools are running, or wait for the person to allow them.
-    ExecutingTools,
-    /// A request failed and is tried again: soon, or when there is a network.
-    Waiting,
-    /// The agent asks the person.
-    Interrupted,
-    /// The turn is over.
-    Completed,
-    /// A call broke off inside Stepwell: restore the last snapshot.
-    Broken,
-}
-
 #[uniffi::export]
 impl RunMachine {
     /// A run that is ready to start, on a conversation as it stands.
@@ -237,20 +216,6 @@ fn id(effect: &str) -> Result<EffectId, StepwellError> {
             "an effect's id is the `id` of the effect, unchanged",
         )
     })
-}
-
-impl From<run::StateKind> for StateKind {
-    fn from(state: run::StateKind) -> Self {
-        match state {
-            run::StateKind::Idle => Self::Idle,
-            run::StateKind::Opening => Self::Opening,
-            run::StateKind::Waiting => Self::Waiting,
-            run::StateKind::Streaming => Self::Streaming,
-            run::StateKind::ExecutingTools => Self::ExecutingTools,
-            run::StateKind::Interrupted => Self::Interrupted,
-            run::StateKind::Completed => Self::Completed,
-        }
-    }
 }
 
 #[cfg(test)]

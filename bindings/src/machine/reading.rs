@@ -1,10 +1,11 @@
 //! What the app may ask of a run.
 
-use super::{Inner, RunMachine, StateKind, TimerKey, broken, guard};
+use super::{Inner, RunMachine, TimerKey, broken, guard};
 use crate::effect::{Outputs, json};
 use crate::error::StepwellError;
 use crate::event::Interrupt;
 use crate::outcome::{Outcome, TokenUsage};
+use crate::state::StateKind;
 use stepwell_core::run::journal::{Digest, JournalWriter};
 use stepwell_core::{event, run};
 

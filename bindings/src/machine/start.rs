@@ -1,6 +1,7 @@
 //! What a turn begins with.
 
 use crate::error::StepwellError;
+use crate::same::same;
 use stepwell_core::conversation::Conversation;
 use stepwell_core::event::{self, ContentPart, Message};
 use stepwell_core::json;
@@ -101,10 +102,7 @@ pub(crate) fn entries(answers: Vec<ResumeEntry>) -> Result<Vec<event::ResumeEntr
             .map(|json| any_json("the answer to an interrupt", &json));
         Ok(event::ResumeEntry {
             interrupt_id: answer.interrupt_id,
-            status: match answer.status {
-                ResumeStatus::Resolved => event::ResumeStatus::Resolved,
-                ResumeStatus::Cancelled => event::ResumeStatus::Cancelled,
-            },
+            status: answer.status.into(),
             payload: payload.transpose()?,
             metadata: None,
             extra: event::Metadata::new(),
@@ -112,6 +110,13 @@ pub(crate) fn entries(answers: Vec<ResumeEntry>) -> Result<Vec<event::ResumeEntr
     };
     answers.into_iter().map(entry).collect()
 }
+
+same!(
+    ResumeStatus = event::ResumeStatus {
+        Resolved,
+        Cancelled
+    }
+);
 
 impl TryFrom<Start> for run::Start {
     type Error = StepwellError;

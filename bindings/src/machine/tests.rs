@@ -1,5 +1,7 @@
 use super::*;
+use crate::state::StateKind;
 use stepwell_core::conversation::Conversation;
+use stepwell_core::run::Input;
 
 fn config() -> Arc<run::RunConfig> {
     let provider = stepwell_core::provider::find("openai-compatible").unwrap();
@@ -10,6 +12,16 @@ fn config() -> Arc<run::RunConfig> {
 fn machine() -> Arc<RunMachine> {
     let history = Conversation::default();
     RunMachine::of(run::RunMachine::new(config(), "thread".into(), history))
+}
+
+fn start() -> Start {
+    Start {
+        parent_run_id: None,
+        run_id: "run".into(),
+        text: Some("Hi".into()),
+        message_json: None,
+        resume: Vec::new(),
+    }
 }
 
 #[test]
@@ -54,18 +66,151 @@ fn a_poisoned_lock_is_no_end() {
 #[test]
 fn what_a_refused_call_had_drained_comes_with_the_next() {
     let machine = machine();
-    let start = Start {
-        parent_run_id: None,
-        run_id: "run".into(),
-        text: Some("Hi".into()),
-        message_json: None,
-        resume: Vec::new(),
-    };
-    machine.start(start, 0).unwrap();
+    machine.start(start(), 0).unwrap();
     let snapshot = machine.snapshot().unwrap();
     let revived = run::RunMachine::revive(&snapshot, config(), Timestamp(1)).unwrap();
     let revived = RunMachine::of(revived);
     assert!(revived.ended("open:0:0", 2).is_err());
     let outputs = revived.timeout(3).unwrap();
     assert!(matches!(outputs.effects[..], [Effect::OpenStream { .. }]));
+}
+
+/// The methods that tell a run this input: one that has none does not compile.
+fn tell(run: &RunMachine, input: &Input<'_>) -> Vec<Result<Outputs, StepwellError>> {
+    let words = || "Words.".to_owned();
+    match input {
+        Input::Start(_) => vec![run.start(start(), 1)],
+        Input::RunCreated { .. } => vec![run.run_created("create_run:1", "run".to_owned(), 1)],
+        Input::RunNotCreated { .. } => vec![run.run_not_created("create_run:1", words(), 1)],
+        Input::Opened { .. } => vec![run.opened("open:0:0", None, 1)],
+        Input::Refused { .. } => vec![run.refused("open:0:0", 500, b"", 1, None)],
+        Input::ConnectionFailed { .. } => vec![run.connection_failed("open:0:0", words(), 1)],
+        Input::Received { .. } => vec![run.receive("open:0:0", b"", 1)],
+        Input::Ended { .. } => vec![run.ended("open:0:0", 1)],
+        Input::Lost { .. } => vec![run.lost("open:0:0", words(), 1)],
+        Input::ToolFinished { .. } => {
+            let parts = r#"[{"type":"text","text":"42"}]"#;
+            vec![
+                run.tool_finished("tool:0:0", "42".to_owned(), 1),
+                run.tool_finished_parts("tool:0:0", parts, 1),
+                run.tool_failed("tool:0:0", words(), 1, None),
+            ]
+        }
+        Input::ToolDeferred { .. } => vec![run.tool_deferred("tool:0:0", 1)],
+        Input::Decided { .. } => vec![
+            run.approve("approve:0:0", 1, None),
+            run.approve("approve:0:0", 1, Some("{}".to_owned())),
+            run.deny("approve:0:0", None, 1),
+        ],
+        Input::Persisted { .. } => vec![run.persisted("persist:0", 1)],
+        Input::PersistFailed { .. } => vec![run.persist_failed("persist:0", words(), 1)],
+        Input::Resume(_) => vec![run.resume(Vec::new(), 1)],
+        Input::Cancel => vec![run.cancel(1)],
+        Input::CancelCall { call } => vec![run.cancel_call((*call).into(), 1)],
+        Input::Steer(_) => {
+            let message = r#"{"id":"m","role":"user","content":"Stop"}"#;
+            vec![
+                run.steer("message".to_owned(), words(), 1),
+                run.steer_message(message, 1),
+            ]
+        }
+        Input::Shown(_) => vec![run.shown("[]", 1)],
+        Input::EnteredBackground => vec![run.entered_background(1)],
+        Input::EnteredForeground => vec![run.entered_foreground(1)],
+        Input::NetworkLost => vec![run.network_lost(1)],
+        Input::NetworkAvailable => vec![run.network_available(1)],
+        Input::ContextTrimmed { .. } => vec![run.context_trimmed("trim:0", Vec::new(), 1, None)],
+        Input::ContextNotTrimmed { .. } => vec![run.context_not_trimmed("trim:0", words(), 1)],
+        Input::Timeout => vec![run.timeout(1)],
+        // All others are refused after it.
+        Input::Dispose => vec![run.dispose(1)],
+    }
+}
+
+/// Inputs of the same fields could be taken for each other.
+#[test]
+fn each_method_is_the_input_of_its_name() {
+    let effect = run::EffectId::Open { hop: 0, attempt: 0 };
+    let words = || "Words.".to_owned();
+    let message = stepwell_core::event::Message::user("message", "Stop");
+    let call = stepwell_core::CallKey { hop: 0, index: 0 };
+    let refusal = run::Refusal {
+        status: 500,
+        retry_after: None,
+        body: Vec::new(),
+    };
+    let inputs = [
+        Input::Start(Box::new(start().try_into().unwrap())),
+        Input::RunCreated {
+            effect,
+            run_id: "run".into(),
+        },
+        Input::RunNotCreated {
+            effect,
+            message: words(),
+        },
+        Input::Opened {
+            effect,
+            content_type: None,
+        },
+        Input::Refused { effect, refusal },
+        Input::ConnectionFailed {
+            effect,
+            message: words(),
+        },
+        Input::Received {
+            effect,
+            bytes: b"".into(),
+        },
+        Input::Ended { effect },
+        Input::Lost {
+            effect,
+            message: words(),
+        },
+        Input::ToolFinished {
+            effect,
+            result: Ok(words().into()),
+        },
+        Input::ToolDeferred { effect },
+        Input::Decided {
+            effect,
+            decision: run::Decision::Granted,
+        },
+        Input::Persisted { effect },
+        Input::PersistFailed {
+            effect,
+            message: words(),
+        },
+        Input::Resume(Vec::new()),
+        Input::Cancel,
+        Input::CancelCall { call },
+        Input::Steer(Box::new(message)),
+        Input::Shown(Vec::new()),
+        Input::EnteredBackground,
+        Input::EnteredForeground,
+        Input::NetworkLost,
+        Input::NetworkAvailable,
+        Input::ContextTrimmed {
+            effect,
+            keep: Vec::new(),
+            summary: None,
+        },
+        Input::ContextNotTrimmed {
+            effect,
+            message: words(),
+        },
+        Input::Timeout,
+    ];
+    let run = machine();
+    run.dispose(1).unwrap();
+    // A run that was disposed of names each input that it refuses.
+    for input in inputs {
+        for told in tell(&run, &input) {
+            let Err(StepwellError::Misuse { reason, advice }) = told else {
+                panic!("{} was taken after the end", input.name());
+            };
+            assert_eq!(reason.split(' ').next(), Some(input.name()));
+            assert!(advice.contains("revive"), "{advice}");
+        }
+    }
 }

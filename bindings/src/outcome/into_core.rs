@@ -1,6 +1,6 @@
 //! The core's form of how a turn ended, for what the app says of its own runs.
 
-use super::{ApiErrorKind, Deadline, Failure, Incomplete, Outcome, TurnLimit};
+use super::{Failure, Outcome, TurnLimit};
 use std::time::Duration;
 use stepwell_core::conversation::RunFailure;
 use stepwell_core::{dialect, run};
@@ -25,17 +25,6 @@ impl From<Outcome> for run::Outcome {
             } => Self::Failed {
                 failure: failure.into_core(message),
             },
-        }
-    }
-}
-
-impl From<Incomplete> for run::Incomplete {
-    fn from(reason: Incomplete) -> Self {
-        match reason {
-            Incomplete::Length => Self::Length,
-            Incomplete::ContentFilter => Self::ContentFilter,
-            Incomplete::Refusal => Self::Refusal,
-            Incomplete::Limit => Self::Limit,
         }
     }
 }
@@ -80,10 +69,7 @@ impl Failure {
                 kind: kind.map(Into::into),
             },
             Self::TimedOut { deadline } => run::Failure::TimedOut {
-                deadline: match deadline {
-                    Deadline::Silence => run::Deadline::Silence,
-                    Deadline::Turn => run::Deadline::Turn,
-                },
+                deadline: deadline.into(),
             },
             Self::RunNotCreated { message } => run::Failure::RunNotCreated { message },
             Self::NotStored { message } => run::Failure::NotStored { message },
@@ -116,17 +102,26 @@ impl TurnLimit {
     }
 }
 
-impl From<ApiErrorKind> for dialect::ApiErrorKind {
-    fn from(kind: ApiErrorKind) -> Self {
-        match kind {
-            ApiErrorKind::Authentication => Self::Authentication,
-            ApiErrorKind::RateLimit => Self::RateLimit,
-            ApiErrorKind::BadRequest => Self::BadRequest,
-            ApiErrorKind::NotFound => Self::NotFound,
-            ApiErrorKind::Unavailable => Self::Unavailable,
-            ApiErrorKind::Overloaded => Self::Overloaded,
-            ApiErrorKind::ContextTooLong => Self::ContextTooLong,
-            ApiErrorKind::ContentFiltered => Self::ContentFiltered,
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Failures that have the same fields could be taken for each other.
+    #[test]
+    fn a_failure_keeps_its_name_both_ways() {
+        let message = || "Words.".to_owned();
+        let samples = [
+            run::Failure::Connection { message: message() },
+            run::Failure::Stream { message: message() },
+            run::Failure::RunNotCreated { message: message() },
+            run::Failure::NotStored { message: message() },
+            run::Failure::AttachmentRefused { message: message() },
+        ];
+        for sample in samples {
+            let here = Failure::from(sample.clone());
+            let name = |debug: String| debug.split(' ').next().map(str::to_owned);
+            assert_eq!(name(format!("{here:?}")), name(format!("{sample:?}")));
+            assert_eq!(here.into_core(message()), sample);
         }
     }
 }

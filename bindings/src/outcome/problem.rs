@@ -3,10 +3,12 @@
 use super::Outcome;
 #[cfg(feature = "agent")]
 use crate::turn::Finished;
+use serde::Serialize;
 use stepwell_core::run;
 
 /// What kept a turn from a whole answer.
-#[derive(Clone, Debug, PartialEq, Eq, uniffi::Record)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, uniffi::Record)]
+#[serde(rename_all = "camelCase")]
 pub struct Problem {
     /// By this an app acts.
     pub kind: ProblemKind,
@@ -21,7 +23,8 @@ pub struct Problem {
 macro_rules! kinds {
     ($( $(#[$doc:meta])* $kind:ident )*) => {
         /// What a problem is, so that an app can act on it.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, uniffi::Enum)]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, uniffi::Enum)]
+        #[serde(rename_all = "camelCase")]
         pub enum ProblemKind {
             $( $(#[$doc])* $kind, )*
             /// Something that this version of the bindings does not know.
@@ -32,7 +35,6 @@ macro_rules! kinds {
             fn from(kind: run::ProblemKind) -> Self {
                 match kind {
                     $( run::ProblemKind::$kind => Self::$kind, )*
-                    _ => Self::Other,
                 }
             }
         }

@@ -219,7 +219,6 @@ impl From<session::MessageView> for MessageView {
                 session::Role::Assistant => Role::Assistant,
                 session::Role::Reasoning => Role::Reasoning,
                 session::Role::Activity => Role::Activity,
-                _ => Role::Other,
             },
             text: message.content.to_text(),
             content_json: json(&message.content),

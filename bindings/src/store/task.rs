@@ -238,7 +238,9 @@ impl Queue {
 
 /// The app's mistake: an answer to another question.
 fn misfit(answer: &StoreAnswer) -> StoreError {
-    let answer = crate::effect::name(answer);
+    let text = format!("{answer:?}");
+    let answer = text.split(|c: char| !c.is_alphanumeric()).next();
+    let answer = answer.unwrap_or_default();
     StoreError::Refused {
         reason: format!("the app's store gave `{answer}`, which is no answer to this call"),
     }

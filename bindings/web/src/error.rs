@@ -35,7 +35,7 @@ impl From<Thrown> for JsValue {
     fn from(Thrown(refused): Thrown) -> Self {
         let error = Error::new(&refused.reason);
         error.set_name("StepwellError");
-        for (name, value) in [("kind", refused.kind), ("advice", refused.advice)] {
+        for (name, value) in [("kind", refused.kind), ("advice", &refused.advice)] {
             // A new object takes every property.
             let _ = Reflect::set(&error, &name.into(), &value.into());
         }

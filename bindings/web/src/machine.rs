@@ -11,7 +11,7 @@ use stepwell_core::conversation::Conversation;
 use stepwell_core::event::Message;
 use stepwell_core::run::journal::Digest;
 use stepwell_core::run::{self, Input};
-use stepwell_json::{Outcome, Outputs, RunConfig, state};
+use stepwell_json::{Outcome, Outputs, Refused, RunConfig, StateKind};
 use wasm_bindgen::prelude::*;
 
 /// A turn without any IO: the app owns the network, the tools, the clock and the store.
@@ -31,7 +31,7 @@ pub struct RunMachine {
 
 fn config(value: &JsValue) -> Result<Arc<run::RunConfig>, Thrown> {
     let config: RunConfig = from_js("the configuration", value)?;
-    Ok(Arc::new(config.into_core()?))
+    Ok(Arc::new(config.into_core().map_err(Refused::from)?))
 }
 
 /// The time, or the clock's.
@@ -144,14 +144,14 @@ impl RunMachine {
     #[wasm_bindgen(getter)]
     #[must_use]
     pub fn state(&self) -> StateValue {
-        JsValue::from(state(self.machine.state())).unchecked_into()
+        to_js(&StateKind::from(self.machine.state())).unchecked_into()
     }
 
     /// How the turn ended, once it has.
     #[wasm_bindgen(getter)]
     #[must_use]
     pub fn outcome(&self) -> OutcomeValue {
-        let outcome = self.machine.outcome().map(Outcome::from);
+        let outcome = self.machine.outcome().cloned().map(Outcome::from);
         let value = outcome.map_or(JsValue::UNDEFINED, |outcome| to_js(&outcome));
         value.unchecked_into()
     }

@@ -264,8 +264,7 @@ export type Effect =
       tokens: number;
       window: number;
       messages: { messageId: string; tokens: number }[];
-    }
-  | { type: "unknown"; id: string; effect: Json };
+    };
 
 /** A request for `fetch`: `headers` is what `new Headers` takes. One of them may hold the API key: do not log them. */
 export interface HttpRequest {
@@ -343,8 +342,7 @@ export type TurnEvent =
   | { type: "waitingForNetwork"; upToMs: number }
   | { type: "streamResumed"; hop: number; attempt: number }
   | { type: "contextNearlyFull"; tokens: number; window: number }
-  | { type: "contextTrimmed"; leftOut: string[]; tokens: number }
-  | { type: "unknown"; event: Json };
+  | { type: "contextTrimmed"; leftOut: string[]; tokens: number };
 
 /** Where a tool call stands. */
 export type ToolCallStatus =

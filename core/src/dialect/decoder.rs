@@ -100,7 +100,7 @@ pub trait Decode {
 
 /// Why a stream cannot be decoded any further: the peer's fault.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum DecodeError {
     /// The bytes cannot be cut into frames.
     #[error(transparent)]

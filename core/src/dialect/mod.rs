@@ -48,7 +48,7 @@ use serde::{Deserialize, Serialize};
 /// A wire format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-#[non_exhaustive]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum Dialect {
     /// The AG-UI protocol.
     AgUi,

@@ -249,7 +249,7 @@ impl Default for Media {
 /// [retry policy](crate::run::RetryPolicy) says; a body that brought something new begins its count anew.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-#[non_exhaustive]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum Resumption {
     /// Not at all: the turn fails, with what was received kept.
     #[default]
@@ -267,7 +267,7 @@ pub enum Resumption {
 /// How a provider wants the model's own reasoning back with the next request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-#[non_exhaustive]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum ReasoningReturn {
     /// Not at all: it ignores or refuses it.
     #[default]
@@ -281,7 +281,7 @@ pub enum ReasoningReturn {
 /// How a provider that is compatible with Chat Completions is told how much the model may think.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-#[non_exhaustive]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum EffortField {
     /// `reasoning_effort`: `none`, `low`, `medium` or `high` (OpenAI, Groq, Fireworks and most others).
     #[default]

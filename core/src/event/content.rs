@@ -80,7 +80,7 @@ impl From<String> for MessageContent {
 /// One part of a message's content.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "type", rename_all = "lowercase")]
-#[non_exhaustive]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum ContentPart {
     /// Text.
     Text(TextPart),
@@ -160,7 +160,7 @@ pub struct MediaPart {
 /// Where a part's media is.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "type", rename_all = "lowercase")]
-#[non_exhaustive]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum Source {
     /// In the message itself.
     #[serde(rename_all = "camelCase")]

@@ -7,7 +7,7 @@ pub type Metadata = Map<String, Value>;
 
 /// Why a JSON value is not an event.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum EventError {
     /// The object has no non-empty string `type`.
     #[error("not an event: the object has no `type`; every AG-UI event names its type")]

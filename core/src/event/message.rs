@@ -8,7 +8,7 @@ use serde_json::Value;
 /// One message of a conversation, told apart by its `role`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "role", rename_all = "lowercase")]
-#[non_exhaustive]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum Message {
     /// The app's own instructions, ranking above the user's.
     Developer(TextualMessage),

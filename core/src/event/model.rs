@@ -56,7 +56,7 @@ macro_rules! events {
 
         /// One AG-UI event, owned and complete.
         #[derive(Clone, Debug, PartialEq)]
-        #[non_exhaustive]
+        #[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
         pub enum Event {
             $( $(#[$doc])* $name($name), )*
             /// An event of a type that this version does not know, kept as it came.

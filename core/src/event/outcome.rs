@@ -7,7 +7,7 @@ use serde_json::Value;
 /// How a run ended, as `RUN_FINISHED` says it. An absent outcome is success.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "type", rename_all = "lowercase")]
-#[non_exhaustive]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum RunOutcome {
     /// The run did its work; calls may be left for the client to run.
     #[serde(rename_all = "camelCase")]
@@ -63,7 +63,7 @@ fn not_empty<'de, D: serde::Deserializer<'de>>(
 /// How a subagent's run ended.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "type", rename_all = "lowercase")]
-#[non_exhaustive]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum SubagentOutcome {
     /// It did its work.
     Success,

@@ -41,7 +41,7 @@ pub struct Entry {
 
 /// What can happen to a run.
 #[derive(Clone, Debug, PartialEq)]
-#[non_exhaustive]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum Step {
     /// An input.
     Input(Input<'static>),
@@ -102,7 +102,7 @@ pub struct Gives {
 
 /// How a journal ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum Ending {
     /// The host closed it: the digest of how the run stood.
     Closed(Digest),
@@ -117,7 +117,7 @@ pub enum Ending {
 
 /// Why a text cannot be read as a journal.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum JournalError {
     /// There is nothing in it.
     #[error(

@@ -33,7 +33,7 @@ impl Default for AnswerLimits {
 
 /// A limit that an answer has reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum AnswerLimit {
     /// [`AnswerLimits::bytes`], or as much of one thing as is held until it is whole: of citations, of reasoning that only
     /// the provider can read, of items that are open.

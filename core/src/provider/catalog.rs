@@ -79,7 +79,7 @@ pub struct Custom {
 
 /// What is wrong with an app's own providers, and where.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum CatalogError {
     /// The text is not such a list. The reason has the line and the column.
     #[error("this is no list of providers: {reason}")]

@@ -169,7 +169,7 @@ pub struct UnknownApi {
 
 /// Why no request can be sent to a provider.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum EndpointError {
     /// The provider has no such API.
     #[error(transparent)]

@@ -26,7 +26,7 @@ pub struct ModelRules {
 /// The least that a model thinks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-#[non_exhaustive]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum LeastEffort {
     /// It never thinks: it is not told how much to, and is sent no thoughts.
     NeverThinks,
@@ -42,7 +42,7 @@ pub enum LeastEffort {
 /// When a model takes a temperature.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-#[non_exhaustive]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum TakesTemperature {
     /// Always.
     #[default]

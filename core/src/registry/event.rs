@@ -10,7 +10,7 @@ use std::collections::VecDeque;
 /// at most one [`Read`](Self::Read).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-#[non_exhaustive]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum RegistryEvent {
     /// A run began: the turn is on.
     RunStarted {

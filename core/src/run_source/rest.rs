@@ -37,7 +37,7 @@ pub struct CreatedThread {
 
 /// Why a backend gave no thread or run.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
-#[non_exhaustive]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum RunSourceError {
     /// It answered with a status other than 2xx.
     #[error("the backend refused: {0}")]

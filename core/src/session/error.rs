@@ -2,7 +2,7 @@ use crate::{MessageId, RunId};
 
 /// What is wrong with the stored turns of a thread.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum SessionError {
     /// Two turns have one id.
     #[error("there are two turns `{turn}`: give each turn an id of its own")]

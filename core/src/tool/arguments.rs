@@ -64,7 +64,7 @@ pub(crate) fn without_halves(json: &str) -> Option<String> {
 
 /// Why a call is not run; the text is for the model, which can ask better the next time.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum Rejection {
     /// No tool has this name.
     #[error("there is no tool named `{name}`; the tools are: {available}")]

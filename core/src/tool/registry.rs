@@ -116,7 +116,7 @@ impl Tool {
 
 /// Why a tool cannot be registered: the app's fault.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum ToolError {
     /// No provider would accept the name.
     #[error(

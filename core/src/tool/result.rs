@@ -52,7 +52,7 @@ pub struct ToolFailure {
 /// The kinds of tool failures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-#[non_exhaustive]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum ToolFailureKind {
     /// The tool ran and gave an error.
     Error,

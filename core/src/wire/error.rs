@@ -3,7 +3,7 @@ use serde::{Deserialize, Serialize};
 /// Why a body can not be cut into frames any further.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-#[non_exhaustive]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum WireError {
     /// A line is longer than [`FrameLimits::line`](super::FrameLimits::line).
     #[error(

@@ -95,7 +95,6 @@ impl Ending {
                 let (code, message) = told(failure);
                 Self::failed(code, message)
             }
-            _ => Self::internal(),
         }
     }
 
@@ -224,7 +223,6 @@ fn of_kind(kind: ApiErrorKind) -> (&'static str, &'static str) {
             "model_refused",
             "the model's provider refuses the request: see the server's log",
         ),
-        _ => ("model_error", MODEL_ERROR),
     }
 }
 

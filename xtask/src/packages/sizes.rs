@@ -30,7 +30,7 @@ struct Weighed {
 /// outside input, and fuzzing looks for the rest; but the native libraries that are published unwind.
 const SMALLEST: Weighed = Weighed {
     what: "the door by uniffi, where a panic ends the process",
-    features: &[],
+    features: &["uniffi"],
     profile: "smallest",
     most: (2 << 20) - 1,
 };
@@ -38,13 +38,13 @@ const SMALLEST: Weighed = Weighed {
 const WEIGHED: &[Weighed] = &[
     Weighed {
         what: "the door by uniffi",
-        features: &[],
+        features: &["uniffi"],
         profile: "small",
         most: 3_000_000,
     },
     Weighed {
         what: "the door by uniffi, with JSON Schemas checked",
-        features: &["json-schema"],
+        features: &["uniffi", "json-schema"],
         profile: "small",
         most: 6_000_000,
     },

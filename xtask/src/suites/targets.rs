@@ -29,7 +29,14 @@ fn run(context: &Context, log: &mut Log) -> anyhow::Result<()> {
         no_c::check(context, &mut all, target)?;
         log.build(&mut all)?;
     }
-    let door = ["-p", "stepwell-ffi", "--lib", "--no-default-features"];
+    let door = [
+        "-p",
+        "stepwell-ffi",
+        "--lib",
+        "--no-default-features",
+        "--features",
+        "uniffi",
+    ];
     log.build(
         cargo(context)
             .arg("check")

@@ -9,7 +9,7 @@ use std::borrow::Cow;
 
 /// The versions of AG-UI that a client may speak, as far as it makes a difference what it is sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum ClientVersion {
     /// From before 1.0, which declares nothing.
     #[default]

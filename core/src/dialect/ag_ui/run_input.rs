@@ -31,7 +31,7 @@ const OFTEN_NULL_IN_MESSAGES: [&str; 6] = [
 
 /// Why a body is no [`RunAgentInput`].
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum RunInputError {
     /// It is not JSON.
     #[error("the body is not JSON: {0}")]

@@ -32,7 +32,7 @@ pub struct ApiError {
 /// The kinds of errors that an app acts on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-#[non_exhaustive]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum ApiErrorKind {
     /// The key is missing, wrong or not allowed to do this: ask the person for another.
     Authentication,

@@ -50,7 +50,7 @@ pub struct CallIds {
 
 /// What ids and names are made of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum Charset {
     /// Anything.
     Any,

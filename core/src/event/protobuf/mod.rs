@@ -28,7 +28,7 @@ pub const MEDIA_TYPE: &str = "application/vnd.ag-ui.event+proto";
 
 /// Why bytes are not an event.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum ProtobufError {
     /// They are no protobuf message of the envelope's form.
     #[error("not an AG-UI event in protobuf: {reason}")]
@@ -46,7 +46,7 @@ pub enum ProtobufError {
 
 /// Why an event cannot be written.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum EncodeError {
     /// It is of a type that this version does not know, and protobuf has no place for it.
     #[error("{kind} has no form in protobuf: AG-UI 1.0 does not know it; send JSON to carry it")]

@@ -28,7 +28,7 @@ use walk::Area;
 
 /// Why a journal cannot be redacted.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum RedactError {
     /// A run came back from a snapshot that stands in the journal, and what a snapshot holds cannot be redacted.
     #[error(

@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 /// Why a snapshot cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum SnapshotError {
     /// It is no snapshot, or a damaged one.
     #[error("this is no snapshot of a run: {0}")]

@@ -21,7 +21,7 @@ pub struct Block {
 /// [`MessageBuilder`](crate::session::MessageBuilder).
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
-#[non_exhaustive]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum BlockContent {
     /// A piece of an answer's text; of a message that is not there yet, its beginning.
     Text {

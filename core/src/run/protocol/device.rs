@@ -20,7 +20,7 @@ pub struct DevicePolicy {
 /// What happens when the app goes to the background.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-#[non_exhaustive]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum BackgroundPolicy {
     /// Nothing: for hosts that go on working there.
     Continue,
@@ -36,7 +36,7 @@ pub enum BackgroundPolicy {
 /// What happens when the run needs the network and there is none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-#[non_exhaustive]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum OfflinePolicy {
     /// A request is sent all the same, and if it fails there is no further try.
     Fail,
@@ -60,7 +60,7 @@ impl Default for OfflinePolicy {
 /// What happens to a request or a stream that is under way when another network takes the place of the one before.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-#[non_exhaustive]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum NetworkChangePolicy {
     /// It is left alone: the old network may carry it to its end.
     #[default]
@@ -73,7 +73,7 @@ pub enum NetworkChangePolicy {
 /// What happens to a turn that is revived.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-#[non_exhaustive]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum KilledPolicy {
     /// It goes on.
     #[default]

@@ -10,7 +10,7 @@ use std::{fmt, str::FromStr};
 /// What an effect is for. Never a counter: the same effect has the same id after a restore.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-#[non_exhaustive]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum EffectId {
     /// Creates the run of a hop at the backend.
     CreateRun {
@@ -116,7 +116,7 @@ impl FromStr for EffectId {
 /// Something that the host is to do.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
-#[non_exhaustive]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum Effect {
     /// Create a run at the backend, then answer with
     /// [`RunCreated`](crate::run::Input::RunCreated) or [`RunNotCreated`](crate::run::Input::RunNotCreated).

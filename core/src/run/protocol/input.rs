@@ -11,7 +11,7 @@ use std::time::Duration;
 /// What the host tells a run. Its serde form is what a [journal](crate::journal) holds: bytes are a string.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-#[non_exhaustive]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum Input<'a> {
     /// Starts the turn.
     Start(Box<Start>),

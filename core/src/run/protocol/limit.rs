@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 /// A limit that a turn has reached.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, thiserror::Error)]
 #[serde(tag = "kind", rename_all = "snake_case")]
-#[non_exhaustive]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum TurnLimit {
     /// The rounds of tools: [`Limits::max_tool_rounds`](crate::run::Limits::max_tool_rounds).
     #[error("the turn is at its limit of tool rounds, {max}")]

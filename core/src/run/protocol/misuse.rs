@@ -6,7 +6,7 @@ use crate::tool::Rejection;
 
 /// The host's own mistake. The run is as it was before.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum Misuse {
     /// The state does not take this input.
     #[error("a run that is {state} does not take {input}")]
@@ -51,7 +51,7 @@ pub enum Misuse {
 
 /// The answers do not fit the questions: there must be one for each interrupt, and no other.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum ResumeError {
     /// A question has no answer.
     #[error("the interrupt `{0}` has no answer: resume answers all of them at once")]

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 /// How a turn ended.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "outcome", rename_all = "snake_case")]
-#[non_exhaustive]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum Outcome {
     /// The answer is whole.
     Success,
@@ -65,7 +65,7 @@ impl Outcome {
 /// Why a model stopped before its answer was whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, thiserror::Error)]
 #[serde(rename_all = "snake_case")]
-#[non_exhaustive]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum Incomplete {
     /// The answer was cut off at the most tokens that it may have, or that the model can read and write.
     #[error("the answer was cut off: it has as many tokens as it may have")]
@@ -142,7 +142,7 @@ impl Incomplete {
 /// Why a turn failed: the peer's fault, or the transport's.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, thiserror::Error)]
 #[serde(tag = "failure", rename_all = "snake_case")]
-#[non_exhaustive]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum Failure {
     /// The provider answered with an HTTP error.
     #[error("{error}")]

@@ -23,7 +23,7 @@ pub enum Output {
 /// unbroken turn, however many hops it takes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-#[non_exhaustive]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum RunEvent {
     /// The turn begins.
     Started {
@@ -203,7 +203,7 @@ pub(in crate::run) const MOST_WAITING: usize = 16;
 /// Why a message that the person sent during the turn was not taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[serde(rename_all = "snake_case")]
-#[non_exhaustive]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum SteeringRefusal {
     /// The turn ended before the message could be taken in.
     #[error("the turn is over: start another one with the message")]

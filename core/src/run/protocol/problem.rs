@@ -31,7 +31,7 @@ macro_rules! kinds {
         /// What a problem is, so that an app can act on it.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
         #[serde(rename_all = "camelCase")]
-        #[non_exhaustive]
+        #[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
         pub enum ProblemKind {
             $( $(#[$doc])* $kind, )*
         }

@@ -7,7 +7,7 @@ use serde_json::Value;
 /// they mean in JSON Patch (RFC 6902), and are written like it: `{"op":"add","path":"/city","value":""}`.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(tag = "op", rename_all = "snake_case")]
-#[non_exhaustive]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum Change<'a> {
     /// A member, or the next element of an array, begins. A number, `true`, `false` or `null` is whole; a string,
     /// array or object is empty, and grows until its [`End`](Self::End).

@@ -82,7 +82,7 @@ pub struct PartialArguments {
 
 /// Where partial arguments stand.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum PartialState {
     /// More must come.
     #[default]

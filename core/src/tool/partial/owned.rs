@@ -21,7 +21,7 @@ use serde_json::Value;
 /// ```
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "op", rename_all = "snake_case")]
-#[non_exhaustive]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum OwnedChange {
     /// See [`Change::Add`].
     Add {

@@ -1,0 +1,387 @@
+use super::*;
+use std::time::Duration;
+
+/// As every language writes it out.
+pub(crate) fn limits() -> Limits {
+    Limits {
+        max_tool_rounds: 10,
+        continue_after_tools: true,
+        max_tool_calls: None,
+        max_tokens: None,
+        max_duration_ms: None,
+        max_parallel_tools: 8,
+        repeats: RepeatLimit {
+            tell_after: Some(3),
+            stop_after: Some(5),
+        },
+        at_limit: None,
+        max_answer_bytes: 33_554_432,
+        max_answer_calls: 1_000,
+        max_line_bytes: 10_485_760,
+        max_event_bytes: 10_485_760,
+    }
+}
+
+/// As every language writes it out.
+pub(crate) fn retry() -> RetryPolicy {
+    RetryPolicy {
+        attempts: 4,
+        first_delay_ms: 500,
+        max_delay_ms: 8000,
+        max_retry_after_ms: 120_000,
+        jitter: 0.2,
+        seed: 0,
+    }
+}
+
+/// As every language writes it out.
+pub(crate) fn timeouts() -> Timeouts {
+    Timeouts {
+        silence_ms: Some(120_000),
+        tool_ms: Some(300_000),
+        turn_ms: None,
+        approval_ms: None,
+        deferred_ms: None,
+        closing_ms: Some(2000),
+    }
+}
+
+/// As every language writes it out.
+pub(crate) fn device() -> DevicePolicy {
+    DevicePolicy {
+        background: None,
+        offline_ms: Some(300_000),
+        network_change: None,
+        killed: None,
+    }
+}
+
+/// As every language writes it out.
+pub(crate) fn context() -> ContextGuard {
+    ContextGuard {
+        window: None,
+        warn_at: Some(0.8),
+        at_limit: None,
+    }
+}
+
+#[test]
+fn the_context_is_guarded_as_in_the_core() {
+    let guard = stepwell_core::run::ContextGuard::from(context());
+    assert_eq!(guard, stepwell_core::run::ContextGuard::default());
+}
+
+#[test]
+fn the_form_of_an_answer_is_mapped() {
+    let with = |schema_json: &str| GenerationSettings {
+        response_format: Some(ResponseFormat::Schema {
+            name: "city".to_owned(),
+            schema_json: schema_json.to_owned(),
+            strict: true,
+        }),
+        reasoning: Some(ReasoningEffort::High),
+        cache_prompt: true,
+        ..GenerationSettings::default()
+    };
+    let core = with(r#"{"type":"object"}"#).into_core().unwrap();
+    assert_eq!(
+        core.response_format,
+        dialect::ResponseFormat::Schema {
+            name: "city".to_owned(),
+            schema: serde_json::json!({"type": "object"}),
+            strict: true,
+        }
+    );
+    assert_eq!(core.reasoning, Some(dialect::ReasoningEffort::High));
+    assert!(core.cache_prompt);
+    let error = with("{").into_core().unwrap_err();
+    assert!(error.to_string().contains("`schema_json`"), "{error}");
+}
+
+#[test]
+fn settings_that_are_left_out_are_those_of_the_core() {
+    assert_eq!(
+        GenerationSettings::default().into_core(),
+        Ok(dialect::GenerationSettings::default())
+    );
+}
+
+fn config() -> RunConfig {
+    RunConfig {
+        provider: "openai-compatible".to_owned(),
+        model: "mock".to_owned(),
+        api: None,
+        base_url: Some("http://localhost/v1".to_owned()),
+        key: None,
+        headers: HashMap::new(),
+        instructions: None,
+        tools: Vec::new(),
+        settings: GenerationSettings::default(),
+        limits: limits(),
+        retry: retry(),
+        timeouts: timeouts(),
+        run_ids: None,
+        durability: None,
+        partial_arguments: false,
+        device: device(),
+        resumption: None,
+        providers_json: None,
+        text: TextOptions {
+            break_after_tools: true,
+            drop_blank: false,
+        },
+        context: context(),
+        ag_ui: AgUiOptions::default(),
+    }
+}
+
+#[test]
+fn a_provider_of_the_apps_own_can_be_named() {
+    let config = |json: &str| RunConfig {
+        provider: "mine".to_owned(),
+        base_url: None,
+        headers: HashMap::from([("x-b".to_owned(), "2".to_owned())]),
+        providers_json: Some(json.to_owned()),
+        ..config()
+    };
+    let good = r#"{"providers": [{"name": "mine", "dialect": "openai-chat", "base_url": "http://x/v1",
+        "headers": {"x-a": "1"}}]}"#;
+    let core = config(good).into_core().unwrap();
+    assert_eq!(core.endpoint.base_url, "http://x/v1");
+    let names: Vec<_> = core
+        .endpoint
+        .headers
+        .iter()
+        .map(|header| &*header.0)
+        .collect();
+    assert_eq!(names, ["x-a", "x-b"]);
+    let error = config(r#"{"providers": 1}"#).into_core().unwrap_err();
+    assert!(error.to_string().contains("line 1"), "{error}");
+}
+
+#[test]
+fn how_a_server_resumes_is_for_the_app_to_say() {
+    let resumption = |said| {
+        let config = RunConfig {
+            resumption: said,
+            ..config()
+        };
+        let core = config.into_core().unwrap();
+        core.endpoint.quirks.resumption
+    };
+    for (said, resumes) in [
+        (None, dialect::Resumption::Never),
+        (Some(Resumption::Never), dialect::Resumption::Never),
+        (
+            Some(Resumption::LastEventId),
+            dialect::Resumption::LastEventId,
+        ),
+        (Some(Resumption::Replay), dialect::Resumption::Replay),
+        (Some(Resumption::Snapshot), dialect::Resumption::Snapshot),
+    ] {
+        assert_eq!(resumption(said), resumes);
+    }
+}
+
+/// What a run knows of the agent, by what was said of it.
+fn ag_ui(said: AgUiOptions, providers_json: Option<&str>) -> dialect::AgUiOptions {
+    let config = RunConfig {
+        provider: if providers_json.is_some() {
+            "mine".to_owned()
+        } else {
+            "ag-ui".to_owned()
+        },
+        providers_json: providers_json.map(str::to_owned),
+        ag_ui: said,
+        ..config()
+    };
+    config.into_core().unwrap().endpoint.quirks.ag_ui
+}
+
+#[test]
+fn how_an_agent_is_taken_is_for_the_app_to_say() {
+    assert_eq!(
+        ag_ui(AgUiOptions::default(), None),
+        dialect::AgUiOptions::default()
+    );
+    let said = AgUiOptions {
+        encoding: Some(AgUiEncoding::ProtobufFirst),
+        verification: Some(Verification::Lenient),
+        extra_rules: Some(ExtraRules::Fatal),
+        ..AgUiOptions::default()
+    };
+    let known = ag_ui(said, None);
+    assert_eq!(known.encoding, dialect::AgUiEncoding::ProtobufFirst);
+    assert_eq!(known.verification, event::Verification::Lenient);
+    assert_eq!(known.extra_rules, event::ExtraRules::Fatal);
+}
+
+#[test]
+fn what_is_known_of_an_agent_stays_unless_the_app_says_otherwise() {
+    let mine = r#"{"providers": [{"name": "mine", "dialect": "ag-ui", "base_url": "http://x/agent",
+        "quirks": {"ag_ui": {"encoding": "json-first", "is_before_1_0": true, "verification": "lenient",
+            "extra_rules": "off"}}}]}"#;
+    let known = ag_ui(AgUiOptions::default(), Some(mine));
+    assert_eq!(known.encoding, dialect::AgUiEncoding::JsonFirst);
+    assert_eq!(known.verification, event::Verification::Lenient);
+    assert_eq!(known.extra_rules, event::ExtraRules::Off);
+    assert!(known.is_before_1_0);
+    let said = AgUiOptions {
+        is_before_1_0: Some(false),
+        ..AgUiOptions::default()
+    };
+    let changed = ag_ui(said, Some(mine));
+    assert!(!changed.is_before_1_0);
+    assert!(!changed.keeps_unknown);
+    let said = AgUiOptions {
+        keeps_unknown: Some(true),
+        ..AgUiOptions::default()
+    };
+    assert!(ag_ui(said, Some(mine)).keeps_unknown);
+    assert_eq!(changed.encoding, known.encoding);
+    assert_eq!(changed.verification, known.verification);
+    assert_eq!(changed.extra_rules, known.extra_rules);
+}
+
+#[test]
+fn an_agent_is_told_what_the_app_knows() {
+    let mut config = config();
+    config.settings.context = vec![ContextEntry {
+        description: "The page".to_owned(),
+        value: "Orders".to_owned(),
+    }];
+    let core = config.into_core().unwrap();
+    assert_eq!(
+        core.settings.context,
+        [event::Context {
+            description: "The page".to_owned(),
+            value: "Orders".to_owned(),
+            extra: event::Metadata::new(),
+        }]
+    );
+}
+
+#[test]
+fn what_is_left_out_in_json_is_as_in_the_core() {
+    let said = r#"{"provider":"openai-compatible","model":"m","baseUrl":"http://localhost/v1"}"#;
+    let config: RunConfig = serde_json::from_str(said).unwrap();
+    let config = config.into_core().unwrap();
+    assert_eq!(config, run::RunConfig::new(config.endpoint.clone()));
+}
+
+#[test]
+fn a_name_that_there_is_not_is_an_error() {
+    let said = r#"{"provider":"ollama","limits":{"max_tool_rounds":1}}"#;
+    let error = serde_json::from_str::<RunConfig>(said).err().unwrap();
+    assert!(error.to_string().contains("max_tool_rounds"), "{error}");
+}
+
+/// What is JSON text in a record is itself in JSON.
+#[test]
+fn a_configuration_is_read_from_json() {
+    let said = r#"{
+        "provider": "mine",
+        "model": "m",
+        "providers": [{ "name": "mine", "dialect": "ag-ui", "base_url": "http://x/agent" }],
+        "persistAttempts": 2,
+        "runIds": "host",
+        "tools": [{ "name": "look", "description": "Looks.", "parameters": { "type": "object" } }],
+        "settings": {
+            "toolChoice": { "name": "look" },
+            "responseFormat": { "name": "city", "schema": { "type": "object" }, "strict": true },
+            "extra": { "top_k": 1 },
+            "context": [{ "description": "The page", "value": "Orders" }]
+        },
+        "agUi": { "isBefore10": true, "encoding": "protobufFirst", "verification": "lenient", "extraRules": "fatal" }
+    }"#;
+    let config: RunConfig = serde_json::from_str(said).unwrap();
+    let config = config.into_core().unwrap();
+    assert_eq!(config.durability, run::Durability::Blocks { attempts: 2 });
+    assert_eq!(config.run_ids, run::RunIds::Host);
+    let look = &config.tools.definitions()[0];
+    assert_eq!(look.parameters, Some(json!({ "type": "object" })));
+    let settings = config.settings;
+    assert_eq!(
+        settings.tool_choice,
+        dialect::ToolChoice::Named("look".to_owned())
+    );
+    assert_eq!(
+        settings.response_format,
+        dialect::ResponseFormat::Schema {
+            name: "city".to_owned(),
+            schema: json!({ "type": "object" }),
+            strict: true,
+        }
+    );
+    assert_eq!(settings.extra["top_k"], json!(1));
+    assert_eq!(settings.context[0].value, "Orders");
+    let ag_ui = config.endpoint.quirks.ag_ui;
+    assert!(ag_ui.is_before_1_0);
+    assert_eq!(ag_ui.encoding, dialect::AgUiEncoding::ProtobufFirst);
+    assert_eq!(ag_ui.verification, event::Verification::Lenient);
+    assert_eq!(ag_ui.extra_rules, event::ExtraRules::Fatal);
+    for (word, choice) in [
+        ("auto", dialect::ToolChoice::Auto),
+        ("never", dialect::ToolChoice::None),
+        ("required", dialect::ToolChoice::Required),
+    ] {
+        let said = format!(r#"{{"toolChoice":"{word}","responseFormat":"json"}}"#);
+        let settings: GenerationSettings = serde_json::from_str(&said).unwrap();
+        let settings = settings.into_core().unwrap();
+        assert_eq!(settings.tool_choice, choice);
+        assert_eq!(settings.response_format, dialect::ResponseFormat::Json);
+    }
+}
+
+/// What is left out is the default, and `null` is none, or an error where there is no none.
+#[test]
+fn absent_is_the_default_and_null_is_none() {
+    fn read<T: serde::de::DeserializeOwned>(said: &str) -> T {
+        serde_json::from_str(said).unwrap()
+    }
+    assert_eq!(
+        run::Timeouts::from(read::<Timeouts>("{}")),
+        run::Timeouts::default()
+    );
+    let none = r#"{"silenceMs":null,"toolMs":null,"turnMs":null,"approvalMs":null,"deferredMs":null,"closingMs":null}"#;
+    let expected = run::Timeouts {
+        silence: None,
+        tool: None,
+        turn: None,
+        approval: None,
+        deferred: None,
+        closing: None,
+    };
+    assert_eq!(run::Timeouts::from(read::<Timeouts>(none)), expected);
+
+    assert_eq!(
+        run::Limits::from(read::<Limits>("{}")),
+        run::Limits::default()
+    );
+    let none = r#"{"maxToolCalls":null,"maxTokens":null,"maxDurationMs":null,"repeats":{"tellAfter":null,"stopAfter":null}}"#;
+    let expected = run::Limits {
+        max_tool_calls: None,
+        max_tokens: None,
+        max_duration: None,
+        repeats: None,
+        ..run::Limits::default()
+    };
+    assert_eq!(run::Limits::from(read::<Limits>(none)), expected);
+
+    let device = |said: &str| run::DevicePolicy::from(read::<DevicePolicy>(said));
+    assert_eq!(device("{}"), run::DevicePolicy::default());
+    let none = device(r#"{"offlineMs":null}"#);
+    assert_eq!(none.offline, run::OfflinePolicy::Fail);
+    let up_to = Duration::from_secs(1);
+    let said = device(r#"{"offlineMs":1000}"#);
+    assert_eq!(said.offline, run::OfflinePolicy::Wait { up_to });
+
+    let context = |said: &str| read::<ContextGuard>(said).warn_at;
+    assert_eq!(context("{}"), run::ContextGuard::default().warn_at);
+    assert_eq!(context(r#"{"warnAt":null}"#), None);
+
+    for said in [r#"{"maxToolRounds":null}"#, r#"{"repeats":null}"#] {
+        assert!(serde_json::from_str::<Limits>(said).is_err(), "{said}");
+    }
+    assert!(serde_json::from_str::<RetryPolicy>(r#"{"attempts":null}"#).is_err());
+}
