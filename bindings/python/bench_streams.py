@@ -109,7 +109,7 @@ def config(base_url: str, provider: str) -> RunConfig:
 
 
 def run_machine(base_url: str, provider: str) -> str:
-    """The sans-IO door, over httpx."""
+    """The sans-IO API, over httpx."""
     machine = RunMachine(config(base_url, provider))
     (effect,) = machine.start("Go").effects
     assert isinstance(effect, OpenStream)
@@ -123,7 +123,7 @@ def run_machine(base_url: str, provider: str) -> str:
 
 
 def run_machine_from_memory(base_url: str, provider: str) -> str:
-    """The sans-IO door without any network, in chunks of 1 KiB."""
+    """The sans-IO API without any network, in chunks of 1 KiB."""
     machine = RunMachine(config(base_url, provider))
     (effect,) = machine.start("Go").effects
     assert isinstance(effect, OpenStream)

@@ -27,7 +27,7 @@ pub struct Agent {
 impl Agent {
     /// An agent with its tools.
     ///
-    /// `approver` asks the person about the tools that need it; without one they are denied. `thread_id` is random if
+    /// `approver` asks the user about the tools that need it; without one they are denied. `thread_id` is random if
     /// absent. `history_json` is an earlier conversation to go on with: a JSON array of AG-UI messages; `state_json` the
     /// state shared with an AG-UI agent: any JSON. With a `store` each turn is kept there, and a thread that it has goes
     /// on from what it has. `journal` takes the journals of the turns, for `replay_journal`.
@@ -104,13 +104,13 @@ impl Agent {
     }
 
     /// Says something to the model, and gives the turn to take events from. A turn that is still under way is cancelled
-    /// first: the person has moved on.
+    /// first: the user has moved on.
     pub fn start_turn(&self, text: String) -> Result<Arc<Turn>, StepwellError> {
         Ok(Turn::new(self.begin(text)?))
     }
 
     /// Goes on with a stored turn: with what `Turn.rested` gave, in this process or a later one. What a deferred call
-    /// comes to is then told to `Turn.finish_call`; the person is asked again what they had not answered. The turn's
+    /// comes to is then told to `Turn.finish_call`; the user is asked again what they had not answered. The turn's
     /// thread is that of the snapshot.
     pub fn revive(&self, snapshot: &str) -> Result<Arc<Turn>, StepwellError> {
         let runtime = runtime()?;
@@ -215,8 +215,8 @@ impl Agent {
         self.agent.thread_id().to_string()
     }
 
-    /// Which threads have a turn under way, what the person looks at, and what is unread: of this agent and of those
-    /// that `thread` gave. Say with `look_at` what the person looks at. Its runs are the agent's turns: leave it to the
+    /// Which threads have a turn under way, what the user looks at, and what is unread: of this agent and of those
+    /// that `thread` gave. Say with `look_at` what the user looks at. Its runs are the agent's turns: leave it to the
     /// agent to register, to complete and to remove them.
     pub fn registry(&self) -> Arc<RunRegistry> {
         RunRegistry::of(self.agent.registry().clone())
@@ -237,7 +237,7 @@ impl Agent {
         json(self.agent.conversation().state())
     }
 
-    /// All that the model said since the person's last message.
+    /// All that the model said since the user's last message.
     pub fn text(&self) -> String {
         self.agent.conversation().text()
     }

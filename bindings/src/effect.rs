@@ -49,7 +49,7 @@ pub enum Effect {
         /// The id of the effect that opened it.
         id: String,
     },
-    /// Ask the person; answer with `approve`, also with other arguments, or with `deny`.
+    /// Ask the user; answer with `approve`, also with other arguments, or with `deny`.
     AskApproval {
         /// The effect's id.
         id: String,

@@ -176,7 +176,7 @@ impl From<Misuse> for StepwellError {
             Misuse::NotOpened { .. } => "call `opened` when the response's head is there",
             Misuse::Resume(_) => "answer each open interrupt once, all in one call",
             Misuse::EditedArguments(_) => {
-                let advice = "show the person what does not fit, and ask again";
+                let advice = "show the user what does not fit, and ask again";
                 return Self::invalid(&misuse, advice);
             }
             Misuse::Disposed { .. } => {

@@ -3,7 +3,7 @@
 //! Without the feature `uniffi` there are only the definitions: configuration, events, effects, outcomes and errors.
 //! They are read from and written as JSON too, for the languages that have no bindings of their own (`stepwell-json`).
 //!
-//! Two doors on the one machine of `stepwell-core`: [`RunMachine`] leaves all IO to the app, [`Agent`] has it inside.
+//! Two APIs on the one machine of `stepwell-core`: [`RunMachine`] leaves all IO to the app, [`Agent`] has it inside.
 //! Records and enums mirror those of the core and bear their names; what is any JSON there is JSON text here, in a
 //! field that ends in `_json`. Each language has a small layer on top that gives it its own habits.
 //!

@@ -33,7 +33,7 @@ pub enum Outcome {
         /// The same in a sentence.
         message: String,
     },
-    /// The person, or the agent, stopped it.
+    /// The user, or the agent, stopped it.
     Cancelled,
     /// The stream ended before the answer did. What came of it is kept.
     Truncated,
@@ -41,7 +41,7 @@ pub enum Outcome {
     Failed {
         /// Why.
         failure: Failure,
-        /// The same in a sentence, for the person.
+        /// The same in a sentence, for the user.
         message: String,
         /// Whether trying again, from the start, may help.
         transient: bool,
@@ -158,7 +158,7 @@ pub enum Failure {
         /// How many it may have: the model's window, without what is kept for the answer.
         window: u64,
     },
-    /// The person attached what the provider does not take: the request was not sent.
+    /// The user attached what the provider does not take: the request was not sent.
     AttachmentRefused {
         /// What it does not take, and what to do.
         message: String,
@@ -174,7 +174,7 @@ pub enum Failure {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, uniffi::Enum)]
 #[serde(rename_all = "camelCase")]
 pub enum ApiErrorKind {
-    /// The key is missing, wrong or not allowed to do this: ask the person for another.
+    /// The key is missing, wrong or not allowed to do this: ask the user for another.
     Authentication,
     /// Too many requests, or the quota is used up: wait.
     RateLimit,

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use stepwell_core::registry;
 use stepwell_core::registry::SharedRegistry;
 
-/// Many runs at once: which run owns which thread, what the person looks at, and what is unread. Data only: it starts
+/// Many runs at once: which run owns which thread, what the user looks at, and what is unread. Data only: it starts
 /// nothing and calls nobody back.
 ///
 /// A thread has one owner at most. Whoever registers takes it over, and the handle before is stale: check the handle
@@ -59,12 +59,12 @@ pub enum RegistryEvent {
         /// How it ended.
         outcome: Outcome,
     },
-    /// A run ended in a thread that the person does not look at.
+    /// A run ended in a thread that the user does not look at.
     Unread {
         /// The thread.
         key: ThreadKey,
     },
-    /// The person looks at the thread that was unread, or it was removed.
+    /// The user looks at the thread that was unread, or it was removed.
     Read {
         /// The thread.
         key: ThreadKey,
@@ -142,7 +142,7 @@ impl RunRegistry {
         Ok(self.registry.check(&handle.into_core()?)?)
     }
 
-    /// The run is over; its handle is stale from here on. Marks its thread unread if the person does not look at it.
+    /// The run is over; its handle is stale from here on. Marks its thread unread if the user does not look at it.
     pub fn complete(&self, handle: RunHandle, outcome: Outcome) -> Result<(), StepwellError> {
         let handle = handle.into_core()?;
         Ok(self.registry.complete(&handle, outcome.into())?)
@@ -168,17 +168,17 @@ impl RunRegistry {
             .collect()
     }
 
-    /// The person looks at this thread now, or at none. It is no longer unread.
+    /// The user looks at this thread now, or at none. It is no longer unread.
     pub fn look_at(&self, key: Option<ThreadKey>) {
         self.registry.look_at(key.map(Into::into));
     }
 
-    /// The thread that the person looks at.
+    /// The thread that the user looks at.
     pub fn looked_at(&self) -> Option<ThreadKey> {
         self.registry.looked_at().map(Into::into)
     }
 
-    /// Whether a run has ended in the thread since the person last looked at it.
+    /// Whether a run has ended in the thread since the user last looked at it.
     pub fn unread(&self, key: ThreadKey) -> bool {
         self.registry.unread(&key.into())
     }

@@ -21,7 +21,7 @@ use tokio::sync::oneshot;
 pub trait TaskRunner: Send + Sync {
     /// Begins a tool call.
     fn run_tool(&self, task: Arc<ToolTask>) -> Result<(), CallbackError>;
-    /// Asks the person whether a tool may run.
+    /// Asks the user whether a tool may run.
     fn ask_approval(&self, task: Arc<ApprovalTask>) -> Result<(), CallbackError>;
     /// Stops the task of this id: its answer is no longer wanted.
     fn cancel(&self, task: u64) -> Result<(), CallbackError>;
@@ -94,7 +94,7 @@ impl ToolTask {
     }
 }
 
-/// A question to the person: whether a tool may run. A task that is dropped without an answer counts as no.
+/// A question to the user: whether a tool may run. A task that is dropped without an answer counts as no.
 #[derive(Debug, uniffi::Object)]
 pub struct ApprovalTask {
     id: u64,
@@ -114,7 +114,7 @@ impl ApprovalTask {
         self.invocation.clone()
     }
 
-    /// What the person said. Says whether it was still wanted.
+    /// What the user said. Says whether it was still wanted.
     pub fn decide(&self, decision: Decision) -> bool {
         self.reply.give(decision)
     }

@@ -18,7 +18,7 @@ pub trait ToolHandler: Send + Sync {
     async fn call(&self, invocation: ToolInvocation) -> Result<String, ToolError>;
 }
 
-/// Asks the person whether a tool may run, in the app's own way.
+/// Asks the user whether a tool may run, in the app's own way.
 #[uniffi::export(foreign)]
 #[async_trait::async_trait]
 pub trait Approver: Send + Sync {
@@ -26,7 +26,7 @@ pub trait Approver: Send + Sync {
     async fn decide(&self, invocation: ToolInvocation) -> Result<Decision, CallbackError>;
 }
 
-/// What the person says to a tool that asks to run.
+/// What the user says to a tool that asks to run.
 #[derive(Clone, Debug, PartialEq, Eq, uniffi::Enum)]
 pub enum Decision {
     /// It may.
@@ -76,7 +76,7 @@ impl stepwell_io::ToolHandler for Handler {
     }
 }
 
-/// The app's way to ask the person, as the driver calls it.
+/// The app's way to ask the user, as the driver calls it.
 pub(crate) struct Asking(pub(crate) Arc<dyn Approver>);
 
 impl stepwell_io::Approver for Asking {
@@ -95,9 +95,9 @@ impl stepwell_io::Approver for Asking {
 
 /// Nobody was asked, so nobody allowed it.
 pub(crate) fn could_not_ask(error: &CallbackError) -> Decision {
-    tracing::warn!(target: "stepwell", %error, "the person could not be asked");
+    tracing::warn!(target: "stepwell", %error, "the user could not be asked");
     Decision::Denied {
-        reason: Some("the person could not be asked".to_owned()),
+        reason: Some("the user could not be asked".to_owned()),
     }
 }
 

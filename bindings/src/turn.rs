@@ -132,7 +132,7 @@ impl Turn {
         Ok(self.handle.resume(entries(answers)?).await?)
     }
 
-    /// Waits until nothing but the person, or the result of a deferred call, can move the turn on, and gives the turn
+    /// Waits until nothing but the user, or the result of a deferred call, can move the turn on, and gives the turn
     /// as text for `Agent.revive`, in this process or a later one. It holds no key. The turn goes on in this process
     /// too, until it is let go of.
     pub async fn rested(&self) -> Result<String, StepwellError> {

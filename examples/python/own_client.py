@@ -55,7 +55,7 @@ class Host:
         self.changed = asyncio.Event()
 
     async def run(self, text: str | None = None) -> Outcome:
-        """From what the person says to the end of the turn. Cancelling it cancels the turn.
+        """From what the user says to the end of the turn. Cancelling it cancels the turn.
 
         Without a text it goes on with a run that was revived.
         """

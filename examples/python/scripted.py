@@ -11,7 +11,7 @@ def get_secret_number(name: str) -> int:
     """The secret number of a person.
 
     Args:
-        name: The person's first name.
+        name: The user's first name.
     """
     return {"alice": 42, "bob": 7}[name.lower()]
 

@@ -21,7 +21,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use stepwell_demo::Failure;
 
-/// Runs the loop between a person, a language model and tools.
+/// Runs the loop between a user, a language model and tools.
 ///
 /// Without a command: the demo.
 ///

@@ -5,7 +5,7 @@ use std::sync::mpsc as blocking;
 use stepwell_demo::Failure;
 use tokio::sync::mpsc;
 
-/// Where the person's lines come from: an editor on a terminal, else standard input as it is.
+/// Where the user's lines come from: an editor on a terminal, else standard input as it is.
 ///
 /// Reading blocks, so it has a thread of its own, which ends with the program.
 pub(crate) struct Prompt {
@@ -25,7 +25,7 @@ struct Question {
     initial: String,
 }
 
-/// What the person said.
+/// What the user said.
 #[derive(Debug)]
 pub(crate) enum Line {
     /// A line.
@@ -68,7 +68,7 @@ impl Prompt {
         })
     }
 
-    /// Whether a person types the lines.
+    /// Whether a user types the lines.
     pub(crate) fn is_interactive(&self) -> bool {
         self.is_interactive
     }
@@ -78,7 +78,7 @@ impl Prompt {
         self.ask(NEXT, "").await
     }
 
-    /// Waits for the answer to a question, with `initial` in the line to begin with. May be dropped: what the person
+    /// Waits for the answer to a question, with `initial` in the line to begin with. May be dropped: what the user
     /// types to a question that nobody waits for is no answer to the next one. A pipe has no questions: each takes its
     /// next line.
     pub(crate) async fn ask(&mut self, prompt: &'static str, initial: &str) -> Line {

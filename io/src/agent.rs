@@ -36,7 +36,7 @@ use uuid::Uuid;
 /// from where the old one was stopped: the old message, what the model had said by then, and a result for each call,
 /// which says that the call was cancelled, are in its history, in that order.
 ///
-/// Turns of different threads do not touch each other. Which threads have a turn under way, which one the person looks
+/// Turns of different threads do not touch each other. Which threads have a turn under way, which one the user looks
 /// at, and which are unread, is in the [`registry`](Self::registry).
 #[derive(Clone)]
 pub struct Agent {
@@ -88,7 +88,7 @@ impl Agent {
         }
     }
 
-    /// Says something to the model. A turn of this thread that is still under way is cancelled first: the person has
+    /// Says something to the model. A turn of this thread that is still under way is cancelled first: the user has
     /// moved on.
     ///
     /// # Panics
@@ -107,7 +107,7 @@ impl Agent {
         self.begin(Begin::Start(Box::new(start), BeginFrom::Latest))
     }
 
-    /// Starts a turn that does not come after the thread's last one: after `parent`, or as a first one. What the person
+    /// Starts a turn that does not come after the thread's last one: after `parent`, or as a first one. What the user
     /// said is said otherwise, and the turns that came of it before stay in the store as another branch. It goes on
     /// from the conversation as of `parent`.
     ///
@@ -121,7 +121,7 @@ impl Agent {
 
     /// Goes on with a stored turn, on its own thread: with the snapshot that [`Turn::suspend`] or
     /// [`TurnHandle::rested`] gave, in this process or a later one. What a deferred call comes to is then told to
-    /// [`TurnHandle::finish_call`]; the person is asked again what they had not answered.
+    /// [`TurnHandle::finish_call`]; the user is asked again what they had not answered.
     ///
     /// A request that had shown nothing goes out again; a stream that was open is resumed where the backend can, else
     /// what was shown of the answer stays, marked as [`CUT`](stepwell_core::run::CUT), and it is asked for anew; a tool
@@ -146,7 +146,7 @@ impl Agent {
 
     /// Goes on with a turn that the program has [claimed](crate::store::Store::claim) in the agent's
     /// [store](AgentBuilder::store) itself, from the snapshot that it was given there. `shown` are the messages of the
-    /// turn that the person was shown before its host died, for a program that keeps them: what the snapshot does not
+    /// turn that the user was shown before its host died, for a program that keeps them: what the snapshot does not
     /// have of an answer stays, as [`Input::Shown`](stepwell_core::run::Input::Shown) says. The program
     /// [attends](crate::store::Store::attend) to the store itself.
     ///
@@ -458,8 +458,8 @@ impl Agent {
         self.shared.device.send_modify(Device::find_network);
     }
 
-    /// Which threads have a turn under way, what the person looks at, and what is unread. Tell it with
-    /// [`look_at`](SharedRegistry::look_at) what the person looks at. Its runs are the agent's turns: leave it to the
+    /// Which threads have a turn under way, what the user looks at, and what is unread. Tell it with
+    /// [`look_at`](SharedRegistry::look_at) what the user looks at. Its runs are the agent's turns: leave it to the
     /// agent to register and to remove them.
     #[must_use]
     pub fn registry(&self) -> &SharedRegistry {

@@ -140,7 +140,7 @@ impl AgentBuilder {
     /// use stepwell_io::{Tool, ToolInvocation};
     /// # let endpoint = provider::find("openai-compatible")?.endpoint(None, "m", Some("http://localhost/v1"), None)?;
     /// let of_nobody = |_: ToolInvocation| async { Err::<String, _>("nobody has signed in") };
-    /// let base = Agent::builder(endpoint).tool(Tool::new("who_am_i", "The person's name."), of_nobody);
+    /// let base = Agent::builder(endpoint).tool(Tool::new("who_am_i", "The user's name."), of_nobody);
     /// let ada = base.clone().handler("who_am_i", |_: ToolInvocation| async { Ok::<_, Infallible>("Ada") }).build()?;
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
@@ -169,7 +169,7 @@ impl AgentBuilder {
         self
     }
 
-    /// Sets who asks the person about tools that need an approval: an async closure from a call to a decision, or a
+    /// Sets who asks the user about tools that need an approval: an async closure from a call to a decision, or a
     /// type of the app's own. Without one they are denied.
     ///
     /// ```

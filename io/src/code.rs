@@ -13,7 +13,7 @@ use stepwell_core::tool::ToolRegistry;
 pub struct TurnCode {
     /// Runs all tools that the agent was built with; those of its sources run as they always do.
     pub tools: Arc<dyn ToolHandler>,
-    /// Asks the person.
+    /// Asks the user.
     pub approver: Arc<dyn Approver>,
     /// Reaches the agent's store, if that is the app's code too. Nothing for an agent without a store.
     pub store: Option<Arc<dyn Store>>,

@@ -161,7 +161,7 @@ impl TurnHandle {
         self.look(RunMachine::snapshot).await
     }
 
-    /// Waits until nothing but the person, or the result of a deferred call, can move the turn on, and gives its
+    /// Waits until nothing but the user, or the result of a deferred call, can move the turn on, and gives its
     /// [snapshot](Self::snapshot). The turn goes on in this process too, until it is dropped.
     ///
     /// # Errors
@@ -180,7 +180,7 @@ impl TurnHandle {
         self.look(|machine| machine.conversation().clone()).await
     }
 
-    /// What an AG-UI agent asks the person now, to be answered with [`resume`](Self::resume); nothing if it does not.
+    /// What an AG-UI agent asks the user now, to be answered with [`resume`](Self::resume); nothing if it does not.
     ///
     /// # Errors
     /// The turn is over.

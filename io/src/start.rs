@@ -34,7 +34,7 @@ pub(crate) enum Begin {
         presence: Option<Arc<Presence>>,
         run: Box<Journaled>,
         setup: Arc<Setup>,
-        /// What the person was shown of the turn.
+        /// What the user was shown of the turn.
         shown: Vec<Message>,
     },
     /// Anew: the store has its message alone.

@@ -1,4 +1,4 @@
-//! The app's code: tools, and whoever asks the person about them.
+//! The app's code: tools, and whoever asks the user about them.
 
 use futures::FutureExt;
 use futures::future::BoxFuture;
@@ -115,7 +115,7 @@ where
     }
 }
 
-/// Asks the person whether a tool may run. Any async closure from a call to a decision does.
+/// Asks the user whether a tool may run. Any async closure from a call to a decision does.
 ///
 /// How long they may take is [`Timeouts::approval`](stepwell_core::run::Timeouts::approval): then the question is
 /// dropped, and the model told. A panic counts as no.
@@ -123,7 +123,7 @@ pub trait Approver: Send + Sync + 'static {
     /// Asks. Dropping the future stops asking.
     fn decide(&self, invocation: ToolInvocation) -> BoxFuture<'static, Decision>;
 
-    /// Asks again: the arguments that the person put in the place of the model's do not fit the tool, for the reason
+    /// Asks again: the arguments that the user put in the place of the model's do not fit the tool, for the reason
     /// given. Without code of its own the call is denied, with that reason.
     fn decide_again(
         &self,
@@ -180,7 +180,7 @@ pub(crate) async fn decide(
         reason: Some(reason.to_owned()),
     };
     let Some(approver) = approver else {
-        return denied("this app has no way to ask the person");
+        return denied("this app has no way to ask the user");
     };
     let asking = async {
         let mut decision = approver.decide(invocation.clone()).await;
@@ -195,7 +195,7 @@ pub(crate) async fn decide(
     let asked = AssertUnwindSafe(asking).catch_unwind().await;
     asked.unwrap_or_else(|panic| {
         tracing::error!(target: "stepwell", panic = panic_text(&*panic), "the approver broke off");
-        denied("the person could not be asked")
+        denied("the user could not be asked")
     })
 }
 

@@ -139,7 +139,7 @@ impl Turn {
     /// Lets go of the turn without ending it, and gives it as text for [`Agent::revive`](crate::Agent::revive), in this
     /// process or a later one. Its stream is closed, its tools are stopped: best done while it
     /// [rests](TurnHandle::rested). The thread stays the turn's until it is revived or somebody sends on it; its
-    /// conversation has nothing of the turn until then. What the person typed and the turn had not taken in is
+    /// conversation has nothing of the turn until then. What the user typed and the turn had not taken in is
     /// dropped.
     ///
     /// # Errors

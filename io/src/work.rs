@@ -1,4 +1,4 @@
-//! What runs for a machine's effects: streams, tools, questions to the person. Each in a task of its own.
+//! What runs for a machine's effects: streams, tools, questions to the user. Each in a task of its own.
 
 use crate::durable::Writer;
 use crate::run_source::{self, NewRun};

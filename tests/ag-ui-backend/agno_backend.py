@@ -1,6 +1,6 @@
 """An AG-UI backend by Agno, through the interface of its AgentOS.
 
-It pauses for a tool that wants the person's leave as for a tool of the app: the app answers the call with `accepted`.
+It pauses for a tool that wants the user's approval as for a tool of the app: the app answers the call with `accepted`.
 """
 
 import json

@@ -19,7 +19,7 @@ from serving import serve
 
 
 def question(messages):
-    """What the person said last, and what the tools gave since."""
+    """What the user said last, and what the tools gave since."""
     text, results = "", []
     for message in messages:
         if not isinstance(message, ModelRequest):

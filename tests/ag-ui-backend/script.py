@@ -9,7 +9,7 @@ cancelled = asyncio.Event()
 
 
 async def steps(question, results, tools):
-    """The answer to what the person said last. `results` is what the tools gave since, as (tool, result)."""
+    """The answer to what the user said last. `results` is what the tools gave since, as (tool, result)."""
     if results:
         yield ("text", "The tools gave ")
         yield ("text", ", ".join(f"{tool}={result}" for tool, result in results))
@@ -55,5 +55,5 @@ async def steps(question, results, tools):
 
 
 def secret_number(name: str) -> int:
-    """The person's secret number."""
+    """The user's secret number."""
     return {"alice": 42, "bob": 7}[name]

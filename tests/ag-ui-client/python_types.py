@@ -18,7 +18,7 @@ VERSION = version("ag-ui-protocol")
 IS_BEFORE_1_0 = VERSION.startswith("0.")
 EVENT = TypeAdapter(Event)
 TOOLS = [
-    Tool(name="get_location", description="Where the person is.", parameters={"type": "object", "properties": {}}),
+    Tool(name="get_location", description="Where the user is.", parameters={"type": "object", "properties": {}}),
     Tool(name="set_theme", description="Sets the app's theme.", parameters={"type": "object", "properties": {}}),
 ]
 

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 
 const TOOLS = [
-  { name: "get_location", description: "Where the person is.", parameters: { type: "object", properties: {} } },
+  { name: "get_location", description: "Where the user is.", parameters: { type: "object", properties: {} } },
   {
     name: "set_theme",
     description: "Sets the app's theme.",
@@ -10,7 +10,7 @@ const TOOLS = [
   },
 ];
 
-// A word for the scripted model, how many calls it leaves to the client, and whether it asks the person.
+// A word for the scripted model, how many calls it leaves to the client, and whether it asks the user.
 const RUNS = [
   ["hello", 0, false],
   ["think", 0, false],

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { play } from "./harness.mjs";
 
 const APP_TOOLS = [
-  { name: "get_location", description: "Where the person is.", parameters: { type: "object", properties: {} } },
+  { name: "get_location", description: "Where the user is.", parameters: { type: "object", properties: {} } },
   {
     name: "set_theme",
     description: "Sets the app's theme.",
@@ -90,7 +90,7 @@ const scenarios = {
     await talk.say("think");
     talk.finished();
     const reasoning = talk.agent.messages.filter((message) => message.role === "reasoning");
-    assert.equal(reasoning.map((message) => message.content).join(""), "The person wants to see me think. I think, and then I say so.");
+    assert.equal(reasoning.map((message) => message.content).join(""), "The user wants to see me think. I think, and then I say so.");
     assert.ok(talk.kinds().includes("REASONING_MESSAGE_CONTENT"));
     await talk.say("think");
     talk.finished();

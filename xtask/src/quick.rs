@@ -157,7 +157,7 @@ fn affected(
         .iter()
         .any(|file| file.starts_with("tests/scenarios/"))
     {
-        // They are the core's, and every door's.
+        // They are the core's, and every language's.
         affected.insert("stepwell-core".to_owned());
     }
     loop {

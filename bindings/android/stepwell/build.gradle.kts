@@ -57,7 +57,7 @@ publishing {
             afterEvaluate { from(components["release"]) }
             pom {
                 name = "Stepwell for Android"
-                description = "The loop between a person, a language model and tools on the person's own device, for Android."
+                description = "The loop between a user, a language model and tools on the user's own device, for Android."
                 url = "https://github.com/stepwell/stepwell"
                 licenses {
                     license {

@@ -1,4 +1,4 @@
-/* Stepwell's sans-IO door for C and for languages that call C: a turn between a person, a language model and tools, as a
+/* Stepwell's sans-IO API for C and for languages that call C: a turn between a user, a language model and tools, as a
  * state machine without IO. What goes in and comes out is JSON, in camel case; the forms are those of the TypeScript
  * types in bindings/web/src/types.d.ts. All texts are UTF-8 with a length, without a NUL at their end. */
 #ifndef STEPWELL_H

@@ -1,4 +1,4 @@
-//! Stepwell's sans-IO door for languages that call C: `stepwell.h` has the functions and what they promise.
+//! Stepwell's sans-IO API for languages that call C: `stepwell.h` has the functions and what they promise.
 //!
 //! What goes in and comes out is JSON (see `stepwell-json`), but for the bytes of a stream, which go in as they are. The
 //! texts that are given back are the caller's, who frees them with `stepwell_text_free`.

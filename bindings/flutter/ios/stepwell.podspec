@@ -2,7 +2,7 @@
 Pod::Spec.new do |s|
   s.name = 'stepwell'
   s.version = '0.1.0'
-  s.summary = 'The loop between a person, a language model and tools.'
+  s.summary = 'The loop between a user, a language model and tools.'
   s.homepage = 'https://github.com/stepwell/stepwell'
   s.license = { :type => 'MIT OR Apache-2.0' }
   s.author = 'The Stepwell authors'

@@ -1,4 +1,4 @@
-/// The loop between a person, a language model and the app's tools.
+/// The loop between a user, a language model and the app's tools.
 ///
 /// ```dart
 /// final agent = Agent(RunConfig(provider: 'openai', model: 'gpt-4o-mini', key: key), tools: [secretNumber]);
@@ -9,7 +9,7 @@
 /// }
 /// ```
 ///
-/// There are two doors on one machine: [Agent] has the network inside, [RunMachine] leaves all of it to the app.
+/// There are two APIs on one machine: [Agent] has the network inside, [RunMachine] leaves all of it to the app.
 library;
 
 export 'src/agent.dart' show Agent, Approver, Decision, Denied, Edited, Finished, Granted, Turn;

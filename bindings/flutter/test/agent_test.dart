@@ -178,7 +178,7 @@ void main() {
     expect(finished.outcome, isA<Failed>().having((failed) => failed.message, 'message', contains('bad key')));
   });
 
-  test('the person is asked before a tool runs', () async {
+  test('the user is asked before a tool runs', () async {
     final model = Model([
       Stream.value(calls({'a': {}}, 'order')),
       Stream.value(says('I see')),

@@ -1,4 +1,4 @@
-//! The sans-IO door in JSON: what goes into a run and what comes of it, for languages that have JSON but no bindings of
+//! The sans-IO API in JSON: what goes into a run and what comes of it, for languages that have JSON but no bindings of
 //! their own.
 //!
 //! Names and values are those of the core in camel case: `maxToolRounds`, `executingTools`. AG-UI's messages and events

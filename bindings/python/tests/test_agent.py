@@ -1,4 +1,4 @@
-"""The door with the network inside."""
+"""The API with the network inside."""
 
 from __future__ import annotations
 
@@ -361,7 +361,7 @@ async def test_the_limit_of_tool_rounds(mock_llm: Start) -> None:
 
 
 @pytest.mark.parametrize("answer", [True, False, "not today"])
-async def test_the_person_is_asked(mock_llm: Start, answer: bool | str) -> None:
+async def test_the_user_is_asked(mock_llm: Start, answer: bool | str) -> None:
     ran: list[str] = []
 
     @tool(requires_approval=True)

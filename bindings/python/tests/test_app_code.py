@@ -95,7 +95,7 @@ async def test_an_approver_that_leaves_has_not_allowed_it(mock_llm: Start) -> No
 
     agent = agent_of(mock_llm(calls(("pay", {})), text("I see")), pay, approver=approver)
     finished = await agent.send("Go").finish()
-    assert results(finished) == ["the person did not allow the call: the person could not be asked"]
+    assert results(finished) == ["the user did not allow the call: the user could not be asked"]
 
 
 @tool

@@ -134,7 +134,7 @@ def pay(amount: int) -> str:
 PAYING = config("http://localhost/v1", pay, timeouts=Timeouts(approval=600.0))
 
 
-def test_the_person_allows_a_call_with_other_arguments() -> None:
+def test_the_user_allows_a_call_with_other_arguments() -> None:
     machine, outputs = asked(PAYING, ("c1", "pay", {"amount": 100}))
     (ask,) = outputs.effects
     assert isinstance(ask, AskApproval)
@@ -155,7 +155,7 @@ def test_the_person_allows_a_call_with_other_arguments() -> None:
     assert call["function"]["arguments"] == '{"amount": 100}'
 
 
-def test_a_person_who_does_not_answer() -> None:
+def test_a_user_who_does_not_answer() -> None:
     machine, outputs = asked(PAYING, ("c1", "pay", {"amount": 100}))
     (ask,) = outputs.effects
     assert outputs.wake_at_ms == 601_000

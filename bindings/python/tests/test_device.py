@@ -1,4 +1,4 @@
-"""The person types during the turn, the app goes away, the device changes under it."""
+"""The user types during the turn, the app goes away, the device changes under it."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from stepwell import (
 TEA = ("c1", "order", {"what": "tea"})
 
 
-def test_what_the_person_types_goes_into_the_next_request() -> None:
+def test_what_the_user_types_goes_into_the_next_request() -> None:
     machine, outputs = asked(config("http://localhost/v1", order), TEA)
     (running,) = outputs.effects
     assert machine.steer("With milk, please", message_id="m1").events == []

@@ -1,4 +1,4 @@
-"""The examples, as a person would run them."""
+"""The examples, as a user would run them."""
 
 from __future__ import annotations
 

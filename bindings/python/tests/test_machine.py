@@ -1,4 +1,4 @@
-"""The sans-IO door, with httpx as the app's own HTTP client."""
+"""The sans-IO API, with httpx as the app's own HTTP client."""
 
 from __future__ import annotations
 

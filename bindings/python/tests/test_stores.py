@@ -247,7 +247,7 @@ async def all_of(turn: Turn) -> list[Event]:
 
 @every_store
 async def test_the_owner_before_is_refused(mock_llm: Start, make: MakeStore, tmp_path: Path) -> None:
-    """Who drives a turn keeps it, until the person moves on elsewhere: then it comes back too late."""
+    """Who drives a turn keeps it, until the user moves on elsewhere: then it comes back too late."""
     mock = mock_llm(calls(("slow", {})), text("It is 42"))
     begun, may_end = asyncio.Event(), asyncio.Event()
 

@@ -259,7 +259,7 @@ def test_trouble_is_played_in_no_time(hop: Hop, outcome: type) -> None:
         assert [event.delay_ms for event in played.events if isinstance(event, Retrying)] == [7000]
 
 
-def test_the_person_may_stop_it_anywhere() -> None:
+def test_the_user_may_stop_it_anywhere() -> None:
     whole = play(*SECRET_NUMBERS, tools=[get_secret_number], chunk=50)
     outcomes: list[Outcome] = [Cancelled()]
     while outcomes[-1] != Success():

@@ -10,7 +10,7 @@ pub struct ContextGuard {
     #[uniffi(default = None)]
     pub window: Option<u64>,
     /// How full the context may be before the model is warned, as a part of it: 0.8 if left out, never if none. The
-    /// person is told by the event `ContextNearlyFull`, once a turn.
+    /// user is told by the event `ContextNearlyFull`, once a turn.
     #[uniffi(default = Some(0.8))]
     pub warn_at: Option<f64>,
     /// What happens to a request that does not fit; the turn fails if absent.

@@ -33,7 +33,7 @@ pub enum BackgroundPolicy {
     /// The clocks of the model's silence, of the tools, of the pause before a new try, of the wait for the network and
     /// of the turn stop, and run on in the foreground with what was left.
     PauseClocks,
-    /// The turn is cancelled, as if by the person.
+    /// The turn is cancelled, as if by the user.
     Cancel,
 }
 
@@ -53,7 +53,7 @@ pub enum NetworkChangePolicy {
 pub enum KilledPolicy {
     /// It goes on.
     Continue,
-    /// It is cancelled, as if by the person.
+    /// It is cancelled, as if by the user.
     Cancel,
 }
 

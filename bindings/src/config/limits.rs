@@ -24,7 +24,7 @@ pub struct Limits {
     #[uniffi(default = None)]
     pub max_tokens: Option<u64>,
     /// The longest that a turn may take and still begin a round of tools, in milliseconds; any time if absent. What
-    /// runs is not broken off, and waiting for the person does not count. `Timeouts.turn_ms` is the hard end.
+    /// runs is not broken off, and waiting for the user does not count. `Timeouts.turn_ms` is the hard end.
     #[uniffi(default = None)]
     pub max_duration_ms: Option<u64>,
     /// The most tools of a round that run side by side. Further calls wait in their order. 0 counts as 1.
@@ -116,10 +116,10 @@ pub struct Timeouts {
     /// How long a tool may take, if it does not say so itself.
     #[uniffi(default = Some(300000))]
     pub tool_ms: Option<u64>,
-    /// How long a whole turn may take. Waiting for the person, or for a deferred result alone, does not count.
+    /// How long a whole turn may take. Waiting for the user, or for a deferred result alone, does not count.
     #[uniffi(default = None)]
     pub turn_ms: Option<u64>,
-    /// How long the person may take to allow a call. Then it is not run, and the model is told.
+    /// How long the user may take to allow a call. Then it is not run, and the model is told.
     #[uniffi(default = None)]
     pub approval_ms: Option<u64>,
     /// How long the result of a deferred call may take.

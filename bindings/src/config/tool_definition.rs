@@ -16,7 +16,7 @@ pub struct ToolDefinition {
     #[uniffi(default = None)]
     #[serde(default, rename = "parameters", deserialize_with = "json_text::maybe")]
     pub parameters_json: Option<String>,
-    /// Whether the person must allow each call.
+    /// Whether the user must allow each call.
     #[uniffi(default = false)]
     #[serde(default)]
     pub requires_approval: bool,

@@ -7,7 +7,7 @@ use crate::json_text;
 use crate::outcome::Outcome;
 use serde::Serialize;
 
-/// What the person is shown of a turn. From `Started` to `Completed` it is one unbroken turn, however many hops it
+/// What the user is shown of a turn. From `Started` to `Completed` it is one unbroken turn, however many hops it
 /// takes.
 ///
 /// Beside the events of the turn itself these are the AG-UI events of its streams, with AG-UI's names: text, reasoning,
@@ -96,7 +96,7 @@ pub enum Event {
         /// Why.
         reason: String,
     },
-    /// The agent asks the person; the turn rests until it is resumed.
+    /// The agent asks the user; the turn rests until it is resumed.
     #[serde(skip)]
     Interrupted {
         /// The questions.
@@ -122,14 +122,14 @@ pub enum Event {
         /// The provider's id for the call.
         tool_call_id: String,
     },
-    /// What the person typed during the turn is in the conversation now, and this hop answers it.
+    /// What the user typed during the turn is in the conversation now, and this hop answers it.
     SteeringTaken {
         /// The message.
         message_id: String,
         /// The hop.
         hop: u32,
     },
-    /// What the person typed during the turn was not taken, and is given back: for the input field, say. It may come
+    /// What the user typed during the turn was not taken, and is given back: for the input field, say. It may come
     /// after the end of the turn.
     SteeringRefused {
         /// The message, whole: an AG-UI message in JSON.

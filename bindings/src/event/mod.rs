@@ -1,4 +1,4 @@
-//! What the person is shown of a turn.
+//! What the user is shown of a turn.
 
 mod ag_ui;
 mod convert;

@@ -28,7 +28,7 @@ pub enum TextMessageRole {
     System,
     /// The model.
     Assistant,
-    /// The person.
+    /// The user.
     User,
 }
 
@@ -41,14 +41,14 @@ pub enum EncryptedValueSubtype {
     Message,
 }
 
-/// Something an agent asks the person before it can go on.
+/// Something an agent asks the user before it can go on.
 #[derive(Clone, Debug, PartialEq, Eq, uniffi::Record)]
 pub struct Interrupt {
     /// Names the interrupt; a `ResumeEntry` answers it.
     pub id: String,
     /// The kind of question, as the agent names it.
     pub reason: String,
-    /// The question, for the person.
+    /// The question, for the user.
     pub message: Option<String>,
     /// The tool call it is about.
     pub tool_call_id: Option<String>,
@@ -70,7 +70,7 @@ pub enum ToolCallStatus {
     Streaming,
     /// Its arguments are whole; it has not begun.
     Pending,
-    /// The person is asked.
+    /// The user is asked.
     AwaitingApproval,
     /// The app runs it.
     Executing,
@@ -80,7 +80,7 @@ pub enum ToolCallStatus {
     Completed,
     /// It gave an error.
     Failed,
-    /// The person said no.
+    /// The user said no.
     Denied,
     /// It was cancelled.
     Cancelled,
@@ -174,7 +174,7 @@ pub enum ToolFailureKind {
     TimedOut,
     /// The call was not run: no such tool, or arguments that do not fit.
     Rejected,
-    /// The person said no.
+    /// The user said no.
     Denied,
     /// The turn, or this call, was cancelled.
     Cancelled,
@@ -186,7 +186,7 @@ pub enum ToolFailureKind {
     Repeated,
 }
 
-/// Why a message that the person sent during the turn was not taken.
+/// Why a message that the user sent during the turn was not taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, uniffi::Enum)]
 #[serde(rename_all = "camelCase")]
 pub enum SteeringRefusal {
@@ -198,7 +198,7 @@ pub enum SteeringRefusal {
     QueueFull,
     /// The conversation, or a message that waits, has the same id.
     DuplicateId,
-    /// Only the person's own messages can be sent so.
+    /// Only the user's own messages can be sent so.
     NotFromUser,
     /// A reason that this version does not know; the event's sentence says it.
     Other,

@@ -164,7 +164,7 @@ impl RunMachine {
         self.handle(Input::ToolDeferred { effect }, now_ms)
     }
 
-    /// The person allows the call. With `arguments_json` it is run with these in the place of the model's, and the
+    /// The user allows the call. With `arguments_json` it is run with these in the place of the model's, and the
     /// model is told; if they do not fit the tool, that is an `InvalidArgument`, and the call is still asking.
     #[uniffi::method(default(arguments_json = None))]
     pub fn approve(
@@ -181,7 +181,7 @@ impl RunMachine {
         self.handle(Input::Decided { effect, decision }, now_ms)
     }
 
-    /// The person does not allow the call. The reason is for the model to read.
+    /// The user does not allow the call. The reason is for the model to read.
     pub fn deny(
         &self,
         effect: &str,
@@ -240,24 +240,24 @@ impl RunMachine {
         self.handle(Input::PersistFailed { effect, message }, now_ms)
     }
 
-    /// The person answered the agent's questions, all of them.
+    /// The user answered the agent's questions, all of them.
     pub fn resume(&self, answers: Vec<ResumeEntry>, now_ms: u64) -> Result<Outputs, StepwellError> {
         let answers = entries(answers)?;
         self.handle(Input::Resume(answers), now_ms)
     }
 
-    /// The person stops the turn. What is over stays as it is.
+    /// The user stops the turn. What is over stays as it is.
     pub fn cancel(&self, now_ms: u64) -> Result<Outputs, StepwellError> {
         self.handle(Input::Cancel, now_ms)
     }
 
-    /// The person stops one call. The others go on, and the model is told.
+    /// The user stops one call. The others go on, and the model is told.
     pub fn cancel_call(&self, call: CallKey, now_ms: u64) -> Result<Outputs, StepwellError> {
         let call = call.into();
         self.handle(Input::CancelCall { call }, now_ms)
     }
 
-    /// The person types during the turn. The message waits until the next hop begins, and is answered in this turn; if
+    /// The user types during the turn. The message waits until the next hop begins, and is answered in this turn; if
     /// it cannot be, the event `SteeringRefused` gives it back, also when the turn has ended meanwhile. `message_id` is
     /// unique in the thread.
     pub fn steer(
@@ -276,7 +276,7 @@ impl RunMachine {
         self.handle(Input::Steer(Box::new(message)), now_ms)
     }
 
-    /// What the person was shown by a host that died, as AG-UI messages in JSON: for a run that was revived, before any
+    /// What the user was shown by a host that died, as AG-UI messages in JSON: for a run that was revived, before any
     /// other input. What the run does not know of it stays, marked with `metadata.cut`, and the answer is asked for anew.
     pub fn shown(&self, messages_json: &str, now_ms: u64) -> Result<Outputs, StepwellError> {
         let messages = messages("what was shown", messages_json)?;
@@ -304,7 +304,7 @@ impl RunMachine {
         self.handle(Input::NetworkAvailable, now_ms)
     }
 
-    /// The app goes away: the outputs stop what it has begun, and give back what the person typed. The turn does not end
+    /// The app goes away: the outputs stop what it has begun, and give back what the user typed. The turn does not end
     /// by it: it can go on elsewhere, by `revive` from the `snapshot`. Each later input is a `Misuse`.
     pub fn dispose(&self, now_ms: u64) -> Result<Outputs, StepwellError> {
         self.handle(Input::Dispose, now_ms)

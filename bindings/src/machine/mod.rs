@@ -1,4 +1,4 @@
-//! The sans-IO door.
+//! The sans-IO API.
 
 mod inputs;
 mod reading;

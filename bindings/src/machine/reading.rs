@@ -30,7 +30,7 @@ impl RunMachine {
             .flatten()
     }
 
-    /// Whether nothing but the person, or the result of a deferred call, can move the run on: store its `snapshot`, and
+    /// Whether nothing but the user, or the result of a deferred call, can move the run on: store its `snapshot`, and
     /// let go of it until then, or until `poll_timeout`.
     pub fn is_resting(&self) -> bool {
         self.read(run::RunMachine::is_resting).unwrap_or_default()
@@ -63,20 +63,20 @@ impl RunMachine {
             .flatten()
     }
 
-    /// What the agent asks the person, while it does.
+    /// What the agent asks the user, while it does.
     pub fn interrupts(&self) -> Vec<Interrupt> {
         let convert = |interrupt: &event::Interrupt| interrupt.clone().into();
         self.read(|machine| machine.interrupts().iter().map(convert).collect())
             .unwrap_or_default()
     }
 
-    /// All that the model has said since the person's last message.
+    /// All that the model has said since the user's last message.
     pub fn text(&self) -> String {
         self.read(|machine| machine.conversation().text())
             .unwrap_or_default()
     }
 
-    /// The text since the person's last message as it is shown: see `TextOptions`.
+    /// The text since the user's last message as it is shown: see `TextOptions`.
     pub fn shown_text(&self) -> String {
         self.read(run::RunMachine::shown_text).unwrap_or_default()
     }

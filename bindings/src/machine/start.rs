@@ -16,10 +16,10 @@ pub struct Start {
     /// The run that the first hop's continues, for backends that are told.
     #[uniffi(default = None)]
     pub parent_run_id: Option<String>,
-    /// What the person says.
+    /// What the user says.
     #[uniffi(default = None)]
     pub text: Option<String>,
-    /// What the person says as an AG-UI message in JSON, where it is more than text. With neither, the turn goes on
+    /// What the user says as an AG-UI message in JSON, where it is more than text. With neither, the turn goes on
     /// from a history that ends with something the model is to answer.
     #[uniffi(default = None)]
     pub message_json: Option<String>,
@@ -28,7 +28,7 @@ pub struct Start {
     pub resume: Vec<ResumeEntry>,
 }
 
-/// The person's answer to one `Interrupt`.
+/// The user's answer to one `Interrupt`.
 #[derive(Clone, Debug, PartialEq, Eq, uniffi::Record)]
 pub struct ResumeEntry {
     /// The interrupt it answers.

@@ -15,7 +15,7 @@ pub enum TimerKey {
     },
     /// The turn has taken too long.
     Turn,
-    /// The person has taken too long to allow a call.
+    /// The user has taken too long to allow a call.
     Approval {
         /// The call.
         call: CallKey,

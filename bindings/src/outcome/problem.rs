@@ -120,7 +120,7 @@ kinds! {
     AgentFailed
     /// What was said could not be stored.
     NotStored
-    /// The person, or the agent, stopped it.
+    /// The user, or the agent, stopped it.
     Stopped
 }
 

@@ -4,14 +4,14 @@ use crate::effect::{Block, TurnStatus, json};
 use serde::de::DeserializeOwned;
 use stepwell_core::{Timestamp, run, session};
 
-/// A turn as it is stored: what the person said, and the blocks that came of it.
+/// A turn as it is stored: what the user said, and the blocks that came of it.
 #[derive(Clone, Debug, PartialEq, Eq, uniffi::Record)]
 pub struct TurnRecord {
     /// The run id of its first hop.
     pub id: String,
     /// The turn before it on its path; the first turns of a thread have none.
     pub parent: Option<String>,
-    /// What the person said, an AG-UI message in JSON; absent where the turn goes on from the history alone.
+    /// What the user said, an AG-UI message in JSON; absent where the turn goes on from the history alone.
     pub message_json: Option<String>,
     /// Where it stands.
     pub status: TurnStatus,

@@ -1,4 +1,4 @@
-//! A session as the person is shown it.
+//! A session as the user is shown it.
 
 use super::TurnRecord;
 use crate::effect::{TurnStatus, json};
@@ -8,10 +8,10 @@ use crate::outcome::Outcome;
 use stepwell_core::conversation::Conversation;
 use stepwell_core::session::{self, MessageBuilder, SessionError, TurnTree, ViewOptions};
 
-/// A session as the person is shown it: the same after a reload as it was live.
+/// A session as the user is shown it: the same after a reload as it was live.
 #[derive(Clone, Debug, PartialEq, Eq, uniffi::Record)]
 pub struct SessionView {
-    /// The beginning of the person's first words, without markup.
+    /// The beginning of the user's first words, without markup.
     pub title: String,
     /// When its first turn began, in milliseconds since the epoch.
     pub created_at_ms: u64,
@@ -23,7 +23,7 @@ pub struct SessionView {
     pub messages: Vec<MessageView>,
 }
 
-/// A turn as the person is shown it.
+/// A turn as the user is shown it.
 #[derive(Clone, Debug, PartialEq, Eq, uniffi::Record)]
 pub struct TurnView {
     /// The run id of its first hop.
@@ -40,7 +40,7 @@ pub struct TurnView {
     pub updated_at_ms: u64,
 }
 
-/// A message as the person is shown it.
+/// A message as the user is shown it.
 #[derive(Clone, Debug, PartialEq, Eq, uniffi::Record)]
 pub struct MessageView {
     /// Names the message within its thread.
@@ -66,7 +66,7 @@ pub struct MessageView {
 /// Who speaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, uniffi::Enum)]
 pub enum Role {
-    /// The person.
+    /// The user.
     User,
     /// The model.
     Assistant,
@@ -87,7 +87,7 @@ pub struct ActivityView {
     pub content_json: String,
 }
 
-/// A tool call as the person is shown it.
+/// A tool call as the user is shown it.
 #[derive(Clone, Debug, PartialEq, Eq, uniffi::Record)]
 pub struct ToolExecution {
     /// The provider's id for the call.

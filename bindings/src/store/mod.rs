@@ -21,7 +21,7 @@ use std::sync::Arc;
 /// The app's own database, as a store of an agent's threads: see `SessionStore.of_app`.
 ///
 /// A store holds threads; a thread holds a tree of turns; a turn holds its blocks in sequence, its status, the snapshot
-/// that it can be revived from, and the log of what the person was shown of it. It is written by one owner at a time.
+/// that it can be revived from, and the log of what the user was shown of it. It is written by one owner at a time.
 ///
 /// Each method is one transaction: it is done as a whole or not at all, also if the call is cancelled on the way; what
 /// it has said to be done is still there after the process was killed. Methods are called from Stepwell's threads,
@@ -80,7 +80,7 @@ pub trait Store: Send + Sync {
     /// `NoTurn` at its next write.
     async fn delete_thread(&self, thread: ThreadKey) -> Result<bool, StoreError>;
 
-    /// Appends to the log of what the person is shown of a turn; the first of `events` gets the index `first`. As for
+    /// Appends to the log of what the user is shown of a turn; the first of `events` gets the index `first`. As for
     /// blocks, what is there already must be the same and changes nothing. The owner may still append when the turn is
     /// closed. An agent keeps no such log: it is for hosts that serve turns to others.
     ///
@@ -104,7 +104,7 @@ pub trait Store: Send + Sync {
     /// How long the log of a turn is, and how much of it was acknowledged. `NoTurn`.
     async fn event_log(&self, turn: TurnKey) -> Result<EventLog, StoreError>;
 
-    /// The person has seen the events up to and including `index`. It never goes back. `Gap` if there is no such event;
+    /// The user has seen the events up to and including `index`. It never goes back. `Gap` if there is no such event;
     /// `NoTurn`.
     async fn acknowledge(&self, turn: TurnKey, index: u64) -> Result<(), StoreError>;
 }

@@ -22,7 +22,7 @@ pub struct NewTurn {
     pub key: TurnKey,
     /// The turn before it on its path; none for the first of a thread. Two turns of one parent are branches.
     pub parent: Option<String>,
-    /// What the person said, an AG-UI message in JSON; none where the turn goes on from the history alone.
+    /// What the user said, an AG-UI message in JSON; none where the turn goes on from the history alone.
     pub message_json: Option<String>,
     /// What the run can be revived from if its process dies before the first write.
     pub snapshot: Option<String>,
@@ -116,7 +116,7 @@ pub struct ThreadQuery {
     pub limit: u32,
 }
 
-/// Something that the person was shown of a turn.
+/// Something that the user was shown of a turn.
 #[derive(Clone, Debug, PartialEq, Eq, uniffi::Record)]
 pub struct LoggedEvent {
     /// Its number in the turn: 0, 1, 2 … without a gap.
@@ -125,12 +125,12 @@ pub struct LoggedEvent {
     pub data: String,
 }
 
-/// The log of what the person was shown of a turn.
+/// The log of what the user was shown of a turn.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, uniffi::Record)]
 pub struct EventLog {
     /// The index that the next event gets: as many events there are.
     pub next: u64,
-    /// The last event that the person is known to have seen.
+    /// The last event that the user is known to have seen.
     pub acknowledged: Option<u64>,
 }
 

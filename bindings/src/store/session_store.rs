@@ -63,7 +63,7 @@ impl SessionStore {
         Ok(turns.into_iter().map(Into::into).collect())
     }
 
-    /// A thread as the person is shown it, on the path to `turn`.
+    /// A thread as the user is shown it, on the path to `turn`.
     #[uniffi::method(default(turn = None))]
     pub async fn view(
         &self,

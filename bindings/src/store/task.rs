@@ -114,7 +114,7 @@ pub enum StoreCall {
     Acknowledge {
         /// The turn.
         turn: TurnKey,
-        /// The last event that the person has seen.
+        /// The last event that the user has seen.
         index: u64,
     },
 }

@@ -178,9 +178,9 @@ async fn a_turn_is_there_after_a_restart_in_a_file() {
     );
 }
 
-/// Who drives a turn keeps it, until the person moves on elsewhere: then it comes back too late.
+/// Who drives a turn keeps it, until the user moves on elsewhere: then it comes back too late.
 #[tokio::test]
-async fn a_turn_is_its_owners_until_the_person_moves_on_elsewhere() {
+async fn a_turn_is_its_owners_until_the_user_moves_on_elsewhere() {
     let script = Script::new().hop(call()).hop(Hop::new().text("It is 42"));
     let mock = start(script).await;
     let store = app::store();

@@ -186,7 +186,7 @@ impl RunMachine {
         Ok(self.handle(Input::ToolDeferred { effect }, now_ms)?)
     }
 
-    /// The person allows the call. With `edited` it is run with these arguments in the place of the model's, and the
+    /// The user allows the call. With `edited` it is run with these arguments in the place of the model's, and the
     /// model is told; if they do not fit the tool, that throws, and the call is still asking.
     pub fn approve(
         &mut self,
@@ -206,7 +206,7 @@ impl RunMachine {
         Ok(self.handle(Input::Decided { effect, decision }, now_ms)?)
     }
 
-    /// The person does not allow the call. The reason is for the model to read.
+    /// The user does not allow the call. The reason is for the model to read.
     pub fn deny(
         &mut self,
         effect: &str,
@@ -270,7 +270,7 @@ impl RunMachine {
         Ok(self.handle(Input::PersistFailed { effect, message }, now_ms)?)
     }
 
-    /// The person answered the agent's questions, all of them.
+    /// The user answered the agent's questions, all of them.
     pub fn resume(
         &mut self,
         answers: &AnswersValue,
@@ -280,12 +280,12 @@ impl RunMachine {
         Ok(self.handle(Input::Resume(answers), now_ms)?)
     }
 
-    /// The person stops the turn. What is over stays as it is.
+    /// The user stops the turn. What is over stays as it is.
     pub fn cancel(&mut self, #[wasm_bindgen(js_name = nowMs)] now_ms: Option<f64>) -> Given {
         Ok(self.handle(Input::Cancel, now_ms)?)
     }
 
-    /// The person stops one call. The others go on, and the model is told.
+    /// The user stops one call. The others go on, and the model is told.
     #[wasm_bindgen(js_name = cancelCall)]
     pub fn cancel_call(
         &mut self,
@@ -296,7 +296,7 @@ impl RunMachine {
         Ok(self.handle(Input::CancelCall { call }, now_ms)?)
     }
 
-    /// The person types during the turn: an AG-UI message of the role `user`. It waits until the next hop begins, and is
+    /// The user types during the turn: an AG-UI message of the role `user`. It waits until the next hop begins, and is
     /// answered in this turn; if it cannot be, the event `steeringRefused` gives it back.
     pub fn steer(
         &mut self,
@@ -307,7 +307,7 @@ impl RunMachine {
         Ok(self.handle(Input::Steer(Box::new(message)), now_ms)?)
     }
 
-    /// What the person was shown by a host that died, as AG-UI messages: for a run that was revived, before any other
+    /// What the user was shown by a host that died, as AG-UI messages: for a run that was revived, before any other
     /// input. What the run does not know of it stays, marked with `metadata.cut`, and the answer is asked for anew.
     pub fn shown(
         &mut self,
@@ -352,7 +352,7 @@ impl RunMachine {
         Ok(self.handle(Input::NetworkAvailable, now_ms)?)
     }
 
-    /// The page goes away: the outputs stop what it has begun, and give back what the person typed. The turn does not
+    /// The page goes away: the outputs stop what it has begun, and give back what the user typed. The turn does not
     /// end by it: it can go on elsewhere, by `revive` from the `snapshot`. Each later input throws.
     pub fn dispose(&mut self, #[wasm_bindgen(js_name = nowMs)] now_ms: Option<f64>) -> Given {
         Ok(self.handle(Input::Dispose, now_ms)?)

@@ -1,4 +1,4 @@
-//! Stepwell for the web: the sans-IO door as WebAssembly, with TypeScript's types. The app owns `fetch`, the tools, the
+//! Stepwell for the web: the sans-IO API as WebAssembly, with TypeScript's types. The app owns `fetch`, the tools, the
 //! clock and the store.
 //!
 //! Names and values are those of the core in JavaScript's spelling: `maxToolRounds`, `executingTools`. AG-UI's messages

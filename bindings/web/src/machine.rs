@@ -114,7 +114,7 @@ impl RunMachine {
         self.machine.poll_timeout().map(|at| at.0 as f64)
     }
 
-    /// Whether nothing but the person, or the result of a deferred call, can move the run on: store its `snapshot`, and
+    /// Whether nothing but the user, or the result of a deferred call, can move the run on: store its `snapshot`, and
     /// let go of it until then, or until `pollTimeout`.
     #[wasm_bindgen(getter, js_name = isResting)]
     #[must_use]
@@ -156,14 +156,14 @@ impl RunMachine {
         value.unchecked_into()
     }
 
-    /// What the agent asks the person, while it does.
+    /// What the agent asks the user, while it does.
     #[wasm_bindgen(getter)]
     #[must_use]
     pub fn interrupts(&self) -> InterruptsValue {
         to_js(&self.machine.interrupts()).unchecked_into()
     }
 
-    /// All that the model has said since the person's last message.
+    /// All that the model has said since the user's last message.
     #[wasm_bindgen(getter)]
     #[must_use]
     pub fn text(&self) -> String {

@@ -20,7 +20,7 @@ export interface RunConfig {
   api?: string;
   /** An address in place of the provider's own; for AG-UI the agent's whole address. */
   baseUrl?: string;
-  /** The API key. Whoever opens a page can read what it holds: give it only where the person brings their own. */
+  /** The API key. Whoever opens a page can read what it holds: give it only where the user brings their own. */
   key?: string;
   /** Headers to send besides the provider's own. */
   headers?: Record<string, string>;
@@ -58,7 +58,7 @@ export interface ToolDefinition {
   description: string;
   /** The JSON Schema of its arguments; a tool without arguments if left out. */
   parameters?: { [name: string]: Json };
-  /** Whether the person must allow each call. */
+  /** Whether the user must allow each call. */
   requiresApproval?: boolean;
   /** Whether running it twice does no more than running it once. Only such a tool is run again after a crash. */
   idempotent?: boolean;
@@ -197,14 +197,14 @@ export interface Start {
   resume?: ResumeEntry[];
 }
 
-/** The person's answer to one interrupt, as AG-UI has it. */
+/** The user's answer to one interrupt, as AG-UI has it. */
 export interface ResumeEntry {
   interruptId: string;
   status: "resolved" | "cancelled";
   payload?: Json;
 }
 
-/** Something an agent asks the person, as AG-UI has it. */
+/** Something an agent asks the user, as AG-UI has it. */
 export interface Interrupt {
   id: string;
   reason: string;
@@ -284,7 +284,7 @@ export interface ToolInvocation {
   rawArguments: string;
 }
 
-/** What the person is shown of a turn: AG-UI's events, whose types are in capitals, and those of the turn. */
+/** What the user is shown of a turn: AG-UI's events, whose types are in capitals, and those of the turn. */
 export type RunEvent = AgUiEvent | TurnEvent;
 
 /** An event of the protocol, unchanged; neighbouring pieces of one text come as one. `@ag-ui/core` has all types. */

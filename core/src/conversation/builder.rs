@@ -24,7 +24,7 @@ pub fn shown_result(call: &LiveCall, result: &ToolResult) -> MessageContent {
     let Some(edited) = &call.edited else {
         return content;
     };
-    let note = format!("The person changed the arguments of this call to {edited} before it ran.");
+    let note = format!("The user changed the arguments of this call to {edited} before it ran.");
     match content {
         MessageContent::Text(text) => MessageContent::Text(format!("{note}\n{text}")),
         MessageContent::Parts(mut parts) => {

@@ -15,7 +15,7 @@ pub struct LiveCall {
     pub status: ToolCallStatus,
     /// What came of it, once something has. A call that the backend answered itself has none here.
     pub result: Option<ToolResult>,
-    /// The arguments that the person put in the place of the model's, when they let it run.
+    /// The arguments that the user put in the place of the model's, when they let it run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub edited: Option<String>,
 }
@@ -28,7 +28,7 @@ pub enum ToolCallStatus {
     Streaming,
     /// Its arguments are whole; it has not begun.
     Pending,
-    /// The person is asked.
+    /// The user is asked.
     AwaitingApproval,
     /// The host runs it.
     Executing,
@@ -38,7 +38,7 @@ pub enum ToolCallStatus {
     Completed,
     /// It gave an error.
     Failed,
-    /// The person said no.
+    /// The user said no.
     Denied,
     /// It was cancelled.
     Cancelled,

@@ -16,7 +16,7 @@ pub trait Encode: Sync {
     /// The request.
     fn encode(&self, request: &ModelRequest<'_>) -> HttpRequest;
 
-    /// Whether the format has a place for this part in what a person says. What it has none for goes in words.
+    /// Whether the format has a place for this part in what a user says. What it has none for goes in words.
     fn takes(&self, part: &ContentPart) -> bool;
 
     /// Whether it has one in a tool's result.

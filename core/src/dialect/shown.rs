@@ -24,7 +24,7 @@ fn header<'a>(name: &'a str, value: &'a str) -> (&'a str, &'a str) {
     (name, if is_public { value } else { HIDDEN })
 }
 
-/// An address without the person's name and password and without the values of its query.
+/// An address without the user's name and password and without the values of its query.
 fn address(url: &str) -> String {
     let (before, query) = match url.split_once('?') {
         Some((before, query)) => (before, Some(query)),

@@ -48,7 +48,7 @@ capabilities! {
         multimodal: MultimodalCapabilities,
         /// Running code.
         execution: ExecutionCapabilities,
-        /// What it asks the person.
+        /// What it asks the user.
         human_in_the_loop: HumanInTheLoopCapabilities,
         /// Whatever else it wants to say.
         custom: Metadata,
@@ -177,19 +177,19 @@ capabilities! {
         /// The longest that a run takes, in milliseconds.
         max_execution_time: u64,
     }
-    /// What an agent asks the person.
+    /// What an agent asks the user.
     HumanInTheLoopCapabilities {
         /// It asks.
         supported: bool,
         /// Whether it may do something.
         approvals: bool,
-        /// The person may step in.
+        /// The user may step in.
         interventions: bool,
-        /// What the person thinks of its work.
+        /// What the user thinks of its work.
         feedback: bool,
         /// By interrupts, answered with the next run.
         interrupts: bool,
-        /// The person may change what is approved.
+        /// The user may change what is approved.
         approve_with_edits: bool,
     }
 }

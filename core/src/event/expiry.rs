@@ -1,4 +1,4 @@
-//! When a question to the person lapses.
+//! When a question to the user lapses.
 
 use super::outcome::Interrupt;
 use crate::Timestamp;

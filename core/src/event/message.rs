@@ -16,7 +16,7 @@ pub enum Message {
     System(TextualMessage),
     /// What the model said and which tools it asked for.
     Assistant(AssistantMessage),
-    /// What the person said.
+    /// What the user said.
     User(UserMessage),
     /// What a tool gave back.
     Tool(ToolMessage),
@@ -93,7 +93,7 @@ message_struct! {
 }
 
 message_struct! {
-    /// What the person said.
+    /// What the user said.
     UserMessage {
         /// Text, or text and media.
         pub content: MessageContent,
@@ -117,7 +117,7 @@ message_struct! {
 }
 
 message_struct! {
-    /// What an agent is doing, for the person to see.
+    /// What an agent is doing, for the user to see.
     ActivityMessage {
         /// The kind of activity, as the agent names it.
         pub activity_type: String,

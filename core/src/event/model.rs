@@ -163,7 +163,7 @@ pub enum TextMessageRole {
     System,
     /// The model.
     Assistant,
-    /// The person.
+    /// The user.
     User,
 }
 

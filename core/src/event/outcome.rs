@@ -20,7 +20,7 @@ pub enum RunOutcome {
         )]
         pending_tool_call_ids: Option<Vec<ToolCallId>>,
     },
-    /// The run waits for the person.
+    /// The run waits for the user.
     Interrupt {
         /// What is asked; never empty.
         #[serde(deserialize_with = "not_empty")]
@@ -67,7 +67,7 @@ fn not_empty<'de, D: serde::Deserializer<'de>>(
 pub enum SubagentOutcome {
     /// It did its work.
     Success,
-    /// It waits for the person.
+    /// It waits for the user.
     #[serde(rename_all = "camelCase")]
     Suspended {
         /// The interrupts it waits for.
@@ -94,7 +94,7 @@ enum ReadSubagentOutcome {
 
 told_apart_by!("type", SubagentOutcome, ReadSubagentOutcome);
 
-/// Something an agent asks the person before it can go on.
+/// Something an agent asks the user before it can go on.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Interrupt {
@@ -102,7 +102,7 @@ pub struct Interrupt {
     pub id: String,
     /// The kind of question, as the agent names it.
     pub reason: String,
-    /// The question, for the person.
+    /// The question, for the user.
     #[serde(
         default,
         deserialize_with = "present",
@@ -149,7 +149,7 @@ pub struct Interrupt {
     pub extra: Metadata,
 }
 
-/// The person's answer to one [`Interrupt`].
+/// The user's answer to one [`Interrupt`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ResumeEntry {

@@ -105,7 +105,7 @@ impl Catalog {
     /// # Errors
     /// The text is not such an object, or a provider in it cannot be used.
     pub fn from_json(text: &str) -> Result<Self, CatalogError> {
-        // By serde_json itself, which says the line and the column of what a person has written.
+        // By serde_json itself, which says the line and the column of what a user has written.
         let custom: CustomProviders =
             serde_json::from_str(text).map_err(|error| CatalogError::Malformed {
                 reason: error.to_string(),

@@ -30,12 +30,12 @@ pub enum RegistryEvent {
         /// How it ended.
         outcome: Outcome,
     },
-    /// A run ended in a thread that the person does not look at.
+    /// A run ended in a thread that the user does not look at.
     Unread {
         /// The thread.
         key: ThreadKey,
     },
-    /// The person looks at the thread that was unread, or it was removed.
+    /// The user looks at the thread that was unread, or it was removed.
     Read {
         /// The thread.
         key: ThreadKey,

@@ -13,7 +13,7 @@
 //! let thread = ThreadKey::from("thread-1");
 //! registry.look_at(Some(thread.clone()));
 //!
-//! // The person sends a message, then another one before the first is answered.
+//! // The user sends a message, then another one before the first is answered.
 //! let first = registry.register(thread.clone()).handle;
 //! let registered = registry.register(thread.clone());
 //! assert_eq!(registered.replaced.as_ref(), Some(&first)); // cancel that run: it no longer owns the thread
@@ -22,7 +22,7 @@
 //! let late = registry.check(&first).unwrap_err();
 //! assert_eq!(late.to_string(), "the run thread-1#1.0 is stale: 2.0 owns its thread; drop what came for it");
 //!
-//! // The second asks for a tool and goes on with another stream, while the person looks elsewhere.
+//! // The second asks for a tool and goes on with another stream, while the user looks elsewhere.
 //! let second = registry.replace(&registered.handle)?;
 //! registry.look_at(Some(ThreadKey::from("thread-2")));
 //! registry.complete(&second, Outcome::Success)?;

@@ -5,13 +5,13 @@ use crate::run::Outcome;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Which run owns which thread, what the person looks at, and what is unread. Data only.
+/// Which run owns which thread, what the user looks at, and what is unread. Data only.
 ///
 /// # The rules
 /// 1. A thread has one owner at most: [`register`](Self::register) takes it over from whatever ran there,
 ///    [`replace`](Self::replace) only from the very handle that it names.
 /// 2. A stale handle changes nothing. [`Stale`] and [`RegistryEvent::StaleInput`] say so.
-/// 3. What the person looks at changes by [`look_at`](Self::look_at) alone. A run that ends elsewhere marks its
+/// 3. What the user looks at changes by [`look_at`](Self::look_at) alone. A run that ends elsewhere marks its
 ///    thread unread, at its end and not before.
 /// 4. Runs of different threads do not touch each other.
 ///
@@ -73,7 +73,7 @@ impl RunRegistry {
     /// The run goes on under a new handle, with the hop raised, if `old` still owns the thread.
     ///
     /// The new handle is in place when this returns: dispose of the old one's resources afterwards, and tell
-    /// [`disposal_failed`](Self::disposal_failed) if that fails. For the person it is the same turn:
+    /// [`disposal_failed`](Self::disposal_failed) if that fails. For the user it is the same turn:
     /// [`RegistryEvent::RunContinued`], never `RunStarted`.
     ///
     /// # Errors
@@ -90,7 +90,7 @@ impl RunRegistry {
         self.check_quietly(handle).inspect_err(Stale::trace)
     }
 
-    /// The run is over; its handle is stale from here on. Marks its thread unread if the person does not look at it.
+    /// The run is over; its handle is stale from here on. Marks its thread unread if the user does not look at it.
     ///
     /// # Errors
     /// The run had lost its thread before; nothing was changed.
@@ -118,7 +118,7 @@ impl RunRegistry {
         self.runs.iter().map(run)
     }
 
-    /// The person looks at this thread now, or at none. It is no longer unread.
+    /// The user looks at this thread now, or at none. It is no longer unread.
     pub fn look_at(&mut self, key: Option<ThreadKey>) {
         if let Some(key) = &key {
             self.mark_read(key);
@@ -126,13 +126,13 @@ impl RunRegistry {
         self.looked_at = key;
     }
 
-    /// The thread that the person looks at.
+    /// The thread that the user looks at.
     #[must_use]
     pub fn looked_at(&self) -> Option<&ThreadKey> {
         self.looked_at.as_ref()
     }
 
-    /// Whether a run has ended in the thread since the person last looked at it.
+    /// Whether a run has ended in the thread since the user last looked at it.
     #[must_use]
     pub fn unread(&self, key: &ThreadKey) -> bool {
         self.unread.contains(key)

@@ -8,11 +8,11 @@
 //!                └── continue ── ExecutingTools
 //! Opening, Streaming ─ transient failure, nothing consumed or to be resumed ▶ Waiting ─ wake ▶ Opening
 //! Streaming ─ another network, nothing consumed or to be resumed ▶ Opening
-//! Streaming ─ the backend asks the person ▶ Interrupted ─ resume ▶ Opening, ExecutingTools
+//! Streaming ─ the backend asks the user ▶ Interrupted ─ resume ▶ Opening, ExecutingTools
 //! any active state ─ cancel, fail ▶ Completed
 //! ```
 //!
-//! Two faces on the one machine: [`Run<S>`], where a call that the state does not allow does not compile, and
+//! Two APIs on the one machine: [`Run<S>`], where a call that the state does not allow does not compile, and
 //! [`RunMachine`], for hosts that keep a run in one variable. Neither does any IO: see [`RunMachine`] for the host's
 //! loop.
 

@@ -61,7 +61,7 @@ impl Soliplex {
         }
     }
 
-    /// The same with the person's bearer token.
+    /// The same with the user's bearer token.
     #[must_use]
     pub fn key(mut self, key: impl Into<Secret>) -> Self {
         self.key = Some(key.into());

@@ -8,7 +8,7 @@ use crate::run::{Block, RunEvent, ToolCallUpdate, TurnStatus};
 use crate::{RunId, Timestamp};
 
 /// A session while its turns run: the view that the events of the runs make. The host feeds it, in order, what it shows
-/// the person; once a turn is over and stored, the view is the one that the store gives.
+/// the user; once a turn is over and stored, the view is the one that the store gives.
 ///
 /// ```
 /// use stepwell_core::Timestamp;
@@ -37,7 +37,7 @@ use crate::{RunId, Timestamp};
 pub struct LiveSession {
     scene: Scene,
     options: ViewOptions,
-    /// What the person has typed during the turn, until it is taken or refused.
+    /// What the user has typed during the turn, until it is taken or refused.
     typed: Vec<Message>,
     /// The run of the hop.
     run_id: RunId,
@@ -70,7 +70,7 @@ impl LiveSession {
         Ok(live)
     }
 
-    /// A turn begins, with what the person says, at the time that the store has of it.
+    /// A turn begins, with what the user says, at the time that the store has of it.
     pub fn begin(
         &mut self,
         turn: RunId,
@@ -98,7 +98,7 @@ impl LiveSession {
         self.scene.note_messages();
     }
 
-    /// The person types during the turn ([`Input::Steer`](crate::run::Input::Steer)): it is shown once the turn takes
+    /// The user types during the turn ([`Input::Steer`](crate::run::Input::Steer)): it is shown once the turn takes
     /// it.
     pub fn typed(&mut self, message: Message) {
         self.typed.push(message);
@@ -186,7 +186,7 @@ impl LiveSession {
         }
     }
 
-    /// The session as the person is shown it now.
+    /// The session as the user is shown it now.
     #[must_use]
     pub fn view(&mut self) -> SessionView {
         self.scene.note_messages();

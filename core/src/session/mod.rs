@@ -3,7 +3,7 @@
 //! A store keeps turns ([`Turn`]), each with the blocks that the run gave out to be stored
 //! ([`Effect::Persist`](crate::run::Effect::Persist)). The turns of a thread are a tree ([`TurnTree`]), and a path of it
 //! is a conversation: [`MessageBuilder`] makes the history of it that the next run begins with, and [`SessionView`]
-//! what the person is shown. While a turn runs, [`LiveSession`] makes the same view of its events.
+//! what the user is shown. While a turn runs, [`LiveSession`] makes the same view of its events.
 
 mod builder;
 mod error;

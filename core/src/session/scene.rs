@@ -256,7 +256,7 @@ impl Scene {
         Some(self.execution(asked, at))
     }
 
-    /// The scene as the person is shown it.
+    /// The scene as the user is shown it.
     pub(super) fn view(&self, options: &ViewOptions) -> SessionView {
         let messages = self.conversation.messages();
         let answers = self.answers();

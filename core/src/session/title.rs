@@ -4,7 +4,7 @@ use crate::tool::one_line;
 /// The most characters of a title.
 const LONGEST: usize = 60;
 
-/// What a conversation is called: the beginning of the person's first words, without markup, in one line; empty if they
+/// What a conversation is called: the beginning of the user's first words, without markup, in one line; empty if they
 /// are no words.
 #[must_use]
 pub fn title<'a>(messages: impl IntoIterator<Item = &'a Message>) -> String {

@@ -4,7 +4,7 @@ use crate::run::{Block, Outcome, TurnStatus};
 use crate::{RunId, Timestamp};
 use serde::{Deserialize, Serialize};
 
-/// A turn as it is stored: what the person said, and the blocks that came of it.
+/// A turn as it is stored: what the user said, and the blocks that came of it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Turn {
     /// The run id of its first hop.
@@ -12,7 +12,7 @@ pub struct Turn {
     /// The turn before it on its path; the first turns of a thread have none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<RunId>,
-    /// What the person said; absent where the turn goes on from the history alone.
+    /// What the user said; absent where the turn goes on from the history alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<Message>,
     /// Where it stands.

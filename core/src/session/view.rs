@@ -10,11 +10,11 @@ use crate::{MessageId, RunId, Timestamp, ToolCallId};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// A session as the person is shown it. It is made of stored turns ([`SessionView::of`]) or of a run's events
+/// A session as the user is shown it. It is made of stored turns ([`SessionView::of`]) or of a run's events
 /// ([`LiveSession`](super::LiveSession)), and is the same either way: what was seen live is there again after a reload.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SessionView {
-    /// The beginning of the person's first words, without markup.
+    /// The beginning of the user's first words, without markup.
     pub title: String,
     /// When its first turn began.
     pub created_at: Timestamp,
@@ -28,7 +28,7 @@ pub struct SessionView {
     pub messages: Vec<MessageView>,
 }
 
-/// A turn as the person is shown it.
+/// A turn as the user is shown it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TurnView {
     /// The run id of its first hop.
@@ -47,7 +47,7 @@ pub struct TurnView {
     pub updated_at: Timestamp,
 }
 
-/// A message as the person is shown it.
+/// A message as the user is shown it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MessageView {
     /// Names the message within its thread.
@@ -77,7 +77,7 @@ pub struct MessageView {
 #[serde(rename_all = "snake_case")]
 #[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum Role {
-    /// The person.
+    /// The user.
     User,
     /// The model.
     Assistant,
@@ -96,7 +96,7 @@ pub struct ActivityView {
     pub content: Metadata,
 }
 
-/// A tool call as the person is shown it.
+/// A tool call as the user is shown it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ToolExecution {
     /// The provider's id for the call.

@@ -7,7 +7,7 @@ pub(super) const LONGEST: usize = 120;
 
 type LabelOf = dyn Fn(&Value) -> Option<String> + Send + Sync;
 
-/// What the person is shown of a call: a function of its arguments, or nothing, for the tool's name.
+/// What the user is shown of a call: a function of its arguments, or nothing, for the tool's name.
 ///
 /// It is code, so it is not stored, and all are equal.
 #[derive(Clone, Default)]

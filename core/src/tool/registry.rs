@@ -16,7 +16,7 @@ pub struct Tool {
     /// Whether running it twice does no more than running it once. Only such a tool is run again after a crash.
     #[serde(default)]
     pub idempotent: bool,
-    /// Whether the person must allow each call.
+    /// Whether the user must allow each call.
     #[serde(default)]
     pub requires_approval: bool,
     /// Whether asking again with the same arguments makes sense, as for a tool that looks how far something has come.
@@ -26,7 +26,7 @@ pub struct Tool {
     /// The longest it may take; the run's own limit if absent.
     #[serde(default)]
     pub timeout: Option<Duration>,
-    /// What the person is shown of a call; the tool's name if it says nothing. Not stored: it is code.
+    /// What the user is shown of a call; the tool's name if it says nothing. Not stored: it is code.
     #[serde(skip)]
     pub label: ToolLabel,
 }
@@ -65,7 +65,7 @@ impl Tool {
         self
     }
 
-    /// Says that the person must allow each call.
+    /// Says that the user must allow each call.
     #[must_use]
     pub fn requires_approval(mut self) -> Self {
         self.requires_approval = true;
@@ -86,7 +86,7 @@ impl Tool {
         self
     }
 
-    /// Sets what the person is shown of a call, by its arguments: a path, a city.
+    /// Sets what the user is shown of a call, by its arguments: a path, a city.
     ///
     /// ```
     /// use stepwell_core::tool::{Tool, ToolRegistry};
@@ -264,7 +264,7 @@ impl ToolRegistry {
         self.entry(name).map(|entry| &entry.tool)
     }
 
-    /// What the person is shown of a call with these arguments, as the model wrote them: the tool's label, or its name.
+    /// What the user is shown of a call with these arguments, as the model wrote them: the tool's label, or its name.
     #[must_use]
     pub fn label(&self, name: &str, raw: &str) -> String {
         let label = self.own_label(name, raw);

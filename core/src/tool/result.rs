@@ -62,7 +62,7 @@ pub enum ToolFailureKind {
     TimedOut,
     /// The call was not run: no such tool, or arguments that do not fit.
     Rejected,
-    /// The person said no.
+    /// The user said no.
     Denied,
     /// The turn, or this call, was cancelled.
     Cancelled,

@@ -1,4 +1,4 @@
-//! The dialects, through their public face: framing, decoding, requests, errors, histories, and what providers have sent.
+//! The dialects, through their public API: framing, decoding, requests, errors, histories, and what providers have sent.
 
 mod chat;
 mod decoding;

@@ -68,7 +68,7 @@ fn pictures_follow_the_results_that_hold_only_words() {
     }
     let messages = sent(&endpoint("mistral", "chat", "m"), pictures());
     let image = json!({"type": "image_url", "image_url": DATA});
-    // It takes no words of the person's right behind a result.
+    // It takes no words of the user's right behind a result.
     assert_eq!(
         messages[4],
         json!({"role": "assistant", "content": "(The results have come.)"})

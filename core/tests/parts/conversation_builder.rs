@@ -92,13 +92,13 @@ fn messages_are_in_the_order_of_the_calls_and_named_by_their_place() {
 }
 
 #[test]
-fn the_model_is_told_when_a_call_ran_with_the_persons_arguments() {
+fn the_model_is_told_when_a_call_ran_with_the_users_arguments() {
     let with = |result: ToolResult| {
         let mut call = call(0, ToolCallStatus::Completed, Some(result));
         call.edited = Some("{\"a\":2}".to_owned());
         built(&[call]).remove(0).content
     };
-    let note = "The person changed the arguments of this call to {\"a\":2} before it ran.";
+    let note = "The user changed the arguments of this call to {\"a\":2} before it ran.";
     assert_eq!(with(Ok("done".into())).to_text(), format!("{note}\ndone"));
     let parts: MessageContent =
         serde_json::from_str(r#"[{"type":"text","text":"done"}]"#).expect("parts");

@@ -342,7 +342,7 @@ proptest! {
             1..6,
         ),
         names in any::<bool>(),
-        asks_the_person in any::<bool>(),
+        asks_the_user in any::<bool>(),
         is_binary in any::<bool>(),
     ) {
         let id = |index: usize| format!("call-{index}");
@@ -370,7 +370,7 @@ proptest! {
         let mut events = run(events);
         let last = events.last_mut().expect("RUN_FINISHED");
         let mut pending: Vec<_> = those(|call| !call.is_answered);
-        if asks_the_person {
+        if asks_the_user {
             let interrupts: Vec<_> = about
                 .iter()
                 .map(|call| json!({"id": call, "reason": "r", "toolCallId": call}))
@@ -392,7 +392,7 @@ proptest! {
         };
         let mut world = working(|_| {}).answers(body).says([text("Done.")]);
         world.send("Go on");
-        if asks_the_person {
+        if asks_the_user {
             world.drive_to(StateKind::Interrupted);
             let answers = world.machine.interrupts().iter().map(|interrupt| answer(&interrupt.id));
             let answers = answers.collect();
@@ -408,7 +408,7 @@ proptest! {
             .collect();
         prop_assert_eq!(&invoked, &pending, "what is run");
         let requests = world.seen.requests();
-        prop_assert_eq!(requests.len(), if pending.is_empty() && !asks_the_person { 1 } else { 2 });
+        prop_assert_eq!(requests.len(), if pending.is_empty() && !asks_the_user { 1 } else { 2 });
         if let Some(next) = requests.get(1) {
             let results = next["messages"].as_array().expect("a list").iter();
             let ours: BTreeSet<_> = results

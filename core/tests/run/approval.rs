@@ -1,4 +1,4 @@
-//! Tools that the person must allow.
+//! Tools that the user must allow.
 
 use crate::wire::{Say, a_call, call, text};
 use crate::world::{Work, World, offer};
@@ -52,10 +52,7 @@ fn denied_it_does_not_run_and_the_model_is_told_why() {
     });
     let world = world.turn();
     assert_eq!(*world.outcome(), Outcome::Success);
-    assert_eq!(
-        world.result(),
-        "the person did not allow the call: not today"
-    );
+    assert_eq!(world.result(), "the user did not allow the call: not today");
     assert!(world.seen.invocations().is_empty());
     assert_eq!(
         world.seen.statuses("c").last(),
@@ -64,7 +61,7 @@ fn denied_it_does_not_run_and_the_model_is_told_why() {
 }
 
 #[test]
-fn a_run_rests_while_the_person_alone_can_move_it() {
+fn a_run_rests_while_the_user_alone_can_move_it() {
     let mut world = asking(None).says([Say::Calls(vec![
         a_call("a", "ask", "{}"),
         a_call("b", "work", "{}"),
@@ -77,7 +74,7 @@ fn a_run_rests_while_the_person_alone_can_move_it() {
 }
 
 #[test]
-fn others_run_while_the_person_is_asked() {
+fn others_run_while_the_user_is_asked() {
     let mut world = asking(None).says([Say::Calls(vec![
         a_call("a", "ask", "{}"),
         a_call("b", "work", "{}"),
@@ -96,7 +93,7 @@ fn others_run_while_the_person_is_asked() {
 }
 
 #[test]
-fn what_the_person_is_shown_is_what_will_run() {
+fn what_the_user_is_shown_is_what_will_run() {
     let mut world = asking(None).says([call("c", "ask", r#"{"path":"/tmp"}"#)]);
     world.send("Hello");
     world.drive_to(StateKind::ExecutingTools);
@@ -137,7 +134,7 @@ fn a_second_decision_is_dropped() {
 }
 
 #[test]
-fn the_persons_time_is_not_the_turns_and_the_rest_of_it_counts_on() {
+fn the_users_time_is_not_the_turns_and_the_rest_of_it_counts_on() {
     let mut world = asking(Some(Duration::from_secs(10)))
         .tool("ask", |_| Work::never())
         .says([call("c", "ask", "{}")]);
@@ -181,7 +178,7 @@ fn edited(arguments: &str) -> Decision {
 }
 
 #[test]
-fn edited_it_runs_with_the_persons_arguments_and_both_are_recorded() {
+fn edited_it_runs_with_the_users_arguments_and_both_are_recorded() {
     let mut world = World::with(Dialect::OpenAiChat, |config| {
         let schema = json!({"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]});
         offer(config, Tool::new("ask", "Asks.").parameters(schema).requires_approval());

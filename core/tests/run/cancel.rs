@@ -185,7 +185,7 @@ fn while_one_tool_is_done_and_another_runs() {
 }
 
 #[test]
-fn while_the_person_is_asked() {
+fn while_the_user_is_asked() {
     let mut world = working(Dialect::OpenAiChat).says([call("c", "ask", "{}")]);
     world.send("Hello");
     world.drive_to(StateKind::ExecutingTools);

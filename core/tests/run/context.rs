@@ -165,7 +165,7 @@ fn the_answers_share_of_the_window_is_kept_free() {
 }
 
 #[test]
-fn near_the_limit_the_model_is_warned_in_each_request_and_the_person_once() {
+fn near_the_limit_the_model_is_warned_in_each_request_and_the_user_once() {
     let world = with_history(
         guarded(2_950, ContextPolicy::Fail, |config| {
             config.instructions = Some("Be kind.".to_owned());
@@ -255,7 +255,7 @@ fn the_host_leaves_out_what_does_not_fit_and_the_history_stays_whole() {
         RunEvent::ContextTrimmed { left_out, tokens } => Some((left_out.clone(), *tokens)),
         _ => None,
     });
-    let (left_out, tokens) = left_out.expect("the person is told");
+    let (left_out, tokens) = left_out.expect("the user is told");
     assert!(
         tokens <= 1_000 && left_out.contains(&"old-0".into()),
         "{left_out:?}"

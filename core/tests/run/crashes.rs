@@ -85,7 +85,7 @@ fn blows() -> impl Strategy<Value = Vec<Blow>> {
         })
 }
 
-/// A mad world whose host can die, and what its person has on the screen.
+/// A mad world whose host can die, and what its user has on the screen.
 struct Mortal {
     mad: Mad,
     /// The messages as they were after the last crash.
@@ -179,7 +179,7 @@ impl Mortal {
         self.mad.check();
     }
 
-    /// I15: of what the person has seen, all that is in stored blocks is there again, and in the same words.
+    /// I15: of what the user has seen, all that is in stored blocks is there again, and in the same words.
     fn assert_nothing_lost(&self) {
         let conversation = self.mad.machine.conversation();
         let there: BTreeMap<_, _> = conversation.messages().iter().filter_map(text_of).collect();
@@ -239,7 +239,7 @@ impl Mortal {
         }
     }
 
-    /// What the person has seen of a message.
+    /// What the user has seen of a message.
     fn seen_of(&self, id: &str) -> String {
         let deltas = self.mad.outputs[self.since..]
             .iter()

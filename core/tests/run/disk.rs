@@ -93,7 +93,7 @@ impl Disk {
             .any(|sequence| wanted(&self.blocks[sequence].content))
     }
 
-    /// A tool is about to run. What it builds on: that it was asked for, and what the person said.
+    /// A tool is about to run. What it builds on: that it was asked for, and what the user said.
     pub fn used_by_tool(&mut self, key: CallKey) {
         if self.is_unused() {
             return;

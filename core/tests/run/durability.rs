@@ -167,9 +167,9 @@ fn of_a_thread_whose_messages_the_backend_names_anew_only_the_turn_is_stored() {
     assert_eq!(ids, ["theirs", "m"]);
 }
 
-/// The person's words in the middle of a turn, as the backend tells them, end nothing.
+/// The user's words in the middle of a turn, as the backend tells them, end nothing.
 #[test]
-fn what_comes_before_the_last_words_of_the_person_is_stored_too() {
+fn what_comes_before_the_last_words_of_the_user_is_stored_too() {
     let function = json!({"name": "theirs", "arguments": "{}"});
     let messages = json!([
         {"id": "user-1", "role": "user", "content": "Go on"},

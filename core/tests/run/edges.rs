@@ -91,7 +91,7 @@ fn lives() -> Vec<World> {
         ExecutingTools,
         go_on,
     );
-    // The person's answers.
+    // The user's answers.
     life(
         working().says([asks(&["a"])]).says([text("x")]),
         Interrupted,
@@ -113,7 +113,7 @@ fn lives() -> Vec<World> {
         Interrupted,
         resume,
     );
-    // A store that fails while the person is asked.
+    // A store that fails while the user is asked.
     let mut failing = stored(Dialect::AgUi, |_| {}).says([text("x"), asks(&["a"])]);
     failing.store.failures = 3;
     failing.store.takes = 1_000;

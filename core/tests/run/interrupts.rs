@@ -1,4 +1,4 @@
-//! The agent asks the person, and goes on with the answers.
+//! The agent asks the user, and goes on with the answers.
 
 use crate::wire::{Say, call, text};
 use crate::world::{Answer, Work, World, offer};
@@ -40,14 +40,14 @@ fn asking(ids: &[&str]) -> World {
 }
 
 #[test]
-fn the_turn_rests_until_the_person_answers() {
+fn the_turn_rests_until_the_user_answers() {
     let mut world = asking(&["a", "b"]);
     world.drive();
     assert_eq!(world.machine.state(), StateKind::Interrupted);
     assert_eq!(
         world.machine.poll_timeout(),
         None,
-        "the person has all the time there is"
+        "the user has all the time there is"
     );
     assert_eq!(world.machine.interrupts().len(), 2);
     assert!(world.seen.events().any(
@@ -151,7 +151,7 @@ fn two_answers_to_one_question_are_a_mistake() {
 }
 
 #[test]
-fn calls_of_an_interrupted_hop_run_once_the_person_has_answered() {
+fn calls_of_an_interrupted_hop_run_once_the_user_has_answered() {
     let mut world = World::with(Dialect::AgUi, |config| {
         offer(config, Tool::new("work", "Works."));
     })
@@ -188,7 +188,7 @@ fn the_call_that_a_question_is_about_is_left_to_the_agent() {
 }
 
 #[test]
-fn the_turns_clock_stands_still_for_the_person() {
+fn the_turns_clock_stands_still_for_the_user() {
     let mut world = asking(&["a"]).answers(Answer::Never);
     world.wait(3_600_000);
     world.input(Input::Timeout).expect("time passes");

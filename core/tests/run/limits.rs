@@ -281,7 +281,7 @@ fn a_limit_that_was_named_stays_the_one_named_when_the_summary_asks_for_tools() 
 }
 
 #[test]
-fn the_persons_time_does_not_count_towards_the_wall_time_budget() {
+fn the_users_time_does_not_count_towards_the_wall_time_budget() {
     let mut world = World::with(Dialect::OpenAiChat, |config| {
         offer(config, Tool::new("ask", "Asks.").requires_approval());
         config.limits.max_duration = Some(Duration::from_secs(10));
@@ -307,7 +307,7 @@ fn the_persons_time_does_not_count_towards_the_wall_time_budget() {
 }
 
 #[test]
-fn the_time_before_the_person_was_asked_counts_towards_the_wall_time_budget() {
+fn the_time_before_the_user_was_asked_counts_towards_the_wall_time_budget() {
     let mut world = World::with(Dialect::OpenAiChat, |config| {
         offer(config, Tool::new("work", "Works."));
         offer(config, Tool::new("ask", "Asks.").requires_approval());

@@ -1,4 +1,4 @@
-//! What the person attaches, or a tool gives back, and the provider does not take.
+//! What the user attaches, or a tool gives back, and the provider does not take.
 
 use crate::wire::{call, text};
 use crate::world::{Work, World, offer};

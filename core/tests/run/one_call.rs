@@ -1,4 +1,4 @@
-//! The person stops one call of several.
+//! The user stops one call of several.
 
 use crate::wire::{Say, a_call, call, text};
 use crate::world::{Work, World, offer};
@@ -59,7 +59,7 @@ fn cancel_one_call_of_a_batch_and_its_siblings_go_on() {
         Some(ToolFailureKind::Cancelled)
     );
     let results = world.results();
-    assert!(results[0].1.contains("the person stopped this call"));
+    assert!(results[0].1.contains("the user stopped this call"));
     assert_eq!(results[1], ("b".to_owned(), "worked".to_owned()));
     world.assert_legal();
     // What the tool still gives is dropped.
@@ -92,7 +92,7 @@ fn the_last_one_stopped_lets_the_turn_go_on() {
 }
 
 #[test]
-fn a_call_that_waits_for_the_person_can_be_stopped_too() {
+fn a_call_that_waits_for_the_user_can_be_stopped_too() {
     let mut world = two_calls()
         .says([call("a", "ask", "{}")])
         .says([text("Then not.")]);

@@ -76,7 +76,7 @@ fn it_is_sent_back_as_it_came_and_goes_on() {
         "nothing is said behind it"
     );
     world.assert_legal();
-    // The person's next question finds it as one answer.
+    // The user's next question finds it as one answer.
     let whole = [&first[..], &second[..]].concat();
     let history = world.machine.conversation().clone();
     let mut next = self::world(|_| {}, [answer(&[said("Yes.")], "end_turn")]);
@@ -150,7 +150,7 @@ fn without_continuation_it_is_an_answer_that_is_not_whole() {
 }
 
 #[test]
-fn what_the_person_types_meanwhile_is_answered_with_it() {
+fn what_the_user_types_meanwhile_is_answered_with_it() {
     let answers = [
         answer(&[said("I look."), search("s")], "pause_turn"),
         answer(&[said("Stopped.")], "end_turn"),
@@ -160,7 +160,7 @@ fn what_the_person_types_meanwhile_is_answered_with_it() {
     let message = Message::user("typed", "Stop that.");
     world
         .input(Input::Steer(Box::new(message)))
-        .expect("the person may type at any time");
+        .expect("the user may type at any time");
     world.drive();
     let turns = turns(&world);
     assert_eq!(turns[1][1]["content"], json!([said("I look.")]));

@@ -415,7 +415,7 @@ fn a_write_that_was_not_given_out_yet_is_given_after_a_crash() {
 }
 
 #[test]
-fn revived_while_the_person_is_asked_it_asks_again() {
+fn revived_while_the_user_is_asked_it_asks_again() {
     let mut world = stored(Dialect::OpenAiChat, |_| {})
         .says([call("c", "ask", "{}")])
         .says([text("Done.")]);
@@ -439,9 +439,9 @@ fn revived_while_the_person_is_asked_it_asks_again() {
     assert_eq!(world.result(), "did it");
 }
 
-/// An agent that asks the person and for a tool in one stream.
+/// An agent that asks the user and for a tool in one stream.
 #[test]
-fn i07_the_persons_answer_to_an_agent_is_stored_before_the_tool_that_it_sets_free() {
+fn i07_the_users_answer_to_an_agent_is_stored_before_the_tool_that_it_sets_free() {
     let mut world = stored(Dialect::AgUi, |_| {})
         .says([call("c", "work", "{}"), asks(&["q"])])
         .says([text("Done.")])
@@ -459,7 +459,7 @@ fn i07_the_persons_answer_to_an_agent_is_stored_before_the_tool_that_it_sets_fre
     crash(&mut world);
     assert!(
         world.machine.interrupts().is_empty(),
-        "the person has answered"
+        "the user has answered"
     );
     world.drive();
     assert_eq!(world.seen.invocations().len(), 1, "not run again");

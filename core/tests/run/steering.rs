@@ -1,4 +1,4 @@
-//! The person types during the turn.
+//! The user types during the turn.
 
 use crate::durability::{kinds, stored};
 use crate::interrupts::{answer, asks};
@@ -20,7 +20,7 @@ fn steer(world: &mut World, id: &str, text: &str) {
     let message = Message::user(id, text);
     world
         .input(Input::Steer(Box::new(message)))
-        .expect("the person may type at any time");
+        .expect("the user may type at any time");
 }
 
 /// What was taken in: the message, and the hop.
@@ -94,7 +94,7 @@ fn typed_while_tools_run_it_goes_after_the_results_into_the_next_request() {
 }
 
 #[test]
-fn an_answer_that_asks_for_nothing_is_followed_by_a_hop_that_answers_the_person() {
+fn an_answer_that_asks_for_nothing_is_followed_by_a_hop_that_answers_the_user() {
     for dialect in BOTH {
         let mut world = World::of(dialect)
             .answers(Answer::Says(vec![text("A long answer.")]))
@@ -338,7 +338,7 @@ fn an_id_that_an_agent_brings_meanwhile_is_refused_and_takes_no_hop() {
 }
 
 #[test]
-fn only_the_persons_own_messages_are_taken() {
+fn only_the_users_own_messages_are_taken() {
     let mut world = World::chat().says([text("One.")]);
     world.send("Hello");
     let message = Message::Tool(Default::default());

@@ -87,7 +87,7 @@ fn in_every_state() -> Vec<(World, StateKind)> {
 }
 
 #[test]
-fn the_person_sends_again_on_the_same_thread_in_every_state() {
+fn the_user_sends_again_on_the_same_thread_in_every_state() {
     for (world, state) in in_every_state() {
         let mut registry = RunRegistry::new();
         let (mut old, _) = begin(&mut registry, "thread", world);

@@ -97,7 +97,7 @@ fn the_next_request_carries_the_calls_and_their_results_in_order() {
 }
 
 #[test]
-fn the_person_sees_one_turn() {
+fn the_user_sees_one_turn() {
     let world = secret_numbers(Dialect::OpenAiChat).turn();
     let events: Vec<_> = world.seen.events().collect();
     assert!(matches!(events.first(), Some(RunEvent::Started { .. })));

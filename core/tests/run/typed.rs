@@ -182,11 +182,11 @@ fn a_call_is_stopped_once_while_the_answer_comes() {
 }
 
 #[test]
-fn a_result_for_a_call_that_the_person_has_not_allowed_changes_nothing() {
+fn a_result_for_a_call_that_the_user_has_not_allowed_changes_nothing() {
     let run = executing(&["ask"]);
     let before = run.snapshot();
     let Settled::ExecutingTools(run) = run.tool_finished(key(0), Ok("sneaky".into()), NOW) else {
-        panic!("it still waits for the person")
+        panic!("it still waits for the user")
     };
     assert_eq!(run.snapshot(), before);
     let Settled::ExecutingTools(run) = run.tool_timed_out(key(0), NOW) else {

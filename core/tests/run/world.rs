@@ -1,4 +1,4 @@
-//! A simulated world around one run: a provider that speaks real wire bytes, tools, a store, a person and a clock.
+//! A simulated world around one run: a provider that speaks real wire bytes, tools, a store, a user and a clock.
 //!
 //! Nothing in it sleeps, and the same script and seed always give the same world. It answers only what came out of
 //! `poll_output`, in the order of its own agenda: each effect is carried out when it is given, and its answers are
@@ -108,7 +108,7 @@ pub struct World {
     pub otherwise: Option<Answer>,
     pub tools: BTreeMap<String, ToolCode>,
     pub store: Store,
-    /// What the person says to each request for approval; nothing once it is empty.
+    /// What the user says to each request for approval; nothing once it is empty.
     pub decisions: VecDeque<Decision>,
     /// The runs that the backend creates, if it is asked to; it fails once it is empty.
     pub runs: VecDeque<RunId>,
@@ -219,14 +219,14 @@ impl World {
         self
     }
 
-    /// The person says something.
+    /// The user says something.
     pub fn send(&mut self, text: &str) {
         let start = Start::new("run-1", Message::user("user-1", text));
         self.input(Input::Start(Box::new(start)))
             .expect("the run is idle");
     }
 
-    /// The person says something, and all is carried out until it is quiet.
+    /// The user says something, and all is carried out until it is quiet.
     pub fn turn(mut self) -> Self {
         self.send("Go on");
         self.drive();

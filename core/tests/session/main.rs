@@ -1,4 +1,4 @@
-//! Sessions: the tree of turns, what comes back from a store, and what the person is shown of it.
+//! Sessions: the tree of turns, what comes back from a store, and what the user is shown of it.
 #![allow(unreachable_pub)] // the modules are this one test's
 
 mod agent;

@@ -8,7 +8,7 @@ use stepwell_core::run::Decision;
 #[derive(Clone, Debug)]
 pub struct TurnPlan {
     pub hops: Vec<Hop>,
-    /// What the person does, and after how many inputs.
+    /// What the user does, and after how many inputs.
     pub presses: Vec<(usize, Press)>,
     /// What they say to each request for approval.
     pub decisions: Vec<Decision>,
@@ -107,7 +107,7 @@ pub enum End {
     Unreachable,
     /// The connection breaks within the stream.
     Breaks,
-    /// An AG-UI agent asks the person.
+    /// An AG-UI agent asks the user.
     Asks {
         cancels: bool,
     },

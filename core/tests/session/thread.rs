@@ -1,4 +1,4 @@
-//! A thread on real machines: a scripted provider, tools, a person, a store that keeps blocks alone, and a screen.
+//! A thread on real machines: a scripted provider, tools, a user, a store that keeps blocks alone, and a screen.
 
 use crate::plan::{End, Hop, Press, TurnPlan};
 use crate::stored::{begun, write};
@@ -156,7 +156,7 @@ impl Thread {
         assert_eq!(stored.messages(), live.messages());
         assert_eq!(stored.state(), live.state());
         assert_eq!(stored.summary().usage, live.summary().usage);
-        // The provider, and any other that the person goes on with, gets the same request.
+        // The provider, and any other that the user goes on with, gets the same request.
         for api in [self.api, Api::Anthropic, Api::Responses, Api::Agent] {
             let (live, stored) = (live.clone(), stored.clone());
             assert_eq!(request(api, stored), request(api, live), "{api:?}");
@@ -380,7 +380,7 @@ impl Stage<'_> {
         self.hop = Some(hop);
     }
 
-    /// What the store has in the middle of a turn, the person has seen.
+    /// What the store has in the middle of a turn, the user has seen.
     fn check_in_the_middle(&mut self) {
         let tree = TurnTree::new(self.turns.clone()).expect("a tree");
         let path = tree.path_to(self.name).expect("it is there");

@@ -1,4 +1,4 @@
-//! What the person is shown of a session.
+//! What the user is shown of a session.
 
 use crate::plan::{Call, End, Hop, Part, TurnPlan, turns};
 use crate::stored::{begun, write};
@@ -73,7 +73,7 @@ fn a_view_has_the_names_of_the_protocol_that_pages_read() {
             "ask",
             "denied",
             json!({}),
-            "the person did not allow the call",
+            "the user did not allow the call",
         ),
     ];
     for (at, (name, label, status, args, result)) in expected.into_iter().enumerate() {

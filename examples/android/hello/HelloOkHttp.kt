@@ -1,4 +1,4 @@
-// A question by the sans-IO door: OkHttp has the network, the run machine says what to do with it.
+// A question by the sans-IO API: OkHttp has the network, the run machine says what to do with it.
 package hello
 
 import dev.stepwell.*

@@ -87,7 +87,7 @@ pub async fn follow_with(
 #[must_use]
 pub fn problem(outcome: &Outcome) -> Option<String> {
     match outcome {
-        // The person knows why.
+        // The user knows why.
         Outcome::Cancelled => Some("cancelled".to_owned()),
         outcome => outcome.problem().map(|problem| problem.to_string()),
     }

@@ -39,6 +39,6 @@ export function announceTurn(before: Turn | undefined, now: Turn): void {
   if (words.length > 0) announce(words.join(" "));
   const asked = new Set(before?.questions.map((question) => question.id));
   for (const question of now.questions) {
-    if (!asked.has(question.id)) announce(`Your leave is asked: ${question.message ?? ""}`, true);
+    if (!asked.has(question.id)) announce(`Your approval is asked: ${question.message ?? ""}`, true);
   }
 }

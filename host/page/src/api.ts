@@ -33,7 +33,7 @@ export interface Thread {
   log: Log | null;
 }
 
-/** How much of a turn there is to see, and how much of it the person has seen, in whatever browser. */
+/** How much of a turn there is to see, and how much of it the user has seen, in whatever browser. */
 export interface Log {
   /** As many events there are. */
   next: number;
@@ -63,13 +63,13 @@ export interface ThreadDetail {
 
 const TOKEN = "stepwell.token";
 
-/** Set while the person is asked for the server's token. */
+/** Set while the user is asked for the server's token. */
 export const tokenAsked = signal<{ wasWrong: boolean } | null>(null);
 
 let token = ofTab.get(TOKEN);
 let waiting: (() => void)[] = [];
 
-/** The person has given the token. */
+/** The user has given the token. */
 export function giveToken(given: string): void {
   token = given.trim();
   ofTab.set(TOKEN, token);
@@ -179,7 +179,7 @@ export async function answerTurn(thread: string, turn: string, answer: Answer): 
   await post("POST", `${at(thread, turn)}/resume`, { resume: [answer] });
 }
 
-/** The person has seen the events up to here. */
+/** The user has seen the events up to here. */
 export async function acknowledge(thread: string, turn: string, index: number): Promise<void> {
   await post("POST", `${at(thread, turn)}/acknowledge`, { index });
 }

@@ -1,4 +1,4 @@
-// The whole page: the sessions at the left, the conversation, and where the person writes.
+// The whole page: the sessions at the left, the conversation, and where the user writes.
 import { useSignalEffect } from "@preact/signals";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { polite, urgent } from "./announce";

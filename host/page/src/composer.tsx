@@ -1,4 +1,4 @@
-// Where the person writes.
+// Where the user writes.
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { Icon } from "./icons";
 import { place } from "./place";

@@ -1,4 +1,4 @@
-// Whether the server can be reached, as the person is told.
+// Whether the server can be reached, as the user is told.
 import { signal } from "@preact/signals";
 
 /** `found`: it was lost, and is there again since a moment. */
@@ -29,7 +29,7 @@ export function tryNow(): void {
   all.forEach((go) => go());
 }
 
-/** Waits before the next try: longer each time, but not when the network comes back or the person asks for it. */
+/** Waits before the next try: longer each time, but not when the network comes back or the user asks for it. */
 export function untilRetry(failures: number, signal: AbortSignal): Promise<void> {
   const pause = Math.min(LONGEST_PAUSE_MS, 250 * 2 ** failures) * (0.75 + Math.random() / 2);
   return new Promise((resolve, reject) => {

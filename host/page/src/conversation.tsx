@@ -1,4 +1,4 @@
-// The turns of the session, and where the person stands in them.
+// The turns of the session, and where the user stands in them.
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { examples } from "./examples";
 import { toComposer } from "./focus";
@@ -24,7 +24,7 @@ export function Conversation() {
   };
   // Another session, or another turn, is shown from its end.
   useLayoutEffect(toEnd, [place.value.thread, all.length]);
-  // What grows is followed, unless the person reads elsewhere.
+  // What grows is followed, unless the user reads elsewhere.
   useEffect(() => {
     const scrolled = view.current;
     if (!scrolled?.firstElementChild) return;
@@ -45,7 +45,7 @@ export function Conversation() {
         role="region"
         aria-label="Conversation"
         onScroll={({ currentTarget: { scrollTop, clientHeight, scrollHeight } }) => {
-          // What has grown since leaves the person where they were: only who scrolls up is elsewhere.
+          // What has grown since leaves the user where they were: only who scrolls up is elsewhere.
           const isNear = scrollTop + clientHeight >= scrollHeight - NEAR;
           if (isNear) isAtEnd.current = true;
           else if (scrollTop < scrolledTo.current) isAtEnd.current = false;

@@ -1,4 +1,4 @@
-// What stands before the page until the person has answered.
+// What stands before the page until the user has answered.
 import type { ComponentChildren } from "preact";
 import { useId, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { giveToken, tokenAsked } from "./api";

@@ -1,4 +1,4 @@
-// What a person may say first, by what the server can do.
+// What a user may say first, by what the server can do.
 import { signal } from "@preact/signals";
 import { getCapabilities } from "./api";
 

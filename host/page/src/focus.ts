@@ -1,4 +1,4 @@
-/** To where the person writes; but on a phone that would open the keyboard over what they read. */
+/** To where the user writes; but on a phone that would open the keyboard over what they read. */
 export function toComposer(): void {
   if (matchMedia("(pointer: fine)").matches) document.getElementById("composer")?.focus();
 }

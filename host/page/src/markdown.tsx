@@ -20,7 +20,7 @@ const marked = new Marked({
       const shown = PLAIN_TAG.test(text.trim()) ? text : escaped(text.trim()).replaceAll("\n", "<br>");
       return block ? `<p>${shown}</p>` : shown;
     },
-    // A picture tells its server who looks at it: it is loaded only if the person asks for it.
+    // A picture tells its server who looks at it: it is loaded only if the user asks for it.
     image: ({ href, text }) => `<a href="${escaped(href)}">Picture${text ? `: ${escaped(text)}` : ""}</a>`,
     checkbox: ({ checked }) => (checked ? "☑ " : "☐ "),
   },

@@ -42,7 +42,7 @@ export function goTo(thread: string | null, turn: string | null, isShown = false
 
 let onMove: () => void = () => {};
 
-/** Calls back when the person goes elsewhere. */
+/** Calls back when the user goes elsewhere. */
 export function watch(moved: () => void): void {
   onMove = () => {
     place.value = read();

@@ -1,4 +1,4 @@
-// Questions to the person: whether a tool may run, or what an agent wants to know.
+// Questions to the user: whether a tool may run, or what an agent wants to know.
 import { useId, useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { Answer } from "./api";
 import { toComposer } from "./focus";

@@ -1,4 +1,4 @@
-// The session that is shown, and what the person does in it.
+// The session that is shown, and what the user does in it.
 import { batch, computed, signal } from "@preact/signals";
 import {
   answerTurn,
@@ -25,7 +25,7 @@ export const turns = signal<Turn[]>([]);
 /** All turns of the session. */
 export const branches = signal<Branch[]>([]);
 export const state = signal<"new" | "loading" | "ready" | "gone" | "failed">("new");
-/** What went wrong with what the person did last. */
+/** What went wrong with what the user did last. */
 export const problem = signal<string | null>(null);
 /** The turn whose stop was asked for. */
 export const stopping = signal<string | null>(null);
@@ -104,7 +104,7 @@ async function load(signal: AbortSignal): Promise<void> {
   }
 }
 
-/** The person looks at what is shown. */
+/** The user looks at what is shown. */
 function markShown(): void {
   const end = shownEnd;
   if (!end || document.hidden || isSeen(end.log)) return;
@@ -129,7 +129,7 @@ let followed: string | null = null;
 async function followTurn(thread: string, id: string, signal: AbortSignal): Promise<void> {
   if (followed === `${thread}/${id}`) return;
   followed = `${thread}/${id}`;
-  // Its events make it anew, so it begins with what the person said.
+  // Its events make it anew, so it begins with what the user said.
   let live: Turn | undefined = turns.value.at(-1);
   if (!live) return;
   live = { ...live, messages: live.messages.filter((message) => message.role === "user"), questions: [] };
@@ -169,7 +169,7 @@ async function followTurn(thread: string, id: string, signal: AbortSignal): Prom
   await load(signal);
 }
 
-/** The list was read: whatever another tab or another person did is shown. */
+/** The list was read: whatever another tab or another user did is shown. */
 export function compare(): void {
   const { thread, turn } = place.value;
   if (thread === null || state.value === "loading") return;
@@ -187,7 +187,7 @@ export function compare(): void {
 let starting = false;
 
 /**
- * Starts a turn. What the person said is shown at once.
+ * Starts a turn. What the user said is shown at once.
  * @returns whether it was started
  */
 async function start(parent: string | null, message: string | undefined): Promise<boolean> {
@@ -244,12 +244,12 @@ async function begin(thread: string, turn: NewTurn, signal: AbortSignal): Promis
   }
 }
 
-/** The person says something more. */
+/** The user says something more. */
 export function say(message: string): Promise<boolean> {
   return start(turns.value.at(-1)?.id ?? null, message);
 }
 
-/** The person says something else in the place of what they said: a turn beside the one that it was. */
+/** The user says something else in the place of what they said: a turn beside the one that it was. */
 export function sayAnew(turn: Turn, message: string | undefined): Promise<boolean> {
   return start(turn.parent, message);
 }

@@ -99,12 +99,12 @@ export async function markSeen(thread: string, turn: string, acknowledged: numbe
   tabs?.postMessage("changed");
 }
 
-/** Whether nothing of it is news to the person. */
+/** Whether nothing of it is news to the user. */
 export function isSeen(log: Log): boolean {
   return log.next === 0 || (log.acknowledged ?? -1) >= log.next - 1;
 }
 
-/** Whether something came to its end that the person has not looked at. */
+/** Whether something came to its end that the user has not looked at. */
 export function isUnread(thread: Thread): boolean {
   return thread.unfinishedTurn === null && thread.log !== null && !isSeen(thread.log);
 }

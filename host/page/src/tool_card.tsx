@@ -8,7 +8,7 @@ import { isFinal, textOf, type Call, type CallStatus, type Content, type Questio
 const STATUS: Record<CallStatus, { words: string; icon?: IconName; look: string }> = {
   streaming: { words: "Being written", look: "busy" },
   pending: { words: "Waiting", look: "busy" },
-  awaiting_approval: { words: "Needs your leave", icon: "question", look: "asks" },
+  awaiting_approval: { words: "Needs your approval", icon: "question", look: "asks" },
   executing: { words: "Running", look: "busy" },
   deferred: { words: "Waiting for its app", look: "busy" },
   completed: { words: "Done", icon: "tick", look: "good" },
@@ -20,7 +20,7 @@ const STATUS: Record<CallStatus, { words: string; icon?: IconName; look: string 
 export function ToolCard({ call, turn, question }: { call: Call; turn: string; question: Question | undefined }) {
   const status = STATUS[call.status];
   const isBeingWritten = call.status === "streaming";
-  // Until the person has chosen, it is open while there is something to follow.
+  // Until the user has chosen, it is open while there is something to follow.
   const [chosen, setChosen] = useState<boolean | null>(null);
   const isOpen = chosen ?? (isBeingWritten || question !== undefined);
   const reason = call.status === "failed" || call.status === "denied" ? firstLine(call.result) : "";

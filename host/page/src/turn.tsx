@@ -1,4 +1,4 @@
-// One turn: what the person said, and all that came of it.
+// One turn: what the user said, and all that came of it.
 import { memo } from "preact/compat";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { copy } from "./copy";

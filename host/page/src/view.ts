@@ -75,7 +75,7 @@ export interface Message {
   isCut?: boolean;
 }
 
-/** A question to the person. */
+/** A question to the user. */
 export interface Question {
   id: string;
   message?: string;
@@ -88,7 +88,7 @@ export interface TurnError {
   message: string;
 }
 
-/** What the person said, and all that came of it. */
+/** What the user said, and all that came of it. */
 export interface Turn {
   id: string;
   parent: string | null;

@@ -141,7 +141,7 @@ export const test = base.extend<Fixtures, { model: Model }>({
 
 export { expect };
 
-/** The page, as a person uses it. It writes down what it must never do. */
+/** The page, as a user uses it. It writes down what it must never do. */
 export class Chat {
   readonly faults: string[] = [];
   /** The server is meant to be away: that its requests fail is no fault. */

@@ -1,4 +1,4 @@
-// What a model, a tool or a person wrote is shown, and does nothing.
+// What a model, a tool or a user wrote is shown, and does nothing.
 import { ATTACK } from "./script";
 import { expect, look, test } from "./harness";
 

@@ -3,7 +3,7 @@ import { expect, test } from "./harness";
 
 test("a turn with an approval, a stop and an edit, by keys alone", async ({ chat, page, server }) => {
   const press = (key: string): Promise<void> => page.keyboard.press(key);
-  /** Moves on until the wanted thing has the focus, as a person would. */
+  /** Moves on until the wanted thing has the focus, as a user would. */
   const tabTo = async (name: RegExp, key = "Tab"): Promise<void> => {
     const focused = (): Promise<string> =>
       page.evaluate(() => {
@@ -27,7 +27,7 @@ test("a turn with an approval, a stop and an edit, by keys alone", async ({ chat
   await page.keyboard.type("now");
   await press("Enter");
   await expect(chat.last.locator(".bubble")).toHaveText("send it\nnow");
-  await expect(page.locator("[aria-live=assertive]")).toContainText("Your leave is asked");
+  await expect(page.locator("[aria-live=assertive]")).toContainText("Your approval is asked");
   await tabTo(/^BUTTON Approve/, "Shift+Tab");
   await press("Enter");
   // The button is gone, and the focus is not lost with it.

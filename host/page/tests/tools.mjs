@@ -38,7 +38,7 @@ const TOOLS = {
     },
   },
   send: {
-    description: "Sends something, once the person allows it.",
+    description: "Sends something, once the user allows it.",
     run: async ({ name }) => {
       note(`sent ${name}`);
       return [{ type: "text", text: `Sent to ${name}.` }];

@@ -186,7 +186,7 @@ test("a tool that asks is denied, with a reason", async ({ chat, page, server })
   await look(page, "denied");
 });
 
-test("the limit of tools is said, and the person may go on from there", async ({ chat, page }) => {
+test("the limit of tools is said, and the user may go on from there", async ({ chat, page }) => {
   await chat.say("loop");
   const sign = chat.last.getByRole("group", { name: "A limit was reached" });
   await expect(sign).toContainText("Tool limit reached");
@@ -358,7 +358,7 @@ test("the connection breaks in the middle of a turn and is found again: nothing 
   await proxy.close();
 });
 
-test("a long answer is followed to its end, unless the person reads elsewhere", async ({ chat, page }) => {
+test("a long answer is followed to its end, unless the user reads elsewhere", async ({ chat, page }) => {
   await chat.say("long");
   await chat.over();
   await expect(chat.last.getByText("Paragraph 59")).toBeInViewport();

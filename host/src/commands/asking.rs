@@ -1,4 +1,4 @@
-//! Tools that ask the person in a chat before they run.
+//! Tools that ask the user in a chat before they run.
 
 use crate::prompt::{Line, Prompt};
 use futures::FutureExt;
@@ -19,7 +19,7 @@ pub(super) struct Asking {
 /// The tools that ask, in the order in which they do.
 pub(super) type Asked = mpsc::UnboundedReceiver<Asking>;
 
-/// Who asks the person for an agent, and what is asked.
+/// Who asks the user for an agent, and what is asked.
 pub(super) fn approver() -> (
     impl Fn(ToolInvocation) -> BoxFuture<'static, Decision> + Send + Sync + 'static,
     Asked,
@@ -40,7 +40,7 @@ fn nobody() -> Decision {
     }
 }
 
-/// What the person typed.
+/// What the user typed.
 #[derive(Debug, PartialEq)]
 enum Answer {
     Yes,
@@ -66,7 +66,7 @@ impl Answer {
     }
 }
 
-/// Asks the person until they have answered, or nobody waits for it any more. `false` if they stop the turn instead.
+/// Asks the user until they have answered, or nobody waits for it any more. `false` if they stop the turn instead.
 pub(super) async fn ask(
     asking: Asking,
     prompt: &mut Prompt,

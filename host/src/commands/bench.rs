@@ -147,7 +147,7 @@ fn decode(config: &Arc<RunConfig>, bytes: &[u8], chunk: usize) -> Result<Decoded
 
     match machine.outcome() {
         Some(Outcome::Success | Outcome::Incomplete { .. } | Outcome::LimitReached { .. }) => {}
-        // An agent that asks the person has said all that it had to.
+        // An agent that asks the user has said all that it had to.
         None if !machine.interrupts().is_empty() => {}
         Some(Outcome::Failed { failure }) => return Err(Failure::failed(failure)),
         _ => return Err(Failure::failed("the stream ended before the answer did")),
@@ -174,7 +174,7 @@ fn stream_of(machine: &mut RunMachine) -> Option<EffectId> {
         .last()
 }
 
-/// Feeds one input and takes all outputs: how many of them were for the person to see.
+/// Feeds one input and takes all outputs: how many of them were for the user to see.
 fn feed(machine: &mut RunMachine, input: Input<'_>, now: Timestamp) -> Result<usize, Failure> {
     machine.handle(input, now).map_err(Failure::failed)?;
     let mut events = 0;

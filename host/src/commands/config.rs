@@ -44,7 +44,7 @@ enum Format {
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Report<'a> {
-    /// The person's own file, or the one that is named.
+    /// The user's own file, or the one that is named.
     #[serde(skip_serializing_if = "Option::is_none")]
     file: Option<File<'a>>,
     /// The variable that the provider's key is taken from.

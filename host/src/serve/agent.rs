@@ -39,7 +39,7 @@ pub(super) fn base(backend: &Backend, metrics: &Metrics) -> AgentBuilder {
     })
 }
 
-/// Sets up the agent of a run. Calls of the client's tools are left open, and what tools ask the person is put into
+/// Sets up the agent of a run. Calls of the client's tools are left open, and what tools ask the user is put into
 /// `asking`.
 pub(super) fn agent(
     server: &Server,

@@ -1,4 +1,4 @@
-//! Questions to the person, and what they answer.
+//! Questions to the user, and what they answer.
 
 use super::interrupts;
 use std::collections::HashMap;
@@ -17,7 +17,7 @@ pub(super) struct Question {
     pub(super) expires: Option<OffsetDateTime>,
 }
 
-/// What the person said.
+/// What the user said.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Answers {
     /// To the server's own questions, by the call.

@@ -1,4 +1,4 @@
-//! Questions to the person: how they are asked, and what an answer means.
+//! Questions to the user: how they are asked, and what an answer means.
 
 use serde::Deserialize;
 use serde_json::{Map, Value, json};

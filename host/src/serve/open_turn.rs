@@ -1,4 +1,4 @@
-//! A turn that waits for the person, between the run that asked and the run that brings the answers.
+//! A turn that waits for the user, between the run that asked and the run that brings the answers.
 
 use super::answers::{Answers, Question, Unresumable};
 use super::rounds::Told;
@@ -6,7 +6,7 @@ use stepwell_core::event::{ResumeEntry, TokenUsage};
 use stepwell_io::ToolRegistry;
 use time::OffsetDateTime;
 
-/// A turn that waits for the person.
+/// A turn that waits for the user.
 #[derive(Debug)]
 pub(super) struct OpenTurn {
     /// The turn itself, to be revived.

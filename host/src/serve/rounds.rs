@@ -35,12 +35,12 @@ impl Rounds {
         }
     }
 
-    /// Goes on where a turn stood that waited for the person.
+    /// Goes on where a turn stood that waited for the user.
     pub(super) fn go_on(&mut self, turn: &OpenTurn) {
         self.told.clone_from(&turn.told);
     }
 
-    /// The person has decided about a call.
+    /// The user has decided about a call.
     pub(super) fn decided(&mut self, call: &ToolCallId, decision: &Decision) {
         if let Decision::Edited { arguments } = decision {
             self.told.edited.insert(call.clone(), arguments.clone());
@@ -80,7 +80,7 @@ impl Rounds {
         } = update;
         let before = self.told.seen.insert(tool_call_id.clone(), status);
         if before == Some(ToolCallStatus::AwaitingApproval) && status.is_final() {
-            // It has ended, stopped say, before the person's decision came: nothing was edited.
+            // It has ended, stopped say, before the user's decision came: nothing was edited.
             self.told.edited.remove(&tool_call_id);
         }
         let result = result.filter(|_| status.is_final())?;

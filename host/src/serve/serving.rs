@@ -51,7 +51,7 @@ pub(crate) struct Limits {
     pub(crate) idle_timeout: Duration,
     /// How long a run may take.
     pub(crate) run_time: Duration,
-    /// How long a question to the person stands.
+    /// How long a question to the user stands.
     pub(crate) interrupt_time: Duration,
     /// How long a turn waits for a store that is full or out of reach.
     pub(crate) store_timeout: Duration,

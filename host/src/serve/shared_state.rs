@@ -111,7 +111,7 @@ pub(super) fn tool() -> Tool {
     let path = "A JSON Pointer, such as /todos/0/done; /todos/- is after the last of a list";
     Tool::new(
         CHANGE_STATE,
-        "Changes the state that is shared with the app and shown to the person, by a JSON Patch: all changes, or none.",
+        "Changes the state that is shared with the app and shown to the user, by a JSON Patch: all changes, or none.",
     )
     .parameters(json!({
         "type": "object",

@@ -1,4 +1,4 @@
-//! Who may run: one run a thread of a user, so many in all, and the turns that wait for the person.
+//! Who may run: one run a thread of a user, so many in all, and the turns that wait for the user.
 
 use super::answers::{Answers, Unresumable};
 use super::open_turn::OpenTurn;
@@ -15,7 +15,7 @@ use time::OffsetDateTime;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
 
-/// The most memory that turns may take which wait for the person. The oldest make room: their questions are then
+/// The most memory that turns may take which wait for the user. The oldest make room: their questions are then
 /// unknown.
 const OPEN_TURNS: usize = 256 << 20;
 
@@ -74,7 +74,7 @@ pub(super) struct Place {
 pub(super) enum Beginning {
     /// The conversation that the client sends.
     Fresh,
-    /// The turn that waited for the person, and what they said.
+    /// The turn that waited for the user, and what they said.
     Resumed(Box<OpenTurn>, Answers),
     /// Nothing: it ends with this error.
     Refused(Unresumable),
@@ -245,7 +245,7 @@ impl Inner {
 }
 
 impl Place {
-    /// Keeps the turn until the person has answered. `false` if another run has the thread by now.
+    /// Keeps the turn until the user has answered. `false` if another run has the thread by now.
     pub(super) fn keep(&self, turn: OpenTurn) -> bool {
         let mut inner = self.threads.lock();
         let Some(thread) = inner.threads.get_mut(&self.key) else {

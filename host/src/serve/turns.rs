@@ -32,7 +32,7 @@ struct Start {
     tools: Vec<ToolDefinition>,
 }
 
-/// What the person says: a text, or a message of the protocol's.
+/// What the user says: a text, or a message of the protocol's.
 #[derive(Debug, Deserialize)]
 #[serde(untagged, expecting = "`message` is a text or a user message")]
 enum Said {
@@ -192,7 +192,7 @@ struct Acknowledge {
     index: u64,
 }
 
-/// `POST /threads/{thread}/turns/{turn}/acknowledge`: the person has seen what came up to here.
+/// `POST /threads/{thread}/turns/{turn}/acknowledge`: the user has seen what came up to here.
 pub(super) async fn acknowledge(
     State(server): State<Arc<Server>>,
     Asker(user): Asker,

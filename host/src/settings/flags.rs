@@ -90,7 +90,7 @@ pub(crate) struct StoreFlags {
 /// Which tools may run.
 #[derive(Args, Debug, Serialize)]
 pub(crate) struct ToolFlags {
-    /// A tool that may only run when the person has allowed it; may be repeated.
+    /// A tool that may only run when the user has allowed it; may be repeated.
     #[arg(long, value_name = "TOOL")]
     ask_before: Vec<String>,
 }
@@ -152,7 +152,7 @@ pub(crate) struct ServeFlags {
     /// How long a run may take, in seconds [default: 600].
     #[arg(long, value_name = "SECONDS")]
     run_timeout: Option<u64>,
-    /// How long a question to the person stands, in seconds [default: 3600].
+    /// How long a question to the user stands, in seconds [default: 3600].
     #[arg(long, value_name = "SECONDS")]
     interrupt_timeout: Option<u64>,
     /// How long a turn waits for a store that is full, can only be read, or cannot be reached, before it fails, in

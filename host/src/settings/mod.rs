@@ -38,7 +38,7 @@ pub(crate) struct Settings {
     pub(crate) base_url: Option<String>,
     /// What the model is told before all else.
     pub(crate) instructions: Option<String>,
-    /// A file with providers of the person's own.
+    /// A file with providers of the user's own.
     pub(crate) providers: Option<PathBuf>,
 
     /// The most rounds of tools in one turn.
@@ -65,7 +65,7 @@ pub(crate) struct Settings {
     pub(crate) mcp: Vec<String>,
     /// Files with MCP servers.
     pub(crate) mcp_config: Vec<PathBuf>,
-    /// Tools that need the person's leave.
+    /// Tools that need the user's approval.
     pub(crate) ask_before: Vec<String>,
 
     /// Where sessions are kept.
@@ -107,7 +107,7 @@ pub(crate) struct Settings {
     pub(crate) idle_timeout: NonZeroU64,
     /// How long a run may take, in seconds.
     pub(crate) run_timeout: u64,
-    /// How long a question to the person stands, in seconds.
+    /// How long a question to the user stands, in seconds.
     pub(crate) interrupt_timeout: u64,
     /// How long a turn waits for a store that is full or out of reach, in seconds.
     pub(crate) store_timeout: u64,

@@ -143,7 +143,7 @@ fn is_absent(error: &io::Error) -> bool {
     )
 }
 
-/// The person's own file. None is read from the folder that the program is started in: whoever made that folder could
+/// The user's own file. None is read from the folder that the program is started in: whoever made that folder could
 /// name commands to run and an address to send the key to.
 fn usual_file() -> Option<PathBuf> {
     let folder = |name: &str| {

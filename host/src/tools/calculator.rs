@@ -9,7 +9,7 @@ const LONGEST: usize = 256;
 /// Room for that depth: 256 open brackets take more than the usual 2 MiB in a debug build.
 const STACK: usize = 64 << 20;
 
-/// The longest that an expression may take. `9^9^9^9` would take longer than the person lives.
+/// The longest that an expression may take. `9^9^9^9` would take longer than the user lives.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// The longest result, in bytes: enough to read, and not the whole of the model's context.

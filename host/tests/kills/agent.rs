@@ -31,7 +31,7 @@ impl Clients {
     pub(crate) async fn ask_agent(&self) {
         while !self.0.ends.load(Ordering::SeqCst) {
             let question = format!("run-{}", self.0.threads.fetch_add(1, Ordering::SeqCst) + 1);
-            // What waits for the person is in the memory of one host.
+            // What waits for the user is in the memory of one host.
             let host = self.0.hosts.any(self.0.random.below(1 << 32)).await;
             if let Ok(runs) = self.question(&host, &question).await {
                 let answered = Answered { question, runs };

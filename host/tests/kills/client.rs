@@ -45,7 +45,7 @@ pub(crate) struct Told {
 
 /// Those of a client that has one.
 pub(crate) fn tools() -> Value {
-    json!([{"name": "where", "description": "Where the person is."}])
+    json!([{"name": "where", "description": "Where the user is."}])
 }
 
 impl Told {
@@ -238,7 +238,7 @@ impl Clients {
                 if is_event && self.0.random.below(4) == 0 {
                     self.acknowledge(host, told).await?;
                 }
-                // A person takes a moment, and answers at the latest when nothing else happens.
+                // A user takes a moment, and answers at the latest when nothing else happens.
                 if !is_event || self.0.random.below(3) == 0 {
                     self.answer(told).await;
                     self.bring(told).await;

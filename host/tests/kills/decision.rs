@@ -1,4 +1,4 @@
-//! What the person says to a call that asks to run. It follows from the call's id, so that who is asked again after a kill
+//! What the user says to a call that asks to run. It follows from the call's id, so that who is asked again after a kill
 //! says the same.
 
 use serde_json::{Value, json};

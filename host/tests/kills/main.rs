@@ -6,7 +6,7 @@
 //! seed says at which of them a host is killed, or after how many bytes that the clients have read, and before which of
 //! two providers it is started again. Each run of a tool leaves a line in a file. In the end every turn is closed, its
 //! blocks and its events are numbered without a gap and each is there once, no tool that is not idempotent was run twice
-//! for one call, also of the runs at `/agent`, what the person said to a call was done, what a client brought of a tool of
+//! for one call, also of the runs at `/agent`, what the user said to a call was done, what a client brought of a tool of
 //! its own, as those of the runs and of every other thread have one, is what the call gave, and the messages are the same,
 //! one by one, as a client folds them, as the store has them and as a thread shows them.
 //!

@@ -1,4 +1,4 @@
-//! Messages as they are compared: each with all that a person sees of it.
+//! Messages as they are compared: each with all that a user sees of it.
 
 use serde_json::{Value, json};
 use std::collections::HashMap;

@@ -60,7 +60,7 @@ async fn answer(
     let conversation = provider.conversation(&request);
     let asked = conversation.iter().enumerate().rev();
     let mut asked = asked.filter_map(|(at, said)| match said {
-        Said::Person(question) => Some((at, question)),
+        Said::User(question) => Some((at, question)),
         _ => None,
     });
     let (at, question) = asked.next().unwrap();

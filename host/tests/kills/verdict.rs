@@ -364,7 +364,7 @@ fn judge_brought(told: &Told, shown: &[Seen], statuses: &HashMap<String, String>
     }
 }
 
-/// What the person said was done.
+/// What the user said was done.
 fn judge_decisions(
     turn: &Turn,
     told: &Told,

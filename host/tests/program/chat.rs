@@ -218,7 +218,7 @@ fn calculates() -> Script {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_person_is_asked_before_a_tool_runs() {
+async fn the_user_is_asked_before_a_tool_runs() {
     let asks = ["--ask-before", "calculator"];
     for (lines, told) in [
         ("yes\n", "42"),

@@ -118,7 +118,7 @@ fn the_programs_own_variable_goes_before_the_plain_one() {
 }
 
 #[test]
-fn the_persons_own_file_is_read_and_none_of_the_folder_one_is_in() {
+fn the_users_own_file_is_read_and_none_of_the_folder_one_is_in() {
     let folder = Folder::new("own").with("grace = 77\n");
     std::fs::write(folder.0.join("stepwell.toml"), "grace = 1\n").expect("a file");
     std::fs::write(folder.0.join("config.toml"), "grace = 1\n").expect("a file");

@@ -31,7 +31,7 @@ async fn a_chat_has_the_tools_of_a_server() {
 
 #[cfg(unix)]
 #[tokio::test(flavor = "multi_thread")]
-async fn the_person_may_be_asked_before_a_servers_tool() {
+async fn the_user_may_be_asked_before_a_servers_tool() {
     let model = model(greeting("mcp-server__greet")).await;
     let server = format!("sh '{}'", server().display());
     let arguments = ["--mcp", &server, "--ask-before", "mcp-server__greet"];

@@ -8,10 +8,10 @@ use serde_json::{Value, json};
 use stepwell_mock_llm::{Hop, MockLlm, Script};
 
 fn tool(name: &str) -> Value {
-    json!({"name": name, "description": "Where the person is."})
+    json!({"name": name, "description": "Where the user is."})
 }
 
-/// A model that asks where the person is, beside a tool of the server's, and then says this.
+/// A model that asks where the user is, beside a tool of the server's, and then says this.
 async fn asking(tool: &str) -> MockLlm {
     let calls = Hop::new()
         .tool_call_with_id("place", tool, json!({}))

@@ -1,10 +1,10 @@
-//! Questions to the person; what the official client cannot be made to send.
+//! Questions to the user; what the official client cannot be made to send.
 
 use crate::server::{Server, asks};
 use crate::stream::{all, events, kinds};
 use serde_json::{Value, json};
 
-/// Asks for what needs the person's leave, and gives the interrupt.
+/// Asks for what needs the user's approval, and gives the interrupt.
 async fn interrupt(server: &Server, run: &str) -> Value {
     let events = events(server.run(&asks(run, "change")).await).await;
     let outcome = &events.last().expect("an event")["outcome"];

@@ -45,7 +45,7 @@ async fn a_tool_of_an_mcp_server_is_the_servers_own() {
 }
 
 #[tokio::test]
-async fn a_tool_of_an_mcp_server_may_need_the_persons_leave() {
+async fn a_tool_of_an_mcp_server_may_need_the_users_approval() {
     let model = model().await;
     let server = Server::before(&model, &["--mcp", &command(), "--ask-before", TOOL]);
     let rested = events(server.run(&asks("r", "Greet them.")).await).await;

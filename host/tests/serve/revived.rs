@@ -11,7 +11,7 @@ use stepwell_io::ThreadKey;
 use stepwell_io::store::{PersistBatch, SqliteStore, Store, Unfinished};
 use stepwell_mock_llm::{Dialect, Hop, MockLlm, Script};
 
-/// A model that asks for two tools at once, of which one asks the person, and then says this.
+/// A model that asks for two tools at once, of which one asks the user, and then says this.
 async fn asking() -> MockLlm {
     let calls = Hop::new()
         .text("I look.")

@@ -46,7 +46,7 @@ impl Server {
         request.send().await.expect("an answer")
     }
 
-    /// Says how far the person has seen a turn; gives the status.
+    /// Says how far the user has seen a turn; gives the status.
     pub(crate) async fn acknowledge(&self, thread: &str, turn: &str, index: u64) -> u16 {
         let body = json!({ "index": index });
         let answer = self.act(thread, turn, "acknowledge", body).await;

@@ -286,7 +286,7 @@ async fn a_second_process_on_a_file_is_refused_until_the_first_is_gone() {
     Server::start(&["--store", &store]);
 }
 
-/// A turn that has asked the person and left a call to the client, on a host that is killed: another one, before another
+/// A turn that has asked the user and left a call to the client, on a host that is killed: another one, before another
 /// provider, takes what both say.
 #[tokio::test(flavor = "multi_thread")]
 async fn what_a_killed_hosts_turn_waits_for_is_brought_to_another() {
@@ -311,7 +311,7 @@ async fn what_a_killed_hosts_turn_waits_for_is_brought_to_another() {
         ];
         let arguments = [&provider[..], &arguments].concat();
         let other = Server::start_with(&arguments, Some(("ANTHROPIC_API_KEY", "test-key")));
-        let tools = json!([{"name": "where", "description": "Where the person is."}]);
+        let tools = json!([{"name": "where", "description": "Where the user is."}]);
         let body = json!({"turnId": "r", "message": "?", "tools": tools});
         let path = format!("/threads/{thread}/turns");
         let begun = one.call("POST", &path, Some(body)).await;

@@ -10,7 +10,7 @@ use stepwell_core::run::Start;
 use uuid::Uuid;
 
 impl Agent {
-    /// What the person said at the beginning of a stored turn of this thread is said otherwise: a [branch](Self::branch)
+    /// What the user said at the beginning of a stored turn of this thread is said otherwise: a [branch](Self::branch)
     /// beside it, from the conversation before it.
     ///
     /// # Errors

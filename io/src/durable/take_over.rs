@@ -21,7 +21,7 @@ pub(crate) async fn take_over(
     let Some(claimed) = beginning.claim(turn, false).await? else {
         return Ok(None);
     };
-    tracing::info!(target: "stepwell", turn = %turn.turn, owner = unfinished.owner, "an unfinished turn is stopped: the person has moved on");
+    tracing::info!(target: "stepwell", turn = %turn.turn, owner = unfinished.owner, "an unfinished turn is stopped: the user has moved on");
     let mut config = (*beginning.setup.config).clone();
     config.device.killed = KilledPolicy::Cancel;
     let snapshot = claimed.snapshot.as_deref().unwrap_or_default();

@@ -32,7 +32,7 @@ pub(super) struct Followed {
 pub(super) type Calls = Arc<Mutex<HashMap<ProgressToken, Followed>>>;
 
 /// Takes a connection's notifications. It offers nothing that a server could ask for: no sampling, no questions to the
-/// person, no folders.
+/// user, no folders.
 #[derive(Debug)]
 pub(super) struct Handler {
     pub(super) server: Arc<str>,

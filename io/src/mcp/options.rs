@@ -12,7 +12,7 @@ pub struct McpOptions {
     /// Variables of the app's environment that servers do not get, beside the keys of the providers that Stepwell
     /// knows: none. [`McpServerConfig`](super::McpServerConfig) can give a server any variable all the same.
     pub hidden_variables: Vec<String>,
-    /// Which tools the person must allow: none.
+    /// Which tools the user must allow: none.
     pub approval: McpApproval,
     /// How often in a row a lost server is started again without that it answers a call: 5 times. After that only
     /// calls start it, once each.
@@ -38,7 +38,7 @@ impl Default for McpOptions {
     }
 }
 
-/// Which tools the person must allow, each call of theirs.
+/// Which tools the user must allow, each call of theirs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum McpApproval {

@@ -1,7 +1,7 @@
 //! Where turns are kept: [`Store`], and the stores that come with Stepwell.
 //!
 //! A store holds threads; a thread holds a tree of turns; a turn holds its blocks in sequence, its status, the snapshot
-//! that it can be revived from, and the log of what the person was shown of it. It is written by one owner at a time:
+//! that it can be revived from, and the log of what the user was shown of it. It is written by one owner at a time:
 //!
 //! 1. [`begin_turn`](Store::begin_turn) before anything is sent to the model. A thread has one unfinished turn at most,
 //!    so that of two hosts that begin one at the same time one wins; the other hears [`StoreError::Busy`].
@@ -164,7 +164,7 @@ pub trait Store: Debug + Send + Sync + 'static {
     /// [`NoTurn`](StoreError::NoTurn) at its next write.
     fn delete_thread<'a>(&'a self, thread: &'a ThreadKey) -> StoreFuture<'a, bool>;
 
-    /// Appends to the log of what the person is shown of a turn; the first of `events` gets the index `first`. As for
+    /// Appends to the log of what the user is shown of a turn; the first of `events` gets the index `first`. As for
     /// blocks, what is there already must be the same and changes nothing. The owner may still append when the turn is
     /// closed: its last event tells of the end.
     ///
@@ -213,7 +213,7 @@ pub trait Store: Debug + Send + Sync + 'static {
         .boxed()
     }
 
-    /// The person has seen the events up to and including `index`. It never goes back.
+    /// The user has seen the events up to and including `index`. It never goes back.
     ///
     /// # Errors
     /// [`Gap`](StoreError::Gap) if there is no such event: what was shown must be in the log before.

@@ -60,7 +60,7 @@ pub struct NewTurn {
     pub key: TurnKey,
     /// The turn before it on its path; none for the first of a thread. Two turns of one parent are branches.
     pub parent: Option<RunId>,
-    /// What the person said; none where the turn goes on from the history alone.
+    /// What the user said; none where the turn goes on from the history alone.
     pub message: Option<Message>,
     /// What the run can be revived from if its host dies before the first write.
     pub snapshot: Option<String>,
@@ -189,7 +189,7 @@ impl Default for ThreadQuery {
     }
 }
 
-/// Something that the person was shown of a turn.
+/// Something that the user was shown of a turn.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LoggedEvent {
     /// Its number in the turn: 0, 1, 2 … without a gap.
@@ -203,6 +203,6 @@ pub struct LoggedEvent {
 pub struct EventLog {
     /// The index that the next event gets: as many events there are.
     pub next: u64,
-    /// The last event that the person is known to have seen.
+    /// The last event that the user is known to have seen.
     pub acknowledged: Option<u64>,
 }

@@ -40,7 +40,7 @@ async fn a_turn_that_another_host_claimed_stops_and_writes_no_more() {
 }
 
 #[tokio::test]
-async fn a_turn_that_a_dead_host_left_is_stopped_when_the_person_goes_on() {
+async fn a_turn_that_a_dead_host_left_is_stopped_when_the_user_goes_on() {
     let server = serve([asks(&["a"]), says("All right.")]).await;
     let (store, calls) = (memory(), Arc::new(Semaphore::new(0)));
     let first = agent(&server, &store)
@@ -72,7 +72,7 @@ async fn a_turn_that_a_dead_host_left_is_stopped_when_the_person_goes_on() {
 }
 
 #[tokio::test]
-async fn a_turn_whose_run_cannot_be_read_is_closed_when_the_person_goes_on() {
+async fn a_turn_whose_run_cannot_be_read_is_closed_when_the_user_goes_on() {
     for snapshot in [None, Some("no snapshot".to_owned())] {
         let server = serve([says("Hello.")]).await;
         let store = memory();

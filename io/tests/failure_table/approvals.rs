@@ -1,4 +1,4 @@
-//! The person is asked.
+//! The user is asked.
 
 use crate::*;
 use futures::FutureExt;
@@ -59,7 +59,7 @@ async fn approval_denied_with_a_reason_tells_the_model() {
         let reason = Some("not today".to_owned());
         let denied = Decision::Denied { reason };
         let (shown, events) = shown(dialect, move |_| std::future::ready(denied.clone())).await;
-        let why = "the person did not allow the call: not today";
+        let why = "the user did not allow the call: not today";
         assert!(shown.contains(why), "{shown}");
         assert_eq!(failure_kind(&events, "a"), Some(ToolFailureKind::Denied));
     }

@@ -202,7 +202,7 @@ async fn cancel_one_call_of_a_batch_and_its_siblings_go_on() {
 
 #[tokio::test]
 async fn a_call_that_waits_or_is_not_whole_yet_is_never_begun_once_it_is_stopped() {
-    // The stream is held after the calls, so that the person is faster than the model.
+    // The stream is held after the calls, so that the user is faster than the model.
     let server = serve([asks(&["a", "b", "c"]).stall()]).await;
     let ran = Arc::new(std::sync::Mutex::new(Vec::new()));
     let runs = Arc::clone(&ran);

@@ -110,7 +110,7 @@ async fn a_deferred_call_that_fails_or_is_cancelled_tells_the_model() {
 }
 
 #[tokio::test]
-async fn a_question_to_the_person_is_asked_again_after_a_restart() {
+async fn a_question_to_the_user_is_asked_again_after_a_restart() {
     for dialect in BOTH {
         let server = serve([asks(&["a"]), says("Done.")]).await;
         let agent = |answers: bool| {

@@ -1,4 +1,4 @@
-//! The app is suspended, loses or changes its network; the person types during the turn.
+//! The app is suspended, loses or changes its network; the user types during the turn.
 
 use crate::*;
 use stepwell_core::dialect::Resumption;
@@ -172,7 +172,7 @@ async fn a_turn_that_is_let_go_of_stops_its_tools() {
 }
 
 #[tokio::test]
-async fn the_person_types_during_the_turn_and_the_next_hop_takes_it_in() {
+async fn the_user_types_during_the_turn_and_the_next_hop_takes_it_in() {
     for dialect in BOTH {
         let server = serve([asks(&["a"]), says("In Bergen, then.")]).await;
         let calls = Arc::new(Semaphore::new(0));
@@ -203,7 +203,7 @@ async fn the_person_types_during_the_turn_and_the_next_hop_takes_it_in() {
 }
 
 #[tokio::test]
-async fn what_the_person_typed_comes_back_if_the_turn_ends_without_it() {
+async fn what_the_user_typed_comes_back_if_the_turn_ends_without_it() {
     let server = serve([asks(&["a"])]).await;
     let calls = Arc::new(Semaphore::new(0));
     let agent = Dialect::Chat.agent(&server).tool(work(), hangs(&calls));

@@ -29,7 +29,7 @@ fn names(events: &[RegistryEvent]) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn the_person_sends_again_in_any_state_and_the_new_turn_owns_the_thread() {
+async fn the_user_sends_again_in_any_state_and_the_new_turn_owns_the_thread() {
     for (place, dialect) in Place::all() {
         let what = format!("{place:?}, {dialect:?}");
         let server = serve([place.hop(), says("Sure.")]).await;
@@ -155,7 +155,7 @@ async fn a_hop_continues_the_turn_once_and_never_starts_it_again() {
 }
 
 #[tokio::test]
-async fn the_person_looks_at_another_thread_and_comes_back() {
+async fn the_user_looks_at_another_thread_and_comes_back() {
     let server = serve([asks(&["a"]), says("Here."), says("Done.")]).await;
     let calls = Arc::new(Semaphore::new(0));
     let agent = Dialect::Chat.agent(&server).tool(work(), hangs(&calls));

@@ -211,12 +211,12 @@ async fn a_tool_that_takes_too_long_is_stopped() {
 }
 
 #[tokio::test]
-async fn the_person_is_asked_before_a_tool_that_needs_it() {
+async fn the_user_is_asked_before_a_tool_that_needs_it() {
     for (granted, shown) in [
         (true, "42"),
         (
             false,
-            r#"{"error":"the person did not allow the call: not today"}"#,
+            r#"{"error":"the user did not allow the call: not today"}"#,
         ),
     ] {
         let server = serve(one_call("get_secret_number", r#"{"name":"alice"}"#)).await;
@@ -257,7 +257,7 @@ async fn without_anyone_to_ask_tools_that_need_it_are_denied() {
     assert_eq!(shown.len(), 2);
     for result in shown {
         let shown = result["content"].as_str().unwrap_or_default();
-        assert!(shown.contains("no way to ask the person"), "{shown}");
+        assert!(shown.contains("no way to ask the user"), "{shown}");
     }
 }
 

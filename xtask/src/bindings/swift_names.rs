@@ -1,4 +1,4 @@
-//! The public names of a generated Swift source: what a person calls, without the generator's own parts.
+//! The public names of a generated Swift source: what a user calls, without the generator's own parts.
 
 /// All public names, sorted: `Type`, `Type.case`, `Type.field`, `Type.method(label:)`, `function(label:)`.
 pub(crate) fn public_names(source: &str) -> Vec<String> {
@@ -135,7 +135,7 @@ mod tests {
     use super::public_names;
 
     #[test]
-    fn finds_what_a_person_calls() {
+    fn finds_what_a_user_calls() {
         let source = r#"
 public protocol MachineProtocol: AnyObject, Sendable {
     func feed(bytes: Data) -> [Event]

@@ -1,4 +1,4 @@
-//! How big the libraries are that an app carries for the sans-IO door alone: no threads, no TLS, no SQLite.
+//! How big the libraries are that an app carries for the sans-IO API alone: no threads, no TLS, no SQLite.
 
 use super::Package;
 use crate::{context::Context, log::Log, process, tools::rustup};
@@ -12,7 +12,7 @@ use std::{
 
 pub(super) const PACKAGE: Package = Package {
     name: "sizes",
-    about: "no package: the sizes of the libraries with the sans-IO door alone, and that they build for iOS",
+    about: "no package: the sizes of the libraries with the sans-IO API alone, and that they build for iOS",
     make,
 };
 
@@ -29,7 +29,7 @@ struct Weighed {
 /// A panic ends the process, where the other libraries make an error of it. The crates' lints forbid what panics on
 /// outside input, and fuzzing looks for the rest; but the native libraries that are published unwind.
 const SMALLEST: Weighed = Weighed {
-    what: "the door by uniffi, where a panic ends the process",
+    what: "the API by uniffi, where a panic ends the process",
     features: &["uniffi"],
     profile: "smallest",
     most: (2 << 20) - 1,
@@ -37,13 +37,13 @@ const SMALLEST: Weighed = Weighed {
 
 const WEIGHED: &[Weighed] = &[
     Weighed {
-        what: "the door by uniffi",
+        what: "the API by uniffi",
         features: &["uniffi"],
         profile: "small",
         most: 3_000_000,
     },
     Weighed {
-        what: "the door by uniffi, with JSON Schemas checked",
+        what: "the API by uniffi, with JSON Schemas checked",
         features: &["uniffi", "json-schema"],
         profile: "small",
         most: 6_000_000,

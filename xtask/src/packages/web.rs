@@ -63,7 +63,7 @@ fn package(context: &Context, log: &mut Log) -> anyhow::Result<PathBuf> {
     let manifest = json!({
         "name": "stepwell",
         "version": context.version()?,
-        "description": "The loop between a person, a language model and tools, without IO, for the web.",
+        "description": "The loop between a user, a language model and tools, without IO, for the web.",
         "license": "MIT OR Apache-2.0",
         "type": "module",
         "sideEffects": false,

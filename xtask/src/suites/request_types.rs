@@ -23,23 +23,23 @@ fn run(context: &Context, log: &mut Log) -> anyhow::Result<()> {
         writer.args(["--ignored", "--exact", WRITER]);
         log.run(writer.env("STEPWELL_REQUESTS", &requests))?;
     }
-    let mut judge = process::command(venv.python().get_program());
-    judge.arg("judge.py").arg(&requests).current_dir(&project);
+    let mut validator = process::command(venv.python().get_program());
+    validator.arg("validator.py").arg(&requests).current_dir(&project);
     for entry in fs::read_dir(context.root.join("tests/scenarios"))? {
         let file = entry?.path();
         if file
             .extension()
             .is_some_and(|extension| extension == "json")
         {
-            judge.arg(file);
+            validator.arg(file);
         }
     }
-    let judged = log.output(&mut judge)?;
-    for line in String::from_utf8_lossy(&judged.stdout).lines() {
+    let checked = log.output(&mut validator)?;
+    for line in String::from_utf8_lossy(&checked.stdout).lines() {
         log.say(line)?;
     }
     ensure!(
-        judged.status.success(),
+        checked.status.success(),
         "a request is not what its provider takes"
     );
     Ok(())

@@ -10,8 +10,8 @@ use std::process::Command;
 
 pub(super) const SUITE: Suite = Suite {
     name: "targets",
-    about: "the core, the sans-IO doors and the agent with all that it has are type-checked for iOS and Android; for iOS \
-            a static library comes of the door; on x86-64 Linux, the smallest library is under 2 MiB",
+    about: "the core, the sans-IO APIs and the agent with all that it has are type-checked for iOS and Android; for iOS \
+            a static library comes of it; on x86-64 Linux, the smallest library is under 2 MiB",
     run,
 };
 
@@ -29,7 +29,7 @@ fn run(context: &Context, log: &mut Log) -> anyhow::Result<()> {
         no_c::check(context, &mut all, target)?;
         log.build(&mut all)?;
     }
-    let door = [
+    let library = [
         "-p",
         "stepwell-ffi",
         "--lib",
@@ -40,11 +40,11 @@ fn run(context: &Context, log: &mut Log) -> anyhow::Result<()> {
     log.build(
         cargo(context)
             .arg("check")
-            .args(door)
+            .args(library)
             .args(["--target", ANDROID]),
     )?;
     // An archive needs no linker, so it can be built without Xcode.
-    log.build(cargo(context).arg("rustc").args(door).args([
+    log.build(cargo(context).arg("rustc").args(library).args([
         "--crate-type",
         "staticlib",
         "--target",

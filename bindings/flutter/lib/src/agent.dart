@@ -15,10 +15,10 @@ import 'tools.dart';
 import 'transport.dart';
 import 'turn_exceptions.dart';
 
-/// Asks the person whether a tool may run.
+/// Asks the user whether a tool may run.
 typedef Approver = Future<Decision> Function(ToolInvocation invocation);
 
-/// What the person says to a tool that asks to run.
+/// What the user says to a tool that asks to run.
 sealed class Decision {
   const Decision();
 }
@@ -68,7 +68,7 @@ final class Finished {
 /// A conversation with a model and the app's tools, with the network inside: a [RunMachine] for each turn, and
 /// `package:http` to carry out what it asks for.
 final class Agent {
-  /// `approver` asks the person about the tools that need it; without one they are denied. `history` is an earlier
+  /// `approver` asks the user about the tools that need it; without one they are denied. `history` is an earlier
   /// conversation to go on with, `state` what is shared with an AG-UI agent: an empty object if left out. `client` may be
   /// the platform's own, such as `cupertino_http`'s or `cronet_http`'s; one that is given is not closed by [close].
   Agent(
@@ -116,7 +116,7 @@ final class Agent {
   /// The state shared with an AG-UI agent, as it was after the last turn.
   Object? get sharedState => _state;
 
-  /// Says something to the model. A turn that is still under way is cancelled first: the person has moved on.
+  /// Says something to the model. A turn that is still under way is cancelled first: the user has moved on.
   Turn send(String text) {
     _current?.cancel();
     final machine = RunMachine(_config, threadId, history: _messages, state: _state);
@@ -371,7 +371,7 @@ final class Turn {
       await null;
       decision = await _approver?.call(invocation) ?? const Denied('nobody can be asked');
     } catch (_) {
-      decision = const Denied('the person could not be asked');
+      decision = const Denied('the user could not be asked');
     }
     if (_working.remove(id) == null) return;
     _tell((machine) => switch (decision) {

@@ -40,7 +40,7 @@ final class RunConfig {
   /// An address in place of the provider's own; for AG-UI the agent's whole address.
   final String? baseUrl;
 
-  /// The API key. What is shipped with an app can be read by anyone: give it only where the person brings their own.
+  /// The API key. What is shipped with an app can be read by anyone: give it only where the user brings their own.
   final String? key;
 
   /// Headers to send besides the provider's own.

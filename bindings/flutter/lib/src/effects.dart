@@ -62,7 +62,7 @@ final class CloseStream extends Effect {
   const CloseStream(super.id);
 }
 
-/// Ask the person; answer with `approve` or `deny`.
+/// Ask the user; answer with `approve` or `deny`.
 final class AskApproval extends Effect {
   const AskApproval(super.id, this.invocation);
 

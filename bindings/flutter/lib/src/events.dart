@@ -2,7 +2,7 @@ import 'effects.dart';
 import 'json.dart';
 import 'outcomes.dart';
 
-/// What the person is shown of a turn: AG-UI's events, and those of the turn itself.
+/// What the user is shown of a turn: AG-UI's events, and those of the turn itself.
 sealed class Event {
   const Event();
 
@@ -204,7 +204,7 @@ final class Retrying extends Event {
   final String reason;
 }
 
-/// An AG-UI agent asks the person; answer with `resume`.
+/// An AG-UI agent asks the user; answer with `resume`.
 final class Interrupted extends Event {
   const Interrupted(this.interrupts);
   final List<Interrupt> interrupts;
@@ -225,7 +225,7 @@ final class Interrupt {
   final Json json;
 }
 
-/// The person's answer to an interrupt.
+/// The user's answer to an interrupt.
 final class ResumeEntry {
   const ResumeEntry.resolved(this.interruptId, this.payload) : status = 'resolved';
   const ResumeEntry.cancelled(this.interruptId)
@@ -258,14 +258,14 @@ final class TurnCompleted extends Event {
   final Outcome outcome;
 }
 
-/// What the person typed during the turn is in the conversation.
+/// What the user typed during the turn is in the conversation.
 final class SteeringTaken extends Event {
   const SteeringTaken(this.messageId, this.hop);
   final String messageId;
   final int hop;
 }
 
-/// What the person typed during the turn could not be taken in, and comes back.
+/// What the user typed during the turn could not be taken in, and comes back.
 final class SteeringRefused extends Event {
   const SteeringRefused(this.message, this.explanation);
   final Json message;

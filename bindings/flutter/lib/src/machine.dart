@@ -125,7 +125,7 @@ final class RunMachine implements Finalizable {
   /// What waits without an input of its own: after a restore.
   Outputs pollOutputs() => _outputs((native) => native.poll(_machine));
 
-  /// Starts the turn, with what the person says as text or as an AG-UI message; with neither it goes on from a history
+  /// Starts the turn, with what the user says as text or as an AG-UI message; with neither it goes on from a history
   /// that wants an answer. `runId` is the turn's id, unique in the thread.
   Outputs start(String runId,
           {String? text, Json? message, String? parentRunId, List<ResumeEntry> resume = const [], int? nowMs}) =>
@@ -196,11 +196,11 @@ final class RunMachine implements Finalizable {
   /// The tool has begun something whose result comes later.
   Outputs toolDeferred(String effect, {int? nowMs}) => _input('toolDeferred', nowMs, {'effect': effect});
 
-  /// The person allows the call; with [arguments] in the place of the model's.
+  /// The user allows the call; with [arguments] in the place of the model's.
   Outputs approve(String effect, {Json? arguments, int? nowMs}) =>
       _input('approve', nowMs, {'effect': effect, 'arguments': arguments});
 
-  /// The person does not allow the call. The reason is for the model to read.
+  /// The user does not allow the call. The reason is for the model to read.
   Outputs deny(String effect, {String? reason, int? nowMs}) =>
       _input('deny', nowMs, {'effect': effect, 'reason': reason});
 
@@ -219,21 +219,21 @@ final class RunMachine implements Finalizable {
   Outputs persistFailed(String effect, String message, {int? nowMs}) =>
       _input('persistFailed', nowMs, {'effect': effect, 'message': message});
 
-  /// The person answered the agent's questions, all of them.
+  /// The user answered the agent's questions, all of them.
   Outputs resume(List<ResumeEntry> answers, {int? nowMs}) => _input('resume', nowMs, {
         'answers': [for (final answer in answers) answer.toJson()],
       });
 
-  /// The person stops the turn. What is over stays as it is.
+  /// The user stops the turn. What is over stays as it is.
   Outputs cancel({int? nowMs}) => _input('cancel', nowMs);
 
-  /// The person stops one call. The others go on, and the model is told.
+  /// The user stops one call. The others go on, and the model is told.
   Outputs cancelCall(CallKey call, {int? nowMs}) => _input('cancelCall', nowMs, {'call': call.toJson()});
 
-  /// The person types during the turn: an AG-UI message of the role `user`, answered in this turn.
+  /// The user types during the turn: an AG-UI message of the role `user`, answered in this turn.
   Outputs steer(Json message, {int? nowMs}) => _input('steer', nowMs, {'message': message});
 
-  /// What the person was shown by a host that died, as AG-UI messages: for a run that was revived, before any other
+  /// What the user was shown by a host that died, as AG-UI messages: for a run that was revived, before any other
   /// input. What the run does not know of it stays, marked with `metadata.cut`, and the answer is asked for anew.
   Outputs shown(List<Json> messages, {int? nowMs}) => _input('shown', nowMs, {'messages': messages});
 
@@ -261,11 +261,11 @@ final class RunMachine implements Finalizable {
   /// How the turn ended, once it has.
   Outcome? get outcome => switch (_ask('outcome')) { final Json json => Outcome.fromJson(json), _ => null };
 
-  /// What the agent asks the person, while it does.
+  /// What the agent asks the user, while it does.
   List<Interrupt> get interrupts =>
       [for (final asked in (_ask('interrupts')! as List<Object?>).cast<Json>()) Interrupt.fromJson(asked)];
 
-  /// All that the model has said since the person's last message.
+  /// All that the model has said since the user's last message.
   String get text => _ask('text')! as String;
 
   /// The same as it is shown: see `TextOptions`.
@@ -286,7 +286,7 @@ final class RunMachine implements Finalizable {
   /// When to call [timeout], in milliseconds since the epoch; all outputs say so too.
   int? get timeoutAtMs => _ask('timeoutAt') as int?;
 
-  /// Whether nothing but the person, or the result of a deferred call, can move the run on.
+  /// Whether nothing but the user, or the result of a deferred call, can move the run on.
   bool get isResting => _ask('isResting')! as bool;
 
   /// Whether [dispose] was called.

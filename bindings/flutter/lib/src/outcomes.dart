@@ -100,7 +100,7 @@ enum ProblemKind {
   /// What was said could not be stored.
   notStored,
 
-  /// The person, or the agent, stopped it.
+  /// The user, or the agent, stopped it.
   stopped,
 
   /// Something that this version does not know.
@@ -112,7 +112,7 @@ final class Success extends Outcome {
   const Success();
 }
 
-/// The person stopped it.
+/// The user stopped it.
 final class Cancelled extends Outcome {
   const Cancelled({super.problem});
 }

@@ -24,7 +24,7 @@ final class ToolDefinition {
   /// The JSON Schema of its arguments; a tool without arguments if left out.
   final Json? parameters;
 
-  /// Whether the person must allow each call.
+  /// Whether the user must allow each call.
   final bool requiresApproval;
 
   /// Whether running it twice does no more than running it once. Only such a tool is run again after a crash.

@@ -116,7 +116,7 @@ final class NotStoredException extends TurnException {
   const NotStoredException(super.problem, super.finished);
 }
 
-/// The person, or the agent, stopped the turn.
+/// The user, or the agent, stopped the turn.
 final class StoppedException extends TurnException {
   const StoppedException(super.problem, super.finished);
 }

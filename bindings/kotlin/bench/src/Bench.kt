@@ -67,7 +67,7 @@ private fun streams(title: String, readers: List<Pair<String, () -> String>>, te
     }
 }
 
-/** A turn by the sans-IO door: every layer on, the events taken, the text put together as a screen does. */
+/** A turn by the sans-IO API: every layer on, the events taken, the text put together as a screen does. */
 private fun stepwell(provider: String, bytes: ByteArray, chunk: Int): String {
     val config = RunConfig(provider, "bench", baseUrl = "http://localhost/v1", key = "none")
     return RunMachine(config, "thread").use { machine ->

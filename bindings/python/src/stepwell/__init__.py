@@ -1,6 +1,6 @@
-"""Stepwell: the loop between a person, a language model and tools on the person's own device.
+"""Stepwell: the loop between a user, a language model and tools on the user's own device.
 
-Two doors on the same machine: :class:`Agent` has the network inside, :class:`RunMachine` leaves all IO to the app::
+Two APIs on the same machine: :class:`Agent` has the network inside, :class:`RunMachine` leaves all IO to the app::
 
     from stepwell import Agent, TextMessageContent, tool
 

@@ -1,4 +1,4 @@
-"""The door with the network inside."""
+"""The API with the network inside."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ class Agent:
             headers: Headers to send besides the provider's own.
             instructions: The app's own instructions to the model.
             tools: Functions that the model may ask for; see ``tool``.
-            approver: Asks the person about tools with ``requires_approval``; without one they are denied.
+            approver: Asks the user about tools with ``requires_approval``; without one they are denied.
             thread_id: The conversation's id; a random one if ``None``.
             history: An earlier conversation to go on with: AG-UI messages, oldest first.
             settings: How the model is to answer.
@@ -135,7 +135,7 @@ class Agent:
         return f"Agent(thread_id={self.thread_id!r}, tools={[tool.name for tool in self.tools]!r})"
 
     def send(self, text: str) -> Turn:
-        """Says something to the model. A turn that is still under way is cancelled first: the person has moved on.
+        """Says something to the model. A turn that is still under way is cancelled first: the user has moved on.
 
         To be called where an event loop runs.
         """
@@ -163,7 +163,7 @@ class Agent:
     def revive(self, snapshot: str) -> Turn:
         """Goes on with a stored turn: with what ``Turn.rested`` gave, in this process or a later one.
 
-        What a deferred call comes to is then told to ``Turn.finish_call``; the person is asked again what they had not
+        What a deferred call comes to is then told to ``Turn.finish_call``; the user is asked again what they had not
         answered. To be called where an event loop runs.
         """
         return Turn(translates(self._here().revive)(snapshot))
@@ -246,7 +246,7 @@ class Agent:
 
     @property
     def registry(self) -> RunRegistry:
-        """Which threads have a turn under way, what the person looks at, and what is unread.
+        """Which threads have a turn under way, what the user looks at, and what is unread.
 
         Of this agent and of those that ``thread`` gave. Its runs are the agent's turns: leave it to the agent to register,
         to complete and to remove them.
@@ -271,7 +271,7 @@ class Agent:
 
     @property
     def text(self) -> str:
-        """All that the model said since the person's last message."""
+        """All that the model said since the user's last message."""
         return self._agent.text()
 
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
@@ -405,7 +405,7 @@ class Turn(AsyncIterator[Event]):
         await told(self._there().resume(entries(answers)))
 
     async def rested(self) -> str:
-        """Waits until nothing but the person, or the result of a deferred call, can move the turn on.
+        """Waits until nothing but the user, or the result of a deferred call, can move the turn on.
 
         Gives the turn as text for ``Agent.revive``, in this process or a later one. The turn goes on in this process
         too, until it is let go of.

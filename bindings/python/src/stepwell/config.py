@@ -141,7 +141,7 @@ class Limits:
     """The most tokens of a turn, as the provider counts them. When they are used up, no further round is begun."""
     max_duration: float | None = None
     """The longest that a turn may take and still begin a round of tools, in seconds. What runs is not broken off, and
-    waiting for the person does not count. ``Timeouts.turn`` is the hard end."""
+    waiting for the user does not count. ``Timeouts.turn`` is the hard end."""
     max_parallel_tools: int = 8
     """The most tools of a round that run side by side. Further calls wait in their order."""
     repeats: RepeatLimit = RepeatLimit()
@@ -191,9 +191,9 @@ class Timeouts:
     tool: float | None = 300.0
     """How long a tool may take, if it does not say so itself."""
     turn: float | None = None
-    """How long a whole turn may take. Waiting for the person, or for a deferred result alone, does not count."""
+    """How long a whole turn may take. Waiting for the user, or for a deferred result alone, does not count."""
     approval: float | None = None
-    """How long the person may take to allow a call. Then it is not run, and the model is told."""
+    """How long the user may take to allow a call. Then it is not run, and the model is told."""
     deferred: float | None = None
     """How long the result of a deferred call may take."""
     closing: float | None = 2.0
@@ -208,7 +208,7 @@ class DevicePolicy:
     neighbours tell it."""
 
     background: Literal["continue", "pause_clocks", "cancel"] = "pause_clocks"
-    """When the app goes to the background: nothing, all clocks but the person's stand still, or the turn is cancelled."""
+    """When the app goes to the background: nothing, all clocks but the user's stand still, or the turn is cancelled."""
     offline: float | None = 300.0
     """When the network is gone: how long requests wait for it, in seconds, and one that failed without it is no try. With
     ``None`` they are sent all the same, and one that fails is not tried again."""

@@ -49,7 +49,7 @@ _SIGNS = {"completed": "✓", "failed": "✗", "denied": "✗", "cancelled": "�
 
 @dataclass
 class _Said:
-    """What the model or the person says."""
+    """What the model or the user says."""
 
     kind: str
     text: str = ""
@@ -96,7 +96,7 @@ class TurnCard:
 
     @classmethod
     def of_finished(cls, finished: Finished) -> TurnCard:
-        """A turn that is over: what came after the person's last message, and how it ended."""
+        """A turn that is over: what came after the user's last message, and how it ended."""
         asked = [number for number, message in enumerate(finished.messages) if message.get("role") == "user"]
         view = cls.of_messages(finished.messages[asked[-1] + 1 :] if asked else finished.messages)
         view._ended(finished.outcome)

@@ -76,10 +76,10 @@ class CloseStream(Effect):
 
 @record
 class AskApproval(Effect):
-    """Ask the person; answer with ``approve``, also with other arguments, or with ``deny``."""
+    """Ask the user; answer with ``approve``, also with other arguments, or with ``deny``."""
 
     invocation: ToolInvocation
-    """The call that the person is asked about."""
+    """The call that the user is asked about."""
 
 
 @record

@@ -147,7 +147,7 @@ class NotStoredError(TurnError):
 
 
 class StoppedError(TurnError):
-    """The person, or the agent, stopped the turn."""
+    """The user, or the agent, stopped the turn."""
 
 
 TURN_ERRORS: dict[str, type[TurnError]] = {

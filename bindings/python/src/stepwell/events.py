@@ -60,7 +60,7 @@ class ToolCallStatus(str, enum.Enum):
     PENDING = "pending"
     """Its arguments are whole; it has not begun."""
     AWAITING_APPROVAL = "awaiting_approval"
-    """The person is asked."""
+    """The user is asked."""
     EXECUTING = "executing"
     """The app runs it."""
     DEFERRED = "deferred"
@@ -70,7 +70,7 @@ class ToolCallStatus(str, enum.Enum):
     FAILED = "failed"
     """It gave an error."""
     DENIED = "denied"
-    """The person said no."""
+    """The user said no."""
     CANCELLED = "cancelled"
     """It was cancelled."""
 
@@ -87,7 +87,7 @@ class ToolFailureKind(str, enum.Enum):
     REJECTED = "rejected"
     """The call was not run: no such tool, or arguments that do not fit."""
     DENIED = "denied"
-    """The person said no."""
+    """The user said no."""
     CANCELLED = "cancelled"
     """The turn, or this call, was cancelled."""
     OUTCOME_UNKNOWN = "outcome_unknown"
@@ -118,14 +118,14 @@ class ToolFailure(Record):
 
 @record
 class Interrupt(Record):
-    """Something an agent asks the person before it can go on."""
+    """Something an agent asks the user before it can go on."""
 
     id: str
     """What the answer is given by."""
     reason: str
     """The kind of question, as the agent names it."""
     message: str | None
-    """The question, for the person."""
+    """The question, for the user."""
     tool_call_id: str | None
     """The tool call it is about."""
     response_schema: dict[str, Json] | None
@@ -148,7 +148,7 @@ class TextMessageRole(str, enum.Enum):
     ASSISTANT = "assistant"
     """The model."""
     USER = "user"
-    """The person."""
+    """The user."""
 
 
 class EncryptedValueSubtype(str, enum.Enum):
@@ -273,7 +273,7 @@ class Retrying(Event):
 
 @record
 class Interrupted(Event):
-    """The agent asks the person; the turn rests until it is resumed."""
+    """The agent asks the user; the turn rests until it is resumed."""
 
     interrupts: list[Interrupt]
     """The questions."""
@@ -304,7 +304,7 @@ class UnknownToolCall(Event):
 
 
 class SteeringRefusal(str, enum.Enum):
-    """Why a message that the person sent during the turn was not taken."""
+    """Why a message that the user sent during the turn was not taken."""
 
     TURN_OVER = "turn_over"
     """The turn ended before the message could be taken in: start another one with it."""
@@ -315,14 +315,14 @@ class SteeringRefusal(str, enum.Enum):
     DUPLICATE_ID = "duplicate_id"
     """The conversation, or a message that waits, has the same id."""
     NOT_FROM_USER = "not_from_user"
-    """Only the person's own messages can be sent so."""
+    """Only the user's own messages can be sent so."""
     OTHER = "other"
     """A reason that this version does not know; the event's ``explanation`` says it."""
 
 
 @record
 class SteeringTaken(Event):
-    """What the person typed during the turn is in the conversation now, and this hop answers it."""
+    """What the user typed during the turn is in the conversation now, and this hop answers it."""
 
     message_id: str
     """The message."""
@@ -332,7 +332,7 @@ class SteeringTaken(Event):
 
 @record
 class SteeringRefused(Event):
-    """What the person typed during the turn was not taken, and is given back. It may come after the end of the turn."""
+    """What the user typed during the turn was not taken, and is given back. It may come after the end of the turn."""
 
     message: dict[str, Json]
     """The message, whole."""

@@ -1,4 +1,4 @@
-"""The sans-IO door: the app owns the network, the tools, the clock and the store."""
+"""The sans-IO API: the app owns the network, the tools, the clock and the store."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ class StateKind(str, Enum):
     STREAMING = "streaming"
     """The answer is coming."""
     EXECUTING_TOOLS = "executing_tools"
-    """Tools are running, or wait for the person to allow them."""
+    """Tools are running, or wait for the user to allow them."""
     WAITING = "waiting"
     """A request failed and is tried again: soon, or when there is a network."""
     INTERRUPTED = "interrupted"
-    """The agent asks the person."""
+    """The agent asks the user."""
     COMPLETED = "completed"
     """The turn is over."""
     BROKEN = "broken"
@@ -71,7 +71,7 @@ class TurnTimer(TimerKey):
 
 @record
 class ApprovalTimer(TimerKey):
-    """The person has taken too long to allow a call."""
+    """The user has taken too long to allow a call."""
 
     call: CallKey
     """The call."""
@@ -177,7 +177,7 @@ class RunMachine:
         resume: Mapping[str, Json] | None = None,
         now_ms: int | None = None,
     ) -> Outputs:
-        """Starts the turn with what the person says: text, or an AG-UI message.
+        """Starts the turn with what the user says: text, or an AG-UI message.
 
         With neither it goes on from a history that ends with something the model is to answer. ``resume`` answers the
         interrupts that an earlier turn ended with, by their ids; ``None`` waves one away.
@@ -256,7 +256,7 @@ class RunMachine:
     def approve(
         self, effect: str, arguments: Mapping[str, Json] | None = None, *, now_ms: int | None = None
     ) -> Outputs:
-        """The person allows the call.
+        """The user allows the call.
 
         With ``arguments`` it is run with these in the place of the model's, and the model is told. If they do not fit
         the tool, that raises ``InvalidArgumentError``, and the call is still asking.
@@ -266,7 +266,7 @@ class RunMachine:
         return _call(self._machine.approve, effect, _now(now_ms), edited)
 
     def deny(self, effect: str, reason: str | None = None, *, now_ms: int | None = None) -> Outputs:
-        """The person does not allow the call. The reason is for the model to read."""
+        """The user does not allow the call. The reason is for the model to read."""
         return _call(self._machine.deny, effect, reason, _now(now_ms))
 
     def context_trimmed(
@@ -289,15 +289,15 @@ class RunMachine:
         return _call(self._machine.persist_failed, effect, message, _now(now_ms))
 
     def resume(self, answers: Mapping[str, Json], *, now_ms: int | None = None) -> Outputs:
-        """The person answered the agent's questions, all of them, by their ids; ``None`` waves one away."""
+        """The user answered the agent's questions, all of them, by their ids; ``None`` waves one away."""
         return _call(self._machine.resume, entries(answers), _now(now_ms))
 
     def cancel(self, *, now_ms: int | None = None) -> Outputs:
-        """The person stops the turn. What is over stays as it is."""
+        """The user stops the turn. What is over stays as it is."""
         return _call(self._machine.cancel, _now(now_ms))
 
     def cancel_call(self, call: CallKey, *, now_ms: int | None = None) -> Outputs:
-        """The person stops one call. The others go on, and the model is told."""
+        """The user stops one call. The others go on, and the model is told."""
         return _call(self._machine.cancel_call, _ffi.CallKey(hop=call.hop, index=call.index), _now(now_ms))
 
     def steer(
@@ -308,7 +308,7 @@ class RunMachine:
         message: Mapping[str, Json] | None = None,
         now_ms: int | None = None,
     ) -> Outputs:
-        """The person types during the turn: text, or an AG-UI message.
+        """The user types during the turn: text, or an AG-UI message.
 
         The message waits until the next hop begins, and is answered in this turn. If it cannot be, ``SteeringRefused``
         gives it back, also when the turn has ended meanwhile. Text gets a random ``message_id`` if it has none.
@@ -320,7 +320,7 @@ class RunMachine:
         return _call(self._machine.steer, message_id or str(uuid.uuid4()), text, _now(now_ms))
 
     def shown(self, messages: Sequence[Mapping[str, Json]], *, now_ms: int | None = None) -> Outputs:
-        """What the person was shown by a host that died, as AG-UI messages.
+        """What the user was shown by a host that died, as AG-UI messages.
 
         For a run that was revived, before any other input. What the run does not know of it stays, marked with
         ``metadata.cut``, and the answer is asked for anew.
@@ -347,7 +347,7 @@ class RunMachine:
         return _call(self._machine.network_available, _now(now_ms))
 
     def dispose(self, *, now_ms: int | None = None) -> Outputs:
-        """The app goes away: the outputs stop what it has begun, and give back what the person typed.
+        """The app goes away: the outputs stop what it has begun, and give back what the user typed.
 
         The turn does not end by it: it can go on elsewhere, by ``revive`` from the ``snapshot``. Each later input raises
         ``MisuseError``.
@@ -374,7 +374,7 @@ class RunMachine:
 
     @property
     def is_resting(self) -> bool:
-        """Whether nothing but the person, or the result of a deferred call, can move the run on.
+        """Whether nothing but the user, or the result of a deferred call, can move the run on.
 
         Store its ``snapshot``, and let go of it until then, or until ``poll_timeout``.
         """
@@ -403,18 +403,18 @@ class RunMachine:
 
     @property
     def interrupts(self) -> list[Interrupt]:
-        """What the agent asks the person, while it does."""
+        """What the agent asks the user, while it does."""
         interrupts: list[Interrupt] = lift(self._machine.interrupts())
         return interrupts
 
     @property
     def text(self) -> str:
-        """All that the model has said since the person's last message."""
+        """All that the model has said since the user's last message."""
         return self._machine.text()
 
     @property
     def shown_text(self) -> str:
-        """The text since the person's last message as it is shown: see ``TextOptions``."""
+        """The text since the user's last message as it is shown: see ``TextOptions``."""
         return self._machine.shown_text()
 
     @property

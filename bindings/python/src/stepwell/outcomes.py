@@ -45,7 +45,7 @@ class ProblemKind(str, enum.Enum):
     NOT_STORED = "not_stored"
     """What was said could not be stored."""
     STOPPED = "stopped"
-    """The person, or the agent, stopped it."""
+    """The user, or the agent, stopped it."""
     OTHER = "other"
     """Something that this version does not know."""
 
@@ -186,7 +186,7 @@ class LimitReached(Outcome):
 
 @record
 class Cancelled(Outcome):
-    """The person, or the agent, stopped it."""
+    """The user, or the agent, stopped it."""
 
 
 @record
@@ -198,7 +198,7 @@ class ApiErrorKind(str, enum.Enum):
     """The kinds of a provider's errors that an app acts on."""
 
     AUTHENTICATION = "authentication"
-    """The key is missing, wrong or not allowed to do this: ask the person for another."""
+    """The key is missing, wrong or not allowed to do this: ask the user for another."""
     RATE_LIMIT = "rate_limit"
     """Too many requests, or the quota is used up: wait."""
     BAD_REQUEST = "bad_request"
@@ -319,7 +319,7 @@ class ContextTooLong(Failure):
 
 @record
 class AttachmentRefused(Failure):
-    """The person attached what the provider does not take: the request was not sent."""
+    """The user attached what the provider does not take: the request was not sent."""
 
     message: str
     """What it does not take, and what to do."""
@@ -348,7 +348,7 @@ class Failed(Outcome):
     failure: Failure
     """Why."""
     message: str
-    """The same in a sentence, for the person."""
+    """The same in a sentence, for the user."""
     transient: bool
     """Whether trying again, from the start, may help."""
 

@@ -67,7 +67,7 @@ class RunCompleted(RegistryEvent):
 
 @record
 class Unread(RegistryEvent):
-    """A run ended in a thread that the person does not look at."""
+    """A run ended in a thread that the user does not look at."""
 
     key: ThreadKey
     """The thread."""
@@ -75,7 +75,7 @@ class Unread(RegistryEvent):
 
 @record
 class Read(RegistryEvent):
-    """The person looks at the thread that was unread, or it was removed."""
+    """The user looks at the thread that was unread, or it was removed."""
 
     key: ThreadKey
     """The thread."""
@@ -140,7 +140,7 @@ for _generated, _ours in (
 
 @names_arguments
 class RunRegistry:
-    """Which run owns which thread, what the person looks at, and what is unread. It starts nothing and calls nobody back.
+    """Which run owns which thread, what the user looks at, and what is unread. It starts nothing and calls nobody back.
 
     A thread has one owner at most. Whoever registers takes it over, and the handle before is stale: check the handle with
     whatever the run's network, tools and timers bring, and drop what comes with a stale one. Every call is one step that
@@ -182,7 +182,7 @@ class RunRegistry:
         translates(self._registry.check)(lower(handle))
 
     def complete(self, handle: RunHandle, outcome: Outcome) -> None:
-        """The run is over. Marks its thread unread if the person does not look at it."""
+        """The run is over. Marks its thread unread if the user does not look at it."""
         translates(self._registry.complete)(lower(handle), lower(outcome))
 
     def disposal_failed(self, handle: RunHandle, message: str) -> None:
@@ -200,17 +200,17 @@ class RunRegistry:
         return handles
 
     def look_at(self, thread: ThreadKey | str | None) -> None:
-        """The person looks at this thread now, or at none. It is no longer unread."""
+        """The user looks at this thread now, or at none. It is no longer unread."""
         self._registry.look_at(None if thread is None else lower(thread_key(thread)))
 
     @property
     def looked_at(self) -> ThreadKey | None:
-        """The thread that the person looks at."""
+        """The thread that the user looks at."""
         key: ThreadKey | None = lift(self._registry.looked_at())
         return key
 
     def unread(self, thread: ThreadKey | str) -> bool:
-        """Whether a run has ended in the thread since the person last looked at it."""
+        """Whether a run has ended in the thread since the user last looked at it."""
         return self._registry.unread(lower(thread_key(thread)))
 
     def unread_threads(self) -> list[ThreadKey]:

@@ -20,11 +20,11 @@ from .tools import Parts, Tool
 logger = logging.getLogger("stepwell")
 
 Decision = bool | str | Mapping[str, Json]
-"""What the person says to a tool that asks to run: ``True``, ``False``, or a reason why not, for the model to read; or
+"""What the user says to a tool that asks to run: ``True``, ``False``, or a reason why not, for the model to read; or
 the arguments to run it with, in the place of the model's. Arguments that do not fit the tool count as no."""
 
 Approver = Callable[[ToolInvocation], Decision | Awaitable[Decision]]
-"""Asks the person whether a tool may run."""
+"""Asks the user whether a tool may run."""
 
 
 class TurnRunner(_ffi.TaskRunner):
@@ -48,7 +48,7 @@ class TurnRunner(_ffi.TaskRunner):
         self._on_loop(self._begin, task.id(), self._run_tool, task)
 
     def ask_approval(self, task: _ffi.ApprovalTask) -> None:
-        """Asks the person."""
+        """Asks the user."""
         self._on_loop(self._begin, task.id(), self._ask_approval, task)
 
     def cancel(self, task: int) -> None:
@@ -103,7 +103,7 @@ class TurnRunner(_ffi.TaskRunner):
     async def _ask_approval(self, task: _ffi.ApprovalTask) -> None:
         denied: Any = _ffi.Decision.DENIED
         if self._approver is None:
-            task.decide(denied("this app has no way to ask the person"))
+            task.decide(denied("this app has no way to ask the user"))
             return
         try:
             answer = self._approver(lift(task.invocation()))
@@ -117,8 +117,8 @@ class TurnRunner(_ffi.TaskRunner):
             task.decide(denied("the program was interrupted"))
             raise
         except BaseException:
-            logger.warning("the person could not be asked", exc_info=True)
-            task.decide(denied("the person could not be asked"))
+            logger.warning("the user could not be asked", exc_info=True)
+            task.decide(denied("the user could not be asked"))
 
 
 def _lowered(answer: Decision) -> Any:

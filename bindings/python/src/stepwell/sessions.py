@@ -1,4 +1,4 @@
-"""Sessions: the threads of a store, and what the person is shown of them."""
+"""Sessions: the threads of a store, and what the user is shown of them."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Role(str, enum.Enum):
     """Who speaks."""
 
     USER = "user"
-    """The person."""
+    """The user."""
     ASSISTANT = "assistant"
     """The model."""
     REASONING = "reasoning"
@@ -57,7 +57,7 @@ class ActivityView(Record):
 
 @record
 class ToolExecution(Record):
-    """A tool call as the person is shown it."""
+    """A tool call as the user is shown it."""
 
     tool_id: str
     """The provider's id for the call."""
@@ -77,7 +77,7 @@ class ToolExecution(Record):
 
 @record
 class MessageView(Record):
-    """A message as the person is shown it."""
+    """A message as the user is shown it."""
 
     id: str
     """Names the message within its thread."""
@@ -101,7 +101,7 @@ class MessageView(Record):
 
 @record
 class TurnView(Record):
-    """A turn as the person is shown it."""
+    """A turn as the user is shown it."""
 
     id: str
     """The run id of its first hop."""
@@ -119,10 +119,10 @@ class TurnView(Record):
 
 @record
 class SessionView(Record):
-    """A session as the person is shown it: the same after a reload as it was live."""
+    """A session as the user is shown it: the same after a reload as it was live."""
 
     title: str
-    """The beginning of the person's first words, without markup."""
+    """The beginning of the user's first words, without markup."""
     created_at_ms: int
     """When its first turn began, in milliseconds since the epoch."""
     updated_at_ms: int
@@ -198,7 +198,7 @@ class SessionStore:
         return turns
 
     async def view(self, thread: ThreadKey | str, turn: str | None = None) -> SessionView:
-        """A thread as the person is shown it, on the path to ``turn``."""
+        """A thread as the user is shown it, on the path to ``turn``."""
         view: SessionView = await _lifted(self._here().view(lower(thread_key(thread)), turn))
         return view
 

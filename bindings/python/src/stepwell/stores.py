@@ -56,7 +56,7 @@ class NewTurn(Record):
     parent: str | None
     """The turn before it on its path; none for the first of a thread. Two turns of one parent are branches."""
     message: dict[str, Json] | None
-    """What the person said: an AG-UI message; none where the turn goes on from the history alone."""
+    """What the user said: an AG-UI message; none where the turn goes on from the history alone."""
     snapshot: str | None
     """What the run can be revived from if its process dies before the first write."""
     owner: str
@@ -121,14 +121,14 @@ class TurnBlock(Record):
 
 @record
 class TurnRecord(Record):
-    """A turn as it is stored: what the person said, and the blocks that came of it."""
+    """A turn as it is stored: what the user said, and the blocks that came of it."""
 
     id: str
     """The run id of its first hop."""
     parent: str | None
     """The turn before it on its path; the first turns of a thread have none."""
     message: dict[str, Json] | None
-    """What the person said: an AG-UI message; none where the turn goes on from the history alone."""
+    """What the user said: an AG-UI message; none where the turn goes on from the history alone."""
     status: TurnStatus
     """Where it stands."""
     outcome: dict[str, Json] | str | None
@@ -185,7 +185,7 @@ class ThreadQuery(Record):
 
 @record
 class LoggedEvent(Record):
-    """Something that the person was shown of a turn."""
+    """Something that the user was shown of a turn."""
 
     index: int
     """Its number in the turn: 0, 1, 2 … without a gap."""
@@ -195,12 +195,12 @@ class LoggedEvent(Record):
 
 @record
 class EventLog(Record):
-    """The log of what the person was shown of a turn."""
+    """The log of what the user was shown of a turn."""
 
     next: int
     """The index that the next event gets: as many events there are."""
     acknowledged: int | None
-    """The last event that the person is known to have seen."""
+    """The last event that the user is known to have seen."""
 
 
 class StoreError(Exception):
@@ -302,7 +302,7 @@ class Store(abc.ABC):
     """A database of the app's own, as the store of an agent's threads.
 
     A store holds threads; a thread holds a tree of turns; a turn holds its blocks in sequence, its status, the snapshot
-    that it can be revived from, and the log of what the person was shown of it. It is written by one owner at a time.
+    that it can be revived from, and the log of what the user was shown of it. It is written by one owner at a time.
 
     Each method is one transaction: it is done as a whole or not at all, also if it is cancelled on the way; what it has
     said to be done is still there after the process was killed. A method that cannot do what it is asked to raises the
@@ -376,7 +376,7 @@ class Store(abc.ABC):
     def append_events(
         self, turn: TurnKey, generation: int, first: int, events: list[str]
     ) -> None | Awaitable[None]:
-        """Appends to the log of what the person is shown of a turn; the first of ``events`` gets the index ``first``.
+        """Appends to the log of what the user is shown of a turn; the first of ``events`` gets the index ``first``.
 
         An agent keeps no such log: it is for hosts that serve turns to others, so a store need not have one. As for
         blocks, what is there already must be the same and changes nothing. The owner may still append when the turn is
@@ -395,7 +395,7 @@ class Store(abc.ABC):
         return EventLog(0, None)
 
     def acknowledge(self, turn: TurnKey, index: int) -> None | Awaitable[None]:
-        """The person has seen the events up to and including ``index``. It never goes back. ``Gap``, ``NoTurn``."""
+        """The user has seen the events up to and including ``index``. It never goes back. ``Gap``, ``NoTurn``."""
         raise Refused("this store keeps no log of events")
 
 

@@ -81,7 +81,7 @@ class Tool(Generic[P, R]):
         elif parameters is None:
             self.parameters = schema_of_arguments(self._arguments, self._said)
         self.requires_approval = requires_approval
-        """Whether the person must allow each call."""
+        """Whether the user must allow each call."""
         self.idempotent = idempotent
         """Whether running it twice does no more than running it once. Only such a tool is run again after a crash."""
         self.repeatable = repeatable
@@ -204,7 +204,7 @@ def tool(function: Callable[..., Any] | None = None, /, **settings: Any) -> Any:
         name: What the model calls it by; the function's name if left out.
         description: What it does and when to use it, in the place of the docstring's.
         parameters: The JSON Schema of its arguments, in the place of the hints'.
-        requires_approval: Whether the person must allow each call.
+        requires_approval: Whether the user must allow each call.
         idempotent: Whether running it twice does no more than running it once. Only such a tool is run again after a crash.
         repeatable: Whether asking again with the same arguments makes sense.
         timeout: The longest it may take, in seconds; the run's own limit if left out.

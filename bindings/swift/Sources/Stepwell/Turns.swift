@@ -49,7 +49,7 @@ extension Agent {
     /// the last event is `.completed`.
     ///
     /// Cancelling the task cancels the turn, and so does leaving the loop. A turn that is still under way when another
-    /// begins is cancelled: the person has moved on.
+    /// begins is cancelled: the user has moved on.
     public func send(_ text: String) -> TurnEvents {
         TurnEvents { try self.startTurn(text: text) }
     }

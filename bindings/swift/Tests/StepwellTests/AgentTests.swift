@@ -145,8 +145,8 @@ func leavingTheLoop() async throws {
     #expect(text(events) == "Again")
 }
 
-@Test("the person is asked before a tool runs")
-func thePersonIsAsked() async throws {
+@Test("the user is asked before a tool runs")
+func theUserIsAsked() async throws {
     final class No: Approver {
         func decide(invocation: ToolInvocation) async throws -> Decision { .denied(reason: "not on Sundays") }
     }

@@ -6,7 +6,7 @@ final class MockLlm: Sendable {
     private let process: Process
     private let input = Pipe()
 
-    /// Each hop is JSON. With `repeats` the script starts over with each message of the person's.
+    /// Each hop is JSON. With `repeats` the script starts over with each message of the user's.
     init(_ hops: String..., repeats: Bool = false) throws {
         guard let program = ProcessInfo.processInfo.environment["STEPWELL_MOCK_LLM"] else {
             throw Unplayable(description: "STEPWELL_MOCK_LLM names no program: run `cargo xtask test swift-package`")

@@ -1,4 +1,4 @@
-//! What a person attaches, or a tool gives back, as Messages has it.
+//! What a user attaches, or a tool gives back, as Messages has it.
 
 use super::super::encoding::{as_text, given_name};
 use super::cache::Mark;

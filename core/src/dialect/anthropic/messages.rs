@@ -352,7 +352,7 @@ impl<'a> Prompt<'a> {
         names
     }
 
-    /// Where the answers to what the person said last begin: with their results they are one turn of the model's.
+    /// Where the answers to what the user said last begin: with their results they are one turn of the model's.
     fn last_said(&self) -> usize {
         let is_said =
             |turn: &Turn<'_>| turn.role == Role::User && !turn.content.iter().any(Block::is_result);

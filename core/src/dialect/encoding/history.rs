@@ -3,11 +3,11 @@ use crate::event::{Message, TextualMessage, ToolMessage, UserMessage};
 /// A stretch of the conversation that most formats have as one thing.
 #[derive(Debug)]
 pub(in super::super) enum Exchange<'a> {
-    /// The app's instructions, ranking above the person's words.
+    /// The app's instructions, ranking above the user's words.
     Developer(&'a TextualMessage),
     /// The app's instructions.
     System(&'a TextualMessage),
-    /// What the person says in one message.
+    /// What the user says in one message.
     User(&'a UserMessage),
     /// What the model says until someone else speaks: assistant and reasoning messages, in its order.
     Answer(Vec<&'a Message>),

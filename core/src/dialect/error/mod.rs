@@ -34,7 +34,7 @@ pub struct ApiError {
 #[serde(rename_all = "snake_case")]
 #[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum ApiErrorKind {
-    /// The key is missing, wrong or not allowed to do this: ask the person for another.
+    /// The key is missing, wrong or not allowed to do this: ask the user for another.
     Authentication,
     /// Too many requests, or the quota is used up: wait.
     RateLimit,

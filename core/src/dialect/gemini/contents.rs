@@ -20,7 +20,7 @@ use std::collections::BTreeMap;
 const NO_SIGNATURE: &str = "skip_thought_signature_validator";
 
 /// What stands in front of the conversation: the app's instructions wherever they are, since a content is either the
-/// person's or the model's.
+/// user's or the model's.
 pub(super) fn system<'a>(request: &ModelRequest<'a>) -> Vec<Part<'a>> {
     let own = request.messages.iter().filter_map(|message| match message {
         Message::Developer(message) | Message::System(message) => Some(message.content.as_str()),
@@ -73,7 +73,7 @@ pub(super) fn contents<'a>(request: &ModelRequest<'a>) -> Vec<Content<'a>> {
             continue;
         }
         match contents.last_mut() {
-            // The person's words behind results, or behind an answer that said nothing.
+            // The user's words behind results, or behind an answer that said nothing.
             Some(Content {
                 role: before,
                 parts: said,

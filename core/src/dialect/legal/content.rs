@@ -8,7 +8,7 @@ use crate::tool::without_halves;
 use serde::de::IgnoredAny;
 use std::borrow::Cow;
 
-/// What a person's message says that has nothing in it.
+/// What a user's message says that has nothing in it.
 const EMPTY: &str = "(an empty message)";
 
 /// Brings every message by itself into form, and drops those that say nothing.

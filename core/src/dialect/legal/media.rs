@@ -8,10 +8,10 @@ use crate::event::{
 use crate::{MessageId, ToolCallId};
 use std::borrow::Cow;
 
-/// What the model says between results and the person's words where it must say something.
+/// What the model says between results and the user's words where it must say something.
 const SEEN: &str = "(The results have come.)";
 
-/// Whether a person's message can have the part as it is.
+/// Whether a user's message can have the part as it is.
 pub(super) fn is_taken(part: &ContentPart, rules: &Rules<'_>) -> bool {
     may_have(part, rules) && rules.dialect.encoder().takes(part)
 }
@@ -74,7 +74,7 @@ pub(crate) fn untaken(message: &Message, rules: &Rules<'_>) -> Vec<&'static str>
     parts.iter().filter(is_told).map(kind).collect()
 }
 
-/// Puts what tools gave back, and their results have no place for, behind the results: into a message of the person's that
+/// Puts what tools gave back, and their results have no place for, behind the results: into a message of the user's that
 /// names the calls.
 pub(super) fn show_results(history: &mut History<'_>, rules: &Rules<'_>) {
     let moves = |message: &Message| match message {

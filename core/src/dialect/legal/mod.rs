@@ -11,16 +11,16 @@
 //!   call is dropped;
 //! - the ids of calls are unique, and of the provider's charset and length. What is not is rewritten on both sides, from
 //!   the id alone, so that the same history gives the same request; so are the names of tools;
-//! - blank text is dropped where the provider refuses it, and with it a message that says nothing else. A person's
+//! - blank text is dropped where the provider refuses it, and with it a message that says nothing else. A user's
 //!   message is not dropped: it says that it was empty;
 //! - reasoning that nothing came of is dropped: it stands for an answer that was cut off;
-//! - where it must, the history begins with the person, ends with the person or a result, and has an answer between a
-//!   result and the person's next words. What is added says that it is a gap. An answer that Anthropic has paused within
+//! - where it must, the history begins with the user, ends with the user or a result, and has an answer between a
+//!   result and the user's next words. What is added says that it is a gap. An answer that Anthropic has paused within
 //!   its own tools may end it;
 //! - where system messages must come first, they are moved there, in their order, as Anthropic's own compatible API
 //!   does;
 //! - media that a tool gave back, and that the format has no place for in a result, come behind the results as a message
-//!   of the person's that names the call;
+//!   of the user's that names the call;
 //! - media that the provider does not take, or that are in another's store, become words, and so does a refusal.
 //!
 //! An AG-UI agent gets the history as it is, with the results that are missing.

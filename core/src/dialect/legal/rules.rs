@@ -28,11 +28,11 @@ pub struct Rules<'a> {
     pub refuses_blank_text: bool,
     /// System messages may stand only at the beginning.
     pub system_first: bool,
-    /// The first message must be the person's.
-    pub begins_with_person: bool,
-    /// The last message must be the person's or a result, but for an answer that the provider has paused.
+    /// The first message must be the user's.
+    pub begins_with_user: bool,
+    /// The last message must be the user's or a result, but for an answer that the provider has paused.
     pub ends_with_input: bool,
-    /// Between a result and the person's next words there must be an answer.
+    /// Between a result and the user's next words there must be an answer.
     pub answers_results: bool,
 }
 
@@ -127,7 +127,7 @@ impl<'a> Rules<'a> {
             takes_late_reasoning: true,
             refuses_blank_text: false,
             system_first: false,
-            begins_with_person: false,
+            begins_with_user: false,
             ends_with_input: false,
             answers_results: false,
         };
@@ -168,7 +168,7 @@ impl<'a> Rules<'a> {
                 takes_late_reasoning: false,
                 refuses_blank_text: true,
                 system_first: true,
-                begins_with_person: true,
+                begins_with_user: true,
                 ends_with_input: true,
                 ..free
             },
@@ -179,7 +179,7 @@ impl<'a> Rules<'a> {
                 },
                 refuses_blank_text: true,
                 system_first: true,
-                begins_with_person: true,
+                begins_with_user: true,
                 ends_with_input: true,
                 ..free
             },

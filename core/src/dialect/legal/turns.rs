@@ -3,9 +3,9 @@ use super::{History, Rules};
 use crate::event::{AssistantMessage, Message};
 use std::borrow::Cow;
 
-/// What stands where the person's first words should.
+/// What stands where the user's first words should.
 const BEGINNING: &str = "(The conversation goes on.)";
-/// What stands where the person's next words should.
+/// What stands where the user's next words should.
 const GO_ON: &str = "(Go on.)";
 /// What stands where the model's answer should.
 const CUT_OFF: &str = "(The answer was cut off.)";
@@ -31,7 +31,7 @@ pub(super) fn complete(history: &mut History<'_>, rules: &Rules<'_>) {
     match history.iter().position(speaks) {
         None => history.push(user(BEGINNING)),
         Some(first) => {
-            if rules.begins_with_person && !matches!(*history[first], Message::User(_)) {
+            if rules.begins_with_user && !matches!(*history[first], Message::User(_)) {
                 history.insert(first, user(BEGINNING));
             }
         }

@@ -52,7 +52,7 @@ pub(super) fn messages<'a>(request: &ModelRequest<'a>) -> Vec<ChatMessage<'a>> {
     let mut names = BTreeMap::new();
     for exchange in exchanges(request.messages) {
         match exchange {
-            // There is no role between the system and the person.
+            // There is no role between the system and the user.
             Exchange::Developer(message) | Exchange::System(message) => {
                 messages.push(system(&message.content));
             }

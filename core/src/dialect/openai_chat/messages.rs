@@ -124,7 +124,7 @@ pub(super) fn encode<'a>(request: &ModelRequest<'a>) -> Vec<ChatMessage<'a>> {
 }
 
 impl ChatMessage<'_> {
-    /// Marks the message's end for the provider's cache. What the model said is never marked: a result or the person's
+    /// Marks the message's end for the provider's cache. What the model said is never marked: a result or the user's
     /// next words come behind it.
     fn mark(&mut self, mark: Value) {
         match self {

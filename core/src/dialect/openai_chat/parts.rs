@@ -1,4 +1,4 @@
-//! What a person attaches, as Chat Completions has it.
+//! What a user attaches, as Chat Completions has it.
 
 use super::super::encoding::{as_text, audio_format, data_url, file_name, is_marked};
 use crate::event::{ContentPart, MediaPart, Metadata, Source};

@@ -138,7 +138,7 @@ impl Decoder {
     ) -> Result<(), DecodeError> {
         match &item.content {
             ItemContent::Message { .. } => {}
-            // At once, though no text may come: the person sees that the model thinks.
+            // At once, though no text may come: the user sees that the model thinks.
             ItemContent::Reasoning { .. } => self.begin_reasoning(at, sink)?,
             ItemContent::Call {
                 is_custom,

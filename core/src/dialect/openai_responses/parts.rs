@@ -1,4 +1,4 @@
-//! What a person attaches or a tool gives back, as Responses has it.
+//! What a user attaches or a tool gives back, as Responses has it.
 
 use super::super::encoding::{as_text, audio_format, data_url, file_name};
 use crate::event::{ContentPart, MediaPart, Source};

@@ -281,7 +281,7 @@ fn thinking(body: &At<'_>, messages: &[At<'_>], most: u64, breaches: &mut Breach
     }
 }
 
-/// The messages after what the person said last: answers with their results. They are one turn, with thinking from its
+/// The messages after what the user said last: answers with their results. They are one turn, with thinking from its
 /// beginning or without any.
 ///
 /// Source: <https://platform.claude.com/docs/en/build-with-claude/extended-thinking>.

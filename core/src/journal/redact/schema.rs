@@ -6,7 +6,7 @@ use crate::tool::{Tool, ToolRegistry};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
 
-/// The names of the properties of a schema: they are the app's, not the person's, and stay.
+/// The names of the properties of a schema: they are the app's, not the user's, and stay.
 pub(super) fn names(schema: &Value, into: &mut BTreeSet<String>) {
     match schema {
         Value::Object(fields) => {

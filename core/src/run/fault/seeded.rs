@@ -11,9 +11,9 @@ pub enum Fault {
     SecondResultWins,
     /// Nothing waits for the store.
     StoreNotAwaited,
-    /// The person's decision is not recorded.
+    /// The user's decision is not recorded.
     ApprovalNotRecorded,
-    /// What the person answers to an agent is not recorded.
+    /// What the user answers to an agent is not recorded.
     AnswersNotRecorded,
     /// A tool that asks for approval runs without it.
     ApprovalSkipped,
@@ -43,7 +43,7 @@ pub enum Fault {
     HopLimitOffByOne,
     /// A restored run has lost its timers.
     TimersLostAtRestore,
-    /// The turn's clock runs on while the person is asked.
+    /// The turn's clock runs on while the user is asked.
     TurnClockNotPaused,
     /// What a write failed to store for good is not written at the end.
     BlocksLostOnFailure,

@@ -1,4 +1,4 @@
-//! Media that the provider does not take: refused where the person attaches them, told in words where they are old.
+//! Media that the provider does not take: refused where the user attaches them, told in words where they are old.
 
 use crate::dialect::legal::{Rules, untaken};
 use crate::event::Message;
@@ -10,11 +10,11 @@ use std::collections::BTreeSet;
 /// The most messages that a warning names.
 const MOST_NAMED: usize = 8;
 
-/// Looks at the media of the messages from `since` on. Of those that are not the person's own of this turn, the model is
+/// Looks at the media of the messages from `since` on. Of those that are not the user's own of this turn, the model is
 /// told in words, and the app with a warning.
 ///
 /// # Errors
-/// The person attaches to the turn what the provider does not take.
+/// The user attaches to the turn what the provider does not take.
 pub(super) fn look_at(turn: &mut Turn, since: usize) -> Result<(), Failure> {
     let rules = Rules::of(&turn.config().endpoint);
     let provider = rules.provider;

@@ -12,7 +12,7 @@ pub(super) use window::{cannot_trim, overflow, trimmed};
 use super::protocol::Failure;
 use super::turn::Turn;
 
-/// Begins the hop with this number: what the person has typed goes in, and if the provider can take the conversation,
+/// Begins the hop with this number: what the user has typed goes in, and if the provider can take the conversation,
 /// the request for its stream goes out, or the host is asked to create its run.
 ///
 /// # Errors

@@ -78,7 +78,7 @@ use step::Step;
 ///     if machine.outcome().is_some() {
 ///         break;
 ///     }
-///     // A real host waits here for bytes, results, the person, or `machine.poll_timeout()`.
+///     // A real host waits here for bytes, results, the user, or `machine.poll_timeout()`.
 ///     for answer in answers {
 ///         machine.handle(answer, clock())?;
 /// #       while let Some(_) = machine.poll_output() {}
@@ -285,7 +285,7 @@ impl RunMachine {
         }
     }
 
-    /// Whether nothing but the person, or the result of a deferred call, can move the run on: store its
+    /// Whether nothing but the user, or the result of a deferred call, can move the run on: store its
     /// [`snapshot`](Self::snapshot), and let go of it until then, or until [`poll_timeout`](Self::poll_timeout).
     #[must_use]
     pub fn is_resting(&self) -> bool {
@@ -310,7 +310,7 @@ impl RunMachine {
         matches!(stage, Stage::Given | Stage::Deferred).then_some(effect)
     }
 
-    /// What the agent asks the person, while it does.
+    /// What the agent asks the user, while it does.
     #[must_use]
     pub fn interrupts(&self) -> &[Interrupt] {
         match &self.run {
@@ -327,7 +327,7 @@ impl RunMachine {
         self.run.turn().map_or(&*NONE, Turn::conversation)
     }
 
-    /// The text since the last user message as the person is shown it: see [`TextOptions`](crate::run::TextOptions). Empty if
+    /// The text since the last user message as the user is shown it: see [`TextOptions`](crate::run::TextOptions). Empty if
     /// an earlier call panicked.
     #[must_use]
     pub fn shown_text(&self) -> String {

@@ -314,7 +314,7 @@ impl Node for Run<Interrupted> {
 impl Node for Run<Completed> {
     fn step(mut self, input: Input<'_>, now: Timestamp) -> Step {
         match input {
-            // To stop what is over is no mistake: the person may be faster than the screen.
+            // To stop what is over is no mistake: the user may be faster than the screen.
             Input::Cancel => self.into(),
             Input::CancelCall { call } => {
                 self.turn_mut().nothing_to_stop(call);
@@ -328,7 +328,7 @@ impl Node for Run<Completed> {
                 self.persist_failed(effect, &message, now);
                 self.into()
             }
-            // The person could not know yet that the turn is over.
+            // The user could not know yet that the turn is over.
             Input::Steer(message) => {
                 self.turn_mut()
                     .refuse_steering(*message, SteeringRefusal::TurnOver);

@@ -76,7 +76,7 @@ impl Budget {
         self.reached = Some(limit);
     }
 
-    /// Time that the turn has taken, apart from the person's.
+    /// Time that the turn has taken, apart from the user's.
     pub(crate) fn add_time(&mut self, time: Duration) {
         self.spent.add_time(time);
     }
@@ -248,7 +248,7 @@ impl Spent {
         }
     }
 
-    /// Time that the turn has taken, apart from the person's.
+    /// Time that the turn has taken, apart from the user's.
     fn add_time(&mut self, time: Duration) {
         self.time = self.time.saturating_add(time);
     }

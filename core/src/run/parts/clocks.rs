@@ -11,9 +11,9 @@ pub(crate) struct Clocks {
     deadlines: Deadlines,
     /// They stand still since then: the app is in the background.
     paused_at: Option<Timestamp>,
-    /// What is left of the turn's time while the person is asked.
+    /// What is left of the turn's time while the user is asked.
     turn_left: Option<Duration>,
-    /// Since when the turn's time runs; nothing while the person is asked.
+    /// Since when the turn's time runs; nothing while the user is asked.
     running_since: Option<Timestamp>,
 }
 
@@ -113,7 +113,7 @@ impl Clocks {
         self.running_since = Some(self.clock());
     }
 
-    /// The person is asked: their time is not the turn's. How long the turn ran, since it last stood still.
+    /// The user is asked: their time is not the turn's. How long the turn ran, since it last stood still.
     pub(crate) fn pause_turn(&mut self) -> Duration {
         if let Some(deadline) = self.deadlines.deadline(TimerKey::Turn)
             && !fault!(TurnClockNotPaused)
@@ -126,7 +126,7 @@ impl Clocks {
         ran
     }
 
-    /// The person has answered: the turn's clock runs on with what was left.
+    /// The user has answered: the turn's clock runs on with what was left.
     pub(crate) fn resume_turn(&mut self) {
         let left = self.turn_left.take();
         self.set(TimerKey::Turn, left);
@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn the_time_of_the_person_is_not_the_turns() {
+    fn the_time_of_the_user_is_not_the_turns() {
         let mut clocks = Clocks::default();
         clocks.begin_turn(Some(SECOND * 10));
         clocks.tick(at(3));

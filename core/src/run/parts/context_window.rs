@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub(crate) struct ContextWindow {
-    /// The person was told in this turn.
+    /// The user was told in this turn.
     told: bool,
     /// The hop's request warns the model.
     warns: bool,
@@ -35,7 +35,7 @@ impl ContextWindow {
         self.warns = false;
     }
 
-    /// The hop's request warns the model. Whether the person is to be told, which is once a turn.
+    /// The hop's request warns the model. Whether the user is to be told, which is once a turn.
     pub(crate) fn warn(&mut self) -> bool {
         self.warns = true;
         !std::mem::replace(&mut self.told, true)
@@ -98,7 +98,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_person_is_told_once_and_the_model_in_each_hop_that_is_near() {
+    fn the_user_is_told_once_and_the_model_in_each_hop_that_is_near() {
         let mut window = ContextWindow::default();
         assert!(window.is_untouched());
         assert_eq!(

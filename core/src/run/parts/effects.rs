@@ -103,7 +103,7 @@ impl Effects {
         })
     }
 
-    /// Whether only the person, or a result that comes later, is awaited.
+    /// Whether only the user, or a result that comes later, is awaited.
     pub(crate) fn are_at_rest(&self) -> bool {
         self.iter().all(|(id, stage)| {
             matches!(id, EffectId::Approve(_)) && stage == Stage::Given || stage == Stage::Deferred

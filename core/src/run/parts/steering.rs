@@ -3,7 +3,7 @@ use crate::event::Message;
 use crate::run::protocol::{MOST_WAITING, SteeringRefusal};
 use serde::{Deserialize, Serialize};
 
-/// What the person has typed during the turn, until the next hop begins.
+/// What the user has typed during the turn, until the next hop begins.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub(crate) struct Steering(Vec<Message>);

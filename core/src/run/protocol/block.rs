@@ -56,7 +56,7 @@ pub enum BlockContent {
         /// The message that asks for it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         parent: Option<MessageId>,
-        /// What the person is shown of it, if the tool has a label for these arguments.
+        /// What the user is shown of it, if the tool has a label for these arguments.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         label: Option<String>,
         /// What the provider wants back with the call.
@@ -66,7 +66,7 @@ pub enum BlockContent {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         metadata: Option<Metadata>,
     },
-    /// What the person said to a call that asked to run.
+    /// What the user said to a call that asked to run.
     Approval {
         /// The call.
         call: CallKey,
@@ -98,12 +98,12 @@ pub enum BlockContent {
         #[serde(flatten)]
         attached: Attached,
     },
-    /// What the person answered to an agent's questions, before what follows from it.
+    /// What the user answered to an agent's questions, before what follows from it.
     Resumed {
         /// The answers.
         answers: Vec<ResumeEntry>,
     },
-    /// What the person typed during the turn; the block's hop answers it.
+    /// What the user typed during the turn; the block's hop answers it.
     Steering {
         /// The message.
         message: Box<Message>,

@@ -15,7 +15,7 @@ pub struct ToolInvocation {
     pub arguments: Arguments,
 }
 
-/// What the person says to a tool that asks to run.
+/// What the user says to a tool that asks to run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Decision {

@@ -104,7 +104,7 @@ pub struct Limits {
     /// The most tokens of a turn, as the provider counts them. When they are used up, no further round is begun.
     pub max_tokens: Option<u64>,
     /// The longest that a turn may take and still begin a round of tools; what runs is not broken off. Waiting for the
-    /// person does not count. See [`Timeouts::turn`] for the hard end.
+    /// user does not count. See [`Timeouts::turn`] for the hard end.
     pub max_duration: Option<Duration>,
     /// When a model that asks for the same again and again is told, and when it is stopped; `None` is never.
     pub repeats: Option<RepeatLimit>,
@@ -229,9 +229,9 @@ pub struct Timeouts {
     pub silence: Option<Duration>,
     /// How long a tool may take, if it does not say so itself.
     pub tool: Option<Duration>,
-    /// How long a whole turn may take. Waiting for the person, or for a deferred result alone, does not count.
+    /// How long a whole turn may take. Waiting for the user, or for a deferred result alone, does not count.
     pub turn: Option<Duration>,
-    /// How long the person may take to allow a call. Then it is not run, and the model is told.
+    /// How long the user may take to allow a call. Then it is not run, and the model is told.
     pub approval: Option<Duration>,
     /// How long the result of a deferred call may take.
     pub deferred: Option<Duration>,

@@ -26,7 +26,7 @@ pub struct ContextGuard {
     pub window: Option<u64>,
     /// How full the context may be before the model is warned, as a part of it: 0.8 is four fifths. Never if absent. The
     /// warning follows the app's instructions, in the requests alone, and is always the same text, so that it spoils a
-    /// prompt cache but once. The person is told by [`RunEvent::ContextNearlyFull`], once a turn.
+    /// prompt cache but once. The user is told by [`RunEvent::ContextNearlyFull`], once a turn.
     pub warn_at: Option<f64>,
     /// What happens to a request that does not fit.
     pub at_limit: ContextPolicy,

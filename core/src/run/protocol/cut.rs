@@ -13,7 +13,7 @@ pub const CUT: &str = "cut";
 pub(in crate::run) const NOT_RUN: &str =
     "the call was not run: the answer that asked for it broke off";
 
-/// What a conversation lacks of an answer that its host's death has cut: those messages that the person was `shown` and
+/// What a conversation lacks of an answer that its host's death has cut: those messages that the user was `shown` and
 /// that it has less of, or nothing, marked as cut, and for each call in them a result, that it was not run. For a turn
 /// that cannot go on; one that can is told by [`Input::Shown`](crate::run::input::Input::Shown).
 pub fn cut_messages(conversation: &Conversation, shown: Vec<Message>) -> Vec<Message> {
@@ -36,7 +36,7 @@ pub fn cut_messages(conversation: &Conversation, shown: Vec<Message>) -> Vec<Mes
 pub(in crate::run) fn is_new(conversation: &Conversation, shown: &Message) -> bool {
     let known = conversation.message(shown.id());
     match (shown, known) {
-        // What the person says is never part of an answer.
+        // What the user says is never part of an answer.
         (Message::User(_), _) => false,
         (_, None) => true,
         (Message::Assistant(shown), Some(Message::Assistant(known))) => {

@@ -29,7 +29,7 @@ pub enum BackgroundPolicy {
     /// out. What still happens in the background counts.
     #[default]
     PauseClocks,
-    /// The turn is cancelled, as if by the person.
+    /// The turn is cancelled, as if by the user.
     Cancel,
 }
 
@@ -78,6 +78,6 @@ pub enum KilledPolicy {
     /// It goes on.
     #[default]
     Continue,
-    /// It is cancelled, as if by the person.
+    /// It is cancelled, as if by the user.
     Cancel,
 }

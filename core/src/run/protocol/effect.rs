@@ -24,7 +24,7 @@ pub enum EffectId {
         /// The try, from 0.
         attempt: u32,
     },
-    /// Asks the person whether a tool may run.
+    /// Asks the user whether a tool may run.
     Approve(CallKey),
     /// Runs a tool.
     Tool(CallKey),
@@ -134,7 +134,7 @@ pub enum Effect {
     },
     /// Close the stream of this id, if it is open. Needs no answer.
     CloseStream,
-    /// Ask the person; answer with [`Decided`](crate::run::Input::Decided).
+    /// Ask the user; answer with [`Decided`](crate::run::Input::Decided).
     AskApproval {
         /// The call.
         invocation: ToolInvocation,

@@ -77,7 +77,7 @@ pub enum Input<'a> {
         /// What came of it.
         result: ToolResult,
     },
-    /// The person decided whether a tool may run.
+    /// The user decided whether a tool may run.
     Decided {
         /// The effect answered.
         effect: EffectId,
@@ -96,9 +96,9 @@ pub enum Input<'a> {
         /// The store's words.
         message: String,
     },
-    /// The person answered the agent's questions, all of them.
+    /// The user answered the agent's questions, all of them.
     Resume(Vec<ResumeEntry>),
-    /// The person stops the turn.
+    /// The user stops the turn.
     Cancel,
     /// Time has passed: what is due is done.
     Timeout,
@@ -108,7 +108,7 @@ pub enum Input<'a> {
         /// The effect answered.
         effect: EffectId,
     },
-    /// The person stops one call. The others go on, and the model is told.
+    /// The user stops one call. The others go on, and the model is told.
     CancelCall {
         /// The call.
         call: CallKey,
@@ -116,11 +116,11 @@ pub enum Input<'a> {
     /// The host goes away: what it has begun is to be stopped, and it takes part in the turn no more. The turn does
     /// not end by it; another host can [`revive`](crate::run::RunMachine::revive) the snapshot.
     Dispose,
-    /// The person types during the turn. The message waits until the next hop begins, and is answered in this turn; if
+    /// The user types during the turn. The message waits until the next hop begins, and is answered in this turn; if
     /// it cannot be, [`SteeringRefused`](crate::run::RunEvent::SteeringRefused) gives it back, also when the turn has ended
     /// meanwhile.
     Steer(Box<Message>),
-    /// What the person was shown by a host that died, as messages: for a run that was
+    /// What the user was shown by a host that died, as messages: for a run that was
     /// [revived](crate::run::RunMachine::revive), before any other input. Those that the run does not know, or knows less of,
     /// belong to the answer that it awaits, and were not stored. They stay in the conversation, marked as
     /// [`CUT`](crate::run::CUT), each of their calls with a result which says that it was not run; and the answer is asked for
@@ -272,7 +272,7 @@ pub struct Start {
     /// The run that the first hop's continues: that of the last hop of the turn before, for backends that are told.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent_run_id: Option<RunId>,
-    /// What the person says; absent to go on from a history that ends with something the model is to answer.
+    /// What the user says; absent to go on from a history that ends with something the model is to answer.
     pub message: Option<Message>,
     /// The answers to the interrupts that an earlier turn of an AG-UI agent ended with.
     pub resume: Vec<ResumeEntry>,

@@ -35,7 +35,7 @@ pub enum Misuse {
     /// The answers do not fit the questions.
     #[error(transparent)]
     Resume(#[from] ResumeError),
-    /// The arguments that the person put in the place of the model's do not fit the tool: it is still asking.
+    /// The arguments that the user put in the place of the model's do not fit the tool: it is still asking.
     #[error("the edited arguments do not fit: {0}")]
     EditedArguments(#[source] Rejection),
     /// An earlier call panicked half-way, so the run cannot be trusted: restore its last snapshot.

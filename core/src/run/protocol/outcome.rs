@@ -23,7 +23,7 @@ pub enum Outcome {
         /// The limit.
         limit: TurnLimit,
     },
-    /// The person, or the agent, stopped it.
+    /// The user, or the agent, stopped it.
     Cancelled,
     /// The stream ended before the answer did. What came of it is kept.
     Truncated,
@@ -217,7 +217,7 @@ pub enum Failure {
         /// How many it may have: the model's window without what is kept for the answer.
         window: u64,
     },
-    /// The person attached what the provider does not take: the request was not sent.
+    /// The user attached what the provider does not take: the request was not sent.
     #[error("{message}")]
     AttachmentRefused {
         /// What it does not take, and what to do.

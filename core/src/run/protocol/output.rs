@@ -19,7 +19,7 @@ pub enum Output {
     Event(RunEvent),
 }
 
-/// What the person is shown of a turn. From [`Started`](Self::Started) to [`Completed`](Self::Completed) it is one
+/// What the user is shown of a turn. From [`Started`](Self::Started) to [`Completed`](Self::Completed) it is one
 /// unbroken turn, however many hops it takes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -57,7 +57,7 @@ pub enum RunEvent {
         /// Why.
         reason: String,
     },
-    /// The agent asks the person; the turn rests until [`Resume`](crate::run::Input::Resume).
+    /// The agent asks the user; the turn rests until [`Resume`](crate::run::Input::Resume).
     Interrupted {
         /// The questions.
         interrupts: Vec<Interrupt>,
@@ -79,14 +79,14 @@ pub enum RunEvent {
         /// The provider's id for the call.
         tool_call_id: ToolCallId,
     },
-    /// What the person typed during the turn is in the conversation now, and this hop answers it.
+    /// What the user typed during the turn is in the conversation now, and this hop answers it.
     SteeringTaken {
         /// The message.
         message_id: MessageId,
         /// The hop.
         hop: u32,
     },
-    /// What the person typed during the turn was not taken, and is given back: for the input field, say. It may come
+    /// What the user typed during the turn was not taken, and is given back: for the input field, say. It may come
     /// after the end of the turn.
     SteeringRefused {
         /// The message, whole.
@@ -200,7 +200,7 @@ pub struct PartialArgumentsUpdate {
 /// With more messages waiting than this, further ones are refused.
 pub(in crate::run) const MOST_WAITING: usize = 16;
 
-/// Why a message that the person sent during the turn was not taken.
+/// Why a message that the user sent during the turn was not taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[serde(rename_all = "snake_case")]
 #[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
@@ -217,7 +217,7 @@ pub enum SteeringRefusal {
     /// The conversation, or a message that waits, has the same id.
     #[error("a message with the same id is there already: give each message an id of its own")]
     DuplicateId,
-    /// Only the person's own messages can be sent so.
+    /// Only the user's own messages can be sent so.
     #[error("it is no user message")]
     NotFromUser,
 }

@@ -84,7 +84,7 @@ kinds! {
     AgentFailed: "see what it says; send the message again if that may help"
     /// What was said could not be stored.
     NotStored: "see to the store"
-    /// The person, or the agent, stopped it.
+    /// The user, or the agent, stopped it.
     Stopped: "send the message again if that was not meant"
 }
 

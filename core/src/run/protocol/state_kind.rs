@@ -11,11 +11,11 @@ pub enum StateKind {
     Opening,
     /// The answer is coming.
     Streaming,
-    /// Tools are running, or wait for the person to allow them.
+    /// Tools are running, or wait for the user to allow them.
     ExecutingTools,
     /// A request failed and is tried again: soon, or when there is a network.
     Waiting,
-    /// The agent asks the person.
+    /// The agent asks the user.
     Interrupted,
     /// The turn is over.
     Completed,

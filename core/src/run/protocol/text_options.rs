@@ -1,4 +1,4 @@
-//! What the person is shown of the model's text, where that is not just what it wrote.
+//! What the user is shown of the model's text, where that is not just what it wrote.
 
 use crate::conversation::Conversation;
 use crate::event::{AssistantMessage, Message};

@@ -13,7 +13,7 @@ pub enum TimerKey {
     Tool(CallKey),
     /// The turn has taken too long.
     Turn,
-    /// The person has taken too long to allow a call.
+    /// The user has taken too long to allow a call.
     Approval(CallKey),
     /// The network has been away for too long.
     Network,
@@ -32,7 +32,7 @@ impl TimerKey {
             | Self::Turn
             | Self::Network
             | Self::Closing => true,
-            // The person's time runs on.
+            // The user's time runs on.
             Self::Approval(_) => false,
         }
     }

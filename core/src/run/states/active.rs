@@ -20,7 +20,7 @@ macro_rules! active {
 active! { Idle Opening Waiting Streaming ExecutingTools Interrupted }
 
 impl<S: Active> Run<S> {
-    /// The person stops the turn. It is over at once: what runs is told to stop, and whatever still comes is dropped.
+    /// The user stops the turn. It is over at once: what runs is told to stop, and whatever still comes is dropped.
     /// The history stays legal: every call has a result, which says that it was cancelled.
     pub fn cancel(mut self, now: Timestamp) -> Run<Completed> {
         self.turn.tick(now);
@@ -77,7 +77,7 @@ impl<S: Active + Edge<on::Fail, Completed>> Run<S> {
         })
     }
 
-    /// The person types during the turn: the message waits until the next hop begins, and the model answers it in this
+    /// The user types during the turn: the message waits until the next hop begins, and the model answers it in this
     /// same turn. If it cannot be taken, [`RunEvent::SteeringRefused`] gives it back.
     pub fn steer(&mut self, message: Message, now: Timestamp) {
         self.turn.tick(now);

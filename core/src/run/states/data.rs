@@ -27,7 +27,7 @@ pub struct Streaming {
     answer: Answer,
 }
 
-/// Tools are running, or wait for the person to allow them.
+/// Tools are running, or wait for the user to allow them.
 #[derive(Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "model-check", derive(Clone))]
 #[non_exhaustive]
@@ -44,7 +44,7 @@ pub struct Waiting {
     not_before: Option<Timestamp>,
 }
 
-/// The agent asks the person.
+/// The agent asks the user.
 #[derive(Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "model-check", derive(Clone))]
 pub struct Interrupted {

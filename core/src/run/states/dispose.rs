@@ -10,7 +10,7 @@ pub struct Disposed {
     /// to be taken in, which are given back here. A write that is under way counts as stored there, so carry it to its
     /// end.
     pub snapshot: String,
-    /// What this host still has to do: close the stream, stop the tools, give back what the person typed.
+    /// What this host still has to do: close the stream, stop the tools, give back what the user typed.
     pub outputs: Vec<Output>,
 }
 
@@ -21,7 +21,7 @@ impl<S: State> Run<S> {
     }
 
     pub(super) fn leave(&mut self) -> Disposed {
-        // What the person typed here goes back to them here, and to nobody else.
+        // What the user typed here goes back to them here, and to nobody else.
         let steering = self.turn.take_steering();
         let mut outputs = self.turn.stops();
         outputs.extend(steering.into_iter().map(|message| {

@@ -45,7 +45,7 @@ impl Run<ExecutingTools> {
         }
     }
 
-    /// The person decided whether a tool may run.
+    /// The user decided whether a tool may run.
     ///
     /// # Errors
     /// The arguments that they put in the place of the model's do not fit the tool; the run comes back as it was.
@@ -66,7 +66,7 @@ impl Run<ExecutingTools> {
         Ok(self.settled())
     }
 
-    /// The person stops one call; the others go on. A call that is done stays so.
+    /// The user stops one call; the others go on. A call that is done stays so.
     pub fn cancel_call(mut self, call: CallKey, now: Timestamp) -> Settled {
         self.turn.tick(now);
         self.turn.stop_call(call);
@@ -85,12 +85,12 @@ impl Run<ExecutingTools> {
         self.settled()
     }
 
-    /// The person has taken too long to allow a call ([`TimerKey::Approval`]): it is not run.
+    /// The user has taken too long to allow a call ([`TimerKey::Approval`]): it is not run.
     pub fn approval_timed_out(mut self, call: CallKey, now: Timestamp) -> Settled {
         self.turn.tick(now);
         if self.turn.is_call(call, ToolCallStatus::AwaitingApproval) {
             self.turn.withdraw(EffectId::Approve(call));
-            let message = "the call was not run: the person was asked, and did not answer in time";
+            let message = "the call was not run: the user was asked, and did not answer in time";
             let failure = ToolFailure::new(ToolFailureKind::TimedOut, message);
             self.turn.finish_call(call, Err(failure));
         }

@@ -10,7 +10,7 @@ use crate::run::protocol::{BlockContent, ResumeError};
 use crate::run::turn::rounds::Next;
 
 next! {
-    /// What the person's answers lead to.
+    /// What the user's answers lead to.
     Resumed {
         /// The next hop is on its way.
         Opening,
@@ -28,7 +28,7 @@ impl Run<Interrupted> {
         self.state.interrupts()
     }
 
-    /// The person answers, all questions at once.
+    /// The user answers, all questions at once.
     ///
     /// # Errors
     /// The answers do not fit the questions; the run comes back as it was.

@@ -148,7 +148,7 @@ impl<S: State> Run<S> {
         self.turn.conversation()
     }
 
-    /// The text since the last user message as the person is shown it: see [`TextOptions`](super::TextOptions).
+    /// The text since the last user message as the user is shown it: see [`TextOptions`](super::TextOptions).
     #[must_use]
     pub fn shown_text(&self) -> String {
         self.turn.shown_text()

@@ -151,7 +151,7 @@ impl Run<Opening> {
         self.fail(failure)
     }
 
-    /// The person was shown these messages by a host that died: those that the run does not know belong to the awaited
+    /// The user was shown these messages by a host that died: those that the run does not know belong to the awaited
     /// answer. See [`Input::Shown`].
     pub fn shown(mut self, messages: Vec<Message>, now: Timestamp) -> Shown {
         self.turn.tick(now);

@@ -26,10 +26,10 @@ next! {
     Ended {
         /// The model asked for tools.
         ExecutingTools,
-        /// Every call was answered without running a tool, the person has typed meanwhile, or the provider has paused:
+        /// Every call was answered without running a tool, the user has typed meanwhile, or the provider has paused:
         /// the next hop is on its way.
         Opening,
-        /// The agent asks the person.
+        /// The agent asks the user.
         Interrupted,
         /// The turn is over.
         Completed,
@@ -45,9 +45,9 @@ next! {
         Waiting,
         /// All that counts had been said: the model asked for tools.
         ExecutingTools,
-        /// The same, and every call was answered without running a tool, or the person has typed meanwhile.
+        /// The same, and every call was answered without running a tool, or the user has typed meanwhile.
         Opening,
-        /// The same, and the agent asks the person.
+        /// The same, and the agent asks the user.
         Interrupted,
         /// The turn is over.
         Completed,
@@ -84,7 +84,7 @@ impl Run<Streaming> {
         }
     }
 
-    /// The person stops one call that the model has asked for: it will not be run. The answer goes on.
+    /// The user stops one call that the model has asked for: it will not be run. The answer goes on.
     pub fn cancel_call(&mut self, call: CallKey, now: Timestamp) {
         self.turn.tick(now);
         self.turn.stop_before_it_begins(call);
@@ -218,7 +218,7 @@ impl Run<Streaming> {
             if let Some(failure) = stop_reason.and_then(Failure::of_stop) {
                 return self.fail(failure).into();
             }
-            // The answer is whole, but the person has typed meanwhile: a hop answers them.
+            // The answer is whole, but the user has typed meanwhile: a hop answers them.
             if turn.is_steered() {
                 turn.leave_stream();
                 turn.settle_round();

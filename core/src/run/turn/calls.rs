@@ -82,16 +82,16 @@ impl Turn {
         is_last && !is_whole && self.ran_out_of_tokens()
     }
 
-    /// The person stops one call.
+    /// The user stops one call.
     pub(in crate::run) fn stop_call(&mut self, key: CallKey) {
         self.withdraw(EffectId::Approve(key));
         self.withdraw(EffectId::Tool(key));
-        let message = "the person stopped this call; the others went on";
+        let message = "the user stopped this call; the others went on";
         let failure = ToolFailure::new(ToolFailureKind::Cancelled, message);
         self.finish_call(key, Err(failure));
     }
 
-    /// The person was too late to stop a call: it is done, or there is none.
+    /// The user was too late to stop a call: it is done, or there is none.
     pub(in crate::run) fn nothing_to_stop(&mut self, key: CallKey) {
         let effect = EffectId::Tool(key);
         self.event(RunEvent::AnswerDropped { effect });
@@ -126,7 +126,7 @@ impl Turn {
         }
     }
 
-    /// Whether the arguments that the person put in the place of the model's fit the tool.
+    /// Whether the arguments that the user put in the place of the model's fit the tool.
     ///
     /// # Errors
     /// They do not.
@@ -143,7 +143,7 @@ impl Turn {
         }
     }
 
-    /// What the person said to a call that asked to run.
+    /// What the user said to a call that asked to run.
     pub(in crate::run) fn decide_call(&mut self, key: CallKey, decision: Decision) {
         if !self.is_call(key, ToolCallStatus::AwaitingApproval) {
             return;
@@ -165,7 +165,7 @@ impl Turn {
             }
             Decision::Denied { reason } => {
                 let reason = reason.map_or_else(String::new, |reason| format!(": {reason}"));
-                let message = format!("the person did not allow the call{reason}");
+                let message = format!("the user did not allow the call{reason}");
                 self.finish_call(key, Err(ToolFailure::new(ToolFailureKind::Denied, message)));
             }
         }

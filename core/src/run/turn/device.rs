@@ -13,7 +13,7 @@ impl Turn {
         }
     }
 
-    /// The person is asked: their time is not the turn's.
+    /// The user is asked: their time is not the turn's.
     pub(in crate::run) fn pause_turn_clock(&mut self) {
         let ran = self.clocks.pause_turn();
         self.budget.add_time(ran);

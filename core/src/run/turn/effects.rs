@@ -192,7 +192,7 @@ impl Turn {
         self.presenter.is_empty()
     }
 
-    /// Whether nothing but the person, or the result of a deferred call, can move the run on.
+    /// Whether nothing but the user, or the result of a deferred call, can move the run on.
     pub(in crate::run) fn is_at_rest(&self) -> bool {
         self.is_quiet() && self.effects.are_at_rest()
     }

@@ -65,7 +65,7 @@ impl Turn {
         self.event(RunEvent::Completed(outcome.clone()));
     }
 
-    /// The host goes away: what the person typed here goes back to them here, and to nobody else.
+    /// The host goes away: what the user typed here goes back to them here, and to nobody else.
     pub(in crate::run) fn take_steering(&mut self) -> Vec<Message> {
         self.steering.take()
     }

@@ -51,7 +51,7 @@ pub(super) struct Turn {
     /// The state that the hop's first request carried, where a stream may be opened again.
     hop_state: Option<Value>,
     status: TurnStatus,
-    /// The calls that the person stopped before they could begin.
+    /// The calls that the user stopped before they could begin.
     stopped_calls: Vec<CallKey>,
     /// What reads the hop's stream, while a stream that broke off is opened again.
     broken_stream: Option<Box<Pipeline>>,
@@ -249,7 +249,7 @@ impl Turn {
         &self.resume
     }
 
-    /// The person has answered the agent's questions.
+    /// The user has answered the agent's questions.
     pub(super) fn set_resume(&mut self, answers: Vec<ResumeEntry>) {
         self.resume = answers;
     }
@@ -262,7 +262,7 @@ impl Turn {
         self.presenter.partial_arguments(tool_call_id)
     }
 
-    /// The text since the last user message as the person is shown it.
+    /// The text since the last user message as the user is shown it.
     pub(super) fn shown_text(&self) -> String {
         self.config.text.shown(&self.conversation)
     }
@@ -277,7 +277,7 @@ impl Turn {
         self.beginnings.hop().position(&self.conversation)
     }
 
-    /// The person types during the turn.
+    /// The user types during the turn.
     pub(super) fn steer(&mut self, message: Message) {
         if let Err((message, reason)) = self.steering.add(message, &self.conversation) {
             self.refuse_steering(message, reason);
@@ -291,12 +291,12 @@ impl Turn {
         });
     }
 
-    /// Whether the person has typed what the next hop is to answer.
+    /// Whether the user has typed what the next hop is to answer.
     pub(super) fn is_steered(&self) -> bool {
         self.steering.has_new(&self.conversation)
     }
 
-    /// A hop begins: what the person has typed meanwhile goes into its request.
+    /// A hop begins: what the user has typed meanwhile goes into its request.
     fn take_steering_in(&mut self) {
         for message in self.steering.take() {
             let message_id = message.id().clone();

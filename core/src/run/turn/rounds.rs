@@ -132,7 +132,7 @@ impl Turn {
         }
     }
 
-    /// The turn's clock stands still while the person is asked, and while nothing but deferred results is awaited.
+    /// The turn's clock stands still while the user is asked, and while nothing but deferred results is awaited.
     pub(in crate::run) fn set_turn_clock(&mut self) {
         let has = |status| {
             let mut calls = self.conversation.calls().iter();

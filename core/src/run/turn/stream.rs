@@ -196,7 +196,7 @@ impl Turn {
         &messages[..end.unwrap_or(messages.len())]
     }
 
-    /// The person stops one call that the model has asked for: it will not be run.
+    /// The user stops one call that the model has asked for: it will not be run.
     pub(in crate::run) fn stop_before_it_begins(&mut self, call: CallKey) {
         if self.conversation.call(call).is_some() && !self.stopped_calls.contains(&call) {
             self.stopped_calls.push(call);

@@ -146,7 +146,7 @@ fn decode(wire: &[Value], size: usize) -> Conversation {
     conversation
 }
 
-/// The next request, in which the person says something more.
+/// The next request, in which the user says something more.
 fn next(
     provider: &str,
     conversation: &Conversation,
@@ -303,7 +303,7 @@ fn a_turn_of_the_providers_own_tools_that_paused_goes_back_whole() {
         body["messages"][1]["content"],
         json!([{"type": "text", "text": "Wait"}, asked])
     );
-    // Once the person has gone on, what was never answered is left out.
+    // Once the user has gone on, what was never answered is left out.
     assert_eq!(
         turns("anthropic", &conversation)[1]["content"],
         json!([{"type": "text", "text": "Wait"}])

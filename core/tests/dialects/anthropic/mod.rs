@@ -1,4 +1,4 @@
-//! The Messages dialect, through its public face: what the wire may hold, cutting, snapshots, requests.
+//! The Messages dialect, through its public API: what the wire may hold, cutting, snapshots, requests.
 
 pub(crate) mod support;
 

@@ -635,7 +635,7 @@ fn instructions_are_in_one_place() {
 }
 
 #[test]
-fn what_a_person_attaches() {
+fn what_a_user_attaches() {
     let part = |kind: &str, source: Value| json!({"type": kind, "source": source});
     let data = |value: &str, mime: &str| json!({"type": "data", "value": value, "mimeType": mime});
     let url = json!({"type": "url", "value": "https://h/x"});

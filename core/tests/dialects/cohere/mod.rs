@@ -1,4 +1,4 @@
-//! Cohere's dialect, through its public face: quirks of the wire, cutting, snapshots, requests.
+//! Cohere's dialect, through its public API: quirks of the wire, cutting, snapshots, requests.
 
 mod agreement;
 mod frames;

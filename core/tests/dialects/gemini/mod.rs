@@ -1,4 +1,4 @@
-//! The Gemini dialect, through its public face: parts, calls, signatures, errors, cutting, snapshots, requests.
+//! The Gemini dialect, through its public API: parts, calls, signatures, errors, cutting, snapshots, requests.
 
 // A test is read best where it takes its `json!` as it is written.
 #![allow(clippy::needless_pass_by_value)]

@@ -27,7 +27,7 @@ fn seeds(pair: usize) -> impl Iterator<Item = u64> {
 type Found = BTreeMap<String, (usize, String)>;
 
 /// The histories that a cancel leaves within this one: cut after each message and within each, with and without what
-/// the machine adds, and with what the person says next.
+/// the machine adds, and with what the user says next.
 fn prefixes(messages: &[Message]) -> Vec<Vec<Message>> {
     let mut prefixes = vec![Vec::new()];
     for end in 1..=messages.len() {

@@ -105,7 +105,7 @@ pub(crate) fn tool(random: &mut Random) -> String {
     }
 }
 
-/// What a person or a tool says: text with `word` in it, or nothing, or parts.
+/// What a user or a tool says: text with `word` in it, or nothing, or parts.
 pub(crate) fn content(random: &mut Random, word: &str, provider: &str) -> MessageContent {
     match random.below(10) {
         0 => MessageContent::Text(String::new()),

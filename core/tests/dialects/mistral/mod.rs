@@ -1,4 +1,4 @@
-//! Mistral's dialect, through its public face: requests of its own, and streams that are Chat Completions'.
+//! Mistral's dialect, through its public API: requests of its own, and streams that are Chat Completions'.
 
 mod request;
 mod stream;

@@ -1,4 +1,4 @@
-//! Ollama's own dialect, through its public face: text, calls, errors, cutting, snapshots, requests.
+//! Ollama's own dialect, through its public API: text, calls, errors, cutting, snapshots, requests.
 
 // A test is read best where it takes its `json!` as it is written.
 #![allow(clippy::needless_pass_by_value)]

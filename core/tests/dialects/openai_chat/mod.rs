@@ -1,4 +1,4 @@
-//! The Chat Completions dialect, through its public face: quirks of the wire, cutting, snapshots, requests.
+//! The Chat Completions dialect, through its public API: quirks of the wire, cutting, snapshots, requests.
 
 mod agreement;
 mod errors;

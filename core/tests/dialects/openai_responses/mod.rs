@@ -1,4 +1,4 @@
-//! The Responses dialect, through its public face: items and events, cutting, snapshots, requests.
+//! The Responses dialect, through its public API: items and events, cutting, snapshots, requests.
 
 mod agreement;
 mod calls;

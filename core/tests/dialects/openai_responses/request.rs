@@ -301,7 +301,7 @@ fn what_is_said_by_whom() {
 }
 
 #[test]
-fn what_a_person_attaches() {
+fn what_a_user_attaches() {
     let part = |kind: &str, source: Value| json!({"type": kind, "source": source});
     let data = |mime: &str| json!({"type": "data", "value": "AAAA", "mimeType": mime});
     let url = json!({"type": "url", "value": "https://h/x"});

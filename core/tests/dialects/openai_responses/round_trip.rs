@@ -279,7 +279,7 @@ fn what_the_provider_ran_goes_back_from_histories_of_earlier_versions() {
     assert_eq!(input[3]["content"], "Here.");
 }
 
-/// What the person asked, and an answer of these events.
+/// What the user asked, and an answer of these events.
 fn history(frames: &[Value]) -> Vec<Message> {
     let mut history = vec![Message::user("1", "Draw.")];
     history.extend(answer(frames).messages().iter().cloned());

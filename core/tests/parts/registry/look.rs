@@ -1,11 +1,11 @@
-//! What the person looks at, and what they have not read.
+//! What the user looks at, and what they have not read.
 
 use super::{drain, thread};
 use stepwell_core::registry::{RegistryEvent, RunRegistry};
 use stepwell_core::run::Outcome;
 
 #[test]
-fn person_looks_at_another_thread_and_comes_back() {
+fn user_looks_at_another_thread_and_comes_back() {
     let mut registry = RunRegistry::new();
     let (a, b) = (thread("a"), thread("b"));
     registry.look_at(Some(a.clone()));

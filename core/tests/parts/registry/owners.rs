@@ -41,7 +41,7 @@ fn a_run_owns_its_thread_until_it_is_over() {
 }
 
 #[test]
-fn person_sends_again_on_the_same_thread() {
+fn user_sends_again_on_the_same_thread() {
     let mut registry = RunRegistry::new();
     let old = registry.register(thread("a")).handle;
     let old = registry.replace(&old).unwrap();

@@ -138,7 +138,7 @@ fn the_policy_may_be_to_cancel_in_the_background() {
 }
 
 #[test]
-fn the_time_to_allow_a_call_is_the_persons_and_runs_on_in_the_background() {
+fn the_time_to_allow_a_call_is_the_users_and_runs_on_in_the_background() {
     let call_key = CallKey { hop: 0, index: 0 };
     let mut world = world(|config| {
         offer(config, Tool::new("ask", "Asks.").requires_approval());

@@ -1,4 +1,4 @@
-//! What the mad host, network and person say: an answer that fits what was asked, one that comes too late, or none.
+//! What the mad host, network and user say: an answer that fits what was asked, one that comes too late, or none.
 
 use super::model::says;
 use super::{Mad, Press};
@@ -172,7 +172,7 @@ impl Mad {
         Input::Resume(answers)
     }
 
-    /// The person types; now and then with an id that is known, or as somebody else.
+    /// The user types; now and then with an id that is known, or as somebody else.
     pub(super) fn steer(&self, detail: u16) -> Input<'static> {
         let id = format!(
             "steer-{}",

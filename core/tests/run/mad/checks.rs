@@ -137,7 +137,7 @@ impl Mad {
         let without = |text: &str| text.replace('\n', "");
         assert_eq!(without(&streamed), without(&written));
         assert!(breaks || streamed == written);
-        // What the person typed was taken in or given back, once.
+        // What the user typed was taken in or given back, once.
         let told = self.outputs.iter().filter(|output| {
             matches!(
                 output,

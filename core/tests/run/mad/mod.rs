@@ -1,4 +1,4 @@
-//! A host, a network, a store and a person that do anything at any time, though the host answers only what it was
+//! A host, a network, a store and a user that do anything at any time, though the host answers only what it was
 //! given, and what it makes up it makes up whole. After every input the invariants are checked.
 
 mod answers;
@@ -57,7 +57,7 @@ pub struct Mad {
     pub resumes: u32,
     /// The answers that the host's death has cut.
     cuts: u32,
-    /// The messages that the person sent during the turn.
+    /// The messages that the user sent during the turn.
     pub steers: usize,
     pub cancelled: bool,
     pub over: Option<(Outcome, Vec<Message>)>,

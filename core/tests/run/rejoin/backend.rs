@@ -73,7 +73,7 @@ impl Agent {
 
     /// The conversation after so many events.
     pub fn as_of(&self, said: usize) -> Conversation {
-        let person = json!({"id": "user-1", "role": "user", "content": "Go on"});
+        let user = json!({"id": "user-1", "role": "user", "content": "Go on"});
         let person = serde_json::from_value(person).expect("a message");
         let mut conversation = Conversation::new(vec![person]);
         for event in &self.events[..said] {

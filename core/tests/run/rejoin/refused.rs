@@ -79,7 +79,7 @@ fn a_body_without_a_snapshot_is_no_way_to_go_on() {
 fn a_snapshot_that_replaces_what_was_said_counts() {
     let said = Agent::saying(&[0, 8, 8, 8]).events;
     let message = json!({"id": "text-0", "role": "assistant", "content": "All of it anew."});
-    let person = json!({"id": "user-1", "role": "user", "content": "Go on"});
+    let user = json!({"id": "user-1", "role": "user", "content": "Go on"});
     let then = [
         json!({"type": "RUN_STARTED", "threadId": "thread", "runId": "run-1"}),
         json!({"type": "MESSAGES_SNAPSHOT", "messages": [person, message]}),

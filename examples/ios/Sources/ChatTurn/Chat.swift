@@ -26,7 +26,7 @@ public struct Line: Codable, Equatable, Identifiable, Sendable {
     public var text: String
 }
 
-/// A chat over the sans-IO door: the host of `RunMachine`, as its documentation describes it. The network is the app's
+/// A chat over the sans-IO API: the host of `RunMachine`, as its documentation describes it. The network is the app's
 /// own, and the run outlives the app: after each step its snapshot is stored.
 @MainActor
 @Observable

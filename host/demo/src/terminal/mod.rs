@@ -22,7 +22,7 @@ pub trait Screen {
     fn call(&mut self, call: &Call) -> io::Result<()>;
     /// Something to know that is no part of the answer, for a user who watches.
     fn note(&mut self, text: &str) -> io::Result<()>;
-    /// The person is to type something: nothing moves until the next event.
+    /// The user is to type something: nothing moves until the next event.
     fn pause(&mut self) -> io::Result<()>;
     /// The turn is over.
     fn end(&mut self) -> io::Result<()>;

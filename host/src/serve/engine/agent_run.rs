@@ -31,7 +31,7 @@ use uuid::Uuid;
 pub(in crate::serve) struct AgentRun {
     pub(in crate::serve) input: RunAgentInput,
     pub(in crate::serve) agent: Agent,
-    /// What its tools ask the person.
+    /// What its tools ask the user.
     pub(in crate::serve) asked: mpsc::UnboundedReceiver<Asking>,
     pub(in crate::serve) state: SharedState,
     pub(in crate::serve) place: Place,
@@ -198,7 +198,7 @@ impl Speaking<'_> {
         }
     }
 
-    /// Goes on with a turn that waited for the person, with what they said and what the client's tools gave meanwhile.
+    /// Goes on with a turn that waited for the user, with what they said and what the client's tools gave meanwhile.
     async fn resume(
         &self,
         open: &OpenTurn,

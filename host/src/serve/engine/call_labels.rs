@@ -36,7 +36,7 @@ impl CallLabels {
         }
     }
 
-    /// What the person is shown of the call.
+    /// What the user is shown of the call.
     pub(super) fn label(&self, update: &ToolCallUpdate, tools: &ToolRegistry) -> String {
         self.of(&update.tool_call_id, &update.name, tools)
     }

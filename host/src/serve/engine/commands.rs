@@ -93,7 +93,7 @@ impl Drive<'_> {
         })
     }
 
-    /// Hands the person's answers on, if they fit. Gives what is stored once they count.
+    /// Hands the user's answers on, if they fit. Gives what is stored once they count.
     pub(super) async fn answer(
         &mut self,
         entries: &[ResumeEntry],

@@ -55,7 +55,7 @@ pub(super) enum Audience<'a> {
 pub(super) struct Client {
     /// The state that the run shares with it.
     pub(super) state: SharedState,
-    /// What the person has said already of calls that ask to run.
+    /// What the user has said already of calls that ask to run.
     pub(super) decisions: HashMap<ToolCallId, Decision>,
 }
 
@@ -86,7 +86,7 @@ pub(super) enum Over {
     Left,
     /// It waits for the client to run these calls.
     Deferred(Vec<ToolCallId>, TokenUsage),
-    /// It waits for the person.
+    /// It waits for the user.
     Asks {
         turn: Turn,
         rounds: Rounds,
@@ -109,7 +109,7 @@ enum Next {
 /// What a resting turn waits for.
 enum Rest {
     Client(Vec<ToolCallId>),
-    Person,
+    User,
 }
 
 /// A run that waits for its model keeps no room for what happens seldom: such futures are boxed.
@@ -202,7 +202,7 @@ impl Drive<'_> {
                             let usage = handle.usage().await.unwrap_or_default();
                             return Over::Deferred(calls, usage);
                         }
-                        Some(Rest::Person) => {
+                        Some(Rest::User) => {
                             self.tell_state().await;
                             return Over::Asks {
                                 turn: self.turn,
@@ -253,7 +253,7 @@ impl Drive<'_> {
         if update.status.is_final()
             && let Some(id) = self.withdraw_question(&call)
         {
-            // It has lapsed, or the person has stopped the call.
+            // It has lapsed, or the user has stopped the call.
             self.tell_answered(&id, ResumeStatus::Cancelled, None).await;
         }
         if let Audience::Client(client) = &self.audience {
@@ -382,7 +382,7 @@ impl Drive<'_> {
             return None;
         }
         if !self.questions.is_empty() {
-            return Some(Rest::Person);
+            return Some(Rest::User);
         }
         let deferred: Vec<_> = with(ToolCallStatus::Deferred)
             .map(|call| call.id.clone())
@@ -407,7 +407,7 @@ async fn take(writer: &EventWriter, turn: &mut Turn) -> Option<RunEvent> {
     turn.next().await
 }
 
-/// Waits until only the person or the client can move the turn on; for ever if it comes to its end instead.
+/// Waits until only the user or the client can move the turn on; for ever if it comes to its end instead.
 fn rested(handle: &TurnHandle) -> BoxFuture<'static, ()> {
     let handle = handle.clone();
     async move {

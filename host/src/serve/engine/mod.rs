@@ -44,7 +44,7 @@ pub(super) struct NewTurn {
     /// Its id, unique in the thread.
     pub(super) turn: RunId,
     pub(super) parent: Parent,
-    /// What the person said; absent to go on from the path alone.
+    /// What the user said; absent to go on from the path alone.
     pub(super) message: Option<Message>,
     /// The client's tools, if it has any.
     pub(super) tools: Option<TurnTools>,
@@ -99,7 +99,7 @@ pub(super) trait Engine: Debug + Send + Sync {
     /// Begins a turn, once it is stored that it has begun. A turn of the thread that is under way is cancelled first.
     fn start(&self, turn: NewTurn) -> BoxFuture<'_, Result<TurnKey, EngineError>>;
 
-    /// Answers what a turn asks the person.
+    /// Answers what a turn asks the user.
     fn answer<'a>(
         &'a self,
         turn: &'a TurnKey,

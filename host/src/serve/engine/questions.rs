@@ -1,4 +1,4 @@
-//! What a turn asks the person, until they have answered.
+//! What a turn asks the user, until they have answered.
 
 use super::super::answers::{Answers, Question, Unresumable};
 use super::super::interrupts;
@@ -168,7 +168,7 @@ impl Questions {
         decided
     }
 
-    /// A call is over, or the person stopped it: nothing is asked about it any more. Its question's id, if there is one.
+    /// A call is over, or the user stopped it: nothing is asked about it any more. Its question's id, if there is one.
     pub(super) fn withdraw(&mut self, call: &ToolCallId) -> Option<String> {
         let is_of_it = |open: &Open| open.question.interrupt.tool_call_id.as_ref() == Some(call);
         let at = self.0.iter().position(is_of_it)?;
@@ -176,7 +176,7 @@ impl Questions {
     }
 }
 
-/// Puts what tools ask to the person into a queue, and waits for the decision.
+/// Puts what tools ask to the user into a queue, and waits for the decision.
 pub(in crate::serve) fn approver(asking: mpsc::UnboundedSender<Asking>) -> impl Approver {
     move |invocation: ToolInvocation| {
         let (sender, decided) = oneshot::channel();

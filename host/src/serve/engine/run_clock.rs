@@ -1,4 +1,4 @@
-//! How long a turn may take. While the person is asked, the clock stands still.
+//! How long a turn may take. While the user is asked, the clock stands still.
 
 use std::time::Duration;
 use tokio::time::Instant;

@@ -1,5 +1,5 @@
 //! Which results and decisions of a turn are stored. They are told once they are: after a kill the tool may not be run
-//! again, nor the person asked, and they would see otherwise than they were told.
+//! again, nor the user asked, and they would see otherwise than they were told.
 
 use super::super::client_tools::TurnTools;
 use std::collections::HashSet;
@@ -17,7 +17,7 @@ use tokio::sync::watch;
 pub(super) enum Fact {
     /// What came of a call.
     Result(ToolCallId),
-    /// What the person said to a call that asked to run.
+    /// What the user said to a call that asked to run.
     Decision(CallKey),
 }
 
@@ -141,7 +141,7 @@ fn facts(block: &Block) -> [Option<Fact>; 2] {
             call, tool_call_id, ..
         } => [
             Some(Fact::Result(tool_call_id.clone())),
-            // One that has a result waits for no decision: the person may have been too late.
+            // One that has a result waits for no decision: the user may have been too late.
             Some(Fact::Decision(*call)),
         ],
         BlockContent::Message { message } => match &**message {

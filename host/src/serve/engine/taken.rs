@@ -39,7 +39,7 @@ mod tests {
     use stepwell_core::run::{Outcome, TurnStatus};
     use stepwell_io::store::{Generation, MemoryStore, PersistBatch, Store, TurnKey};
 
-    /// Begins a turn that asks the person, and stops the clock while nobody answers.
+    /// Begins a turn that asks the user, and stops the clock while nobody answers.
     async fn asks(store: &MemoryStore, engine: &LocalEngine) -> TurnKey {
         let mut new = new_turn();
         new.message = Some(Message::user("m", "change"));

@@ -24,7 +24,7 @@ pub(super) struct Agent {
 #[derive(Debug, Default)]
 struct Next {
     resume: Vec<Value>,
-    /// The calls that the person allows.
+    /// The calls that the user allows.
     allowed: Vec<String>,
 }
 
@@ -69,7 +69,7 @@ impl Agent {
             if ups.is_empty() {
                 return false;
             }
-            // What waits for the person is in the memory of one host.
+            // What waits for the user is in the memory of one host.
             let up = match next.resume.is_empty() {
                 true => self.chance.of_slice(&ups).clone(),
                 false => ups[0].clone(),
@@ -140,7 +140,7 @@ impl Agent {
             "runId": run,
             "protocolVersion": "1.0",
             "messages": self.fold.to_messages(),
-            "tools": [{"name": "where", "description": "Where the person is."}],
+            "tools": [{"name": "where", "description": "Where the user is."}],
             "state": {},
         });
         if !next.resume.is_empty() {
@@ -206,7 +206,7 @@ impl Agent {
         }
     }
 
-    /// Each call has its result, or waits for the client or for the person.
+    /// Each call has its result, or waits for the client or for the user.
     fn judge(&self, turn: &str, allowed: &[String], outcome: &Value) {
         for call in allowed {
             if self.fold.result(call).is_none() {
@@ -218,7 +218,7 @@ impl Agent {
         let text = outcome.to_string();
         for call in self.fold.calls() {
             let waits = text.contains(call) || self.fold.result(call).is_some();
-            // Client calls of an answer that also asks the person are told when the person has answered.
+            // Client calls of an answer that also asks the user are told when the user has answered.
             if !waits && outcome["type"] != "interrupt" && !allowed.iter().any(|id| id == call) {
                 let what = format!("`{call}` has no result, and nobody is told to bring one");
                 self.world.finds(Rule::ApprovedIsTold, turn, what);

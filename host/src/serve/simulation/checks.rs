@@ -16,7 +16,7 @@ use stepwell_io::store::Store;
 /// How long a turn may take that waits for nobody, once nothing goes wrong any more.
 const LONGEST_WORK: Duration = Duration::from_secs(500);
 
-/// Brings all turns to their end, by persons who answer, stop them or stay away, and looks whether the rules hold.
+/// Brings all turns to their end, by users who answer, stop them or stay away, and looks whether the rules hold.
 pub(super) async fn judge(world: &Arc<World>, clients: &mut [Client]) {
     let chance = super::chance::Chance::of(world.seed, "the judge");
     let mut judge = Client::new("judge".to_owned(), world, Vec::new());
@@ -173,7 +173,7 @@ async fn judge_turn(
     same_view(world, turn, &fold, &answer.body["session"]["messages"]);
 }
 
-/// On another device the person finds the mark where they have read to.
+/// On another device the user finds the mark where they have read to.
 fn judge_seen(world: &World, turn: &Posted, turns: &Value) {
     let Some(noted) = world.seen(&turn.turn) else {
         return;
@@ -307,7 +307,7 @@ fn untold(told: &[Shown], shown: &mut [Shown]) -> Vec<String> {
     untold
 }
 
-/// The results that are stored with words before them of how the person edited the call, and told without. They are said
+/// The results that are stored with words before them of how the user edited the call, and told without. They are said
 /// to be so, and are then taken as told.
 fn edits(told: &[Shown], shown: &mut [Shown]) -> Vec<(String, String, String)> {
     let mut edits = Vec::new();
@@ -319,7 +319,7 @@ fn edits(told: &[Shown], shown: &mut [Shown]) -> Vec<(String, String, String)> {
     for (call, _, result) in shown.iter_mut().flat_map(|message| message.2.iter_mut()) {
         if let (Some(told), Some(stored)) = (told.get(call), result.as_mut())
             && stored != *told
-            && stored.starts_with("The person changed the arguments")
+            && stored.starts_with("The user changed the arguments")
             && stored.ends_with(told.as_str())
         {
             edits.push((call.clone(), (*told).clone(), stored.clone()));

@@ -195,7 +195,7 @@ impl Client {
             },
         };
         if at.is_none() && self.chance.one_in(7) {
-            // The person takes another device.
+            // The user takes another device.
             self.views.remove(&turn.turn);
         }
         let mut view = self.views.remove(&turn.turn).unwrap_or_default();
@@ -267,7 +267,7 @@ impl Client {
         view.events.push(data);
     }
 
-    /// What a person does while they watch. `true` if they go away.
+    /// What a user does while they watch. `true` if they go away.
     async fn reacts(&mut self, turn: &Posted, view: &mut View, up: &Up) -> bool {
         match self.chance.below(60) {
             0 => return true,

@@ -35,15 +35,15 @@ pub(super) enum Rule {
     StatusStays,
     /// How a call ended is shown as it was told.
     StatusIsView,
-    /// A turn of a host that lives is taken only where a person asked for it.
+    /// A turn of a host that lives is taken only where a user asked for it.
     LiveTurnStays,
     /// A tool that is not idempotent begins once.
     BeginsOnce,
-    /// A run that goes on after the person's leave tells what the tool gave.
+    /// A run that goes on after the user's approval tells what the tool gave.
     ApprovedIsTold,
     /// Whoever has followed has the log, event for event.
     LogStays,
-    /// How far the person has read comes back with the thread.
+    /// How far the user has read comes back with the thread.
     SeenComesBack,
     /// The log folds to what the thread shows.
     FoldIsView,

@@ -63,7 +63,7 @@ impl Fold {
         calls.map(|call| call.id.as_str())
     }
 
-    /// The person says something.
+    /// The user says something.
     pub(super) fn say(&mut self, id: String, text: &str) {
         self.said(id, "user").text.push_str(text);
     }

@@ -7,7 +7,7 @@
 //! it says has failed, or never answers.
 //!
 //! Requests go to the router as a socket's would, and what is checked is what clients can see, the store, and which tools
-//! began: no type of the host's own but what a program opens it with. Then the clock goes on without faults, persons
+//! began: no type of the host's own but what a program opens it with. Then the clock goes on without faults, users
 //! answer what is asked, stop it, or stay away, and of each seed must hold what [`findings::Rule`] lists: each command
 //! was answered; each turn has ended; no tool that is not idempotent began twice; what a client was told, message by
 //! message, with results and how calls ended, is what the log folds to, what each client has put together, and what the

@@ -46,9 +46,9 @@ async fn answer(
     let conversation = provider.conversation(&body);
     let question = conversation
         .iter()
-        .rposition(|said| matches!(said, Said::Person(_)));
+        .rposition(|said| matches!(said, Said::User(_)));
     let question = question.unwrap_or(0);
-    let Some(Said::Person(text)) = conversation.get(question) else {
+    let Some(Said::User(text)) = conversation.get(question) else {
         return Ok(refusal(400, "nobody asks"));
     };
     let mut words = text.split_whitespace();

@@ -16,7 +16,7 @@ pub(super) const TOOL: &str = "where";
 
 /// What a turn is posted with whose client has the tool.
 pub(super) fn tools() -> Value {
-    json!([{"name": TOOL, "description": "Where the person is."}])
+    json!([{"name": TOOL, "description": "Where the user is."}])
 }
 
 impl Client {

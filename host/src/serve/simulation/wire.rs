@@ -13,7 +13,7 @@ pub(super) enum Provider {
 /// A part of the conversation, whoever is asked.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Said {
-    Person(String),
+    User(String),
     Model(String),
     Call(String),
     Result(String),
@@ -95,7 +95,7 @@ fn text_of(content: &Value) -> String {
 fn chat_message(message: &Value, said: &mut Vec<Said>) {
     let text = text_of(&message["content"]);
     match message["role"].as_str() {
-        Some("user") => said.push(Said::Person(text)),
+        Some("user") => said.push(Said::User(text)),
         Some("assistant") => {
             if !text.is_empty() {
                 said.push(Said::Model(text));
@@ -113,9 +113,9 @@ fn chat_message(message: &Value, said: &mut Vec<Said>) {
 }
 
 fn blocks(message: &Value, said: &mut Vec<Said>) {
-    let is_person = message["role"] == "user";
-    let speak = |text: &str| match is_person {
-        true => Said::Person(text.to_owned()),
+    let is_user = message["role"] == "user";
+    let speak = |text: &str| match is_user {
+        true => Said::User(text.to_owned()),
         false => Said::Model(text.to_owned()),
     };
     if let Some(text) = message["content"].as_str() {
@@ -246,7 +246,7 @@ pub(super) fn each_call_has_its_result(conversation: &[Said]) -> Result<(), Stri
                 Some(at) => drop(open.remove(at)),
                 None => return Err(format!("`{id}` has a result and no call, or two")),
             },
-            Said::Person(_) | Said::Model(_) => {
+            Said::User(_) | Said::Model(_) => {
                 if let Some(call) = open.first() {
                     return Err(format!("`{call}` has no result"));
                 }

@@ -199,7 +199,7 @@ impl World {
         self.posted.lock().unwrap().clone()
     }
 
-    /// A host has noted that the person has seen a turn so far.
+    /// A host has noted that the user has seen a turn so far.
     pub(super) fn sees(&self, turn: &str, index: u64) {
         let mut seen = self.seen.lock().unwrap();
         let last = seen.entry(turn.to_owned()).or_default();

@@ -143,7 +143,7 @@ fn answers(body: &Value) -> Answers {
         let all = message["content"].as_array().map_or(1, Vec::len);
         match message["role"].as_str() {
             Some("assistant") => vec![Speaker::Model],
-            // Results, and maybe what the person says behind them.
+            // Results, and maybe what the user says behind them.
             Some("user") if results == all => vec![Speaker::Tool],
             Some("user") => vec![Speaker::Tool, Speaker::User],
             _ => vec![Speaker::Other],

@@ -29,23 +29,23 @@ pub struct Bounds {
     pub crashes: u8,
     /// Whether a host that comes back may tell what it had shown and not stored.
     pub shows: bool,
-    /// How often the agent asks the person.
+    /// How often the agent asks the user.
     pub questions: u8,
     /// How often the network goes or changes, and how often the app goes to the background.
     pub device: u8,
-    /// How often the person types during the turn.
+    /// How often the user types during the turn.
     pub steers: u8,
-    /// What else the person and the tools do.
+    /// What else the user and the tools do.
     pub extras: Extras,
     pub abstraction: Abstraction,
 }
 
-/// What the person and the tools do, beside the plain things.
+/// What the user and the tools do, beside the plain things.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Extras {
-    /// The person stops single calls.
+    /// The user stops single calls.
     pub stops: bool,
-    /// The person edits the arguments that they allow.
+    /// The user edits the arguments that they allow.
     pub edits: bool,
     /// Tools give their results later.
     pub deferrals: bool,

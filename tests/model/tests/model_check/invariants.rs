@@ -33,7 +33,7 @@ impl World {
         }
         if self.is_over() && !self.ghost.typed.is_empty() {
             self.wrong(
-                "the turn is over, and the person was not told what became of what they typed",
+                "the turn is over, and the user was not told what became of what they typed",
             );
         }
         let waits = |hand: &Hand| matches!(hand, Hand::Approval | Hand::Deferred);
@@ -53,7 +53,7 @@ impl World {
         };
         if !fits {
             self.wrong(format!(
-                "I10: the person sees {:?} of a run that is {state}",
+                "I10: the user sees {:?} of a run that is {state}",
                 self.ghost.shown
             ));
         }
@@ -121,7 +121,7 @@ impl World {
         let asks = has(ToolCallStatus::AwaitingApproval)
             || (has(ToolCallStatus::Deferred) && !has(ToolCallStatus::Executing));
         let is_active = !matches!(state, StateKind::Idle | StateKind::Completed);
-        let waits_for_person = state == StateKind::Interrupted || asks;
+        let waits_for_user = state == StateKind::Interrupted || asks;
         let limits = self.bounds.config.timeouts;
         let mut wanted = Vec::new();
         if limits.silence.is_some() && out(&|id| matches!(id, EffectId::Open { .. })) {
@@ -151,7 +151,7 @@ impl World {
                 _ => {}
             }
         }
-        if limits.turn.is_some() && is_active && !waits_for_person {
+        if limits.turn.is_some() && is_active && !waits_for_user {
             wanted.push(TimerKey::Turn);
         }
         wanted.sort_unstable();
@@ -160,7 +160,7 @@ impl World {
                 "I1: the timers are {timers:?}, there is reason for {wanted:?}"
             ));
         }
-        let pauses = limits.turn.is_some() && is_active && waits_for_person;
+        let pauses = limits.turn.is_some() && is_active && waits_for_user;
         if state != StateKind::Completed && self.machine.is_turn_clock_paused() != pauses {
             self.wrong(
                 "I1: the turn's clock stands still without a reason, or the other way round",

@@ -155,7 +155,7 @@ impl World {
             inputs.push((Input::Resume(vec![answer("q")]), Must::Refuse));
         }
         inputs.push((Input::Timeout, Must::Nothing));
-        // Edited arguments that do not fit: the person is still asked.
+        // Edited arguments that do not fit: the user is still asked.
         for (effect, hand) in &self.hands {
             if matches!(hand, Hand::Approval) {
                 let arguments = "[".to_owned();

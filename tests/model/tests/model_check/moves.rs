@@ -1,4 +1,4 @@
-//! What can happen: from what the host holds, what the peer may say, the timers and the person. Never from the
+//! What can happen: from what the host holds, what the peer may say, the timers and the user. Never from the
 //! machine's own tables.
 
 use crate::peer::Token;
@@ -21,7 +21,7 @@ pub enum Move {
     NetworkAvailable,
     Background,
     Foreground,
-    /// The person types during the turn.
+    /// The user types during the turn.
     Steers,
     /// A timer fires.
     Fire(TimerKey),
@@ -37,9 +37,9 @@ pub enum Move {
     Breaks(EffectId),
     Granted(EffectId),
     Denied(EffectId),
-    /// The person allows it with arguments of their own.
+    /// The user allows it with arguments of their own.
     Edited(EffectId),
-    /// The person stops one call.
+    /// The user stops one call.
     Stops(CallKey),
     Defers(EffectId),
     Works(EffectId),
@@ -81,9 +81,9 @@ impl Move {
 impl fmt::Display for Move {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Start => f.write_str("the person says something"),
-            Self::Cancel => f.write_str("the person stops the turn"),
-            Self::Resume => f.write_str("the person answers the agent's question"),
+            Self::Start => f.write_str("the user says something"),
+            Self::Cancel => f.write_str("the user stops the turn"),
+            Self::Resume => f.write_str("the user answers the agent's question"),
             Self::Crash => f.write_str("the host dies and comes back"),
             Self::CrashAndTell => {
                 f.write_str("the host dies and comes back, and tells what it had shown")
@@ -93,7 +93,7 @@ impl fmt::Display for Move {
             Self::NetworkAvailable => f.write_str("there is a network, or another one"),
             Self::Background => f.write_str("the app goes to the background"),
             Self::Foreground => f.write_str("the app is in the foreground again"),
-            Self::Steers => f.write_str("the person types during the turn"),
+            Self::Steers => f.write_str("the user types during the turn"),
             Self::Pass => f.write_str("time passes"),
             Self::Created(id) => write!(f, "{id}: the backend creates the run"),
             Self::NotCreated(id) => write!(f, "{id}: the backend does not create the run"),
@@ -103,10 +103,10 @@ impl fmt::Display for Move {
             Self::Says(id, token) => write!(f, "{id}: the peer says {token:?}"),
             Self::Ends(id) => write!(f, "{id}: the body ends"),
             Self::Breaks(id) => write!(f, "{id}: the connection breaks"),
-            Self::Granted(id) => write!(f, "{id}: the person allows it"),
-            Self::Denied(id) => write!(f, "{id}: the person does not allow it"),
-            Self::Edited(id) => write!(f, "{id}: the person allows it with other arguments"),
-            Self::Stops(call) => write!(f, "the person stops the call {call}"),
+            Self::Granted(id) => write!(f, "{id}: the user allows it"),
+            Self::Denied(id) => write!(f, "{id}: the user does not allow it"),
+            Self::Edited(id) => write!(f, "{id}: the user allows it with other arguments"),
+            Self::Stops(call) => write!(f, "the user stops the call {call}"),
             Self::Defers(id) => write!(f, "{id}: the tool's result will come later"),
             Self::Works(id) => write!(f, "{id}: the tool gives a result"),
             Self::Fails(id) => write!(f, "{id}: the tool fails"),
@@ -162,7 +162,7 @@ impl World {
             }
         }
         if self.bounds.extras.stops {
-            // Those that the person sees.
+            // Those that the user sees.
             let calls = self.machine.conversation().calls();
             moves.extend(calls.iter().map(|call| Move::Stops(call.key)));
         }

@@ -24,7 +24,7 @@ impl World {
         let shown = self.ghost.shown;
         match event {
             RunEvent::AnswerDropped { .. } if self.stopping.is_some() => {
-                // The person was too late.
+                // The user was too late.
                 self.stopping = None;
             }
             RunEvent::AnswerDropped { effect } => {
@@ -62,13 +62,13 @@ impl World {
         }
     }
 
-    /// The person hears what became of something that they typed.
+    /// The user hears what became of something that they typed.
     fn told(&mut self, id: &str) {
         let before = self.ghost.typed.len();
         self.ghost.typed.retain(|typed| typed != id);
         if self.ghost.typed.len() == before {
             self.wrong(format!(
-                "the person hears of {id}, which they did not type, or twice"
+                "the user hears of {id}, which they did not type, or twice"
             ));
         }
     }
@@ -202,12 +202,12 @@ impl World {
             ));
         }
         if self.ghost.stopped.contains(&call) {
-            self.wrong(format!("{id} begins, and the person had stopped it"));
+            self.wrong(format!("{id} begins, and the user had stopped it"));
         }
         let kind = self.kind(call);
         if kind == Some(Kind::Approval) {
             if !self.ghost.granted.contains(&call) {
-                self.wrong(format!("{id} begins without the person's consent"));
+                self.wrong(format!("{id} begins without the user's consent"));
             }
             if self.bounds.stores() && self.store.knows(call) & 2 == 0 {
                 self.wrong(format!("I6c: {id} begins before the approval is stored"));

@@ -11,7 +11,7 @@ pub enum Kind {
     Plain,
     /// A tool that may.
     Idempotent,
-    /// A tool that the person must allow.
+    /// A tool that the user must allow.
     Approval,
     /// A tool that nobody has.
     Unknown,
@@ -56,7 +56,7 @@ pub enum Token {
     Error,
     /// A frame that cannot be read.
     Rubbish,
-    /// Agents only: the run ends with a question to the person.
+    /// Agents only: the run ends with a question to the user.
     Question,
 }
 

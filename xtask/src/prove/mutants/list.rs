@@ -9,7 +9,7 @@ pub(super) struct Mutant {
     pub(super) file: String,
     function: Option<Function>,
     genre: String,
-    /// As a person reads it, with file, line and column.
+    /// As a user reads it, with file, line and column.
     pub(super) name: String,
     replacement: String,
     span: Span,

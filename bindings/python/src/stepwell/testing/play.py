@@ -57,7 +57,7 @@ def play(
 
     The model says ``hops``, and then that it is done. Tools are not run: ``answer`` gives their results, all of a hop
     side by side, the last call's first with ``last_first``. ``chunk`` is how many bytes of an answer come at once; with
-    ``cancel_after`` the person stops the turn after so many inputs. Time is the machine's own, so nothing waits.
+    ``cancel_after`` the user stops the turn after so many inputs. Time is the machine's own, so nothing waits.
     """
     script.check(hops)
     config = settings.RunConfig(
@@ -67,7 +67,7 @@ def play(
 
 
 class _Cancel(Exception):
-    """The person stops the turn now."""
+    """The user stops the turn now."""
 
 
 class _Host:

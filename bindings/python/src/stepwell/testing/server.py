@@ -42,7 +42,7 @@ class MockLlm:
             assert agent.run_sync("How is the weather?").text == "It rains."
             assert mock.failures() == []
 
-    With ``repeat`` the script starts over with each message of the person, so that any number of conversations can play
+    With ``repeat`` the script starts over with each message of the user, so that any number of conversations can play
     it. A request that the provider would refuse, such as one where a tool call is not answered, gets its error, and is
     among the ``failures``.
     """

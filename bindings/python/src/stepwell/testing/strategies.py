@@ -12,7 +12,7 @@
             screen.show(event)
         assert not screen.spinner
 
-Every sequence is one that the machine itself gave for some model, tools, network and person, so it keeps all that
+Every sequence is one that the machine itself gave for some model, tools, network and user, so it keeps all that
 Stepwell promises, and it shrinks to the shortest script that breaks the test.
 """
 

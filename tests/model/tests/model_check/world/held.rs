@@ -51,7 +51,7 @@ pub struct Store {
     /// How many blocks it has.
     pub blocks: u64,
     pub is_closed: bool,
-    /// What it knows of each call: 1 that it was asked for, 2 that the person decided, 4 its result.
+    /// What it knows of each call: 1 that it was asked for, 2 that the user decided, 4 its result.
     pub calls: Vec<(CallKey, u8)>,
     pub snapshot: Option<Arc<Snapshot>>,
 }
@@ -63,7 +63,7 @@ impl Store {
     }
 }
 
-/// What the person has seen of the turn.
+/// What the user has seen of the turn.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Shown {
     #[default]
@@ -79,11 +79,11 @@ pub struct Ghost {
     pub shown: Shown,
     /// What the history must say of the calls that came to their end.
     pub results: Vec<(CallKey, &'static str)>,
-    /// The calls that the person allowed.
+    /// The calls that the user allowed.
     pub granted: Vec<CallKey>,
-    /// The calls that the person stopped.
+    /// The calls that the user stopped.
     pub stopped: Vec<CallKey>,
-    /// What the person typed during the turn, and has heard nothing of.
+    /// What the user typed during the turn, and has heard nothing of.
     pub typed: Vec<String>,
 }
 

@@ -1,4 +1,4 @@
-//! The world: the real machine, and what the others know of it: the host, the store, the tools, the person. It answers
+//! The world: the real machine, and what the others know of it: the host, the store, the tools, the user. It answers
 //! only what came out of `poll_output`.
 
 mod held;
@@ -46,7 +46,7 @@ pub struct World {
     pub finished: Option<u32>,
     /// How often the stream of a hop was asked for.
     pub opens: (u32, u32),
-    /// A call that the person tries to stop; they may be too late.
+    /// A call that the user tries to stop; they may be too late.
     pub stopping: Option<CallKey>,
     /// What went wrong first.
     pub fault: Option<String>,
@@ -412,7 +412,7 @@ impl World {
     }
 }
 
-/// The person's answer to a question.
+/// The user's answer to a question.
 pub fn answer(id: &str) -> ResumeEntry {
     ResumeEntry {
         interrupt_id: id.to_owned(),

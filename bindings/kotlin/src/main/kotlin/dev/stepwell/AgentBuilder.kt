@@ -7,7 +7,7 @@ package dev.stepwell
  * val agent = agent("openai", "gpt-4o-mini", key = key) {
  *     instructions = "Be brief."
  *     tool("get_secret_number", "The secret number of a person.") {
- *         string("name", "The person's name.")
+ *         string("name", "The user's name.")
  *         run { call -> numbers.getValue(call.string("name")) }
  *     }
  * }
@@ -90,7 +90,7 @@ public class AgentBuilder internal constructor(
         tools += ToolBuilder(name, description).apply(build).build()
     }
 
-    /** Sets who asks the person about the tools that need it. Without one they are denied. */
+    /** Sets who asks the user about the tools that need it. Without one they are denied. */
     public fun approver(ask: suspend (ToolInvocation) -> Decision) {
         approver = object : Approver {
             override suspend fun decide(invocation: ToolInvocation): Decision =

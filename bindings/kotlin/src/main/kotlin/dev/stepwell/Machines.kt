@@ -7,7 +7,7 @@ import java.util.UUID
 import kotlinx.serialization.json.JsonArray
 import kotlinx.serialization.json.JsonObject
 
-// The sans-IO door with Kotlin's own types: byte arrays, and times as `System.currentTimeMillis` has them.
+// The sans-IO API with Kotlin's own types: byte arrays, and times as `System.currentTimeMillis` has them.
 
 /** The effect's id, to answer it by. */
 public val Effect.id: String
@@ -94,14 +94,14 @@ public fun RunMachine.toolFailed(
 public fun RunMachine.toolDeferred(effect: String, nowMs: Long = now()): Outputs = toolDeferred(effect, nowMs.toULong())
 
 /**
- * The person allows the call. With [arguments] it is run with these in the place of the model's, and the model is told.
+ * The user allows the call. With [arguments] it is run with these in the place of the model's, and the model is told.
  *
  * @throws StepwellException.InvalidArgument if the arguments do not fit the tool; the call is still asking
  */
 public fun RunMachine.approve(effect: String, arguments: JsonObject? = null, nowMs: Long = now()): Outputs =
     approve(effect, nowMs.toULong(), arguments?.toString())
 
-/** The person does not allow the call. */
+/** The user does not allow the call. */
 public fun RunMachine.deny(effect: String, reason: String? = null, nowMs: Long = now()): Outputs =
     deny(effect, reason, nowMs.toULong())
 
@@ -112,18 +112,18 @@ public fun RunMachine.persisted(effect: String, nowMs: Long = now()): Outputs = 
 public fun RunMachine.persistFailed(effect: String, message: String, nowMs: Long = now()): Outputs =
     persistFailed(effect, message, nowMs.toULong())
 
-/** The person answered the agent's questions, all of them. */
+/** The user answered the agent's questions, all of them. */
 public fun RunMachine.resume(answers: List<ResumeEntry>, nowMs: Long = now()): Outputs =
     resume(answers, nowMs.toULong())
 
-/** The person stops the turn. */
+/** The user stops the turn. */
 public fun RunMachine.cancel(nowMs: Long = now()): Outputs = cancel(nowMs.toULong())
 
-/** The person stops one call. The others go on, and the model is told. */
+/** The user stops one call. The others go on, and the model is told. */
 public fun RunMachine.cancelCall(call: CallKey, nowMs: Long = now()): Outputs = cancelCall(call, nowMs.toULong())
 
 /**
- * The person types during the turn. The message waits until the next hop begins, and is answered in this turn; if it
+ * The user types during the turn. The message waits until the next hop begins, and is answered in this turn; if it
  * cannot be, [Event.SteeringRefused] gives it back.
  */
 public fun RunMachine.steer(
@@ -137,7 +137,7 @@ public fun RunMachine.steerMessage(message: JsonObject, nowMs: Long = now()): Ou
     steerMessage(message.toString(), nowMs.toULong())
 
 /**
- * What the person was shown by a host that died, as AG-UI messages: for a run that was revived, before any other input.
+ * What the user was shown by a host that died, as AG-UI messages: for a run that was revived, before any other input.
  * What the run does not know of it stays, marked with `metadata.cut`, and the answer is asked for anew.
  */
 public fun RunMachine.shown(messages: JsonArray, nowMs: Long = now()): Outputs =
@@ -155,7 +155,7 @@ public fun RunMachine.networkLost(nowMs: Long = now()): Outputs = networkLost(no
 /** There is a network, or another one took the place of the one before. */
 public fun RunMachine.networkAvailable(nowMs: Long = now()): Outputs = networkAvailable(nowMs.toULong())
 
-/** The app goes away: the outputs stop what it has begun, and give back what the person typed. */
+/** The app goes away: the outputs stop what it has begun, and give back what the user typed. */
 public fun RunMachine.dispose(nowMs: Long = now()): Outputs = dispose(nowMs.toULong())
 
 /** Time has passed: what is due is done. */

@@ -17,7 +17,7 @@ import kotlinx.serialization.json.longOrNull
 /** Sets up a tool: the arguments it takes, in the order of the calls here, and its code. */
 @StepwellDsl
 public class ToolBuilder internal constructor(private val name: String, private val description: String) {
-    /** Whether the person must allow each call. */
+    /** Whether the user must allow each call. */
     public var requiresApproval: Boolean = false
 
     /** Whether running it twice does no more than running it once. Only such a tool is run again after a crash. */

@@ -9,7 +9,7 @@ import kotlinx.coroutines.flow.flow
  * is [Event.Completed].
  *
  * Cancelling the collector cancels the turn: its tools are stopped, its connection is closed. A turn that is still under
- * way when another begins is cancelled: the person has moved on.
+ * way when another begins is cancelled: the user has moved on.
  */
 public fun Agent.send(text: String): Flow<Event> = flow {
     startTurn(text).use { turn ->

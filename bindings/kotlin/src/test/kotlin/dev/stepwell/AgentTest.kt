@@ -35,7 +35,7 @@ class AgentTest {
     private fun secretNumbers(mock: MockLlm, more: AgentBuilder.() -> Unit = {}) =
         agent("openai-compatible", "mock", mock.baseUrl) {
             tool("get_secret_number", "The secret number of a person.") {
-                string("name", "The person's name.")
+                string("name", "The user's name.")
                 run { call -> numbers.getValue(call.string("name")) }
             }
             more()
@@ -217,7 +217,7 @@ class AgentTest {
     }
 
     @Test
-    fun thePersonIsAsked() = runBlocking {
+    fun theUserIsAsked() = runBlocking {
         for (decision in listOf(Decision.Granted, Decision.Denied("not today"))) {
             MockLlm(MockLlm.call("pay", """{"amount":5}"""), MockLlm.text("Done")).use { mock ->
                 val agent = agent("openai-compatible", "mock", mock.baseUrl) {
@@ -247,7 +247,7 @@ class AgentTest {
                     requiresApproval = true
                     run { "paid" }
                 }
-                approver { TODO("ask the person") }
+                approver { TODO("ask the user") }
             }
             val result = assertIs<ToolResult.Failed>(agent.send("Pay").toList().results().single())
             assertEquals(ToolFailureKind.DENIED, result.kind)

@@ -11,7 +11,7 @@ import kotlin.test.assertIs
 import kotlin.test.assertTrue
 import org.junit.jupiter.api.Test
 
-/** The sans-IO door, with the JDK's HTTP client. */
+/** The sans-IO API, with the JDK's HTTP client. */
 class RunMachineTest {
     private val client: HttpClient = HttpClient.newHttpClient()
 

@@ -76,7 +76,7 @@ class StoresTest {
         }
     }
 
-    /** Who drives a turn keeps it, until the person moves on elsewhere: then it comes back too late. */
+    /** Who drives a turn keeps it, until the user moves on elsewhere: then it comes back too late. */
     @Test
     fun theOwnerBeforeIsRefused() = everyStore { store ->
         MockLlm(MockLlm.call("number", "{}"), MockLlm.text("It is 42")).use { mock ->

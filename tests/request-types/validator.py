@@ -1,7 +1,7 @@
-"""Holds requests against the providers' own types: `python judge.py FILE…`.
+"""Holds requests against the providers' own types: `python validator.py FILE…`.
 
 A file of `tests/scenarios` has the requests of its run; a `.jsonl` has one request a line, with its provider and format.
-Each request that is well is then spoilt in several ways, and each of these must be refused: so the judge is judged.
+Each request that is well is then spoilt in several ways, and each of these must be refused: so the validator is tried too.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def requests(file: Path) -> Iterator[tuple[str, str, str, Body]]:
                 yield f"{file.name}, step {number}", provider, form, effect["body"]
 
 
-class Judge:
+class Validator:
     """Says whether a request may be."""
 
     def __init__(self) -> None:
@@ -143,26 +143,26 @@ def spoilt(form: str, body: Body) -> Iterator[tuple[str, Body]]:
 
 
 def main() -> int:
-    judge = Judge()
-    judged: Counter[str] = Counter()
+    validator = Validator()
+    checked: Counter[str] = Counter()
     refused: Counter[str] = Counter()
     faults: Counter[str] = Counter()
     for file in map(Path, sys.argv[1:]):
         for place, provider, form, body in requests(file):
             name = f"{provider} {form}"
-            judged[name] += 1
-            if fault := judge.fault(provider, form, body):
+            checked[name] += 1
+            if fault := validator.fault(provider, form, body):
                 faults[name] += 1
                 if faults[name] <= 3:
                     print(f"{place} ({name}): {fault}\n  {json.dumps(body)[:2000]}")
                 continue
             for what, wrong in spoilt(form, body):
-                if judge.fault(provider, form, wrong) is None:
+                if validator.fault(provider, form, wrong) is None:
                     faults[name] += 1
                     print(f"{place} ({name}): {what}, and it was taken\n  {json.dumps(wrong)[:2000]}")
                 else:
                     refused[what] += 1
-    for name, count in sorted(judged.items()):
+    for name, count in sorted(checked.items()):
         print(f"{name}: {count} requests, {faults[name]} faults")
     for what, count in sorted(refused.items()):
         print(f"refused for {what}: {count}")
