@@ -331,7 +331,7 @@ impl Node for Run<Completed> {
             // The user could not know yet that the turn is over.
             Input::Steer(message) => {
                 self.turn_mut()
-                    .refuse_steering(*message, SteeringRefusal::TurnOver);
+                    .refuse_steering(message, SteeringRefusal::TurnOver);
                 self.into()
             }
             // Devices say this at any time.

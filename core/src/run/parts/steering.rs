@@ -17,7 +17,7 @@ impl Steering {
         &mut self,
         message: Message,
         conversation: &Conversation,
-    ) -> Result<(), (Message, SteeringRefusal)> {
+    ) -> Result<(), (Box<Message>, SteeringRefusal)> {
         let id = message.id();
         let is_known =
             conversation.message(id).is_some() || self.0.iter().any(|waiting| waiting.id() == id);
@@ -31,7 +31,7 @@ impl Steering {
             self.0.push(message);
             return Ok(());
         };
-        Err((message, reason))
+        Err((Box::new(message), reason))
     }
 
     /// Whether one waits that the conversation does not have.

@@ -15,7 +15,7 @@ pub(in crate::run) const NOT_RUN: &str =
 
 /// What a conversation lacks of an answer that its host's death has cut: those messages that the user was `shown` and
 /// that it has less of, or nothing, marked as cut, and for each call in them a result, that it was not run. For a turn
-/// that cannot go on; one that can is told by [`Input::Shown`](crate::run::input::Input::Shown).
+/// that cannot go on; one that can is told by [`Input::Shown`](crate::run::Input::Shown).
 pub fn cut_messages(conversation: &Conversation, shown: Vec<Message>) -> Vec<Message> {
     let mut cut = Vec::new();
     for mut message in shown {

@@ -60,7 +60,7 @@ impl Turn {
                 Some(_) => SteeringRefusal::DuplicateId,
                 None => SteeringRefusal::TurnOver,
             };
-            self.refuse_steering(message, reason);
+            self.refuse_steering(Box::new(message), reason);
         }
         self.event(RunEvent::Completed(outcome.clone()));
     }

@@ -284,11 +284,8 @@ impl Turn {
         }
     }
 
-    pub(super) fn refuse_steering(&mut self, message: Message, reason: SteeringRefusal) {
-        self.event(RunEvent::SteeringRefused {
-            message: Box::new(message),
-            reason,
-        });
+    pub(super) fn refuse_steering(&mut self, message: Box<Message>, reason: SteeringRefusal) {
+        self.event(RunEvent::SteeringRefused { message, reason });
     }
 
     /// Whether the user has typed what the next hop is to answer.
@@ -302,7 +299,7 @@ impl Turn {
             let message_id = message.id().clone();
             // An agent may have brought a message of the same id meanwhile.
             if self.conversation.message(&message_id).is_some() {
-                self.refuse_steering(message, SteeringRefusal::DuplicateId);
+                self.refuse_steering(Box::new(message), SteeringRefusal::DuplicateId);
                 continue;
             }
             self.record(BlockContent::Steering {

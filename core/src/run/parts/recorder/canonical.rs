@@ -15,7 +15,7 @@ impl Recorder {
         abstraction: &Abstraction,
         out: &mut impl Hasher,
     ) {
-        let Recorder {
+        let Self {
             attempts: _,
             next,
             durable,
