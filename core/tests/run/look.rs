@@ -32,7 +32,6 @@ impl Seen {
             Effect::CancelTool => "cancel",
             Effect::Persist { .. } => "persist",
             Effect::TrimContext { .. } => "trim",
-            _ => "?",
         };
         self.effects()
             .map(|(id, effect)| format!("{} {id}", name(effect)))

@@ -156,7 +156,6 @@ fn line(event: RunEvent) -> Line {
                 format!("{tokens}, without {}", ids.join(" ")),
             )
         }
-        other => panic!("no line for {other:?}"),
     }
 }
 
@@ -226,7 +225,6 @@ fn effect_value(id: EffectId, effect: Effect) -> Value {
             json!({ "tokens": overflow.tokens, "window": overflow.window, "messages": messages })
         }
         Effect::CloseStream | Effect::CancelTool => json!({}),
-        other => panic!("no form for {other:?}"),
     };
     for (name, field) in fields.as_object().into_iter().flatten() {
         if !field.is_null() {

@@ -12,7 +12,6 @@ fn request(dialect: Dialect, body: &Value) -> HttpRequest {
         Dialect::Gemini => "/models/gemini-3-pro:streamGenerateContent?alt=sse",
         Dialect::Ollama => "/api/chat",
         Dialect::Cohere => "/chat",
-        _ => panic!("a dialect without a path"),
     };
     let header = |name: &str, value: &str| (name.to_owned(), value.to_owned());
     HttpRequest {

@@ -69,7 +69,6 @@ impl Mad {
                 }
             }
             EffectId::Open { hop, .. } => self.network(effect, hop, detail),
-            other => panic!("unknown: {other}"),
         }
     }
 
