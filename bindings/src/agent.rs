@@ -263,7 +263,7 @@ fn builder(
     if config.durability != Durability::None && store.is_none() {
         return Err(StepwellError::configuration(
             &"the agent has no store to keep its turns in",
-            "give it a `store`, or leave `durability` out",
+            "give it a `store`, or leave `persist_attempts` out",
         ));
     }
     if config.run_ids != RunIds::Derived {

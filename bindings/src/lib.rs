@@ -53,7 +53,7 @@ mod turn;
 pub use agent::{Agent, Recovered};
 pub use config::{
     AgUiEncoding, AgUiOptions, BackgroundPolicy, ContextEntry, ContextGuard, ContextPolicy,
-    DevicePolicy, Durability, ExtraRules, GenerationSettings, KilledPolicy, LimitPolicy, Limits,
+    DevicePolicy, ExtraRules, GenerationSettings, KilledPolicy, LimitPolicy, Limits,
     NetworkChangePolicy, ReasoningEffort, RepeatLimit, ResponseFormat, Resumption, RetryPolicy,
     RunConfig, RunIds, TextOptions, Timeouts, ToolChoice, ToolDefinition, Verification,
 };

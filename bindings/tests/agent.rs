@@ -7,8 +7,8 @@ use serde_json::json;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 use stepwell_ffi::{
-    Agent, AgentTool, ApprovalTask, CallbackError, ContextEntry, Durability, Event, Failure,
-    JournalSink, Listener, Outcome, RegistryEvent, StepwellError, TaskRunner, ThreadKey, ToolError,
+    Agent, AgentTool, ApprovalTask, CallbackError, ContextEntry, Event, Failure, JournalSink,
+    Listener, Outcome, RegistryEvent, StepwellError, TaskRunner, ThreadKey, ToolError,
     ToolFailureKind, ToolHandler, ToolInvocation, ToolResult, ToolTask, replay_journal,
 };
 use stepwell_mock_llm::{Delivery, Hop, MockLlm, Script};
@@ -299,7 +299,7 @@ async fn a_result_is_taken_once() {
 #[test]
 fn what_an_agent_cannot_do_is_said_at_once() {
     let mut stored = config("http://localhost/v1");
-    stored.durability = Some(Durability::Blocks { attempts: 1 });
+    stored.persist_attempts = Some(1);
     let mut without_code = config("http://localhost/v1");
     without_code.tools = vec![definition("tool")];
     let mut no_schema = definition("tool");

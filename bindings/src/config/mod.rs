@@ -76,10 +76,11 @@ pub struct RunConfig {
     /// Who makes the ids of the continuations' runs; the core if absent. An `Agent` cannot ask the app for them.
     #[uniffi(default = None)]
     pub run_ids: Option<RunIds>,
-    /// Whether what is said is stored; it is not if absent, but by an `Agent` with a store.
+    /// How often a write of a finished block is tried, the first time included, before the run fails. What depends on the
+    /// block waits until it is stored: by the app that drives a `RunMachine`, or by the store of an `Agent`, which stores
+    /// in any case if it has one. Nothing is stored if absent.
     #[uniffi(default = None)]
-    #[serde(default, rename = "persistAttempts", deserialize_with = "attempts")]
-    pub durability: Option<Durability>,
+    pub persist_attempts: Option<u32>,
     /// Whether tool calls' arguments are parsed while they stream, for the event `PartialArguments` and
     /// `RunMachine.partial_arguments_json`. It takes time and memory in proportion to the arguments.
     #[uniffi(default = false)]
@@ -261,22 +262,6 @@ pub enum RunIds {
     Host,
 }
 
-/// Whether what is said is stored: by the app that drives a `RunMachine`, by the store of an `Agent`.
-#[derive(Clone, Debug, PartialEq, Eq, uniffi::Enum)]
-pub enum Durability {
-    /// Each finished block is stored, and what depends on it waits until it is.
-    Blocks {
-        /// How often a write that fails is tried, the first time included, before the run fails.
-        attempts: u32,
-    },
-}
-
-/// In JSON it is the attempts alone.
-fn attempts<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Durability>, D::Error> {
-    let attempts = Option::deserialize(from)?;
-    Ok(attempts.map(|attempts| Durability::Blocks { attempts }))
-}
-
 /// In JSON it is the list alone.
 fn list_of_providers<'de, D: Deserializer<'de>>(from: D) -> Result<Option<String>, D::Error> {
     let providers = Vec::<Value>::deserialize(from)?;
@@ -316,9 +301,9 @@ impl RunConfig {
             retry: self.retry.into(),
             timeouts: self.timeouts.into(),
             run_ids: self.run_ids.map(Into::into).unwrap_or_default(),
-            durability: match self.durability {
+            durability: match self.persist_attempts {
                 None => run::Durability::None,
-                Some(Durability::Blocks { attempts }) => run::Durability::Blocks { attempts },
+                Some(attempts) => run::Durability::Blocks { attempts },
             },
             partial_arguments: self.partial_arguments,
             device: self.device.into(),

@@ -121,7 +121,7 @@ fn config() -> RunConfig {
         retry: retry(),
         timeouts: timeouts(),
         run_ids: None,
-        durability: None,
+        persist_attempts: None,
         partial_arguments: false,
         device: device(),
         resumption: None,

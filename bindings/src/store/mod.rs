@@ -115,7 +115,7 @@ pub struct StoreSetup {
     /// The store.
     pub store: Arc<SessionStore>,
     /// Whether turns wait for the store however long it takes, where it is full, can only be read, or cannot be
-    /// reached. Else a write is tried as often as `RunConfig.durability` says, 6 times if it does not, before the turn
+    /// reached. Else a write is tried as often as `RunConfig.persist_attempts` says, 6 times if it does not, before the turn
     /// fails.
     #[uniffi(default = false)]
     pub waits: bool,

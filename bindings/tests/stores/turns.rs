@@ -5,9 +5,9 @@ use crate::app;
 use serde_json::json;
 use std::sync::Arc;
 use stepwell_ffi::{
-    Agent, AgentTool, Durability, Event, Outcome, RunConfig, SessionStore, StepwellError,
-    StoreSetup, ThreadKey, ThreadQuery, ToolCallStatus, ToolError, ToolHandler, ToolInvocation,
-    Turn, TurnStatus,
+    Agent, AgentTool, Event, Outcome, RunConfig, SessionStore, StepwellError, StoreSetup,
+    ThreadKey, ThreadQuery, ToolCallStatus, ToolError, ToolHandler, ToolInvocation, Turn,
+    TurnStatus,
 };
 use stepwell_mock_llm::{Hop, MockLlm, Script};
 use tokio::sync::Semaphore;
@@ -261,7 +261,7 @@ async fn what_was_said_is_said_otherwise() {
 #[test]
 fn how_often_a_write_is_tried_is_for_the_app_to_say() {
     let mut often = config("http://localhost/v1");
-    often.durability = Some(Durability::Blocks { attempts: 9 });
+    often.persist_attempts = Some(9);
     of_config(often, &SessionStore::in_memory(), Tool(None));
 }
 

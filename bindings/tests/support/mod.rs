@@ -70,7 +70,7 @@ pub(crate) fn config(base_url: &str) -> RunConfig {
         },
         ag_ui: AgUiOptions::default(),
         run_ids: None,
-        durability: None,
+        persist_attempts: None,
     }
 }
 

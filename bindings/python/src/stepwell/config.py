@@ -298,7 +298,7 @@ class RunConfig:
                 closing_ms=_optional_ms(self.timeouts.closing),
             ),
             run_ids=_ffi.RunIds.HOST if self.host_creates_runs else None,
-            durability=_durability(self.persist_attempts),
+            persist_attempts=self.persist_attempts,
             partial_arguments=self.partial_arguments,
             device=_device(self.device),
             resumption=_ffi.Resumption[self.resumption.upper()] if self.resumption else None,
@@ -389,10 +389,6 @@ def _device(policy: DevicePolicy) -> _ffi.DevicePolicy:
         network_change=_ffi.NetworkChangePolicy[policy.network_change.upper()],
         killed=_ffi.KilledPolicy[policy.killed.upper()],
     )
-
-
-def _durability(attempts: int | None) -> Any:
-    return None if attempts is None else _ffi.Durability.BLOCKS(attempts)
 
 
 def _ms(seconds: float) -> int:

@@ -71,7 +71,7 @@ func config(_ said: Fields) throws -> RunConfig {
         retry: retry(said.part("retry")),
         timeouts: timeouts(said.part("timeouts")),
         runIds: said.text("run_ids") == "host" ? .host : nil,
-        durability: said.small("persist_attempts").map { .blocks(attempts: $0) },
+        persistAttempts: said.small("persist_attempts"),
         partialArguments: said.flag("partial_arguments"),
         device: device(said.part("device")),
         resumption: said.text("resumption").flatMap {

@@ -59,7 +59,7 @@ internal fun config(said: JsonObject): RunConfig = RunConfig(
     retry = retry(said.part("retry")),
     timeouts = timeouts(said.part("timeouts")),
     runIds = if (said.text("run_ids") == "host") RunIds.HOST else null,
-    durability = said.long("persist_attempts")?.let { Durability.Blocks(it.toUInt()) },
+    persistAttempts = said.long("persist_attempts")?.toUInt(),
     partialArguments = said.flag("partial_arguments"),
     device = device(said.part("device")),
     resumption = said.text("resumption")?.let { Resumption.valueOf(it.uppercase()) },

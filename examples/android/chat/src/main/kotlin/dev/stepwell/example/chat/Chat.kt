@@ -1,6 +1,5 @@
 package dev.stepwell.example.chat
 
-import dev.stepwell.Durability
 import dev.stepwell.RunConfig
 import dev.stepwell.RunMachine
 import dev.stepwell.Start
@@ -36,7 +35,7 @@ class Chat(
     private val store: SnapshotStore,
 ) {
     private val config = config.copy(
-        durability = Durability.Blocks(attempts = 3u),
+        persistAttempts = 3u,
         // Each message is shown by itself.
         text = TextOptions(breakAfterTools = false),
     )
