@@ -74,8 +74,8 @@ impl Agent {
     /// The conversation after so many events.
     pub fn as_of(&self, said: usize) -> Conversation {
         let user = json!({"id": "user-1", "role": "user", "content": "Go on"});
-        let person = serde_json::from_value(person).expect("a message");
-        let mut conversation = Conversation::new(vec![person]);
+        let message = serde_json::from_value(user).expect("a message");
+        let mut conversation = Conversation::new(vec![message]);
         for event in &self.events[..said] {
             let event: Event = serde_json::from_value(event.clone()).expect("an event");
             let _ = conversation.apply((&event).into());

@@ -82,7 +82,7 @@ fn a_snapshot_that_replaces_what_was_said_counts() {
     let user = json!({"id": "user-1", "role": "user", "content": "Go on"});
     let then = [
         json!({"type": "RUN_STARTED", "threadId": "thread", "runId": "run-1"}),
-        json!({"type": "MESSAGES_SNAPSHOT", "messages": [person, message]}),
+        json!({"type": "MESSAGES_SNAPSHOT", "messages": [user, message]}),
         json!({"type": "RUN_FINISHED", "threadId": "thread", "runId": "run-1"}),
     ];
     let world = turn(Resumption::Snapshot, &said[..5], &then);
