@@ -1,4 +1,4 @@
-//! The shapes in the languages whose sources are committed: TypeScript.
+//! The shapes in the languages whose sources are committed: TypeScript and Dart.
 
 use super::library::Library;
 use crate::{context::Context, log::Log};

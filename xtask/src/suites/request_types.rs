@@ -24,7 +24,10 @@ fn run(context: &Context, log: &mut Log) -> anyhow::Result<()> {
         log.run(writer.env("STEPWELL_REQUESTS", &requests))?;
     }
     let mut validator = process::command(venv.python().get_program());
-    validator.arg("validator.py").arg(&requests).current_dir(&project);
+    validator
+        .arg("validator.py")
+        .arg(&requests)
+        .current_dir(&project);
     for entry in fs::read_dir(context.root.join("tests/scenarios"))? {
         let file = entry?.path();
         if file

@@ -6,6 +6,7 @@
 //! Those that are committed `uniffi-bindgen shapes [--check] LIBRARY` writes, or compares.
 #![forbid(unsafe_code)]
 
+mod dart;
 mod doc;
 mod json;
 mod model;
@@ -41,7 +42,10 @@ fn main() -> anyhow::Result<()> {
 fn committed(library: &Utf8Path, compares: bool) -> anyhow::Result<()> {
     let shapes = Shapes::read(library)?;
     let bindings = Utf8Path::new(env!("CARGO_MANIFEST_DIR"));
-    let files = [("web/src/shapes.d.ts", typescript::types(&shapes)?)];
+    let files = [
+        ("flutter/lib/src/shapes.dart", dart::classes(&shapes)?),
+        ("web/src/shapes.d.ts", typescript::types(&shapes)?),
+    ];
     for (path, text) in files {
         let file = bindings.join(path);
         if !compares {
