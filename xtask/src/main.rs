@@ -53,6 +53,12 @@ enum Command {
         #[arg(long)]
         update_names: bool,
     },
+    /// Writes the shapes of the bindings in the languages whose sources are committed.
+    Shapes {
+        /// Only says whether they are as they should be.
+        #[arg(long)]
+        check: bool,
+    },
     /// Makes what would be published, in target/package; without a name it lists what there is.
     Package { name: Option<String> },
     /// Writes what comes of each input into the files of tests/scenarios.
@@ -116,6 +122,10 @@ fn run(command: Command) -> anyhow::Result<ExitCode> {
             update_names,
         } => {
             bindings::command(&context(false)?, language, update_names)?;
+            Ok(ExitCode::SUCCESS)
+        }
+        Command::Shapes { check } => {
+            bindings::shapes(&context(false)?, check)?;
             Ok(ExitCode::SUCCESS)
         }
         Command::Package { name } => {

@@ -13,12 +13,13 @@
 library;
 
 export 'src/agent.dart' show Agent, Approver, Decision, Denied, Edited, Finished, Granted, Turn;
-export 'src/config.dart';
+export 'src/config.dart' show ResponseSchema;
 export 'src/effects.dart';
 export 'src/errors.dart';
 export 'src/events.dart';
 export 'src/machine.dart';
 export 'src/native.dart' show stepwellVersion;
 export 'src/outcomes.dart';
+export 'src/shapes.dart';
 export 'src/tools.dart';
 export 'src/turn_exceptions.dart';

@@ -2,7 +2,7 @@
 //! their own.
 //!
 //! Names and values are those of the core in camel case: `maxToolRounds`, `executingTools`. AG-UI's messages and events
-//! are those of the protocol, unchanged. The TypeScript types of the web's package (`bindings/web/src/types.d.ts`) have
+//! are those of the protocol, unchanged. The TypeScript types of the web's package (`bindings/web/src/shapes.d.ts`) have
 //! the form of every value.
 #![forbid(unsafe_code)]
 

@@ -75,7 +75,8 @@ def test_a_program_does_not_wait_for_a_plain_tool_that_took_too_long(
 
 def test_what_is_begun_after_the_threads_were_stopped_is_refused(mock_llm: Callable[..., MockLlm]) -> None:
     program = textwrap.dedent(BEGINS) + textwrap.dedent("""
-        from stepwell import UnavailableError, _ffi
+        from stepwell import UnavailableError
+        from stepwell._ffi import stepwell_ffi as _ffi
         _ffi.shutdown()
         try:
             agent.run_sync("Again")

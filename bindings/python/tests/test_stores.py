@@ -466,7 +466,7 @@ async def test_what_a_store_of_the_apps_own_refuses(tmp_path: Path) -> None:
 
 
 def test_errors_say_what_they_are_of() -> None:
-    from stepwell import _ffi
+    from stepwell._ffi import stepwell_ffi as _ffi
     from stepwell.stores import _lower_error
 
     for error in (

@@ -19,9 +19,9 @@ from stepwell import (
     Tool,
     Turn,
     TurnStatus,
-    _ffi,
     _record,
 )
+from stepwell._ffi import stepwell_ffi as _ffi
 from stepwell.config import (
     AgUiOptions,
     ContextEntry,

@@ -2,7 +2,8 @@
 //! clock and the store.
 //!
 //! Names and values are those of the core in JavaScript's spelling: `maxToolRounds`, `executingTools`. AG-UI's messages
-//! and events are those of the protocol, unchanged. The types stand in `types.d.ts`, which the package's own holds.
+//! and events are those of the protocol, unchanged. The types stand in `shapes.d.ts`, which is generated, and beside it in
+//! `types.d.ts`; the package's own holds both.
 
 // What is private here is public in JavaScript, and documented in TypeScript.
 #![allow(missing_docs)]
@@ -20,6 +21,9 @@ use wasm_bindgen::prelude::*;
 
 #[wasm_bindgen(typescript_custom_section)]
 const TYPES: &str = include_str!("types.d.ts");
+
+#[wasm_bindgen(typescript_custom_section)]
+const SHAPES: &str = include_str!("shapes.d.ts");
 
 #[wasm_bindgen]
 extern "C" {

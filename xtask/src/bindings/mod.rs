@@ -3,6 +3,7 @@
 pub(crate) mod kotlin;
 mod library;
 pub(crate) mod python;
+pub(crate) mod shapes;
 mod sources;
 pub(crate) mod swift;
 mod swift_names;
@@ -35,14 +36,22 @@ pub(crate) fn command(
         Language::Swift if update_names => swift::update_names(context, &mut log),
         Language::Swift => swift::generate(context, &mut log),
     };
-    match made {
-        Ok(folder) => {
-            println!("generated {}", folder.display());
-            Ok(())
-        }
-        Err(error) => {
-            eprintln!("{}", log.tail(80)?);
-            Err(error)
-        }
+    let folder = told(&log, made)?;
+    println!("generated {}", folder.display());
+    Ok(())
+}
+
+/// `cargo xtask shapes`.
+pub(crate) fn shapes(context: &Context, compares: bool) -> anyhow::Result<()> {
+    let mut log = Log::create(&context.scratch(), "shapes")?;
+    let written = shapes::write(context, &mut log, compares);
+    told(&log, written)
+}
+
+/// Shows what the commands said, if one failed.
+fn told<T>(log: &Log, made: anyhow::Result<T>) -> anyhow::Result<T> {
+    if made.is_err() {
+        eprintln!("{}", log.tail(80)?);
     }
+    made
 }

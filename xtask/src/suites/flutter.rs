@@ -1,10 +1,10 @@
 use super::Suite;
-use crate::{context::Context, log::Log, process, tools::venv::Venv};
+use crate::{bindings, context::Context, log::Log, process, tools::venv::Venv};
 use std::env::consts::{DLL_PREFIX, DLL_SUFFIX};
 
 pub(super) const SUITE: Suite = Suite {
     name: "flutter",
-    about: "the Dart sources parse, and what they send is known to the library; no Dart is compiled",
+    about: "the Dart sources parse, are up to date, and send what is known to the library; no Dart is compiled",
     run,
 };
 
@@ -17,6 +17,7 @@ fn run(context: &Context, log: &mut Log) -> anyhow::Result<()> {
         &plugin.join("tool/requirements.txt"),
     )?;
     context.build(log)?;
+    bindings::shapes::write(context, log, true)?;
     // A C compiler reads the header as the library has it.
     log.run(
         process::command("cc")

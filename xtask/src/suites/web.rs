@@ -1,5 +1,6 @@
 use super::Suite;
 use crate::{
+    bindings,
     context::Context,
     log::Log,
     packages::web,
@@ -11,13 +12,14 @@ use std::process::Command;
 
 pub(super) const SUITE: Suite = Suite {
     name: "web",
-    about: "the npm package: made, its types compiled, the scenario files under Node and in Chromium",
+    about: "the npm package: made, its types compared with the library and compiled, the scenario files under Node and in Chromium",
     run,
 };
 
 fn run(context: &Context, log: &mut Log) -> anyhow::Result<()> {
     let tests = context.root.join("bindings/web/tests");
     npm::ensure(log, &tests)?;
+    bindings::shapes::write(context, log, true)?;
     let package = web::make(context, log)?;
     let played = |log: &mut Log, command: &mut Command| -> anyhow::Result<()> {
         let output = log.output(command.current_dir(&tests))?;

@@ -4,13 +4,13 @@ import 'dart:math';
 
 import 'package:http/http.dart' as http;
 
-import 'config.dart';
 import 'effects.dart';
 import 'errors.dart';
 import 'events.dart';
 import 'json.dart';
 import 'machine.dart';
 import 'outcomes.dart';
+import 'shapes.dart';
 import 'tools.dart';
 import 'transport.dart';
 import 'turn_exceptions.dart';

@@ -4,13 +4,13 @@ import 'dart:typed_data';
 
 import 'package:ffi/ffi.dart';
 
-import 'config.dart';
 import 'effects.dart';
 import 'errors.dart';
 import 'events.dart';
 import 'json.dart';
 import 'native.dart';
 import 'outcomes.dart';
+import 'shapes.dart';
 
 /// What a run gives the app after one input: all of it.
 final class Outputs {
@@ -31,9 +31,6 @@ final class Outputs {
   /// When the run wants to be woken with `timeout`, in milliseconds since the epoch.
   final int? wakeAtMs;
 }
-
-/// Where a run stands.
-enum StateKind { idle, opening, streaming, executingTools, waiting, interrupted, completed }
 
 /// Why a tool failed.
 enum ToolFailureKind { error, panicked, timedOut }

@@ -1,4 +1,5 @@
 import 'json.dart';
+import 'shapes.dart';
 
 /// How a turn ended.
 sealed class Outcome {
@@ -24,87 +25,6 @@ sealed class Outcome {
 
   /// What kept the turn from a whole answer; nothing if the answer is whole.
   final Problem? problem;
-}
-
-/// What kept a turn from a whole answer.
-final class Problem {
-  const Problem(this.kind, this.message, this.advice, {required this.retryable});
-
-  factory Problem.fromJson(Json json) => Problem(
-        ProblemKind.values.asNameMap()[json.text('kind')] ?? ProblemKind.other,
-        json.text('message'),
-        json.text('advice'),
-        retryable: json['retryable'] == true,
-      );
-
-  /// By this an app acts.
-  final ProblemKind kind;
-
-  /// What is wrong, in a sentence.
-  final String message;
-
-  /// What to do about it.
-  final String advice;
-
-  /// Whether the same may go well another time.
-  final bool retryable;
-}
-
-/// What a problem is, so that an app can act on it.
-enum ProblemKind {
-  /// The key is missing, wrong, or not allowed to do this.
-  authentication,
-
-  /// Too many requests, or the quota is used up.
-  rateLimit,
-
-  /// The request is at fault.
-  invalidRequest,
-
-  /// The model or the address does not exist.
-  notFound,
-
-  /// The provider is at fault.
-  serverError,
-
-  /// The provider or the model has too much to do.
-  overloaded,
-
-  /// The conversation is longer than the model can read.
-  contextTooLong,
-
-  /// The provider's filter stopped the request or the answer.
-  contentFiltered,
-
-  /// The model refused to answer.
-  refused,
-
-  /// The answer was cut off at the model's limit of tokens.
-  cut,
-
-  /// A limit of the turn was reached, or one of the agent's own.
-  limitReached,
-
-  /// The model's server cannot be reached, or the connection broke.
-  connectionFailed,
-
-  /// It took too long.
-  timedOut,
-
-  /// What came is no answer in the provider's format.
-  unreadable,
-
-  /// The agent said that its run failed, and not why in words that are known.
-  agentFailed,
-
-  /// What was said could not be stored.
-  notStored,
-
-  /// The user, or the agent, stopped it.
-  stopped,
-
-  /// Something that this version does not know.
-  other,
 }
 
 /// As it should.

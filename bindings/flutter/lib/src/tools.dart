@@ -1,51 +1,7 @@
 import 'dart:async';
 
-import 'effects.dart';
 import 'json.dart';
-
-/// A tool as the model sees it, and how it may be run.
-final class ToolDefinition {
-  const ToolDefinition(
-    this.name,
-    this.description, {
-    this.parameters,
-    this.requiresApproval = false,
-    this.idempotent = false,
-    this.repeatable = false,
-    this.timeout,
-  });
-
-  /// 1 to 64 letters, digits, `_` and `-`.
-  final String name;
-
-  /// What it does and when to use it, for the model.
-  final String description;
-
-  /// The JSON Schema of its arguments; a tool without arguments if left out.
-  final Json? parameters;
-
-  /// Whether the user must allow each call.
-  final bool requiresApproval;
-
-  /// Whether running it twice does no more than running it once. Only such a tool is run again after a crash.
-  final bool idempotent;
-
-  /// Whether asking again with the same arguments makes sense. Else the model is told when it goes in a circle.
-  final bool repeatable;
-
-  /// The longest it may take.
-  final Duration? timeout;
-
-  Json toJson() => given({
-        'name': name,
-        'description': description,
-        'parameters': parameters,
-        'requiresApproval': requiresApproval,
-        'idempotent': idempotent,
-        'repeatable': repeatable,
-        'timeoutMs': timeout?.inMilliseconds,
-      });
-}
+import 'shapes.dart';
 
 /// A tool of an `Agent`, with its code.
 ///

@@ -1,5 +1,5 @@
 import 'agent.dart';
-import 'outcomes.dart';
+import 'shapes.dart';
 
 /// A turn whose answer is not whole: its subclasses say why. [Finished.whole] throws it, and [Agent.sendAndWait].
 sealed class TurnException implements Exception {

@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Gener
 from types import TracebackType
 from typing import Any
 
-from . import _ffi
+from ._ffi import stepwell_ffi as _ffi
 from ._record import Json, Record, lift, lower, record
 from .arguments import as_json, checks_arguments, names_arguments
 from .config import AgUiOptions, DevicePolicy, GenerationSettings, Limits, RetryPolicy, RunConfig, Timeouts

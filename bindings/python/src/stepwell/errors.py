@@ -6,7 +6,7 @@ from collections.abc import Callable, Coroutine
 from functools import wraps
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
-from . import _ffi
+from ._ffi import stepwell_ffi as _ffi
 
 if TYPE_CHECKING:
     from .outcomes import Finished, Outcome, Problem

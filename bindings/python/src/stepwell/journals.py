@@ -5,11 +5,10 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 
-from . import _ffi
-from ._record import Record, lift, lifts, record
+from ._ffi import stepwell_ffi as _ffi
+from ._record import lift
+from ._ffi.journals import *
 from .errors import translates
-from .machine import StateKind
-from .outcomes import Outcome
 
 logger = logging.getLogger("stepwell")
 
@@ -17,29 +16,6 @@ JournalSink = Callable[[str, str], object]
 """Takes the journals of an agent's turns: the turn, and whole lines, each as soon as it is known.
 
 It is called on the thread that drives the turn, so it is to be quick. A journal holds all that is said, but no key."""
-
-
-@record
-class JournalReplay(Record):
-    """What a replay came to."""
-
-    inputs: int
-    """How many inputs there were, a machine's coming back included."""
-    effects: list[str]
-    """The ids of the effects in the order in which they were given out."""
-    events: int
-    """How many events there were."""
-    states: list[StateKind]
-    """The states that the run went through."""
-    outcome: Outcome | None
-    """How the turn ended, if it did."""
-    digest: str
-    """The digest of how the run stands at the end: ``RunMachine.digest``."""
-    is_closed: bool
-    """Whether the journal was closed by ``RunMachine.end_journal``; else its host stopped on the way."""
-
-
-lifts(_ffi.JournalReplay, JournalReplay)
 
 
 def replay_journal(journal: str) -> JournalReplay:

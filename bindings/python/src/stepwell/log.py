@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 
-from . import _ffi
+from ._ffi import stepwell_ffi as _ffi
 
 logger = logging.getLogger("stepwell")
 

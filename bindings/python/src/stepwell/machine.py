@@ -6,11 +6,11 @@ import json
 import time
 import uuid
 from collections.abc import Callable, Mapping, Sequence
-from enum import Enum
 from typing import Any
 
-from . import _ffi
-from ._record import Json, Record, lift, lifts, record
+from ._ffi import stepwell_ffi as _ffi
+from ._ffi.machine import *
+from ._record import Json, lift
 from .arguments import as_json, checks_arguments, names_arguments
 from .config import RunConfig
 from .effects import Outputs, lift_outputs
@@ -18,86 +18,6 @@ from .errors import InvalidArgumentError, translated, translates
 from .events import CallKey, Interrupt, ToolFailureKind
 from .outcomes import Outcome, TokenUsage
 from .tools import Parts
-
-
-class StateKind(str, Enum):
-    """The states of a run."""
-
-    IDLE = "idle"
-    """Nothing was asked yet."""
-    OPENING = "opening"
-    """A request is on its way."""
-    STREAMING = "streaming"
-    """The answer is coming."""
-    EXECUTING_TOOLS = "executing_tools"
-    """Tools are running, or wait for the user to allow them."""
-    WAITING = "waiting"
-    """A request failed and is tried again: soon, or when there is a network."""
-    INTERRUPTED = "interrupted"
-    """The agent asks the user."""
-    COMPLETED = "completed"
-    """The turn is over."""
-    BROKEN = "broken"
-    """A call broke off inside Stepwell: restore the last snapshot."""
-
-
-@record
-class TimerKey(Record):
-    """What a run wants to be woken for."""
-
-
-@record
-class SilenceTimer(TimerKey):
-    """The model has been silent for too long."""
-
-
-@record
-class RetryTimer(TimerKey):
-    """A failed request is to be tried again."""
-
-
-@record
-class ToolTimer(TimerKey):
-    """A tool has taken too long."""
-
-    call: CallKey
-    """The call."""
-
-
-@record
-class TurnTimer(TimerKey):
-    """The turn has taken too long."""
-
-
-@record
-class ApprovalTimer(TimerKey):
-    """The user has taken too long to allow a call."""
-
-    call: CallKey
-    """The call."""
-
-
-@record
-class NetworkTimer(TimerKey):
-    """The network has been away for too long."""
-
-
-@record
-class ClosingTimer(TimerKey):
-    """The answer is over, and its stream was left open long enough."""
-
-
-for _generated, _ours in (
-    (_ffi.StateKind, StateKind),
-    (_ffi.TimerKey.SILENCE, SilenceTimer),
-    (_ffi.TimerKey.RETRY, RetryTimer),
-    (_ffi.TimerKey.TOOL, ToolTimer),
-    (_ffi.TimerKey.TURN, TurnTimer),
-    (_ffi.TimerKey.APPROVAL, ApprovalTimer),
-    (_ffi.TimerKey.NETWORK, NetworkTimer),
-    (_ffi.TimerKey.CLOSING, ClosingTimer),
-):
-    lifts(_generated, _ours)
 
 
 @names_arguments

@@ -6,7 +6,7 @@ import atexit
 import os
 from typing import NoReturn
 
-from . import _ffi
+from ._ffi import stepwell_ffi as _ffi
 from .errors import MisuseError, UnavailableError
 
 # A thread that calls into Python while the interpreter is taken down would take the process with it.

@@ -10,7 +10,7 @@ import logging
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping
 from typing import Any
 
-from . import _ffi
+from ._ffi import stepwell_ffi as _ffi
 from ._record import Json, lift
 from .effects import ToolInvocation
 from .errors import Deferred, ToolError

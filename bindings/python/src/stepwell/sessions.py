@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-import enum
 import json
 import os
 from collections.abc import Coroutine, Sequence
 from typing import Any
 
-from . import _ffi
-from ._record import Json, Record, lift, lifts, lower, record
+from ._ffi import stepwell_ffi as _ffi
+from ._ffi.sessions import *
+from ._record import Json, lift, lower
 from .arguments import names_arguments
-from .effects import TurnStatus
 from .errors import told, translates
-from .events import ToolCallStatus
-from .outcomes import Outcome
 from .process import OwnProcess
 from .stores import (
     PlainThread,
@@ -28,120 +25,6 @@ from .stores import (
     TurnRecord,
     thread_key,
 )
-
-
-class Role(str, enum.Enum):
-    """Who speaks."""
-
-    USER = "user"
-    """The user."""
-    ASSISTANT = "assistant"
-    """The model."""
-    REASONING = "reasoning"
-    """The model, to itself."""
-    ACTIVITY = "activity"
-    """An agent, of its work."""
-    OTHER = "other"
-    """Somebody that this version does not know."""
-
-
-@record
-class ActivityView(Record):
-    """What an agent shows of its work."""
-
-    activity_type: str
-    """The kind of activity, as the agent names it."""
-    content: dict[str, Json]
-    """What to show."""
-
-
-@record
-class ToolExecution(Record):
-    """A tool call as the user is shown it."""
-
-    tool_id: str
-    """The provider's id for the call."""
-    tool_name: str
-    """The tool."""
-    label: str
-    """What the call is called."""
-    status: ToolCallStatus
-    """Where it stands."""
-    timestamp_ms: int
-    """When something of it was last stored, in milliseconds since the epoch."""
-    args: Json
-    """The arguments as the model wrote them; text where they are no JSON, or not whole yet."""
-    result: Json
-    """What came of it, once it is done: text, or a list of AG-UI content parts."""
-
-
-@record
-class MessageView(Record):
-    """A message as the user is shown it."""
-
-    id: str
-    """Names the message within its thread."""
-    turn: str | None
-    """The turn that brought it; none for messages without one."""
-    role: Role
-    """Who speaks."""
-    text: str
-    """The text of what they say."""
-    content: Json
-    """All of what they say: text, or a list of AG-UI content parts where it is more than text."""
-    activity: ActivityView | None
-    """What an agent shows of its work; of an activity alone."""
-    tool_executions: list[ToolExecution]
-    """The calls that the message asks for, in its order."""
-    cut: bool
-    """Whether its answer was cut by the end of its host, and asked for anew. It may stop anywhere."""
-    timestamp_ms: int
-    """When its turn began, in milliseconds since the epoch."""
-
-
-@record
-class TurnView(Record):
-    """A turn as the user is shown it."""
-
-    id: str
-    """The run id of its first hop."""
-    parent: str | None
-    """The turn before it. Turns with the same parent are branches."""
-    status: TurnStatus
-    """Where it stands."""
-    outcome: Outcome | None
-    """How it ended, once it has."""
-    created_at_ms: int
-    """When it began, in milliseconds since the epoch."""
-    updated_at_ms: int
-    """When something of it was last stored, in milliseconds since the epoch."""
-
-
-@record
-class SessionView(Record):
-    """A session as the user is shown it: the same after a reload as it was live."""
-
-    title: str
-    """The beginning of the user's first words, without markup."""
-    created_at_ms: int
-    """When its first turn began, in milliseconds since the epoch."""
-    updated_at_ms: int
-    """When something of it was last stored, in milliseconds since the epoch."""
-    turns: list[TurnView]
-    """The turns of the path that is shown, oldest first."""
-    messages: list[MessageView]
-    """The messages, oldest first."""
-
-
-for _generated, _ours in (
-    (_ffi.Role, Role),
-    (_ffi.ActivityView, ActivityView),
-    (_ffi.ToolExecution, ToolExecution),
-    (_ffi.MessageView, MessageView),
-    (_ffi.TurnView, TurnView),
-    (_ffi.SessionView, SessionView),
-):
-    lifts(_generated, _ours)
 
 
 def session_view(turns: Sequence[TurnRecord], turn: str | None = None) -> SessionView:

@@ -1,0 +1,50 @@
+"""What classes of the library's shapes can do besides, by the names that their generator knows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+from ._ffi import stepwell_ffi as _ffi
+from ._record import lift, lower
+from .errors import TURN_ERRORS, TurnError
+
+if TYPE_CHECKING:
+    from .outcomes import Finished, Problem
+
+F = TypeVar("F", bound="FinishedMethods")
+
+
+class OutcomeMethods:
+    """Of ``Outcome``."""
+
+    __slots__ = ()
+
+    @property
+    def problem(self) -> Problem | None:
+        """What kept the turn from a whole answer; ``None`` if the answer is whole."""
+        problem: Problem | None = lift(_ffi.problem_of(lower(self)))
+        return problem
+
+
+class FinishedMethods:
+    """Of ``Finished``."""
+
+    __slots__ = ()
+
+    def raise_for_failure(self: F) -> F:
+        """Itself, if the answer is whole; else raises the ``TurnError`` of the kind, with what to do."""
+        finished = cast("Finished", self)
+        if problem := finished.outcome.problem:
+            raise TURN_ERRORS.get(problem.kind.value, TurnError)(finished, problem)
+        return self
+
+    def _repr_markdown_(self) -> str:
+        """The turn, for a notebook."""
+        from .display import TurnCard
+
+        return TurnCard.of_finished(cast("Finished", self)).to_markdown()
+
+    def _ipython_display_(self) -> None:
+        from .display import display_once
+
+        display_once(cast(Any, self))

@@ -1,4 +1,0 @@
-//! Generates the Kotlin and Python bindings.
-fn main() {
-    uniffi::uniffi_bindgen_main();
-}

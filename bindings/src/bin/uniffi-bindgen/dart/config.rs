@@ -1,0 +1,292 @@
+//! The configuration: each class is written as JSON.
+
+use super::{File, is_words, value_name};
+use crate::json;
+use crate::model::{Default, Field, Json, Kind, Ty};
+use anyhow::bail;
+
+/// How Dart has a field.
+struct Form {
+    name: String,
+    ty: String,
+    /// What it is if it is left out, as Dart writes it; nothing if it must be given or may be `null`.
+    default: Option<String>,
+    is_required: bool,
+    /// Its name and its value in JSON.
+    key: String,
+    json: String,
+    doc: String,
+}
+
+/// A field that Dart has in another form: its name, type, default and value in JSON.
+struct Special {
+    shape: &'static str,
+    field: &'static str,
+    name: &'static str,
+    ty: &'static str,
+    default: &'static str,
+    key: &'static str,
+    json: &'static str,
+    doc: &'static str,
+}
+
+const SPECIAL: [Special; 8] = [
+    Special {
+        shape: "RunConfig",
+        field: "key",
+        name: "key",
+        ty: "String?",
+        default: "",
+        key: "key",
+        json: "key",
+        doc: "The API key. What is shipped with an app can be read by anyone: give it only where the user brings their own.",
+    },
+    Special {
+        shape: "RunConfig",
+        field: "tools",
+        name: "tools",
+        ty: "List<ToolDefinition>",
+        default: "const []",
+        key: "tools",
+        json: "[for (final each in tools) each.toJson()]",
+        doc: "The tools of a [RunMachine]; an `Agent` takes them with their code.",
+    },
+    Special {
+        shape: "RunConfig",
+        field: "run_ids",
+        name: "hostMakesRuns",
+        ty: "bool",
+        default: "false",
+        key: "runIds",
+        json: "hostMakesRuns ? 'host' : null",
+        doc: "Whether the backend makes the ids of runs, for which `CreateRun` asks.",
+    },
+    Special {
+        shape: "RunConfig",
+        field: "durability",
+        name: "persistAttempts",
+        ty: "int?",
+        default: "",
+        key: "persistAttempts",
+        json: "persistAttempts",
+        doc: "With a number, each finished block is given out to be stored, and a write is tried that often.",
+    },
+    Special {
+        shape: "RunConfig",
+        field: "providers",
+        name: "providers",
+        ty: "List<Json>",
+        default: "const []",
+        key: "providers",
+        json: "providers",
+        doc: "Providers of the app's own, each as in the file that `stepwell --providers` takes.",
+    },
+    Special {
+        shape: "GenerationSettings",
+        field: "tool_choice",
+        name: "toolChoice",
+        ty: "String?",
+        default: "",
+        key: "toolChoice",
+        json: "choiceAsJson(toolChoice)",
+        doc: "`auto`, `never`, `required`, or the name of a tool.",
+    },
+    Special {
+        shape: "GenerationSettings",
+        field: "response_format",
+        name: "responseSchema",
+        ty: "ResponseSchema?",
+        default: "",
+        key: "responseFormat",
+        json: "responseSchema?.toJson()",
+        doc: "The answer is JSON of this schema.",
+    },
+    Special {
+        shape: "GenerationSettings",
+        field: "extra",
+        name: "extra",
+        ty: "Json",
+        default: "const {}",
+        key: "extra",
+        json: "extra",
+        doc: "",
+    },
+];
+
+/// Classes whose fields without a default come in order.
+const IN_ORDER: [&str; 1] = ["ToolDefinition"];
+
+/// Classes in whose JSON a `null` is left out: it is no value of these fields.
+const GIVEN: [&str; 4] = [
+    "RunConfig",
+    "GenerationSettings",
+    "AgUiOptions",
+    "ToolDefinition",
+];
+
+impl File<'_> {
+    /// Writes a record of the configuration, and behind it those that it names.
+    pub(super) fn taken(&mut self, name: &str) -> anyhow::Result<()> {
+        if !self.written.insert(name.to_owned()) {
+            return Ok(());
+        }
+        let shape = self.shapes.get(name)?;
+        let Kind::Record(fields) = &shape.kind else {
+            return self.words(shape);
+        };
+        self.begin(name)?;
+        let forms = fields
+            .iter()
+            .map(|field| self.form(name, field))
+            .collect::<anyhow::Result<Vec<_>>>()?;
+        self.push("\n");
+        self.doc(&shape.doc, None, 0);
+        let in_order = IN_ORDER.contains(&name);
+        self.push(&format!("final class {name} {{\n  const {name}("));
+        let (first, rest): (Vec<_>, Vec<_>) =
+            forms.iter().partition(|form| in_order && form.is_required);
+        for form in &first {
+            self.push(&format!("this.{}, ", form.name));
+        }
+        self.push("{\n");
+        for form in &rest {
+            let required = if form.is_required { "required " } else { "" };
+            let default = form.default.as_deref();
+            let default = default.map_or(String::new(), |default| format!(" = {default}"));
+            self.push(&format!("    {required}this.{}{default},\n", form.name));
+        }
+        self.push("  });\n");
+        for (form, field) in forms.iter().zip(fields) {
+            self.push("\n");
+            self.field_doc(&form.doc, field.ty.shape())?;
+            self.push(&format!("  final {} {};\n", form.ty, form.name));
+        }
+        if name == "RunConfig" {
+            self.copy(&forms);
+            self.push("\n  @override\n  String toString() => 'RunConfig($provider $model)';\n");
+        }
+        let is_given = GIVEN.contains(&name);
+        let (open, close) = if is_given {
+            ("given({", "})")
+        } else {
+            ("{", "}")
+        };
+        self.push(&format!(
+            "\n  /// As the library takes it.\n  Json toJson() => {open}\n"
+        ));
+        for form in &forms {
+            self.push(&format!("        '{}': {},\n", form.key, form.json));
+        }
+        self.push(&format!("      {close};\n}}\n"));
+        let named: Vec<_> = fields
+            .iter()
+            .filter(|field| field.name == "tools" || special(name, field).is_none())
+            .filter_map(|field| field.ty.shape())
+            .collect();
+        for name in named {
+            self.taken(name)?;
+        }
+        Ok(())
+    }
+
+    fn copy(&mut self, forms: &[Form]) {
+        self.push("\n  /// The same with what is given here; what is left out, or `null`, stays.\n  RunConfig copyWith({\n");
+        for form in forms {
+            let ty = form.ty.trim_end_matches('?');
+            self.push(&format!("    {ty}? {},\n", form.name));
+        }
+        self.push("  }) =>\n      RunConfig(\n");
+        for form in forms {
+            let name = &form.name;
+            self.push(&format!("        {name}: {name} ?? this.{name},\n"));
+        }
+        self.push("      );\n");
+    }
+
+    fn form(&self, of: &str, field: &Field) -> anyhow::Result<Form> {
+        if let Some(special) = special(of, field) {
+            return Ok(Form {
+                name: special.name.to_owned(),
+                ty: special.ty.to_owned(),
+                default: Some(special.default.to_owned()).filter(|default| !default.is_empty()),
+                is_required: false,
+                key: special.key.to_owned(),
+                json: special.json.to_owned(),
+                doc: Some(special.doc)
+                    .filter(|doc| !doc.is_empty())
+                    .unwrap_or(&field.doc)
+                    .to_owned(),
+            });
+        }
+        let name = json::name(&field.name);
+        let absent = field.if_absent(of);
+        let is_optional = field.ty.is_optional() && absent.is_none();
+        let mark = if is_optional { "?" } else { "" };
+        let inner = field.ty.inner();
+        let ty = match inner {
+            Ty::Bool => "bool".to_owned(),
+            Ty::Int => "int".to_owned(),
+            Ty::Float => "double".to_owned(),
+            Ty::Text => "String".to_owned(),
+            Ty::Millis => "Duration".to_owned(),
+            Ty::Json(Json::Object) => "Json".to_owned(),
+            Ty::Map => "Map<String, String>".to_owned(),
+            Ty::Named(name) => name.clone(),
+            Ty::List(inner) => match &**inner {
+                Ty::Named(name) => format!("List<{name}>"),
+                other => bail!("Dart's configuration has no list of {other:?}"),
+            },
+            other => bail!("Dart's configuration has no form for {other:?}"),
+        };
+        let default = match (absent, &field.default) {
+            (Some(variant), _) => Some(format!("{ty}.{}", value_name(variant))),
+            (None, None | Some(Default::Nothing)) => None,
+            (None, Some(default)) => Some(literal(inner, &ty, default)),
+        };
+        let json = match inner {
+            Ty::Millis => format!("{name}{mark}.inMilliseconds"),
+            Ty::Named(shape) if is_words(self.shapes, shape)? => {
+                let variants = self.shapes.get(shape)?.variants();
+                if variants.iter().any(|variant| variant.name == "Continue") {
+                    format!("{name} == {shape}.goOn ? 'continue' : {name}.name")
+                } else {
+                    format!("{name}{mark}.name")
+                }
+            }
+            Ty::Named(_) => format!("{name}{mark}.toJson()"),
+            Ty::List(_) => format!("[for (final each in {name}) each.toJson()]"),
+            _ => name.clone(),
+        };
+        let unit = if *inner == Ty::Millis { "Ms" } else { "" };
+        Ok(Form {
+            key: format!("{name}{unit}"),
+            name,
+            ty: format!("{ty}{mark}"),
+            default,
+            is_required: field.default.is_none(),
+            json,
+            doc: field.doc.clone(),
+        })
+    }
+}
+
+fn special(of: &str, field: &Field) -> Option<&'static Special> {
+    SPECIAL
+        .iter()
+        .find(|special| special.shape == of && special.field == field.name)
+}
+
+/// A default as Dart writes it, of a field of this type.
+fn literal(inner: &Ty, ty: &str, default: &Default) -> String {
+    match (default, inner) {
+        (Default::Nothing, _) => "null".to_owned(),
+        (Default::Bool(value), _) => value.to_string(),
+        (Default::Int(number), Ty::Millis) => format!("const Duration(milliseconds: {number})"),
+        (Default::Int(number), _) => number.to_string(),
+        (Default::Float(number), _) => number.clone(),
+        (Default::Text(text), _) => format!("'{text}'"),
+        (Default::Empty | Default::OfType, Ty::List(_)) => "const []".to_owned(),
+        (Default::Empty | Default::OfType, Ty::Map) => "const {}".to_owned(),
+        (Default::Empty | Default::OfType, _) => format!("const {ty}()"),
+    }
+}

@@ -1,0 +1,58 @@
+//! Generates the Kotlin and Python bindings, and the shapes (events, effects, outcomes, the configuration …) in the
+//! languages that have classes of their own for them, from the one definition in Rust: the records and enums of this
+//! package, with their documentation. What a language has beside them, such as a method, is written by hand there.
+//!
+//! Those of Python are made beside its bindings, so that whatever builds the package has them: maturin runs this program.
+//! Those that are committed `uniffi-bindgen shapes [--check] LIBRARY` writes, or compares.
+#![forbid(unsafe_code)]
+
+mod dart;
+mod doc;
+mod json;
+mod model;
+mod python;
+mod read;
+mod typescript;
+
+use anyhow::{Context as _, bail};
+use camino::Utf8Path;
+use model::Shapes;
+use std::{env, fs};
+
+fn main() -> anyhow::Result<()> {
+    let arguments: Vec<_> = env::args().skip(1).collect();
+    let words: Vec<_> = arguments.iter().map(String::as_str).collect();
+    if let ["shapes", options @ .., library] = &words[..] {
+        return committed(library.as_ref(), options.contains(&"--check"));
+    }
+    uniffi::uniffi_bindgen_main();
+    let value = |option: &str| {
+        let at = words.iter().position(|word| *word == option)?;
+        words.get(at + 1)
+    };
+    if value("--language") == Some(&"python")
+        && let (Some(folder), Some(library)) = (value("--out-dir"), words.last())
+    {
+        python::write(library.as_ref(), folder.as_ref())?;
+    }
+    Ok(())
+}
+
+/// Writes the files that are committed, or says which is not what would be written.
+fn committed(library: &Utf8Path, compares: bool) -> anyhow::Result<()> {
+    let shapes = Shapes::read(library)?;
+    let bindings = Utf8Path::new(env!("CARGO_MANIFEST_DIR"));
+    let files = [
+        ("flutter/lib/src/shapes.dart", dart::classes(&shapes)?),
+        ("web/src/shapes.d.ts", typescript::types(&shapes)?),
+    ];
+    for (path, text) in files {
+        let file = bindings.join(path);
+        if !compares {
+            fs::write(&file, text).with_context(|| format!("cannot write {file}"))?;
+        } else if fs::read_to_string(&file).ok() != Some(text) {
+            bail!("bindings/{path} is not what comes of bindings/src: run `cargo xtask shapes`");
+        }
+    }
+    Ok(())
+}
