@@ -34,8 +34,12 @@ export interface RunConfig {
   timeouts?: Timeouts;
   /** Who makes the ids of the continuations' runs; the core if absent. An `Agent` cannot ask the app for them. */
   runIds?: RunIds;
-  /** With a number, each finished block is given out to be stored, and a write is tried that often. */
-  persistAttempts?: number;
+  /**
+   * How often a write of a finished block is tried, the first time included, before the run fails. What depends on the
+   * block waits until it is stored: by the app that drives a `RunMachine`, or by the store of an `Agent`, which stores
+   * in any case if it has one. Nothing is stored if absent.
+   */
+  persistAttempts?: number | null;
   /**
    * Whether tool calls' arguments are parsed while they stream, for the event `PartialArguments` and
    * `RunMachine.partialArguments`. It takes time and memory in proportion to the arguments.

@@ -1220,7 +1220,9 @@ final class RunConfig {
   /// Whether the backend makes the ids of runs, for which `CreateRun` asks.
   final bool hostMakesRuns;
 
-  /// With a number, each finished block is given out to be stored, and a write is tried that often.
+  /// How often a write of a finished block is tried, the first time included, before the run fails. What depends on the
+  /// block waits until it is stored: by the app that drives a `RunMachine`, or by the store of an `Agent`, which stores
+  /// in any case if it has one. Nothing is stored if absent.
   final int? persistAttempts;
 
   /// Whether tool calls' arguments are parsed while they stream, for the event `PartialArguments` and

@@ -59,11 +59,6 @@ def lower_response_format(form: str | JsonSchema) -> Any:
     return None if form == "text" else getattr(_ffi.ResponseFormat, form.upper())()
 
 
-def lower_durability(attempts: int | None) -> Any:
-    """Whether blocks are stored."""
-    return None if attempts is None else _ffi.Durability.BLOCKS(attempts)
-
-
 def lower_providers(providers: Sequence[Mapping[str, Json]]) -> str | None:
     """Providers of the app's own, as one text."""
     return json.dumps({"providers": [dict(each) for each in providers]}) if providers else None

@@ -39,18 +39,12 @@ const INLINE: [(&str, &str); 1] = [("HttpHeader", "[string, string]")];
 const OPEN: [&str; 2] = ["Interrupt", "TokenUsage"];
 
 /// Fields that the JSON API has in another form, with what they are there, or not at all.
-const FIELDS: [(&str, &str, &str, &str); 8] = [
+const FIELDS: [(&str, &str, &str, &str); 7] = [
     (
         "RunConfig",
         "key",
         "key?: string",
         "The API key. Whoever opens a page can read what it holds: give it only where the user brings their own.",
-    ),
-    (
-        "RunConfig",
-        "durability",
-        "persistAttempts?: number",
-        "With a number, each finished block is given out to be stored, and a write is tried that often.",
     ),
     (
         "RunConfig",

@@ -30,7 +30,7 @@ struct Special {
     doc: &'static str,
 }
 
-const SPECIAL: [Special; 8] = [
+const SPECIAL: [Special; 7] = [
     Special {
         shape: "RunConfig",
         field: "key",
@@ -60,16 +60,6 @@ const SPECIAL: [Special; 8] = [
         key: "runIds",
         json: "hostMakesRuns ? 'host' : null",
         doc: "Whether the backend makes the ids of runs, for which `CreateRun` asks.",
-    },
-    Special {
-        shape: "RunConfig",
-        field: "durability",
-        name: "persistAttempts",
-        ty: "int?",
-        default: "",
-        key: "persistAttempts",
-        json: "persistAttempts",
-        doc: "With a number, each finished block is given out to be stored, and a write is tried that often.",
     },
     Special {
         shape: "RunConfig",

@@ -27,7 +27,7 @@ struct Special {
     lowered: &'static str,
 }
 
-const SPECIAL: [Special; 8] = [
+const SPECIAL: [Special; 7] = [
     Special {
         shape: "RunConfig",
         field: "key",
@@ -55,13 +55,6 @@ const SPECIAL: [Special; 8] = [
         declared: "host_creates_runs: bool = False",
         doc: "Whether the backend makes the ids of the continuations' runs: a `RunMachine` then asks for each.",
         lowered: "_ffi.RunIds.HOST if self.host_creates_runs else None",
-    },
-    Special {
-        shape: "RunConfig",
-        field: "durability",
-        declared: "persist_attempts: int | None = None",
-        doc: "With a number, a `RunMachine` gives out each finished block to be stored, and tries a write that often.",
-        lowered: "lower_durability(self.persist_attempts)",
     },
     Special {
         shape: "RunConfig",
@@ -98,7 +91,6 @@ from typing import Any, Literal
 from .._record import Json
 from .._settings import (
     JsonSchema,
-    lower_durability,
     lower_providers,
     lower_response_format,
     lower_time,
