@@ -1,7 +1,8 @@
 //! The shared registry under every order in which its threads' steps can come.
 //!
 //! Each run is compared with the plain registry: some order of the calls, one after the other, must give the same
-//! answers, the same events and the same registry. `cargo xtask test threads` shows with the faults of `tests/faults/registry.toml` that one would be found.
+//! answers, the same events and the same registry. That a fault would be found, `cargo xtask test threads` shows with those
+//! of `tests/faults/registry.toml`.
 
 use super::script::{Script, Step, Which};
 use super::{SharedRegistry, ThreadKey};
