@@ -1,6 +1,6 @@
 //! Where things are.
 
-use crate::{once::Once, workspace::TestProgram};
+use crate::{faults::Faulty, once::Once, workspace::TestProgram};
 use anyhow::Context as _;
 use cargo_metadata::{Metadata, MetadataCommand};
 use std::{
@@ -33,6 +33,8 @@ pub(crate) struct Made {
     pub(crate) linter: Once<PathBuf>,
     /// See [`Context::build`].
     pub(crate) workspace: Once<Vec<TestProgram>>,
+    /// The model checker and the interleavings with faults in them.
+    pub(crate) faulty: Once<Faulty>,
     /// The generated sources of each language.
     pub(crate) python: Once<PathBuf>,
     pub(crate) kotlin: Once<PathBuf>,

@@ -4,6 +4,7 @@
 mod allowed_skips;
 mod bindings;
 mod context;
+mod faults;
 mod json;
 mod linter;
 mod log;

@@ -27,7 +27,6 @@ mod openai_responses;
 mod request;
 mod sealed;
 mod shown;
-pub mod validate;
 
 pub use ag_ui::{AgUiEncoding, AgUiOptions, ClientVersion, RunInputError, read_run_input};
 pub(crate) use ag_ui::{Boundary, ON_INTERRUPT, mark_answers};

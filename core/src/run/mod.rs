@@ -22,7 +22,6 @@
 // the model.
 #[cfg(feature = "model-check")]
 mod abstraction;
-mod fault;
 mod hop;
 mod machine;
 mod parts;

@@ -31,4 +31,5 @@ mod recorded_gemini;
 mod recorded_ollama;
 mod recorded_responses;
 mod schemas;
+mod validate;
 mod wire;

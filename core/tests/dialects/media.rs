@@ -2,8 +2,9 @@
 
 use crate::encode::call;
 use crate::legal::targets;
+use crate::validate;
 use serde_json::{Value, json};
-use stepwell_core::dialect::{Endpoint, GenerationSettings, validate};
+use stepwell_core::dialect::{Endpoint, GenerationSettings};
 use stepwell_core::event::Message;
 use stepwell_core::provider;
 

@@ -2,10 +2,11 @@
 
 use crate::encode::endpoint;
 use crate::legal::targets;
+use crate::validate;
 use serde_json::{Value, json};
 use stepwell_core::Timestamp;
 use stepwell_core::conversation::Conversation;
-use stepwell_core::dialect::{Endpoint, GenerationSettings, ResponseFormat, ToolChoice, validate};
+use stepwell_core::dialect::{Endpoint, GenerationSettings, ResponseFormat, ToolChoice};
 use stepwell_core::event::{Message, ToolDefinition};
 use stepwell_core::provider;
 use stepwell_core::run::{Output, RunConfig, RunEvent, RunMachine, Start};

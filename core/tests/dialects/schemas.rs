@@ -1,11 +1,12 @@
 //! What becomes of tools' schemas, and of the form of the answer: each provider gets one that it takes.
 
 use crate::encode::endpoint;
+use crate::validate;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use stepwell_core::dialect::{
     Dialect, Endpoint, GenerationSettings, HopIds, HttpRequest, ModelRequest, ResponseFormat,
-    ToolChoice, validate,
+    ToolChoice,
 };
 use stepwell_core::event::{Message, ToolDefinition};
 

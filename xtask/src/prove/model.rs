@@ -7,10 +7,11 @@ const STATES: u64 = 10_000_000;
 
 pub(super) const STEP: Step = Step {
     name: "model",
-    about: "the model checker: ten million distinct states",
+    about: "the model checker: ten million distinct states, and each fault found",
     run: |context, log, _| {
         let mut search = model::command(context, log, STATES)?;
         log.run_unbounded(&mut search)?;
+        model::faults_are_found(context, log)?;
         let text = fs::read_to_string(log.path())?;
         let line = text.lines().find(|line| line.contains(" distinct states;"));
         Ok(line.unwrap_or("no figure in the log").to_owned())

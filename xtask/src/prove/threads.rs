@@ -8,6 +8,7 @@ pub(super) const STEP: Step = Step {
     run: |context, log, _| {
         let mut tests = threads::tests(context, log)?;
         log.run_unbounded(tests.args(["--include-ignored", "--nocapture"]))?;
+        threads::faults_are_found(context, log)?;
         let text = fs::read_to_string(log.path())?;
         let tests = log.tests_passed()?;
         // With --nocapture the name of a test may stand in front of what it writes.

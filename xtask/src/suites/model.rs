@@ -1,6 +1,7 @@
 use super::Suite;
 use crate::{
     context::Context,
+    faults::{self, Faulty},
     log::Log,
     workspace::{self, TestProgram},
 };
@@ -11,13 +12,30 @@ pub(super) const SUITE: Suite = Suite {
     about: "the model checker: every order of events within bounds, a share of the states (core/docs/model-checker.md)",
     run: |context, log| {
         let mut search = command(context, log, STATES)?;
-        log.run(&mut search)
+        log.run(&mut search)?;
+        faults_are_found(context, log)
     },
 };
 
-/// Distinct states within the large bounds. All of the small bounds are searched besides, and there every seeded fault
-/// shows within 7,000.
+/// Distinct states within the large bounds. All of the small bounds are searched besides.
 const STATES: u64 = 50_000;
+
+const PROGRAM: &str = "model_check";
+
+/// Breadth first through the small bounds.
+const SMALL: &str = "small_bounds_hold_with_everything_checked_and_walk_every_edge";
+
+const ABSTRACTIONS: &str = "faults::the_abstractions_neither_hide_nor_invent_a_fault";
+
+/// Runs the search with each fault of a run. The abstractions are to change nothing of what is found.
+pub(crate) fn faults_are_found(context: &Context, log: &mut Log) -> anyhow::Result<()> {
+    let trials = Faulty::built(context, log)?.trials(faults::RUN, PROGRAM)?;
+    for trial in &trials {
+        trial.is_found(log, &["--exact", SMALL])?;
+        trial.passes(log, &["--exact", ABSTRACTIONS, "--ignored"])?;
+    }
+    log.say(&format!("{} faults found", trials.len()))
+}
 
 /// The search, until it has seen so many distinct states.
 pub(crate) fn command(context: &Context, log: &mut Log, states: u64) -> anyhow::Result<Command> {
@@ -25,7 +43,7 @@ pub(crate) fn command(context: &Context, log: &mut Log, states: u64) -> anyhow::
     let mut cargo = workspace::linting_cargo(context)?;
     cargo
         .args(["test", "--no-run", "--release", "-p", "stepwell-model"])
-        .args(["--features", "search"]);
+        .args(["--features", "search", "--test", PROGRAM]);
     let programs = workspace::programs(log, &mut cargo)?;
     let program = programs.first().map(TestProgram::command);
     let mut search = anyhow::Context::context(program, "the model checker is no test program")?;

@@ -1,5 +1,10 @@
 use super::Suite;
-use crate::{context::Context, log::Log, workspace::TestProgram};
+use crate::{
+    context::Context,
+    faults::{self, Faulty},
+    log::Log,
+    workspace::TestProgram,
+};
 use anyhow::Context as _;
 use std::process::Command;
 
@@ -8,11 +13,21 @@ pub(super) const SUITE: Suite = Suite {
     about: "the shared registry under every order of its threads' steps, and faulty ones found (shuttle)",
     run: |context, log| {
         let mut tests = tests(context, log)?;
-        log.run(&mut tests)
+        log.run(&mut tests)?;
+        faults_are_found(context, log)
     },
 };
 
-/// The tests of `core/tests/interleavings`.
+/// Runs them with each fault of the registry.
+pub(crate) fn faults_are_found(context: &Context, log: &mut Log) -> anyhow::Result<()> {
+    let trials = Faulty::built(context, log)?.trials(faults::REGISTRY, "interleavings")?;
+    for trial in &trials {
+        trial.is_found(log, &[])?;
+    }
+    log.say(&format!("{} faults found", trials.len()))
+}
+
+/// The tests of `tests/model/tests/interleavings`.
 pub(crate) fn tests(context: &Context, log: &mut Log) -> anyhow::Result<Command> {
     let programs = context.integration_tests(log, "interleavings")?;
     let tests = programs

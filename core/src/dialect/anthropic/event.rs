@@ -303,7 +303,7 @@ impl<'a> Opening<'a> {
 }
 
 /// Whether a block of this kind is of the provider's own tools, or marks what it did to the conversation.
-pub(in super::super) fn is_own(kind: &str) -> bool {
+fn is_own(kind: &str) -> bool {
     kind.ends_with("_tool_use")
         || kind.ends_with("_tool_result")
         || matches!(

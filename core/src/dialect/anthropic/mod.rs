@@ -43,9 +43,7 @@ mod usage;
 
 pub(super) use decode::Decoder;
 pub(super) use encode::Encoder;
-pub(super) use event::is_own;
 pub(super) use messages::goes_on;
-pub(super) use thinking::thinks_by_default;
 
 use serde::{Deserialize, Serialize};
 

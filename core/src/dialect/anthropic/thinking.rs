@@ -32,7 +32,7 @@ fn version(model: &str) -> Option<(u32, u32)> {
 }
 
 /// Whether a model of this name thinks if nothing is said of it.
-pub(in crate::dialect) fn thinks_by_default(model: &str) -> bool {
+fn thinks_by_default(model: &str) -> bool {
     version(model).is_some_and(|version| version >= (5, 0))
 }
 

@@ -7,7 +7,6 @@ mod step;
 
 pub use restore::SnapshotError;
 
-use super::fault::fault;
 use super::parts::Stage;
 use super::protocol::{
     EffectId, Input, KilledPolicy, Misuse, Outcome, Output, RunConfig, RunEvent, Start, StateKind,
@@ -131,9 +130,7 @@ impl RunMachine {
         let (mut run, _) = restore::read_any(snapshot, config)?;
         if let Some(turn) = run.turn_mut() {
             turn.tick(now);
-            if !fault!(WriteForgottenOnRevive) {
-                turn.write_survived();
-            }
+            turn.write_survived();
             turn.host_is_new();
         }
         let mut run = match killed {
@@ -177,8 +174,6 @@ impl RunMachine {
             debug_assert!(turn.is_quiet(), "take all outputs before the next input");
             match turn.stage(effect) {
                 Some(stage) if stage.takes(&input) => {}
-                _ if fault!(LateAnswerTaken) => {}
-                None if fault!(SecondResultWins) && matches!(effect, EffectId::Tool(_)) => {}
                 Some(Stage::Given) => {
                     return Err(Misuse::NotOpened {
                         input: input.name(),

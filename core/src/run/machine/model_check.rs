@@ -2,7 +2,6 @@
 //! interface; it may change at any time.
 
 pub use crate::run::abstraction::Abstraction;
-pub use crate::run::fault::{Fault, is_seeded, seed};
 pub use crate::run::states::walked::take_walked;
 
 use super::RunMachine;

@@ -1,16 +1,14 @@
+#[cfg(feature = "model-check")]
+mod canonical;
+
 use crate::event::TokenUsage;
 use crate::hash::fnv1a;
-#[cfg(feature = "model-check")]
-use crate::run::abstraction::{Abstraction, json};
-use crate::run::fault::fault;
 use crate::run::protocol::{Limits, RepeatLimit, TurnLimit};
 use crate::sorted::sorted;
 use crate::tool::{ToolResult, parse_arguments};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
-#[cfg(feature = "model-check")]
-use std::hash::{Hash, Hasher};
 use std::time::Duration;
 
 /// What a turn has used of what it may.
@@ -115,7 +113,7 @@ impl Budget {
         if let Some(limit) = &self.reached {
             return Some(limit.clone());
         }
-        if self.rounds >= limits.max_tool_rounds + u32::from(fault!(HopLimitOffByOne)) {
+        if self.rounds >= limits.max_tool_rounds {
             let max = limits.max_tool_rounds;
             return Some(TurnLimit::MaxToolRounds { max });
         }
@@ -160,26 +158,6 @@ impl Budget {
     pub(crate) fn note_result(&mut self, digest: u64, result: &ToolResult) {
         let result = serde_json::to_vec(result).unwrap_or_default();
         self.spent.came_to(digest, fnv1a(&result));
-    }
-}
-
-#[cfg(feature = "model-check")]
-impl Budget {
-    /// Feeds the canonical form to a hasher. What was spent decides nothing where there is no limit on it.
-    pub(crate) fn canon(&self, limits: &Limits, abstraction: &Abstraction, out: &mut impl Hasher) {
-        let spent = &self.spent;
-        if !abstraction.time {
-            spent.time.hash(out);
-        }
-        if limits.max_tool_calls.is_some() || !abstraction.history {
-            spent.calls.hash(out);
-        }
-        if limits.repeats.is_some() || !abstraction.history {
-            json(&(&spent.repeats, spent.last), out);
-        }
-        if limits.max_tokens.is_some() {
-            json(&self.usage, out);
-        }
     }
 }
 

@@ -5,7 +5,6 @@ use super::data::{
 use super::edges::{Edge, on};
 use crate::Timestamp;
 use crate::event::Message;
-use crate::run::fault::fault;
 use crate::run::protocol::{Deadline, EffectId, Failure, Outcome, StateKind};
 #[cfg(doc)]
 use crate::run::protocol::{RunEvent, TimerKey};
@@ -56,10 +55,6 @@ impl<S: Active + Edge<on::Fail, Completed>> Run<S> {
     ) -> Result<Self, Run<Completed>> {
         self.turn.tick(now);
         if !self.turn.awaits(write) {
-            return Ok(self);
-        }
-        if fault!(FailedWriteCountsAsStored) {
-            self.turn.stored(write);
             return Ok(self);
         }
         if self.turn.write_again(write) {

@@ -3,7 +3,6 @@ use super::any_run::next;
 use super::data::{Completed, ExecutingTools};
 use super::edges::on;
 use crate::conversation::ToolCallStatus;
-use crate::run::fault::fault;
 #[cfg(doc)]
 use crate::run::protocol::TimerKey;
 use crate::run::protocol::{Decision, EffectId};
@@ -28,7 +27,7 @@ impl Run<ExecutingTools> {
     /// A tool came to an end. A second result for the same call, or one for a call that does not run, changes nothing.
     pub fn tool_finished(mut self, call: CallKey, result: ToolResult, now: Timestamp) -> Settled {
         self.turn.tick(now);
-        if self.is_under_way(call) || fault!(SecondResultWins) {
+        if self.is_under_way(call) {
             self.turn.finish_call(call, result);
         }
         self.settled()
@@ -60,9 +59,6 @@ impl Run<ExecutingTools> {
         }
         self.turn.tick(now);
         self.turn.decide_call(call, decision);
-        if fault!(StuckAfterDenial) {
-            return Ok(self.into());
-        }
         Ok(self.settled())
     }
 

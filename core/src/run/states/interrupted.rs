@@ -5,7 +5,6 @@ use super::edges::on;
 use crate::Timestamp;
 use crate::dialect::mark_answers;
 use crate::event::{Interrupt, ResumeEntry, ResumeStatus};
-use crate::run::fault::fault;
 use crate::run::protocol::{BlockContent, ResumeError};
 use crate::run::turn::rounds::Next;
 
@@ -43,10 +42,9 @@ impl Run<Interrupted> {
         let turn = &mut *self.turn;
         turn.tick(now);
         // A block, so that a host that dies does not ask again, and run again what follows from the answer.
-        if !fault!(AnswersNotRecorded) {
-            let answers = answers.clone();
-            turn.record(BlockContent::Resumed { answers });
-        }
+        turn.record(BlockContent::Resumed {
+            answers: answers.clone(),
+        });
         let interrupts = self.state.interrupts();
         mark_answers(&mut answers, interrupts);
         turn.set_resume(answers);

@@ -2,7 +2,6 @@
 
 use super::Run;
 use super::data::{State, Waiting};
-use crate::run::fault::fault;
 use crate::run::protocol::{Deadline, Failure, OfflinePolicy, RetryPolicy, RunEvent, TimerKey};
 use std::time::Duration;
 
@@ -23,7 +22,7 @@ impl<S: State> Run<S> {
         if turn.network().is_offline() && is_of_the_network(&failure) {
             return self.plan_offline(attempt, failure);
         }
-        let next = attempt.saturating_add(u32::from(!fault!(RetryNeverCounts)));
+        let next = attempt.saturating_add(1);
         let tries = turn.network().counted(next);
         if !failure.is_transient()
             || tries >= attempts

@@ -4,7 +4,6 @@ use super::Run;
 use super::any_run::AnyRun;
 use super::data::{Completed, ExecutingTools, Interrupted, Opening, Streaming, Waiting};
 use crate::Timestamp;
-use crate::run::fault::fault;
 use crate::run::parts::Stage;
 use crate::run::protocol::{EffectId, Failure};
 use crate::tool::{ToolFailure, ToolFailureKind};
@@ -28,9 +27,7 @@ impl AnyRun {
 impl Run<Opening> {
     fn revive(mut self) -> AnyRun {
         // A request that may have gone out has shown nothing yet: it goes out again.
-        if !fault!(RequestForgottenOnRevive) {
-            self.turn.give_again();
-        }
+        self.turn.give_again();
         self.without_foreign_stream().into()
     }
 }
@@ -60,7 +57,7 @@ impl Run<ExecutingTools> {
             let EffectId::Tool(call) = effect else {
                 continue;
             };
-            if !turn.may_run_again(call) && !fault!(ToolRunsAgainOnRevive) {
+            if !turn.may_run_again(call) {
                 let message =
                     "the app stopped while the tool ran: whether it did its work is not known";
                 let failure = ToolFailure::new(ToolFailureKind::OutcomeUnknown, message);

@@ -5,7 +5,6 @@ use super::edges::on;
 use crate::conversation::RunFailure;
 use crate::event::RunOutcome;
 use crate::pipeline::StreamEnd;
-use crate::run::fault::fault;
 use crate::run::parts::Reading;
 use crate::run::protocol::{Deadline, EffectId, Failure, Outcome, RunEvent, TimerKey};
 use crate::run::turn::rounds::Next;
@@ -103,7 +102,6 @@ impl Run<Streaming> {
         }
         match self.turn.end_answer(self.state.answer_mut()) {
             Err(failure) => self.fail(failure).into(),
-            Ok(StreamEnd::Truncated) if fault!(TruncatedIsFinished) => self.finished(),
             Ok(StreamEnd::Truncated) => self.finish(Outcome::Truncated).into(),
             Ok(StreamEnd::Errored) => {
                 let error = self.turn.conversation().summary().failure.clone();

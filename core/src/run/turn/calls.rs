@@ -4,7 +4,6 @@ use super::Turn;
 use crate::CallKey;
 use crate::conversation::{LiveCall, ToolCallStatus, shown_result};
 use crate::id::result_id;
-use crate::run::fault::fault;
 use crate::run::parts::{Stage, call_digest};
 use crate::run::protocol::{
     Attached, BlockContent, Decision, EffectId, Incomplete, RunEvent, TimerKey, ToolCallUpdate,
@@ -60,7 +59,7 @@ impl Turn {
                 let failure = ToolFailure::new(ToolFailureKind::Rejected, rejection.to_string());
                 self.finish_call(key, Err(failure));
             }
-            Ok((tool, _)) if tool.requires_approval && !fault!(ApprovalSkipped) => {
+            Ok((tool, _)) if tool.requires_approval => {
                 self.set_status(key, ToolCallStatus::AwaitingApproval, None);
                 self.emit(EffectId::Approve(key));
             }
@@ -149,12 +148,10 @@ impl Turn {
             return;
         }
         self.answered(EffectId::Approve(key));
-        if !fault!(ApprovalNotRecorded) {
-            self.record(BlockContent::Approval {
-                call: key,
-                decision: decision.clone(),
-            });
-        }
+        self.record(BlockContent::Approval {
+            call: key,
+            decision: decision.clone(),
+        });
         match decision {
             Decision::Granted => self.run_call(key),
             Decision::Edited { arguments } => {
@@ -183,7 +180,7 @@ impl Turn {
         let Some(call) = self
             .conversation
             .call(key)
-            .filter(|call| !call.status.is_final() || fault!(SecondResultWins))
+            .filter(|call| !call.status.is_final())
         else {
             return;
         };

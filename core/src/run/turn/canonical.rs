@@ -1,5 +1,5 @@
 //! The canonical form of a run: two runs of one form have the same future. All of the checker's abstractions stand
-//! here and in the recorder's part of it, and nowhere else.
+//! here and in the files of this name in `parts`, and nowhere else.
 
 use super::Turn;
 use crate::run::abstraction::{Abstraction, json};

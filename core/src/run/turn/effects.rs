@@ -1,7 +1,6 @@
 //! What the host is to do: given out once all that was said so far is stored, and taken back.
 
 use super::Turn;
-use crate::run::fault::fault;
 use crate::run::parts::{Entry, Stage, delta_event};
 use crate::run::protocol::{
     Effect, EffectId, OfflinePolicy, Outcome, Output, RunEvent, TimerKey, TurnStatus,
@@ -32,7 +31,7 @@ impl Turn {
     /// Gives out an effect, once all that was said so far is stored.
     pub(in crate::run) fn emit(&mut self, id: EffectId) {
         let until = self.recorder.recorded();
-        if self.recorder.durable() < until && !fault!(StoreNotAwaited) {
+        if self.recorder.durable() < until {
             self.effects.set(id, Stage::Held { until });
         } else {
             self.free(id);
@@ -85,7 +84,6 @@ impl Turn {
     pub(in crate::run) fn answered(&mut self, id: EffectId) {
         self.effects.remove(id);
         match id {
-            EffectId::Tool(_) if fault!(ToolTimerLeftBehind) => {}
             EffectId::Tool(call) => self.clocks.stop(TimerKey::Tool(call)),
             EffectId::Approve(call) => self.clocks.stop(TimerKey::Approval(call)),
             EffectId::CreateRun { .. }
@@ -97,13 +95,7 @@ impl Turn {
 
     /// Takes back an effect; the host is told if it may have begun.
     pub(in crate::run) fn withdraw(&mut self, id: EffectId) {
-        let is_left = match id {
-            EffectId::Tool(_) => fault!(ToolNotToldToStop),
-            EffectId::Open { .. } => fault!(SilentStreamNotClosed),
-            _ => false,
-        };
         if id.is_stoppable()
-            && !is_left
             && let Some(Stage::Given | Stage::Live | Stage::Deferred) = self.stage(id)
         {
             self.presenter.stop(id);
@@ -136,11 +128,7 @@ impl Turn {
             self.answered(write);
             return false;
         }
-        if fault!(FailedWriteNotGivenAgain) {
-            self.effects.set(write, Stage::Given);
-        } else {
-            self.queue(write);
-        }
+        self.queue(write);
         true
     }
 

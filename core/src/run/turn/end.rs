@@ -3,8 +3,6 @@
 use super::Turn;
 use super::rounds::limit_message;
 use crate::event::Message;
-use crate::run::fault::fault;
-use crate::run::parts::Stage;
 use crate::run::protocol::{EffectId, Failure, Outcome, RunEvent, SteeringRefusal};
 use crate::tool::ToolFailureKind;
 
@@ -35,22 +33,14 @@ impl Turn {
             }
         };
         self.clocks.stop_all();
-        let is_left = |stage| fault!(EndLeavesHeldEffects) && matches!(stage, Stage::Held { .. });
-        let open: Vec<_> = self
-            .effects
-            .iter()
-            .filter(|(_, stage)| !is_left(*stage))
-            .map(|(id, _)| id)
-            .collect();
+        let open: Vec<_> = self.effects.iter().map(|(id, _)| id).collect();
         for id in open
             .into_iter()
             .filter(|id| !matches!(id, EffectId::Persist { .. }))
         {
             self.withdraw(id);
         }
-        if !fault!(CallsLeftWithoutResult) {
-            self.abandon_calls(kind, &reason);
-        }
+        self.abandon_calls(kind, &reason);
         self.settle_round();
         self.status = outcome.turn_status();
         self.record_usage();

@@ -5,7 +5,6 @@ use crate::CallKey;
 use crate::conversation::ToolCallStatus;
 use crate::event::{Interrupt, RunOutcome};
 use crate::id::result_id;
-use crate::run::fault::fault;
 use crate::run::parts::{Repeated, Stage, call_digest};
 use crate::run::protocol::{EffectId, Failure, LimitPolicy, Outcome, TurnLimit};
 use crate::tool::{ToolFailure, ToolFailureKind};
@@ -168,11 +167,6 @@ impl Turn {
         // Results may go in between messages: what still waits for the host must not lose its place.
         self.presenter.moving(&self.conversation);
         let run_id = self.ids.run_id.clone();
-        if fault!(ResultsExchanged)
-            && let [first, second, ..] = self.conversation.calls_mut()
-        {
-            std::mem::swap(&mut first.result, &mut second.result);
-        }
         self.conversation.settle(|index| result_id(&run_id, index));
         self.presenter.forget_arguments();
     }

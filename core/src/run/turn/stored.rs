@@ -5,7 +5,6 @@ use crate::conversation::Conversation;
 use crate::dialect::HopIds;
 use crate::event::{ResumeEntry, TokenUsage};
 use crate::pipeline::Pipeline;
-use crate::run::fault::fault;
 use crate::run::parts::{
     Beginnings, Bookmark, Budget, Clocks, ContextWindow, Deadlines, Effects, Network, Presenter,
     Recorder, Spent, Steering,
@@ -183,9 +182,6 @@ impl Turn {
     pub(in crate::run) fn configure(&mut self, config: Arc<RunConfig>, spoke: &str) {
         self.is_of_another_dialect = spoke != config.endpoint.dialect.name();
         self.config = config;
-        if fault!(TimersLostAtRestore) {
-            self.clocks.stop_all();
-        }
         self.presenter
             .read_arguments(&self.config, &self.conversation);
         self.presenter.show_text(self.config.text);

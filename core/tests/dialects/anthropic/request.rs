@@ -1,7 +1,8 @@
+use crate::validate;
 use serde_json::{Map, Value, json};
 use stepwell_core::dialect::{
     Dialect, Endpoint, GenerationSettings, HttpRequest, ModelRequest, ReasoningEffort,
-    ResponseFormat, Secret, ToolChoice, validate,
+    ResponseFormat, Secret, ToolChoice,
 };
 use stepwell_core::event::{Message, ToolDefinition};
 use stepwell_core::provider;

@@ -1,9 +1,10 @@
 //! What the model said goes back to it as it came.
 
 use super::support::{contents, finish, parts, text, thought};
+use crate::validate;
 use serde_json::{Value, json};
 use stepwell_core::conversation::Conversation;
-use stepwell_core::dialect::{Dialect, validate};
+use stepwell_core::dialect::Dialect;
 use stepwell_core::event::Message;
 use stepwell_core::pipeline::{Pipeline, StreamEnd};
 

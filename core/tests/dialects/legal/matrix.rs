@@ -6,11 +6,12 @@
 use super::histories::{COUNT, cancelled, cut, history};
 use super::pieces::mark;
 use super::targets::{ELEVEN, encode, endpoints, settings, tools};
+use crate::validate;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Mutex;
 use std::thread;
-use stepwell_core::dialect::{Endpoint, GenerationSettings, HopIds, ModelRequest, validate};
+use stepwell_core::dialect::{Endpoint, GenerationSettings, HopIds, ModelRequest};
 use stepwell_core::event::Message;
 
 /// Each pair takes one history of so many.

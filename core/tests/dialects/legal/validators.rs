@@ -1,7 +1,8 @@
 //! That the validators refuse what the providers refuse.
 
+use crate::validate;
 use serde_json::{Value, json};
-use stepwell_core::dialect::{Dialect, HttpRequest, validate};
+use stepwell_core::dialect::{Dialect, HttpRequest};
 
 fn request(dialect: Dialect, body: &Value) -> HttpRequest {
     let path = match dialect {

@@ -4,10 +4,11 @@ use crate::responses::{
     added, arguments_delta, body, call, completed, created, done, message, outline, reasoning,
     summary_delta, text_delta,
 };
+use crate::validate;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use stepwell_core::conversation::Conversation;
-use stepwell_core::dialect::{Dialect, GenerationSettings, HopIds, ModelRequest, validate};
+use stepwell_core::dialect::{Dialect, GenerationSettings, HopIds, ModelRequest};
 use stepwell_core::event::{AssistantMessage, Message, ReasoningMessage};
 use stepwell_core::pipeline::{Pipeline, StreamEnd};
 use stepwell_core::provider;

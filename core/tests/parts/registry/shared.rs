@@ -184,7 +184,7 @@ impl tracing::Subscriber for Counting {
     fn exit(&self, _: &span::Id) {}
 }
 
-/// That it is not done under the lock, `tests/interleavings` shows.
+/// That it is not done under the lock, `tests/model/tests/interleavings` shows.
 #[test]
 fn what_is_refused_is_traced() {
     tracing::subscriber::set_global_default(Counting).expect("the only one");

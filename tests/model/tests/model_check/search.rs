@@ -71,9 +71,11 @@ impl Report {
     pub fn assert_right(&self, bounds: &Bounds) {
         if let Some(fault) = &self.fault {
             panic!(
-                "{}: {}\n{}",
+                "{}: {} (after {} states, {} moves)\n{}",
                 bounds.name,
                 fault.what,
+                self.states,
+                fault.moves.len(),
                 story(bounds, &fault.moves)
             );
         }

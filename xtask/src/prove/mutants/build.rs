@@ -1,12 +1,19 @@
 //! A copy of the repository in which all mutants stand, and its tests.
 
 use super::{
-    list::Mutant,
+    list::{self, Mutant},
     notes::Notes,
-    weave::{self, SWITCH, Woven},
 };
-use crate::{context::Context, log::Log, process};
-use anyhow::{Context as _, bail};
+use crate::{
+    context::Context,
+    faults::{
+        copy::{Copy, files_below},
+        weave::{self, SWITCH, Woven},
+    },
+    log::Log,
+    process,
+};
+use anyhow::bail;
 use serde_json::Value;
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -36,7 +43,17 @@ pub(super) fn build(
     tests: &[&str],
 ) -> anyhow::Result<Built> {
     let place = context.scratch().join("mutants");
-    let tree = Tree::copy(context, log, &place.join("tree"))?;
+    let tree = Tree(Copy::make(
+        context,
+        log,
+        &place.join("tree"),
+        &[
+            "core/src/journal/",
+            "core/src/run/",
+            "core/src/registry/",
+            "core/src/lib.rs",
+        ],
+    )?);
     let mut notes = Notes::open(&place.join("notes"), tree.fingerprint()?)?;
     // The compiler goes by stages, and tells of the errors of one at a time.
     loop {
@@ -56,7 +73,7 @@ pub(super) fn build(
                 tests: messages(&text)
                     .filter_map(|message| executable(&message))
                     .collect(),
-                folder: tree.root.join("core"),
+                folder: tree.0.root.join("core"),
                 notes,
             });
         }
@@ -70,70 +87,26 @@ pub(super) fn build(
     }
 }
 
-struct Tree {
-    root: PathBuf,
-    /// The files that mutants lie in, as they are.
-    sources: BTreeMap<String, String>,
-}
+/// The sources are the files that mutants lie in.
+struct Tree(Copy);
 
 impl Tree {
-    fn copy(context: &Context, log: &mut Log, root: &Path) -> anyhow::Result<Self> {
-        let mut git = process::command("git");
-        git.args([
-            "ls-files",
-            "-z",
-            "--cached",
-            "--others",
-            "--exclude-standard",
-        ])
-        .current_dir(&context.root);
-        let files = log.read(&mut git)?;
-        let mut old = files_below(root)?;
-        let mut sources = BTreeMap::new();
-        for name in files.split_terminator('\0') {
-            let Ok(bytes) = fs::read(context.root.join(name)) else {
-                continue; // deleted, and not yet committed
-            };
-            old.remove(&root.join(name));
-            let in_question = [
-                "core/src/journal/",
-                "core/src/run/",
-                "core/src/registry/",
-                "core/src/lib.rs",
-            ];
-            if in_question.iter().any(|start| name.starts_with(start)) {
-                let text =
-                    String::from_utf8(bytes).with_context(|| format!("{name} is no text"))?;
-                sources.insert(name.to_owned(), text);
-            } else {
-                write(&root.join(name), &bytes)?;
-            }
-        }
-        for file in old {
-            fs::remove_file(file)?;
-        }
-        Ok(Self {
-            root: root.to_owned(),
-            sources,
-        })
-    }
-
     /// A number that changes with the core's code.
     fn fingerprint(&self) -> anyhow::Result<u64> {
         let mut hasher = DefaultHasher::new();
-        for path in files_below(&self.root.join("core/src"))? {
+        for path in files_below(&self.0.root.join("core/src"))? {
             if !self.is_source(&path) {
                 fs::read(path)?.hash(&mut hasher);
             }
         }
-        self.sources.hash(&mut hasher);
+        self.0.sources.hash(&mut hasher);
         Ok(hasher.finish())
     }
 
     /// Whether mutants lie in this file, or may.
     fn is_source(&self, path: &Path) -> bool {
-        let name = path.strip_prefix(&self.root).ok().and_then(Path::to_str);
-        name.is_some_and(|name| self.sources.contains_key(&name.replace('\\', "/")))
+        let name = path.strip_prefix(&self.0.root).ok().and_then(Path::to_str);
+        name.is_some_and(|name| self.0.sources.contains_key(&name.replace('\\', "/")))
     }
 
     /// Writes the sources with the mutants that are left.
@@ -144,18 +117,20 @@ impl Tree {
         without: &BTreeSet<String>,
     ) -> anyhow::Result<BTreeMap<String, Woven>> {
         let mut all = BTreeMap::new();
-        for (name, source) in &self.sources {
+        for (name, source) in &self.0.sources {
             let of_file = listed.iter().filter(|mutant| mutant.file == *name);
-            let bodies = weave::bodies(source, of_file);
+            let bodies = list::bodies(source, of_file);
             let left = mutants
                 .iter()
                 .enumerate()
                 .filter(|(_, mutant)| mutant.file == *name && !without.contains(&mutant.name));
-            let mut woven = weave::weave(source, &bodies, &left.collect::<Vec<_>>())?;
+            let changes = left
+                .filter_map(|(number, mutant)| mutant.change(number, source, &bodies).transpose());
+            let mut woven = weave::weave(source, changes.collect::<anyhow::Result<_>>()?);
             if name == "core/src/lib.rs" {
                 woven.text.push_str(SWITCH);
             }
-            write(&self.root.join(name), woven.text.as_bytes())?;
+            self.0.write(name, &woven.text)?;
             all.insert(name.clone(), woven);
         }
         Ok(all)
@@ -179,39 +154,9 @@ impl Tree {
             ])
             .args(["--message-format", "json", "--target-dir"])
             .arg(place.join("target"))
-            .current_dir(&self.root);
+            .current_dir(&self.0.root);
         command
     }
-}
-
-fn files_below(folder: &Path) -> anyhow::Result<BTreeSet<PathBuf>> {
-    let mut files = BTreeSet::new();
-    let mut folders = vec![folder.to_owned()];
-    while let Some(folder) = folders.pop() {
-        let Ok(entries) = fs::read_dir(&folder) else {
-            continue; // not there yet
-        };
-        for entry in entries {
-            let entry = entry?;
-            if entry.file_type()?.is_dir() {
-                folders.push(entry.path());
-            } else {
-                files.insert(entry.path());
-            }
-        }
-    }
-    Ok(files)
-}
-
-/// Cargo builds again what is newer, so a file that is right stays as it is.
-fn write(path: &Path, bytes: &[u8]) -> anyhow::Result<()> {
-    if fs::read(path).is_ok_and(|there| there == bytes) {
-        return Ok(());
-    }
-    if let Some(folder) = path.parent() {
-        fs::create_dir_all(folder)?;
-    }
-    fs::write(path, bytes).with_context(|| format!("cannot write {}", path.display()))
 }
 
 fn messages(output: &str) -> impl Iterator<Item = Value> {
@@ -242,7 +187,7 @@ fn blamed(text: &str, woven: &BTreeMap<String, Woven>) -> anyhow::Result<BTreeSe
             .find_map(|span| {
                 let mutant = |span: &Value| {
                     let file = woven.get(span["file_name"].as_str()?)?;
-                    file.mutant_at(usize::try_from(span["line_start"].as_u64()?).ok()?)
+                    file.fault_at(usize::try_from(span["line_start"].as_u64()?).ok()?)
                 };
                 mutant(span).or_else(|| mutant(&span["expansion"]["span"]))
             })

@@ -1,7 +1,12 @@
 //! The mutants, as cargo-mutants lists them.
 
+use crate::faults::weave::Change;
+use anyhow::Context as _;
 use serde::Deserialize;
-use std::{collections::BTreeSet, ops::Range};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    ops::Range,
+};
 
 /// One small fault: a piece of a source file, and what stands there instead.
 #[derive(Clone, Debug, Deserialize)]
@@ -56,13 +61,36 @@ impl Mutant {
     }
 
     /// The bytes of the source that it replaces.
-    pub(super) fn range(&self, source: &str) -> Option<Range<usize>> {
+    fn range(&self, source: &str) -> Option<Range<usize>> {
         Some(byte(source, self.span.start)?..byte(source, self.span.end)?)
     }
 
-    pub(super) fn replacement(&self) -> &str {
-        &self.replacement
+    /// What it changes in its function, whose body is one of these; `None` where it changes no such function.
+    pub(super) fn change(
+        &self,
+        number: usize,
+        source: &str,
+        bodies: &BTreeMap<Span, Range<usize>>,
+    ) -> anyhow::Result<Option<Change>> {
+        let Some(body) = self.function().and_then(|function| bodies.get(&function)) else {
+            return Ok(None);
+        };
+        Ok(Some(Change {
+            number,
+            body: body.clone(),
+            range: self.range(source).context("it lies in another file")?,
+            replacement: self.replacement.clone(),
+        }))
     }
+}
+
+/// The bodies of the functions in a file. cargo-mutants tells them by the mutants that replace a body.
+pub(super) fn bodies<'a>(
+    source: &str,
+    mutants: impl IntoIterator<Item = &'a Mutant>,
+) -> BTreeMap<Span, Range<usize>> {
+    let body = |mutant: &Mutant| Some((mutant.body()?.1, mutant.range(source)?));
+    mutants.into_iter().filter_map(body).collect()
 }
 
 /// Where a place of the source lies, in bytes.
@@ -77,7 +105,49 @@ fn byte(source: &str, place: Place) -> Option<usize> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Place, byte};
+    use super::{Mutant, Place, bodies, byte};
+    use serde_json::json;
+
+    const SOURCE: &str = "fn f() -> u8 {\n    let a = 'ü';\n    a + b\n}\n";
+
+    fn mutants() -> Vec<Mutant> {
+        let span = |start: (usize, usize), end: (usize, usize)| {
+            json!({
+                "start": {"line": start.0, "column": start.1},
+                "end": {"line": end.0, "column": end.1},
+            })
+        };
+        let function = json!({"return_type": "-> u8", "span": span((1, 1), (4, 2))});
+        let mutant = |genre: &str, replacement: &str, span| {
+            json!({
+                "file": "a.rs", "function": function, "genre": genre, "name": genre,
+                "replacement": replacement, "span": span,
+            })
+        };
+        let all = json!([
+            mutant("FnValue", "0", span((2, 5), (3, 10))),
+            mutant("BinaryOperator", "-", span((3, 7), (3, 8))),
+        ]);
+        serde_json::from_value(all).unwrap()
+    }
+
+    #[test]
+    fn a_mutant_that_is_asked_for_alone_stands_in_the_body_that_another_one_tells() {
+        let all = mutants();
+        let known = all.iter().filter_map(Mutant::body).collect();
+        assert!(all[1].is_within(&known));
+        assert!(!all[1].is_within(&all[1..].iter().filter_map(Mutant::body).collect()));
+        let change = all[1].change(7, SOURCE, &bodies(SOURCE, &all)).unwrap();
+        let change = change.unwrap();
+        assert_eq!((change.number, &SOURCE[change.range]), (7, "+"));
+        assert_eq!(&SOURCE[change.body], "let a = 'ü';\n    a + b");
+        assert!(
+            all[1]
+                .change(7, SOURCE, &bodies(SOURCE, &all[1..]))
+                .unwrap()
+                .is_none()
+        );
+    }
 
     #[test]
     fn a_place_counts_characters() {

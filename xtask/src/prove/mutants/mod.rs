@@ -8,7 +8,6 @@ mod build;
 mod list;
 mod notes;
 mod trial;
-mod weave;
 
 use super::{Options, Step};
 use crate::{context::Context, log::Log, process, tools::cargo_tools};

@@ -1,7 +1,6 @@
 //! Whether a test fails when a mutant is on.
 
-use super::weave::VARIABLE;
-use crate::process;
+use crate::{faults::weave::VARIABLE, process};
 use anyhow::{Context as _, bail};
 use std::{
     io::{BufRead, BufReader, Read},

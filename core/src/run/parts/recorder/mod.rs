@@ -6,7 +6,6 @@ mod notes;
 pub(super) mod stream;
 
 use crate::MessageId;
-use crate::run::fault::fault;
 use crate::run::protocol::{Block, BlockContent, Durability, EffectId};
 use serde::{Deserialize, Serialize};
 
@@ -182,9 +181,6 @@ impl Recorder {
 
     /// The write has failed for good. What it held goes into the turn's last write, which has tries of its own.
     pub(crate) fn put_back(&mut self) {
-        if fault!(BlocksLostOnFailure) {
-            self.in_flight.clear();
-        }
         let later = std::mem::replace(&mut self.queued, std::mem::take(&mut self.in_flight));
         self.queued.extend(later);
         self.failures = 0;

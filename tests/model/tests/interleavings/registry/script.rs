@@ -1,7 +1,7 @@
 //! What each thread does.
 
-use super::history::{Answer, Call, History, Shell};
-use super::{RunHandle, ThreadKey};
+use super::history::{Answer, Call, History};
+use super::{RunHandle, SharedRegistry, ThreadKey};
 
 /// One list of steps for each thread.
 pub(super) type Script = Vec<Vec<Step>>;
@@ -98,32 +98,30 @@ pub(super) fn random(seed: u64, threads: usize, steps: usize) -> Script {
 }
 
 /// Runs the script's threads on a registry in which one run owns the thread, and looks whether it is explained.
-pub(super) fn play(shell: &impl Shell, script: &Script) {
+pub(super) fn play(registry: &SharedRegistry, script: &Script) {
     let key = ThreadKey::from("thread");
-    let Answer::Registered(registered) = shell.call(&Call::Register(key.clone())) else {
-        panic!("not what was asked for");
-    };
-    let before = shell.snapshot();
+    let owner = registry.register(key.clone()).handle;
+    let before = registry.snapshot();
     let history = History::default();
     // The first thread of the script is the one that runs already: one less to be put in every order.
     let (own, others) = script.split_first().unwrap();
     let threads: Vec<_> = others
         .iter()
         .map(|steps| {
-            let (shell, steps) = (shell.clone(), steps.clone());
-            let (key, first, history) = (key.clone(), registered.handle.clone(), history.clone());
-            shuttle::thread::spawn(move || one_thread(&shell, &steps, &key, &first, &history))
+            let (registry, steps) = (registry.clone(), steps.clone());
+            let (key, first, history) = (key.clone(), owner.clone(), history.clone());
+            shuttle::thread::spawn(move || one_thread(&registry, &steps, &key, &first, &history))
         })
         .collect();
-    one_thread(shell, own, &key, &registered.handle, &history);
+    one_thread(registry, own, &key, &owner, &history);
     for thread in threads {
         thread.join().unwrap();
     }
-    history.assert_explained(&before, &shell.snapshot());
+    history.assert_explained(&before, &registry.snapshot());
 }
 
 fn one_thread(
-    shell: &impl Shell,
+    registry: &SharedRegistry,
     steps: &[Step],
     key: &ThreadKey,
     first: &RunHandle,
@@ -151,7 +149,7 @@ fn one_thread(
             Step::Unread => Call::Unread(key.clone()),
             Step::Poll => Call::Poll,
         };
-        match history.call(shell, call) {
+        match history.call(registry, call) {
             Answer::Registered(registered) => mine = registered.handle,
             Answer::Handle(Ok(handle)) => mine = handle,
             _ => {}

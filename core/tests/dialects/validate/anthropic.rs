@@ -1,6 +1,5 @@
 //! Source: <https://docs.anthropic.com/en/api/messages>, and its pages on tool use, extended thinking and caching.
 
-use super::super::anthropic::{is_own, thinks_by_default};
 use super::at::{At, Breaches, is_word};
 use super::schemas;
 use serde_json::Value;
@@ -297,7 +296,26 @@ fn answers<'m, 'a>(messages: &'m [At<'a>]) -> &'m [At<'a>] {
 
 /// Whether the provider ran it itself: it goes back as it came.
 fn is_of_own_tools(block: &At<'_>) -> bool {
-    is_own(block.get("type").text())
+    let kind = block.get("type").text();
+    kind.ends_with("_tool_use")
+        || kind.ends_with("_tool_result")
+        || matches!(
+            kind,
+            "compaction" | "container_upload" | "fallback" | "mcp_tool_listing"
+        )
+}
+
+/// Whether a model of this name thinks if nothing is said of it: those of the fifth generation and later ones do. Their
+/// version is the first number in the name that is no date.
+fn thinks_by_default(model: &str) -> bool {
+    let Some((_, name)) = model.split_once("claude") else {
+        return false;
+    };
+    let words = name.split(|c: char| !c.is_ascii_alphanumeric());
+    let mut numbers = words
+        .filter(|word| word.len() < 3)
+        .filter_map(|word| word.parse::<u32>().ok());
+    numbers.next().is_some_and(|major| major >= 5)
 }
 
 fn is_thinking(block: &At<'_>) -> bool {

@@ -1,10 +1,9 @@
 //! The shared registry under every order in which its threads' steps can come.
 //!
 //! Each run is compared with the plain registry: some order of the calls, one after the other, must give the same
-//! answers, the same events and the same registry. Faulty shells show that a fault would be found.
+//! answers, the same events and the same registry. That a fault would be found, `cargo xtask test threads` shows with those
+//! of `tests/faults/registry.toml`.
 
-use super::faulty::{Fault, Faulty};
-use super::history::{Answer, Call, Shell};
 use super::script::{Script, Step, Which};
 use super::{SharedRegistry, ThreadKey};
 use super::{foreign, script};
@@ -44,13 +43,13 @@ fn scenarios() -> Vec<Script> {
 }
 
 /// Tries all orders of a script; how many there were.
-fn all_orders<S: Shell>(make: impl Fn() -> S + Send + Sync + 'static, script: Script) -> usize {
+fn all_orders(script: Script) -> usize {
     let orders = Arc::new(AtomicUsize::new(0));
     let counted = Arc::clone(&orders);
     shuttle::check_dfs(
         move || {
             counted.fetch_add(1, Ordering::Relaxed);
-            script::play(&make(), &script);
+            script::play(&SharedRegistry::default(), &script);
         },
         None,
     );
@@ -61,7 +60,7 @@ fn all_orders<S: Shell>(make: impl Fn() -> S + Send + Sync + 'static, script: Sc
 fn i11_every_order_of_the_scenarios_is_explained_by_one_thread() {
     let orders: usize = scenarios()
         .into_iter()
-        .map(|script| all_orders(SharedRegistry::default, script))
+        .map(|script| all_orders(script))
         .sum();
     println!("{orders} orders of {} scripts", scenarios().len());
     assert!(orders > 2_000, "{orders} orders are not all");
@@ -72,11 +71,11 @@ fn i11_every_order_of_any_calls_is_explained_by_one_thread() {
     let mut orders = 0;
     for [one, two] in script::pairs() {
         let script = vec![vec![one, two], vec![two, one]];
-        orders += all_orders(SharedRegistry::default, script);
+        orders += all_orders(script);
     }
     for three in script::triples(&Step::CHANGES) {
         let script = three.map(|step| vec![step]).to_vec();
-        orders += all_orders(SharedRegistry::default, script);
+        orders += all_orders(script);
     }
     println!("{orders} orders of any calls");
     assert!(orders > 20_000, "{orders} orders are not all");
@@ -116,96 +115,46 @@ fn i11_many_more_scripts_in_every_order_and_in_random_ones() {
     for (index, one) in pairs.iter().enumerate() {
         for other in &pairs[index..] {
             let script = vec![one.to_vec(), other.to_vec()];
-            orders += all_orders(SharedRegistry::default, script);
+            orders += all_orders(script);
         }
     }
     for three in script::triples(&Step::ALL) {
         let script = three.map(|step| vec![step]).to_vec();
-        orders += all_orders(SharedRegistry::default, script);
+        orders += all_orders(script);
     }
     let four = [Replace(First), Complete(First), Register, Remove];
-    orders += all_orders(
-        SharedRegistry::default,
-        four.map(|step| vec![step]).to_vec(),
-    );
+    orders += all_orders(four.map(|step| vec![step]).to_vec());
     println!("{orders} orders of many more scripts");
     random_orders(2_000, 50);
 }
 
-/// What was found, in the words of the check.
-fn found(fault: Fault, script: Script) -> Option<String> {
-    let caught = catch_unwind(AssertUnwindSafe(|| {
-        all_orders(move || Faulty::new(fault), script)
-    }));
-    let panic = caught.err()?;
-    let text = panic.downcast_ref::<String>().cloned();
-    text.or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_owned()))
-}
-
-#[test]
-fn a_fault_in_the_shell_is_found() {
-    for fault in Fault::ALL {
-        let expected = fault.shows_as();
-        let mut finds = scenarios()
-            .into_iter()
-            .filter_map(|script| found(fault, script));
-        let shows = finds.any(|find| find.contains(expected));
-        assert!(shows, "{fault:?} shows nowhere as `{expected}`");
-    }
-}
-
-#[test]
-fn a_shell_without_a_fault_passes_for_the_faulty_one_too() {
-    for script in scenarios() {
-        all_orders(|| Faulty::new(Fault::None), script);
-    }
-}
-
-/// Whether the others get on while a subscriber does not come back.
-fn others_get_on<S: Shell>(make: impl Fn() -> S + Copy + Send + Sync + 'static) -> bool {
-    let tried = foreign::TRACED.map(|traced| {
-        catch_unwind(AssertUnwindSafe(move || {
-            shuttle::check_dfs(move || foreign::stuck_subscriber(&make(), traced), None);
-        }))
-    });
-    tried.iter().all(Result::is_ok)
-}
-
 #[test]
 fn nobody_waits_while_foreign_code_runs() {
-    assert!(others_get_on(SharedRegistry::default));
-    assert!(!others_get_on(|| Faulty::new(Fault::TracesUnderTheLock)));
-}
-
-#[test]
-fn a_panic_under_the_lock_harms_nobody() {
-    shuttle::check_dfs(|| poisoned(&SharedRegistry::default()), None);
-}
-
-#[test]
-fn a_shell_that_gives_up_on_a_poisoned_lock_is_found() {
-    let caught = catch_unwind(|| {
-        shuttle::check_dfs(|| poisoned(&Faulty::new(Fault::GivesUpOnPoison)), None);
-    });
-    assert!(caught.is_err());
+    for traced in foreign::TRACED {
+        shuttle::check_dfs(
+            move || foreign::stuck_subscriber(&SharedRegistry::default(), traced),
+            None,
+        );
+    }
 }
 
 /// One thread panics under the lock while others call.
-fn poisoned<S: Shell>(shell: &S) {
-    let key = ThreadKey::from("thread");
-    let Answer::Registered(registered) = shell.call(&Call::Register(key.clone())) else {
-        panic!("not what was asked for");
+#[test]
+fn a_panic_under_the_lock_harms_nobody() {
+    let one_panics = || {
+        let registry = SharedRegistry::default();
+        let first = registry.register(ThreadKey::from("thread")).handle;
+        let other = registry.clone();
+        let panicking = shuttle::thread::spawn(move || {
+            let panics = || {
+                let _guard = other.lock();
+                panic!("under the lock");
+            };
+            catch_unwind(AssertUnwindSafe(panics)).unwrap_err();
+        });
+        assert!(registry.replace(&first).is_ok());
+        assert!(registry.check(&first).is_err());
+        panicking.join().unwrap();
     };
-    let first = registered.handle;
-    let other = shell.clone();
-    let panicking = shuttle::thread::spawn(move || {
-        catch_unwind(AssertUnwindSafe(|| other.panic_under_the_lock())).unwrap_err();
-    });
-    let replaced = shell.call(&Call::Replace(first.clone()));
-    panicking.join().unwrap();
-    assert!(matches!(replaced, Answer::Handle(Ok(_))));
-    assert!(matches!(
-        shell.call(&Call::Check(first)),
-        Answer::Done(Err(_))
-    ));
+    shuttle::check_dfs(one_panics, None);
 }

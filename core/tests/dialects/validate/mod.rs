@@ -1,9 +1,8 @@
 //! Checks an encoded request against the rules of the provider that it is for, as its documentation has them.
 //!
-//! It reads the JSON of the body and knows neither the encoders nor the legaliser: it is there to find their errors, in
-//! tests and in a host that wants to be sure before it sends. It checks what Stepwell can get wrong (the history, the
-//! calls and their results, the tools and the choice of them), not what only the provider knows (models, limits of
-//! size).
+//! It reads the JSON of the body and knows neither the encoders nor the legaliser: it is there to find their errors. It
+//! checks what Stepwell can get wrong (the history, the calls and their results, the tools and the choice of them), not
+//! what only the provider knows (models, limits of size).
 
 mod ag_ui;
 mod anthropic;
@@ -18,18 +17,18 @@ mod responses;
 mod schemas;
 mod tools;
 
-use super::{Dialect, HttpRequest};
 use at::{At, Breaches};
 use serde_json::Value;
 use std::fmt;
+use stepwell_core::dialect::{Dialect, HttpRequest};
 
 /// A rule that a request breaks.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Breach {
+pub(crate) struct Breach {
     /// Where in the body, as a JSON pointer; empty for the request as a whole.
-    pub pointer: String,
+    pub(crate) pointer: String,
     /// The rule.
-    pub rule: String,
+    pub(crate) rule: String,
 }
 
 impl fmt::Display for Breach {
@@ -42,7 +41,11 @@ impl fmt::Display for Breach {
 ///
 /// # Errors
 /// Every rule that the request breaks.
-pub fn request(dialect: Dialect, provider: &str, request: &HttpRequest) -> Result<(), Vec<Breach>> {
+pub(crate) fn request(
+    dialect: Dialect,
+    provider: &str,
+    request: &HttpRequest,
+) -> Result<(), Vec<Breach>> {
     let mut breaches = Breaches::default();
     let root = Value::Null;
     match serde_json::from_slice::<Value>(&request.body) {
@@ -59,6 +62,7 @@ pub fn request(dialect: Dialect, provider: &str, request: &HttpRequest) -> Resul
                 Dialect::Ollama => ollama::check(&body, &mut breaches),
                 Dialect::Mistral => mistral::check(&body, &mut breaches),
                 Dialect::Cohere => cohere::check(&body, &mut breaches),
+                _ => panic!("a dialect without a validator"),
             }
         }
     }
@@ -87,6 +91,7 @@ fn envelope(request: &HttpRequest, dialect: Dialect, body: &At<'_>, breaches: &m
         Dialect::Gemini => ":streamGenerateContent?alt=sse",
         Dialect::Ollama => "/api/chat",
         Dialect::Cohere => "/chat",
+        _ => panic!("a dialect without a path"),
     };
     let ends = request.url.ends_with(path);
     breaches.unless(ends, body, format!("the path ends with {path}"));

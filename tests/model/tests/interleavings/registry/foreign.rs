@@ -1,7 +1,7 @@
 //! A subscriber of traces that does not come back until the other threads are done with the registry.
 
-use super::history::{Answer, Call, Shell};
-use super::{RunHandle, ThreadKey};
+use super::history::Call;
+use super::{RunHandle, SharedRegistry, ThreadKey};
 use shuttle::sync::mpsc::{Receiver, channel};
 use std::cell::RefCell;
 use std::sync::Once;
@@ -41,25 +41,20 @@ pub(super) const TRACED: [fn(RunHandle) -> Call; 4] =
     [Call::Check, Call::Replace, Call::Complete, Call::Fails];
 
 /// One thread's stale handle is traced, and the subscriber waits for the other thread, which uses the registry.
-pub(super) fn stuck_subscriber(shell: &impl Shell, traced: fn(RunHandle) -> Call) {
+pub(super) fn stuck_subscriber(registry: &SharedRegistry, traced: fn(RunHandle) -> Call) {
     static INSTALLED: Once = Once::new();
     INSTALLED.call_once(|| tracing::subscriber::set_global_default(Stuck).unwrap());
     let key = ThreadKey::from("thread");
-    let Answer::Registered(first) = shell.call(&Call::Register(key.clone())) else {
-        panic!("not what was asked for");
-    };
-    let Answer::Registered(_) = shell.call(&Call::Register(key.clone())) else {
-        panic!("not what was asked for");
-    };
+    let stale = registry.register(key.clone()).handle;
+    drop(registry.register(key.clone()));
     let (done, others_are_done) = channel();
     OTHERS_ARE_DONE.with(|slot| slot.replace(Some(others_are_done)));
-    let stale = first.handle;
     let refused = {
-        let (shell, call) = (shell.clone(), traced(stale));
-        shuttle::thread::spawn(move || shell.call(&call))
+        let (registry, call) = (registry.clone(), traced(stale));
+        shuttle::thread::spawn(move || call.make(&registry))
     };
-    shell.call(&Call::Current(key.clone()));
-    shell.call(&Call::Register(key));
+    drop(registry.current(&key));
+    drop(registry.register(key));
     done.send(()).unwrap();
     refused.join().unwrap();
     assert!(

@@ -1,6 +1,5 @@
 //! Source: <https://ai.google.dev/api/generate-content>, and its pages on function calling and thought signatures.
 
-use super::super::gemini::is_built_in;
 use super::at::{At, Breaches};
 use super::schemas;
 use std::collections::BTreeSet;
@@ -176,7 +175,12 @@ fn tools(body: &At<'_>, is_third: bool, breaches: &mut Breaches) {
             schemas::gemini(&function.get("parametersJsonSchema"), breaches);
         }
     }
-    let has_own = |tool: &At<'_>| is_built_in(tool.value);
+    let has_own = |tool: &At<'_>| {
+        let kinds = tool.value.as_object().into_iter().flatten();
+        kinds
+            .into_iter()
+            .any(|(kind, _)| kind != "functionDeclarations")
+    };
     breaches.unless(
         is_third || names.is_empty() || !body.get("tools").items().iter().any(has_own),
         &body.get("tools"),

@@ -31,13 +31,6 @@ pub(super) enum Answer {
     Nothing,
 }
 
-/// A registry for threads.
-pub(super) trait Shell: Clone + Send + Sync + 'static {
-    fn call(&self, call: &Call) -> Answer;
-    fn snapshot(&self) -> RunRegistry;
-    fn panic_under_the_lock(&self);
-}
-
 /// The same calls on anything that has the registry's methods.
 macro_rules! call {
     ($registry:expr, $call:expr) => {
@@ -62,22 +55,13 @@ macro_rules! call {
     };
 }
 
-pub(super) fn plain(registry: &mut RunRegistry, call: &Call) -> Answer {
-    call!(registry, call)
-}
-
-impl Shell for SharedRegistry {
-    fn call(&self, call: &Call) -> Answer {
-        call!(self, call)
+impl Call {
+    pub(super) fn make(&self, registry: &SharedRegistry) -> Answer {
+        call!(registry, self)
     }
 
-    fn snapshot(&self) -> RunRegistry {
-        Self::snapshot(self)
-    }
-
-    fn panic_under_the_lock(&self) {
-        let _guard = self.lock();
-        panic!("under the lock");
+    fn make_alone(&self, registry: &mut RunRegistry) -> Answer {
+        call!(registry, self)
     }
 }
 
@@ -103,9 +87,9 @@ impl History {
     }
 
     /// Calls, and keeps what came of it.
-    pub(super) fn call(&self, shell: &impl Shell, call: Call) -> Answer {
+    pub(super) fn call(&self, registry: &SharedRegistry, call: Call) -> Answer {
         let begun = self.tick();
-        let answer = shell.call(&call);
+        let answer = call.make(registry);
         let operation = Operation {
             call,
             answer: answer.clone(),
@@ -148,7 +132,7 @@ fn explained(from: &RunRegistry, left: &[&Operation], to: &RunRegistry) -> bool 
             return false;
         }
         let mut next = from.clone();
-        if plain(&mut next, &operation.call) != operation.answer {
+        if operation.call.make_alone(&mut next) != operation.answer {
             return false;
         }
         let mut rest = left.to_vec();
