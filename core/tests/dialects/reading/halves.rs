@@ -2,9 +2,10 @@
 
 use super::answer::{Answer, Call, body, read, read_in};
 use crate::legal::targets;
+use crate::validate;
 use proptest::prelude::*;
 use serde_json::json;
-use stepwell_core::dialect::{Dialect, validate};
+use stepwell_core::dialect::Dialect;
 use stepwell_core::event::Message;
 use stepwell_core::pipeline::StreamEnd;
 use stepwell_core::tool::parse_arguments;

@@ -62,7 +62,6 @@ pub(crate) fn request(
                 Dialect::Ollama => ollama::check(&body, &mut breaches),
                 Dialect::Mistral => mistral::check(&body, &mut breaches),
                 Dialect::Cohere => cohere::check(&body, &mut breaches),
-                _ => panic!("a dialect without a validator"),
             }
         }
     }
@@ -91,7 +90,6 @@ fn envelope(request: &HttpRequest, dialect: Dialect, body: &At<'_>, breaches: &m
         Dialect::Gemini => ":streamGenerateContent?alt=sse",
         Dialect::Ollama => "/api/chat",
         Dialect::Cohere => "/chat",
-        _ => panic!("a dialect without a path"),
     };
     let ends = request.url.ends_with(path);
     breaches.unless(ends, body, format!("the path ends with {path}"));

@@ -58,10 +58,7 @@ fn all_orders(script: Script) -> usize {
 
 #[test]
 fn i11_every_order_of_the_scenarios_is_explained_by_one_thread() {
-    let orders: usize = scenarios()
-        .into_iter()
-        .map(|script| all_orders(script))
-        .sum();
+    let orders: usize = scenarios().into_iter().map(all_orders).sum();
     println!("{orders} orders of {} scripts", scenarios().len());
     assert!(orders > 2_000, "{orders} orders are not all");
 }
