@@ -21,6 +21,7 @@ from stepwell import (
     ToolInvocation,
     tool,
 )
+from stepwell._ffi import stepwell_ffi as _ffi
 
 Start = Callable[..., MockLlm]
 
@@ -122,6 +123,17 @@ def test_an_interrupt_is_for_the_program(mock_llm: Start, which: Callable[..., o
     # Nothing hangs that comes later.
     other = agent_of(mock_llm(calls(("fine", {})), text("Well")), fine)
     assert other.run_sync("Go").text == "Well"
+
+
+def test_what_wakes_a_loop_says_nothing_once_it_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[object] = []
+    monkeypatch.setattr(sys, "unraisablehook", told.append)
+    loop = asyncio.new_event_loop()
+    handle = _ffi._UniffiContinuationHandleMap.insert((loop, loop.create_future()))
+    loop.close()
+    # As a thread of the library calls it.
+    _ffi._uniffi_continuation_callback(handle, 0)
+    assert told == []
 
 
 async def test_cancelling_a_turn_reaches_its_tool(mock_llm: Start) -> None:

@@ -14,6 +14,7 @@ Two APIs on the same machine: :class:`Agent` has the network inside, :class:`Run
             print(event.delta, end="", flush=True)
 """
 
+from . import _waking as _waking
 from . import log as _log
 from ._ffi.stepwell_ffi import set_language as _set_language
 from ._ffi.stepwell_ffi import version as _version
