@@ -18,14 +18,6 @@ pub(super) enum Command {
     BringResult(ToolCallId, ToolResult, Told),
 }
 
-/// What a turn has taken that waits to be stored. A client that was not told that it is sends the same again, and is
-/// answered as before.
-#[derive(Debug, PartialEq)]
-pub(super) enum Word {
-    Answers(Vec<ResumeEntry>),
-    Result(ToolCallId, ToolResult),
-}
-
 /// Hears what became of a command.
 pub(super) type Told = oneshot::Sender<Result<(), EngineError>>;
 
@@ -38,13 +30,11 @@ impl Drive<'_> {
             }
             Command::Answer(answers, told) => {
                 let facts = self.answer(&answers, handle).await;
-                let facts = facts.map_err(EngineError::from);
-                self.promise(Word::Answers(answers), facts, told);
+                self.promise(facts.map_err(EngineError::from), told);
             }
             Command::BringResult(call, result, told) => {
-                let brought = bring_result(&call, result.clone(), handle).await;
-                let facts = brought.map(|()| vec![Fact::Result(call.clone())]);
-                self.promise(Word::Result(call, result), facts, told);
+                let brought = bring_result(&call, result, handle).await;
+                self.promise(brought.map(|()| vec![Fact::Result(call)]), told);
             }
             Command::CancelCall(call, told) => {
                 let cancelled = handle.cancel_call(call.clone()).await;
@@ -54,19 +44,9 @@ impl Drive<'_> {
     }
 
     /// Says that it is done once these are stored: what was promised is not asked for again after a restart.
-    fn promise(&mut self, word: Word, facts: Result<Vec<Fact>, EngineError>, told: Told) {
-        let Audience::Followers { stored, taken, .. } = &mut self.audience else {
+    fn promise(&self, facts: Result<Vec<Fact>, EngineError>, told: Told) {
+        let (facts, Audience::Followers { stored, .. }) = (facts, &self.audience) else {
             return;
-        };
-        let facts = match facts {
-            Ok(facts) => {
-                taken.push((word, facts.clone()));
-                Ok(facts)
-            }
-            Err(refused) => {
-                let again = taken.iter().find(|(before, _)| *before == word);
-                again.map(|(_, facts)| facts.clone()).ok_or(refused)
-            }
         };
         let mut stored = stored.clone();
         tokio::spawn(async move {

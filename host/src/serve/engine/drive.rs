@@ -9,7 +9,7 @@ use super::super::stop::Stop;
 use super::super::store_trouble::{StoreTrouble, custom};
 use super::announce::{progress, question_id};
 use super::call_labels::CallLabels;
-use super::commands::{Command, Word};
+use super::commands::Command;
 use super::event_writer::EventWriter;
 use super::local::LocalSetup;
 use super::questions::{Asked, Asking, Questions};
@@ -43,8 +43,6 @@ pub(super) enum Audience<'a> {
         open: BTreeMap<String, Interrupt>,
         /// What they tell the turn.
         commands: mpsc::Receiver<Command>,
-        /// What it has taken of that, and what is stored once it counts.
-        taken: Vec<(Word, Vec<Fact>)>,
     },
     /// The one client of a run, which is told nothing else while it runs. With it the run rests too.
     Client(&'a mut Client),

@@ -130,7 +130,6 @@ impl SessionTurn {
                 stored,
                 open,
                 commands: self.commands,
-                taken: Vec::new(),
             },
             early: Vec::new(),
         };
