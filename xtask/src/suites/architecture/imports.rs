@@ -122,7 +122,7 @@ impl Sources {
                     self.modules.insert(place.module.clone());
                     match next {
                         TokenTree::Group(body) => {
-                            declared.extend(self.tokens(&place, body.stream()))
+                            declared.extend(self.tokens(&place, body.stream()));
                         }
                         _ => declared.push(place),
                     }
