@@ -8,7 +8,7 @@ use crate::outcome::Outcome;
 use crate::state::StateKind;
 #[cfg(feature = "agent")]
 use std::sync::Arc;
-use stepwell_core::run::journal::{Ending, Journal, Replayed};
+use stepwell_core::journal::{Ending, Journal, Replayed};
 
 /// What a replay came to.
 #[derive(Clone, Debug, PartialEq, Eq, uniffi::Record)]

@@ -12,7 +12,7 @@ use crate::event::{
     Verification, Verifier, Violation,
 };
 use crate::wire::{Frame, FrameLimits, Framer};
-pub use meter::{AnswerLimit, AnswerLimits};
+pub use meter::AnswerLimits;
 use meter::{Meter, changeable};
 use rejoin::{Passed, Rejoin};
 use serde::de::IgnoredAny;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 use stepwell_core::conversation::Conversation;
-use stepwell_core::run::journal::JournalWriter;
+use stepwell_core::journal::JournalWriter;
 use stepwell_core::run::{Input, Misuse, Output, RunConfig, RunMachine, SnapshotError};
 use stepwell_core::{RunId, ThreadId, Timestamp};
 

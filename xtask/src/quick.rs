@@ -1,11 +1,11 @@
-//! `cargo xtask test quick`: what a change needs before it is shown to anyone: format, Clippy, and the unit and scenario
-//! tests of the packages that it touches and of those that depend on them.
+//! `cargo xtask test quick`: what a change needs before it is shown to anyone: format, the order of the modules, Clippy, and
+//! the unit and scenario tests of the packages that it touches and of those that depend on them.
 
 use crate::{
     context::Context,
     log::Log,
     process::{self, Spent},
-    suites::format,
+    suites::{architecture, format},
     workspace::{self, Kind, TestProgram},
 };
 use anyhow::Context as _;
@@ -59,6 +59,8 @@ pub(crate) fn run(context: &Context, since: &str) -> anyhow::Result<ExitCode> {
     };
     let result = format::check(context, &mut log);
     step(&mut log, "format", result);
+    let result = architecture::check(context, &mut log);
+    step(&mut log, "architecture", result);
     let built = build(context, &mut log);
     let (programs, result) = match built {
         Ok(programs) => (programs, Ok(())),

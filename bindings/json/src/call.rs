@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use std::time::Duration;
 use stepwell_core::CallKey;
 use stepwell_core::event::{Message, ResumeEntry};
-use stepwell_core::run::journal::Digest;
+use stepwell_core::journal::Digest;
 use stepwell_core::run::{Decision, EffectId, Input, Refusal, RunMachine};
 use stepwell_core::tool::{ToolFailure, ToolFailureKind, ToolOutput};
 use stepwell_ffi::{Outcome, StateKind};

@@ -17,7 +17,7 @@ use crate::error::StepwellError;
 use crate::event::Event;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use stepwell_core::run::journal::JournalWriter;
+use stepwell_core::journal::JournalWriter;
 use stepwell_core::run::{self, EffectId, Input, Output};
 use stepwell_core::{ThreadId, Timestamp};
 

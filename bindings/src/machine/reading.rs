@@ -6,7 +6,7 @@ use crate::error::StepwellError;
 use crate::event::Interrupt;
 use crate::outcome::{Outcome, TokenUsage};
 use crate::state::StateKind;
-use stepwell_core::run::journal::{Digest, JournalWriter};
+use stepwell_core::journal::{Digest, JournalWriter};
 use stepwell_core::{event, run};
 
 #[uniffi::export]

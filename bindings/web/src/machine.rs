@@ -9,7 +9,7 @@ use std::sync::Arc;
 use stepwell_core::Timestamp;
 use stepwell_core::conversation::Conversation;
 use stepwell_core::event::Message;
-use stepwell_core::run::journal::Digest;
+use stepwell_core::journal::Digest;
 use stepwell_core::run::{self, Input};
 use stepwell_json::{Outcome, Outputs, Refused, RunConfig, StateKind};
 use wasm_bindgen::prelude::*;

@@ -9,7 +9,7 @@
 
 mod sealing;
 
-use super::{DecodeError, HopIds, Sink};
+use super::{AnswerLimit, DecodeError, HopIds, Sink};
 use crate::event::{
     Common, Custom, Event, EventRef, Metadata, ReasoningEnd, ReasoningMessageEnd,
     ReasoningMessageStart, ReasoningRole, ReasoningStart, RunError, RunFinished, RunStarted,
@@ -17,7 +17,6 @@ use crate::event::{
     ToolCallStart, Violation,
 };
 use crate::id::result_id;
-use crate::pipeline::AnswerLimit;
 use crate::{MessageId, ToolCallId};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;

@@ -1,10 +1,11 @@
 use super::halves::{self, Halves, Joining};
 use super::mend::mend;
-use super::{Dialect, ag_ui, anthropic, cohere, gemini, ollama, openai_chat, openai_responses};
+use super::{
+    AnswerLimit, Dialect, ag_ui, anthropic, cohere, gemini, ollama, openai_chat, openai_responses,
+};
 use crate::event::protobuf::{self, ProtobufError};
 use crate::event::{EventError, EventRef, TokenUsage, Violation};
 use crate::json;
-use crate::pipeline::AnswerLimit;
 use crate::wire::{Frame, WireError};
 use crate::{MessageId, RunId, ThreadId, ToolCallId};
 use serde::{Deserialize, Serialize};

@@ -17,6 +17,7 @@ mod gemini;
 mod halves;
 pub mod legal;
 mod lenient;
+mod limit;
 mod mend;
 mod mistral;
 mod next_request;
@@ -34,6 +35,8 @@ pub use decoder::{Decode, DecodeError, Decoder, HopIds, Sink};
 pub(crate) use encoding::SEGMENT;
 pub use error::{ApiError, ApiErrorKind};
 pub(crate) use error::{excerpt, is_transient_in_stream};
+pub use limit::AnswerLimit;
+pub(crate) use limit::ITEM;
 pub(crate) use offer::Offer;
 pub use request::{
     EffortField, Encode, Endpoint, GenerationSettings, HttpRequest, Media, ModelRequest, Quirks,

@@ -3,7 +3,6 @@ use super::field::{Metadata, present};
 use crate::json::told_apart_by;
 use crate::{MessageId, ToolCallId};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
 /// One message of a conversation, told apart by its `role`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -309,14 +308,4 @@ pub struct FunctionCall {
     /// Fields that this version does not know.
     #[serde(flatten)]
     pub extra: Metadata,
-}
-
-impl FunctionCall {
-    /// The arguments parsed: `{}` for the ways of saying "none" (empty, `null`), an error for what is not JSON.
-    ///
-    /// # Errors
-    /// The arguments are not JSON.
-    pub fn parsed_arguments(&self) -> Result<Value, serde_json::Error> {
-        crate::tool::parse_arguments(&self.arguments)
-    }
 }

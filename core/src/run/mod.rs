@@ -34,7 +34,6 @@ mod turn;
 #[doc(hidden)]
 pub use machine::model_check;
 
-pub use crate::journal;
 pub use machine::{RunMachine, SnapshotError};
 pub use protocol::{
     Attached, BackgroundPolicy, Block, BlockContent, CUT, ContextGuard, ContextMessage,

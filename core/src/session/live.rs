@@ -1,7 +1,7 @@
 use super::error::SessionError;
-use super::scene::{Scene, SceneTurn};
 use super::turn::Turn;
 use super::view::{SessionView, TurnView, ViewOptions};
+use super::view_state::{TurnState, ViewState};
 use crate::event::{Event, EventRef, Message, ToolMessage};
 use crate::id::result_id;
 use crate::run::{Block, RunEvent, ToolCallUpdate, TurnStatus};
@@ -35,7 +35,7 @@ use crate::{RunId, Timestamp};
 /// ```
 #[derive(Clone, Debug)]
 pub struct LiveSession {
-    scene: Scene,
+    state: ViewState,
     options: ViewOptions,
     /// What the user has typed during the turn, until it is taken or refused.
     typed: Vec<Message>,
@@ -48,7 +48,7 @@ impl LiveSession {
     #[must_use]
     pub fn new(options: ViewOptions) -> Self {
         Self {
-            scene: Scene::default(),
+            state: ViewState::default(),
             options,
             typed: Vec::new(),
             run_id: RunId::default(),
@@ -65,7 +65,7 @@ impl LiveSession {
     ) -> Result<Self, SessionError> {
         let mut live = Self::new(options);
         for turn in path {
-            live.scene.add(turn)?;
+            live.state.add(turn)?;
         }
         Ok(live)
     }
@@ -79,7 +79,7 @@ impl LiveSession {
         now: Timestamp,
     ) {
         self.run_id = turn.clone();
-        self.scene.turns.push(SceneTurn {
+        self.state.turns.push(TurnState {
             view: TurnView {
                 id: turn,
                 parent,
@@ -92,10 +92,10 @@ impl LiveSession {
         });
         self.typed.clear();
         if let Some(message) = message {
-            let _ = self.scene.conversation.push(message);
+            let _ = self.state.conversation.push(message);
         }
-        self.scene.conversation.begin_hop(0);
-        self.scene.note_messages();
+        self.state.conversation.begin_hop(0);
+        self.state.note_messages();
     }
 
     /// The user types during the turn ([`Input::Steer`](crate::run::Input::Steer)): it is shown once the turn takes
@@ -106,24 +106,24 @@ impl LiveSession {
 
     /// Takes an event of the turn's run.
     pub fn event(&mut self, event: &RunEvent, now: Timestamp) {
-        let Some(turn) = self.scene.turns.last_mut() else {
+        let Some(turn) = self.state.turns.last_mut() else {
             return;
         };
         match event {
             RunEvent::AgUi(event) => {
-                let _ = self.scene.conversation.apply(EventRef::from(event));
+                let _ = self.state.conversation.apply(EventRef::from(event));
                 match event {
                     Event::ToolCallResult(result) => {
-                        self.scene.note_answer(&result.tool_call_id, now);
+                        self.state.note_answer(&result.tool_call_id, now);
                     }
-                    Event::MessagesSnapshot(_) => self.scene.is_rewritten = true,
+                    Event::MessagesSnapshot(_) => self.state.is_rewritten = true,
                     _ => {}
                 }
             }
             RunEvent::ToolCall(update) => {
                 let turn = turn.view.id.clone();
                 self.take_result(update);
-                self.scene.note_status(
+                self.state.note_status(
                     &turn,
                     update.call,
                     &update.tool_call_id,
@@ -134,13 +134,13 @@ impl LiveSession {
             }
             RunEvent::HopStarted { hop, run_id } => {
                 self.run_id = run_id.clone();
-                self.scene.conversation.begin_hop(*hop);
+                self.state.conversation.begin_hop(*hop);
             }
             RunEvent::SteeringTaken { message_id, .. } => {
                 let place = self.typed.iter().position(|typed| typed.id() == message_id);
                 if let Some(place) = place {
                     let message = self.typed.remove(place);
-                    let _ = self.scene.conversation.push(message);
+                    let _ = self.state.conversation.push(message);
                 }
             }
             RunEvent::SteeringRefused { message, .. } => {
@@ -160,7 +160,7 @@ impl LiveSession {
             return;
         };
         let index = usize::try_from(update.call.index).unwrap_or(usize::MAX);
-        self.scene
+        self.state
             .conversation
             .insert_result(Message::Tool(ToolMessage {
                 id: result_id(&self.run_id, index),
@@ -176,20 +176,20 @@ impl LiveSession {
 
     /// The store has these blocks of the turn now, and that time of them.
     pub fn stored(&mut self, blocks: &[Block], at: Timestamp) {
-        let Some(turn) = self.scene.turns.last_mut() else {
+        let Some(turn) = self.state.turns.last_mut() else {
             return;
         };
         turn.view.updated_at = at;
         let turn = turn.view.id.clone();
         for block in blocks {
-            self.scene.note_block(&turn, block, at);
+            self.state.note_block(&turn, block, at);
         }
     }
 
     /// The session as the user is shown it now.
     #[must_use]
     pub fn view(&mut self) -> SessionView {
-        self.scene.note_messages();
-        self.scene.view(&self.options)
+        self.state.note_messages();
+        self.state.view(&self.options)
     }
 }

@@ -10,11 +10,11 @@ mod error;
 mod format;
 mod live;
 mod replay;
-mod scene;
 mod title;
 mod tree;
 mod turn;
 mod view;
+mod view_state;
 
 pub use builder::{MessageBuilder, TokenBudget};
 pub use error::SessionError;

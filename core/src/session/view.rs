@@ -1,4 +1,4 @@
-use super::scene::Scene;
+use super::view_state::ViewState;
 use crate::conversation::{Conversation, ToolCallStatus};
 use crate::event::{
     ActivityMessage, AssistantMessage, Message, MessageContent, Metadata, ReasoningMessage,
@@ -143,7 +143,7 @@ impl SessionView {
     /// A view of messages without turns: of a history from elsewhere. All of it is from one time.
     #[must_use]
     pub fn of_messages(messages: &[Message], at: Timestamp, options: &ViewOptions) -> Self {
-        let mut view = Scene::of(Conversation::new(messages.to_vec())).view(options);
+        let mut view = ViewState::of(Conversation::new(messages.to_vec())).view(options);
         view.created_at = at;
         view.updated_at = at;
         for message in &mut view.messages {

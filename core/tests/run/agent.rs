@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use stepwell_core::Timestamp;
 use stepwell_core::dialect::{AgUiEncoding, Dialect};
 use stepwell_core::event::{Event, ResumeStatus, Verification, protobuf};
-use stepwell_core::run::journal::RedactError;
+use stepwell_core::journal::RedactError;
 use stepwell_core::run::{Effect, Failure, Input, Outcome, ResumeError, RunConfig, StateKind};
 use stepwell_core::tool::Tool;
 

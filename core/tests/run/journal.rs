@@ -13,7 +13,7 @@ use std::sync::Arc;
 use stepwell_core::Timestamp;
 use stepwell_core::conversation::Conversation;
 use stepwell_core::dialect::Dialect;
-use stepwell_core::run::journal::{
+use stepwell_core::journal::{
     Digest, Divergence, Ending, Journal, JournalError, JournalWriter, Origin, Step,
 };
 use stepwell_core::run::{EffectId, Input, Output, StateKind};

@@ -12,7 +12,7 @@ use std::time::Duration;
 use stepwell_core::conversation::Conversation;
 use stepwell_core::dialect::Dialect;
 use stepwell_core::event::Message;
-use stepwell_core::run::journal::JournalWriter;
+use stepwell_core::journal::JournalWriter;
 use stepwell_core::run::{
     ContextOverflow, Decision, EffectId, Input, Misuse, Outcome, Output, Refusal, RunConfig,
     RunEvent, RunMachine, Start, StateKind, TimerKey, ToolInvocation,

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use stepwell_core::conversation::Conversation;
 use stepwell_core::event::{Message, ResumeEntry};
-use stepwell_core::run::journal::Digest;
+use stepwell_core::journal::Digest;
 use stepwell_core::run::{
     Decision, Effect, EffectId, Input, Output, Refusal, RunConfig, RunMachine, Start,
 };

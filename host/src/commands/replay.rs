@@ -4,8 +4,8 @@ use std::fs;
 use std::hash::{BuildHasher, Hasher};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
+use stepwell_core::journal::{Ending, Journal, Replayed};
 use stepwell_core::run::Outcome;
-use stepwell_core::run::journal::{Ending, Journal, Replayed};
 use stepwell_demo::Failure;
 
 /// Lives through a journal again.

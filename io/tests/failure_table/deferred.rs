@@ -239,7 +239,7 @@ async fn a_turn_in_two_processes_can_be_lived_through_again_from_its_journals() 
             let mut written = lines.lock().expect("no panic holds it");
             written.drain(..).map(|(_, text)| text).collect()
         };
-        let journal = stepwell_core::run::journal::Journal::parse(&text);
+        let journal = stepwell_core::journal::Journal::parse(&text);
         let journal = journal.expect("it was just written");
         journal.replay().expect("the same comes of it").outcome
     };

@@ -4,8 +4,8 @@ use serde_json::json;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use stepwell_core::event::Event;
+use stepwell_core::journal::Journal;
 use stepwell_core::middleware::{Middleware, filter_tool_calls, map};
-use stepwell_core::run::journal::Journal;
 use stepwell_io::{Agent, AgentBuilder, Outcome, ResumeEntry, RunEvent, provider};
 use stepwell_mock_llm::{Hop, MockLlm, Script};
 

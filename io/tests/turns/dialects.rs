@@ -4,7 +4,7 @@
 use super::{lookup, secret_number, serve, watch};
 use serde_json::json;
 use std::sync::{Arc, Mutex};
-use stepwell_core::run::journal::Journal;
+use stepwell_core::journal::Journal;
 use stepwell_io::{Agent, Event, Outcome, RunEvent, RunId, provider};
 use stepwell_mock_llm::{Dialect, Hop, Script};
 

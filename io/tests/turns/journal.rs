@@ -3,8 +3,8 @@
 use crate::{agent, lookup, secret_number, serve, watch};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
+use stepwell_core::journal::{Digest, Ending, Journal};
 use stepwell_core::run::Outcome;
-use stepwell_core::run::journal::{Digest, Ending, Journal};
 use stepwell_io::{Message, RunId, Start};
 use stepwell_mock_llm::Script;
 

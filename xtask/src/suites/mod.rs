@@ -3,6 +3,7 @@
 mod ag_ui_backend;
 mod ag_ui_oracle;
 mod ag_ui_server;
+pub(crate) mod architecture;
 mod clippy;
 mod conformance;
 mod copilotkit;
@@ -44,6 +45,7 @@ pub(crate) struct Suite {
 pub(crate) const ALL: &[Suite] = &[
     format::SUITE,
     versions::SUITE,
+    architecture::SUITE,
     core_dependencies::SUITE,
     licences::SUITE,
     clippy::SUITE,

@@ -5,13 +5,13 @@
 //!
 //! Source: AG-UI 1.0 (streaming), and the chunk stage of the reference client `@ag-ui/client` 1.0.0.
 
+use crate::dialect::AnswerLimit;
 use crate::dialect::DecodeError;
 use crate::event::{
     Common, Event, EventError, ReasoningMessageChunk, ReasoningMessageContent, ReasoningMessageEnd,
     ReasoningMessageStart, ReasoningRole, TextMessageChunk, TextMessageContent, TextMessageEnd,
     TextMessageRole, TextMessageStart, ToolCallArgs, ToolCallChunk, ToolCallEnd, ToolCallStart,
 };
-use crate::pipeline::AnswerLimit;
 use crate::{MessageId, ToolCallId};
 use serde::{Deserialize, Serialize};
 

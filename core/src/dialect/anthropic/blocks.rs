@@ -1,5 +1,4 @@
-use super::super::DecodeError;
-use crate::pipeline::AnswerLimit;
+use super::super::{AnswerLimit, DecodeError};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 

@@ -1,7 +1,6 @@
-use super::super::DecodeError;
+use super::super::{AnswerLimit, DecodeError};
 use crate::Timestamp;
 use crate::event::has_come;
-use crate::pipeline::AnswerLimit;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 

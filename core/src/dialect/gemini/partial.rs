@@ -1,7 +1,6 @@
 //! Arguments that come in pieces, each with the place it belongs to: Vertex AI's `partialArgs`.
 
-use super::super::DecodeError;
-use crate::pipeline::AnswerLimit;
+use super::super::{AnswerLimit, DecodeError};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::borrow::Cow;

@@ -1,7 +1,6 @@
 use super::super::answer::{check_calls, whole};
-use super::super::{DecodeError, HopIds, Sink};
+use super::super::{AnswerLimit, DecodeError, HopIds, Sink};
 use crate::event::{EventRef, ToolCallEnd, ToolCallStart, Violation};
-use crate::pipeline::AnswerLimit;
 use crate::{MessageId, ToolCallId};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;

@@ -1,7 +1,7 @@
 use super::super::answer::{NO_STOP_REASON, Scratch, whole};
 use super::super::cursor::{Miss, RawText, Templates};
 use super::super::error::StreamError;
-use super::super::{Decode, DecodeError, HopIds, Sink};
+use super::super::{AnswerLimit, Decode, DecodeError, HopIds, Sink};
 use super::calls::Calls;
 use super::chunk::{Chunk, Piece};
 use super::delta::{Delta, Kind};
@@ -11,7 +11,6 @@ use crate::event::{
     Common, Custom, EventRef, Metadata, RunError, RunFinished, RunStarted, TextMessageEnd,
     TextMessageRole, TextMessageStart, TokenUsage, Violation,
 };
-use crate::pipeline::AnswerLimit;
 use crate::wire::Frame;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;

@@ -1,12 +1,11 @@
 use super::super::answer::whole;
-use super::super::{DecodeError, Dialect, HopIds, Sink, sealed};
+use super::super::{AnswerLimit, DecodeError, Dialect, HopIds, Sink, sealed};
 use crate::MessageId;
 use crate::conversation::weight;
 use crate::event::{
     EncryptedValueSubtype, EventRef, Metadata, ReasoningEncryptedValue, ReasoningEnd,
     ReasoningMessageEnd, ReasoningMessageStart, ReasoningRole, ReasoningStart, Violation,
 };
-use crate::pipeline::AnswerLimit;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 

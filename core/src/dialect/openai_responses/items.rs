@@ -1,9 +1,8 @@
 //! The output items that have come, and what has been said of each.
 
-use super::super::DecodeError;
+use super::super::{AnswerLimit, DecodeError};
 use super::event::{Kind, Place, Thought};
 use super::item::{ItemContent, WireItem};
-use crate::pipeline::AnswerLimit;
 use serde::{Deserialize, Serialize};
 
 /// The most items of one answer: more than the calls that it may have.

@@ -1,7 +1,7 @@
 //! The limits of a turn: rounds, calls, tokens, time, calls that lead nowhere, and answers without an end.
 
+use crate::dialect::AnswerLimit;
 use crate::json::told_apart_by;
-use crate::pipeline::AnswerLimit;
 use serde::{Deserialize, Serialize};
 
 /// A limit that a turn has reached.

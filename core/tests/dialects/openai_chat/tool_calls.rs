@@ -1,8 +1,7 @@
 use crate::chat::{Stream, body, calls, delta, events, finish, outline, text};
 use serde_json::{Value, json};
-use stepwell_core::dialect::{DecodeError, Dialect};
+use stepwell_core::dialect::{AnswerLimit, DecodeError, Dialect};
 use stepwell_core::event::Event;
-use stepwell_core::pipeline::AnswerLimit;
 
 /// The outline without the run's own events.
 fn inner(frames: &[Value]) -> Vec<String> {

@@ -2,9 +2,8 @@ use crate::responses::{
     added, body, call, completed, created, done, events, message, outline, run, text_delta,
 };
 use serde_json::{Value, json};
-use stepwell_core::dialect::DecodeError;
+use stepwell_core::dialect::{AnswerLimit, DecodeError};
 use stepwell_core::event::{Event, TokenUsage};
-use stepwell_core::pipeline::AnswerLimit;
 
 fn end(kind: &str, response: Value) -> Value {
     let mut event = json!({"type": format!("response.{kind}")});

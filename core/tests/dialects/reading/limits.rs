@@ -1,8 +1,8 @@
 //! The most calls of an answer: the same everywhere, and told as what it is.
 
 use super::answer::{Answer, Call, body, read};
-use stepwell_core::dialect::{DecodeError, Dialect};
-use stepwell_core::pipeline::{AnswerLimit, StreamEnd};
+use stepwell_core::dialect::{AnswerLimit, DecodeError, Dialect};
+use stepwell_core::pipeline::StreamEnd;
 
 fn answer(calls: usize) -> Answer {
     let call = |at: usize| Call {

@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use stepwell_core::conversation::Conversation;
 use stepwell_core::event::Message;
-use stepwell_core::run::journal::JournalWriter;
+use stepwell_core::journal::JournalWriter;
 use stepwell_core::run::{
     Block, Effect, EffectId, Input, Outcome, Output, RunConfig, RunMachine, StateKind,
 };

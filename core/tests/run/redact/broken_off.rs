@@ -10,8 +10,8 @@ use serde_json::{Value, json};
 use std::sync::Arc;
 use stepwell_core::Timestamp;
 use stepwell_core::dialect::{Dialect, Resumption};
+use stepwell_core::journal::Journal;
 use stepwell_core::run::Outcome;
-use stepwell_core::run::journal::Journal;
 
 /// A piece of a call's arguments that came twice counts once.
 #[test]

@@ -7,8 +7,8 @@ use crate::wire::{Say, a_call, text};
 use crate::world::{Answer, Work, World, offer};
 use serde_json::{Value, json};
 use stepwell_core::dialect::Dialect;
+use stepwell_core::journal::{Journal, Step};
 use stepwell_core::provider;
-use stepwell_core::run::journal::{Journal, Step};
 use stepwell_core::run::{Input, RunConfig};
 use stepwell_core::tool::Tool;
 

@@ -19,7 +19,7 @@ use std::sync::Arc;
 use stepwell_core::conversation::Conversation;
 use stepwell_core::dialect::Dialect;
 use stepwell_core::event::{Message, ResumeEntry, ResumeStatus, protobuf};
-use stepwell_core::run::journal::{Journal, RedactError, Step};
+use stepwell_core::journal::{Journal, RedactError, Step};
 use stepwell_core::run::{
     ContextPolicy, Decision, Durability, Input, Outcome, Refusal, RunMachine, Start,
 };
@@ -186,7 +186,7 @@ fn replays_alike(journal: &Journal, redacted: &Journal) {
     assert_eq!(after.states, before.states);
     assert_eq!(after.inputs, before.inputs);
     let steps = |journal: &Journal| -> Vec<_> {
-        let of = |entry: &stepwell_core::run::journal::Entry| {
+        let of = |entry: &stepwell_core::journal::Entry| {
             (
                 entry.at,
                 entry.step.name(),
@@ -228,8 +228,8 @@ proptest! {
         let journal = parsed(&written(&mut world));
         let redacted = journal.redact(seed).expect("it can be redacted");
         let lengths = |journal: &Journal| -> Vec<usize> {
-            let length = |entry: &stepwell_core::run::journal::Entry| match &entry.step {
-                stepwell_core::run::journal::Step::Input(Input::Received { bytes, .. }) => Some(bytes.len()),
+            let length = |entry: &stepwell_core::journal::Entry| match &entry.step {
+                stepwell_core::journal::Step::Input(Input::Received { bytes, .. }) => Some(bytes.len()),
                 _ => None,
             };
             journal.entries.iter().filter_map(length).collect()
@@ -400,7 +400,7 @@ fn a_journal_with_a_whole_snapshot_is_not_redacted() {
     world.send("Hello");
     let snapshot = world.machine.snapshot();
     let mut journal =
-        stepwell_core::run::journal::JournalWriter::of_stored(&world.config, &"thread".into());
+        stepwell_core::journal::JournalWriter::of_stored(&world.config, &"thread".into());
     let config = Arc::clone(&world.config);
     let now = stepwell_core::Timestamp(world.now);
     journal.revive(&snapshot, &config, now).expect("readable");

@@ -6,8 +6,8 @@ use crate::world::{Answer, Then, World};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use stepwell_core::dialect::Dialect;
+use stepwell_core::journal::{Journal, Step};
 use stepwell_core::run::Input;
-use stepwell_core::run::journal::{Journal, Step};
 
 /// All bytes that streams brought.
 pub(super) fn received(journal: &Journal) -> String {

@@ -17,9 +17,9 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 
 #[derive(Clone, Debug, Default)]
-pub(super) struct Scene {
+pub(super) struct ViewState {
     pub(super) conversation: Conversation,
-    pub(super) turns: Vec<SceneTurn>,
+    pub(super) turns: Vec<TurnState>,
     /// Which turn brought a message: its place among the turns.
     brought: BTreeMap<MessageId, usize>,
     /// An agent has put other messages in the place of some: new ones may stand anywhere.
@@ -32,7 +32,7 @@ pub(super) struct Scene {
 }
 
 #[derive(Clone, Debug)]
-pub(super) struct SceneTurn {
+pub(super) struct TurnState {
     pub(super) view: TurnView,
     /// Its text has come as it is shown, not as it was written.
     pub(super) is_live: bool,
@@ -53,7 +53,7 @@ pub(super) struct Execution {
     result: Option<MessageContent>,
 }
 
-impl Scene {
+impl ViewState {
     pub(super) fn of(conversation: Conversation) -> Self {
         Self {
             conversation,
@@ -69,7 +69,7 @@ impl Scene {
             let turn = turn.id.clone();
             return Err(SessionError::NotAPath { turn });
         }
-        self.turns.push(SceneTurn {
+        self.turns.push(TurnState {
             view: TurnView {
                 id: turn.id.clone(),
                 parent: turn.parent.clone(),
@@ -256,7 +256,7 @@ impl Scene {
         Some(self.execution(asked, at))
     }
 
-    /// The scene as the user is shown it.
+    /// What the user is shown.
     pub(super) fn view(&self, options: &ViewOptions) -> SessionView {
         let messages = self.conversation.messages();
         let answers = self.answers();
@@ -365,7 +365,7 @@ impl Scene {
         &self,
         said: &AssistantMessage,
         call: &ToolCall,
-        turn: Option<&SceneTurn>,
+        turn: Option<&TurnState>,
         answers: &Answers<'_>,
         options: &ViewOptions,
     ) -> ToolExecution {
@@ -424,10 +424,10 @@ impl SessionView {
         path: impl IntoIterator<Item = &'a Turn>,
         options: &ViewOptions,
     ) -> Result<Self, SessionError> {
-        let mut scene = Scene::default();
+        let mut state = ViewState::default();
         for turn in path {
-            scene.add(turn)?;
+            state.add(turn)?;
         }
-        Ok(scene.view(options))
+        Ok(state.view(options))
     }
 }
