@@ -335,8 +335,6 @@ final class Turn {
         _later((machine) => machine.persistFailed(id, 'an `Agent` has no store; drive a `RunMachine`'));
       case TrimContext(:final id):
         _later((machine) => machine.contextNotTrimmed(id, 'an `Agent` does not trim; drive a `RunMachine`'));
-      case UnknownEffect():
-        break;
     }
   }
 

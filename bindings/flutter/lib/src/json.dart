@@ -17,7 +17,3 @@ Json given(Json fields) => {
       for (final MapEntry(:key, :value) in fields.entries)
         if (value != null) key: value,
     };
-
-/// The value of this name among an enum's, or `other`.
-T named<T extends Enum>(List<T> values, String name, T other) =>
-    values.firstWhere((value) => value.name == name, orElse: () => other);

@@ -56,8 +56,7 @@ sealed class Event {
         'SUBAGENT_ERROR' => SubagentError.fromJson(json),
         'RAW' => Raw.fromJson(json),
         'CUSTOM' => CustomEvent.fromJson(json),
-        final type when type == type.toUpperCase() => AgUiEvent(type, json),
-        _ => UnknownEvent(json),
+        final type => AgUiEvent(type, json),
       };
 }
 
@@ -149,7 +148,7 @@ final class ToolCallUpdate extends Event with ToolCallResults {
         CallKey.fromJson(json.object('call')),
         json.text('toolCallId'),
         json.text('name'),
-        named(ToolCallStatus.values, json.text('status'), ToolCallStatus.streaming),
+        ToolCallStatus.values.byName(json.text('status')),
         result: json['result'] == null ? null : json.object('result'),
       );
 
@@ -300,7 +299,7 @@ final class SteeringRefused extends Event {
 
   factory SteeringRefused.fromJson(Json json) => SteeringRefused(
         json.object('message'),
-        named(SteeringRefusal.values, json.text('reason'), SteeringRefusal.other),
+        SteeringRefusal.values.byName(json.text('reason')),
         json.text('explanation'),
       );
 
@@ -380,7 +379,7 @@ final class TextMessageStart extends Event {
 
   factory TextMessageStart.fromJson(Json json) => TextMessageStart(
         json.text('messageId'),
-        role: json['role'] == null ? null : named(TextMessageRole.values, json.text('role'), TextMessageRole.developer),
+        role: json['role'] == null ? null : TextMessageRole.values.byName(json.text('role')),
         name: json.maybeText('name'),
       );
 
@@ -742,13 +741,6 @@ final class AgUiEvent extends Event {
   final Json json;
 }
 
-/// One that this version of the plugin does not know.
-final class UnknownEvent extends Event {
-  const UnknownEvent(this.json);
-
-  final Json json;
-}
-
 /// Where a tool call stands.
 enum ToolCallStatus {
   /// Its arguments are still coming.
@@ -795,9 +787,6 @@ enum SteeringRefusal {
 
   /// Only the user's own messages can be sent so.
   notFromUser,
-
-  /// A reason that this version does not know; the event's sentence says it.
-  other,
 }
 
 /// The role of a text message.
@@ -828,7 +817,7 @@ sealed class Effect {
         'cancelTool' => CancelTool.fromJson(json),
         'persist' => Persist.fromJson(json),
         'trimContext' => TrimContext.fromJson(json),
-        _ => UnknownEffect(json.text('id'), json),
+        final type => throw FormatException('no Effect is called `$type`'),
       };
 
   /// The effect's id.
@@ -917,7 +906,7 @@ final class Persist extends Effect {
   factory Persist.fromJson(Json json) => Persist(
         json.text('id'),
         json.text('turn'),
-        named(TurnStatus.values, json.text('status'), TurnStatus.streaming),
+        TurnStatus.values.byName(json.text('status')),
         [for (final each in json.objects('blocks')) Block.fromJson(each)],
         json.text('snapshot'),
         outcome: json['outcome'] == null ? null : Outcome.fromJson(json.object('outcome')),
@@ -959,13 +948,6 @@ final class TrimContext extends Effect {
 
   /// The messages of the request, oldest first.
   final List<ContextMessage> messages;
-}
-
-/// One that this version of the plugin does not know.
-final class UnknownEffect extends Effect {
-  const UnknownEffect(super.id, this.json);
-
-  final Json json;
 }
 
 /// A call that is to be run, checked against its tool's schema.
@@ -1077,7 +1059,7 @@ final class Problem {
   const Problem(this.kind, this.message, this.advice, this.retryable);
 
   factory Problem.fromJson(Json json) => Problem(
-        named(ProblemKind.values, json.text('kind'), ProblemKind.other),
+        ProblemKind.values.byName(json.text('kind')),
         json.text('message'),
         json.text('advice'),
         json['retryable'] == true,
@@ -1148,9 +1130,6 @@ enum ProblemKind {
 
   /// The user, or the agent, stopped it.
   stopped,
-
-  /// Something that this version of the bindings does not know.
-  other,
 }
 
 /// All that a run is to know before it starts: who answers, what tools there are, how far it may go.

@@ -300,7 +300,6 @@ private func fields(_ effect: Effect) throws -> Fields {
     case .trimContext(let id, let tokens, let window, let messages):
         let messages: [Fields] = messages.map { ["message_id": $0.messageId, "tokens": $0.tokens] }
         fields = ["id": id, "tokens": tokens, "window": window, "messages": messages]
-    case .unknown(let id, _): fields = ["id": id]
     }
     fields["effect"] = name(effect)
     return fields

@@ -250,8 +250,6 @@ public final class Chat {
             later { try $0.persistFailed(effect: id, message: "this app stores whole runs", nowMs: $1) }
         case .trimContext(let id, _, _, _):
             later { try $0.contextNotTrimmed(effect: id, message: "this app does not trim", nowMs: $1) }
-        case .unknown:
-            break
         }
     }
 

@@ -1,6 +1,6 @@
 //! What the library gives: each class is read from JSON.
 
-use super::{File, is_words, value_name};
+use super::{File, is_words};
 use crate::json;
 use crate::model::{Field, Json, Kind, Shape, Ty, Variant};
 use anyhow::bail;
@@ -26,12 +26,8 @@ const LEFT_OUT: [(&str, &str); 3] = [
 /// Text in uniffi's form, and in JSON whatever it is.
 const AS_IT_IS: (&str, &str) = ("ToolCallResult", "content");
 
-/// What stands for the variants that are not known.
-const UNKNOWN: [(&str, &str, &str); 2] = [
-    (
-        "Event",
-        "final type when type == type.toUpperCase() => AgUiEvent(type, json),\n        _ => UnknownEvent(json),",
-        "
+/// The events that the library gives as they are.
+const OTHER_EVENTS: &str = "
 /// Any other event of the protocol, as it is.
 final class AgUiEvent extends Event {
   const AgUiEvent(this.type, this.json);
@@ -39,28 +35,7 @@ final class AgUiEvent extends Event {
   final String type;
   final Json json;
 }
-
-/// One that this version of the plugin does not know.
-final class UnknownEvent extends Event {
-  const UnknownEvent(this.json);
-
-  final Json json;
-}
-",
-    ),
-    (
-        "Effect",
-        "_ => UnknownEffect(json.text('id'), json),",
-        "
-/// One that this version of the plugin does not know.
-final class UnknownEffect extends Effect {
-  const UnknownEffect(super.id, this.json);
-
-  final Json json;
-}
-",
-    ),
-];
+";
 
 impl File<'_> {
     /// Writes a shape that is given, and behind it those that it names.
@@ -106,11 +81,13 @@ impl File<'_> {
             let class = class_name(name, &variant.name);
             self.push(&format!("        '{word}' => {class}.fromJson(json),\n"));
         }
-        let unknown = UNKNOWN.iter().find(|(of, ..)| of == name);
-        let Some((_, read, classes)) = unknown else {
-            bail!("Dart has no class for an unknown {name}");
+        let is_event = name == "Event";
+        let other = if is_event {
+            "final type => AgUiEvent(type, json),".to_owned()
+        } else {
+            format!("final type => throw FormatException('no {name} is called `$type`'),")
         };
-        self.push(&format!("        {read}\n      }};\n"));
+        self.push(&format!("        {other}\n      }};\n"));
         for field in common {
             self.push("\n");
             self.field_doc(&field.doc, None)?;
@@ -123,7 +100,9 @@ impl File<'_> {
             let class = class_name(name, &variant.name);
             self.class(shape, &class, &variant.doc, Some(name), &variant.fields)?;
         }
-        self.push(classes);
+        if is_event {
+            self.push(OTHER_EVENTS);
+        }
         Ok(())
     }
 
@@ -247,15 +226,7 @@ impl File<'_> {
             Ty::Named(name) if is_json(name) => maybe(format!("json.object({key})")),
             Ty::Named(name) if name == "EncryptedValueSubtype" => format!("json.text({key})"),
             Ty::Named(name) if is_words(self.shapes, name)? => {
-                let variants = self.shapes.get(name)?.variants();
-                let other = variants.iter().find(|variant| variant.name == "Other");
-                let Some(other) = other.or(variants.first()) else {
-                    bail!("{name} has no values");
-                };
-                let other = value_name(&other.name);
-                maybe(format!(
-                    "named({name}.values, json.text({key}), {name}.{other})"
-                ))
+                maybe(format!("{name}.values.byName(json.text({key}))"))
             }
             Ty::Named(name) => maybe(format!("{name}.fromJson(json.object({key}))")),
             Ty::List(inner) => match &**inner {

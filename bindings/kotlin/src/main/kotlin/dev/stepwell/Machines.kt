@@ -20,7 +20,6 @@ public val Effect.id: String
         is Effect.CancelTool -> id
         is Effect.Persist -> id
         is Effect.TrimContext -> id
-        is Effect.Unknown -> id
     }
 
 /** Starts the turn. */

@@ -278,7 +278,7 @@ private fun json(effect: Effect): JsonObject = buildJsonObject {
             }
             put("messages", JsonArray(messages))
         }
-        is Effect.CloseStream, is Effect.CancelTool, is Effect.Unknown -> Unit
+        is Effect.CloseStream, is Effect.CancelTool -> Unit
     }
 }
 
