@@ -272,7 +272,7 @@ fn builder(
             "leave `run_ids` out, or drive a `RunMachine`",
         ));
     }
-    if config.context.at_limit == ContextPolicy::Trim {
+    if config.context_guard.at_limit == ContextPolicy::Trim {
         return Err(StepwellError::configuration(
             &"an `Agent` cannot ask the app what to leave out",
             "take another policy for a full context, or drive a `RunMachine`",

@@ -101,7 +101,7 @@ def config(said: dict[str, Any]) -> RunConfig:
         timeouts=Timeouts(**_seconds(said.get("timeouts", {}), "silence", "tool", "turn", "approval", "deferred", "closing")),
         device=DevicePolicy(**{name: device[name] for name in device if name != "offline_ms"}, **offline),  # type: ignore[arg-type]
         text=TextOptions(**said.get("text", {})),
-        context=ContextGuard(**said.get("context", {})),
+        context_guard=ContextGuard(**said.get("context_guard", {})),
         ag_ui=AgUiOptions(**said.get("ag_ui", {})),
     )
 

@@ -54,7 +54,7 @@ export interface RunConfig {
   /** How the model's text is shown. */
   text?: TextOptions;
   /** What happens when the conversation fills the model's context window. */
-  context?: ContextGuard;
+  contextGuard?: ContextGuard;
   /** How an AG-UI agent differs from what is expected of one. */
   agUi?: AgUiOptions;
 }

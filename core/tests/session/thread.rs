@@ -51,8 +51,8 @@ pub fn config(api: Api) -> Arc<RunConfig> {
     config.retry.attempts = 2;
     config.retry.jitter = 0.0;
     // A window that is soon nearly full by what the provider has counted: that must come back too.
-    config.context.window = Some(18);
-    config.context.at_limit = stepwell_core::run::ContextPolicy::Send;
+    config.context_guard.window = Some(18);
+    config.context_guard.at_limit = stepwell_core::run::ContextPolicy::Send;
     config.tools = tools();
     // A view shows each message by itself.
     config.text = TextOptions::AS_WRITTEN;

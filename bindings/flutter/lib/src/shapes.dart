@@ -1156,7 +1156,7 @@ final class RunConfig {
     this.resumption,
     this.providers = const [],
     this.text = const TextOptions(),
-    this.context = const ContextGuard(),
+    this.contextGuard = const ContextGuard(),
     this.agUi = const AgUiOptions(),
   });
 
@@ -1221,7 +1221,7 @@ final class RunConfig {
   final TextOptions text;
 
   /// What happens when the conversation fills the model's context window.
-  final ContextGuard context;
+  final ContextGuard contextGuard;
 
   /// How an AG-UI agent differs from what is expected of one.
   final AgUiOptions agUi;
@@ -1247,7 +1247,7 @@ final class RunConfig {
     Resumption? resumption,
     List<Json>? providers,
     TextOptions? text,
-    ContextGuard? context,
+    ContextGuard? contextGuard,
     AgUiOptions? agUi,
   }) =>
       RunConfig(
@@ -1270,7 +1270,7 @@ final class RunConfig {
         resumption: resumption ?? this.resumption,
         providers: providers ?? this.providers,
         text: text ?? this.text,
-        context: context ?? this.context,
+        contextGuard: contextGuard ?? this.contextGuard,
         agUi: agUi ?? this.agUi,
       );
 
@@ -1298,7 +1298,7 @@ final class RunConfig {
         'resumption': resumption?.name,
         'providers': providers,
         'text': text.toJson(),
-        'context': context.toJson(),
+        'contextGuard': contextGuard.toJson(),
         'agUi': agUi.toJson(),
       });
 }

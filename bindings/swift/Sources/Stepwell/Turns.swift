@@ -16,7 +16,7 @@ extension Agent {
         timeouts: Timeouts = Timeouts(),
         device: DevicePolicy = DevicePolicy(),
         text: TextOptions = TextOptions(),
-        context: ContextGuard = ContextGuard(),
+        contextGuard: ContextGuard = ContextGuard(),
         approver: Approver? = nil,
         threadId: String? = nil,
         historyJson: String = "[]",
@@ -36,7 +36,7 @@ extension Agent {
             timeouts: timeouts,
             device: device,
             text: text,
-            context: context,
+            contextGuard: contextGuard,
             agUi: agUi
         )
         setLanguage(language: "Swift")

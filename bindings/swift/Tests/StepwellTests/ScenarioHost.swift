@@ -78,7 +78,7 @@ func config(_ said: Fields) throws -> RunConfig {
             ["never": Resumption.never, "last_event_id": .lastEventId, "replay": .replay, "snapshot": .snapshot][$0]
         },
         text: TextOptions(breakAfterTools: text.flag("break_after_tools", default: true), dropBlank: text.flag("drop_blank")),
-        context: context(said.part("context")),
+        contextGuard: contextGuard(said.part("context_guard")),
         agUi: agUi(said.part("ag_ui"))
     )
 }
@@ -153,7 +153,7 @@ private func device(_ said: Fields) -> DevicePolicy {
     )
 }
 
-private func context(_ said: Fields) -> ContextGuard {
+private func contextGuard(_ said: Fields) -> ContextGuard {
     ContextGuard(
         window: said.number("window"),
         warnAt: said["warn_at"] == nil ? ContextGuard().warnAt : said.double("warn_at"),

@@ -63,7 +63,7 @@ public class AgentBuilder internal constructor(
     public var text: TextOptions = TextOptions()
 
     /** What happens when the conversation fills the model's context window. */
-    public var context: ContextGuard = ContextGuard()
+    public var contextGuard: ContextGuard = ContextGuard()
 
     /** How an AG-UI agent differs from what is expected of one. */
     public var agUi: AgUiOptions = AgUiOptions()
@@ -147,7 +147,7 @@ public class AgentBuilder internal constructor(
             device = device,
             providersJson = providersJson,
             text = this.text,
-            context = context,
+            contextGuard = contextGuard,
             agUi = agUi,
         )
         setLanguage("Kotlin")

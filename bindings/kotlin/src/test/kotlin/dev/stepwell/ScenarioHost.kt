@@ -64,7 +64,7 @@ internal fun config(said: JsonObject): RunConfig = RunConfig(
     device = device(said.part("device")),
     resumption = said.text("resumption")?.let { Resumption.valueOf(it.uppercase()) },
     text = TextOptions(said.part("text").flag("break_after_tools", default = true), said.part("text").flag("drop_blank")),
-    context = context(said.part("context")),
+    contextGuard = contextGuard(said.part("context_guard")),
     agUi = agUi(said.part("ag_ui")),
 )
 
@@ -130,7 +130,7 @@ private fun device(said: JsonObject) = DevicePolicy(
     killed = said.text("killed")?.let { KilledPolicy.valueOf(it.uppercase()) },
 )
 
-private fun context(said: JsonObject): ContextGuard {
+private fun contextGuard(said: JsonObject): ContextGuard {
     val default = ContextGuard()
     return ContextGuard(
         window = said.long("window")?.toULong(),
