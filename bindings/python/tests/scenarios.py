@@ -81,7 +81,7 @@ def config(said: dict[str, Any]) -> RunConfig:
     offline = _seconds(device, "offline")
     return RunConfig(
         **given,
-        host_creates_runs=said.get("run_ids") == "host",
+        run_ids=said.get("run_ids", "derived"),
         tools=[
             Tool(
                 _nothing,

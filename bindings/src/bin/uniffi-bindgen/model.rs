@@ -201,7 +201,8 @@ impl Ty {
 }
 
 /// What enums that may be absent are then.
-const ABSENT: [(&str, &str, &str); 5] = [
+const ABSENT: [(&str, &str, &str); 6] = [
+    ("RunConfig", "run_ids", "Derived"),
     ("Limits", "at_limit", "Complete"),
     ("ContextGuard", "at_limit", "Fail"),
     ("DevicePolicy", "background", "PauseClocks"),

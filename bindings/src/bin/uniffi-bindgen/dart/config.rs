@@ -30,7 +30,7 @@ struct Special {
     doc: &'static str,
 }
 
-const SPECIAL: [Special; 7] = [
+const SPECIAL: [Special; 6] = [
     Special {
         shape: "RunConfig",
         field: "key",
@@ -50,16 +50,6 @@ const SPECIAL: [Special; 7] = [
         key: "tools",
         json: "[for (final each in tools) each.toJson()]",
         doc: "The tools of a [RunMachine]; an `Agent` takes them with their code.",
-    },
-    Special {
-        shape: "RunConfig",
-        field: "run_ids",
-        name: "hostMakesRuns",
-        ty: "bool",
-        default: "false",
-        key: "runIds",
-        json: "hostMakesRuns ? 'host' : null",
-        doc: "Whether the backend makes the ids of runs, for which `CreateRun` asks.",
     },
     Special {
         shape: "RunConfig",
