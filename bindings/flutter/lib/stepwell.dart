@@ -13,7 +13,7 @@
 library;
 
 export 'src/agent.dart' show Agent, Approver, Decision, Denied, Edited, Finished, Granted, Turn;
-export 'src/config.dart' show ResponseSchema;
+export 'src/config.dart' show ResponseFormat;
 export 'src/effects.dart';
 export 'src/errors.dart';
 export 'src/events.dart';

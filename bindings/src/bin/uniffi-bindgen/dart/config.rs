@@ -74,12 +74,12 @@ const SPECIAL: [Special; 6] = [
     Special {
         shape: "GenerationSettings",
         field: "response_format",
-        name: "responseSchema",
-        ty: "ResponseSchema?",
+        name: "responseFormat",
+        ty: "ResponseFormat?",
         default: "",
         key: "responseFormat",
-        json: "responseSchema?.toJson()",
-        doc: "The answer is JSON of this schema.",
+        json: "responseFormat?.toJson()",
+        doc: "",
     },
     Special {
         shape: "GenerationSettings",
