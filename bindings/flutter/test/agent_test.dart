@@ -69,7 +69,7 @@ void main() {
       settings: GenerationSettings(context: [ContextEntry(description: 'The page', value: 'Orders')]),
       agUi: AgUiOptions(isBefore10: true),
     );
-    final agent = Agent(config, client: model.client, threadId: 't', state: {'pages': 1});
+    final agent = Agent(config, client: model.client, threadId: 't', sharedState: {'pages': 1});
     await agent.send('Hi').finished;
     expect(agent.sharedState, {'pages': 2});
     await agent.send('Hi').finished;

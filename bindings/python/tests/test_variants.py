@@ -163,7 +163,7 @@ def test_every_method_of_a_turn_has_its_own() -> None:
 
 
 def test_every_method_of_the_machine_has_its_own() -> None:
-    named = {"messages_json": "messages", "state_json": "shared_state", "partial_arguments_json": "partial_arguments"}
+    named = {"messages_json": "messages", "shared_state_json": "shared_state", "partial_arguments_json": "partial_arguments"}
     # One method takes both forms of a message, and of a result.
     named |= {"steer_message": "steer", "tool_finished_parts": "tool_finished"}
     theirs = {named.get(name, name) for name in public(_ffi.RunMachine)}

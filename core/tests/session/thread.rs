@@ -154,7 +154,7 @@ impl Thread {
             panic!("blocks {blocks:#?}\nstored {lines:#?}\nlive {live_lines:#?}");
         }
         assert_eq!(stored.messages(), live.messages());
-        assert_eq!(stored.state(), live.state());
+        assert_eq!(stored.shared_state(), live.shared_state());
         assert_eq!(stored.summary().usage, live.summary().usage);
         // The provider, and any other that the user goes on with, gets the same request.
         for api in [self.api, Api::Anthropic, Api::Responses, Api::Agent] {
@@ -351,7 +351,7 @@ impl Stage<'_> {
             _ => {
                 let name = format!("{}.{}", self.name, self.taken);
                 let conversation = self.machine.conversation();
-                let has_state = conversation.state().get("list").is_some();
+                let has_state = conversation.shared_state().get("list").is_some();
                 let bytes = match self.api {
                     Api::Agent => {
                         let history = conversation.messages();

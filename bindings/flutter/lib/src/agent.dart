@@ -69,7 +69,7 @@ final class Finished {
 /// `package:http` to carry out what it asks for.
 final class Agent {
   /// `approver` asks the user about the tools that need it; without one they are denied. `history` is an earlier
-  /// conversation to go on with, `state` what is shared with an AG-UI agent: an empty object if left out. `client` may be
+  /// conversation to go on with, `sharedState` what is shared with an AG-UI agent: an empty object if left out. `client` may be
   /// the platform's own, such as `cupertino_http`'s or `cronet_http`'s; one that is given is not closed by [close].
   Agent(
     RunConfig config, {
@@ -77,14 +77,14 @@ final class Agent {
     Approver? approver,
     String? threadId,
     List<Json> history = const [],
-    Object? state,
+    Object? sharedState,
     http.Client? client,
   })  : _config = config.copyWith(tools: [for (final tool in tools) tool.definition]),
         _tools = {for (final tool in tools) tool.definition.name: tool},
         _approver = approver,
         threadId = threadId ?? _newId(),
         _messages = history,
-        _state = state ?? const <String, Object?>{},
+        _state = sharedState ?? const <String, Object?>{},
         _client = client ?? http.Client(),
         _ownsClient = client == null {
     if (config.tools case [final tool, ...]) {
@@ -119,7 +119,7 @@ final class Agent {
   /// Says something to the model. A turn that is still under way is cancelled first: the user has moved on.
   Turn send(String text) {
     _current?.cancel();
-    final machine = RunMachine(_config, threadId, history: _messages, state: _state);
+    final machine = RunMachine(_config, threadId, history: _messages, sharedState: _state);
     return _begin(machine, () => machine.start(_newId(), text: text));
   }
 

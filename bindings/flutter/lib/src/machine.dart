@@ -48,8 +48,8 @@ enum ToolFailureKind { error, panicked, timedOut }
 final class RunMachine implements Finalizable {
   /// A run that is ready to start, on a conversation as it stands: AG-UI messages, oldest first, and the state shared
   /// with an AG-UI agent.
-  RunMachine(RunConfig config, String threadId, {List<Json> history = const [], Object? state})
-      : this._(given({'config': config.toJson(), 'threadId': threadId, 'history': history, 'state': state}));
+  RunMachine(RunConfig config, String threadId, {List<Json> history = const [], Object? sharedState})
+      : this._(given({'config': config.toJson(), 'threadId': threadId, 'history': history, 'sharedState': sharedState}));
 
   /// A stored run in the same process, which was suspended and goes on: what the app was given to do, it still does.
   RunMachine.restore(String snapshot, RunConfig config) : this._({'config': config.toJson(), 'restore': snapshot});

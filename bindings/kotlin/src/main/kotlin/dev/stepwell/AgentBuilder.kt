@@ -1,5 +1,8 @@
 package dev.stepwell
 
+import kotlinx.serialization.json.JsonElement
+import kotlinx.serialization.json.JsonObject
+
 /**
  * An agent: a conversation with a model and the app's tools, with the network inside.
  *
@@ -77,8 +80,8 @@ public class AgentBuilder internal constructor(
     /** An earlier conversation to go on with: a JSON array of AG-UI messages. */
     public var historyJson: String = "[]"
 
-    /** The state shared with an AG-UI agent: any JSON. */
-    public var stateJson: String = "{}"
+    /** The state shared with an AG-UI agent. */
+    public var sharedState: JsonElement = JsonObject(emptyMap())
 
     private val tools = mutableListOf<AgentTool>()
     private var approver: Approver? = null
@@ -151,6 +154,6 @@ public class AgentBuilder internal constructor(
             agUi = agUi,
         )
         setLanguage("Kotlin")
-        return Agent(config, tools, approver, threadId, historyJson, stateJson, stored, journal)
+        return Agent(config, tools, approver, threadId, historyJson, sharedState.toString(), stored, journal)
     }
 }
