@@ -34,7 +34,7 @@ fn tool(name: &str, result: Result<String, ToolError>) -> AgentTool {
 
 fn results(events: &[Event]) -> HashMap<String, ToolResult> {
     let result = |event: &Event| match event {
-        Event::ToolCall { name, result, .. } => Some((name.clone(), result.clone()?)),
+        Event::ToolCallUpdate { name, result, .. } => Some((name.clone(), result.clone()?)),
         _ => None,
     };
     events.iter().filter_map(result).collect()

@@ -155,7 +155,7 @@ def outcome_line(outcome: Outcome) -> str:
     return name
 
 
-_EVENTS = {"tool_call_update": "tool_call", "warning_event": "warning"}
+_EVENTS = {"warning_event": "warning"}
 
 
 def _event(event: stepwell.Event) -> tuple[str, str | None, str]:

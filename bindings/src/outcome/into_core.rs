@@ -66,9 +66,7 @@ impl From<Failure> for run::Failure {
             Failure::LimitReached { limit } => Self::LimitReached {
                 limit: limit.into(),
             },
-            Failure::ContextTooLong { tokens, window } => {
-                Self::ContextTooLong { tokens, window }
-            }
+            Failure::ContextTooLong { tokens, window } => Self::ContextTooLong { tokens, window },
             Failure::AttachmentRefused { message } => Self::AttachmentRefused { message },
         }
     }

@@ -700,7 +700,7 @@ export type TurnEvent =
     }
   /** A tool call moved on. */
   | {
-      type: "toolCall";
+      type: "toolCallUpdate";
       /** Its place in the run. */
       call: CallKey;
       /** The provider's id for it. */

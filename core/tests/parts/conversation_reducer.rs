@@ -149,7 +149,8 @@ fn apply(conversation: &mut Conversation, event: serde_json::Value) -> Applied {
 
 #[test]
 fn a_patch_that_copies_the_whole_into_itself_cannot_fill_the_memory() {
-    let mut conversation = Conversation::default().with_shared_state(json!({"seed": "x".repeat(1000)}));
+    let mut conversation =
+        Conversation::default().with_shared_state(json!({"seed": "x".repeat(1000)}));
     let bomb: Vec<_> = (0..60)
         .map(|n| json!({"op": "copy", "from": "", "path": format!("/c{n}")}))
         .collect();

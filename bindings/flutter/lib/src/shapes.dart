@@ -20,7 +20,7 @@ sealed class Event {
         'REASONING_MESSAGE_CONTENT' => ReasoningMessageContent.fromJson(json),
         'started' => TurnStarted.fromJson(json),
         'hopStarted' => HopStarted.fromJson(json),
-        'toolCall' => ToolCallUpdate.fromJson(json),
+        'toolCallUpdate' => ToolCallUpdate.fromJson(json),
         'partialArguments' => PartialArguments.fromJson(json),
         'retrying' => Retrying.fromJson(json),
         'interrupted' => Interrupted.fromJson(json),

@@ -36,7 +36,7 @@ private func text(_ events: [Event]) -> String {
 }
 
 private func results(_ events: [Event]) -> [ToolResult] {
-    events.compactMap { if case .toolCall(_, _, _, _, let result) = $0 { result } else { nil } }
+    events.compactMap { if case .toolCallUpdate(_, _, _, _, let result) = $0 { result } else { nil } }
 }
 
 /// Lets others wait until something has happened.
@@ -201,7 +201,7 @@ func aDeferredCall() async throws {
     let turn = try agent(mock, tools: [order]).startTurn(text: "Tea")
     var id: String?
     while id == nil {
-        for case .toolCall(_, let toolCallId, _, .deferred, _) in await turn.nextBatch() { id = toolCallId }
+        for case .toolCallUpdate(_, let toolCallId, _, .deferred, _) in await turn.nextBatch() { id = toolCallId }
     }
     let snapshot = try await turn.rested()
     turn.cancel()

@@ -235,7 +235,7 @@ private func line(_ event: Event) -> Line {
     case .stepStarted(let name, _), .stepFinished(let name, _): return said(name)
     case .custom(let name, _, _): return said(name)
     case .hopStarted(let hop, let runId): return said("\(hop) \(runId)")
-    case .toolCall(let call, _, _, let status, let result):
+    case .toolCallUpdate(let call, _, _, let status, let result):
         let what =
             switch result {
             case .finished(let content): ": \(content)"

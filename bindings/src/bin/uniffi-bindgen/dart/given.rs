@@ -6,11 +6,10 @@ use crate::model::{Field, Json, Kind, Shape, Ty, Variant};
 use anyhow::bail;
 
 /// Variants whose own name says too little, or is another's.
-const NAMES: [(&str, &str, &str); 4] = [
+const NAMES: [(&str, &str, &str); 3] = [
     ("Event", "Custom", "CustomEvent"),
     ("Event", "Started", "TurnStarted"),
     ("Event", "Completed", "TurnCompleted"),
-    ("Event", "ToolCall", "ToolCallUpdate"),
 ];
 
 /// What classes have by hand.

@@ -50,9 +50,8 @@ const MODULES: [(&str, &[&str]); 9] = [
 ];
 
 /// Variants and enums whose own name says too little, or is another's.
-const NAMES: [(&str, &str, &str); 11] = [
+const NAMES: [(&str, &str, &str); 10] = [
     ("Incomplete", "", "IncompleteReason"),
-    ("Event", "ToolCall", "ToolCallUpdate"),
     ("Event", "Warning", "WarningEvent"),
     ("Event", "Unknown", "UnknownEvent"),
     ("ToolResult", "Finished", "ToolOutput"),

@@ -46,7 +46,7 @@ class AgentTest {
     private fun List<Event>.text(): String =
         filterIsInstance<Event.TextMessageContent>().joinToString("") { it.delta }
 
-    private fun List<Event>.results(): List<ToolResult> = filterIsInstance<Event.ToolCall>().mapNotNull { it.result }
+    private fun List<Event>.results(): List<ToolResult> = filterIsInstance<Event.ToolCallUpdate>().mapNotNull { it.result }
 
     @Test
     fun secretNumbers() = runBlocking {

@@ -190,7 +190,7 @@ private fun line(event: Event): Triple<String, String?, String> {
         is Event.StepFinished -> said(event.stepName)
         is Event.Custom -> said(event.name)
         is Event.HopStarted -> said("${event.hop} ${event.runId}")
-        is Event.ToolCall -> {
+        is Event.ToolCallUpdate -> {
             val what = when (val result = event.result) {
                 is ToolResult.Finished -> ": ${result.content}"
                 is ToolResult.Failed -> " (${result.kind.name.lowercase()}): ${result.message}"
