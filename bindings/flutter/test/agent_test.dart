@@ -70,9 +70,9 @@ void main() {
       agUi: AgUiOptions(isBefore10: true),
     );
     final agent = Agent(config, client: model.client, threadId: 't', sharedState: {'pages': 1});
-    await agent.send('Hi').finished;
+    await agent.send('Hi').finish();
     expect(agent.sharedState, {'pages': 2});
-    await agent.send('Hi').finished;
+    await agent.send('Hi').finish();
     expect([for (final request in model.requests) request['state']], [
       {'pages': 1},
       {'pages': 2},
@@ -121,7 +121,7 @@ void main() {
     final events = await turn.events.toList();
     expect(events.whereType<TextMessageContent>().map((event) => event.delta).join(), '42 and 7');
     expect((events.last as TurnCompleted).outcome, isA<Success>());
-    final finished = await turn.finished;
+    final finished = await turn.finish();
     expect(finished.text, '42 and 7');
     expect(finished.hops, 2);
     final results = (model.requests[1]['messages']! as List<Object?>).cast<Map<String, Object?>>();
@@ -159,7 +159,7 @@ void main() {
       if (event case ToolCallUpdate(status: ToolCallStatus.executing)) break;
     }
     await cancelled.future;
-    expect((await turn.finished).outcome, isA<Cancelled>());
+    expect((await turn.finish()).outcome, isA<Cancelled>());
   });
 
   test('a stream that is cut off is no success, and what was said stays', () async {
@@ -167,14 +167,14 @@ void main() {
       Stream.value(piece({'role': 'assistant', 'content': 'Once upon'})),
     ]);
     final turn = Agent(config, client: model.client).send('Tell');
-    final finished = await turn.finished;
+    final finished = await turn.finish();
     expect(finished.outcome, isA<Truncated>());
     expect(finished.text, 'Once upon');
   });
 
   test('an answer that is no stream is a failure with its reason', () async {
     final client = MockClient((request) async => http.Response('{"error":{"message":"bad key"}}', 401));
-    final finished = await Agent(config, client: client).send('Hello').finished;
+    final finished = await Agent(config, client: client).send('Hello').finish();
     expect(finished.outcome, isA<Failed>().having((failed) => failed.message, 'message', contains('bad key')));
   });
 

@@ -124,21 +124,8 @@ final class Agent {
   }
 
   /// Says something to the model and waits for its whole answer; throws a [TurnException] where it is not whole.
-  /// `send(text).finished` gives the turn however it ended.
-  ///
-  /// Nobody sees what an AG-UI agent asks meanwhile: it is told that there is no answer, and where it asks once more, the
-  /// turn is cancelled. To answer, listen to the events of [send].
-  Future<Finished> sendAndWait(String text) async {
-    final turn = send(text);
-    var asked = false;
-    await for (final event in turn.events) {
-      if (event case Interrupted(:final interrupts)) {
-        asked ? turn.cancel() : turn.resume([for (final each in interrupts) ResumeEntry.cancelled(each.id)]);
-        asked = true;
-      }
-    }
-    return (await turn.finished).whole;
-  }
+  /// [Turn.finish] gives the turn however it ended.
+  Future<Finished> sendAndWait(String text) async => (await send(text).finish()).whole;
 
   /// Goes on with a stored turn, of [Turn.snapshot], in a later process.
   Turn revive(String snapshot) {
@@ -200,6 +187,7 @@ final class Agent {
 final class Turn {
   Turn._(this._machine, this._tools, this._approver, http.Client client, this._onFinished) {
     _transport = Transport(client, _take);
+    _events.onListen = () => _isListenedTo = true;
     _events.onCancel = cancel;
     _events.onPause = _transport.pause;
     _events.onResume = _transport.resume;
@@ -213,14 +201,30 @@ final class Turn {
   final _events = StreamController<Event>();
   final _finished = Completer<Finished>();
   final _working = <String, Completer<void>>{};
+  final _resting = <Completer<String>>[];
+  bool _isListenedTo = false;
   Timer? _timer;
 
   /// What happens, until the turn is over; the last event is [TurnCompleted]. To be listened to once. Letting go of the
   /// subscription cancels the turn, and pausing it holds up the model.
   Stream<Event> get events => _events.stream;
 
-  /// The end of the turn.
-  Future<Finished> get finished => _finished.future;
+  /// Waits for the end of the turn, and gives the turn however it ended.
+  ///
+  /// Where nobody has listened to [events], nobody sees what an AG-UI agent asks meanwhile: it is told that there is no
+  /// answer, and where it asks once more, the turn is cancelled.
+  Future<Finished> finish() async {
+    if (!_isListenedTo) {
+      var asked = false;
+      await for (final event in events) {
+        if (event case Interrupted(:final interrupts)) {
+          asked ? cancel() : resume([for (final each in interrupts) ResumeEntry.cancelled(each.id)]);
+          asked = true;
+        }
+      }
+    }
+    return _finished.future;
+  }
 
   bool get _isOver => _finished.isCompleted;
 
@@ -248,8 +252,20 @@ final class Turn {
   void failCall(String toolCallId, String message) =>
       _said((machine) => machine.toolFailed(_awaited(toolCallId), message));
 
-  /// The turn as text, for `Agent.revive` in a later process. It holds no key.
-  String get snapshot => _machine.snapshot;
+  /// The turn as text, as it stands, for `Agent.revive` in a later process. It holds no key. A turn that goes on after its
+  /// snapshot was taken may run tools that the snapshot knows nothing of: prefer [rested].
+  String get snapshot => _isOver ? throw _over : _machine.snapshot;
+
+  /// Waits until nothing but the user, or the result of a deferred call, can move the turn on, and gives its [snapshot].
+  Future<String> rested() {
+    if (_isOver) throw _over;
+    if (_machine.isResting) return Future.value(_machine.snapshot);
+    final rested = Completer<String>();
+    _resting.add(rested);
+    return rested.future;
+  }
+
+  static const _over = StepwellException(StepwellErrorKind.misuse, 'the turn is over', 'begin another turn');
 
   String _awaited(String toolCallId) =>
       _machine.awaitedResult(toolCallId) ??
@@ -266,9 +282,7 @@ final class Turn {
 
   /// An input whose refusal the app is to know of.
   void _said(Outputs Function(RunMachine machine) input) {
-    if (_isOver) {
-      throw const StepwellException(StepwellErrorKind.misuse, 'the turn is over', 'begin another turn');
-    }
+    if (_isOver) throw _over;
     _carryOut(input(_machine));
   }
 
@@ -293,6 +307,11 @@ final class Turn {
       final finished = Finished(outcome, _machine.text, _machine.messages, _machine.usage, _machine.hop + 1);
       _onFinished(finished);
       _close(() => _finished.complete(finished));
+    } else if (_resting.isNotEmpty && _machine.isResting) {
+      for (final rested in _resting) {
+        rested.complete(_machine.snapshot);
+      }
+      _resting.clear();
     }
   }
 
@@ -309,6 +328,10 @@ final class Turn {
     for (final work in _working.values) {
       if (!work.isCompleted) work.complete();
     }
+    for (final rested in _resting) {
+      rested.completeError(_over);
+    }
+    _resting.clear();
     complete();
     // Whoever follows the events alone is told there.
     _finished.future.ignore();

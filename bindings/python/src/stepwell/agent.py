@@ -404,11 +404,19 @@ class Turn(AsyncIterator[Event]):
         """Answers what the agent asked with ``Interrupted``, all of it, by their ids; ``None`` waves one away."""
         await told(self._there().resume(entries(answers)))
 
-    async def rested(self) -> str:
-        """Waits until nothing but the user, or the result of a deferred call, can move the turn on.
+    async def snapshot(self) -> str:
+        """The turn as text, as it stands, for ``Agent.revive``, in this process or a later one. It holds no key.
 
-        Gives the turn as text for ``Agent.revive``, in this process or a later one. The turn goes on in this process
-        too, until it is let go of.
+        A turn that goes on after its snapshot was taken may run tools that the snapshot knows nothing of: prefer
+        ``rested``.
+        """
+        snapshot: str = await told(self._there().snapshot())
+        return snapshot
+
+    async def rested(self) -> str:
+        """Waits until nothing but the user, or the result of a deferred call, can move the turn on; gives its ``snapshot``.
+
+        The turn goes on in this process too, until it is let go of.
         """
         snapshot: str = await told(self._there().rested())
         return snapshot
