@@ -17,6 +17,7 @@ export 'src/config.dart' show ResponseFormat;
 export 'src/effects.dart';
 export 'src/errors.dart';
 export 'src/events.dart';
+export 'src/json.dart' show JsonObject;
 export 'src/machine.dart';
 export 'src/native.dart' show stepwellVersion;
 export 'src/outcomes.dart';

@@ -37,7 +37,7 @@ final class Denied extends Decision {
 /// It may, with other arguments than the model's. The model is told.
 final class Edited extends Decision {
   const Edited(this.arguments);
-  final Json arguments;
+  final JsonObject arguments;
 }
 
 /// A turn that is over.
@@ -50,7 +50,7 @@ final class Finished {
   final String text;
 
   /// The conversation after it: AG-UI messages.
-  final List<Json> messages;
+  final List<JsonObject> messages;
 
   /// What it cost, over all its hops.
   final TokenUsage usage;
@@ -76,7 +76,7 @@ final class Agent {
     List<Tool> tools = const [],
     Approver? approver,
     String? threadId,
-    List<Json> history = const [],
+    List<JsonObject> history = const [],
     Object? sharedState,
     http.Client? client,
   })  : _config = config.copyWith(tools: [for (final tool in tools) tool.definition]),
@@ -101,7 +101,7 @@ final class Agent {
   final Approver? _approver;
   final http.Client _client;
   final bool _ownsClient;
-  List<Json> _messages;
+  List<JsonObject> _messages;
   Object? _state;
   Turn? _current;
   bool _isInBackground = false;
@@ -111,7 +111,7 @@ final class Agent {
   final String threadId;
 
   /// The conversation as it was after the last turn: AG-UI messages, oldest first.
-  List<Json> get messages => _messages;
+  List<JsonObject> get messages => _messages;
 
   /// The state shared with an AG-UI agent, as it was after the last turn.
   Object? get sharedState => _state;
@@ -198,7 +198,7 @@ final class Turn {
   final Approver? _approver;
   final void Function(Finished) _onFinished;
   late final Transport _transport;
-  final _events = StreamController<Event>();
+  final _events = StreamController<RunEvent>();
   final _finished = Completer<Finished>();
   final _working = <String, Completer<void>>{};
   final _resting = <Completer<String>>[];
@@ -207,7 +207,7 @@ final class Turn {
 
   /// What happens, until the turn is over; the last event is [TurnCompleted]. To be listened to once. Letting go of the
   /// subscription cancels the turn, and pausing it holds up the model.
-  Stream<Event> get events => _events.stream;
+  Stream<RunEvent> get events => _events.stream;
 
   /// Waits for the end of the turn, and gives the turn however it ended.
   ///
@@ -303,7 +303,7 @@ final class Turn {
     outputs.events.forEach(_events.add);
     _wake(outputs.wakeAtMs);
     if (outputs.events.any((event) => event is TurnCompleted)) {
-      final outcome = _machine.outcome ?? const Cancelled();
+      final outcome = _machine.outcome ?? const CancelledOutcome();
       final finished = Finished(outcome, _machine.text, _machine.messages, _machine.usage, _machine.hop + 1);
       _onFinished(finished);
       _close(() => _finished.complete(finished));
@@ -402,7 +402,7 @@ final class Turn {
         });
   }
 
-  Outputs _edited(RunMachine machine, String id, Json arguments) {
+  Outputs _edited(RunMachine machine, String id, JsonObject arguments) {
     try {
       return machine.approve(id, arguments: arguments);
     } on StepwellException catch (error) {

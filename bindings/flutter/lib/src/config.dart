@@ -6,7 +6,7 @@ final class ResponseFormat {
 
   /// JSON of a schema. Its name is of letters, digits, `_` and `-`. A strict one the provider must hold the model to,
   /// where it can be asked to.
-  ResponseFormat.schema(String name, Json schema, {bool strict = true})
+  ResponseFormat.schema(String name, JsonObject schema, {bool strict = true})
       : this._({'name': name, 'schema': schema, 'strict': strict});
 
   /// Text.

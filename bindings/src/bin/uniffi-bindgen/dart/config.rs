@@ -55,7 +55,7 @@ const SPECIAL: [Special; 6] = [
         shape: "RunConfig",
         field: "providers",
         name: "providers",
-        ty: "List<Json>",
+        ty: "List<JsonObject>",
         default: "const []",
         key: "providers",
         json: "providers",
@@ -85,7 +85,7 @@ const SPECIAL: [Special; 6] = [
         shape: "GenerationSettings",
         field: "extra",
         name: "extra",
-        ty: "Json",
+        ty: "JsonObject",
         default: "const {}",
         key: "extra",
         json: "extra",
@@ -152,7 +152,7 @@ impl File<'_> {
             ("{", "}")
         };
         self.push(&format!(
-            "\n  /// As the library takes it.\n  Json toJson() => {open}\n"
+            "\n  /// As the library takes it.\n  JsonObject toJson() => {open}\n"
         ));
         for form in &forms {
             self.push(&format!("        '{}': {},\n", form.key, form.json));
@@ -209,7 +209,7 @@ impl File<'_> {
             Ty::Float => "double".to_owned(),
             Ty::Text => "String".to_owned(),
             Ty::Millis => "Duration".to_owned(),
-            Ty::Json(Json::Object) => "Json".to_owned(),
+            Ty::Json(Json::Object) => "JsonObject".to_owned(),
             Ty::Map => "Map<String, String>".to_owned(),
             Ty::Named(name) => name.clone(),
             Ty::List(inner) => match &**inner {

@@ -5,11 +5,14 @@ use crate::json;
 use crate::model::{Field, Json, Kind, Shape, Ty, Variant};
 use anyhow::bail;
 
-/// Variants whose own name says too little, or is another's.
-const NAMES: [(&str, &str, &str); 3] = [
+/// Shapes and variants whose own name says too little, or is another's.
+const NAMES: [(&str, &str, &str); 6] = [
+    ("Event", "", "RunEvent"),
     ("Event", "Custom", "CustomEvent"),
     ("Event", "Started", "TurnStarted"),
     ("Event", "Completed", "TurnCompleted"),
+    ("Event", "Raw", "RawEvent"),
+    ("Event", "Warning", "WarningEvent"),
 ];
 
 /// What classes have by hand.
@@ -28,11 +31,11 @@ const AS_IT_IS: (&str, &str) = ("ToolCallResult", "content");
 /// The events that the library gives as they are.
 const OTHER_EVENTS: &str = "
 /// Any other event of the protocol, as it is.
-final class AgUiEvent extends Event {
+final class AgUiEvent extends RunEvent {
   const AgUiEvent(this.type, this.json);
 
   final String type;
-  final Json json;
+  final JsonObject json;
 }
 ";
 
@@ -61,18 +64,19 @@ impl File<'_> {
 
     fn sealed(&mut self, shape: &Shape, variants: &[Variant]) -> anyhow::Result<()> {
         let name = &shape.name;
+        let parent = class_name(name, "");
         let common = shape.common();
-        self.begin(name)?;
+        self.begin(&parent)?;
         self.push("\n");
         self.doc(&shape.doc, None, 0);
-        self.push(&format!("sealed class {name} {{\n  const {name}("));
+        self.push(&format!("sealed class {parent} {{\n  const {parent}("));
         let own: Vec<_> = common
             .iter()
             .map(|field| format!("this.{}", json::name(&field.name)))
             .collect();
         self.push(&own.join(", "));
         self.push(&format!(
-            ");\n\n  factory {name}.fromJson(Json json) => switch (json.text('type')) {{\n"
+            ");\n\n  factory {parent}.fromJson(JsonObject json) => switch (json.text('type')) {{\n"
         ));
         let known = || variants.iter().filter(|variant| json::has(name, variant));
         for variant in known() {
@@ -97,7 +101,7 @@ impl File<'_> {
         self.push("}\n");
         for variant in known() {
             let class = class_name(name, &variant.name);
-            self.class(shape, &class, &variant.doc, Some(name), &variant.fields)?;
+            self.class(shape, &class, &variant.doc, Some(&parent), &variant.fields)?;
         }
         if is_event {
             self.push(OTHER_EVENTS);
@@ -153,7 +157,7 @@ impl File<'_> {
             places.push(format!("{{{}}}", named.join(", ")));
         }
         self.push(&format!("{});\n\n", places.join(", ")));
-        self.push(&format!("  factory {name}.fromJson(Json json) => "));
+        self.push(&format!("  factory {name}.fromJson(JsonObject json) => "));
         if read.is_empty() {
             self.push(&format!("const {name}();\n"));
         } else {
@@ -181,9 +185,9 @@ impl File<'_> {
             Ty::Text => "String".to_owned(),
             Ty::Millis => "Duration".to_owned(),
             Ty::Json(Json::Any) => "Object?".to_owned(),
-            Ty::Json(Json::Object | Json::Message) => "Json".to_owned(),
-            Ty::Json(Json::Array) => "List<Json>".to_owned(),
-            Ty::Named(name) if is_json(name) => "Json".to_owned(),
+            Ty::Json(Json::Object | Json::Message) => "JsonObject".to_owned(),
+            Ty::Json(Json::Array) => "List<JsonObject>".to_owned(),
+            Ty::Named(name) if is_json(name) => "JsonObject".to_owned(),
             Ty::Named(name) if name == "EncryptedValueSubtype" => "String".to_owned(),
             Ty::Named(name) => name.clone(),
             Ty::Optional(inner) => {
@@ -253,8 +257,10 @@ fn is_left_out(shape: &str, field: &Field) -> bool {
 }
 
 fn class_name(shape: &str, variant: &str) -> String {
-    let name = NAMES
-        .iter()
-        .find(|(of, name, _)| *of == shape && *name == variant);
-    name.map_or_else(|| variant.to_owned(), |(.., name)| (*name).to_owned())
+    let is_named = |(of, name, _): &&(&str, &str, &str)| *of == shape && *name == variant;
+    match NAMES.iter().find(is_named) {
+        Some((.., name)) => (*name).to_owned(),
+        None if variant.is_empty() => shape.to_owned(),
+        None => variant.to_owned(),
+    }
 }
