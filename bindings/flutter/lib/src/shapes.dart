@@ -1149,7 +1149,7 @@ final class RunConfig {
     this.limits = const Limits(),
     this.retry = const RetryPolicy(),
     this.timeouts = const Timeouts(),
-    this.hostMakesRuns = false,
+    this.runIds = RunIds.derived,
     this.persistAttempts,
     this.partialArguments = false,
     this.device = const DevicePolicy(),
@@ -1196,8 +1196,8 @@ final class RunConfig {
   /// How long things may take.
   final Timeouts timeouts;
 
-  /// Whether the backend makes the ids of runs, for which `CreateRun` asks.
-  final bool hostMakesRuns;
+  /// Who makes the ids of the continuations' runs; the core if absent. An `Agent` cannot ask the app for them.
+  final RunIds runIds;
 
   /// How often a write of a finished block is tried, the first time included, before the run fails. What depends on the
   /// block waits until it is stored: by the app that drives a `RunMachine`, or by the store of an `Agent`, which stores
@@ -1240,7 +1240,7 @@ final class RunConfig {
     Limits? limits,
     RetryPolicy? retry,
     Timeouts? timeouts,
-    bool? hostMakesRuns,
+    RunIds? runIds,
     int? persistAttempts,
     bool? partialArguments,
     DevicePolicy? device,
@@ -1263,7 +1263,7 @@ final class RunConfig {
         limits: limits ?? this.limits,
         retry: retry ?? this.retry,
         timeouts: timeouts ?? this.timeouts,
-        hostMakesRuns: hostMakesRuns ?? this.hostMakesRuns,
+        runIds: runIds ?? this.runIds,
         persistAttempts: persistAttempts ?? this.persistAttempts,
         partialArguments: partialArguments ?? this.partialArguments,
         device: device ?? this.device,
@@ -1291,7 +1291,7 @@ final class RunConfig {
         'limits': limits.toJson(),
         'retry': retry.toJson(),
         'timeouts': timeouts.toJson(),
-        'runIds': hostMakesRuns ? 'host' : null,
+        'runIds': runIds.name,
         'persistAttempts': persistAttempts,
         'partialArguments': partialArguments,
         'device': device.toJson(),
@@ -1354,7 +1354,7 @@ final class GenerationSettings {
     this.maxOutputTokens,
     this.toolChoice,
     this.parallelToolCalls,
-    this.responseSchema,
+    this.responseFormat,
     this.reasoning,
     this.cachePrompt = false,
     this.extra = const {},
@@ -1373,8 +1373,8 @@ final class GenerationSettings {
   /// Whether it may ask for several tools at once.
   final bool? parallelToolCalls;
 
-  /// The answer is JSON of this schema.
-  final ResponseSchema? responseSchema;
+  /// What form the answer has; text if absent.
+  final ResponseFormat? responseFormat;
 
   /// How much the model thinks before it answers.
   final ReasoningEffort? reasoning;
@@ -1396,7 +1396,7 @@ final class GenerationSettings {
         'maxOutputTokens': maxOutputTokens,
         'toolChoice': choiceAsJson(toolChoice),
         'parallelToolCalls': parallelToolCalls,
-        'responseFormat': responseSchema?.toJson(),
+        'responseFormat': responseFormat?.toJson(),
         'reasoning': reasoning?.name,
         'cachePrompt': cachePrompt,
         'extra': extra,
@@ -1631,6 +1631,15 @@ final class Timeouts {
         'deferredMs': deferred?.inMilliseconds,
         'closingMs': closing?.inMilliseconds,
       };
+}
+
+/// Who makes the ids of the hops' runs.
+enum RunIds {
+  /// The core, from the turn's own: `turn`, `turn.1`, `turn.2`, …
+  derived,
+
+  /// The backend: the app is asked to create each run first.
+  host,
 }
 
 /// What happens to a run when something happens to the device. The app says so with `enteredBackground`, `networkLost`
