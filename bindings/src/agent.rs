@@ -28,10 +28,10 @@ impl Agent {
     /// An agent with its tools.
     ///
     /// `approver` asks the user about the tools that need it; without one they are denied. `thread_id` is random if
-    /// absent. `history_json` is an earlier conversation to go on with: a JSON array of AG-UI messages; `state_json` the
+    /// absent. `history_json` is an earlier conversation to go on with: a JSON array of AG-UI messages; `shared_state_json` the
     /// state shared with an AG-UI agent: any JSON. With a `store` each turn is kept there, and a thread that it has goes
     /// on from what it has. `journal` takes the journals of the turns, for `replay_journal`.
-    #[uniffi::constructor(default(tools = [], approver = None, thread_id = None, history_json = "[]", state_json = "{}", store = None, journal = None))]
+    #[uniffi::constructor(default(tools = [], approver = None, thread_id = None, history_json = "[]", shared_state_json = "{}", store = None, journal = None))]
     #[expect(
         clippy::too_many_arguments,
         reason = "all but the first have defaults where it is called from"
@@ -42,7 +42,7 @@ impl Agent {
         approver: Option<Arc<dyn Approver>>,
         thread_id: Option<String>,
         history_json: &str,
-        state_json: &str,
+        shared_state_json: &str,
         store: Option<StoreSetup>,
         journal: Option<Arc<dyn JournalSink>>,
     ) -> Result<Arc<Self>, StepwellError> {
@@ -52,7 +52,7 @@ impl Agent {
                 "give the agent its tools as `tools`, each with its handler, and leave those of the configuration empty",
             ));
         }
-        let mut builder = builder(config, thread_id, history_json, state_json, store)?;
+        let mut builder = builder(config, thread_id, history_json, shared_state_json, store)?;
         if let Some(journal) = journal {
             builder = builder.journal(Sink(journal));
         }
@@ -71,16 +71,16 @@ impl Agent {
 
     /// An agent whose tools, those of the configuration, and approvals are carried out by the app's own event loops:
     /// each turn is begun with `with_runner`, and runs on that runner's.
-    #[uniffi::constructor(default(thread_id = None, history_json = "[]", state_json = "{}", store = None, journal = None))]
+    #[uniffi::constructor(default(thread_id = None, history_json = "[]", shared_state_json = "{}", store = None, journal = None))]
     pub fn for_runners(
         config: RunConfig,
         thread_id: Option<String>,
         history_json: &str,
-        state_json: &str,
+        shared_state_json: &str,
         store: Option<StoreSetup>,
         journal: Option<Arc<dyn JournalSink>>,
     ) -> Result<Arc<Self>, StepwellError> {
-        let mut builder = builder(config, thread_id, history_json, state_json, store)?;
+        let mut builder = builder(config, thread_id, history_json, shared_state_json, store)?;
         if let Some(journal) = journal {
             builder = builder.journal(Sink(journal));
         }
@@ -233,8 +233,8 @@ impl Agent {
     }
 
     /// The state shared with an AG-UI agent, as it was after the last turn of this process: any JSON.
-    pub fn state_json(&self) -> String {
-        json(self.agent.conversation().state())
+    pub fn shared_state_json(&self) -> String {
+        json(self.agent.conversation().shared_state())
     }
 
     /// All that the model said since the user's last message.
@@ -255,10 +255,10 @@ fn builder(
     config: RunConfig,
     thread_id: Option<String>,
     history_json: &str,
-    state_json: &str,
+    shared_state_json: &str,
     store: Option<StoreSetup>,
 ) -> Result<AgentBuilder, StepwellError> {
-    let history = conversation(history_json, state_json)?;
+    let history = conversation(history_json, shared_state_json)?;
     let config = config.into_core()?;
     if config.durability != Durability::None && store.is_none() {
         return Err(StepwellError::configuration(
@@ -272,7 +272,7 @@ fn builder(
             "leave `run_ids` out, or drive a `RunMachine`",
         ));
     }
-    if config.context.at_limit == ContextPolicy::Trim {
+    if config.context_guard.at_limit == ContextPolicy::Trim {
         return Err(StepwellError::configuration(
             &"an `Agent` cannot ask the app what to leave out",
             "take another policy for a full context, or drive a `RunMachine`",

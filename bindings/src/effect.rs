@@ -99,14 +99,6 @@ pub enum Effect {
         /// The messages of the request, oldest first.
         messages: Vec<ContextMessage>,
     },
-    /// Something that this version of the bindings does not know. Leave it; the run will not wait for it for ever if
-    /// its timeouts are set.
-    Unknown {
-        /// The effect's id.
-        id: String,
-        /// What it is called in Stepwell's core.
-        name: String,
-    },
 }
 
 /// A message of a conversation that does not fit the model's context.

@@ -196,7 +196,7 @@ impl From<stepwell_io::TurnError> for StepwellError {
             TurnError::Misuse(misuse) => return misuse.into(),
             TurnError::Over => "begin another turn",
             TurnError::NotUnderWay(_) | TurnError::NotAwaited(_) => {
-                "follow the event `ToolCall` to know where a call stands"
+                "follow the event `ToolCallUpdate` to know where a call stands"
             }
             _ => "read the documentation of `Turn`",
         };

@@ -163,11 +163,6 @@ pub enum Failure {
         /// What it does not take, and what to do.
         message: String,
     },
-    /// A failure of a kind that this version of the bindings does not know.
-    Other {
-        /// What went wrong.
-        message: String,
-    },
 }
 
 /// The kinds of a provider's errors that an app acts on.
@@ -364,11 +359,6 @@ pub enum TurnLimit {
     MaxAnswerCalls {
         /// How many it may leave without a result.
         max: u32,
-    },
-    /// A limit that this version does not know, by its name.
-    Other {
-        /// The name.
-        name: String,
     },
 }
 

@@ -89,11 +89,6 @@ pub enum RegistryEvent {
         /// How many.
         count: u64,
     },
-    /// Something that this version of the bindings does not know.
-    Unknown {
-        /// All of it: any JSON.
-        event_json: String,
-    },
 }
 
 #[uniffi::export]

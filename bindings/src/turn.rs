@@ -132,9 +132,14 @@ impl Turn {
         Ok(self.handle.resume(entries(answers)?).await?)
     }
 
-    /// Waits until nothing but the user, or the result of a deferred call, can move the turn on, and gives the turn
-    /// as text for `Agent.revive`, in this process or a later one. It holds no key. The turn goes on in this process
-    /// too, until it is let go of.
+    /// The turn as text, as it stands, for `Agent.revive`, in this process or a later one. It holds no key. A turn that goes
+    /// on after its snapshot was taken may run tools that the snapshot knows nothing of: prefer `rested`.
+    pub async fn snapshot(&self) -> Result<String, StepwellError> {
+        Ok(self.handle.snapshot().await?)
+    }
+
+    /// Waits until nothing but the user, or the result of a deferred call, can move the turn on, and gives its `snapshot`.
+    /// The turn goes on in this process too, until it is let go of.
     pub async fn rested(&self) -> Result<String, StepwellError> {
         Ok(self.handle.rested().await?)
     }

@@ -34,7 +34,7 @@ fn tool(name: &str, result: Result<String, ToolError>) -> AgentTool {
 
 fn results(events: &[Event]) -> HashMap<String, ToolResult> {
     let result = |event: &Event| match event {
-        Event::ToolCall { name, result, .. } => Some((name.clone(), result.clone()?)),
+        Event::ToolCallUpdate { name, result, .. } => Some((name.clone(), result.clone()?)),
         _ => None,
     };
     events.iter().filter_map(result).collect()
@@ -374,10 +374,10 @@ async fn an_ag_ui_agent_gets_the_context_and_shares_the_state() {
     config.ag_ui.is_before_1_0 = Some(true);
     let state = r#"{"colour":"blue"}"#;
     let agent = Agent::new(config, Vec::new(), None, None, "[]", state, None, None).unwrap();
-    assert_eq!(agent.state_json(), state);
+    assert_eq!(agent.shared_state_json(), state);
     let turn = agent.start_turn("Hi".into()).unwrap();
     assert_eq!(turn.finish().await.unwrap().outcome, Outcome::Success);
-    assert_eq!(agent.state_json(), r#"{"colour":"blue","pages":2}"#);
+    assert_eq!(agent.shared_state_json(), r#"{"colour":"blue","pages":2}"#);
     let body = &server.requests()[0].body;
     assert_eq!(body["state"], json!({ "colour": "blue" }));
     let entry = json!({ "description": "The page", "value": "Orders" });

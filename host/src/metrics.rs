@@ -338,7 +338,7 @@ impl TurnObserver for TurnMeter {
             RunEvent::Retrying { .. } => {
                 inner.retries.inc();
             }
-            RunEvent::ToolCall(update) => self.call(update),
+            RunEvent::ToolCallUpdate(update) => self.call(update),
             RunEvent::AgUi(_) => {
                 if let Some(settled) = self.settled.take() {
                     inner
@@ -357,7 +357,7 @@ mod tests {
     use stepwell_core::event::RunError;
 
     fn update(name: &str, status: ToolCallStatus) -> RunEvent {
-        RunEvent::ToolCall(ToolCallUpdate {
+        RunEvent::ToolCallUpdate(ToolCallUpdate {
             call: CallKey { hop: 0, index: 0 },
             tool_call_id: "c".into(),
             name: name.to_owned(),

@@ -204,13 +204,13 @@ impl AgentBuilder {
     /// use stepwell_io::{ContextOverflow, Message};
     /// # let endpoint = provider::find("openai-compatible")?.endpoint(None, "m", Some("http://localhost/v1"), None)?;
     /// let agent = Agent::builder(endpoint)
-    ///     .configure(|config| config.context.window = Some(32_000))
+    ///     .configure(|config| config.context_guard.window = Some(32_000))
     ///     .trim_context(|overflow: ContextOverflow, _: Vec<Message>| async move { Some(overflow.newest(0.5)) });
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[must_use]
     pub fn trim_context(mut self, trimmer: impl Trimmer) -> Self {
-        self.config.context.at_limit = ContextPolicy::Trim;
+        self.config.context_guard.at_limit = ContextPolicy::Trim;
         self.trimmer = Some(Arc::new(trimmer));
         self
     }

@@ -25,7 +25,7 @@ StepwellText stepwell_version(void);
 
 void stepwell_text_free(StepwellText text);
 
-/* A new run: {"config", "threadId", "history", "state"}. A stored one: {"config", "restore": SNAPSHOT} in the process that
+/* A new run: {"config", "threadId", "history", "sharedState"}. A stored one: {"config", "restore": SNAPSHOT} in the process that
  * stored it, {"config", "revive": SNAPSHOT, "nowMs"} in a later one; take stepwell_machine_poll first. NULL if that
  * is refused; refusal, unless it is NULL, then holds {"refused": {"kind", "reason", "advice"}}. */
 StepwellMachine *stepwell_machine_make(const uint8_t *json, size_t length, StepwellText *refusal);

@@ -32,7 +32,7 @@ pub unsafe extern "C" fn stepwell_text_free(text: StepwellText) {
     unsafe { text.free() }
 }
 
-/// Makes a machine of `{"config", "threadId", "history", "state"}`, or with `restore` or `revive` of a stored one. Null
+/// Makes a machine of `{"config", "threadId", "history", "sharedState"}`, or with `restore` or `revive` of a stored one. Null
 /// if that is refused; `refusal`, unless it is null, then holds why: a text to be freed.
 ///
 /// # Safety

@@ -13,10 +13,11 @@
 library;
 
 export 'src/agent.dart' show Agent, Approver, Decision, Denied, Edited, Finished, Granted, Turn;
-export 'src/config.dart' show ResponseSchema;
+export 'src/config.dart' show ResponseFormat;
 export 'src/effects.dart';
 export 'src/errors.dart';
 export 'src/events.dart';
+export 'src/json.dart' show JsonObject;
 export 'src/machine.dart';
 export 'src/native.dart' show stepwellVersion;
 export 'src/outcomes.dart';

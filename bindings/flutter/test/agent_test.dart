@@ -69,10 +69,10 @@ void main() {
       settings: GenerationSettings(context: [ContextEntry(description: 'The page', value: 'Orders')]),
       agUi: AgUiOptions(isBefore10: true),
     );
-    final agent = Agent(config, client: model.client, threadId: 't', state: {'pages': 1});
-    await agent.send('Hi').finished;
+    final agent = Agent(config, client: model.client, threadId: 't', sharedState: {'pages': 1});
+    await agent.send('Hi').finish();
     expect(agent.sharedState, {'pages': 2});
-    await agent.send('Hi').finished;
+    await agent.send('Hi').finish();
     expect([for (final request in model.requests) request['state']], [
       {'pages': 1},
       {'pages': 2},
@@ -120,8 +120,8 @@ void main() {
     final turn = agent.send('What are their numbers?');
     final events = await turn.events.toList();
     expect(events.whereType<TextMessageContent>().map((event) => event.delta).join(), '42 and 7');
-    expect((events.last as TurnCompleted).outcome, isA<Success>());
-    final finished = await turn.finished;
+    expect((events.last as TurnCompleted).outcome, isA<SuccessOutcome>());
+    final finished = await turn.finish();
     expect(finished.text, '42 and 7');
     expect(finished.hops, 2);
     final results = (model.requests[1]['messages']! as List<Object?>).cast<Map<String, Object?>>();
@@ -139,7 +139,7 @@ void main() {
     ]);
     final events = await agent.send('Carol?').events.toList();
     expect(events.whereType<ToolCallUpdate>().last.failure, 'nobody knows carol');
-    expect((events.last as TurnCompleted).outcome, isA<Success>());
+    expect((events.last as TurnCompleted).outcome, isA<SuccessOutcome>());
   });
 
   test('leaving the loop cancels the turn, and the tool that runs is told', () async {
@@ -159,7 +159,7 @@ void main() {
       if (event case ToolCallUpdate(status: ToolCallStatus.executing)) break;
     }
     await cancelled.future;
-    expect((await turn.finished).outcome, isA<Cancelled>());
+    expect((await turn.finish()).outcome, isA<CancelledOutcome>());
   });
 
   test('a stream that is cut off is no success, and what was said stays', () async {
@@ -167,15 +167,15 @@ void main() {
       Stream.value(piece({'role': 'assistant', 'content': 'Once upon'})),
     ]);
     final turn = Agent(config, client: model.client).send('Tell');
-    final finished = await turn.finished;
-    expect(finished.outcome, isA<Truncated>());
+    final finished = await turn.finish();
+    expect(finished.outcome, isA<TruncatedOutcome>());
     expect(finished.text, 'Once upon');
   });
 
   test('an answer that is no stream is a failure with its reason', () async {
     final client = MockClient((request) async => http.Response('{"error":{"message":"bad key"}}', 401));
-    final finished = await Agent(config, client: client).send('Hello').finished;
-    expect(finished.outcome, isA<Failed>().having((failed) => failed.message, 'message', contains('bad key')));
+    final finished = await Agent(config, client: client).send('Hello').finish();
+    expect(finished.outcome, isA<FailedOutcome>().having((failed) => failed.message, 'message', contains('bad key')));
   });
 
   test('the user is asked before a tool runs', () async {

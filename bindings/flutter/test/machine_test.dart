@@ -29,7 +29,7 @@ void main() {
     final events = machine.receive(effect.id, said('Hi'), nowMs: 1002).events;
     expect(events.whereType<TextMessageContent>().single.delta, 'Hi');
     machine.ended(effect.id, nowMs: 1003);
-    expect(machine.outcome, isA<Success>());
+    expect(machine.outcome, isA<SuccessOutcome>());
     expect(machine.text, 'Hi');
     expect(machine.messages.length, 2);
     machine.close();

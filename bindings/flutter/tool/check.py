@@ -22,7 +22,7 @@ SECTIONS = {
     "Timeouts": "timeouts",
     "DevicePolicy": "device",
     "TextOptions": "text",
-    "ContextGuard": "context",
+    "ContextGuard": "contextGuard",
     "AgUiOptions": "agUi",
 }
 wrong: list[str] = []

@@ -284,7 +284,7 @@ impl Question {
             Self::Text => machine.conversation().text().into(),
             Self::ShownText => machine.shown_text().into(),
             Self::Messages => json!(machine.conversation().messages()),
-            Self::SharedState => json!(machine.conversation().state()),
+            Self::SharedState => json!(machine.conversation().shared_state()),
             Self::PartialArguments { tool_call_id } => {
                 let arguments = machine.partial_arguments(tool_call_id);
                 json!(arguments.map(|arguments| arguments.value()))

@@ -32,7 +32,7 @@ struct Making {
     thread_id: Option<String>,
     #[serde(default)]
     history: Vec<Message>,
-    state: Option<Value>,
+    shared_state: Option<Value>,
     /// A snapshot of this process, which was suspended and goes on.
     restore: Option<String>,
     /// A snapshot of a process that died.
@@ -57,7 +57,7 @@ enum Given {
 }
 
 impl Machine {
-    /// A run that is ready to start (`{"config", "threadId", "history", "state"}`), or a stored one: in the same process
+    /// A run that is ready to start (`{"config", "threadId", "history", "sharedState"}`), or a stored one: in the same process
     /// by `{"config", "restore": SNAPSHOT}`, in a later one by `{"config", "revive": SNAPSHOT, "nowMs"}`.
     ///
     /// # Errors
@@ -72,8 +72,8 @@ impl Machine {
                         .thread_id
                         .ok_or_else(|| Refused::argument("the machine", "`threadId` is missing"))?;
                     let mut history = Conversation::new(making.history);
-                    if let Some(state) = making.state {
-                        history = history.with_state(state);
+                    if let Some(state) = making.shared_state {
+                        history = history.with_shared_state(state);
                     }
                     run::RunMachine::new(config, thread.into(), history)
                 }

@@ -54,7 +54,7 @@ enum Event {
     rename_all_fields = "camelCase"
 )]
 enum Whole {
-    ToolCall {
+    ToolCallUpdate {
         call: CallKey,
         tool_call_id: String,
         name: String,
@@ -83,7 +83,7 @@ impl From<RunEvent> for Event {
     fn from(event: RunEvent) -> Self {
         match event {
             RunEvent::AgUi(event) => Self::AgUi(Box::new(event)),
-            RunEvent::ToolCall(update) => Self::Whole(update.into()),
+            RunEvent::ToolCallUpdate(update) => Self::Whole(update.into()),
             RunEvent::Interrupted { interrupts } => Self::Whole(Whole::Interrupted { interrupts }),
             event => Self::Recorded(Box::new(event.into())),
         }
@@ -101,7 +101,7 @@ impl From<ToolCallUpdate> for Whole {
                 message: failure.message,
             },
         });
-        Self::ToolCall {
+        Self::ToolCallUpdate {
             call: update.call,
             tool_call_id: update.tool_call_id.into_string(),
             name: update.name,
@@ -181,7 +181,7 @@ mod tests {
                 json!({ "type": "contextTrimmed", "leftOut": ["message"], "tokens": 5 }),
             ),
             (
-                RunEvent::ToolCall(ToolCallUpdate {
+                RunEvent::ToolCallUpdate(ToolCallUpdate {
                     call: CALL,
                     tool_call_id: "call".into(),
                     name: "look".to_owned(),
@@ -192,7 +192,7 @@ mod tests {
                     })),
                 }),
                 json!({
-                    "type": "toolCall",
+                    "type": "toolCallUpdate",
                     "call": { "hop": 0, "index": 1 },
                     "toolCallId": "call",
                     "name": "look",

@@ -81,7 +81,7 @@ def config(said: dict[str, Any]) -> RunConfig:
     offline = _seconds(device, "offline")
     return RunConfig(
         **given,
-        host_creates_runs=said.get("run_ids") == "host",
+        run_ids=said.get("run_ids", "derived"),
         tools=[
             Tool(
                 _nothing,
@@ -101,7 +101,7 @@ def config(said: dict[str, Any]) -> RunConfig:
         timeouts=Timeouts(**_seconds(said.get("timeouts", {}), "silence", "tool", "turn", "approval", "deferred", "closing")),
         device=DevicePolicy(**{name: device[name] for name in device if name != "offline_ms"}, **offline),  # type: ignore[arg-type]
         text=TextOptions(**said.get("text", {})),
-        context=ContextGuard(**said.get("context", {})),
+        context_guard=ContextGuard(**said.get("context_guard", {})),
         ag_ui=AgUiOptions(**said.get("ag_ui", {})),
     )
 
@@ -155,7 +155,7 @@ def outcome_line(outcome: Outcome) -> str:
     return name
 
 
-_EVENTS = {"tool_call_update": "tool_call", "warning_event": "warning"}
+_EVENTS = {"warning_event": "warning"}
 
 
 def _event(event: stepwell.Event) -> tuple[str, str | None, str]:

@@ -146,6 +146,7 @@ def test_a_turn_that_rests_is_revived(mock_llm: Start) -> None:
     first = agent_of(mock, order)
     with first.send_sync("Tea") as turn:
         snapshot = turn.rested()
+        assert turn.snapshot() == snapshot
     turn.finish()
     (waiting,) = [call for message in first.messages for call in message.get("toolCalls", [])]
     revived = agent_of(mock, order, thread_id=first.thread_id).revive_sync(snapshot)

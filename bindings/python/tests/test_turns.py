@@ -107,6 +107,7 @@ async def test_a_deferred_call_rests_and_another_agent_goes_on(mock_llm: Start) 
     first = agent_of(mock, order)
     turn = first.send("Tea, please")
     snapshot = await turn.rested()
+    assert await turn.snapshot() == snapshot
     turn.cancel()
     assert (await turn.finish()).outcome == Cancelled()
 

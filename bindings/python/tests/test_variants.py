@@ -163,7 +163,7 @@ def test_every_method_of_a_turn_has_its_own() -> None:
 
 
 def test_every_method_of_the_machine_has_its_own() -> None:
-    named = {"messages_json": "messages", "state_json": "shared_state", "partial_arguments_json": "partial_arguments"}
+    named = {"messages_json": "messages", "shared_state_json": "shared_state", "partial_arguments_json": "partial_arguments"}
     # One method takes both forms of a message, and of a result.
     named |= {"steer_message": "steer", "tool_finished_parts": "tool_finished"}
     theirs = {named.get(name, name) for name in public(_ffi.RunMachine)}
@@ -181,7 +181,7 @@ def test_what_is_left_out_is_as_in_the_library(ours: type) -> None:
         RetryPolicy: lowered.retry,
         Timeouts: lowered.timeouts,
         DevicePolicy: lowered.device,
-        ContextGuard: lowered.context,
+        ContextGuard: lowered.context_guard,
         TextOptions: lowered.text,
         AgUiOptions: lowered.ag_ui,
         GenerationSettings: lowered.settings,
@@ -204,7 +204,7 @@ def test_what_is_left_out_is_as_in_the_library(ours: type) -> None:
 
 @pytest.mark.parametrize(
     ("section", "ours"),
-    [("limits", Limits()), ("timeouts", Timeouts()), ("device", DevicePolicy()), ("context", ContextGuard())],
+    [("limits", Limits()), ("timeouts", Timeouts()), ("device", DevicePolicy()), ("context_guard", ContextGuard())],
 )
 def test_none_is_none_and_a_copy_keeps_the_rest(section: str, ours: Any) -> None:
     config = RunConfig(provider="openai", key="k", instructions="Be brief.")
@@ -249,7 +249,7 @@ def test_every_field_of_a_configuration_is_set() -> None:
         ),
         providers=[{"name": "mine", "dialect": "ollama"}],
         text=TextOptions(break_after_tools=True, drop_blank=True),
-        context=ContextGuard(window=9, warn_at=None, at_limit="trim"),
+        context_guard=ContextGuard(window=9, warn_at=None, at_limit="trim"),
         ag_ui=AgUiOptions(
             encoding="protobuf_first",
             is_before_1_0=True,
@@ -277,8 +277,8 @@ def test_every_field_of_a_configuration_is_set() -> None:
     assert (settings.reasoning, settings.cache_prompt) == (_ffi.ReasoningEffort.HIGH, True)
     assert config.providers_json == '{"providers": [{"name": "mine", "dialect": "ollama"}]}'
     assert (config.text.break_after_tools, config.text.drop_blank) == (True, True)
-    context = config.context
-    assert (context.window, context.warn_at, context.at_limit) == (9, None, _ffi.ContextPolicy.TRIM)
+    guard = config.context_guard
+    assert (guard.window, guard.warn_at, guard.at_limit) == (9, None, _ffi.ContextPolicy.TRIM)
     assert settings.context == [_ffi.ContextEntry(description="The page", value="Orders")]
     ag_ui = config.ag_ui
     assert (ag_ui.encoding, ag_ui.is_before_1_0) == (_ffi.AgUiEncoding.PROTOBUF_FIRST, True)

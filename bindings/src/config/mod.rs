@@ -105,7 +105,7 @@ pub struct RunConfig {
     /// What happens when the conversation fills the model's context window.
     #[uniffi(default)]
     #[serde(default)]
-    pub context: ContextGuard,
+    pub context_guard: ContextGuard,
     /// How an AG-UI agent differs from what is expected of one.
     #[uniffi(default)]
     #[serde(default)]
@@ -308,7 +308,7 @@ impl RunConfig {
             partial_arguments: self.partial_arguments,
             device: self.device.into(),
             text: self.text.into(),
-            context: self.context.into(),
+            context_guard: self.context_guard.into(),
         })
     }
 }

@@ -130,7 +130,7 @@ fn config() -> RunConfig {
             break_after_tools: true,
             drop_blank: false,
         },
-        context: context(),
+        context_guard: context(),
         ag_ui: AgUiOptions::default(),
     }
 }

@@ -60,7 +60,7 @@ pub enum Event {
     },
     /// A tool call moved on.
     #[serde(skip)]
-    ToolCall {
+    ToolCallUpdate {
         /// Its place in the run.
         call: CallKey,
         /// The provider's id for it.

@@ -15,7 +15,7 @@ impl From<RunEvent> for Event {
                 hop,
                 run_id: run_id.into_string(),
             },
-            RunEvent::ToolCall(update) => Self::ToolCall {
+            RunEvent::ToolCallUpdate(update) => Self::ToolCallUpdate {
                 call: update.call.into(),
                 tool_call_id: update.tool_call_id.into_string(),
                 name: update.name,

@@ -120,11 +120,6 @@ pub enum ArgumentsChange {
         #[serde(rename = "value", serialize_with = "json_text::write")]
         value_json: String,
     },
-    /// A change that this version does not know.
-    Unknown {
-        /// All of it: a JSON object.
-        change_json: String,
-    },
 }
 
 impl From<tool::OwnedChange> for ArgumentsChange {
@@ -200,8 +195,6 @@ pub enum SteeringRefusal {
     DuplicateId,
     /// Only the user's own messages can be sent so.
     NotFromUser,
-    /// A reason that this version does not know; the event's sentence says it.
-    Other,
 }
 
 impl From<run::SteeringRefusal> for SteeringRefusal {

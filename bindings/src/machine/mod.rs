@@ -56,18 +56,18 @@ struct Inner {
 impl RunMachine {
     /// A run that is ready to start, on a conversation as it stands.
     ///
-    /// `history_json` is a JSON array of AG-UI messages, oldest first; `state_json` the state shared with an AG-UI
+    /// `history_json` is a JSON array of AG-UI messages, oldest first; `shared_state_json` the state shared with an AG-UI
     /// agent: any JSON.
     /// With `journal` all inputs are written down, for `take_journal`.
-    #[uniffi::constructor(default(history_json = "[]", state_json = "{}", journal = false))]
+    #[uniffi::constructor(default(history_json = "[]", shared_state_json = "{}", journal = false))]
     pub fn new(
         config: RunConfig,
         thread_id: String,
         history_json: &str,
-        state_json: &str,
+        shared_state_json: &str,
         journal: bool,
     ) -> Result<Arc<Self>, StepwellError> {
-        let history = conversation(history_json, state_json)?;
+        let history = conversation(history_json, shared_state_json)?;
         let config = Arc::new(config.into_core()?);
         let thread_id = ThreadId::from(thread_id);
         let journal = journal.then(|| JournalWriter::new(&config, &thread_id, &history));

@@ -88,8 +88,8 @@ impl RunMachine {
     }
 
     /// The state shared with an AG-UI agent: any JSON.
-    pub fn state_json(&self) -> String {
-        self.read(|machine| json(machine.conversation().state()))
+    pub fn shared_state_json(&self) -> String {
+        self.read(|machine| json(machine.conversation().shared_state()))
             .unwrap_or_else(|| "{}".to_owned())
     }
 

@@ -52,10 +52,10 @@ pub enum ResumeStatus {
 /// The conversation that an app gives as JSON.
 pub(crate) fn conversation(
     history_json: &str,
-    state_json: &str,
+    shared_state_json: &str,
 ) -> Result<Conversation, StepwellError> {
     let messages = messages("the history", history_json)?;
-    Ok(Conversation::new(messages).with_state(any_json("the state", state_json)?))
+    Ok(Conversation::new(messages).with_shared_state(any_json("the state", shared_state_json)?))
 }
 
 /// Messages that an app gives as JSON.

@@ -12,32 +12,22 @@ impl From<Outcome> for run::Outcome {
             Outcome::Incomplete { reason, .. } => Self::Incomplete {
                 reason: reason.into(),
             },
-            Outcome::LimitReached { limit, message } => match limit.into_core() {
-                Some(limit) => Self::LimitReached { limit },
-                None => Self::Failed {
-                    failure: unknown(message),
-                },
+            Outcome::LimitReached { limit, .. } => Self::LimitReached {
+                limit: limit.into(),
             },
             Outcome::Cancelled => Self::Cancelled,
             Outcome::Truncated => Self::Truncated,
-            Outcome::Failed {
-                failure, message, ..
-            } => Self::Failed {
-                failure: failure.into_core(message),
+            Outcome::Failed { failure, .. } => Self::Failed {
+                failure: failure.into(),
             },
         }
     }
 }
 
-/// What the core has no name for keeps its words.
-fn unknown(message: String) -> run::Failure {
-    run::Failure::Stream { message }
-}
-
-impl Failure {
-    fn into_core(self, said: String) -> run::Failure {
-        match self {
-            Self::Api {
+impl From<Failure> for run::Failure {
+    fn from(failure: Failure) -> Self {
+        match failure {
+            Failure::Api {
                 kind,
                 status,
                 message,
@@ -49,56 +39,50 @@ impl Failure {
                 error.message = message;
                 error.code = code;
                 error.retry_after = retry_after_ms.map(Duration::from_millis);
-                run::Failure::Api { error }
+                Self::Api { error }
             }
-            Self::Connection { message } => run::Failure::Connection { message },
-            Self::UnexpectedBody {
+            Failure::Connection { message } => Self::Connection { message },
+            Failure::UnexpectedBody {
                 content_type,
                 excerpt,
-            } => run::Failure::UnexpectedBody {
+            } => Self::UnexpectedBody {
                 content_type,
                 excerpt,
             },
-            Self::Stream { message } => run::Failure::Stream { message },
-            Self::Reported {
+            Failure::Stream { message } => Self::Stream { message },
+            Failure::Reported {
                 message,
                 code,
                 kind,
-            } => run::Failure::Reported {
+            } => Self::Reported {
                 error: RunFailure { message, code },
                 kind: kind.map(Into::into),
             },
-            Self::TimedOut { deadline } => run::Failure::TimedOut {
+            Failure::TimedOut { deadline } => Self::TimedOut {
                 deadline: deadline.into(),
             },
-            Self::RunNotCreated { message } => run::Failure::RunNotCreated { message },
-            Self::NotStored { message } => run::Failure::NotStored { message },
-            Self::LimitReached { limit } => match limit.into_core() {
-                Some(limit) => run::Failure::LimitReached { limit },
-                None => unknown(said),
+            Failure::RunNotCreated { message } => Self::RunNotCreated { message },
+            Failure::NotStored { message } => Self::NotStored { message },
+            Failure::LimitReached { limit } => Self::LimitReached {
+                limit: limit.into(),
             },
-            Self::ContextTooLong { tokens, window } => {
-                run::Failure::ContextTooLong { tokens, window }
-            }
-            Self::AttachmentRefused { message } => run::Failure::AttachmentRefused { message },
-            Self::Other { message } => unknown(message),
+            Failure::ContextTooLong { tokens, window } => Self::ContextTooLong { tokens, window },
+            Failure::AttachmentRefused { message } => Self::AttachmentRefused { message },
         }
     }
 }
 
-impl TurnLimit {
-    /// Nothing for a limit that only a later version knows.
-    fn into_core(self) -> Option<run::TurnLimit> {
-        Some(match self {
-            Self::MaxToolRounds { max } => run::TurnLimit::MaxToolRounds { max },
-            Self::MaxToolCalls { max } => run::TurnLimit::MaxToolCalls { max },
-            Self::MaxTokens { max } => run::TurnLimit::MaxTokens { max },
-            Self::MaxDuration { max_ms } => run::TurnLimit::MaxDuration { max_ms },
-            Self::NoProgress { tool, times } => run::TurnLimit::NoProgress { tool, times },
-            Self::MaxAnswerBytes { max } => run::TurnLimit::MaxAnswerBytes { max },
-            Self::MaxAnswerCalls { max } => run::TurnLimit::MaxAnswerCalls { max },
-            Self::Other { .. } => return None,
-        })
+impl From<TurnLimit> for run::TurnLimit {
+    fn from(limit: TurnLimit) -> Self {
+        match limit {
+            TurnLimit::MaxToolRounds { max } => Self::MaxToolRounds { max },
+            TurnLimit::MaxToolCalls { max } => Self::MaxToolCalls { max },
+            TurnLimit::MaxTokens { max } => Self::MaxTokens { max },
+            TurnLimit::MaxDuration { max_ms } => Self::MaxDuration { max_ms },
+            TurnLimit::NoProgress { tool, times } => Self::NoProgress { tool, times },
+            TurnLimit::MaxAnswerBytes { max } => Self::MaxAnswerBytes { max },
+            TurnLimit::MaxAnswerCalls { max } => Self::MaxAnswerCalls { max },
+        }
     }
 }
 
@@ -121,7 +105,7 @@ mod tests {
             let here = Failure::from(sample.clone());
             let name = |debug: String| debug.split(' ').next().map(str::to_owned);
             assert_eq!(name(format!("{here:?}")), name(format!("{sample:?}")));
-            assert_eq!(here.into_core(message()), sample);
+            assert_eq!(run::Failure::from(here), sample);
         }
     }
 }

@@ -27,8 +27,6 @@ macro_rules! kinds {
         #[serde(rename_all = "camelCase")]
         pub enum ProblemKind {
             $( $(#[$doc])* $kind, )*
-            /// Something that this version of the bindings does not know.
-            Other,
         }
 
         impl From<run::ProblemKind> for ProblemKind {
@@ -54,14 +52,6 @@ macro_rules! kinds {
                     finished: Finished,
                 },
             )*
-            /// Something that this version of the bindings does not know.
-            #[error("{}; {}", problem.message, problem.advice)]
-            Other {
-                /// What is wrong, and what to do.
-                problem: Problem,
-                /// The turn: what was said so far stands.
-                finished: Finished,
-            },
         }
 
         #[cfg(feature = "agent")]
@@ -69,7 +59,6 @@ macro_rules! kinds {
             fn new(problem: Problem, finished: Finished) -> Self {
                 match problem.kind {
                     $( ProblemKind::$kind => Self::$kind { problem, finished }, )*
-                    ProblemKind::Other => Self::Other { problem, finished },
                 }
             }
         }

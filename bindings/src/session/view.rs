@@ -74,8 +74,6 @@ pub enum Role {
     Reasoning,
     /// An agent, of its work.
     Activity,
-    /// Somebody that this version of the bindings does not know.
-    Other,
 }
 
 /// What an agent shows of its work.

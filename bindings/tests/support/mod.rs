@@ -63,7 +63,7 @@ pub(crate) fn config(base_url: &str) -> RunConfig {
             break_after_tools: true,
             drop_blank: false,
         },
-        context: ContextGuard {
+        context_guard: ContextGuard {
             window: None,
             warn_at: Some(0.8),
             at_limit: None,

@@ -64,7 +64,7 @@ impl RunMachine {
         config: &RunConfigValue,
         #[wasm_bindgen(js_name = threadId)] thread_id: String,
         history: Option<MessagesValue>,
-        state: Option<JsonValue>,
+        #[wasm_bindgen(js_name = sharedState)] shared_state: Option<JsonValue>,
     ) -> Result<Self, JsValue> {
         let config = self::config(config)?;
         let messages: Vec<Message> = match history {
@@ -72,8 +72,8 @@ impl RunMachine {
             None => Vec::new(),
         };
         let mut history = Conversation::new(messages);
-        if let Some(state) = state {
-            history = history.with_state(from_js("the state", &state)?);
+        if let Some(state) = shared_state {
+            history = history.with_shared_state(from_js("the state", &state)?);
         }
         let machine = run::RunMachine::new(config, thread_id.into(), history);
         Ok(Self { machine })
@@ -188,7 +188,7 @@ impl RunMachine {
     #[wasm_bindgen(getter, js_name = sharedState)]
     #[must_use]
     pub fn shared_state(&self) -> JsonValue {
-        to_js(self.machine.conversation().state()).unchecked_into()
+        to_js(self.machine.conversation().shared_state()).unchecked_into()
     }
 
     /// What is certain so far of the arguments of a call of the hop in progress, by the provider's id for it; `null`

@@ -54,7 +54,7 @@ export interface RunConfig {
   /** How the model's text is shown. */
   text?: TextOptions;
   /** What happens when the conversation fills the model's context window. */
-  context?: ContextGuard;
+  contextGuard?: ContextGuard;
   /** How an AG-UI agent differs from what is expected of one. */
   agUi?: AgUiOptions;
 }
@@ -700,7 +700,7 @@ export type TurnEvent =
     }
   /** A tool call moved on. */
   | {
-      type: "toolCall";
+      type: "toolCallUpdate";
       /** Its place in the run. */
       call: CallKey;
       /** The provider's id for it. */
@@ -1046,12 +1046,6 @@ export type TurnLimit =
       kind: "maxAnswerCalls";
       /** How many it may leave without a result. */
       max: number;
-    }
-  /** A limit that this version does not know, by its name. */
-  | {
-      kind: "other";
-      /** The name. */
-      name: string;
     };
 
 /** Why a turn failed: the peer's fault, or the transport's. */
@@ -1137,12 +1131,6 @@ export type Failure =
       failure: "attachmentRefused";
       /** What it does not take, and what to do. */
       message: string;
-    }
-  /** A failure of a kind that this version of the bindings does not know. */
-  | {
-      failure: "other";
-      /** What went wrong. */
-      message: string;
     };
 
 /** The kinds of a provider's errors that an app acts on. */
@@ -1182,9 +1170,7 @@ export type SteeringRefusal =
   /** The conversation, or a message that waits, has the same id. */
   | "duplicateId"
   /** Only the user's own messages can be sent so. */
-  | "notFromUser"
-  /** A reason that this version does not know; the event's sentence says it. */
-  | "other";
+  | "notFromUser";
 
 /** The role of a text message. */
 export type TextMessageRole =
@@ -1389,9 +1375,7 @@ export type ProblemKind =
   /** What was said could not be stored. */
   | "notStored"
   /** The user, or the agent, stopped it. */
-  | "stopped"
-  /** Something that this version of the bindings does not know. */
-  | "other";
+  | "stopped";
 
 /** How many tokens a turn used, over all its hops. An absent count is unknown, not zero. */
 export interface TokenUsage {

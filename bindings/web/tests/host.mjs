@@ -82,7 +82,7 @@ function eventLine(event) {
       return said(event.name);
     case "hopStarted":
       return said(`${event.hop} ${event.runId}`);
-    case "toolCall":
+    case "toolCallUpdate":
       return said(`${key(event.call)} ${snake(event.status)}${resultText(event.result)}`);
     case "retrying":
       return said(`${event.attempt} in ${event.delayMs} ms, ${event.reason}`);

@@ -126,7 +126,7 @@ impl Conversation {
 
     /// The same with this shared state.
     #[must_use]
-    pub fn with_state(mut self, state: Value) -> Self {
+    pub fn with_shared_state(mut self, state: Value) -> Self {
         self.state = state;
         self
     }
@@ -139,7 +139,7 @@ impl Conversation {
 
     /// The state shared with an agent.
     #[must_use]
-    pub fn state(&self) -> &Value {
+    pub fn shared_state(&self) -> &Value {
         &self.state
     }
 

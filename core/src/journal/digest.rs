@@ -76,7 +76,7 @@ impl Digest {
         digest.value(&json(&machine.outcome()));
         digest.value(&json(&machine.usage()));
         digest.value(&json(machine.conversation().messages()));
-        digest.value(machine.conversation().state());
+        digest.value(machine.conversation().shared_state());
         digest
     }
 }

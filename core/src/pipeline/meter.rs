@@ -125,7 +125,9 @@ pub(super) fn changeable(event: &Event, conversation: &Conversation) -> Option<u
         _ => 0,
     };
     match event {
-        Event::StateSnapshot(_) | Event::StateDelta(_) => Some(weight(conversation.state()) as u64),
+        Event::StateSnapshot(_) | Event::StateDelta(_) => {
+            Some(weight(conversation.shared_state()) as u64)
+        }
         Event::ActivitySnapshot(event) => Some(activity(&event.message_id)),
         Event::ActivityDelta(event) => Some(activity(&event.message_id)),
         _ => None,

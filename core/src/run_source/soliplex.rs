@@ -157,7 +157,7 @@ impl Soliplex {
             }
         }
         let messages = conversation.messages().to_vec();
-        Conversation::new(messages).with_state(conversation.state().clone())
+        Conversation::new(messages).with_shared_state(conversation.shared_state().clone())
     }
 
     fn threads(&self) -> String {
@@ -364,6 +364,6 @@ mod tests {
                 ("m".to_owned(), json!("Hi there"))
             ]
         );
-        assert_eq!(*conversation.state(), json!({"seen": true}));
+        assert_eq!(*conversation.shared_state(), json!({"seen": true}));
     }
 }

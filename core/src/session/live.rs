@@ -120,7 +120,7 @@ impl LiveSession {
                     _ => {}
                 }
             }
-            RunEvent::ToolCall(update) => {
+            RunEvent::ToolCallUpdate(update) => {
                 let turn = turn.view.id.clone();
                 self.take_result(update);
                 self.state.note_status(

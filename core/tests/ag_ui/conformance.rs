@@ -125,7 +125,10 @@ fn the_official_streams_end_as_they_should() {
             let count = usize::try_from(count).unwrap();
             assert_eq!(conversation.messages().len(), count, "{name}: {messages}");
         }
-        for (part, value) in [("messages", &messages), ("state", conversation.state())] {
+        for (part, value) in [
+            ("messages", &messages),
+            ("state", conversation.shared_state()),
+        ] {
             if let Some(expected) = expect.get(part) {
                 assert!(has(value, expected), "{name}: {value} is not {expected}");
             }

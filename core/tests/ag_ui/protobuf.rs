@@ -183,7 +183,7 @@ fn i03_i04_where_a_body_is_cut_and_stored_changes_nothing() {
     assert_eq!(whole.conversation.text(), "Grüß dich 🚀");
     assert_eq!(whole.conversation.reasoning(), "Hm.");
     assert_eq!(
-        whole.conversation.state(),
+        whole.conversation.shared_state(),
         &json!({"list": [-7, 2.5, null, true]})
     );
     for at in 0..=body.len() {

@@ -149,7 +149,8 @@ fn apply(conversation: &mut Conversation, event: serde_json::Value) -> Applied {
 
 #[test]
 fn a_patch_that_copies_the_whole_into_itself_cannot_fill_the_memory() {
-    let mut conversation = Conversation::default().with_state(json!({"seed": "x".repeat(1000)}));
+    let mut conversation =
+        Conversation::default().with_shared_state(json!({"seed": "x".repeat(1000)}));
     let bomb: Vec<_> = (0..60)
         .map(|n| json!({"op": "copy", "from": "", "path": format!("/c{n}")}))
         .collect();
@@ -168,7 +169,7 @@ fn a_patch_that_copies_the_whole_into_itself_cannot_fill_the_memory() {
         );
     }
     assert!(
-        serde_json::to_vec(conversation.state())
+        serde_json::to_vec(conversation.shared_state())
             .expect("JSON")
             .len()
             < 16 << 20
@@ -177,7 +178,7 @@ fn a_patch_that_copies_the_whole_into_itself_cannot_fill_the_memory() {
 
 #[test]
 fn a_small_copy_is_applied_as_one_of_several_operations() {
-    let mut conversation = Conversation::default().with_state(json!({"a": 1}));
+    let mut conversation = Conversation::default().with_shared_state(json!({"a": 1}));
     let delta = json!([{"op": "copy", "from": "/a", "path": "/b"}, {"op": "replace", "path": "/b", "value": 2}]);
     assert_eq!(
         apply(
@@ -186,7 +187,7 @@ fn a_small_copy_is_applied_as_one_of_several_operations() {
         ),
         Applied::Whole
     );
-    assert_eq!(conversation.state(), &json!({"a": 1, "b": 2}));
+    assert_eq!(conversation.shared_state(), &json!({"a": 1, "b": 2}));
     let delta = json!([{"op": "copy", "from": "/a", "path": "/c"}, {"op": "test", "path": "/b", "value": 9}]);
     assert!(matches!(
         apply(
@@ -196,7 +197,7 @@ fn a_small_copy_is_applied_as_one_of_several_operations() {
         Applied::Ignored(_)
     ));
     assert_eq!(
-        conversation.state(),
+        conversation.shared_state(),
         &json!({"a": 1, "b": 2}),
         "all or nothing"
     );
@@ -213,7 +214,7 @@ fn a_state_cannot_be_made_deeper_and_deeper() {
             json!({"type": "STATE_DELTA", "delta": [{"op": "add", "path": path, "value": {}}]}),
         );
     }
-    let text = serde_json::to_string(conversation.state()).expect("JSON");
+    let text = serde_json::to_string(conversation.shared_state()).expect("JSON");
     assert_eq!(text.matches('{').count(), 100);
     assert_eq!(reloaded(&conversation), conversation);
 }

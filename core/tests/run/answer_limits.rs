@@ -106,7 +106,7 @@ impl Endless {
     /// The bytes of the whole history as it would be stored.
     fn size(&self) -> usize {
         let messages = self.machine.conversation().messages();
-        let state = self.machine.conversation().state();
+        let state = self.machine.conversation().shared_state();
         json!([messages, state]).to_string().len()
     }
 

@@ -22,7 +22,7 @@ const LONG: usize = 4_000;
 pub fn guarded(window: u64, at_limit: ContextPolicy, change: impl FnOnce(&mut RunConfig)) -> World {
     World::with(Dialect::OpenAiChat, |config| {
         offer(config, Tool::new("work", "Works."));
-        config.context = ContextGuard {
+        config.context_guard = ContextGuard {
             window: Some(window),
             at_limit,
             ..ContextGuard::default()
@@ -148,7 +148,7 @@ fn the_answers_share_of_the_window_is_kept_free() {
         with_history(
             guarded(2_000, ContextPolicy::Fail, |config| {
                 config.settings.max_output_tokens = max;
-                config.context.warn_at = None;
+                config.context_guard.warn_at = None;
             }),
             long_history(),
         )
@@ -169,7 +169,7 @@ fn near_the_limit_the_model_is_warned_in_each_request_and_the_user_once() {
     let world = with_history(
         guarded(2_950, ContextPolicy::Fail, |config| {
             config.instructions = Some("Be kind.".to_owned());
-            config.context.warn_at = Some(0.5);
+            config.context_guard.warn_at = Some(0.5);
         }),
         long_history(),
     )
@@ -364,8 +364,8 @@ fn the_question_can_be_cancelled_restored_and_revived_while_the_host_trims() {
 #[test]
 fn the_host_is_asked_only_when_what_came_before_is_stored() {
     let mut world = stored(Dialect::OpenAiChat, |config| {
-        config.context.window = Some(900);
-        config.context.at_limit = ContextPolicy::Trim;
+        config.context_guard.window = Some(900);
+        config.context_guard.at_limit = ContextPolicy::Trim;
     })
     .tool("work", |_| Work::gives(&"x".repeat(LONG)))
     .says([call("c", "work", "{}")])

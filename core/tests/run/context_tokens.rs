@@ -110,8 +110,8 @@ fn each_kind_of_message_has_its_estimate() {
         let tool = Tool::new("work", "Works.").parameters(json!({"type": "object"}));
         offer(config, tool);
         config.instructions = Some("Be kind.".to_owned());
-        config.context.window = Some(1);
-        config.context.at_limit = ContextPolicy::Trim;
+        config.context_guard.window = Some(1);
+        config.context_guard.at_limit = ContextPolicy::Trim;
     });
     let overflow = overflow(&world).expect("the host is asked");
     let estimates: Vec<_> = overflow
@@ -135,8 +135,8 @@ fn what_fills_the_window_to_the_last_token_fits() {
     for (window, fits) in [(101, true), (100, true), (99, false)] {
         for at_limit in [ContextPolicy::Fail, ContextPolicy::Trim] {
             let world = after(a_hundred(), |config| {
-                config.context.window = Some(window);
-                config.context.at_limit = at_limit;
+                config.context_guard.window = Some(window);
+                config.context_guard.at_limit = at_limit;
             });
             assert_eq!(world.seen.requests().len(), usize::from(fits), "{window}");
             let asked = !fits && at_limit == ContextPolicy::Trim;
@@ -161,8 +161,8 @@ fn a_window_from_the_table_lets_half_as_much_again_pass() {
 fn the_warning_comes_as_soon_as_the_part_is_filled() {
     for (window, warns) in [(125, true), (126, false)] {
         let world = after(a_hundred(), |config| {
-            config.context.window = Some(window);
-            config.context.warn_at = Some(0.8);
+            config.context_guard.window = Some(window);
+            config.context_guard.warn_at = Some(0.8);
         });
         let told = world.seen.events().find_map(|event| match event {
             RunEvent::ContextNearlyFull { tokens, window } => Some((*tokens, *window)),
@@ -183,7 +183,7 @@ fn an_answer_that_takes_the_whole_window_is_the_providers_business() {
         (900, true),
     ] {
         let world = after(a_hundred(), |config| {
-            config.context.window = Some(200);
+            config.context_guard.window = Some(200);
             config.settings.max_output_tokens = Some(answer);
         });
         assert_eq!(world.seen.requests().len(), usize::from(fits), "{answer}");
@@ -226,7 +226,7 @@ fn each_provider_counts_what_is_cached_and_thought_in_its_own_way() {
     ] {
         let mut config = config(Dialect::OpenAiChat);
         config.endpoint.dialect = dialect;
-        config.context.window = Some(1);
+        config.context_guard.window = Some(1);
         let mut machine = RunMachine::new(Arc::new(config), "thread".into(), history.clone());
         let start = Start::new("run-2", Message::user("user-2", "And?"));
         let input = Input::Start(Box::new(start));
@@ -251,8 +251,8 @@ fn what_is_left_is_measured_by_what_the_provider_counted() {
     let mut world = World::with(Dialect::OpenAiChat, |config| {
         let tool = Tool::new("work", "Works.").parameters(json!({"type": "object"}));
         offer(config, tool);
-        config.context.window = Some(2_000);
-        config.context.at_limit = ContextPolicy::Trim;
+        config.context_guard.window = Some(2_000);
+        config.context_guard.at_limit = ContextPolicy::Trim;
     })
     .tool("work", |_| Work::gives(&"x".repeat(400)))
     .says([

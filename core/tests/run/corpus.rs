@@ -178,7 +178,7 @@ impl Calm {
             "outcome": outcome,
             "text": conversation.text(),
             "messages": conversation.messages(),
-            "state": conversation.state(),
+            "state": conversation.shared_state(),
             "usage": self.machine.usage(),
         })
     }

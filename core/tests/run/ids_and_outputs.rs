@@ -100,7 +100,7 @@ fn text_is_said_to_have_ended_before_its_tools_run() {
         .position(|event| matches!(event, RunEvent::AgUi(Event::TextMessageEnd(_))));
     let tool = events
         .iter()
-        .position(|event| matches!(event, RunEvent::ToolCall(_)));
+        .position(|event| matches!(event, RunEvent::ToolCallUpdate(_)));
     assert!(end.expect("it ended") < tool.expect("it ran"));
 }
 

@@ -80,7 +80,9 @@ impl Seen {
     pub fn statuses(&self, id: &str) -> Vec<ToolCallStatus> {
         self.events()
             .filter_map(|event| match event {
-                RunEvent::ToolCall(update) if update.tool_call_id == *id => Some(update.status),
+                RunEvent::ToolCallUpdate(update) if update.tool_call_id == *id => {
+                    Some(update.status)
+                }
                 _ => None,
             })
             .collect()

@@ -25,7 +25,7 @@ fn two_calls() -> World {
 
 fn cancelled_kind(world: &World, id: &str) -> Option<ToolFailureKind> {
     let result = world.seen.events().find_map(|event| match event {
-        RunEvent::ToolCall(update) if update.tool_call_id == *id => update.result.clone(),
+        RunEvent::ToolCallUpdate(update) if update.tool_call_id == *id => update.result.clone(),
         _ => None,
     })?;
     Some(result.err()?.kind)

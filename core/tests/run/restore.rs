@@ -543,10 +543,10 @@ proptest::proptest! {
     #[test]
     fn i04_a_number_in_the_shared_state_is_the_same_after_a_restore(numbers: [f64; 32]) {
         let state = serde_json::json!({ "numbers": numbers });
-        let history = stepwell_core::conversation::Conversation::default().with_state(state.clone());
+        let history = stepwell_core::conversation::Conversation::default().with_shared_state(state.clone());
         let config = World::chat().config;
         let machine = RunMachine::new(Arc::clone(&config), "thread".into(), history);
         let restored = RunMachine::restore(&machine.snapshot(), config).expect("it is a snapshot");
-        proptest::prop_assert_eq!(restored.conversation().state(), &state);
+        proptest::prop_assert_eq!(restored.conversation().shared_state(), &state);
     }
 }

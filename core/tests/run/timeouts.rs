@@ -217,7 +217,7 @@ fn of_a_tool_that_runs_when_the_turn_fails_the_outcome_is_unknown() {
             .seen
             .events()
             .filter_map(|event| match event {
-                RunEvent::ToolCall(update) => update.result.as_ref()?.as_ref().err(),
+                RunEvent::ToolCallUpdate(update) => update.result.as_ref()?.as_ref().err(),
                 _ => None,
             })
             .map(|failure| failure.kind)

@@ -127,7 +127,7 @@ fn a_calls_status_moves_on_step_by_step() {
         );
     }
     let result = world.seen.events().find_map(|event| match event {
-        RunEvent::ToolCall(update) => update.result.clone(),
+        RunEvent::ToolCallUpdate(update) => update.result.clone(),
         _ => None,
     });
     assert_eq!(

@@ -54,10 +54,15 @@ pub(crate) fn config(said: &Value) -> Arc<RunConfig> {
     device(&said["device"], &mut config);
     config.text.break_after_tools = said["text"]["break_after_tools"] != false;
     config.text.drop_blank = said["text"]["drop_blank"] == true;
-    let context = &said["context"];
-    config.context.window = context["window"].as_u64();
-    config.context.warn_at = optional(context, "warn_at", config.context.warn_at, Value::as_f64);
-    config.context.at_limit = match context["at_limit"].as_str() {
+    let guard = &said["context_guard"];
+    config.context_guard.window = guard["window"].as_u64();
+    config.context_guard.warn_at = optional(
+        guard,
+        "warn_at",
+        config.context_guard.warn_at,
+        Value::as_f64,
+    );
+    config.context_guard.at_limit = match guard["at_limit"].as_str() {
         None | Some("fail") => ContextPolicy::Fail,
         Some("send") => ContextPolicy::Send,
         Some("trim") => ContextPolicy::Trim,

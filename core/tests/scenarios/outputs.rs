@@ -107,14 +107,17 @@ fn line(event: RunEvent) -> Line {
         RunEvent::AgUi(event) => ag_ui(event),
         RunEvent::Started { .. } => plain("started", String::new()),
         RunEvent::HopStarted { hop, run_id } => plain("hop_started", format!("{hop} {run_id}")),
-        RunEvent::ToolCall(update) => {
+        RunEvent::ToolCallUpdate(update) => {
             let what = match update.result {
                 Some(Err(failure)) => format!(" ({}): {}", name(&failure.kind), failure.message),
                 Some(Ok(output)) => format!(": {}", output.content.to_text()),
                 None => String::new(),
             };
             let status = name(&update.status);
-            plain("tool_call", format!("{} {status}{what}", key(update.call)))
+            plain(
+                "tool_call_update",
+                format!("{} {status}{what}", key(update.call)),
+            )
         }
         RunEvent::PartialArguments(update) => Line {
             kind: "partial_arguments".to_owned(),

@@ -51,8 +51,8 @@ pub fn config(api: Api) -> Arc<RunConfig> {
     config.retry.attempts = 2;
     config.retry.jitter = 0.0;
     // A window that is soon nearly full by what the provider has counted: that must come back too.
-    config.context.window = Some(18);
-    config.context.at_limit = stepwell_core::run::ContextPolicy::Send;
+    config.context_guard.window = Some(18);
+    config.context_guard.at_limit = stepwell_core::run::ContextPolicy::Send;
     config.tools = tools();
     // A view shows each message by itself.
     config.text = TextOptions::AS_WRITTEN;
@@ -154,7 +154,7 @@ impl Thread {
             panic!("blocks {blocks:#?}\nstored {lines:#?}\nlive {live_lines:#?}");
         }
         assert_eq!(stored.messages(), live.messages());
-        assert_eq!(stored.state(), live.state());
+        assert_eq!(stored.shared_state(), live.shared_state());
         assert_eq!(stored.summary().usage, live.summary().usage);
         // The provider, and any other that the user goes on with, gets the same request.
         for api in [self.api, Api::Anthropic, Api::Responses, Api::Agent] {
@@ -351,7 +351,7 @@ impl Stage<'_> {
             _ => {
                 let name = format!("{}.{}", self.name, self.taken);
                 let conversation = self.machine.conversation();
-                let has_state = conversation.state().get("list").is_some();
+                let has_state = conversation.shared_state().get("list").is_some();
                 let bytes = match self.api {
                     Api::Agent => {
                         let history = conversation.messages();

@@ -143,7 +143,7 @@ class _ChatPageState extends State<ChatPage> with WidgetsBindingObserver {
     final answers = await Future.wait([
       for (final interrupt in interrupts)
         () async {
-          final properties = (interrupt.json['responseSchema'] as Json?)?['properties'];
+          final properties = (interrupt.json['responseSchema'] as JsonObject?)?['properties'];
           final isApproval = properties is Map && properties.containsKey('approved');
           final answer = await _ask(Question(interrupt.message ?? 'The agent asks you.', isApproval: isApproval));
           if (isApproval) return ResumeEntry.resolved(interrupt.id, {'approved': answer != null});
@@ -162,7 +162,7 @@ class _ChatPageState extends State<ChatPage> with WidgetsBindingObserver {
     }
   }
 
-  void _show(Event event) {
+  void _show(RunEvent event) {
     switch (event) {
       case TextMessageContent(:final messageId, :final delta):
         _line(messageId, Who.model).text += delta;

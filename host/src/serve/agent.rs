@@ -51,7 +51,7 @@ pub(super) fn agent(
         // They are the client's own, and never to be sent.
         !matches!(message, Message::Activity(_))
     });
-    let history = Conversation::new(messages.cloned().collect()).with_state(state.value());
+    let history = Conversation::new(messages.cloned().collect()).with_shared_state(state.value());
     let backend = &server.backend;
     let mut agent = server.base.clone();
     agent = agent

@@ -25,13 +25,13 @@ struct Inner {
 impl SharedState {
     pub(super) fn new(state: Value) -> Self {
         Self(Arc::new(Mutex::new(Inner {
-            holder: Conversation::default().with_state(state),
+            holder: Conversation::default().with_shared_state(state),
             untold: Vec::new(),
         })))
     }
 
     pub(super) fn value(&self) -> Value {
-        self.lock().holder.state().clone()
+        self.lock().holder.shared_state().clone()
     }
 
     /// Follows an agent behind the server that has told the client of a change itself.
@@ -75,7 +75,7 @@ impl SharedState {
         }
         let mut inner = self.lock();
         // A client that is shown a first value can take changes of any kind.
-        let is_first = !inner.holder.state().is_object();
+        let is_first = !inner.holder.shared_state().is_object();
         if is_first {
             inner.holder = Conversation::default();
         }
@@ -90,14 +90,14 @@ impl SharedState {
         }
         let told = if is_first {
             Event::from(StateSnapshot {
-                snapshot: inner.holder.state().clone(),
+                snapshot: inner.holder.shared_state().clone(),
                 common: None,
             })
         } else {
             delta
         };
         inner.untold.push((call.call, told));
-        Ok(format!("The state is now {}", inner.holder.state()))
+        Ok(format!("The state is now {}", inner.holder.shared_state()))
     }
 
     fn lock(&self) -> MutexGuard<'_, Inner> {
@@ -165,12 +165,12 @@ mod tests {
         ]);
         assert!(state.change(&call(&changes)).is_ok());
         assert_eq!(state.value(), json!({"todos": ["milk"]}));
-        let mut client = Conversation::default().with_state(json!({"todos": ["tea"]}));
+        let mut client = Conversation::default().with_shared_state(json!({"todos": ["tea"]}));
         for event in state.untold() {
             assert_eq!(event.kind(), "STATE_DELTA");
             assert_eq!(client.apply(EventRef::from(&event)), Applied::Whole);
         }
-        assert_eq!(*client.state(), state.value());
+        assert_eq!(*client.shared_state(), state.value());
         assert!(state.untold().is_empty(), "it is told once");
     }
 

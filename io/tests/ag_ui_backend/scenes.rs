@@ -169,14 +169,14 @@ pub(crate) async fn the_shared_state_follows_its_deltas(backend: &Backend) {
     let (_, finished) = ask(&agent, "change").await;
     assert_eq!(finished.outcome, Outcome::Success);
     let state = json!({ "colour": "blue", "sizes": [1, 2] });
-    assert_eq!(*finished.conversation.state(), state);
+    assert_eq!(*finished.conversation.shared_state(), state);
     let (_, finished) = ask(&agent, "which").await;
     assert_eq!(
         last_text(&finished),
         "The tools gave colour_now=blue.",
         "it goes out"
     );
-    assert_eq!(*finished.conversation.state(), state, "it stays");
+    assert_eq!(*finished.conversation.shared_state(), state, "it stays");
 }
 
 /// What the backend asks, and the turn that rests.

@@ -143,13 +143,13 @@ async fn until(turn: &mut Turn, looked_for: impl Fn(&RunEvent) -> bool) -> RunEv
 }
 
 fn is_call(event: &RunEvent, id: &str, status: ToolCallStatus) -> bool {
-    matches!(event, RunEvent::ToolCall(update) if update.tool_call_id == id && update.status == status)
+    matches!(event, RunEvent::ToolCallUpdate(update) if update.tool_call_id == id && update.status == status)
 }
 
 /// The failure of the call with this id.
 fn failure_kind(events: &[RunEvent], id: &str) -> Option<ToolFailureKind> {
     events.iter().find_map(|event| match event {
-        RunEvent::ToolCall(update) if update.tool_call_id == id => match &update.result {
+        RunEvent::ToolCallUpdate(update) if update.tool_call_id == id => match &update.result {
             Some(Err(failure)) => Some(failure.kind),
             _ => None,
         },

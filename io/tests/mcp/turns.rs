@@ -125,7 +125,7 @@ pub(crate) async fn a_call_out_of_time_is_cancelled_and_the_turn_goes_on() {
     // From here on the clock moves on only when nothing else does.
     tokio::time::pause();
     while let Some(event) = turn.next().await {
-        if let RunEvent::ToolCall(update) = event
+        if let RunEvent::ToolCallUpdate(update) = event
             && update.status == ToolCallStatus::Failed
         {
             tokio::time::resume();

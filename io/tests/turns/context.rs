@@ -13,7 +13,7 @@ fn history() -> Conversation {
 async fn the_apps_code_leaves_out_what_does_not_fit() {
     let server = serve(Script::new().hop(Hop::new().text("Yes."))).await;
     let agent = agent(&server)
-        .configure(|config| config.context.window = Some(1_500))
+        .configure(|config| config.context_guard.window = Some(1_500))
         .trim_context(
             |overflow: ContextOverflow, messages: Vec<Message>| async move {
                 // What it is given are the messages of the overflow.
@@ -44,7 +44,7 @@ async fn code_that_breaks_off_or_leaves_nothing_out_ends_the_turn_before_a_reque
     let server = serve(Script::new().hop(Hop::new().text("never"))).await;
     for breaks in [true, false] {
         let agent = agent(&server)
-            .configure(|config| config.context.window = Some(1_500))
+            .configure(|config| config.context_guard.window = Some(1_500))
             .trim_context(move |_, _| async move {
                 assert!(!breaks, "on purpose");
                 None::<Trimmed>

@@ -48,7 +48,7 @@ fn canonical(events: &[RunEvent]) -> Vec<String> {
             }
             RunEvent::AgUi(Event::ToolCallEnd(event)) => say(&event.tool_call_id, ")".into()),
             RunEvent::AgUi(event) => say("", event.kind().to_owned()),
-            RunEvent::ToolCall(update) => say(
+            RunEvent::ToolCallUpdate(update) => say(
                 &format!("run {}", update.tool_call_id),
                 format!("{:?} ", update.status),
             ),

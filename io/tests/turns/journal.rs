@@ -67,7 +67,7 @@ async fn a_cancelled_turn_has_its_journal_too() {
         .expect("an agent");
     let mut turn = agent.send("What are the numbers?");
     while let Some(event) = futures::StreamExt::next(&mut turn).await {
-        if let stepwell_io::RunEvent::ToolCall(_) = event {
+        if let stepwell_io::RunEvent::ToolCallUpdate(_) = event {
             turn.cancel();
         }
     }

@@ -89,7 +89,7 @@ async fn result_of(script: Script, tool: Tool, panics: bool) -> (String, Option<
     );
     assert!(server.failures().is_empty(), "{:?}", server.failures());
     let kind = events.iter().find_map(|event| match event {
-        RunEvent::ToolCall(update) => match &update.result {
+        RunEvent::ToolCallUpdate(update) => match &update.result {
             Some(Err(failure)) => Some(failure.kind),
             _ => None,
         },
@@ -205,7 +205,7 @@ async fn a_tool_that_takes_too_long_is_stopped() {
     assert_eq!(finished.outcome, Outcome::Success);
     assert!(events.iter().any(|event| matches!(
         event,
-        RunEvent::ToolCall(update)
+        RunEvent::ToolCallUpdate(update)
             if matches!(&update.result, Some(Err(failure)) if failure.kind == ToolFailureKind::TimedOut)
     )));
 }
@@ -238,7 +238,7 @@ async fn the_user_is_asked_before_a_tool_that_needs_it() {
         assert_eq!(messages(&server.requests()[1], "tool")[0]["content"], shown);
         assert!(events.iter().any(|event| matches!(
             event,
-            RunEvent::ToolCall(update) if update.status == ToolCallStatus::AwaitingApproval
+            RunEvent::ToolCallUpdate(update) if update.status == ToolCallStatus::AwaitingApproval
         )));
     }
 }

@@ -37,7 +37,7 @@ final class Denied extends Decision {
 /// It may, with other arguments than the model's. The model is told.
 final class Edited extends Decision {
   const Edited(this.arguments);
-  final Json arguments;
+  final JsonObject arguments;
 }
 
 /// A turn that is over.
@@ -50,7 +50,7 @@ final class Finished {
   final String text;
 
   /// The conversation after it: AG-UI messages.
-  final List<Json> messages;
+  final List<JsonObject> messages;
 
   /// What it cost, over all its hops.
   final TokenUsage usage;
@@ -69,22 +69,22 @@ final class Finished {
 /// `package:http` to carry out what it asks for.
 final class Agent {
   /// `approver` asks the user about the tools that need it; without one they are denied. `history` is an earlier
-  /// conversation to go on with, `state` what is shared with an AG-UI agent: an empty object if left out. `client` may be
+  /// conversation to go on with, `sharedState` what is shared with an AG-UI agent: an empty object if left out. `client` may be
   /// the platform's own, such as `cupertino_http`'s or `cronet_http`'s; one that is given is not closed by [close].
   Agent(
     RunConfig config, {
     List<Tool> tools = const [],
     Approver? approver,
     String? threadId,
-    List<Json> history = const [],
-    Object? state,
+    List<JsonObject> history = const [],
+    Object? sharedState,
     http.Client? client,
   })  : _config = config.copyWith(tools: [for (final tool in tools) tool.definition]),
         _tools = {for (final tool in tools) tool.definition.name: tool},
         _approver = approver,
         threadId = threadId ?? _newId(),
         _messages = history,
-        _state = state ?? const <String, Object?>{},
+        _state = sharedState ?? const <String, Object?>{},
         _client = client ?? http.Client(),
         _ownsClient = client == null {
     if (config.tools case [final tool, ...]) {
@@ -101,7 +101,7 @@ final class Agent {
   final Approver? _approver;
   final http.Client _client;
   final bool _ownsClient;
-  List<Json> _messages;
+  List<JsonObject> _messages;
   Object? _state;
   Turn? _current;
   bool _isInBackground = false;
@@ -111,7 +111,7 @@ final class Agent {
   final String threadId;
 
   /// The conversation as it was after the last turn: AG-UI messages, oldest first.
-  List<Json> get messages => _messages;
+  List<JsonObject> get messages => _messages;
 
   /// The state shared with an AG-UI agent, as it was after the last turn.
   Object? get sharedState => _state;
@@ -119,26 +119,13 @@ final class Agent {
   /// Says something to the model. A turn that is still under way is cancelled first: the user has moved on.
   Turn send(String text) {
     _current?.cancel();
-    final machine = RunMachine(_config, threadId, history: _messages, state: _state);
+    final machine = RunMachine(_config, threadId, history: _messages, sharedState: _state);
     return _begin(machine, () => machine.start(_newId(), text: text));
   }
 
   /// Says something to the model and waits for its whole answer; throws a [TurnException] where it is not whole.
-  /// `send(text).finished` gives the turn however it ended.
-  ///
-  /// Nobody sees what an AG-UI agent asks meanwhile: it is told that there is no answer, and where it asks once more, the
-  /// turn is cancelled. To answer, listen to the events of [send].
-  Future<Finished> sendAndWait(String text) async {
-    final turn = send(text);
-    var asked = false;
-    await for (final event in turn.events) {
-      if (event case Interrupted(:final interrupts)) {
-        asked ? turn.cancel() : turn.resume([for (final each in interrupts) ResumeEntry.cancelled(each.id)]);
-        asked = true;
-      }
-    }
-    return (await turn.finished).whole;
-  }
+  /// [Turn.finish] gives the turn however it ended.
+  Future<Finished> sendAndWait(String text) async => (await send(text).finish()).whole;
 
   /// Goes on with a stored turn, of [Turn.snapshot], in a later process.
   Turn revive(String snapshot) {
@@ -200,6 +187,7 @@ final class Agent {
 final class Turn {
   Turn._(this._machine, this._tools, this._approver, http.Client client, this._onFinished) {
     _transport = Transport(client, _take);
+    _events.onListen = () => _isListenedTo = true;
     _events.onCancel = cancel;
     _events.onPause = _transport.pause;
     _events.onResume = _transport.resume;
@@ -210,17 +198,33 @@ final class Turn {
   final Approver? _approver;
   final void Function(Finished) _onFinished;
   late final Transport _transport;
-  final _events = StreamController<Event>();
+  final _events = StreamController<RunEvent>();
   final _finished = Completer<Finished>();
   final _working = <String, Completer<void>>{};
+  final _resting = <Completer<String>>[];
+  bool _isListenedTo = false;
   Timer? _timer;
 
   /// What happens, until the turn is over; the last event is [TurnCompleted]. To be listened to once. Letting go of the
   /// subscription cancels the turn, and pausing it holds up the model.
-  Stream<Event> get events => _events.stream;
+  Stream<RunEvent> get events => _events.stream;
 
-  /// The end of the turn.
-  Future<Finished> get finished => _finished.future;
+  /// Waits for the end of the turn, and gives the turn however it ended.
+  ///
+  /// Where nobody has listened to [events], nobody sees what an AG-UI agent asks meanwhile: it is told that there is no
+  /// answer, and where it asks once more, the turn is cancelled.
+  Future<Finished> finish() async {
+    if (!_isListenedTo) {
+      var asked = false;
+      await for (final event in events) {
+        if (event case Interrupted(:final interrupts)) {
+          asked ? cancel() : resume([for (final each in interrupts) ResumeEntry.cancelled(each.id)]);
+          asked = true;
+        }
+      }
+    }
+    return _finished.future;
+  }
 
   bool get _isOver => _finished.isCompleted;
 
@@ -248,8 +252,20 @@ final class Turn {
   void failCall(String toolCallId, String message) =>
       _said((machine) => machine.toolFailed(_awaited(toolCallId), message));
 
-  /// The turn as text, for `Agent.revive` in a later process. It holds no key.
-  String get snapshot => _machine.snapshot;
+  /// The turn as text, as it stands, for `Agent.revive` in a later process. It holds no key. A turn that goes on after its
+  /// snapshot was taken may run tools that the snapshot knows nothing of: prefer [rested].
+  String get snapshot => _isOver ? throw _over : _machine.snapshot;
+
+  /// Waits until nothing but the user, or the result of a deferred call, can move the turn on, and gives its [snapshot].
+  Future<String> rested() {
+    if (_isOver) throw _over;
+    if (_machine.isResting) return Future.value(_machine.snapshot);
+    final rested = Completer<String>();
+    _resting.add(rested);
+    return rested.future;
+  }
+
+  static const _over = StepwellException(StepwellErrorKind.misuse, 'the turn is over', 'begin another turn');
 
   String _awaited(String toolCallId) =>
       _machine.awaitedResult(toolCallId) ??
@@ -266,9 +282,7 @@ final class Turn {
 
   /// An input whose refusal the app is to know of.
   void _said(Outputs Function(RunMachine machine) input) {
-    if (_isOver) {
-      throw const StepwellException(StepwellErrorKind.misuse, 'the turn is over', 'begin another turn');
-    }
+    if (_isOver) throw _over;
     _carryOut(input(_machine));
   }
 
@@ -289,10 +303,15 @@ final class Turn {
     outputs.events.forEach(_events.add);
     _wake(outputs.wakeAtMs);
     if (outputs.events.any((event) => event is TurnCompleted)) {
-      final outcome = _machine.outcome ?? const Cancelled();
+      final outcome = _machine.outcome ?? const CancelledOutcome();
       final finished = Finished(outcome, _machine.text, _machine.messages, _machine.usage, _machine.hop + 1);
       _onFinished(finished);
       _close(() => _finished.complete(finished));
+    } else if (_resting.isNotEmpty && _machine.isResting) {
+      for (final rested in _resting) {
+        rested.complete(_machine.snapshot);
+      }
+      _resting.clear();
     }
   }
 
@@ -309,6 +328,10 @@ final class Turn {
     for (final work in _working.values) {
       if (!work.isCompleted) work.complete();
     }
+    for (final rested in _resting) {
+      rested.completeError(_over);
+    }
+    _resting.clear();
     complete();
     // Whoever follows the events alone is told there.
     _finished.future.ignore();
@@ -335,8 +358,6 @@ final class Turn {
         _later((machine) => machine.persistFailed(id, 'an `Agent` has no store; drive a `RunMachine`'));
       case TrimContext(:final id):
         _later((machine) => machine.contextNotTrimmed(id, 'an `Agent` does not trim; drive a `RunMachine`'));
-      case UnknownEffect():
-        break;
     }
   }
 
@@ -381,7 +402,7 @@ final class Turn {
         });
   }
 
-  Outputs _edited(RunMachine machine, String id, Json arguments) {
+  Outputs _edited(RunMachine machine, String id, JsonObject arguments) {
     try {
       return machine.approve(id, arguments: arguments);
     } on StepwellException catch (error) {

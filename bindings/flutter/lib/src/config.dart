@@ -1,17 +1,23 @@
 import 'json.dart';
 
-/// A JSON Schema for the model's answer.
-final class ResponseSchema {
-  const ResponseSchema(this.name, this.schema, {this.strict = true});
+/// What form the answer has.
+final class ResponseFormat {
+  const ResponseFormat._(this._json);
 
-  /// Letters, digits, `_` and `-`.
-  final String name;
-  final Json schema;
+  /// JSON of a schema. Its name is of letters, digits, `_` and `-`. A strict one the provider must hold the model to,
+  /// where it can be asked to.
+  ResponseFormat.schema(String name, JsonObject schema, {bool strict = true})
+      : this._({'name': name, 'schema': schema, 'strict': strict});
 
-  /// Whether the provider must hold the model to it, where it can be asked to.
-  final bool strict;
+  /// Text.
+  static const text = ResponseFormat._('text');
 
-  Json toJson() => {'name': name, 'schema': schema, 'strict': strict};
+  /// Some JSON object.
+  static const json = ResponseFormat._('json');
+
+  final Object _json;
+
+  Object toJson() => _json;
 }
 
 /// A choice of tools as the library takes it.

@@ -7,7 +7,7 @@ import 'json.dart';
 final class HttpRequest {
   const HttpRequest(this.method, this.url, this.headers, this.body);
 
-  factory HttpRequest.fromJson(Json json) => HttpRequest(
+  factory HttpRequest.fromJson(JsonObject json) => HttpRequest(
         json.text('method'),
         Uri.parse(json.text('url')),
         {
@@ -30,12 +30,12 @@ final class HttpRequest {
 final class CallKey {
   const CallKey(this.hop, this.index);
 
-  factory CallKey.fromJson(Json json) => CallKey(json.number('hop'), json.number('index'));
+  factory CallKey.fromJson(JsonObject json) => CallKey(json.number('hop'), json.number('index'));
 
   final int hop;
   final int index;
 
-  Json toJson() => {'hop': hop, 'index': index};
+  JsonObject toJson() => {'hop': hop, 'index': index};
 
   @override
   bool operator ==(Object other) => other is CallKey && other.hop == hop && other.index == index;

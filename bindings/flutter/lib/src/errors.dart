@@ -5,7 +5,7 @@ import 'json.dart';
 final class StepwellException implements Exception {
   const StepwellException(this.kind, this.reason, this.advice);
 
-  factory StepwellException.fromJson(Json json) => StepwellException(
+  factory StepwellException.fromJson(JsonObject json) => StepwellException(
         StepwellErrorKind.named(json.text('kind')),
         json.text('reason'),
         json.text('advice'),

@@ -4,7 +4,7 @@ import 'json.dart';
 final class Interrupt {
   const Interrupt(this.id, this.reason, this.message, this.json);
 
-  factory Interrupt.fromJson(Json json) =>
+  factory Interrupt.fromJson(JsonObject json) =>
       Interrupt(json.text('id'), json.text('reason'), json.maybeText('message'), json);
 
   final String id;
@@ -12,7 +12,7 @@ final class Interrupt {
   final String? message;
 
   /// All of it, as AG-UI has it.
-  final Json json;
+  final JsonObject json;
 }
 
 /// The user's answer to an interrupt.
@@ -26,14 +26,14 @@ final class ResumeEntry {
   final String status;
   final Object? payload;
 
-  Json toJson() =>
+  JsonObject toJson() =>
       {'interruptId': interruptId, 'status': status, if (status == 'resolved') 'payload': payload};
 }
 
 /// What came of a tool call, as its event has it.
 mixin ToolCallResults {
   /// What came of it, once it is done.
-  Json? get result;
+  JsonObject? get result;
 
   /// What it came to, if it did.
   Object? get content => result?['content'];

@@ -1,23 +1,19 @@
 /// A JSON object.
-typedef Json = Map<String, Object?>;
+typedef JsonObject = Map<String, Object?>;
 
 /// Reads fields that the library always gives; what an app wrote is checked elsewhere.
-extension Fields on Json {
+extension Fields on JsonObject {
   String text(String name) => this[name] as String? ?? '';
   String? maybeText(String name) => this[name] as String?;
   int number(String name) => (this[name] as num?)?.toInt() ?? 0;
   int? maybeNumber(String name) => (this[name] as num?)?.toInt();
-  Json object(String name) => this[name] as Json? ?? const {};
-  List<Json> objects(String name) => (this[name] as List<Object?>? ?? const []).cast<Json>();
+  JsonObject object(String name) => this[name] as JsonObject? ?? const {};
+  List<JsonObject> objects(String name) => (this[name] as List<Object?>? ?? const []).cast<JsonObject>();
   List<String> texts(String name) => (this[name] as List<Object?>? ?? const []).cast<String>();
 }
 
 /// Without the fields that are null.
-Json given(Json fields) => {
+JsonObject given(JsonObject fields) => {
       for (final MapEntry(:key, :value) in fields.entries)
         if (value != null) key: value,
     };
-
-/// The value of this name among an enum's, or `other`.
-T named<T extends Enum>(List<T> values, String name, T other) =>
-    values.firstWhere((value) => value.name == name, orElse: () => other);

@@ -16,14 +16,14 @@ import 'shapes.dart';
 final class Outputs {
   const Outputs(this.events, this.effects, this.wakeAtMs);
 
-  factory Outputs.fromJson(Json json) => Outputs(
-        [for (final event in json.objects('events')) Event.fromJson(event)],
+  factory Outputs.fromJson(JsonObject json) => Outputs(
+        [for (final event in json.objects('events')) RunEvent.fromJson(event)],
         [for (final effect in json.objects('effects')) Effect.fromJson(effect)],
         json.maybeNumber('wakeAtMs'),
       );
 
   /// What to show, in order.
-  final List<Event> events;
+  final List<RunEvent> events;
 
   /// What to do, in order.
   final List<Effect> effects;
@@ -48,8 +48,8 @@ enum ToolFailureKind { error, panicked, timedOut }
 final class RunMachine implements Finalizable {
   /// A run that is ready to start, on a conversation as it stands: AG-UI messages, oldest first, and the state shared
   /// with an AG-UI agent.
-  RunMachine(RunConfig config, String threadId, {List<Json> history = const [], Object? state})
-      : this._(given({'config': config.toJson(), 'threadId': threadId, 'history': history, 'state': state}));
+  RunMachine(RunConfig config, String threadId, {List<JsonObject> history = const [], Object? sharedState})
+      : this._(given({'config': config.toJson(), 'threadId': threadId, 'history': history, 'sharedState': sharedState}));
 
   /// A stored run in the same process, which was suspended and goes on: what the app was given to do, it still does.
   RunMachine.restore(String snapshot, RunConfig config) : this._({'config': config.toJson(), 'restore': snapshot});
@@ -61,7 +61,7 @@ final class RunMachine implements Finalizable {
   RunMachine.revive(String snapshot, RunConfig config, {int? nowMs})
       : this._({'config': config.toJson(), 'revive': snapshot, 'nowMs': nowMs ?? _now()});
 
-  RunMachine._(Json making) : _machine = _made(making) {
+  RunMachine._(JsonObject making) : _machine = _made(making) {
     _finalizer.attach(this, _machine.cast(), detach: this);
   }
 
@@ -72,41 +72,41 @@ final class RunMachine implements Finalizable {
 
   static int _now() => DateTime.now().millisecondsSinceEpoch;
 
-  static Pointer<NativeMachine> _made(Json making) {
+  static Pointer<NativeMachine> _made(JsonObject making) {
     final native = Native.instance;
     final refusal = calloc<NativeText>();
     try {
       final machine =
           Native.lent(_bytes(making), (data, length) => native.makeMachine(data, length, refusal));
       if (machine != nullptr) return machine;
-      throw _refused(jsonDecode(native.taken(refusal.ref)) as Json);
+      throw _refused(jsonDecode(native.taken(refusal.ref)) as JsonObject);
     } finally {
       calloc.free(refusal);
     }
   }
 
-  static Uint8List _bytes(Json json) => utf8.encode(jsonEncode(json));
+  static Uint8List _bytes(JsonObject json) => utf8.encode(jsonEncode(json));
 
-  static StepwellException _refused(Json answer) => StepwellException.fromJson(answer.object('refused'));
+  static StepwellException _refused(JsonObject answer) => StepwellException.fromJson(answer.object('refused'));
 
-  Json _answer(NativeText Function(Native native) call) {
+  JsonObject _answer(NativeText Function(Native native) call) {
     if (_isClosed) throw StateError('the machine is closed');
     final native = Native.instance;
-    final answer = jsonDecode(native.taken(call(native))) as Json;
+    final answer = jsonDecode(native.taken(call(native))) as JsonObject;
     if (answer.containsKey('refused')) throw _refused(answer);
     return answer;
   }
 
   Outputs _outputs(NativeText Function(Native native) call) => Outputs.fromJson(_answer(call).object('outputs'));
 
-  Outputs _input(String name, int? nowMs, [Json fields = const {}]) {
+  Outputs _input(String name, int? nowMs, [JsonObject fields = const {}]) {
     final json = _bytes({'input': name, ...given(fields)});
     return _outputs(
       (native) => Native.lent(json, (data, length) => native.call(_machine, data, length, nowMs ?? _now())),
     );
   }
 
-  Object? _ask(String name, [Json fields = const {}]) {
+  Object? _ask(String name, [JsonObject fields = const {}]) {
     final json = _bytes({'ask': name, ...fields});
     return _answer((native) => Native.lent(json, (data, length) => native.ask(_machine, data, length)))['answer'];
   }
@@ -125,7 +125,7 @@ final class RunMachine implements Finalizable {
   /// Starts the turn, with what the user says as text or as an AG-UI message; with neither it goes on from a history
   /// that wants an answer. `runId` is the turn's id, unique in the thread.
   Outputs start(String runId,
-          {String? text, Json? message, String? parentRunId, List<ResumeEntry> resume = const [], int? nowMs}) =>
+          {String? text, JsonObject? message, String? parentRunId, List<ResumeEntry> resume = const [], int? nowMs}) =>
       _input('start', nowMs, {
         'start': given({
           'runId': runId,
@@ -194,7 +194,7 @@ final class RunMachine implements Finalizable {
   Outputs toolDeferred(String effect, {int? nowMs}) => _input('toolDeferred', nowMs, {'effect': effect});
 
   /// The user allows the call; with [arguments] in the place of the model's.
-  Outputs approve(String effect, {Json? arguments, int? nowMs}) =>
+  Outputs approve(String effect, {JsonObject? arguments, int? nowMs}) =>
       _input('approve', nowMs, {'effect': effect, 'arguments': arguments});
 
   /// The user does not allow the call. The reason is for the model to read.
@@ -228,11 +228,11 @@ final class RunMachine implements Finalizable {
   Outputs cancelCall(CallKey call, {int? nowMs}) => _input('cancelCall', nowMs, {'call': call.toJson()});
 
   /// The user types during the turn: an AG-UI message of the role `user`, answered in this turn.
-  Outputs steer(Json message, {int? nowMs}) => _input('steer', nowMs, {'message': message});
+  Outputs steer(JsonObject message, {int? nowMs}) => _input('steer', nowMs, {'message': message});
 
   /// What the user was shown by a host that died, as AG-UI messages: for a run that was revived, before any other
   /// input. What the run does not know of it stays, marked with `metadata.cut`, and the answer is asked for anew.
-  Outputs shown(List<Json> messages, {int? nowMs}) => _input('shown', nowMs, {'messages': messages});
+  Outputs shown(List<JsonObject> messages, {int? nowMs}) => _input('shown', nowMs, {'messages': messages});
 
   /// The app goes to the background; see `DevicePolicy`.
   Outputs enteredBackground({int? nowMs}) => _input('enteredBackground', nowMs);
@@ -256,11 +256,11 @@ final class RunMachine implements Finalizable {
   StateKind get state => StateKind.values.byName(_ask('state')! as String);
 
   /// How the turn ended, once it has.
-  Outcome? get outcome => switch (_ask('outcome')) { final Json json => Outcome.fromJson(json), _ => null };
+  Outcome? get outcome => switch (_ask('outcome')) { final JsonObject json => Outcome.fromJson(json), _ => null };
 
   /// What the agent asks the user, while it does.
   List<Interrupt> get interrupts =>
-      [for (final asked in (_ask('interrupts')! as List<Object?>).cast<Json>()) Interrupt.fromJson(asked)];
+      [for (final asked in (_ask('interrupts')! as List<Object?>).cast<JsonObject>()) Interrupt.fromJson(asked)];
 
   /// All that the model has said since the user's last message.
   String get text => _ask('text')! as String;
@@ -269,7 +269,7 @@ final class RunMachine implements Finalizable {
   String get shownText => _ask('shownText')! as String;
 
   /// The conversation: AG-UI messages, oldest first.
-  List<Json> get messages => (_ask('messages')! as List<Object?>).cast<Json>();
+  List<JsonObject> get messages => (_ask('messages')! as List<Object?>).cast<JsonObject>();
 
   /// The state shared with an AG-UI agent.
   Object? get sharedState => _ask('sharedState');
@@ -290,7 +290,7 @@ final class RunMachine implements Finalizable {
   bool get isDisposed => _ask('isDisposed')! as bool;
 
   /// What the turn has cost so far, over all its hops.
-  TokenUsage get usage => TokenUsage.fromJson(_ask('usage')! as Json);
+  TokenUsage get usage => TokenUsage.fromJson(_ask('usage')! as JsonObject);
 
   /// The hop, from 0.
   int get hop => _ask('hop')! as int;

@@ -5,15 +5,15 @@ import 'shapes.dart';
 sealed class Outcome {
   const Outcome({this.problem});
 
-  factory Outcome.fromJson(Json json) {
+  factory Outcome.fromJson(JsonObject json) {
     final problem = json['problem'] == null ? null : Problem.fromJson(json.object('problem'));
     return switch (json.text('outcome')) {
-      'success' => const Success(),
-      'cancelled' => Cancelled(problem: problem),
-      'truncated' => Truncated(problem: problem),
-      'incomplete' => Incomplete(json.text('reason'), json.text('message'), problem: problem),
-      'limitReached' => LimitReached(json.object('limit').text('kind'), json.text('message'), problem: problem),
-      _ => Failed(
+      'success' => const SuccessOutcome(),
+      'cancelled' => CancelledOutcome(problem: problem),
+      'truncated' => TruncatedOutcome(problem: problem),
+      'incomplete' => IncompleteOutcome(json.text('reason'), json.text('message'), problem: problem),
+      'limitReached' => LimitReachedOutcome(json.object('limit').text('kind'), json.text('message'), problem: problem),
+      _ => FailedOutcome(
           json.object('failure').text('failure'),
           json.text('message'),
           transient: json['transient'] == true,
@@ -28,23 +28,23 @@ sealed class Outcome {
 }
 
 /// As it should.
-final class Success extends Outcome {
-  const Success();
+final class SuccessOutcome extends Outcome {
+  const SuccessOutcome();
 }
 
 /// The user stopped it.
-final class Cancelled extends Outcome {
-  const Cancelled({super.problem});
+final class CancelledOutcome extends Outcome {
+  const CancelledOutcome({super.problem});
 }
 
 /// The model's answer was cut off.
-final class Truncated extends Outcome {
-  const Truncated({super.problem});
+final class TruncatedOutcome extends Outcome {
+  const TruncatedOutcome({super.problem});
 }
 
 /// The model stopped before its answer was whole. What it said stands.
-final class Incomplete extends Outcome {
-  const Incomplete(this.reason, this.message, {super.problem});
+final class IncompleteOutcome extends Outcome {
+  const IncompleteOutcome(this.reason, this.message, {super.problem});
 
   /// Why: `length`, `contentFilter`, `refusal` or `limit`.
   final String reason;
@@ -54,8 +54,8 @@ final class Incomplete extends Outcome {
 }
 
 /// One of the run's limits was reached.
-final class LimitReached extends Outcome {
-  const LimitReached(this.limit, this.message, {super.problem});
+final class LimitReachedOutcome extends Outcome {
+  const LimitReachedOutcome(this.limit, this.message, {super.problem});
 
   /// Which: `maxToolRounds`, `maxTokens`, …
   final String limit;
@@ -65,8 +65,8 @@ final class LimitReached extends Outcome {
 }
 
 /// It failed.
-final class Failed extends Outcome {
-  const Failed(this.failure, this.message, {required this.transient, this.details = const {}, super.problem});
+final class FailedOutcome extends Outcome {
+  const FailedOutcome(this.failure, this.message, {required this.transient, this.details = const {}, super.problem});
 
   /// The kind of failure, such as `api` or `connection`.
   final String failure;
@@ -78,14 +78,14 @@ final class Failed extends Outcome {
   final bool transient;
 
   /// All that is known of it.
-  final Json details;
+  final JsonObject details;
 }
 
 /// How many tokens a turn used, over all its hops. An absent count is unknown, not zero.
 final class TokenUsage {
   const TokenUsage({this.inputTokens, this.outputTokens, this.totalTokens, this.all = const {}});
 
-  factory TokenUsage.fromJson(Json json) => TokenUsage(
+  factory TokenUsage.fromJson(JsonObject json) => TokenUsage(
         inputTokens: json.maybeNumber('inputTokens'),
         outputTokens: json.maybeNumber('outputTokens'),
         totalTokens: json.maybeNumber('totalTokens'),
@@ -97,5 +97,5 @@ final class TokenUsage {
   final int? totalTokens;
 
   /// Every count, as AG-UI names them.
-  final Json all;
+  final JsonObject all;
 }

@@ -11,21 +11,21 @@ import 'outcomes.dart';
 /// Beside the events of the turn itself these are the AG-UI events of its streams, with AG-UI's names: text, reasoning,
 /// tool calls, state and the rest. In JSON those are written as AG-UI has them, and so is what has more there than
 /// here.
-sealed class Event {
-  const Event();
+sealed class RunEvent {
+  const RunEvent();
 
-  factory Event.fromJson(Json json) => switch (json.text('type')) {
+  factory RunEvent.fromJson(JsonObject json) => switch (json.text('type')) {
         'TEXT_MESSAGE_CONTENT' => TextMessageContent.fromJson(json),
         'TOOL_CALL_ARGS' => ToolCallArgs.fromJson(json),
         'REASONING_MESSAGE_CONTENT' => ReasoningMessageContent.fromJson(json),
         'started' => TurnStarted.fromJson(json),
         'hopStarted' => HopStarted.fromJson(json),
-        'toolCall' => ToolCallUpdate.fromJson(json),
+        'toolCallUpdate' => ToolCallUpdate.fromJson(json),
         'partialArguments' => PartialArguments.fromJson(json),
         'retrying' => Retrying.fromJson(json),
         'interrupted' => Interrupted.fromJson(json),
         'answerDropped' => AnswerDropped.fromJson(json),
-        'warning' => Warning.fromJson(json),
+        'warning' => WarningEvent.fromJson(json),
         'completed' => TurnCompleted.fromJson(json),
         'unknownToolCall' => UnknownToolCall.fromJson(json),
         'steeringTaken' => SteeringTaken.fromJson(json),
@@ -54,18 +54,17 @@ sealed class Event {
         'SUBAGENT_STARTED' => SubagentStarted.fromJson(json),
         'SUBAGENT_FINISHED' => SubagentFinished.fromJson(json),
         'SUBAGENT_ERROR' => SubagentError.fromJson(json),
-        'RAW' => Raw.fromJson(json),
+        'RAW' => RawEvent.fromJson(json),
         'CUSTOM' => CustomEvent.fromJson(json),
-        final type when type == type.toUpperCase() => AgUiEvent(type, json),
-        _ => UnknownEvent(json),
+        final type => AgUiEvent(type, json),
       };
 }
 
 /// A piece of a text message. Neighbouring pieces of one message come as one.
-final class TextMessageContent extends Event {
+final class TextMessageContent extends RunEvent {
   const TextMessageContent(this.messageId, this.delta);
 
-  factory TextMessageContent.fromJson(Json json) => TextMessageContent(
+  factory TextMessageContent.fromJson(JsonObject json) => TextMessageContent(
         json.text('messageId'),
         json.text('delta'),
       );
@@ -78,10 +77,10 @@ final class TextMessageContent extends Event {
 }
 
 /// A piece of a tool call's arguments.
-final class ToolCallArgs extends Event {
+final class ToolCallArgs extends RunEvent {
   const ToolCallArgs(this.toolCallId, this.delta);
 
-  factory ToolCallArgs.fromJson(Json json) => ToolCallArgs(
+  factory ToolCallArgs.fromJson(JsonObject json) => ToolCallArgs(
         json.text('toolCallId'),
         json.text('delta'),
       );
@@ -94,10 +93,10 @@ final class ToolCallArgs extends Event {
 }
 
 /// A piece of a reasoning message.
-final class ReasoningMessageContent extends Event {
+final class ReasoningMessageContent extends RunEvent {
   const ReasoningMessageContent(this.messageId, this.delta);
 
-  factory ReasoningMessageContent.fromJson(Json json) => ReasoningMessageContent(
+  factory ReasoningMessageContent.fromJson(JsonObject json) => ReasoningMessageContent(
         json.text('messageId'),
         json.text('delta'),
       );
@@ -110,10 +109,10 @@ final class ReasoningMessageContent extends Event {
 }
 
 /// The turn begins.
-final class TurnStarted extends Event {
+final class TurnStarted extends RunEvent {
   const TurnStarted(this.threadId, this.runId);
 
-  factory TurnStarted.fromJson(Json json) => TurnStarted(
+  factory TurnStarted.fromJson(JsonObject json) => TurnStarted(
         json.text('threadId'),
         json.text('runId'),
       );
@@ -126,10 +125,10 @@ final class TurnStarted extends Event {
 }
 
 /// The turn goes on with another stream. Nothing to show; for logs.
-final class HopStarted extends Event {
+final class HopStarted extends RunEvent {
   const HopStarted(this.hop, this.runId);
 
-  factory HopStarted.fromJson(Json json) => HopStarted(
+  factory HopStarted.fromJson(JsonObject json) => HopStarted(
         json.number('hop'),
         json.text('runId'),
       );
@@ -142,14 +141,14 @@ final class HopStarted extends Event {
 }
 
 /// A tool call moved on.
-final class ToolCallUpdate extends Event with ToolCallResults {
+final class ToolCallUpdate extends RunEvent with ToolCallResults {
   const ToolCallUpdate(this.call, this.toolCallId, this.name, this.status, {this.result});
 
-  factory ToolCallUpdate.fromJson(Json json) => ToolCallUpdate(
+  factory ToolCallUpdate.fromJson(JsonObject json) => ToolCallUpdate(
         CallKey.fromJson(json.object('call')),
         json.text('toolCallId'),
         json.text('name'),
-        named(ToolCallStatus.values, json.text('status'), ToolCallStatus.streaming),
+        ToolCallStatus.values.byName(json.text('status')),
         result: json['result'] == null ? null : json.object('result'),
       );
 
@@ -167,16 +166,16 @@ final class ToolCallUpdate extends Event with ToolCallResults {
 
   /// What came of it, once it is done.
   @override
-  final Json? result;
+  final JsonObject? result;
 }
 
 /// What new pieces of a tool call's arguments say, parsed; only with `RunConfig.partialArguments`. Applied in order,
 /// beginning with `null`, the changes make the value of what came so far. A change of the whole (path `""`) begins
 /// anew.
-final class PartialArguments extends Event {
+final class PartialArguments extends RunEvent {
   const PartialArguments(this.call, this.toolCallId, this.changes, {this.stopped});
 
-  factory PartialArguments.fromJson(Json json) => PartialArguments(
+  factory PartialArguments.fromJson(JsonObject json) => PartialArguments(
         CallKey.fromJson(json.object('call')),
         json.text('toolCallId'),
         json.objects('changes'),
@@ -190,7 +189,7 @@ final class PartialArguments extends Event {
   final String toolCallId;
 
   /// What changed, in order.
-  final List<Json> changes;
+  final List<JsonObject> changes;
 
   /// Why the arguments are read no further, once they are not: they are no JSON. What was said stays, and the call goes
   /// its own way.
@@ -198,10 +197,10 @@ final class PartialArguments extends Event {
 }
 
 /// A request failed, and is tried again.
-final class Retrying extends Event {
+final class Retrying extends RunEvent {
   const Retrying(this.attempt, this.delay, this.reason);
 
-  factory Retrying.fromJson(Json json) => Retrying(
+  factory Retrying.fromJson(JsonObject json) => Retrying(
         json.number('attempt'),
         Duration(milliseconds: json.number('delayMs')),
         json.text('reason'),
@@ -218,10 +217,10 @@ final class Retrying extends Event {
 }
 
 /// The agent asks the user; the turn rests until it is resumed.
-final class Interrupted extends Event {
+final class Interrupted extends RunEvent {
   const Interrupted(this.interrupts);
 
-  factory Interrupted.fromJson(Json json) => Interrupted(
+  factory Interrupted.fromJson(JsonObject json) => Interrupted(
         [for (final each in json.objects('interrupts')) Interrupt.fromJson(each)],
       );
 
@@ -230,10 +229,10 @@ final class Interrupted extends Event {
 }
 
 /// An answer came to an effect that is no longer pending. It changed nothing.
-final class AnswerDropped extends Event {
+final class AnswerDropped extends RunEvent {
   const AnswerDropped(this.effect);
 
-  factory AnswerDropped.fromJson(Json json) => AnswerDropped(
+  factory AnswerDropped.fromJson(JsonObject json) => AnswerDropped(
         json.text('effect'),
       );
 
@@ -242,10 +241,10 @@ final class AnswerDropped extends Event {
 }
 
 /// Something odd that did not stop the turn.
-final class Warning extends Event {
-  const Warning(this.message);
+final class WarningEvent extends RunEvent {
+  const WarningEvent(this.message);
 
-  factory Warning.fromJson(Json json) => Warning(
+  factory WarningEvent.fromJson(JsonObject json) => WarningEvent(
         json.text('message'),
       );
 
@@ -254,10 +253,10 @@ final class Warning extends Event {
 }
 
 /// The turn is over.
-final class TurnCompleted extends Event {
+final class TurnCompleted extends RunEvent {
   const TurnCompleted(this.outcome);
 
-  factory TurnCompleted.fromJson(Json json) => TurnCompleted(
+  factory TurnCompleted.fromJson(JsonObject json) => TurnCompleted(
         Outcome.fromJson(json.object('outcome')),
       );
 
@@ -266,10 +265,10 @@ final class TurnCompleted extends Event {
 }
 
 /// The stream had something for a tool call that never began, or has ended. It was dropped, and the stream goes on.
-final class UnknownToolCall extends Event {
+final class UnknownToolCall extends RunEvent {
   const UnknownToolCall(this.toolCallId);
 
-  factory UnknownToolCall.fromJson(Json json) => UnknownToolCall(
+  factory UnknownToolCall.fromJson(JsonObject json) => UnknownToolCall(
         json.text('toolCallId'),
       );
 
@@ -278,10 +277,10 @@ final class UnknownToolCall extends Event {
 }
 
 /// What the user typed during the turn is in the conversation now, and this hop answers it.
-final class SteeringTaken extends Event {
+final class SteeringTaken extends RunEvent {
   const SteeringTaken(this.messageId, this.hop);
 
-  factory SteeringTaken.fromJson(Json json) => SteeringTaken(
+  factory SteeringTaken.fromJson(JsonObject json) => SteeringTaken(
         json.text('messageId'),
         json.number('hop'),
       );
@@ -295,17 +294,17 @@ final class SteeringTaken extends Event {
 
 /// What the user typed during the turn was not taken, and is given back: for the input field, say. It may come after
 /// the end of the turn.
-final class SteeringRefused extends Event {
+final class SteeringRefused extends RunEvent {
   const SteeringRefused(this.message, this.reason, this.explanation);
 
-  factory SteeringRefused.fromJson(Json json) => SteeringRefused(
+  factory SteeringRefused.fromJson(JsonObject json) => SteeringRefused(
         json.object('message'),
-        named(SteeringRefusal.values, json.text('reason'), SteeringRefusal.other),
+        SteeringRefusal.values.byName(json.text('reason')),
         json.text('explanation'),
       );
 
   /// The message, whole: an AG-UI message in JSON.
-  final Json message;
+  final JsonObject message;
 
   /// Why.
   final SteeringRefusal reason;
@@ -315,10 +314,10 @@ final class SteeringRefused extends Event {
 }
 
 /// There is no network: the next request waits for it.
-final class WaitingForNetwork extends Event {
+final class WaitingForNetwork extends RunEvent {
   const WaitingForNetwork(this.upTo);
 
-  factory WaitingForNetwork.fromJson(Json json) => WaitingForNetwork(
+  factory WaitingForNetwork.fromJson(JsonObject json) => WaitingForNetwork(
         Duration(milliseconds: json.number('upToMs')),
       );
 
@@ -327,10 +326,10 @@ final class WaitingForNetwork extends Event {
 }
 
 /// A stream that broke off is open again: what follows goes on where it stopped.
-final class StreamResumed extends Event {
+final class StreamResumed extends RunEvent {
   const StreamResumed(this.hop, this.attempt);
 
-  factory StreamResumed.fromJson(Json json) => StreamResumed(
+  factory StreamResumed.fromJson(JsonObject json) => StreamResumed(
         json.number('hop'),
         json.number('attempt'),
       );
@@ -343,10 +342,10 @@ final class StreamResumed extends Event {
 }
 
 /// The conversation nearly fills the model's context window; said once a turn. The model is told too.
-final class ContextNearlyFull extends Event {
+final class ContextNearlyFull extends RunEvent {
   const ContextNearlyFull(this.tokens, this.window);
 
-  factory ContextNearlyFull.fromJson(Json json) => ContextNearlyFull(
+  factory ContextNearlyFull.fromJson(JsonObject json) => ContextNearlyFull(
         json.number('tokens'),
         json.number('window'),
       );
@@ -359,10 +358,10 @@ final class ContextNearlyFull extends Event {
 }
 
 /// The turn goes on without some messages, which did not fit the model's context window. The history has them.
-final class ContextTrimmed extends Event {
+final class ContextTrimmed extends RunEvent {
   const ContextTrimmed(this.leftOut, this.tokens);
 
-  factory ContextTrimmed.fromJson(Json json) => ContextTrimmed(
+  factory ContextTrimmed.fromJson(JsonObject json) => ContextTrimmed(
         json.texts('leftOut'),
         json.number('tokens'),
       );
@@ -375,12 +374,12 @@ final class ContextTrimmed extends Event {
 }
 
 /// A text message begins, or goes on after its end.
-final class TextMessageStart extends Event {
+final class TextMessageStart extends RunEvent {
   const TextMessageStart(this.messageId, {this.role, this.name});
 
-  factory TextMessageStart.fromJson(Json json) => TextMessageStart(
+  factory TextMessageStart.fromJson(JsonObject json) => TextMessageStart(
         json.text('messageId'),
-        role: json['role'] == null ? null : named(TextMessageRole.values, json.text('role'), TextMessageRole.developer),
+        role: json['role'] == null ? null : TextMessageRole.values.byName(json.text('role')),
         name: json.maybeText('name'),
       );
 
@@ -395,10 +394,10 @@ final class TextMessageStart extends Event {
 }
 
 /// A text message is whole.
-final class TextMessageEnd extends Event {
+final class TextMessageEnd extends RunEvent {
   const TextMessageEnd(this.messageId);
 
-  factory TextMessageEnd.fromJson(Json json) => TextMessageEnd(
+  factory TextMessageEnd.fromJson(JsonObject json) => TextMessageEnd(
         json.text('messageId'),
       );
 
@@ -407,10 +406,10 @@ final class TextMessageEnd extends Event {
 }
 
 /// A tool call begins.
-final class ToolCallStart extends Event {
+final class ToolCallStart extends RunEvent {
   const ToolCallStart(this.toolCallId, this.toolCallName, {this.parentMessageId});
 
-  factory ToolCallStart.fromJson(Json json) => ToolCallStart(
+  factory ToolCallStart.fromJson(JsonObject json) => ToolCallStart(
         json.text('toolCallId'),
         json.text('toolCallName'),
         parentMessageId: json.maybeText('parentMessageId'),
@@ -427,10 +426,10 @@ final class ToolCallStart extends Event {
 }
 
 /// A tool call's arguments are whole.
-final class ToolCallEnd extends Event {
+final class ToolCallEnd extends RunEvent {
   const ToolCallEnd(this.toolCallId);
 
-  factory ToolCallEnd.fromJson(Json json) => ToolCallEnd(
+  factory ToolCallEnd.fromJson(JsonObject json) => ToolCallEnd(
         json.text('toolCallId'),
       );
 
@@ -439,10 +438,10 @@ final class ToolCallEnd extends Event {
 }
 
 /// A tool call was answered by the agent itself.
-final class ToolCallResult extends Event {
+final class ToolCallResult extends RunEvent {
   const ToolCallResult(this.messageId, this.toolCallId, this.content);
 
-  factory ToolCallResult.fromJson(Json json) => ToolCallResult(
+  factory ToolCallResult.fromJson(JsonObject json) => ToolCallResult(
         json.text('messageId'),
         json.text('toolCallId'),
         json['content'],
@@ -459,10 +458,10 @@ final class ToolCallResult extends Event {
 }
 
 /// A step of the agent begins.
-final class StepStarted extends Event {
+final class StepStarted extends RunEvent {
   const StepStarted(this.stepName);
 
-  factory StepStarted.fromJson(Json json) => StepStarted(
+  factory StepStarted.fromJson(JsonObject json) => StepStarted(
         json.text('stepName'),
       );
 
@@ -471,10 +470,10 @@ final class StepStarted extends Event {
 }
 
 /// A step of the agent ended.
-final class StepFinished extends Event {
+final class StepFinished extends RunEvent {
   const StepFinished(this.stepName);
 
-  factory StepFinished.fromJson(Json json) => StepFinished(
+  factory StepFinished.fromJson(JsonObject json) => StepFinished(
         json.text('stepName'),
       );
 
@@ -483,10 +482,10 @@ final class StepFinished extends Event {
 }
 
 /// The shared state, whole.
-final class StateSnapshot extends Event {
+final class StateSnapshot extends RunEvent {
   const StateSnapshot(this.snapshot);
 
-  factory StateSnapshot.fromJson(Json json) => StateSnapshot(
+  factory StateSnapshot.fromJson(JsonObject json) => StateSnapshot(
         json['snapshot'],
       );
 
@@ -495,34 +494,34 @@ final class StateSnapshot extends Event {
 }
 
 /// A change of the shared state.
-final class StateDelta extends Event {
+final class StateDelta extends RunEvent {
   const StateDelta(this.delta);
 
-  factory StateDelta.fromJson(Json json) => StateDelta(
+  factory StateDelta.fromJson(JsonObject json) => StateDelta(
         json.objects('delta'),
       );
 
   /// The change: a JSON array of operations of JSON Patch (RFC 6902).
-  final List<Json> delta;
+  final List<JsonObject> delta;
 }
 
 /// The conversation, whole.
-final class MessagesSnapshot extends Event {
+final class MessagesSnapshot extends RunEvent {
   const MessagesSnapshot(this.messages);
 
-  factory MessagesSnapshot.fromJson(Json json) => MessagesSnapshot(
+  factory MessagesSnapshot.fromJson(JsonObject json) => MessagesSnapshot(
         json.objects('messages'),
       );
 
   /// The messages: a JSON array.
-  final List<Json> messages;
+  final List<JsonObject> messages;
 }
 
 /// An activity, whole.
-final class ActivitySnapshot extends Event {
+final class ActivitySnapshot extends RunEvent {
   const ActivitySnapshot(this.messageId, this.activityType, this.content, {this.replace});
 
-  factory ActivitySnapshot.fromJson(Json json) => ActivitySnapshot(
+  factory ActivitySnapshot.fromJson(JsonObject json) => ActivitySnapshot(
         json.text('messageId'),
         json.text('activityType'),
         json.object('content'),
@@ -536,17 +535,17 @@ final class ActivitySnapshot extends Event {
   final String activityType;
 
   /// What to show: a JSON object.
-  final Json content;
+  final JsonObject content;
 
   /// Whether an earlier one is replaced; absent is yes.
   final bool? replace;
 }
 
 /// A change of an activity.
-final class ActivityDelta extends Event {
+final class ActivityDelta extends RunEvent {
   const ActivityDelta(this.messageId, this.activityType, this.patch);
 
-  factory ActivityDelta.fromJson(Json json) => ActivityDelta(
+  factory ActivityDelta.fromJson(JsonObject json) => ActivityDelta(
         json.text('messageId'),
         json.text('activityType'),
         json.objects('patch'),
@@ -559,14 +558,14 @@ final class ActivityDelta extends Event {
   final String activityType;
 
   /// The change: a JSON array of operations of JSON Patch (RFC 6902).
-  final List<Json> patch;
+  final List<JsonObject> patch;
 }
 
 /// The model begins to think.
-final class ReasoningStart extends Event {
+final class ReasoningStart extends RunEvent {
   const ReasoningStart(this.messageId);
 
-  factory ReasoningStart.fromJson(Json json) => ReasoningStart(
+  factory ReasoningStart.fromJson(JsonObject json) => ReasoningStart(
         json.text('messageId'),
       );
 
@@ -575,10 +574,10 @@ final class ReasoningStart extends Event {
 }
 
 /// The model stops thinking.
-final class ReasoningEnd extends Event {
+final class ReasoningEnd extends RunEvent {
   const ReasoningEnd(this.messageId);
 
-  factory ReasoningEnd.fromJson(Json json) => ReasoningEnd(
+  factory ReasoningEnd.fromJson(JsonObject json) => ReasoningEnd(
         json.text('messageId'),
       );
 
@@ -587,10 +586,10 @@ final class ReasoningEnd extends Event {
 }
 
 /// A reasoning message begins, or goes on after its end.
-final class ReasoningMessageStart extends Event {
+final class ReasoningMessageStart extends RunEvent {
   const ReasoningMessageStart(this.messageId);
 
-  factory ReasoningMessageStart.fromJson(Json json) => ReasoningMessageStart(
+  factory ReasoningMessageStart.fromJson(JsonObject json) => ReasoningMessageStart(
         json.text('messageId'),
       );
 
@@ -599,10 +598,10 @@ final class ReasoningMessageStart extends Event {
 }
 
 /// A reasoning message is whole.
-final class ReasoningMessageEnd extends Event {
+final class ReasoningMessageEnd extends RunEvent {
   const ReasoningMessageEnd(this.messageId);
 
-  factory ReasoningMessageEnd.fromJson(Json json) => ReasoningMessageEnd(
+  factory ReasoningMessageEnd.fromJson(JsonObject json) => ReasoningMessageEnd(
         json.text('messageId'),
       );
 
@@ -611,10 +610,10 @@ final class ReasoningMessageEnd extends Event {
 }
 
 /// What the provider wants back unchanged with a message or a tool call.
-final class ReasoningEncryptedValue extends Event {
+final class ReasoningEncryptedValue extends RunEvent {
   const ReasoningEncryptedValue(this.subtype, this.entityId, this.encryptedValue);
 
-  factory ReasoningEncryptedValue.fromJson(Json json) => ReasoningEncryptedValue(
+  factory ReasoningEncryptedValue.fromJson(JsonObject json) => ReasoningEncryptedValue(
         json.text('subtype'),
         json.text('entityId'),
         json.text('encryptedValue'),
@@ -631,10 +630,10 @@ final class ReasoningEncryptedValue extends Event {
 }
 
 /// A subagent begins.
-final class SubagentStarted extends Event {
+final class SubagentStarted extends RunEvent {
   const SubagentStarted(this.subagentRunId, this.name, {this.description, this.parentSubagentRunId, this.parentToolCallId, this.parentMessageId});
 
-  factory SubagentStarted.fromJson(Json json) => SubagentStarted(
+  factory SubagentStarted.fromJson(JsonObject json) => SubagentStarted(
         json.text('subagentRunId'),
         json.text('name'),
         description: json.maybeText('description'),
@@ -663,10 +662,10 @@ final class SubagentStarted extends Event {
 }
 
 /// A subagent ended as it should.
-final class SubagentFinished extends Event {
+final class SubagentFinished extends RunEvent {
   const SubagentFinished(this.subagentRunId, {this.result, this.outcome});
 
-  factory SubagentFinished.fromJson(Json json) => SubagentFinished(
+  factory SubagentFinished.fromJson(JsonObject json) => SubagentFinished(
         json.text('subagentRunId'),
         result: json['result'],
         outcome: json['outcome'] == null ? null : json.object('outcome'),
@@ -679,14 +678,14 @@ final class SubagentFinished extends Event {
   final Object? result;
 
   /// How it ended: a JSON object; absent is success.
-  final Json? outcome;
+  final JsonObject? outcome;
 }
 
 /// A subagent failed.
-final class SubagentError extends Event {
+final class SubagentError extends RunEvent {
   const SubagentError(this.subagentRunId, this.message, {this.code});
 
-  factory SubagentError.fromJson(Json json) => SubagentError(
+  factory SubagentError.fromJson(JsonObject json) => SubagentError(
         json.text('subagentRunId'),
         json.text('message'),
         code: json.maybeText('code'),
@@ -703,10 +702,10 @@ final class SubagentError extends Event {
 }
 
 /// A provider's own event, passed through.
-final class Raw extends Event {
-  const Raw(this.event, {this.source});
+final class RawEvent extends RunEvent {
+  const RawEvent(this.event, {this.source});
 
-  factory Raw.fromJson(Json json) => Raw(
+  factory RawEvent.fromJson(JsonObject json) => RawEvent(
         json['event'],
         source: json.maybeText('source'),
       );
@@ -719,10 +718,10 @@ final class Raw extends Event {
 }
 
 /// An event that agent and app agreed on.
-final class CustomEvent extends Event {
+final class CustomEvent extends RunEvent {
   const CustomEvent(this.name, this.value);
 
-  factory CustomEvent.fromJson(Json json) => CustomEvent(
+  factory CustomEvent.fromJson(JsonObject json) => CustomEvent(
         json.text('name'),
         json['value'],
       );
@@ -735,18 +734,11 @@ final class CustomEvent extends Event {
 }
 
 /// Any other event of the protocol, as it is.
-final class AgUiEvent extends Event {
+final class AgUiEvent extends RunEvent {
   const AgUiEvent(this.type, this.json);
 
   final String type;
-  final Json json;
-}
-
-/// One that this version of the plugin does not know.
-final class UnknownEvent extends Event {
-  const UnknownEvent(this.json);
-
-  final Json json;
+  final JsonObject json;
 }
 
 /// Where a tool call stands.
@@ -795,9 +787,6 @@ enum SteeringRefusal {
 
   /// Only the user's own messages can be sent so.
   notFromUser,
-
-  /// A reason that this version does not know; the event's sentence says it.
-  other,
 }
 
 /// The role of a text message.
@@ -819,7 +808,7 @@ enum TextMessageRole {
 sealed class Effect {
   const Effect(this.id);
 
-  factory Effect.fromJson(Json json) => switch (json.text('type')) {
+  factory Effect.fromJson(JsonObject json) => switch (json.text('type')) {
         'createRun' => CreateRun.fromJson(json),
         'openStream' => OpenStream.fromJson(json),
         'closeStream' => CloseStream.fromJson(json),
@@ -828,7 +817,7 @@ sealed class Effect {
         'cancelTool' => CancelTool.fromJson(json),
         'persist' => Persist.fromJson(json),
         'trimContext' => TrimContext.fromJson(json),
-        _ => UnknownEffect(json.text('id'), json),
+        final type => throw FormatException('no Effect is called `$type`'),
       };
 
   /// The effect's id.
@@ -839,7 +828,7 @@ sealed class Effect {
 final class CreateRun extends Effect {
   const CreateRun(super.id, this.threadId, {this.parentRunId});
 
-  factory CreateRun.fromJson(Json json) => CreateRun(
+  factory CreateRun.fromJson(JsonObject json) => CreateRun(
         json.text('id'),
         json.text('threadId'),
         parentRunId: json.maybeText('parentRunId'),
@@ -857,7 +846,7 @@ final class CreateRun extends Effect {
 final class OpenStream extends Effect {
   const OpenStream(super.id, this.request);
 
-  factory OpenStream.fromJson(Json json) => OpenStream(
+  factory OpenStream.fromJson(JsonObject json) => OpenStream(
         json.text('id'),
         HttpRequest.fromJson(json.object('request')),
       );
@@ -870,7 +859,7 @@ final class OpenStream extends Effect {
 final class CloseStream extends Effect {
   const CloseStream(super.id);
 
-  factory CloseStream.fromJson(Json json) => CloseStream(
+  factory CloseStream.fromJson(JsonObject json) => CloseStream(
         json.text('id'),
       );
 }
@@ -879,7 +868,7 @@ final class CloseStream extends Effect {
 final class AskApproval extends Effect {
   const AskApproval(super.id, this.invocation);
 
-  factory AskApproval.fromJson(Json json) => AskApproval(
+  factory AskApproval.fromJson(JsonObject json) => AskApproval(
         json.text('id'),
         ToolInvocation.fromJson(json.object('invocation')),
       );
@@ -892,7 +881,7 @@ final class AskApproval extends Effect {
 final class RunTool extends Effect {
   const RunTool(super.id, this.invocation);
 
-  factory RunTool.fromJson(Json json) => RunTool(
+  factory RunTool.fromJson(JsonObject json) => RunTool(
         json.text('id'),
         ToolInvocation.fromJson(json.object('invocation')),
       );
@@ -905,7 +894,7 @@ final class RunTool extends Effect {
 final class CancelTool extends Effect {
   const CancelTool(super.id);
 
-  factory CancelTool.fromJson(Json json) => CancelTool(
+  factory CancelTool.fromJson(JsonObject json) => CancelTool(
         json.text('id'),
       );
 }
@@ -914,10 +903,10 @@ final class CancelTool extends Effect {
 final class Persist extends Effect {
   const Persist(super.id, this.turn, this.status, this.blocks, this.snapshot, {this.outcome});
 
-  factory Persist.fromJson(Json json) => Persist(
+  factory Persist.fromJson(JsonObject json) => Persist(
         json.text('id'),
         json.text('turn'),
-        named(TurnStatus.values, json.text('status'), TurnStatus.streaming),
+        TurnStatus.values.byName(json.text('status')),
         [for (final each in json.objects('blocks')) Block.fromJson(each)],
         json.text('snapshot'),
         outcome: json['outcome'] == null ? null : Outcome.fromJson(json.object('outcome')),
@@ -944,7 +933,7 @@ final class Persist extends Effect {
 final class TrimContext extends Effect {
   const TrimContext(super.id, this.tokens, this.window, this.messages);
 
-  factory TrimContext.fromJson(Json json) => TrimContext(
+  factory TrimContext.fromJson(JsonObject json) => TrimContext(
         json.text('id'),
         json.number('tokens'),
         json.number('window'),
@@ -961,18 +950,11 @@ final class TrimContext extends Effect {
   final List<ContextMessage> messages;
 }
 
-/// One that this version of the plugin does not know.
-final class UnknownEffect extends Effect {
-  const UnknownEffect(super.id, this.json);
-
-  final Json json;
-}
-
 /// A call that is to be run, checked against its tool's schema.
 final class ToolInvocation {
   const ToolInvocation(this.call, this.toolCallId, this.name, this.arguments, this.rawArguments);
 
-  factory ToolInvocation.fromJson(Json json) => ToolInvocation(
+  factory ToolInvocation.fromJson(JsonObject json) => ToolInvocation(
         CallKey.fromJson(json.object('call')),
         json.text('toolCallId'),
         json.text('name'),
@@ -990,7 +972,7 @@ final class ToolInvocation {
   final String name;
 
   /// The arguments: a JSON text that fits the tool's schema, `{}` where the model sent nothing.
-  final Json arguments;
+  final JsonObject arguments;
 
   /// The arguments just as the model wrote them.
   final String rawArguments;
@@ -1015,7 +997,7 @@ enum TurnStatus {
 final class Block {
   const Block(this.sequence, this.hop, this.content);
 
-  factory Block.fromJson(Json json) => Block(
+  factory Block.fromJson(JsonObject json) => Block(
         json.number('sequence'),
         json.number('hop'),
         json.object('content'),
@@ -1029,14 +1011,14 @@ final class Block {
 
   /// What it holds: a JSON object whose `type` is `text`, `reasoning`, `toolUse`, `approval`, `deferred`, `toolResult`,
   /// `resumed`, `steering`, `message`, `messages`, `state` or `usage`.
-  final Json content;
+  final JsonObject content;
 }
 
 /// A message of a conversation that does not fit the model's context.
 final class ContextMessage {
   const ContextMessage(this.messageId, this.tokens);
 
-  factory ContextMessage.fromJson(Json json) => ContextMessage(
+  factory ContextMessage.fromJson(JsonObject json) => ContextMessage(
         json.text('messageId'),
         json.number('tokens'),
       );
@@ -1076,8 +1058,8 @@ enum StateKind {
 final class Problem {
   const Problem(this.kind, this.message, this.advice, this.retryable);
 
-  factory Problem.fromJson(Json json) => Problem(
-        named(ProblemKind.values, json.text('kind'), ProblemKind.other),
+  factory Problem.fromJson(JsonObject json) => Problem(
+        ProblemKind.values.byName(json.text('kind')),
         json.text('message'),
         json.text('advice'),
         json['retryable'] == true,
@@ -1148,9 +1130,6 @@ enum ProblemKind {
 
   /// The user, or the agent, stopped it.
   stopped,
-
-  /// Something that this version of the bindings does not know.
-  other,
 }
 
 /// All that a run is to know before it starts: who answers, what tools there are, how far it may go.
@@ -1170,14 +1149,14 @@ final class RunConfig {
     this.limits = const Limits(),
     this.retry = const RetryPolicy(),
     this.timeouts = const Timeouts(),
-    this.hostMakesRuns = false,
+    this.runIds = RunIds.derived,
     this.persistAttempts,
     this.partialArguments = false,
     this.device = const DevicePolicy(),
     this.resumption,
     this.providers = const [],
     this.text = const TextOptions(),
-    this.context = const ContextGuard(),
+    this.contextGuard = const ContextGuard(),
     this.agUi = const AgUiOptions(),
   });
 
@@ -1217,8 +1196,8 @@ final class RunConfig {
   /// How long things may take.
   final Timeouts timeouts;
 
-  /// Whether the backend makes the ids of runs, for which `CreateRun` asks.
-  final bool hostMakesRuns;
+  /// Who makes the ids of the continuations' runs; the core if absent. An `Agent` cannot ask the app for them.
+  final RunIds runIds;
 
   /// How often a write of a finished block is tried, the first time included, before the run fails. What depends on the
   /// block waits until it is stored: by the app that drives a `RunMachine`, or by the store of an `Agent`, which stores
@@ -1236,13 +1215,13 @@ final class RunConfig {
   final Resumption? resumption;
 
   /// Providers of the app's own, each as in the file that `stepwell --providers` takes.
-  final List<Json> providers;
+  final List<JsonObject> providers;
 
   /// How the model's text is shown.
   final TextOptions text;
 
   /// What happens when the conversation fills the model's context window.
-  final ContextGuard context;
+  final ContextGuard contextGuard;
 
   /// How an AG-UI agent differs from what is expected of one.
   final AgUiOptions agUi;
@@ -1261,14 +1240,14 @@ final class RunConfig {
     Limits? limits,
     RetryPolicy? retry,
     Timeouts? timeouts,
-    bool? hostMakesRuns,
+    RunIds? runIds,
     int? persistAttempts,
     bool? partialArguments,
     DevicePolicy? device,
     Resumption? resumption,
-    List<Json>? providers,
+    List<JsonObject>? providers,
     TextOptions? text,
-    ContextGuard? context,
+    ContextGuard? contextGuard,
     AgUiOptions? agUi,
   }) =>
       RunConfig(
@@ -1284,14 +1263,14 @@ final class RunConfig {
         limits: limits ?? this.limits,
         retry: retry ?? this.retry,
         timeouts: timeouts ?? this.timeouts,
-        hostMakesRuns: hostMakesRuns ?? this.hostMakesRuns,
+        runIds: runIds ?? this.runIds,
         persistAttempts: persistAttempts ?? this.persistAttempts,
         partialArguments: partialArguments ?? this.partialArguments,
         device: device ?? this.device,
         resumption: resumption ?? this.resumption,
         providers: providers ?? this.providers,
         text: text ?? this.text,
-        context: context ?? this.context,
+        contextGuard: contextGuard ?? this.contextGuard,
         agUi: agUi ?? this.agUi,
       );
 
@@ -1299,7 +1278,7 @@ final class RunConfig {
   String toString() => 'RunConfig($provider $model)';
 
   /// As the library takes it.
-  Json toJson() => given({
+  JsonObject toJson() => given({
         'provider': provider,
         'model': model,
         'api': api,
@@ -1312,14 +1291,14 @@ final class RunConfig {
         'limits': limits.toJson(),
         'retry': retry.toJson(),
         'timeouts': timeouts.toJson(),
-        'runIds': hostMakesRuns ? 'host' : null,
+        'runIds': runIds.name,
         'persistAttempts': persistAttempts,
         'partialArguments': partialArguments,
         'device': device.toJson(),
         'resumption': resumption?.name,
         'providers': providers,
         'text': text.toJson(),
-        'context': context.toJson(),
+        'contextGuard': contextGuard.toJson(),
         'agUi': agUi.toJson(),
       });
 }
@@ -1341,7 +1320,7 @@ final class ToolDefinition {
   final String description;
 
   /// The JSON Schema of its arguments, as JSON text; a tool without arguments if absent.
-  final Json? parameters;
+  final JsonObject? parameters;
 
   /// Whether the user must allow each call.
   final bool requiresApproval;
@@ -1357,7 +1336,7 @@ final class ToolDefinition {
   final Duration? timeout;
 
   /// As the library takes it.
-  Json toJson() => given({
+  JsonObject toJson() => given({
         'name': name,
         'description': description,
         'parameters': parameters,
@@ -1375,7 +1354,7 @@ final class GenerationSettings {
     this.maxOutputTokens,
     this.toolChoice,
     this.parallelToolCalls,
-    this.responseSchema,
+    this.responseFormat,
     this.reasoning,
     this.cachePrompt = false,
     this.extra = const {},
@@ -1394,8 +1373,8 @@ final class GenerationSettings {
   /// Whether it may ask for several tools at once.
   final bool? parallelToolCalls;
 
-  /// The answer is JSON of this schema.
-  final ResponseSchema? responseSchema;
+  /// What form the answer has; text if absent.
+  final ResponseFormat? responseFormat;
 
   /// How much the model thinks before it answers.
   final ReasoningEffort? reasoning;
@@ -1406,18 +1385,18 @@ final class GenerationSettings {
 
   /// Fields for the request's body in the provider's own words, a JSON object; they win over Stepwell's. Tools that the
   /// provider runs itself (`tools`) stand beside the app's.
-  final Json extra;
+  final JsonObject extra;
 
   /// What an AG-UI agent is to know beside the conversation. Other APIs are not sent it.
   final List<ContextEntry> context;
 
   /// As the library takes it.
-  Json toJson() => given({
+  JsonObject toJson() => given({
         'temperature': temperature,
         'maxOutputTokens': maxOutputTokens,
         'toolChoice': choiceAsJson(toolChoice),
         'parallelToolCalls': parallelToolCalls,
-        'responseFormat': responseSchema?.toJson(),
+        'responseFormat': responseFormat?.toJson(),
         'reasoning': reasoning?.name,
         'cachePrompt': cachePrompt,
         'extra': extra,
@@ -1454,7 +1433,7 @@ final class ContextEntry {
   final String value;
 
   /// As the library takes it.
-  Json toJson() => {
+  JsonObject toJson() => {
         'description': description,
         'value': value,
       };
@@ -1519,7 +1498,7 @@ final class Limits {
   final int maxEventBytes;
 
   /// As the library takes it.
-  Json toJson() => {
+  JsonObject toJson() => {
         'maxToolRounds': maxToolRounds,
         'continueAfterTools': continueAfterTools,
         'maxToolCalls': maxToolCalls,
@@ -1554,7 +1533,7 @@ final class RepeatLimit {
   final int? stopAfter;
 
   /// As the library takes it.
-  Json toJson() => {
+  JsonObject toJson() => {
         'tellAfter': tellAfter,
         'stopAfter': stopAfter,
       };
@@ -1603,7 +1582,7 @@ final class RetryPolicy {
   final int seed;
 
   /// As the library takes it.
-  Json toJson() => {
+  JsonObject toJson() => {
         'attempts': attempts,
         'firstDelayMs': firstDelay.inMilliseconds,
         'maxDelayMs': maxDelay.inMilliseconds,
@@ -1644,7 +1623,7 @@ final class Timeouts {
   final Duration? closing;
 
   /// As the library takes it.
-  Json toJson() => {
+  JsonObject toJson() => {
         'silenceMs': silence?.inMilliseconds,
         'toolMs': tool?.inMilliseconds,
         'turnMs': turn?.inMilliseconds,
@@ -1652,6 +1631,15 @@ final class Timeouts {
         'deferredMs': deferred?.inMilliseconds,
         'closingMs': closing?.inMilliseconds,
       };
+}
+
+/// Who makes the ids of the hops' runs.
+enum RunIds {
+  /// The core, from the turn's own: `turn`, `turn.1`, `turn.2`, …
+  derived,
+
+  /// The backend: the app is asked to create each run first.
+  host,
 }
 
 /// What happens to a run when something happens to the device. The app says so with `enteredBackground`, `networkLost`
@@ -1678,7 +1666,7 @@ final class DevicePolicy {
   final KilledPolicy killed;
 
   /// As the library takes it.
-  Json toJson() => {
+  JsonObject toJson() => {
         'background': background == BackgroundPolicy.goOn ? 'continue' : background.name,
         'offlineMs': offline?.inMilliseconds,
         'networkChange': networkChange.name,
@@ -1746,7 +1734,7 @@ final class TextOptions {
   final bool dropBlank;
 
   /// As the library takes it.
-  Json toJson() => {
+  JsonObject toJson() => {
         'breakAfterTools': breakAfterTools,
         'dropBlank': dropBlank,
       };
@@ -1771,7 +1759,7 @@ final class ContextGuard {
   final ContextPolicy atLimit;
 
   /// As the library takes it.
-  Json toJson() => {
+  JsonObject toJson() => {
         'window': window,
         'warnAt': warnAt,
         'atLimit': atLimit.name,
@@ -1816,7 +1804,7 @@ final class AgUiOptions {
   final ExtraRules? extraRules;
 
   /// As the library takes it.
-  Json toJson() => given({
+  JsonObject toJson() => given({
         'encoding': encoding?.name,
         'isBefore10': isBefore10,
         'keepsUnknown': keepsUnknown,

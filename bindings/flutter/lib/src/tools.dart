@@ -20,9 +20,9 @@ final class Tool {
   Tool(
     String name,
     String description, {
-    Map<String, Json> properties = const {},
+    Map<String, JsonObject> properties = const {},
     List<String> optional = const [],
-    Json? parameters,
+    JsonObject? parameters,
     bool requiresApproval = false,
     bool idempotent = false,
     bool repeatable = false,
@@ -52,7 +52,7 @@ final class ToolCall {
   final Future<void> cancelled;
 
   /// The arguments, which fit the tool's schema.
-  Json get arguments => invocation.arguments;
+  JsonObject get arguments => invocation.arguments;
 }
 
 /// What a tool throws to tell the model why it could not do its work.
@@ -73,19 +73,19 @@ final class Deferred implements Exception {
 
 /// The JSON Schemas of arguments.
 abstract final class Schema {
-  static Json text(String description, {List<String>? oneOf}) =>
+  static JsonObject text(String description, {List<String>? oneOf}) =>
       given({'type': 'string', 'description': description, 'enum': oneOf});
 
-  static Json integer(String description) => {'type': 'integer', 'description': description};
+  static JsonObject integer(String description) => {'type': 'integer', 'description': description};
 
-  static Json number(String description) => {'type': 'number', 'description': description};
+  static JsonObject number(String description) => {'type': 'number', 'description': description};
 
-  static Json boolean(String description) => {'type': 'boolean', 'description': description};
+  static JsonObject boolean(String description) => {'type': 'boolean', 'description': description};
 
-  static Json listOf(Json items, String description) => {'type': 'array', 'items': items, 'description': description};
+  static JsonObject listOf(JsonObject items, String description) => {'type': 'array', 'items': items, 'description': description};
 
   /// An object with these properties, all but those of [optional] required.
-  static Json object(Map<String, Json> properties, {List<String> optional = const []}) => {
+  static JsonObject object(Map<String, JsonObject> properties, {List<String> optional = const []}) => {
         'type': 'object',
         'properties': properties,
         'required': [

@@ -23,7 +23,6 @@ sealed class TurnException implements Exception {
         ProblemKind.agentFailed => AgentFailedException(problem, finished),
         ProblemKind.notStored => NotStoredException(problem, finished),
         ProblemKind.stopped => StoppedException(problem, finished),
-        ProblemKind.other => OtherException(problem, finished),
       };
 
   /// What is wrong, what to do, and whether the same may go well another time.
@@ -119,9 +118,4 @@ final class NotStoredException extends TurnException {
 /// The user, or the agent, stopped the turn.
 final class StoppedException extends TurnException {
   const StoppedException(super.problem, super.finished);
-}
-
-/// Something that this version does not know.
-final class OtherException extends TurnException {
-  const OtherException(super.problem, super.finished);
 }

@@ -72,7 +72,7 @@ class Agent:
         wait_for_store: bool = False,
         journal: JournalSink | None = None,
         ag_ui: AgUiOptions | None = None,
-        state: Json = None,
+        shared_state: Json = None,
     ) -> None:
         """Sets up a conversation; nothing is sent yet.
 
@@ -97,7 +97,7 @@ class Agent:
             wait_for_store: Whether turns wait for a store that is full or out of reach, however long it takes.
             journal: Takes the journals of the turns, for ``replay_journal``.
             ag_ui: How an AG-UI agent differs from what is expected of one.
-            state: The state shared with an AG-UI agent.
+            shared_state: The state shared with an AG-UI agent.
         """
         self.tools: tuple[Tool[..., Any], ...] = tuple(as_tool(tool) for tool in tools)
         """The tools on offer."""
@@ -126,7 +126,7 @@ class Agent:
             config.lower(),
             thread_id,
             json.dumps(list(history)),
-            as_json("`state` of `Agent`", {} if state is None else state),
+            as_json("`shared_state` of `Agent`", {} if shared_state is None else shared_state),
             setup,
             journal and Sink(journal),
         )
@@ -266,8 +266,8 @@ class Agent:
 
     @property
     def shared_state(self) -> Json:
-        """The state shared with an AG-UI agent, as it was after the last turn; ``state`` is what it begins with."""
-        return json.loads(self._agent.state_json())
+        """The state shared with an AG-UI agent, as it was after the last turn."""
+        return json.loads(self._agent.shared_state_json())
 
     @property
     def text(self) -> str:
@@ -404,11 +404,19 @@ class Turn(AsyncIterator[Event]):
         """Answers what the agent asked with ``Interrupted``, all of it, by their ids; ``None`` waves one away."""
         await told(self._there().resume(entries(answers)))
 
-    async def rested(self) -> str:
-        """Waits until nothing but the user, or the result of a deferred call, can move the turn on.
+    async def snapshot(self) -> str:
+        """The turn as text, as it stands, for ``Agent.revive``, in this process or a later one. It holds no key.
 
-        Gives the turn as text for ``Agent.revive``, in this process or a later one. The turn goes on in this process
-        too, until it is let go of.
+        A turn that goes on after its snapshot was taken may run tools that the snapshot knows nothing of: prefer
+        ``rested``.
+        """
+        snapshot: str = await told(self._there().snapshot())
+        return snapshot
+
+    async def rested(self) -> str:
+        """Waits until nothing but the user, or the result of a deferred call, can move the turn on; gives its ``snapshot``.
+
+        The turn goes on in this process too, until it is let go of.
         """
         snapshot: str = await told(self._there().rested())
         return snapshot

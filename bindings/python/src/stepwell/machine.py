@@ -47,7 +47,7 @@ class RunMachine:
         *,
         thread_id: str | None = None,
         history: Sequence[Mapping[str, Json]] = (),
-        state: Json = None,
+        shared_state: Json = None,
         journal: bool = False,
     ) -> None:
         """With ``journal`` all inputs are written down, for ``take_journal``."""
@@ -55,7 +55,7 @@ class RunMachine:
             config.lower(),
             thread_id or str(uuid.uuid4()),
             json.dumps(list(history)),
-            as_json("`state` of `RunMachine`", {} if state is None else state),
+            as_json("`shared_state` of `RunMachine`", {} if shared_state is None else shared_state),
             journal,
         )
 
@@ -350,7 +350,7 @@ class RunMachine:
     @property
     def shared_state(self) -> Json:
         """The state shared with an AG-UI agent."""
-        return json.loads(self._machine.state_json())
+        return json.loads(self._machine.shared_state_json())
 
     @property
     def usage(self) -> TokenUsage:

@@ -220,6 +220,10 @@ class SyncTurn(Iterator[Event]):
         """As ``Turn.resume``."""
         _thread.wait_for(self._turn.resume(answers))
 
+    def snapshot(self) -> str:
+        """As ``Turn.snapshot``."""
+        return _thread.wait_for(self._turn.snapshot())
+
     def rested(self) -> str:
         """As ``Turn.rested``."""
         return _thread.wait_for(self._turn.rested())

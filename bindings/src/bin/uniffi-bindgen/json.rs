@@ -42,11 +42,12 @@ pub(crate) fn is_ag_ui(variant: &Variant) -> bool {
         || variant.fields.iter().any(|field| field.name == "common")
 }
 
-/// Whether the JSON API has the variant. Of a machine that broke every call says so, and what is not known never comes.
+/// Whether the JSON API has the variant. Of a machine that broke every call says so, and an event that is not known comes
+/// as it is.
 pub(crate) fn has(shape: &str, variant: &Variant) -> bool {
     match shape {
         "StateKind" => variant.name != "Broken",
-        "ArgumentsChange" | "Effect" | "Event" => variant.name != "Unknown",
+        "Event" => variant.name != "Unknown",
         _ => true,
     }
 }

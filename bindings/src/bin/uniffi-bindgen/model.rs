@@ -150,17 +150,16 @@ impl Shape {
 }
 
 impl Shape {
-    /// The fields that all variants begin with, but for `Unknown`.
+    /// The fields that all variants begin with.
     pub(crate) fn common(&self) -> &[Field] {
-        let known = || {
-            let variants = self.variants().iter();
-            variants.filter(|variant| variant.name != "Unknown")
-        };
-        let Some(first) = known().next() else {
+        let variants = self.variants();
+        let Some(first) = variants.first() else {
             return &[];
         };
-        let has =
-            |count: &usize| known().all(|variant| variant.begins_with(&first.fields[..=*count]));
+        let has = |count: &usize| {
+            let fields = &first.fields[..=*count];
+            variants.iter().all(|variant| variant.begins_with(fields))
+        };
         let count = (0..first.fields.len()).take_while(has).count();
         &first.fields[..count]
     }
@@ -202,7 +201,8 @@ impl Ty {
 }
 
 /// What enums that may be absent are then.
-const ABSENT: [(&str, &str, &str); 5] = [
+const ABSENT: [(&str, &str, &str); 6] = [
+    ("RunConfig", "run_ids", "Derived"),
     ("Limits", "at_limit", "Complete"),
     ("ContextGuard", "at_limit", "Fail"),
     ("DevicePolicy", "background", "PauseClocks"),
@@ -223,7 +223,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_all_variants_begin_with_is_common_but_for_the_unknown_one() {
+    fn what_all_variants_begin_with_is_common() {
         let variant = |name: &str, fields: &[&str]| Variant {
             name: name.to_owned(),
             doc: String::new(),
@@ -243,7 +243,6 @@ mod tests {
             kind: Kind::Enum(vec![
                 variant("Add", &["path", "value"]),
                 variant("End", &["path"]),
-                variant("Unknown", &["change"]),
             ]),
         };
         let common: Vec<_> = shape.common().iter().map(|field| &field.name).collect();

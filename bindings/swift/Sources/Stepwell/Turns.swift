@@ -1,3 +1,5 @@
+import Foundation
+
 extension Agent {
     /// An agent with its tools.
     ///
@@ -16,13 +18,13 @@ extension Agent {
         timeouts: Timeouts = Timeouts(),
         device: DevicePolicy = DevicePolicy(),
         text: TextOptions = TextOptions(),
-        context: ContextGuard = ContextGuard(),
+        contextGuard: ContextGuard = ContextGuard(),
         approver: Approver? = nil,
         threadId: String? = nil,
         historyJson: String = "[]",
         store: StoreSetup? = nil,
         agUi: AgUiOptions = AgUiOptions(),
-        stateJson: String = "{}"
+        sharedState: (any Encodable)? = nil
     ) throws {
         let config = RunConfig(
             provider: provider,
@@ -36,13 +38,13 @@ extension Agent {
             timeouts: timeouts,
             device: device,
             text: text,
-            context: context,
+            contextGuard: contextGuard,
             agUi: agUi
         )
         setLanguage(language: "Swift")
         try self.init(
             config: config, tools: tools, approver: approver, threadId: threadId, historyJson: historyJson,
-            stateJson: stateJson, store: store)
+            sharedStateJson: try sharedState.map(json(of:)) ?? "{}", store: store)
     }
 
     /// Says something to the model when the sequence is iterated over, and gives what happens until the turn is over;
@@ -69,6 +71,26 @@ extension Agent {
         }
         return try requireWhole(finished: finished)
     }
+
+    /// The state shared with an AG-UI agent, as it was after the last turn of this process.
+    public func sharedState<State: Decodable>(as type: State.Type = State.self) throws -> State {
+        try value(of: sharedStateJson())
+    }
+}
+
+extension RunMachine {
+    /// The state shared with an AG-UI agent.
+    public func sharedState<State: Decodable>(as type: State.Type = State.self) throws -> State {
+        try value(of: sharedStateJson())
+    }
+}
+
+private func json(of value: any Encodable) throws -> String {
+    String(decoding: try JSONEncoder().encode(value), as: UTF8.self)
+}
+
+private func value<Value: Decodable>(of json: String) throws -> Value {
+    try JSONDecoder().decode(Value.self, from: Data(json.utf8))
 }
 
 extension Outcome {

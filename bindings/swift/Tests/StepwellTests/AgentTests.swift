@@ -36,7 +36,7 @@ private func text(_ events: [Event]) -> String {
 }
 
 private func results(_ events: [Event]) -> [ToolResult] {
-    events.compactMap { if case .toolCall(_, _, _, _, let result) = $0 { result } else { nil } }
+    events.compactMap { if case .toolCallUpdate(_, _, _, _, let result) = $0 { result } else { nil } }
 }
 
 /// Lets others wait until something has happened.
@@ -74,11 +74,16 @@ func sharedState() async throws {
     let mock = try MockLlm(#"{"steps":[{"raw_frame":\#(change)},{"raw_frame":\#(stray)},{"text":"Hello"}]}"#)
     let agent = try Agent(
         provider: "ag-ui", baseUrl: String(mock.baseUrl.dropLast("/v1".count)) + "/ag-ui",
-        agUi: AgUiOptions(verification: .lenient), stateJson: #"{"colour":"blue"}"#)
-    #expect(agent.stateJson() == #"{"colour":"blue"}"#)
+        agUi: AgUiOptions(verification: .lenient), sharedState: ["colour": "blue"])
+    #expect(try agent.sharedState() == ["colour": "blue"])
     let events = try await all(agent.send("Hi"))
     #expect(events.last == .completed(outcome: .success))
-    #expect(agent.stateJson() == #"{"colour":"blue","pages":2}"#)
+    #expect(try agent.sharedState() == Shared(colour: "blue", pages: 2))
+}
+
+private struct Shared: Decodable, Equatable {
+    let colour: String
+    let pages: Int
 }
 
 @Test("a tool that throws is shown to the model, and the turn goes on")
@@ -196,7 +201,7 @@ func aDeferredCall() async throws {
     let turn = try agent(mock, tools: [order]).startTurn(text: "Tea")
     var id: String?
     while id == nil {
-        for case .toolCall(_, let toolCallId, _, .deferred, _) in await turn.nextBatch() { id = toolCallId }
+        for case .toolCallUpdate(_, let toolCallId, _, .deferred, _) in await turn.nextBatch() { id = toolCallId }
     }
     let snapshot = try await turn.rested()
     turn.cancel()

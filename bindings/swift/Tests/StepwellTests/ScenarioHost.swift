@@ -78,7 +78,7 @@ func config(_ said: Fields) throws -> RunConfig {
             ["never": Resumption.never, "last_event_id": .lastEventId, "replay": .replay, "snapshot": .snapshot][$0]
         },
         text: TextOptions(breakAfterTools: text.flag("break_after_tools", default: true), dropBlank: text.flag("drop_blank")),
-        context: context(said.part("context")),
+        contextGuard: contextGuard(said.part("context_guard")),
         agUi: agUi(said.part("ag_ui"))
     )
 }
@@ -153,7 +153,7 @@ private func device(_ said: Fields) -> DevicePolicy {
     )
 }
 
-private func context(_ said: Fields) -> ContextGuard {
+private func contextGuard(_ said: Fields) -> ContextGuard {
     ContextGuard(
         window: said.number("window"),
         warnAt: said["warn_at"] == nil ? ContextGuard().warnAt : said.double("warn_at"),
@@ -235,7 +235,7 @@ private func line(_ event: Event) -> Line {
     case .stepStarted(let name, _), .stepFinished(let name, _): return said(name)
     case .custom(let name, _, _): return said(name)
     case .hopStarted(let hop, let runId): return said("\(hop) \(runId)")
-    case .toolCall(let call, _, _, let status, let result):
+    case .toolCallUpdate(let call, _, _, let status, let result):
         let what =
             switch result {
             case .finished(let content): ": \(content)"
@@ -300,7 +300,6 @@ private func fields(_ effect: Effect) throws -> Fields {
     case .trimContext(let id, let tokens, let window, let messages):
         let messages: [Fields] = messages.map { ["message_id": $0.messageId, "tokens": $0.tokens] }
         fields = ["id": id, "tokens": tokens, "window": window, "messages": messages]
-    case .unknown(let id, _): fields = ["id": id]
     }
     fields["effect"] = name(effect)
     return fields

@@ -36,7 +36,7 @@ func aTurnIsRevived() async throws {
     let turn = try agent(mock, store, thread: "tea", tools: [order]).startTurn(text: "Tea")
     var id: String?
     while id == nil {
-        for case .toolCall(_, let toolCallId, _, .deferred, _) in await turn.nextBatch() { id = toolCallId }
+        for case .toolCallUpdate(_, let toolCallId, _, .deferred, _) in await turn.nextBatch() { id = toolCallId }
     }
     let snapshot = try await turn.rested()
 

@@ -40,7 +40,7 @@ pub(super) fn counted(turn: &Turn) -> Option<Counted> {
 /// It does not fit.
 pub(super) fn guard(turn: &mut Turn, counted: Option<Counted>) -> Result<(), Failure> {
     turn.window_mut().begin_hop();
-    let guard = turn.config().context;
+    let guard = turn.config().context_guard;
     let Some(room) = room(turn) else {
         ask_model(turn);
         return Ok(());
@@ -129,7 +129,7 @@ fn room(turn: &Turn) -> Option<u64> {
     let config = turn.config();
     let endpoint = &config.endpoint;
     let known = || provider::context_window(&endpoint.provider, &endpoint.model);
-    let window = config.context.window;
+    let window = config.context_guard.window;
     let window = window.or_else(|| known().map(|known| known.window))?;
     let answer = u64::from(config.settings.max_output_tokens.unwrap_or(0));
     // An app that wants more for the answer than there is has made a mistake that the provider will name.
@@ -156,7 +156,7 @@ fn guessed(turn: &Turn) -> u64 {
 }
 
 fn warn(turn: &mut Turn, tokens: u64, room: u64) {
-    let Some(part) = turn.config().context.warn_at else {
+    let Some(part) = turn.config().context_guard.warn_at else {
         return;
     };
     if (tokens as f64) < room as f64 * part {

@@ -48,7 +48,7 @@ pub struct RunConfig {
     pub text: TextOptions,
     /// What happens when the conversation fills the model's context window.
     #[serde(default)]
-    pub context: ContextGuard,
+    pub context_guard: ContextGuard,
 }
 
 impl RunConfig {
@@ -68,7 +68,7 @@ impl RunConfig {
             device: DevicePolicy::default(),
             partial_arguments: false,
             text: TextOptions::default(),
-            context: ContextGuard::default(),
+            context_guard: ContextGuard::default(),
         }
     }
 

@@ -227,7 +227,7 @@ impl Turn {
             status,
             result,
         };
-        self.event(RunEvent::ToolCall(update));
+        self.event(RunEvent::ToolCallUpdate(update));
     }
 
     /// The call as the host is given it. Its arguments were checked when the round began; the tools may have changed

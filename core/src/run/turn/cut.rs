@@ -61,7 +61,7 @@ impl Turn {
         }
         let failure = ToolFailure::new(ToolFailureKind::Cancelled, NOT_RUN);
         let hop = self.hop;
-        self.event(RunEvent::ToolCall(ToolCallUpdate {
+        self.event(RunEvent::ToolCallUpdate(ToolCallUpdate {
             call: CallKey { hop, index },
             tool_call_id: call.clone(),
             name,

@@ -134,7 +134,7 @@ impl Turn {
         self.presenter.begin_hop();
         self.beginnings.begin_hop(&self.conversation);
         let is_resumed = self.config.endpoint.quirks.resumption != Resumption::Never;
-        self.hop_state = is_resumed.then(|| self.conversation.state().clone());
+        self.hop_state = is_resumed.then(|| self.conversation.shared_state().clone());
     }
 
     /// The hop is a run of its own, which goes on from the one before.

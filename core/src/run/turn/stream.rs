@@ -182,7 +182,7 @@ impl Turn {
     pub(in crate::run) fn asked_state(&self) -> &serde_json::Value {
         match (&self.broken_stream, &self.hop_state) {
             (Some(_), Some(state)) => state,
-            _ => self.conversation.state(),
+            _ => self.conversation.shared_state(),
         }
     }
 

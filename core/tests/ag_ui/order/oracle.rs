@@ -146,7 +146,7 @@ fn ours(events: &[Value]) -> (Judged, bool) {
         refused,
         delivered: sink.delivered,
         messages: serde_json::to_value(sink.conversation.messages()).unwrap(),
-        state: sink.conversation.state().clone(),
+        state: sink.conversation.shared_state().clone(),
     };
     (judged, matches!(end, End::Truncated(_)))
 }

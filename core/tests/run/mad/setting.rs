@@ -111,7 +111,7 @@ impl Setting {
             config.endpoint.quirks.resumption = Resumption::LastEventId;
         }
         config.partial_arguments = self.partial;
-        config.context = ContextGuard {
+        config.context_guard = ContextGuard {
             window: match self.context % 4 {
                 0 | 1 => None,
                 2 => Some(70),

@@ -90,7 +90,7 @@ fn telling(dialect: Dialect, cut: Cut, seed: u64) -> World {
         Message::user(secret("id"), secret("question")),
         Message::user("history-2", secret("again")),
     ])
-    .with_state(json!({secret("state"): secret("value")}));
+    .with_shared_state(json!({secret("state"): secret("value")}));
     world.machine = RunMachine::new(Arc::clone(&world.config), SECRET.into(), history);
     let message = json!({"error": {"message": secret("error"), "code": SECRET}});
     let refusal = Refusal {

@@ -58,7 +58,7 @@ impl Agent {
                 let known = self.as_of(said);
                 let snapshot = [
                     json!({"type": "RUN_STARTED", "threadId": "thread", "runId": "run-1"}),
-                    json!({"type": "STATE_SNAPSHOT", "snapshot": known.state()}),
+                    json!({"type": "STATE_SNAPSHOT", "snapshot": known.shared_state()}),
                     json!({"type": "MESSAGES_SNAPSHOT", "messages": known.messages()}),
                 ];
                 let snapshot = snapshot.into_iter().enumerate().map(|(at, event)| Frame {

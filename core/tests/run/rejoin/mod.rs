@@ -154,7 +154,7 @@ proptest! {
             let (world, again) = broken(way, &agent, &cuts, false);
             prop_assert_eq!(world.outcome(), &Outcome::Success, "{:?}", way);
             prop_assert_eq!(world.messages(), whole.messages(), "{:?}", way);
-            prop_assert_eq!(world.machine.conversation().state(), whole.machine.conversation().state());
+            prop_assert_eq!(world.machine.conversation().shared_state(), whole.machine.conversation().shared_state());
             prop_assert_eq!(&again, &calls, "the tools, {:?}", way);
             let (log, expected) = (log(&world), log(&whole));
             assert_once(&log);

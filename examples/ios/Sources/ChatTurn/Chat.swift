@@ -250,8 +250,6 @@ public final class Chat {
             later { try $0.persistFailed(effect: id, message: "this app stores whole runs", nowMs: $1) }
         case .trimContext(let id, _, _, _):
             later { try $0.contextNotTrimmed(effect: id, message: "this app does not trim", nowMs: $1) }
-        case .unknown:
-            break
         }
     }
 
@@ -317,7 +315,7 @@ public final class Chat {
             } else {
                 lines.append(Line(id: id, who: .model, text: delta))
             }
-        case .toolCall(_, let id, let name, let status, let result):
+        case .toolCallUpdate(_, let id, let name, let status, let result):
             var text = "\(name): \(status)"
             if case .finished(let content) = result { text = "\(name): \(content)" }
             if case .failed(_, let message) = result { text = "\(name) failed: \(message)" }

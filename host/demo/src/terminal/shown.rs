@@ -56,7 +56,7 @@ impl Shown {
     pub fn event(&mut self, event: &RunEvent) -> io::Result<()> {
         match event {
             RunEvent::AgUi(event) => self.ag_ui(event),
-            RunEvent::ToolCall(update) => self.moved_on(update),
+            RunEvent::ToolCallUpdate(update) => self.moved_on(update),
             RunEvent::Retrying {
                 delay_ms, reason, ..
             } => {

@@ -230,7 +230,7 @@ impl Drive<'_> {
                 }
                 self.writer.append(event).await;
             }
-            RunEvent::ToolCall(update) => Box::pin(self.tell_call(update)).await,
+            RunEvent::ToolCallUpdate(update) => Box::pin(self.tell_call(update)).await,
             RunEvent::Interrupted { interrupts } => {
                 for interrupt in interrupts {
                     Box::pin(self.ask_for_agent(interrupt)).await;

@@ -30,7 +30,7 @@ struct Special {
     doc: &'static str,
 }
 
-const SPECIAL: [Special; 7] = [
+const SPECIAL: [Special; 6] = [
     Special {
         shape: "RunConfig",
         field: "key",
@@ -53,19 +53,9 @@ const SPECIAL: [Special; 7] = [
     },
     Special {
         shape: "RunConfig",
-        field: "run_ids",
-        name: "hostMakesRuns",
-        ty: "bool",
-        default: "false",
-        key: "runIds",
-        json: "hostMakesRuns ? 'host' : null",
-        doc: "Whether the backend makes the ids of runs, for which `CreateRun` asks.",
-    },
-    Special {
-        shape: "RunConfig",
         field: "providers",
         name: "providers",
-        ty: "List<Json>",
+        ty: "List<JsonObject>",
         default: "const []",
         key: "providers",
         json: "providers",
@@ -84,18 +74,18 @@ const SPECIAL: [Special; 7] = [
     Special {
         shape: "GenerationSettings",
         field: "response_format",
-        name: "responseSchema",
-        ty: "ResponseSchema?",
+        name: "responseFormat",
+        ty: "ResponseFormat?",
         default: "",
         key: "responseFormat",
-        json: "responseSchema?.toJson()",
-        doc: "The answer is JSON of this schema.",
+        json: "responseFormat?.toJson()",
+        doc: "",
     },
     Special {
         shape: "GenerationSettings",
         field: "extra",
         name: "extra",
-        ty: "Json",
+        ty: "JsonObject",
         default: "const {}",
         key: "extra",
         json: "extra",
@@ -162,7 +152,7 @@ impl File<'_> {
             ("{", "}")
         };
         self.push(&format!(
-            "\n  /// As the library takes it.\n  Json toJson() => {open}\n"
+            "\n  /// As the library takes it.\n  JsonObject toJson() => {open}\n"
         ));
         for form in &forms {
             self.push(&format!("        '{}': {},\n", form.key, form.json));
@@ -219,7 +209,7 @@ impl File<'_> {
             Ty::Float => "double".to_owned(),
             Ty::Text => "String".to_owned(),
             Ty::Millis => "Duration".to_owned(),
-            Ty::Json(Json::Object) => "Json".to_owned(),
+            Ty::Json(Json::Object) => "JsonObject".to_owned(),
             Ty::Map => "Map<String, String>".to_owned(),
             Ty::Named(name) => name.clone(),
             Ty::List(inner) => match &**inner {

@@ -1,16 +1,18 @@
 //! What the library gives: each class is read from JSON.
 
-use super::{File, is_words, value_name};
+use super::{File, is_words};
 use crate::json;
 use crate::model::{Field, Json, Kind, Shape, Ty, Variant};
 use anyhow::bail;
 
-/// Variants whose own name says too little, or is another's.
-const NAMES: [(&str, &str, &str); 4] = [
+/// Shapes and variants whose own name says too little, or is another's.
+const NAMES: [(&str, &str, &str); 6] = [
+    ("Event", "", "RunEvent"),
     ("Event", "Custom", "CustomEvent"),
     ("Event", "Started", "TurnStarted"),
     ("Event", "Completed", "TurnCompleted"),
-    ("Event", "ToolCall", "ToolCallUpdate"),
+    ("Event", "Raw", "RawEvent"),
+    ("Event", "Warning", "WarningEvent"),
 ];
 
 /// What classes have by hand.
@@ -26,41 +28,16 @@ const LEFT_OUT: [(&str, &str); 3] = [
 /// Text in uniffi's form, and in JSON whatever it is.
 const AS_IT_IS: (&str, &str) = ("ToolCallResult", "content");
 
-/// What stands for the variants that are not known.
-const UNKNOWN: [(&str, &str, &str); 2] = [
-    (
-        "Event",
-        "final type when type == type.toUpperCase() => AgUiEvent(type, json),\n        _ => UnknownEvent(json),",
-        "
+/// The events that the library gives as they are.
+const OTHER_EVENTS: &str = "
 /// Any other event of the protocol, as it is.
-final class AgUiEvent extends Event {
+final class AgUiEvent extends RunEvent {
   const AgUiEvent(this.type, this.json);
 
   final String type;
-  final Json json;
+  final JsonObject json;
 }
-
-/// One that this version of the plugin does not know.
-final class UnknownEvent extends Event {
-  const UnknownEvent(this.json);
-
-  final Json json;
-}
-",
-    ),
-    (
-        "Effect",
-        "_ => UnknownEffect(json.text('id'), json),",
-        "
-/// One that this version of the plugin does not know.
-final class UnknownEffect extends Effect {
-  const UnknownEffect(super.id, this.json);
-
-  final Json json;
-}
-",
-    ),
-];
+";
 
 impl File<'_> {
     /// Writes a shape that is given, and behind it those that it names.
@@ -87,18 +64,19 @@ impl File<'_> {
 
     fn sealed(&mut self, shape: &Shape, variants: &[Variant]) -> anyhow::Result<()> {
         let name = &shape.name;
+        let parent = class_name(name, "");
         let common = shape.common();
-        self.begin(name)?;
+        self.begin(&parent)?;
         self.push("\n");
         self.doc(&shape.doc, None, 0);
-        self.push(&format!("sealed class {name} {{\n  const {name}("));
+        self.push(&format!("sealed class {parent} {{\n  const {parent}("));
         let own: Vec<_> = common
             .iter()
             .map(|field| format!("this.{}", json::name(&field.name)))
             .collect();
         self.push(&own.join(", "));
         self.push(&format!(
-            ");\n\n  factory {name}.fromJson(Json json) => switch (json.text('type')) {{\n"
+            ");\n\n  factory {parent}.fromJson(JsonObject json) => switch (json.text('type')) {{\n"
         ));
         let known = || variants.iter().filter(|variant| json::has(name, variant));
         for variant in known() {
@@ -106,11 +84,13 @@ impl File<'_> {
             let class = class_name(name, &variant.name);
             self.push(&format!("        '{word}' => {class}.fromJson(json),\n"));
         }
-        let unknown = UNKNOWN.iter().find(|(of, ..)| of == name);
-        let Some((_, read, classes)) = unknown else {
-            bail!("Dart has no class for an unknown {name}");
+        let is_event = name == "Event";
+        let other = if is_event {
+            "final type => AgUiEvent(type, json),".to_owned()
+        } else {
+            format!("final type => throw FormatException('no {name} is called `$type`'),")
         };
-        self.push(&format!("        {read}\n      }};\n"));
+        self.push(&format!("        {other}\n      }};\n"));
         for field in common {
             self.push("\n");
             self.field_doc(&field.doc, None)?;
@@ -121,9 +101,11 @@ impl File<'_> {
         self.push("}\n");
         for variant in known() {
             let class = class_name(name, &variant.name);
-            self.class(shape, &class, &variant.doc, Some(name), &variant.fields)?;
+            self.class(shape, &class, &variant.doc, Some(&parent), &variant.fields)?;
         }
-        self.push(classes);
+        if is_event {
+            self.push(OTHER_EVENTS);
+        }
         Ok(())
     }
 
@@ -175,7 +157,7 @@ impl File<'_> {
             places.push(format!("{{{}}}", named.join(", ")));
         }
         self.push(&format!("{});\n\n", places.join(", ")));
-        self.push(&format!("  factory {name}.fromJson(Json json) => "));
+        self.push(&format!("  factory {name}.fromJson(JsonObject json) => "));
         if read.is_empty() {
             self.push(&format!("const {name}();\n"));
         } else {
@@ -203,9 +185,9 @@ impl File<'_> {
             Ty::Text => "String".to_owned(),
             Ty::Millis => "Duration".to_owned(),
             Ty::Json(Json::Any) => "Object?".to_owned(),
-            Ty::Json(Json::Object | Json::Message) => "Json".to_owned(),
-            Ty::Json(Json::Array) => "List<Json>".to_owned(),
-            Ty::Named(name) if is_json(name) => "Json".to_owned(),
+            Ty::Json(Json::Object | Json::Message) => "JsonObject".to_owned(),
+            Ty::Json(Json::Array) => "List<JsonObject>".to_owned(),
+            Ty::Named(name) if is_json(name) => "JsonObject".to_owned(),
             Ty::Named(name) if name == "EncryptedValueSubtype" => "String".to_owned(),
             Ty::Named(name) => name.clone(),
             Ty::Optional(inner) => {
@@ -247,15 +229,7 @@ impl File<'_> {
             Ty::Named(name) if is_json(name) => maybe(format!("json.object({key})")),
             Ty::Named(name) if name == "EncryptedValueSubtype" => format!("json.text({key})"),
             Ty::Named(name) if is_words(self.shapes, name)? => {
-                let variants = self.shapes.get(name)?.variants();
-                let other = variants.iter().find(|variant| variant.name == "Other");
-                let Some(other) = other.or(variants.first()) else {
-                    bail!("{name} has no values");
-                };
-                let other = value_name(&other.name);
-                maybe(format!(
-                    "named({name}.values, json.text({key}), {name}.{other})"
-                ))
+                maybe(format!("{name}.values.byName(json.text({key}))"))
             }
             Ty::Named(name) => maybe(format!("{name}.fromJson(json.object({key}))")),
             Ty::List(inner) => match &**inner {
@@ -283,8 +257,10 @@ fn is_left_out(shape: &str, field: &Field) -> bool {
 }
 
 fn class_name(shape: &str, variant: &str) -> String {
-    let name = NAMES
-        .iter()
-        .find(|(of, name, _)| *of == shape && *name == variant);
-    name.map_or_else(|| variant.to_owned(), |(.., name)| (*name).to_owned())
+    let is_named = |(of, name, _): &&(&str, &str, &str)| *of == shape && *name == variant;
+    match NAMES.iter().find(is_named) {
+        Some((.., name)) => (*name).to_owned(),
+        None if variant.is_empty() => shape.to_owned(),
+        None => variant.to_owned(),
+    }
 }

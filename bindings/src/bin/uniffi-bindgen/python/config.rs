@@ -27,7 +27,7 @@ struct Special {
     lowered: &'static str,
 }
 
-const SPECIAL: [Special; 7] = [
+const SPECIAL: [Special; 6] = [
     Special {
         shape: "RunConfig",
         field: "key",
@@ -48,13 +48,6 @@ const SPECIAL: [Special; 7] = [
         declared: "tools: Sequence[Tool[..., Any] | Callable[..., Any]] = ()",
         doc: "The tools on offer.",
         lowered: "[lower_tool(tool) for tool in self.tools]",
-    },
-    Special {
-        shape: "RunConfig",
-        field: "run_ids",
-        declared: "host_creates_runs: bool = False",
-        doc: "Whether the backend makes the ids of the continuations' runs: a `RunMachine` then asks for each.",
-        lowered: "_ffi.RunIds.HOST if self.host_creates_runs else None",
     },
     Special {
         shape: "RunConfig",

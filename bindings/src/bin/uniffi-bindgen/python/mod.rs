@@ -50,22 +50,17 @@ const MODULES: [(&str, &[&str]); 9] = [
 ];
 
 /// Variants and enums whose own name says too little, or is another's.
-const NAMES: [(&str, &str, &str); 15] = [
+const NAMES: [(&str, &str, &str); 10] = [
     ("Incomplete", "", "IncompleteReason"),
-    ("Event", "ToolCall", "ToolCallUpdate"),
     ("Event", "Warning", "WarningEvent"),
     ("Event", "Unknown", "UnknownEvent"),
-    ("Effect", "Unknown", "UnknownEffect"),
-    ("RegistryEvent", "Unknown", "UnknownRegistryEvent"),
     ("ToolResult", "Finished", "ToolOutput"),
     ("ToolResult", "Failed", "ToolFailure"),
-    ("TurnLimit", "Other", "OtherLimit"),
     ("Failure", "Api", "ApiFailure"),
     ("Failure", "Connection", "ConnectionFailure"),
     ("Failure", "Stream", "StreamFailure"),
     ("Failure", "Reported", "ReportedFailure"),
     ("Failure", "LimitReached", "LimitFailure"),
-    ("Failure", "Other", "OtherFailure"),
 ];
 
 /// What every variant's name of an enum ends with.
@@ -207,11 +202,10 @@ impl Module<'_> {
             self.record(&base, &shape.doc, "Record", common);
         }
         for variant in variants {
-            let is_one = !is_union && variant.begins_with(common);
-            let (parent, known) = if is_one {
-                (&base[..], common.len())
-            } else {
+            let (parent, known) = if is_union {
                 ("Record", 0)
+            } else {
+                (&base[..], common.len())
             };
             let name = class(&shape.name, &variant.name);
             self.record(&name, &variant.doc, parent, &variant.fields[known..]);
@@ -280,23 +274,16 @@ impl Module<'_> {
         }
     }
 
-    /// An enum's class, and those of its variants that are none of it.
+    /// A shape's class, or those of its variants.
     fn named(&self, name: &str) -> String {
-        let mut classes = vec![class(name, "")];
-        if let Ok(shape) = self.shapes.get(name)
-            && !shape.is_flat()
-        {
-            let common = shape.common();
-            let variants = shape.variants().iter();
-            if UNIONS.contains(&name) {
-                classes.clear();
-                classes.extend(variants.map(|variant| class(name, &variant.name)));
-            } else {
-                let others = variants.filter(|variant| !variant.begins_with(common));
-                classes.extend(others.map(|variant| class(name, &variant.name)));
+        match self.shapes.get(name) {
+            Ok(shape) if UNIONS.contains(&name) => {
+                let variants = shape.variants().iter();
+                let classes: Vec<_> = variants.map(|variant| class(name, &variant.name)).collect();
+                classes.join(" | ")
             }
+            _ => class(name, ""),
         }
-        classes.join(" | ")
     }
 
     /// The file, with what it imports and what it says of itself.

@@ -245,7 +245,7 @@ impl Recorder {
             self.record_result(of, at, &mut recorded);
         }
         if std::mem::take(&mut self.state_changed) {
-            let state = of.conversation.state().clone();
+            let state = of.conversation.shared_state().clone();
             self.record(of.hop, BlockContent::State { state });
         }
         self.forget_stream();

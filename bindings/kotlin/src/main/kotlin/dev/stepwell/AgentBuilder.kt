@@ -1,5 +1,8 @@
 package dev.stepwell
 
+import kotlinx.serialization.json.JsonElement
+import kotlinx.serialization.json.JsonObject
+
 /**
  * An agent: a conversation with a model and the app's tools, with the network inside.
  *
@@ -63,7 +66,7 @@ public class AgentBuilder internal constructor(
     public var text: TextOptions = TextOptions()
 
     /** What happens when the conversation fills the model's context window. */
-    public var context: ContextGuard = ContextGuard()
+    public var contextGuard: ContextGuard = ContextGuard()
 
     /** How an AG-UI agent differs from what is expected of one. */
     public var agUi: AgUiOptions = AgUiOptions()
@@ -77,8 +80,8 @@ public class AgentBuilder internal constructor(
     /** An earlier conversation to go on with: a JSON array of AG-UI messages. */
     public var historyJson: String = "[]"
 
-    /** The state shared with an AG-UI agent: any JSON. */
-    public var stateJson: String = "{}"
+    /** The state shared with an AG-UI agent. */
+    public var sharedState: JsonElement = JsonObject(emptyMap())
 
     private val tools = mutableListOf<AgentTool>()
     private var approver: Approver? = null
@@ -147,10 +150,10 @@ public class AgentBuilder internal constructor(
             device = device,
             providersJson = providersJson,
             text = this.text,
-            context = context,
+            contextGuard = contextGuard,
             agUi = agUi,
         )
         setLanguage("Kotlin")
-        return Agent(config, tools, approver, threadId, historyJson, stateJson, stored, journal)
+        return Agent(config, tools, approver, threadId, historyJson, sharedState.toString(), stored, journal)
     }
 }

@@ -4,7 +4,9 @@ package dev.stepwell
 
 import java.nio.ByteBuffer
 import java.util.UUID
+import kotlinx.serialization.json.Json
 import kotlinx.serialization.json.JsonArray
+import kotlinx.serialization.json.JsonElement
 import kotlinx.serialization.json.JsonObject
 
 // The sans-IO API with Kotlin's own types: byte arrays, and times as `System.currentTimeMillis` has them.
@@ -20,8 +22,10 @@ public val Effect.id: String
         is Effect.CancelTool -> id
         is Effect.Persist -> id
         is Effect.TrimContext -> id
-        is Effect.Unknown -> id
     }
+
+/** The state shared with an AG-UI agent. */
+public val RunMachine.sharedState: JsonElement get() = Json.parseToJsonElement(sharedStateJson())
 
 /** Starts the turn. */
 public fun RunMachine.start(start: Start, nowMs: Long = now()): Outputs = start(start, nowMs.toULong())

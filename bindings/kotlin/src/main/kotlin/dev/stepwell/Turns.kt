@@ -3,6 +3,8 @@ package dev.stepwell
 import kotlin.coroutines.cancellation.CancellationException
 import kotlinx.coroutines.flow.Flow
 import kotlinx.coroutines.flow.flow
+import kotlinx.serialization.json.Json
+import kotlinx.serialization.json.JsonElement
 
 /**
  * Says something to the model when the flow is collected, and emits what happens until the turn is over; the last event
@@ -32,6 +34,9 @@ public fun Agent.send(text: String): Flow<Event> = flow {
  */
 @Throws(TurnException::class, CancellationException::class)
 public suspend fun Agent.sendAndWait(text: String): Finished = requireWhole(startTurn(text).use { it.finish() })
+
+/** The state shared with an AG-UI agent, as it was after the last turn of this process. */
+public val Agent.sharedState: JsonElement get() = Json.parseToJsonElement(sharedStateJson())
 
 /** What kept the turn from a whole answer; nothing if the answer is whole. */
 public val Outcome.problem: Problem? get() = problemOf(this)

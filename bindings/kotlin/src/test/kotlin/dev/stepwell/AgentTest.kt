@@ -46,7 +46,7 @@ class AgentTest {
     private fun List<Event>.text(): String =
         filterIsInstance<Event.TextMessageContent>().joinToString("") { it.delta }
 
-    private fun List<Event>.results(): List<ToolResult> = filterIsInstance<Event.ToolCall>().mapNotNull { it.result }
+    private fun List<Event>.results(): List<ToolResult> = filterIsInstance<Event.ToolCallUpdate>().mapNotNull { it.result }
 
     @Test
     fun secretNumbers() = runBlocking {
@@ -92,10 +92,10 @@ class AgentTest {
             val agent = agent("ag-ui", baseUrl = mock.baseUrl.removeSuffix("/v1") + "/ag-ui") {
                 settings = GenerationSettings(context = listOf(ContextEntry("The page", "Orders")))
                 agUi = AgUiOptions(isBefore10 = true)
-                stateJson = """{"colour":"blue"}"""
+                sharedState = Json.parseToJsonElement("""{"colour":"blue"}""")
             }
             assertEquals(Outcome.Success, agent.sendAndWait("Hi").outcome)
-            assertEquals("""{"colour":"blue","pages":2}""", agent.stateJson())
+            assertEquals("""{"colour":"blue","pages":2}""", agent.sharedState.toString())
             val body = mock.requests().single().getValue("body").jsonObject
             assertEquals("""{"colour":"blue"}""", body.getValue("state").toString())
             assertEquals("""[{"description":"The page","value":"Orders"}]""", body.getValue("context").toString())

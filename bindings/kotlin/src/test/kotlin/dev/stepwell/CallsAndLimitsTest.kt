@@ -56,7 +56,7 @@ class CallsAndLimitsTest {
         answer(machine, machine.start(Start("run", "Hi"), NOW), asks(*things))
 
     private fun updates(outputs: Outputs, toolCallId: String) =
-        outputs.events.filterIsInstance<Event.ToolCall>().filter { it.toolCallId == toolCallId }
+        outputs.events.filterIsInstance<Event.ToolCallUpdate>().filter { it.toolCallId == toolCallId }
 
     @Test
     fun oneCallIsCancelledAndTheOtherGoesOn() {

@@ -60,7 +60,7 @@ class ClosingTest {
             }
             val error = assertFailsWith<IllegalStateException> {
                 agent.send("Go").collect { event ->
-                    if (event is Event.ToolCall && event.status == ToolCallStatus.EXECUTING) {
+                    if (event is Event.ToolCallUpdate && event.status == ToolCallStatus.EXECUTING) {
                         running.await()
                         error("the screen is gone")
                     }
@@ -91,7 +91,7 @@ class ClosingTest {
                 }
             }
             val events = agent.send("Go").toList()
-            val result = events.filterIsInstance<Event.ToolCall>().mapNotNull { it.result }.single()
+            val result = events.filterIsInstance<Event.ToolCallUpdate>().mapNotNull { it.result }.single()
             assertEquals(ToolFailureKind.TIMED_OUT, assertIs<ToolResult.Failed>(result).kind)
             // Where the machine is busy, the time may be over before it begins.
             if (begun.isCompleted) stopped.await()

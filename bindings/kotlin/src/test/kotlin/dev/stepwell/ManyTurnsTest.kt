@@ -178,7 +178,7 @@ class ManyTurnsTest {
                 }
             }
             turns.awaitAll().forEachIndexed { index, events ->
-                val result = events.filterIsInstance<Event.ToolCall>().mapNotNull { it.result }.single()
+                val result = events.filterIsInstance<Event.ToolCallUpdate>().mapNotNull { it.result }.single()
                 assertEquals<ToolResult>(ToolResult.Finished("turn $index"), result)
                 assertEquals<Event>(Event.Completed(Outcome.Success), events.last())
             }

@@ -107,7 +107,7 @@ class RunMachineTest {
                 mapOf("get_secret_number" to { _ -> error("nobody by that name") }),
             )
             val failed = ToolResult.Failed(ToolFailureKind.ERROR, "nobody by that name")
-            assertEquals(failed, events.filterIsInstance<Event.ToolCall>().mapNotNull { it.result }.single())
+            assertEquals(failed, events.filterIsInstance<Event.ToolCallUpdate>().mapNotNull { it.result }.single())
             assertEquals(Outcome.Success, machine.outcome())
         }
     }

@@ -64,7 +64,7 @@ internal fun config(said: JsonObject): RunConfig = RunConfig(
     device = device(said.part("device")),
     resumption = said.text("resumption")?.let { Resumption.valueOf(it.uppercase()) },
     text = TextOptions(said.part("text").flag("break_after_tools", default = true), said.part("text").flag("drop_blank")),
-    context = context(said.part("context")),
+    contextGuard = contextGuard(said.part("context_guard")),
     agUi = agUi(said.part("ag_ui")),
 )
 
@@ -130,7 +130,7 @@ private fun device(said: JsonObject) = DevicePolicy(
     killed = said.text("killed")?.let { KilledPolicy.valueOf(it.uppercase()) },
 )
 
-private fun context(said: JsonObject): ContextGuard {
+private fun contextGuard(said: JsonObject): ContextGuard {
     val default = ContextGuard()
     return ContextGuard(
         window = said.long("window")?.toULong(),
@@ -190,7 +190,7 @@ private fun line(event: Event): Triple<String, String?, String> {
         is Event.StepFinished -> said(event.stepName)
         is Event.Custom -> said(event.name)
         is Event.HopStarted -> said("${event.hop} ${event.runId}")
-        is Event.ToolCall -> {
+        is Event.ToolCallUpdate -> {
             val what = when (val result = event.result) {
                 is ToolResult.Finished -> ": ${result.content}"
                 is ToolResult.Failed -> " (${result.kind.name.lowercase()}): ${result.message}"
@@ -278,7 +278,7 @@ private fun json(effect: Effect): JsonObject = buildJsonObject {
             }
             put("messages", JsonArray(messages))
         }
-        is Effect.CloseStream, is Effect.CancelTool, is Effect.Unknown -> Unit
+        is Effect.CloseStream, is Effect.CancelTool -> Unit
     }
 }
 

@@ -127,7 +127,7 @@ class SerializableToolsTest {
             agent("openai-compatible", "mock", mock.baseUrl, build = build).use { agent ->
                 val events = agent.send("Order").toList()
                 assertEquals<Event>(Event.Completed(Outcome.Success), events.last())
-                events.filterIsInstance<Event.ToolCall>().mapNotNull { it.result }.single()
+                events.filterIsInstance<Event.ToolCallUpdate>().mapNotNull { it.result }.single()
             }
         }
     }

@@ -28,9 +28,9 @@ class TurnTest {
     }
 
     /** Waits until a call has this status. */
-    private suspend fun Turn.until(status: ToolCallStatus): Event.ToolCall {
+    private suspend fun Turn.until(status: ToolCallStatus): Event.ToolCallUpdate {
         while (true) {
-            val calls = nextBatch().filterIsInstance<Event.ToolCall>()
+            val calls = nextBatch().filterIsInstance<Event.ToolCallUpdate>()
             calls.firstOrNull { it.status == status }?.let { return it }
         }
     }
@@ -52,7 +52,7 @@ class TurnTest {
             assertContains(again.reason, "nobody")
             revived.finishCall(call.toolCallId, "the tea is here")
             val events = revived.rest()
-            val result = events.filterIsInstance<Event.ToolCall>().mapNotNull { it.result }.single()
+            val result = events.filterIsInstance<Event.ToolCallUpdate>().mapNotNull { it.result }.single()
             assertEquals<ToolResult>(ToolResult.Finished("the tea is here"), result)
             assertEquals<Event>(Event.Completed(Outcome.Success), events.last())
         }
@@ -66,7 +66,7 @@ class TurnTest {
             val message = turn.steer("Never mind")
             turn.cancelCall(call.toolCallId)
             val events = turn.rest()
-            val result = events.filterIsInstance<Event.ToolCall>().mapNotNull { it.result }.single()
+            val result = events.filterIsInstance<Event.ToolCallUpdate>().mapNotNull { it.result }.single()
             assertEquals(ToolFailureKind.CANCELLED, assertIs<ToolResult.Failed>(result).kind)
             assertContains(events, Event.SteeringTaken(message, 1u))
             assertEquals<Event>(Event.Completed(Outcome.Success), events.last())

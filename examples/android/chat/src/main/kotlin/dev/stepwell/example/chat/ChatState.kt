@@ -48,7 +48,7 @@ data class ChatState(
         is Event.TextMessageStart -> copy(items = items + ChatItem.Model(event.messageId, ""))
         is Event.TextMessageContent -> changed<ChatItem.Model>(event.messageId) { it.copy(text = it.text + event.delta) }
         is Event.ToolCallStart -> copy(items = items + ChatItem.Tool(event.toolCallId, event.toolCallName))
-        is Event.ToolCall -> changed<ChatItem.Tool>(event.toolCallId) { tool ->
+        is Event.ToolCallUpdate -> changed<ChatItem.Tool>(event.toolCallId) { tool ->
             tool.copy(status = event.status, result = event.result?.shown() ?: tool.result)
         }
         is Event.Retrying -> copy(problem = "Trying again: ${event.reason}")

@@ -97,7 +97,6 @@ class TurnDriver(
                 is Effect.Persist -> stored = write(effect)
                 is Effect.CreateRun -> launch { tell { runNotCreated(effect.id, "this app has no such backend") } }
                 is Effect.TrimContext -> launch { tell { contextNotTrimmed(effect.id, "the chat is too long") } }
-                is Effect.Unknown -> Unit
             }
         }
         return stored
