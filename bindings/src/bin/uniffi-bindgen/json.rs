@@ -46,7 +46,7 @@ pub(crate) fn is_ag_ui(variant: &Variant) -> bool {
 pub(crate) fn has(shape: &str, variant: &Variant) -> bool {
     match shape {
         "StateKind" => variant.name != "Broken",
-        "ArgumentsChange" | "Effect" | "Event" => variant.name != "Unknown",
+        "ArgumentsChange" | "Effect" | "Event" | "RegistryEvent" => variant.name != "Unknown",
         _ => true,
     }
 }
