@@ -134,12 +134,22 @@ export class Agent {
       setup,
       machine,
       (event) => {
-        if (event.type === "hopStarted") handle = registry.replace(handle);
+        if (event.type !== "hopStarted") return;
+        try {
+          handle = registry.replace(handle);
+        } catch {
+          // Whoever took the thread over has it: this turn stops.
+          queueMicrotask(turn.cancel);
+        }
       },
       (finished, { sharedState }) => {
         Object.assign(thread, { messages: finished.messages, state: sharedState });
         if (thread.current === turn) thread.current = undefined;
-        registry.complete(handle, finished.outcome);
+        try {
+          registry.complete(handle, finished.outcome);
+        } catch {
+          // For the registry it was over before.
+        }
       },
       signal,
     );
