@@ -2,7 +2,7 @@ use crate::event::Event;
 use crate::json_text;
 use crate::outcome::Outcome;
 use crate::same::same;
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Serialize, Serializer};
 use std::fmt;
 use stepwell_core::run;
 use stepwell_core::{dialect, tool};
@@ -207,7 +207,7 @@ pub struct CallKey {
 }
 
 /// One finished piece of a turn.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, uniffi::Record)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, uniffi::Record)]
 #[serde(rename_all = "camelCase")]
 pub struct Block {
     /// Its number in the turn: 0, 1, 2 … without a gap, and none is ever used for two contents.
@@ -216,12 +216,16 @@ pub struct Block {
     pub hop: u32,
     /// What it holds: a JSON object whose `type` is `text`, `reasoning`, `tool_use`, `approval`, `deferred`, `tool_result`,
     /// `resumed`, `steering`, `message`, `messages`, `state` or `usage`.
-    #[serde(rename = "content", serialize_with = "json_text::write")]
+    #[serde(
+        rename = "content",
+        serialize_with = "json_text::write",
+        deserialize_with = "json_text::whole"
+    )]
     pub content_json: String,
 }
 
 /// Where a stored turn stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, uniffi::Enum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, uniffi::Enum)]
 #[serde(rename_all = "camelCase")]
 pub enum TurnStatus {
     /// It goes on.

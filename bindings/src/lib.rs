@@ -1,6 +1,7 @@
 //! Stepwell for Swift, Kotlin and Python, by uniffi.
 //!
-//! Without the feature `uniffi` there are only the definitions: configuration, events, effects, outcomes and errors.
+//! Without the feature `uniffi` there are only the definitions: configuration, events, effects, outcomes, errors, the
+//! registry and stored turns.
 //! They are read from and written as JSON too, for the languages that have no bindings of their own (`stepwell-json`).
 //!
 //! Two APIs on the one machine of `stepwell-core`: [`RunMachine`] leaves all IO to the app, [`Agent`] has it inside.
@@ -30,19 +31,16 @@ mod machine;
 mod outcome;
 #[cfg(feature = "uniffi")]
 mod provider;
-#[cfg(feature = "uniffi")]
 mod registry;
 #[cfg(feature = "agent")]
 mod runtime;
 mod same;
-#[cfg(feature = "uniffi")]
 mod session;
 mod state;
 #[cfg(feature = "agent")]
 mod store;
 #[cfg(feature = "agent")]
 mod task;
-#[cfg(feature = "uniffi")]
 mod thread_key;
 #[cfg(feature = "agent")]
 mod tool;
@@ -86,15 +84,15 @@ pub use outcome::{
 pub use outcome::{TurnError, require_whole};
 #[cfg(feature = "uniffi")]
 pub use provider::{Api, Capabilities, ContextWindow, Provider, context_window, providers};
-#[cfg(feature = "uniffi")]
 pub use registry::{Registered, RegistryEvent, RunHandle, RunRegistry};
 #[cfg(feature = "agent")]
 pub use runtime::shutdown;
 #[cfg(feature = "uniffi")]
 pub use session::{
-    ActivityView, MessageView, Role, SessionView, ToolExecution, TurnBlock, TurnRecord, TurnView,
-    conversation_of, session_view,
+    ActivityView, MessageView, Role, SessionView, ToolExecution, TurnView, conversation_of,
+    session_view,
 };
+pub use session::{TurnBlock, TurnRecord};
 pub use state::StateKind;
 #[cfg(feature = "agent")]
 pub use store::{
@@ -104,7 +102,6 @@ pub use store::{
 };
 #[cfg(feature = "agent")]
 pub use task::{ApprovalTask, TaskRunner, ToolTask};
-#[cfg(feature = "uniffi")]
 pub use thread_key::ThreadKey;
 #[cfg(feature = "agent")]
 pub use tool::{AgentTool, Approver, Decision, ToolHandler};

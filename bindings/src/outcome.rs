@@ -5,11 +5,11 @@ use crate::same::same;
 pub use problem::{Problem, ProblemKind, problem_of};
 #[cfg(feature = "agent")]
 pub use problem::{TurnError, require_whole};
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use stepwell_core::{dialect, event, run};
 
 /// How a turn ended.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, uniffi::Enum)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, uniffi::Enum)]
 #[serde(
     tag = "outcome",
     rename_all = "camelCase",
@@ -66,8 +66,15 @@ impl Serialize for Outcome {
     }
 }
 
+/// The problem is no part of it: it follows from the rest.
+impl<'de> Deserialize<'de> for Outcome {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        Self::deserialize(from)
+    }
+}
+
 /// Why a model stopped before its answer was whole.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, uniffi::Enum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, uniffi::Enum)]
 #[serde(rename_all = "camelCase")]
 pub enum Incomplete {
     /// The answer was cut off at the most tokens that it may have, or that the model can read and write.
@@ -81,7 +88,7 @@ pub enum Incomplete {
 }
 
 /// Why a turn failed: the peer's fault, or the transport's.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, uniffi::Enum)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, uniffi::Enum)]
 #[serde(
     tag = "failure",
     rename_all = "camelCase",
@@ -166,7 +173,7 @@ pub enum Failure {
 }
 
 /// The kinds of a provider's errors that an app acts on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, uniffi::Enum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, uniffi::Enum)]
 #[serde(rename_all = "camelCase")]
 pub enum ApiErrorKind {
     /// The key is missing, wrong or not allowed to do this: ask the user for another.
@@ -188,7 +195,7 @@ pub enum ApiErrorKind {
 }
 
 /// The things that may take too long.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, uniffi::Enum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, uniffi::Enum)]
 #[serde(rename_all = "camelCase")]
 pub enum Deadline {
     /// The model's silence.
@@ -316,7 +323,7 @@ same!(
 );
 
 /// A limit that a turn has reached.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, uniffi::Enum)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, uniffi::Enum)]
 #[serde(
     tag = "kind",
     rename_all = "camelCase",

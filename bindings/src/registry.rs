@@ -4,6 +4,7 @@ use crate::effect::json;
 use crate::error::StepwellError;
 use crate::outcome::Outcome;
 use crate::thread_key::ThreadKey;
+use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use stepwell_core::registry;
 use stepwell_core::registry::SharedRegistry;
@@ -20,7 +21,8 @@ pub struct RunRegistry {
 }
 
 /// What an input belongs to: one hop of one run of one thread. Only a `RunRegistry` gives handles out.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, uniffi::Record)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, uniffi::Record)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct RunHandle {
     /// The thread that the run is, or was, of.
     pub key: ThreadKey,
@@ -31,16 +33,22 @@ pub struct RunHandle {
 }
 
 /// What came of `RunRegistry.register`.
-#[derive(Clone, Debug, PartialEq, Eq, uniffi::Record)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, uniffi::Record)]
 pub struct Registered {
     /// The new run's handle.
     pub handle: RunHandle,
     /// The run that owned the thread before, now stale: cancel it and dispose of it.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub replaced: Option<RunHandle>,
 }
 
 /// What happened to the runs of a registry, in order.
-#[derive(Clone, Debug, PartialEq, Eq, uniffi::Enum)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, uniffi::Enum)]
+#[serde(
+    tag = "type",
+    rename_all = "camelCase",
+    rename_all_fields = "camelCase"
+)]
 pub enum RegistryEvent {
     /// A run began: the turn is on.
     RunStarted {
@@ -74,6 +82,7 @@ pub enum RegistryEvent {
         /// The handle that came.
         given: RunHandle,
         /// What owns its thread now; absent if nothing runs there.
+        #[serde(skip_serializing_if = "Option::is_none")]
         current: Option<RunHandle>,
     },
     /// A run could not be disposed of. What replaced it stands.

@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use std::time::Duration;
 use stepwell_core::CallKey;
-use stepwell_core::event::{Message, ResumeEntry};
+use stepwell_core::event::{Message, MessageContent, ResumeEntry};
 use stepwell_core::journal::Digest;
 use stepwell_core::run::{Decision, EffectId, Input, Refusal, RunMachine};
 use stepwell_core::tool::{ToolFailure, ToolFailureKind, ToolOutput};
@@ -55,9 +55,10 @@ pub(crate) enum Told {
         effect: String,
         message: String,
     },
+    /// `content` is text, or AG-UI content parts.
     ToolFinished {
         effect: String,
-        content: String,
+        content: MessageContent,
     },
     ToolFailed {
         effect: String,
@@ -204,7 +205,7 @@ impl Told {
             },
             Self::ToolFinished { effect, content } => Input::ToolFinished {
                 effect: id(&effect)?,
-                result: Ok(ToolOutput::from(content)),
+                result: Ok(ToolOutput { content }),
             },
             Self::ToolFailed {
                 effect,

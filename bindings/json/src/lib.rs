@@ -7,13 +7,17 @@
 #![forbid(unsafe_code)]
 
 mod call;
+mod history;
 mod machine;
 mod outputs;
 mod refused;
+mod registry;
 mod start;
 
+pub use history::{History, StoredTurns};
 pub use machine::Machine;
 pub use outputs::Outputs;
 pub use refused::Refused;
+pub use registry::Registry;
 pub use start::Start;
-pub use stepwell_ffi::{Outcome, RunConfig, StateKind};
+pub use stepwell_ffi::{Outcome, RunConfig, RunHandle, RunRegistry, StateKind, ThreadKey};

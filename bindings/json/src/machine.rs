@@ -147,13 +147,18 @@ fn broken() -> Refused {
     Refused::broken("the run broke in an earlier call")
 }
 
-fn parsed<T: DeserializeOwned>(what: &str, json: &str) -> Result<T, Refused> {
+pub(crate) fn parsed<T: DeserializeOwned>(what: &str, json: &str) -> Result<T, Refused> {
     serde_json::from_str(json).map_err(|error| Refused::argument(what, error))
 }
 
 fn written(given: Result<Given, Refused>) -> String {
     let text = given.and_then(|given| serde_json::to_string(&given).map_err(Refused::broken));
     text.unwrap_or_else(|refused| refused.to_json())
+}
+
+/// What a call that gives an answer gives.
+pub(crate) fn written_answer(answer: Result<Value, Refused>) -> String {
+    written(answer.map(Given::Answer))
 }
 
 /// Runs the core's code; a panic in it is an error.

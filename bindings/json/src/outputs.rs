@@ -19,8 +19,16 @@ pub struct Outputs {
 impl Outputs {
     /// Takes what waits in the machine.
     pub fn drain(machine: &mut run::RunMachine) -> Self {
+        Self::drain_by(machine, run::RunMachine::poll_output)
+    }
+
+    /// The same by way of whatever else takes part: a journal, say.
+    pub fn drain_by(
+        machine: &mut run::RunMachine,
+        mut poll: impl FnMut(&mut run::RunMachine) -> Option<Output>,
+    ) -> Self {
         let mut outputs = Self::default();
-        while let Some(output) = machine.poll_output() {
+        while let Some(output) = poll(machine) {
             match output {
                 Output::Event(event) => outputs.events.push(event.into()),
                 Output::Effect(id, effect) => outputs.effects.push(Effect::new(id, effect)),

@@ -16,10 +16,22 @@ pub fn enumeration(_: TokenStream) -> TokenStream {
     TokenStream::new()
 }
 
+/// For objects.
+#[proc_macro_derive(Object, attributes(uniffi))]
+pub fn object(_: TokenStream) -> TokenStream {
+    TokenStream::new()
+}
+
 /// For errors.
 #[proc_macro_derive(Error, attributes(uniffi))]
 pub fn error(_: TokenStream) -> TokenStream {
     TokenStream::new()
+}
+
+/// For what makes objects.
+#[proc_macro_attribute]
+pub fn constructor(_: TokenStream, item: TokenStream) -> TokenStream {
+    item
 }
 
 /// For what other languages can call.

@@ -1,9 +1,11 @@
 //! Sessions: what a store keeps of a conversation, and how the user is shown it.
 
 mod record;
+#[cfg(feature = "uniffi")]
 mod view;
 
 pub use record::{TurnBlock, TurnRecord};
+#[cfg(feature = "uniffi")]
 pub use view::{
     ActivityView, MessageView, Role, SessionView, ToolExecution, TurnView, conversation_of,
     session_view,

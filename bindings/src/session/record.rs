@@ -1,21 +1,26 @@
 //! Turns as they are stored.
 
 use crate::effect::{Block, TurnStatus, json};
+use crate::json_text;
+use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use stepwell_core::{Timestamp, run, session};
 
 /// A turn as it is stored: what the user said, and the blocks that came of it.
-#[derive(Clone, Debug, PartialEq, Eq, uniffi::Record)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, uniffi::Record)]
+#[serde(rename_all = "camelCase")]
 pub struct TurnRecord {
     /// The run id of its first hop.
     pub id: String,
     /// The turn before it on its path; the first turns of a thread have none.
     pub parent: Option<String>,
     /// What the user said, an AG-UI message in JSON; absent where the turn goes on from the history alone.
+    #[serde(rename = "message", default, deserialize_with = "json_text::maybe")]
     pub message_json: Option<String>,
     /// Where it stands.
     pub status: TurnStatus,
     /// How it ended, once it has: JSON, as it was given to be stored.
+    #[serde(skip)]
     pub outcome_json: Option<String>,
     /// When it began, in milliseconds since the epoch.
     pub created_at_ms: u64,
@@ -26,7 +31,8 @@ pub struct TurnRecord {
 }
 
 /// A block and when it was stored.
-#[derive(Clone, Debug, PartialEq, Eq, uniffi::Record)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, uniffi::Record)]
+#[serde(rename_all = "camelCase")]
 pub struct TurnBlock {
     /// The block.
     pub block: Block,

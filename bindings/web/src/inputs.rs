@@ -3,8 +3,8 @@
 use crate::error::Thrown;
 use crate::machine::RunMachine;
 use crate::{
-    AnswersValue, CallKeyValue, FailureKindValue, JsonValue, MessageValue, MessagesValue,
-    OutputsValue, StartValue, from_js,
+    AnswersValue, CallKeyValue, ContentValue, FailureKindValue, JsonValue, MessageValue,
+    MessagesValue, OutputsValue, StartValue, from_js,
 };
 use std::borrow::Cow;
 use std::time::Duration;
@@ -139,16 +139,17 @@ impl RunMachine {
         Ok(self.handle(Input::Lost { effect, message }, now_ms)?)
     }
 
-    /// A tool gave a result: text, or JSON as text.
+    /// A tool gave a result: text, JSON as text, or AG-UI content parts.
     #[wasm_bindgen(js_name = toolFinished)]
     pub fn tool_finished(
         &mut self,
         effect: &str,
-        content: String,
+        content: &ContentValue,
         #[wasm_bindgen(js_name = nowMs)] now_ms: Option<f64>,
     ) -> Given {
         let effect = id(effect)?;
-        let result = Ok(ToolOutput::from(content));
+        let content = from_js("the result", content)?;
+        let result = Ok(ToolOutput { content });
         Ok(self.handle(Input::ToolFinished { effect, result }, now_ms)?)
     }
 

@@ -11,12 +11,15 @@
 mod error;
 mod inputs;
 mod machine;
+mod registry;
 
 pub use machine::RunMachine;
+pub use registry::RunRegistry;
 
 use error::Thrown;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use stepwell_json::StoredTurns;
 use wasm_bindgen::prelude::*;
 
 #[wasm_bindgen(typescript_custom_section)]
@@ -45,6 +48,28 @@ extern "C" {
     pub type InterruptsValue;
     #[wasm_bindgen(typescript_type = "TokenUsage")]
     pub type UsageValue;
+    #[wasm_bindgen(typescript_type = "string | Json[]")]
+    pub type ContentValue;
+    #[wasm_bindgen(typescript_type = "Outcome")]
+    pub type EndValue;
+    #[wasm_bindgen(typescript_type = "ThreadKey | string")]
+    pub type ThreadValue;
+    #[wasm_bindgen(typescript_type = "ThreadKey")]
+    pub type ThreadKeyValue;
+    #[wasm_bindgen(typescript_type = "ThreadKey[]")]
+    pub type ThreadKeysValue;
+    #[wasm_bindgen(typescript_type = "RunHandle")]
+    pub type HandleValue;
+    #[wasm_bindgen(typescript_type = "RunHandle[]")]
+    pub type HandlesValue;
+    #[wasm_bindgen(typescript_type = "Registered")]
+    pub type RegisteredValue;
+    #[wasm_bindgen(typescript_type = "RegistryEvent[]")]
+    pub type RegistryEventsValue;
+    #[wasm_bindgen(typescript_type = "TurnRecord[]")]
+    pub type TurnsValue;
+    #[wasm_bindgen(typescript_type = "{ messages: Message[]; state: Json }")]
+    pub type HistoryValue;
     #[wasm_bindgen(typescript_type = "CallKey")]
     pub type CallKeyValue;
     #[wasm_bindgen(typescript_type = "StateKind")]
@@ -60,6 +85,15 @@ extern "C" {
 #[must_use]
 pub fn version() -> String {
     env!("CARGO_PKG_VERSION").to_owned()
+}
+
+/// The conversation of stored turns, for the next run to begin with: of all turns of a thread, or of a path of it. `turn`
+/// is the end of the path; without it, it is the turn that ends last.
+#[wasm_bindgen(js_name = conversationOf)]
+pub fn conversation_of(turns: &TurnsValue, turn: Option<String>) -> Result<HistoryValue, JsValue> {
+    let turns = from_js("the turns", turns)?;
+    let history = StoredTurns { turns, turn }.history();
+    Ok(to_js(&history.map_err(Thrown::from)?).unchecked_into())
 }
 
 /// What JavaScript gives, by way of JSON: it has no other values than these here.

@@ -6,11 +6,11 @@ use crate::{
     StateValue, UsageValue, from_js, to_js,
 };
 use std::sync::Arc;
-use stepwell_core::Timestamp;
 use stepwell_core::conversation::Conversation;
 use stepwell_core::event::Message;
-use stepwell_core::journal::Digest;
+use stepwell_core::journal::{Digest, JournalWriter};
 use stepwell_core::run::{self, Input};
+use stepwell_core::{ThreadId, Timestamp};
 use stepwell_json::{Outcome, Outputs, Refused, RunConfig, StateKind};
 use wasm_bindgen::prelude::*;
 
@@ -27,6 +27,7 @@ use wasm_bindgen::prelude::*;
 #[derive(Debug)]
 pub struct RunMachine {
     machine: run::RunMachine,
+    journal: Option<JournalWriter>,
 }
 
 fn config(value: &JsValue) -> Result<Arc<run::RunConfig>, Thrown> {
@@ -46,25 +47,35 @@ impl RunMachine {
         input: Input<'_>,
         now_ms: Option<f64>,
     ) -> Result<OutputsValue, Thrown> {
-        self.machine.handle(input, at(now_ms))?;
+        match &mut self.journal {
+            Some(journal) => journal.handle(&mut self.machine, input, at(now_ms))?,
+            None => self.machine.handle(input, at(now_ms))?,
+        }
         Ok(self.drain())
     }
 
     fn drain(&mut self) -> OutputsValue {
-        to_js(&Outputs::drain(&mut self.machine)).unchecked_into()
+        let outputs = match &mut self.journal {
+            Some(journal) => {
+                Outputs::drain_by(&mut self.machine, |machine| journal.poll_output(machine))
+            }
+            None => Outputs::drain(&mut self.machine),
+        };
+        to_js(&outputs).unchecked_into()
     }
 }
 
 #[wasm_bindgen]
 impl RunMachine {
     /// A run that is ready to start, on a conversation as it stands: AG-UI messages, oldest first, and the state shared
-    /// with an AG-UI agent.
+    /// with an AG-UI agent. With `journal` all inputs are written down, for `takeJournal`.
     #[wasm_bindgen(constructor)]
     pub fn new(
         config: &RunConfigValue,
         #[wasm_bindgen(js_name = threadId)] thread_id: String,
         history: Option<MessagesValue>,
         #[wasm_bindgen(js_name = sharedState)] shared_state: Option<JsonValue>,
+        journal: Option<bool>,
     ) -> Result<Self, JsValue> {
         let config = self::config(config)?;
         let messages: Vec<Message> = match history {
@@ -75,30 +86,46 @@ impl RunMachine {
         if let Some(state) = shared_state {
             history = history.with_shared_state(from_js("the state", &state)?);
         }
-        let machine = run::RunMachine::new(config, thread_id.into(), history);
-        Ok(Self { machine })
+        let thread_id = ThreadId::from(thread_id);
+        let is_written = journal.unwrap_or_default();
+        let journal = is_written.then(|| JournalWriter::new(&config, &thread_id, &history));
+        let machine = run::RunMachine::new(config, thread_id, history);
+        Ok(Self { machine, journal })
     }
 
     /// A stored run in the same page, which was suspended and goes on: what the app was given to do, it still does.
     pub fn restore(snapshot: &str, config: &RunConfigValue) -> Result<Self, JsValue> {
         let config = self::config(config)?;
         let machine = run::RunMachine::restore(snapshot, config).map_err(Thrown::from)?;
-        Ok(Self { machine })
+        Ok(Self {
+            machine,
+            journal: None,
+        })
     }
 
     /// A stored run whose page was closed. A request that had shown nothing goes out again; a stream that was open is
     /// resumed where the server can, else what was shown of the answer stays, marked as cut, and it is asked for anew; a
     /// tool that had begun is run again only if it says that it is idempotent, and else the model is told that its outcome
-    /// is unknown. Take `pollOutputs` first.
+    /// is unknown. Take `pollOutputs` first. With `journal` all further inputs are written down, in a journal of their own.
     pub fn revive(
         snapshot: &str,
         config: &RunConfigValue,
         #[wasm_bindgen(js_name = nowMs)] now_ms: Option<f64>,
+        journal: Option<bool>,
     ) -> Result<Self, JsValue> {
         let config = self::config(config)?;
-        let machine = run::RunMachine::revive(snapshot, config, at(now_ms));
-        let machine = machine.map_err(Thrown::from)?;
-        Ok(Self { machine })
+        let now = at(now_ms);
+        let revived = run::RunMachine::revive(snapshot, Arc::clone(&config), now);
+        let mut machine = revived.map_err(Thrown::from)?;
+        let mut journal = journal.unwrap_or_default().then(|| {
+            let thread_id = machine.thread_id().cloned().unwrap_or_default();
+            JournalWriter::of_stored(&config, &thread_id)
+        });
+        if let Some(journal) = &mut journal {
+            let revived = journal.revive(snapshot, &config, now);
+            machine = revived.map_err(Thrown::from)?;
+        }
+        Ok(Self { machine, journal })
     }
 
     /// What waits without an input of its own: after `revive`.
@@ -250,7 +277,30 @@ impl RunMachine {
 
     /// The run as text, to be stored and given to `restore` or `revive`. It holds no key.
     #[must_use]
-    pub fn snapshot(&self) -> String {
-        self.machine.snapshot()
+    pub fn snapshot(&mut self) -> String {
+        match &mut self.journal {
+            Some(journal) => journal.snapshot(&self.machine),
+            None => self.machine.snapshot(),
+        }
+    }
+
+    /// The lines of the journal that were written since the last call; empty without a journal. They hold all that is
+    /// said, but no key. The program's `stepwell replay` lives through them again.
+    #[wasm_bindgen(js_name = takeJournal)]
+    #[must_use]
+    pub fn take_journal(&mut self) -> String {
+        let journal = self.journal.as_mut();
+        journal.map(JournalWriter::take_lines).unwrap_or_default()
+    }
+
+    /// Closes the journal, since the run is over or the page leaves it, and gives its last lines.
+    #[wasm_bindgen(js_name = endJournal)]
+    #[must_use]
+    pub fn end_journal(&mut self) -> String {
+        let Some(mut journal) = self.journal.take() else {
+            return String::new();
+        };
+        journal.end(&self.machine);
+        journal.take_lines()
     }
 }

@@ -1393,3 +1393,124 @@ export interface TokenUsage {
   cacheWriteInputTokens?: number;
   [field: string]: unknown;
 }
+
+/** What came of `RunRegistry.register`. */
+export interface Registered {
+  /** The new run's handle. */
+  handle: RunHandle;
+  /** The run that owned the thread before, now stale: cancel it and dispose of it. */
+  replaced?: RunHandle;
+}
+
+/** What an input belongs to: one hop of one run of one thread. Only a `RunRegistry` gives handles out. */
+export interface RunHandle {
+  /** The thread that the run is, or was, of. */
+  key: ThreadKey;
+  /** The run: from 1, never given twice by one registry, whatever the thread. */
+  generation: number;
+  /** How often the run was continued, from 0. */
+  hop: number;
+}
+
+/**
+ * Names one thread among all that an app has: of several servers, and of several rooms on each. Two keys are the same
+ * thread if all three parts are the same.
+ */
+export interface ThreadKey {
+  /** The conversation. */
+  thread: string;
+  /** The room on the server; may be empty. */
+  room?: string;
+  /** The server; may be empty. */
+  server?: string;
+}
+
+/** What happened to the runs of a registry, in order. */
+export type RegistryEvent =
+  /** A run began: the turn is on. */
+  | {
+      type: "runStarted";
+      /** The run. */
+      handle: RunHandle;
+    }
+  /** A run goes on under a new handle. It is the same turn: nothing to show. */
+  | {
+      type: "runContinued";
+      /** The new handle. The one before it is stale. */
+      handle: RunHandle;
+    }
+  /**
+   * A run is over. One that was replaced or removed is over as cancelled, before what replaced it starts.
+   */
+  | {
+      type: "runCompleted";
+      /** The run, as it last was. */
+      handle: RunHandle;
+      /** How it ended. */
+      outcome: Outcome;
+    }
+  /** A run ended in a thread that the user does not look at. */
+  | {
+      type: "unread";
+      /** The thread. */
+      key: ThreadKey;
+    }
+  /** The user looks at the thread that was unread, or it was removed. */
+  | {
+      type: "read";
+      /** The thread. */
+      key: ThreadKey;
+    }
+  /** Something came with a stale handle. It changed nothing. */
+  | {
+      type: "staleInput";
+      /** The handle that came. */
+      given: RunHandle;
+      /** What owns its thread now; absent if nothing runs there. */
+      current?: RunHandle;
+    }
+  /** A run could not be disposed of. What replaced it stands. */
+  | {
+      type: "disposalFailed";
+      /** The run. */
+      handle: RunHandle;
+      /** The app's words. */
+      message: string;
+    }
+  /**
+   * The app took no events for so long that the oldest were dropped. `running` and `unreadThreads` say how things
+   * stand.
+   */
+  | {
+      type: "missed";
+      /** How many. */
+      count: number;
+    };
+
+/** A turn as it is stored: what the user said, and the blocks that came of it. */
+export interface TurnRecord {
+  /** The run id of its first hop. */
+  id: string;
+  /** The turn before it on its path; the first turns of a thread have none. */
+  parent?: string;
+  /** What the user said, an AG-UI message in JSON; absent where the turn goes on from the history alone. */
+  message?: Message;
+  /** Where it stands. */
+  status: TurnStatus;
+  /** How it ended, once it has. */
+  outcome?: Outcome;
+  /** When it began, in milliseconds since the epoch. */
+  createdAtMs: number;
+  /** When something of it was last stored, in milliseconds since the epoch. */
+  updatedAtMs: number;
+  /** Its blocks, in sequence. */
+  blocks: TurnBlock[];
+}
+
+/** A block and when it was stored. */
+export interface TurnBlock {
+  /** The block. */
+  block: Block;
+  /** When it was stored, in milliseconds since the epoch. */
+  atMs: number;
+}

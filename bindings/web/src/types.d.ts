@@ -11,7 +11,7 @@ export interface Message {
 /** What is thrown when a call cannot be done. What goes wrong within a turn is no error: it is the turn's outcome. */
 export interface StepwellError extends Error {
   name: "StepwellError";
-  kind: "configuration" | "invalidArgument" | "misuse" | "snapshot";
+  kind: "configuration" | "invalidArgument" | "misuse" | "snapshot" | "stale" | "store";
   /** What to do about it. */
   advice: string;
 }

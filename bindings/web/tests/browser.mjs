@@ -38,7 +38,7 @@ try {
   const address = `http://127.0.0.1:${server.address().port}/`;
   await page.goto(address);
   wrong = await page.evaluate(async () => {
-    const stepwell = await import("/package/stepwell.js");
+    const stepwell = await import("/package/index.js");
     await stepwell.default();
     const { playAll } = await import("/tests/host.mjs");
     const { programs } = await import("/tests/programs.mjs");

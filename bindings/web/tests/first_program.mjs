@@ -3,7 +3,7 @@
 import { cases, program } from "./first_program_cases.mjs";
 
 const document_ = `<!doctype html><title>Stepwell</title>
-<script type="importmap">{"imports":{"stepwell":"/package/stepwell.js"}}</script>
+<script type="importmap">{"imports":{"stepwell":"/package/index.js"}}</script>
 <script type="module">${program}</script>`;
 
 /** What is wrong. */

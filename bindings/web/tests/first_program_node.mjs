@@ -5,12 +5,12 @@ import { cases, program } from "./first_program_cases.mjs";
 
 const AsyncFunction = (async () => {}).constructor;
 const source = program.slice(program.indexOf("await init();") + "await init();".length);
-const setUp = ["RunMachine", "document", "location", "confirm", "prompt", "addEventListener", "fetch"];
+const setUp = ["Agent", "document", "location", "confirm", "prompt", "addEventListener"];
 
 /** Lets all that is ready happen. */
 const settled = () => new Promise((done) => setImmediate(done));
 
-async function play({ RunMachine }, name, { answers, dialogs = [], stops, shows, sends, sent }) {
+async function play({ Agent }, name, { answers, dialogs = [], stops, shows, sends, sent }) {
   const wrong = [];
   const said = [...dialogs];
   const bodies = [];
@@ -19,7 +19,7 @@ async function play({ RunMachine }, name, { answers, dialogs = [], stops, shows,
   const document = { body: { append: (text) => (shown += text) } };
   const ask = () => said.shift();
   const listen = (event, listener) => (listeners[event] = listener);
-  const fetch = (url, { body, signal }) => {
+  globalThis.fetch = (url, { body, signal }) => {
     const answer = answers[bodies.length];
     bodies.push(JSON.parse(body));
     if (answer === undefined) wrong.push(`${name}: a request too many`);
@@ -30,7 +30,10 @@ async function play({ RunMachine }, name, { answers, dialogs = [], stops, shows,
     const headers = { "content-type": "text/event-stream", ...answer.headers };
     return Promise.resolve(new Response(answer.body, { status: answer.status, headers }));
   };
-  await new AsyncFunction(...setUp, source)(RunMachine, document, "http://127.0.0.1/", ask, ask, listen, fetch);
+  const program = new AsyncFunction(...setUp, source)(Agent, document, "http://127.0.0.1/", ask, ask, listen);
+  program.catch((error) => wrong.push(`${name}: ${error}`));
+  // Its request goes out.
+  await settled();
   if (stops) listeners.keydown({ key: "Escape" });
   // More than all tries and silences together.
   for (let step = 0; step < 1000 && !shows.test(shown); step += 1) {

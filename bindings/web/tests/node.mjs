@@ -3,13 +3,15 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
+import { agents, unloaded } from "./agent.mjs";
 import { firstProgramUnderNode } from "./first_program_node.mjs";
 import { Host, playAll, same } from "./host.mjs";
 import { programs } from "./programs.mjs";
 import { scenarios } from "./scenarios.mjs";
 
-const stepwell = await import(pathToFileURL(resolve(process.argv[2], "stepwell.js")));
-stepwell.initSync({ module: readFileSync(join(process.argv[2], "stepwell_bg.wasm")) });
+const stepwell = await import(pathToFileURL(resolve(process.argv[2], "node.js")));
+const beforeInit = unloaded(stepwell);
+await stepwell.default();
 
 /** Restores what another language stored, plays this one's part of the steps, and stores the runs for the next. */
 function ring(place, [leg, legs]) {
@@ -42,7 +44,7 @@ function ring(place, [leg, legs]) {
 const { STEPWELL_RING, STEPWELL_RING_LEG } = process.env;
 const wrong = STEPWELL_RING
   ? ring(STEPWELL_RING, STEPWELL_RING_LEG.split("/").map(Number))
-  : [...playAll(stepwell.RunMachine, scenarios), ...programs(stepwell), ...(await firstProgramUnderNode(stepwell))];
+  : [...beforeInit, ...(await agents(stepwell)), ...playAll(stepwell.RunMachine, scenarios), ...programs(stepwell), ...(await firstProgramUnderNode(stepwell))];
 for (const what of wrong) console.error(what);
 console.log(`${Object.keys(scenarios).length} scenarios under Node ${process.version}, ${wrong.length} wrong`);
 process.exitCode = wrong.length === 0 ? 0 : 1;

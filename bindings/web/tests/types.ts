@@ -1,6 +1,6 @@
 // That the types can be used as the README shows; compiled with `--strict`, not run.
 
-import init, { RunMachine, type Effect, type Outputs, type RunConfig, type StepwellError } from "../../../target/package/web/stepwell.js";
+import init, { RunMachine, type Effect, type Outputs, type RunConfig, type StepwellError } from "../../../target/package/web/index.js";
 
 async function answer(text: string, show: (piece: string) => void): Promise<string> {
   await init();

@@ -1,9 +1,18 @@
-//! The npm package: the module, its JavaScript and types, as wasm-bindgen makes them.
+//! The npm package: the module with its JavaScript and types, as wasm-bindgen makes them, and the `Agent` over it in
+//! TypeScript.
 
 use super::Package;
-use crate::{context::Context, log::Log, process, tools::rustup};
+use crate::{
+    context::Context,
+    log::Log,
+    process,
+    tools::{npm, rustup},
+};
 use serde_json::json;
-use std::{fs, path::PathBuf};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
 
 pub(super) const PACKAGE: Package = Package {
     name: "web",
@@ -56,6 +65,7 @@ fn package(context: &Context, log: &mut Log) -> anyhow::Result<PathBuf> {
             .current_dir(&context.root),
     )?;
     let sources = context.root.join("bindings/web");
+    compile(context, log, &folder)?;
     fs::copy(sources.join("README.md"), folder.join("README.md"))?;
     for licence in ["LICENSE-APACHE", "LICENSE-MIT"] {
         fs::copy(context.root.join(licence), folder.join(licence))?;
@@ -67,13 +77,16 @@ fn package(context: &Context, log: &mut Log) -> anyhow::Result<PathBuf> {
         "license": "MIT OR Apache-2.0",
         "type": "module",
         "sideEffects": false,
-        "main": "stepwell.js",
-        "types": "stepwell.d.ts",
+        "repository": { "type": "git", "url": "git+https://github.com/stepwell/stepwell.git", "directory": "bindings/web" },
+        "engines": { "node": ">=20.11" },
+        "main": "node.js",
+        "browser": "index.js",
+        "types": "index.d.ts",
         "exports": {
-            ".": { "types": "./stepwell.d.ts", "default": "./stepwell.js" },
+            ".": { "types": "./index.d.ts", "browser": "./index.js", "node": "./node.js", "default": "./index.js" },
             "./stepwell_bg.wasm": "./stepwell_bg.wasm",
         },
-        "files": ["stepwell.js", "stepwell.d.ts", "stepwell_bg.wasm", "stepwell_bg.wasm.d.ts", "README.md", "LICENSE-*"],
+        "files": ["*.js", "*.d.ts", "stepwell_bg.wasm", "README.md", "LICENSE-*"],
     });
     fs::write(
         folder.join("package.json"),
@@ -82,4 +95,30 @@ fn package(context: &Context, log: &mut Log) -> anyhow::Result<PathBuf> {
     let size = fs::metadata(folder.join("stepwell_bg.wasm"))?.len();
     log.say(&format!("the npm package's module: {size} bytes"))?;
     Ok(folder)
+}
+
+/// The TypeScript, beside the types of the module.
+fn compile(context: &Context, log: &mut Log, folder: &Path) -> anyhow::Result<()> {
+    let tests = context.root.join("bindings/web/tests");
+    npm::ensure(log, &tests)?;
+    // It is read beside what it imports.
+    let sources = context.scratch().join("web-js");
+    if sources.exists() {
+        fs::remove_dir_all(&sources)?;
+    }
+    super::copied(&context.root.join("bindings/web/js"), &sources)?;
+    super::copied(
+        &folder.join("stepwell.d.ts"),
+        &sources.join("stepwell.d.ts"),
+    )?;
+    log.build(
+        process::command("node")
+            .arg("node_modules/typescript/bin/tsc")
+            .arg("-p")
+            .arg(&sources)
+            .arg("--outDir")
+            .arg(folder)
+            .current_dir(&tests),
+    )?;
+    Ok(())
 }

@@ -23,13 +23,16 @@ const BEGINNING: &str = "\
 const WIDTH: usize = 120;
 
 /// What the package's own functions take and give; the other types are those that these name.
-const ROOTS: [&str; 6] = [
+const ROOTS: [&str; 9] = [
     "RunConfig",
     "Start",
     "StateKind",
     "Outputs",
     "Problem",
     "TokenUsage",
+    "Registered",
+    "RegistryEvent",
+    "TurnRecord",
 ];
 
 /// Shapes that stand where they are used.
@@ -39,7 +42,7 @@ const INLINE: [(&str, &str); 1] = [("HttpHeader", "[string, string]")];
 const OPEN: [&str; 2] = ["Interrupt", "TokenUsage"];
 
 /// Fields that the JSON API has in another form, with what they are there, or not at all.
-const FIELDS: [(&str, &str, &str, &str); 7] = [
+const FIELDS: [(&str, &str, &str, &str); 8] = [
     (
         "RunConfig",
         "key",
@@ -57,6 +60,12 @@ const FIELDS: [(&str, &str, &str, &str); 7] = [
         "content",
         "content: { type: string; [field: string]: Json }",
         "What it holds.",
+    ),
+    (
+        "TurnRecord",
+        "outcome",
+        "outcome?: Outcome",
+        "How it ended, once it has.",
     ),
     ("Effect", "stored_outcome", "", ""),
     ("Event", "parts", "", ""),

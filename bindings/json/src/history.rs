@@ -1,0 +1,83 @@
+use crate::refused::Refused;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::fmt::Display;
+use stepwell_core::event::Message;
+use stepwell_core::session::{self, MessageBuilder, TurnTree};
+use stepwell_ffi::TurnRecord;
+
+/// Stored turns: all of a thread, or a path of it.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct StoredTurns {
+    /// In any order.
+    pub turns: Vec<TurnRecord>,
+    /// The end of the path; without one it is the turn that ends last.
+    pub turn: Option<String>,
+}
+
+/// What the next run begins with.
+#[derive(Debug, Serialize)]
+pub struct History {
+    messages: Vec<Message>,
+    state: Value,
+}
+
+impl StoredTurns {
+    /// The conversation that they come to.
+    ///
+    /// # Errors
+    /// They do not fit together, or a part of them cannot be read.
+    pub fn history(self) -> Result<History, Refused> {
+        let turns = self.turns.into_iter().map(session::Turn::try_from);
+        let tree = TurnTree::new(turns.collect::<Result<_, _>>().map_err(unfit)?).map_err(unfit)?;
+        let path = match self.turn {
+            Some(turn) => tree.path_to(&turn).map_err(unfit)?,
+            None => tree.shown(),
+        };
+        let conversation = MessageBuilder::new().conversation(path).map_err(unfit)?;
+        Ok(History {
+            messages: conversation.messages().to_vec(),
+            state: conversation.state().clone(),
+        })
+    }
+}
+
+fn unfit(error: impl Display) -> Refused {
+    Refused::argument("the turns", error)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn the_blocks_of_a_turn_are_its_conversation() {
+        let turn = |blocks: Value| {
+            json!({ "turns": [{
+                "id": "run-1",
+                "message": { "id": "m", "role": "user", "content": "Hello" },
+                "status": "complete",
+                "outcome": { "outcome": "success" },
+                "createdAtMs": 1,
+                "updatedAtMs": 2,
+                "blocks": blocks,
+            }] })
+        };
+        let block =
+            json!({ "sequence": 0, "hop": 0, "content": { "type": "state", "state": { "a": 1 } } });
+        let stored: StoredTurns =
+            serde_json::from_value(turn(json!([{ "block": block, "atMs": 2 }]))).unwrap();
+        let history = stored.history().unwrap();
+        assert_eq!(history.state, json!({ "a": 1 }));
+        assert_eq!(
+            json!(history.messages),
+            json!([{ "id": "m", "role": "user", "content": "Hello" }])
+        );
+        let block = json!({ "sequence": 3, "hop": 0, "content": { "type": "state", "state": 1 } });
+        let gap: StoredTurns =
+            serde_json::from_value(turn(json!([{ "block": block, "atMs": 2 }]))).unwrap();
+        assert_eq!(gap.history().unwrap_err().kind, "invalidArgument");
+    }
+}

@@ -1,0 +1,153 @@
+// The Agent under Node: a turn with tools, what goes wrong on the network, and stopping. By `fetch` and a clock of the test's.
+
+const encoder = new TextEncoder();
+const config = { provider: "openai-compatible", model: "model", baseUrl: "http://localhost/v1" };
+const sse = (...chunks) => [...chunks.map((chunk) => JSON.stringify(chunk)), "[DONE]"].map((data) => `data: ${data}\n\n`).join("");
+const says = (content) => sse({ choices: [{ delta: { content }, finish_reason: "stop" }] });
+const calls = (name, args = "{}") =>
+  sse({ choices: [{ delta: { tool_calls: [{ index: 0, id: "call", function: { name, arguments: args } }] }, finish_reason: "tool_calls" }] });
+const answer = (body, init) => new Response(body, { headers: { "content-type": "text/event-stream" }, ...init });
+
+/** A clock whose timers fire as soon as nothing else happens. */
+function clock() {
+  let at = 1_000_000;
+  return {
+    now: () => at,
+    setTimeout: (callback, ms) => {
+      // What takes longer than any pause between tries is no pause.
+      if (ms > 60_000) return undefined;
+      return setImmediate(() => ((at += ms), callback()));
+    },
+    clearTimeout: (timer) => timer && clearImmediate(timer),
+  };
+}
+
+/** What is wrong. */
+export async function agents({ Agent, Deferred, Parts, RunMachine, TurnError }) {
+  const wrong = [];
+  const check = (what, holds) => holds || wrong.push(`Agent: ${what}`);
+  const agent = (answers, options = {}) => {
+    const requests = [];
+    const fetch = async (url, { body, signal, redirect }) => {
+      requests.push({ url, body: JSON.parse(body), redirect });
+      const next = answers.shift();
+      if (next === "stalls") return new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
+      if (next instanceof Error) throw next;
+      return next;
+    };
+    return { agent: new Agent({ ...config, fetch, clock: clock(), ...options }), requests };
+  };
+
+  {
+    let journal = "";
+    const tool = { name: "add", description: "Adds.", parameters: { type: "object", properties: { a: { type: "number" } }, required: ["a"] }, execute: ({ a }) => ({ sum: a + 1 }) };
+    const { agent: one, requests } = agent([answer(calls("add", '{"a":1}')), answer(says("Two."))], { tools: [tool], journal: (_, lines) => (journal += lines) });
+    const kinds = [];
+    const turn = one.send("1 + 1?");
+    for await (const event of turn) kinds.push(event.type);
+    check("a turn is iterated to its end", kinds.at(-1) === "completed" && turn.outcome.outcome === "success");
+    check("the tool's result goes back", requests[1]?.body.messages.at(-1).content === '{"sum":2}');
+    check("the conversation is kept", one.messages.at(-1)?.content === "Two.");
+    check("a journal is written", journal.trimEnd().split("\n").length > 5);
+    check("the thread is unread, and nothing runs", one.registry.unread(one.threadId) && one.registry.running().length === 0);
+    check("another thread is empty", one.thread("other").messages.length === 0 && one.thread(one.threadId).messages.length > 0);
+    check("no redirect is followed", requests[0].redirect === "manual");
+  }
+  {
+    const { agent: one } = agent([new TypeError("no route"), answer("busy", { status: 503 }), answer(says("Here."))]);
+    check("it is tried again", (await one.sendAndWait("Hello")).text === "Here.");
+  }
+  const failing = [
+    ["a wrong key", answer('{"error":{"message":"wrong key"}}', { status: 401 }), "authentication", /wrong key/],
+    ["a redirect", answer(null, { status: 302, headers: { location: "/" } }), undefined, /redirects to another address/],
+    ["a compressed body", answer(new Uint8Array([0x1f, 0x8b, 8]), { headers: { "content-type": "text/event-stream", "content-encoding": "zstd" } }), undefined, /compressed/],
+  ];
+  for (const [what, response, kind, said] of failing) {
+    const { agent: one } = agent([response], { retry: { attempts: 1 } });
+    const error = await one.sendAndWait("Hello").catch((error) => error);
+    check(`${what}: ${error}`, error instanceof TurnError && said.test(error.message) && (!kind || error.problem.kind === kind));
+  }
+  {
+    const cut = new ReadableStream({
+      start(controller) {
+        controller.enqueue(encoder.encode('data: {"choices":[{"delta":{"content":"Half"}}]}\n\n'));
+      },
+      pull(controller) {
+        controller.error(new Error("the line broke"));
+      },
+    });
+    const finished = await agent([answer(cut)]).agent.send("Hello").finish();
+    check("what was said before a break stands", finished.text === "Half" && /the line broke/.test(finished.outcome.message));
+  }
+  {
+    const stop = new AbortController();
+    const { agent: one } = agent(["stalls"]);
+    const turn = one.send("Hello", { signal: stop.signal });
+    setImmediate(() => stop.abort());
+    check("a signal stops it", (await turn.finish()).outcome.outcome === "cancelled");
+    check("an aborted signal too", (await one.send("Hello", { signal: AbortSignal.abort() }).finish()).outcome.outcome === "cancelled");
+  }
+  {
+    const { agent: one, requests } = agent(["stalls", answer(says("Second."))]);
+    const first = one.send("First");
+    // Its request goes out.
+    await new Promise(setImmediate);
+    const second = await one.send("Second").finish();
+    check("who sends again takes the thread over", (await first.finish()).outcome.outcome === "cancelled" && second.text === "Second.");
+    check("and what was said before goes along", requests.at(-1).body.messages.map(({ content }) => content).includes("First"));
+  }
+  {
+    let told;
+    const waits = { name: "wait", description: "Waits.", execute: (_, { signal }) => new Promise(() => signal.addEventListener("abort", () => (told = true))) };
+    const { agent: one } = agent([answer(calls("wait"))], { tools: [waits] });
+    for await (const event of one.send("Wait")) if (event.type === "toolCall" && event.status === "executing") break;
+    check("leaving the loop cancels, and the tool is told", told === true);
+  }
+  {
+    const later = { name: "order", description: "Orders.", execute: () => Promise.reject(new Deferred()) };
+    const { agent: one, requests } = agent([answer(calls("order")), answer(says("It came."))], { tools: [later] });
+    const turn = one.send("Order it");
+    const snapshot = await turn.rested();
+    turn.finishCall("call", { status: "delivered" });
+    check("a deferred result goes on with it", (await turn.finish()).text === "It came." && /delivered/.test(requests.at(-1).body.messages.at(-1).content));
+    const { agent: later_ } = agent([answer(says("It came."))], { tools: [later] });
+    const revived = later_.revive(snapshot);
+    revived.finishCall("call", "delivered");
+    check("in a later page too", (await revived.finish()).text === "It came.");
+  }
+  {
+    const asks = { name: "pay", description: "Pays.", requiresApproval: true, execute: () => new Parts([{ type: "text", text: "paid" }]) };
+    for (const [approver, expected] of [[undefined, /no way to ask/], [() => "not now", /not now/], [async () => true, /paid/], [() => Promise.reject(new Error()), /could not be asked/]]) {
+      const { agent: one, requests } = agent([answer(calls("pay")), answer(says("Done."))], { tools: [asks], approver });
+      await one.send("Pay").finish();
+      check(`an approval: ${expected}`, expected.test(JSON.stringify(requests.at(-1).body.messages.at(-1).content)));
+    }
+  }
+  const thrown = (call) => {
+    try {
+      call();
+    } catch (error) {
+      return error;
+    }
+    return undefined;
+  };
+  check("a wrong configuration is an error at once", thrown(() => new Agent({ provider: "nobody" }))?.kind === "configuration");
+  const machine = new RunMachine(config, "thread-1");
+  machine.free();
+  check("after `free` it says so", /free/.test(thrown(() => machine.state)?.message) && thrown(() => machine.cancel())?.kind === "misuse");
+  return wrong;
+}
+
+/** Before the module is loaded, as where a server renders a page. */
+export function unloaded({ Agent, RunMachine }) {
+  const wrong = [];
+  for (const call of [() => new Agent(config), () => new RunMachine(config, "t"), () => RunMachine.restore("{}", config)]) {
+    try {
+      call();
+      wrong.push("what is not loaded works");
+    } catch (error) {
+      if (!/await init\(\)/.test(error.advice)) wrong.push(`before init: ${error}`);
+    }
+  }
+  return wrong;
+}
