@@ -11,10 +11,11 @@ use crate::store::{SessionStore, StoreSetup, TurnKey};
 use crate::task::{Runner, TaskRunner};
 use crate::thread_key::ThreadKey;
 use crate::tool::{AgentTool, Approver, Asking, Handler};
+use crate::transport::{self, HttpTransport};
 use crate::turn::{Finished, Turn, batch, finish};
 use std::sync::Arc;
 use stepwell_core::run::{ContextPolicy, Durability, RunIds};
-use stepwell_io::{AgentBuilder, TurnCode};
+use stepwell_io::{AgentBuilder, HttpClient, TurnCode};
 
 /// A conversation with a model and the app's tools, with the network inside. All work is done on threads of Stepwell's
 /// own.
@@ -30,8 +31,9 @@ impl Agent {
     /// `approver` asks the user about the tools that need it; without one they are denied. `thread_id` is random if
     /// absent. `history_json` is an earlier conversation to go on with: a JSON array of AG-UI messages; `shared_state_json` the
     /// state shared with an AG-UI agent: any JSON. With a `store` each turn is kept there, and a thread that it has goes
-    /// on from what it has. `journal` takes the journals of the turns, for `replay_journal`.
-    #[uniffi::constructor(default(tools = [], approver = None, thread_id = None, history_json = "[]", shared_state_json = "{}", store = None, journal = None))]
+    /// on from what it has. `journal` takes the journals of the turns, for `replay_journal`. `client` sends the requests
+    /// with the app's own HTTP stack; Stepwell has connections of its own if there is none.
+    #[uniffi::constructor(default(tools = [], approver = None, thread_id = None, history_json = "[]", shared_state_json = "{}", store = None, journal = None, client = None))]
     #[expect(
         clippy::too_many_arguments,
         reason = "all but the first have defaults where it is called from"
@@ -45,6 +47,7 @@ impl Agent {
         shared_state_json: &str,
         store: Option<StoreSetup>,
         journal: Option<Arc<dyn JournalSink>>,
+        client: Option<Arc<dyn HttpTransport>>,
     ) -> Result<Arc<Self>, StepwellError> {
         if let Some(tool) = config.tools.first() {
             return Err(StepwellError::configuration(
@@ -52,7 +55,18 @@ impl Agent {
                 "give the agent its tools as `tools`, each with its handler, and leave those of the configuration empty",
             ));
         }
-        let mut builder = builder(config, thread_id, history_json, shared_state_json, store)?;
+        let client = match client {
+            Some(app) => transport::client(app),
+            None => http_client()?,
+        };
+        let mut builder = builder(
+            config,
+            client,
+            thread_id,
+            history_json,
+            shared_state_json,
+            store,
+        )?;
         if let Some(journal) = journal {
             builder = builder.journal(Sink(journal));
         }
@@ -80,7 +94,14 @@ impl Agent {
         store: Option<StoreSetup>,
         journal: Option<Arc<dyn JournalSink>>,
     ) -> Result<Arc<Self>, StepwellError> {
-        let mut builder = builder(config, thread_id, history_json, shared_state_json, store)?;
+        let mut builder = builder(
+            config,
+            http_client()?,
+            thread_id,
+            history_json,
+            shared_state_json,
+            store,
+        )?;
         if let Some(journal) = journal {
             builder = builder.journal(Sink(journal));
         }
@@ -88,14 +109,16 @@ impl Agent {
     }
 
     /// The same conversations, whose turns are carried out by this runner. `store` reaches the agent's store from there,
-    /// where that is the app's code.
-    #[uniffi::method(default(store = None))]
+    /// where that is the app's code. With `sends_requests` the runner sends the requests, too.
+    #[uniffi::method(default(store = None, sends_requests = false))]
     pub fn with_runner(
         &self,
         runner: Arc<dyn TaskRunner>,
         store: Option<Arc<SessionStore>>,
+        sends_requests: bool,
     ) -> Arc<Self> {
         let agent = self.agent.with_code(TurnCode {
+            client: sends_requests.then(|| transport::client_of(Arc::clone(&runner))),
             tools: Arc::new(Runner(Arc::clone(&runner))),
             approver: Arc::new(Runner(runner)),
             store: store.map(|store| store.inner()),
@@ -253,6 +276,7 @@ impl Agent {
 
 fn builder(
     config: RunConfig,
+    client: HttpClient,
     thread_id: Option<String>,
     history_json: &str,
     shared_state_json: &str,
@@ -279,7 +303,7 @@ fn builder(
         ));
     }
     let mut builder = stepwell_io::Agent::builder(config.endpoint.clone())
-        .client(http_client()?)
+        .client(client)
         .configure(move |settings| *settings = config)
         .history(history);
     if let Some(thread_id) = thread_id {

@@ -45,6 +45,8 @@ mod thread_key;
 #[cfg(feature = "agent")]
 mod tool;
 #[cfg(feature = "agent")]
+mod transport;
+#[cfg(feature = "agent")]
 mod turn;
 
 #[cfg(feature = "agent")]
@@ -105,6 +107,8 @@ pub use task::{ApprovalTask, TaskRunner, ToolTask};
 pub use thread_key::ThreadKey;
 #[cfg(feature = "agent")]
 pub use tool::{AgentTool, Approver, Decision, ToolHandler};
+#[cfg(feature = "agent")]
+pub use transport::{HttpAnswer, HttpTask, HttpTransport};
 #[cfg(feature = "agent")]
 pub use turn::{Finished, Turn};
 

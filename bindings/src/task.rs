@@ -1,4 +1,4 @@
-//! Tools and approvals for languages whose code must run on the app's own event loop, as Python's must: the app is
+//! Tools, approvals and requests for languages whose code must run on the app's own event loop, as Python's must: the app is
 //! handed a task, and answers it whenever it is done, from any thread.
 
 use crate::effect::ToolInvocation;
@@ -6,6 +6,7 @@ use crate::error::{CallbackError, StepwellError};
 use crate::event::ToolFailureKind;
 use crate::machine::parts;
 use crate::tool::{Decision, could_not_ask};
+use crate::transport::HttpTask;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -23,6 +24,8 @@ pub trait TaskRunner: Send + Sync {
     fn run_tool(&self, task: Arc<ToolTask>) -> Result<(), CallbackError>;
     /// Asks the user whether a tool may run.
     fn ask_approval(&self, task: Arc<ApprovalTask>) -> Result<(), CallbackError>;
+    /// Begins to send a request, for an agent that was made to send its requests so.
+    fn send_request(&self, task: Arc<HttpTask>) -> Result<(), CallbackError>;
     /// Stops the task of this id: its answer is no longer wanted.
     fn cancel(&self, task: u64) -> Result<(), CallbackError>;
 }

@@ -89,6 +89,7 @@ async fn a_tools_errors_keep_their_kind() {
         "{}",
         None,
         None,
+        None,
     )
     .unwrap();
     let events = all_events(&agent).await;
@@ -153,7 +154,7 @@ fn watched(base_url: &str, names: &[&str]) -> (Arc<Agent>, mpsc::UnboundedReceiv
     (
         Agent::for_runners(config, None, "[]", "{}", None, None)
             .unwrap()
-            .with_runner(runner, None),
+            .with_runner(runner, None, false),
         heard,
     )
 }
@@ -222,6 +223,7 @@ async fn a_listener_that_fails_hears_all_the_same() {
         "{}",
         None,
         None,
+        None,
     )
     .unwrap();
     let listener = Arc::new(Failing(Mutex::default()));
@@ -254,6 +256,7 @@ async fn giving_up_on_a_listener_cancels_the_turn() {
         "{}",
         None,
         None,
+        None,
     )
     .unwrap();
     let listener = Arc::new(Failing(Mutex::default()));
@@ -276,6 +279,7 @@ async fn a_result_is_taken_once() {
         None,
         "[]",
         "{}",
+        None,
         None,
         None,
     )
@@ -307,7 +311,7 @@ fn what_an_agent_cannot_do_is_said_at_once() {
     let mut bad_schema = config("http://localhost/v1");
     bad_schema.tools = vec![no_schema];
     for config in [stored, without_code, bad_schema] {
-        let refused = Agent::new(config, Vec::new(), None, None, "[]", "{}", None, None);
+        let refused = Agent::new(config, Vec::new(), None, None, "[]", "{}", None, None, None);
         assert!(
             matches!(refused, Err(StepwellError::Configuration { .. })),
             "{refused:?}"
@@ -320,6 +324,7 @@ fn what_an_agent_cannot_do_is_said_at_once() {
         None,
         "nonsense",
         "{}",
+        None,
         None,
         None,
     );
@@ -349,7 +354,18 @@ async fn a_turns_journal_goes_to_the_app() {
     let lines = Arc::new(Lines::default());
     let journal = Some(Arc::clone(&lines) as Arc<dyn JournalSink>);
     let config = config(&server.base_url());
-    let agent = Agent::new(config, Vec::new(), None, None, "[]", "{}", None, journal).unwrap();
+    let agent = Agent::new(
+        config,
+        Vec::new(),
+        None,
+        None,
+        "[]",
+        "{}",
+        None,
+        journal,
+        None,
+    )
+    .unwrap();
     let turn = agent.start_turn("Hi".into()).unwrap();
     assert_eq!(turn.finish().await.unwrap().outcome, Outcome::Success);
     let replayed = replay_journal(&lines.0.lock().unwrap()).unwrap();
@@ -373,7 +389,18 @@ async fn an_ag_ui_agent_gets_the_context_and_shares_the_state() {
     }];
     config.ag_ui.is_before_1_0 = Some(true);
     let state = r#"{"colour":"blue"}"#;
-    let agent = Agent::new(config, Vec::new(), None, None, "[]", state, None, None).unwrap();
+    let agent = Agent::new(
+        config,
+        Vec::new(),
+        None,
+        None,
+        "[]",
+        state,
+        None,
+        None,
+        None,
+    )
+    .unwrap();
     assert_eq!(agent.shared_state_json(), state);
     let turn = agent.start_turn("Hi".into()).unwrap();
     assert_eq!(turn.finish().await.unwrap().outcome, Outcome::Success);
@@ -388,7 +415,7 @@ async fn an_ag_ui_agent_gets_the_context_and_shares_the_state() {
 #[test]
 fn a_state_that_is_no_json_is_refused() {
     let config = config("http://localhost/v1");
-    let refused = Agent::new(config, Vec::new(), None, None, "[]", "{", None, None);
+    let refused = Agent::new(config, Vec::new(), None, None, "[]", "{", None, None, None);
     assert!(
         matches!(refused, Err(StepwellError::InvalidArgument { .. })),
         "{refused:?}"
@@ -403,7 +430,18 @@ async fn which_threads_are_unread_is_in_the_registry() {
     let server = start(script).await;
     let config = config(&server.base_url());
     let thread = Some("first".to_owned());
-    let agent = Agent::new(config, Vec::new(), None, thread, "[]", "{}", None, None).unwrap();
+    let agent = Agent::new(
+        config,
+        Vec::new(),
+        None,
+        thread,
+        "[]",
+        "{}",
+        None,
+        None,
+        None,
+    )
+    .unwrap();
     let key = |thread: &str| ThreadKey {
         thread: thread.to_owned(),
         ..ThreadKey::default()

@@ -36,6 +36,7 @@ async fn after_a_shutdown_no_code_of_the_app_is_called_and_nothing_can_be_begun(
         "{}",
         None,
         None,
+        None,
     )
     .expect("an agent");
     let (told, mut events) = mpsc::unbounded_channel();

@@ -1,6 +1,7 @@
 //! Code of the app that belongs to a turn, and not to the agent.
 
 use crate::durable::StoreSetup;
+use crate::http_client::HttpClient;
 use crate::setup::Setup;
 use crate::store::Store;
 use crate::tools::{Approver, ToolHandler};
@@ -17,6 +18,8 @@ pub struct TurnCode {
     pub approver: Arc<dyn Approver>,
     /// Reaches the agent's store, if that is the app's code too. Nothing for an agent without a store.
     pub store: Option<Arc<dyn Store>>,
+    /// Sends the turn's requests, where that is the app's code too. The agent's own client does if there is none.
+    pub client: Option<HttpClient>,
 }
 
 impl fmt::Debug for TurnCode {
@@ -35,6 +38,9 @@ impl TurnCode {
         }
         setup.approver = Some(Arc::clone(&self.approver));
         setup.store = setup.store.map(|stored| self.store_of(stored));
+        if let Some(client) = &self.client {
+            setup.client = client.clone();
+        }
         setup
     }
 

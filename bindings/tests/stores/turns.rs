@@ -65,6 +65,7 @@ fn of_config(config: RunConfig, store: &Arc<SessionStore>, tool: Tool) -> Arc<Ag
         "{}",
         Some(setup),
         None,
+        None,
     )
     .unwrap()
 }

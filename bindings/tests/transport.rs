@@ -1,0 +1,194 @@
+//! Agents whose requests the app sends.
+#![allow(clippy::unwrap_used)]
+
+mod support;
+
+use std::sync::{Arc, Mutex};
+use stepwell_core::dialect;
+use stepwell_ffi::{
+    Agent, CallbackError, Finished, HttpAnswer, HttpHeader, HttpRequest, HttpTransport, Outcome,
+    ProblemKind,
+};
+use stepwell_io::HttpClient;
+use stepwell_mock_llm::{Hop, MockLlm, Script};
+use support::config;
+use tokio::sync::mpsc;
+
+fn agent(base_url: &str, client: Arc<dyn HttpTransport>) -> Arc<Agent> {
+    let config = config(base_url);
+    let none = Vec::new();
+    Agent::new(
+        config,
+        none,
+        None,
+        None,
+        "[]",
+        "{}",
+        None,
+        None,
+        Some(client),
+    )
+    .unwrap()
+}
+
+async fn finished(agent: &Agent) -> Finished {
+    agent
+        .start_turn("Go".into())
+        .unwrap()
+        .finish()
+        .await
+        .unwrap()
+}
+
+fn event_stream() -> Vec<HttpHeader> {
+    vec![HttpHeader {
+        name: "content-type".into(),
+        value: "text/event-stream".into(),
+    }]
+}
+
+fn broke(reason: &str) -> CallbackError {
+    CallbackError::Failed {
+        reason: reason.into(),
+    }
+}
+
+/// Another HTTP client, in the place of a platform's.
+struct Relay(HttpClient, Mutex<Vec<HttpRequest>>);
+
+#[async_trait::async_trait]
+impl HttpTransport for Relay {
+    async fn send(
+        &self,
+        request: HttpRequest,
+        answer: Arc<HttpAnswer>,
+    ) -> Result<(), CallbackError> {
+        self.1.lock().unwrap().push(request.clone());
+        let headers = request.headers.into_iter();
+        let request = dialect::HttpRequest {
+            method: "POST",
+            url: request.url,
+            headers: headers.map(|header| (header.name, header.value)).collect(),
+            body: request.body,
+        };
+        let (status, body) = self
+            .0
+            .exchange(request)
+            .await
+            .map_err(|error| broke(&error.to_string()))?;
+        answer.opened(status, event_stream()).unwrap();
+        for piece in body.chunks(7) {
+            assert!(answer.received(piece.to_vec()).await);
+        }
+        Ok(())
+    }
+}
+
+#[tokio::test]
+async fn the_app_sends_the_requests() {
+    let hops = Script::new().hop(Hop::new().text("Hello from the app's own client"));
+    let server = MockLlm::start(hops).await.unwrap();
+    let relay = Arc::new(Relay(HttpClient::new().unwrap(), Mutex::default()));
+    let finished = finished(&agent(&server.base_url(), Arc::clone(&relay) as _)).await;
+    assert_eq!(finished.outcome, Outcome::Success);
+    assert_eq!(finished.text, "Hello from the app's own client");
+    let requests = relay.1.lock().unwrap();
+    assert_eq!(requests.len(), 1);
+    assert_eq!(requests[0].method, "POST");
+    assert!(requests[0].url.starts_with(&server.base_url()));
+}
+
+/// What becomes of a request.
+#[derive(Clone, Copy)]
+enum Fate {
+    Refused,
+    Unanswered,
+    BrokenOff,
+    NoStatus,
+}
+
+struct Fated(Fate);
+
+#[async_trait::async_trait]
+impl HttpTransport for Fated {
+    async fn send(&self, _: HttpRequest, answer: Arc<HttpAnswer>) -> Result<(), CallbackError> {
+        match self.0 {
+            Fate::Refused => {
+                answer.opened(401, Vec::new()).unwrap();
+                answer.received(b"no such key".to_vec()).await;
+                Ok(())
+            }
+            Fate::Unanswered => Ok(()),
+            Fate::BrokenOff => {
+                answer.opened(200, event_stream()).unwrap();
+                answer
+                    .received(
+                        b"data: {\"choices\":[{\"delta\":{\"content\":\"Hel\"}}]}\n\n".to_vec(),
+                    )
+                    .await;
+                Err(broke("the train is in a tunnel"))
+            }
+            Fate::NoStatus => {
+                let error = answer.opened(7, Vec::new()).unwrap_err();
+                Err(broke(&error.to_string()))
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_fails_is_told() {
+    for (fate, kind, said) in [
+        (Fate::Refused, ProblemKind::Authentication, "no such key"),
+        (Fate::Unanswered, ProblemKind::Network, "gave no answer"),
+        (
+            Fate::BrokenOff,
+            ProblemKind::Network,
+            "the train is in a tunnel",
+        ),
+        (
+            Fate::NoStatus,
+            ProblemKind::Network,
+            "7 is no status of HTTP",
+        ),
+    ] {
+        let finished = finished(&agent("http://model.example/v1", Arc::new(Fated(fate)))).await;
+        let problem = stepwell_ffi::problem_of(&finished.outcome).unwrap();
+        assert_eq!(problem.kind, kind, "{problem:?}");
+        assert!(problem.message.contains(said), "{problem:?}");
+    }
+}
+
+/// Says when it is sent, and when it is given up.
+struct Endless(mpsc::UnboundedSender<&'static str>);
+
+struct Says(mpsc::UnboundedSender<&'static str>);
+
+impl Drop for Says {
+    fn drop(&mut self) {
+        let _ = self.0.send("given up");
+    }
+}
+
+#[async_trait::async_trait]
+impl HttpTransport for Endless {
+    async fn send(&self, _: HttpRequest, answer: Arc<HttpAnswer>) -> Result<(), CallbackError> {
+        let _says = Says(self.0.clone());
+        let _ = self.0.send("sent");
+        answer.opened(200, event_stream()).unwrap();
+        while answer.received(b": still here\n\n".to_vec()).await {
+            tokio::task::yield_now().await;
+        }
+        Ok(())
+    }
+}
+
+#[tokio::test]
+async fn a_request_that_nobody_waits_for_is_given_up() {
+    let (sender, mut heard) = mpsc::unbounded_channel();
+    let agent = agent("http://model.example/v1", Arc::new(Endless(sender)));
+    let turn = agent.start_turn("Go".into()).unwrap();
+    assert_eq!(heard.recv().await, Some("sent"));
+    drop(turn);
+    assert_eq!(heard.recv().await, Some("given up"));
+}
