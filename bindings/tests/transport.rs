@@ -140,20 +140,20 @@ impl HttpTransport for Fated {
 async fn what_fails_is_told() {
     for (fate, kind, said) in [
         (Fate::Refused, ProblemKind::Authentication, "no such key"),
-        (Fate::Unanswered, ProblemKind::Network, "gave no answer"),
+        (Fate::Unanswered, ProblemKind::ConnectionFailed, "gave no answer"),
         (
             Fate::BrokenOff,
-            ProblemKind::Network,
+            ProblemKind::ConnectionFailed,
             "the train is in a tunnel",
         ),
         (
             Fate::NoStatus,
-            ProblemKind::Network,
+            ProblemKind::ConnectionFailed,
             "7 is no status of HTTP",
         ),
     ] {
         let finished = finished(&agent("http://model.example/v1", Arc::new(Fated(fate)))).await;
-        let problem = stepwell_ffi::problem_of(&finished.outcome).unwrap();
+        let problem = stepwell_ffi::problem_of(finished.outcome).unwrap();
         assert_eq!(problem.kind, kind, "{problem:?}");
         assert!(problem.message.contains(said), "{problem:?}");
     }

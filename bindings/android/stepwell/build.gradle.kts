@@ -46,6 +46,8 @@ android {
 dependencies {
     api(libs.coroutines)
     api(libs.serialization.json)
+    // For apps that bring it along: `OkHttpTransport`.
+    compileOnly(libs.okhttp)
     // The AAR has JNA's own native library for each ABI; the plain jar has none for Android.
     implementation(libs.jna) { artifact { type = "aar" } }
 }

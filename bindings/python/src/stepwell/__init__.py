@@ -91,6 +91,7 @@ from .sessions import (
 from .stores import Store, StoreError, ThreadKey, ThreadRecord, TurnBlock, TurnRecord
 from .sync import SyncTurn
 from .tools import Parts, Tool, tool
+from .transport import HttpClient, HttpHeaders, HttpResponse
 
 _log.begin()
 _set_language("Python")
@@ -115,6 +116,9 @@ __all__ = [
     "CutError",
     "Decision",
     "Deferred",
+    "HttpClient",
+    "HttpHeaders",
+    "HttpResponse",
     "InvalidArgumentError",
     "InvalidRequestError",
     "JournalError",

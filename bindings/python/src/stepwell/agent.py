@@ -29,6 +29,7 @@ from .sessions import SessionStore
 from .stores import Store, ThreadKey, TurnKey, thread_key
 from .sync import SyncTurn
 from .tools import Parts, Tool, as_tool, shown
+from .transport import HttpClient
 
 logger = logging.getLogger("stepwell")
 
@@ -73,6 +74,7 @@ class Agent:
         journal: JournalSink | None = None,
         ag_ui: AgUiOptions | None = None,
         shared_state: Json = None,
+        client: HttpClient | None = None,
     ) -> None:
         """Sets up a conversation; nothing is sent yet.
 
@@ -98,6 +100,8 @@ class Agent:
             journal: Takes the journals of the turns, for ``replay_journal``.
             ag_ui: How an AG-UI agent differs from what is expected of one.
             shared_state: The state shared with an AG-UI agent.
+            client: Sends the requests with the app's own HTTP client, such as an ``httpx.AsyncClient``, on the event loop
+                that ``send`` is called on. Stepwell has connections of its own if ``None``.
         """
         self.tools: tuple[Tool[..., Any], ...] = tuple(as_tool(tool) for tool in tools)
         """The tools on offer."""
@@ -118,6 +122,7 @@ class Agent:
             ag_ui=ag_ui or AgUiOptions(),
         )
         self._approver = approver
+        self._client = client
         self._process = OwnProcess("agent")
         self.store: SessionStore | None = SessionStore(store) if isinstance(store, Store) else store
         """Where its turns are kept."""
@@ -205,8 +210,8 @@ class Agent:
             raise MisuseError(
                 "no event loop runs here", "call it in a coroutine, or take `send_sync`, `run_sync` or `revive_sync`"
             ) from None
-        runner = TurnRunner(loop, self.tools, self._approver)
-        return self._agent.with_runner(runner, self.store and self.store.on(loop))
+        runner = TurnRunner(loop, self.tools, self._approver, self._client)
+        return self._agent.with_runner(runner, self.store and self.store.on(loop), self._client is not None)
 
     async def send_to_listener(self, text: str, listener: Callable[[Event], object]) -> Finished:
         """Says something to the model, calls the listener with each event, and gives the turn however it ended.

@@ -1,4 +1,4 @@
-"""Tools and approvals of a turn, on the event loop that the turn was begun on."""
+"""Tools, approvals and requests of a turn, on the event loop that the turn was begun on."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from .effects import ToolInvocation
 from .errors import Deferred, ToolError
 from .events import ToolFailureKind
 from .tools import Parts, Tool
+from .transport import HttpClient, send
 
 logger = logging.getLogger("stepwell")
 
@@ -35,12 +36,17 @@ class TurnRunner(_ffi.TaskRunner):
     """
 
     def __init__(
-        self, loop: asyncio.AbstractEventLoop, tools: Iterable[Tool[..., Any]], approver: Approver | None
+        self,
+        loop: asyncio.AbstractEventLoop,
+        tools: Iterable[Tool[..., Any]],
+        approver: Approver | None,
+        client: HttpClient | None,
     ) -> None:
         self._loop = loop
         self._context = contextvars.copy_context()
         self._tools = {tool.name: tool for tool in tools}
         self._approver = approver
+        self._client = client
         self._running: dict[int, asyncio.Task[None]] = {}
 
     def run_tool(self, task: _ffi.ToolTask) -> None:
@@ -50,6 +56,10 @@ class TurnRunner(_ffi.TaskRunner):
     def ask_approval(self, task: _ffi.ApprovalTask) -> None:
         """Asks the user."""
         self._on_loop(self._begin, task.id(), self._ask_approval, task)
+
+    def send_request(self, task: _ffi.HttpTask) -> None:
+        """Begins to send a request."""
+        self._on_loop(self._begin, task.id(), self._send_request, task)
 
     def cancel(self, task: int) -> None:
         """Stops what was begun."""
@@ -119,6 +129,22 @@ class TurnRunner(_ffi.TaskRunner):
         except BaseException:
             logger.warning("the user could not be asked", exc_info=True)
             task.decide(denied("the user could not be asked"))
+
+    async def _send_request(self, task: _ffi.HttpTask) -> None:
+        if self._client is None:
+            task.fail("the agent has no HTTP client of the app's")
+            return
+        try:
+            await send(self._client, task.request(), task.answer())
+            task.finish()
+        except asyncio.CancelledError:
+            task.fail("the request was cancelled")
+            raise
+        except KeyboardInterrupt:
+            task.fail("the program was interrupted")
+            raise
+        except BaseException as error:
+            task.fail(f"{type(error).__name__}: {error}")
 
 
 def _lowered(answer: Decision) -> Any:

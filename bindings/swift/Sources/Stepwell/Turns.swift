@@ -24,7 +24,8 @@ extension Agent {
         historyJson: String = "[]",
         store: StoreSetup? = nil,
         agUi: AgUiOptions = AgUiOptions(),
-        sharedState: (any Encodable)? = nil
+        sharedState: (any Encodable)? = nil,
+        client: HttpTransport? = nil
     ) throws {
         let config = RunConfig(
             provider: provider,
@@ -44,7 +45,7 @@ extension Agent {
         setLanguage(language: "Swift")
         try self.init(
             config: config, tools: tools, approver: approver, threadId: threadId, historyJson: historyJson,
-            sharedStateJson: try sharedState.map(json(of:)) ?? "{}", store: store)
+            sharedStateJson: try sharedState.map(json(of:)) ?? "{}", store: store, client: client)
     }
 
     /// Says something to the model when the sequence is iterated over, and gives what happens until the turn is over;

@@ -87,6 +87,7 @@ public class AgentBuilder internal constructor(
     private var approver: Approver? = null
     private var stored: StoreSetup? = null
     private var journal: JournalSink? = null
+    private var client: HttpTransport? = null
 
     /** Adds a tool: what it takes, and its code. */
     public fun tool(name: String, description: String, build: ToolBuilder.() -> Unit) {
@@ -134,6 +135,14 @@ public class AgentBuilder internal constructor(
         }
     }
 
+    /**
+     * Sends the requests with the app's own HTTP stack: an [okHttp] of its `OkHttpClient`, or any other. Without one
+     * Stepwell has connections of its own.
+     */
+    public fun client(client: HttpTransport) {
+        this.client = client
+    }
+
     internal fun build(): Agent {
         val config = RunConfig(
             provider = provider,
@@ -154,6 +163,6 @@ public class AgentBuilder internal constructor(
             agUi = agUi,
         )
         setLanguage("Kotlin")
-        return Agent(config, tools, approver, threadId, historyJson, sharedState.toString(), stored, journal)
+        return Agent(config, tools, approver, threadId, historyJson, sharedState.toString(), stored, journal, client)
     }
 }

@@ -1,0 +1,68 @@
+"""Requests of an agent that the app's own HTTP client sends."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import AbstractAsyncContextManager
+from typing import Any, Protocol
+
+from ._ffi import stepwell_ffi as _ffi
+
+TIMEOUT = (30.0, None, None, None)
+"""Seconds to connect; the answer takes as long as it takes: the turn has clocks of its own, see ``Timeouts``."""
+
+
+class HttpHeaders(Protocol):
+    """The headers of an answer, as ``httpx.Headers``."""
+
+    def multi_items(self) -> list[tuple[str, str]]:
+        """All of them, in order."""
+        ...
+
+
+class HttpResponse(Protocol):
+    """An answer whose body is still to come, as ``httpx.Response``."""
+
+    @property
+    def status_code(self) -> int:
+        """Its status."""
+        ...
+
+    @property
+    def headers(self) -> HttpHeaders:
+        """Its headers."""
+        ...
+
+    def aiter_bytes(self) -> AsyncIterator[bytes]:
+        """Its body, unpacked, as it comes."""
+        ...
+
+
+class HttpClient(Protocol):
+    """Sends an agent's requests: an ``httpx.AsyncClient``, or whatever has its ``stream``."""
+
+    def stream(
+        self,
+        method: str,
+        url: str,
+        *,
+        headers: list[tuple[str, str]],
+        content: bytes,
+        timeout: tuple[float | None, float | None, float | None, float | None],
+    ) -> AbstractAsyncContextManager[HttpResponse]:
+        """Sends a request; its answer is there as soon as its headers are."""
+        ...
+
+
+async def send(client: HttpClient, request: Any, answer: Any) -> None:
+    """Sends a request, and hands its answer on, as long as it is wanted."""
+    headers = [(header.name, header.value) for header in request.headers]
+    streamed = client.stream(
+        request.method, request.url, headers=headers, content=request.body, timeout=TIMEOUT
+    )
+    async with streamed as response:
+        received = response.headers.multi_items()
+        answer.opened(response.status_code, [_ffi.HttpHeader(name=name, value=value) for name, value in received])
+        async for piece in response.aiter_bytes():
+            if not await answer.received(piece):
+                return

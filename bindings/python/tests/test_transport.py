@@ -1,0 +1,88 @@
+"""Agents whose requests the app's own HTTP client sends."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from typing import Any
+
+import httpx
+from conftest import MockLlm, calls, text
+
+from stepwell import Agent, ConnectionFailedError, Failed, Success, TextMessageContent, tool
+
+Start = Callable[..., MockLlm]
+
+
+@tool
+async def loop_of(name: str) -> str:
+    """Says which loop it runs on."""
+    return name
+
+
+def agent_of(base_url: str, client: httpx.AsyncClient, **settings: Any) -> Agent:
+    return Agent(provider="openai-compatible", model="mock", base_url=base_url, client=client, **settings)
+
+
+async def test_every_request_goes_through_the_apps_client(mock_llm: Start) -> None:
+    mock = mock_llm(calls(("loop_of", {"name": "alice"})), text("Hello."))
+    sent: list[httpx.Request] = []
+
+    async def note(request: httpx.Request) -> None:
+        sent.append(request)
+
+    async with httpx.AsyncClient(event_hooks={"request": [note]}) as client:
+        finished = await agent_of(mock.base_url, client, tools=[loop_of]).send("Go").finish()
+    assert isinstance(finished.outcome, Success)
+    assert finished.text == "Hello."
+    assert [request.method for request in sent] == ["POST", "POST"]
+    assert sent[0].extensions["timeout"] == {"connect": 30.0, "read": None, "write": None, "pool": None}
+
+
+def test_it_serves_a_plain_script_too(mock_llm: Start) -> None:
+    mock = mock_llm(text("Hello."))
+    assert agent_of(mock.base_url, httpx.AsyncClient()).run_sync("Go").text == "Hello."
+
+
+async def test_what_fails_is_told() -> None:
+    def refuse(request: httpx.Request) -> httpx.Response:
+        raise httpx.ConnectError("the proxy is asleep")
+
+    async with httpx.AsyncClient(transport=httpx.MockTransport(refuse)) as client:
+        agent = agent_of("http://model.example/v1", client)
+        finished = await agent.send("Go").finish()
+    assert isinstance(finished.outcome, Failed)
+    try:
+        finished.raise_for_failure()
+    except ConnectionFailedError as error:
+        assert "ConnectError: the proxy is asleep" in str(error)
+    else:
+        raise AssertionError("the turn failed")
+
+
+class Endless(httpx.AsyncByteStream):
+    """A body without an end, which says when it is given up."""
+
+    def __init__(self) -> None:
+        self.closed = asyncio.Event()
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        while True:
+            yield b'data: {"choices":[{"delta":{"content":"on and "}}]}\n\n'
+            await asyncio.sleep(0)
+
+    async def aclose(self) -> None:
+        self.closed.set()
+
+
+async def test_an_answer_that_nobody_waits_for_is_given_up() -> None:
+    body = Endless()
+    headers = {"content-type": "text/event-stream"}
+    answer = httpx.MockTransport(lambda request: httpx.Response(200, headers=headers, stream=body))
+    async with httpx.AsyncClient(transport=answer) as client:
+        turn = agent_of("http://model.example/v1", client).send("Go")
+        async for event in turn:
+            if isinstance(event, TextMessageContent):
+                turn.cancel()
+                break
+        await body.closed.wait()
