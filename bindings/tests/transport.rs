@@ -3,23 +3,36 @@
 
 mod support;
 
+use serde_json::json;
 use std::sync::{Arc, Mutex};
 use stepwell_core::dialect;
 use stepwell_ffi::{
-    Agent, CallbackError, Finished, HttpAnswer, HttpHeader, HttpRequest, HttpTransport, Outcome,
-    ProblemKind,
+    Agent, AgentTool, CallbackError, Finished, HttpAnswer, HttpHeader, HttpRequest, HttpTransport,
+    Outcome, ProblemKind, ToolError, ToolHandler, ToolInvocation,
 };
 use stepwell_io::HttpClient;
 use stepwell_mock_llm::{Hop, MockLlm, Script};
-use support::config;
+use support::{config, definition};
 use tokio::sync::mpsc;
+
+struct Looks;
+
+#[async_trait::async_trait]
+impl ToolHandler for Looks {
+    async fn call(&self, _: ToolInvocation) -> Result<String, ToolError> {
+        Ok("nothing there".into())
+    }
+}
 
 fn agent(base_url: &str, client: Arc<dyn HttpTransport>) -> Arc<Agent> {
     let config = config(base_url);
-    let none = Vec::new();
+    let tools = vec![AgentTool {
+        definition: definition("look"),
+        handler: Arc::new(Looks),
+    }];
     Agent::new(
         config,
-        none,
+        tools,
         None,
         None,
         "[]",
@@ -86,16 +99,20 @@ impl HttpTransport for Relay {
 
 #[tokio::test]
 async fn the_app_sends_the_requests() {
-    let hops = Script::new().hop(Hop::new().text("Hello from the app's own client"));
+    let hops = Script::new()
+        .hop(Hop::new().tool_call("look", json!({})))
+        .hop(Hop::new().text("Hello from the app's own client"));
     let server = MockLlm::start(hops).await.unwrap();
     let relay = Arc::new(Relay(HttpClient::new().unwrap(), Mutex::default()));
     let finished = finished(&agent(&server.base_url(), Arc::clone(&relay) as _)).await;
     assert_eq!(finished.outcome, Outcome::Success);
     assert_eq!(finished.text, "Hello from the app's own client");
     let requests = relay.1.lock().unwrap();
-    assert_eq!(requests.len(), 1);
-    assert_eq!(requests[0].method, "POST");
-    assert!(requests[0].url.starts_with(&server.base_url()));
+    assert_eq!(requests.len(), 2);
+    for request in requests.iter() {
+        assert_eq!(request.method, "POST");
+        assert!(request.url.starts_with(&server.base_url()));
+    }
 }
 
 /// What becomes of a request.
@@ -140,7 +157,11 @@ impl HttpTransport for Fated {
 async fn what_fails_is_told() {
     for (fate, kind, said) in [
         (Fate::Refused, ProblemKind::Authentication, "no such key"),
-        (Fate::Unanswered, ProblemKind::ConnectionFailed, "gave no answer"),
+        (
+            Fate::Unanswered,
+            ProblemKind::ConnectionFailed,
+            "gave no answer",
+        ),
         (
             Fate::BrokenOff,
             ProblemKind::ConnectionFailed,

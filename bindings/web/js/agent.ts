@@ -24,7 +24,7 @@ export interface AgentOptions extends Omit<RunConfig, "tools" | "runIds" | "pers
   /** An earlier conversation to go on with: AG-UI messages, oldest first. */
   history?: Message[];
   /** The state shared with an AG-UI agent. */
-  state?: Json;
+  sharedState?: Json;
   /** The page's own `fetch`. */
   fetch?: typeof globalThis.fetch;
   clock?: Clock;
@@ -45,7 +45,7 @@ export interface Setup {
 interface Thread {
   key: Required<ThreadKey>;
   messages: Message[];
-  state: Json;
+  sharedState: Json;
   current: Turn | undefined;
 }
 
@@ -73,20 +73,20 @@ export class Agent {
   constructor(options: AgentOptions) {
     loaded();
     this.#options = options;
-    const { tools = [], approver, threadId = crypto.randomUUID(), history = [], state = {}, clock = CLOCK, journal, ...given } = options;
+    const { tools = [], approver, threadId = crypto.randomUUID(), history = [], sharedState = {}, clock = CLOCK, journal, ...given } = options;
     const { fetch = (...request: Parameters<typeof globalThis.fetch>) => globalThis.fetch(...request), ...rest } = given;
     const config: RunConfig = { ...rest, tools: tools.map(({ execute: _, ...definition }) => definition) };
-    new RunMachine(config, threadId, history, state).free();
+    new RunMachine(config, threadId, history, sharedState).free();
     const byName = new Map(tools.map((tool) => [tool.name, tool]));
     const setup = { config, tools: byName, approver, fetch, clock, journal };
     this.#shared = { setup, registry: new RunRegistry(), threads: new Map(), isInBackground: false, isOffline: false };
-    this.#thread = this.#threadOf(threadId, history, state);
+    this.#thread = this.#threadOf(threadId, history, sharedState);
   }
 
-  #threadOf(given: ThreadKey | string, messages: Message[] = [], state: Json = {}): Thread {
+  #threadOf(given: ThreadKey | string, messages: Message[] = [], sharedState: Json = {}): Thread {
     const key = { room: "", server: "", ...(typeof given === "string" ? { thread: given } : given) };
     const name = JSON.stringify([key.server, key.room, key.thread]);
-    const known = this.#shared.threads.get(name) ?? { key, messages, state, current: undefined };
+    const known = this.#shared.threads.get(name) ?? { key, messages, sharedState, current: undefined };
     this.#shared.threads.set(name, known);
     return known;
   }
@@ -104,8 +104,8 @@ export class Agent {
   send(said: string | Message, options: { signal?: AbortSignal } = {}): Turn {
     const { setup } = this.#shared;
     this.#thread.current?.cancel();
-    const { key, messages, state } = this.#thread;
-    const machine = new RunMachine(setup.config, key.thread, messages, state, setup.journal !== undefined);
+    const { key, messages, sharedState } = this.#thread;
+    const machine = new RunMachine(setup.config, key.thread, messages, sharedState, setup.journal !== undefined);
     const start = { runId: crypto.randomUUID(), ...(typeof said === "string" ? { text: said } : { message: said }) };
     return this.#begin(machine, () => machine.start(start, setup.clock.now()), options.signal);
   }
@@ -143,7 +143,7 @@ export class Agent {
         }
       },
       (finished, { sharedState }) => {
-        Object.assign(thread, { messages: finished.messages, state: sharedState });
+        Object.assign(thread, { messages: finished.messages, sharedState });
         if (thread.current === turn) thread.current = undefined;
         try {
           registry.complete(handle, finished.outcome);
@@ -222,6 +222,6 @@ export class Agent {
 
   /** The state shared with an AG-UI agent, as it was after the last turn. */
   get sharedState(): Json {
-    return this.#thread.state;
+    return this.#thread.sharedState;
   }
 }

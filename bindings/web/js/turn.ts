@@ -111,7 +111,7 @@ export class Turn implements AsyncIterable<RunEvent> {
   /** Stops one tool call, by the provider's id for it. The others go on, and the model is told. */
   cancelCall(toolCallId: string): void {
     const call = this.#calls.get(toolCallId);
-    if (!call) throw misuse("no such call is under way", "take the `toolCallId` of a `toolCall` event of this turn");
+    if (!call) throw misuse("no such call is under way", "take the `toolCallId` of a `toolCallUpdate` event of this turn");
     this.#say((machine) => machine.cancelCall(call, this.setup.clock.now()));
   }
 
@@ -169,7 +169,7 @@ export class Turn implements AsyncIterable<RunEvent> {
   #awaited(toolCallId: string): string {
     const effect = this.machine.awaitedResult(toolCallId);
     if (effect !== undefined) return effect;
-    throw misuse("no result of this call is awaited", "follow the event `toolCall` to know where a call stands");
+    throw misuse("no result of this call is awaited", "follow the event `toolCallUpdate` to know where a call stands");
   }
 
   /** An input that is harmless after the end. @internal */
@@ -194,10 +194,19 @@ export class Turn implements AsyncIterable<RunEvent> {
     }
   }
 
+  /** A journal that cannot be written is no reason to end a turn. */
+  #journal(lines: string | undefined): void {
+    if (!lines) return;
+    try {
+      this.setup.journal?.(this.machine.turn, lines);
+    } catch (error) {
+      console.warn("stepwell: the journal failed", error);
+    }
+  }
+
   #carryOut({ events, effects, wakeAtMs }: Outputs): void {
-    const { clock, journal } = this.setup;
-    const lines = this.machine.takeJournal();
-    if (lines) journal?.(this.machine.turn, lines);
+    const { clock } = this.setup;
+    this.#journal(this.machine.takeJournal());
     clock.clearTimeout(this.#timer);
     if (wakeAtMs !== undefined) {
       const wait = Math.min(Math.max(0, wakeAtMs - clock.now()), LONGEST_WAIT);
@@ -205,7 +214,7 @@ export class Turn implements AsyncIterable<RunEvent> {
     }
     for (const effect of effects) this.#begin(effect);
     for (const event of events) {
-      if (event.type === "toolCall") this.#calls.set(event.toolCallId, event.call);
+      if (event.type === "toolCallUpdate") this.#calls.set(event.toolCallId, event.call);
       this.told(event);
       this.#events.push(event);
     }
@@ -213,8 +222,7 @@ export class Turn implements AsyncIterable<RunEvent> {
     if (outcome) {
       const { text, messages, usage, hop } = this.machine;
       this.#finished = { outcome, text, messages, usage, hops: hop + 1 };
-      const last = this.machine.endJournal();
-      if (last) journal?.(this.machine.turn, last);
+      this.#journal(this.machine.endJournal());
       this.over(this.#finished, this.machine);
       return this.#close();
     }

@@ -100,7 +100,7 @@ export async function agents({ Agent, Deferred, Parts, RunMachine, TurnError }) 
     let told;
     const waits = { name: "wait", description: "Waits.", execute: (_, { signal }) => new Promise(() => signal.addEventListener("abort", () => (told = true))) };
     const { agent: one } = agent([answer(calls("wait"))], { tools: [waits] });
-    for await (const event of one.send("Wait")) if (event.type === "toolCall" && event.status === "executing") break;
+    for await (const event of one.send("Wait")) if (event.type === "toolCallUpdate" && event.status === "executing") break;
     check("leaving the loop cancels, and the tool is told", told === true);
   }
   {
