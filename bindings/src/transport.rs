@@ -95,9 +95,9 @@ impl HttpAnswer {
         let mut response = Response::new(());
         *response.status_mut() = status;
         // What HTTP does not allow has no meaning to lose.
-        let headers = headers.iter().filter_map(|header| {
-            let name = HeaderName::from_bytes(header.name.as_bytes()).ok()?;
-            Some((name, HeaderValue::from_str(&header.value).ok()?))
+        let headers = headers.into_iter().filter_map(|header| {
+            let name = HeaderName::try_from(header.name).ok()?;
+            Some((name, HeaderValue::try_from(header.value).ok()?))
         });
         for (name, value) in headers {
             response.headers_mut().append(name, value);
