@@ -18,9 +18,10 @@ pub struct StoredTurns {
 
 /// What the next run begins with.
 #[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct History {
     messages: Vec<Message>,
-    state: Value,
+    shared_state: Value,
 }
 
 impl StoredTurns {
@@ -38,7 +39,7 @@ impl StoredTurns {
         let conversation = MessageBuilder::new().conversation(path).map_err(unfit)?;
         Ok(History {
             messages: conversation.messages().to_vec(),
-            state: conversation.state().clone(),
+            shared_state: conversation.shared_state().clone(),
         })
     }
 }
@@ -70,7 +71,7 @@ mod tests {
         let stored: StoredTurns =
             serde_json::from_value(turn(json!([{ "block": block, "atMs": 2 }]))).unwrap();
         let history = stored.history().unwrap();
-        assert_eq!(history.state, json!({ "a": 1 }));
+        assert_eq!(history.shared_state, json!({ "a": 1 }));
         assert_eq!(
             json!(history.messages),
             json!([{ "id": "m", "role": "user", "content": "Hello" }])
