@@ -7,8 +7,8 @@ use serde_json::json;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 use stepwell_ffi::{
-    Agent, AgentTool, ApprovalTask, CallbackError, ContextEntry, Event, Failure, JournalSink,
-    Listener, Outcome, RegistryEvent, StepwellError, TaskRunner, ThreadKey, ToolError,
+    Agent, AgentTool, ApprovalTask, CallbackError, ContextEntry, Event, Failure, HttpTask,
+    JournalSink, Listener, Outcome, RegistryEvent, StepwellError, TaskRunner, ThreadKey, ToolError,
     ToolFailureKind, ToolHandler, ToolInvocation, ToolResult, ToolTask, replay_journal,
 };
 use stepwell_mock_llm::{Delivery, Hop, MockLlm, Script};
@@ -135,6 +135,10 @@ impl TaskRunner for Watching {
 
     fn ask_approval(&self, _task: Arc<ApprovalTask>) -> Result<(), CallbackError> {
         Ok(())
+    }
+
+    fn send_request(&self, _task: Arc<HttpTask>) -> Result<(), CallbackError> {
+        unreachable!("Stepwell sends the requests of this agent")
     }
 
     fn cancel(&self, _task: u64) -> Result<(), CallbackError> {

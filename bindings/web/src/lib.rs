@@ -68,7 +68,7 @@ extern "C" {
     pub type RegistryEventsValue;
     #[wasm_bindgen(typescript_type = "TurnRecord[]")]
     pub type TurnsValue;
-    #[wasm_bindgen(typescript_type = "{ messages: Message[]; state: Json }")]
+    #[wasm_bindgen(typescript_type = "{ messages: Message[]; sharedState: Json }")]
     pub type HistoryValue;
     #[wasm_bindgen(typescript_type = "CallKey")]
     pub type CallKeyValue;
