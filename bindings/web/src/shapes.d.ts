@@ -1439,9 +1439,7 @@ export type RegistryEvent =
       /** The new handle. The one before it is stale. */
       handle: RunHandle;
     }
-  /**
-   * A run is over. One that was replaced or removed is over as cancelled, before what replaced it starts.
-   */
+  /** A run is over. One that was replaced or removed is over as cancelled, before what replaced it starts. */
   | {
       type: "runCompleted";
       /** The run, as it last was. */
