@@ -24,7 +24,6 @@ private final class Counting: HttpTransport, @unchecked Sendable {
 @Test("every request goes through the app's client")
 func theAppsClient() async throws {
     let mock = try MockLlm(MockLlm.text("Hello"))
-    defer { mock.close() }
     let client = Counting()
     let finished = try await agent(mock.baseUrl, client: client).sendAndWait("Hi")
     #expect(finished.text == "Hello")
@@ -36,7 +35,7 @@ func nobodyListens() async throws {
     // Port 9 is `discard`, which nobody runs.
     let turn = try agent("http://127.0.0.1:9/v1", client: URLSessionTransport()).startTurn(text: "Hi")
     let finished = try await turn.finish()
-    #expect(finished.problem?.kind == .connectionFailed)
+    #expect(finished.outcome.problem?.kind == .connectionFailed)
 }
 
 /// An answer without an end.
