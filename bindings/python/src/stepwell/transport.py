@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from ._ffi import stepwell_ffi as _ffi
 
@@ -38,6 +38,7 @@ class HttpResponse(Protocol):
         ...
 
 
+@runtime_checkable
 class HttpClient(Protocol):
     """Sends an agent's requests: an ``httpx.AsyncClient``, or whatever has its ``stream``."""
 

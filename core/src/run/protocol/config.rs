@@ -47,7 +47,7 @@ pub struct RunConfig {
     #[serde(default = "TextOptions::as_written")]
     pub text: TextOptions,
     /// What happens when the conversation fills the model's context window.
-    #[serde(default)]
+    #[serde(default, alias = "context")]
     pub context_guard: ContextGuard,
 }
 

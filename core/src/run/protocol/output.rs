@@ -43,6 +43,8 @@ pub enum RunEvent {
     /// `RUN_FINISHED` and `RUN_ERROR` are not among them. Neighbouring deltas of one item come as one.
     AgUi(Event),
     /// A tool call moved on.
+    // As journals have it.
+    #[serde(rename = "tool_call")]
     ToolCallUpdate(ToolCallUpdate),
     /// What new pieces of a tool call's arguments say, parsed; only with
     /// [`RunConfig::partial_arguments`](crate::run::RunConfig::partial_arguments). Those of one call come as one, as deltas
