@@ -47,7 +47,8 @@ pub struct RunConfig {
     #[serde(default = "TextOptions::as_written")]
     pub text: TextOptions,
     /// What happens when the conversation fills the model's context window.
-    #[serde(default, alias = "context")]
+    // As journals and snapshots have it.
+    #[serde(default, rename = "context")]
     pub context_guard: ContextGuard,
 }
 
