@@ -60,6 +60,19 @@ async def test_what_fails_is_told() -> None:
         raise AssertionError("the turn failed")
 
 
+async def test_the_key_goes_to_no_other_host() -> None:
+    asked: list[str] = []
+
+    def move(request: httpx.Request) -> httpx.Response:
+        asked.append(request.url.host)
+        return httpx.Response(307, headers={"location": "http://elsewhere.example/v1/chat/completions"})
+
+    async with httpx.AsyncClient(transport=httpx.MockTransport(move), follow_redirects=True) as client:
+        finished = await agent_of("http://model.example/v1", client, key="secret").send("Go").finish()
+    assert isinstance(finished.outcome, Failed)
+    assert set(asked) == {"model.example"}
+
+
 class Endless(httpx.AsyncByteStream):
     """A body without an end, which says when it is given up."""
 

@@ -50,6 +50,7 @@ class HttpClient(Protocol):
         headers: list[tuple[str, str]],
         content: bytes,
         timeout: tuple[float | None, float | None, float | None, float | None],
+        follow_redirects: bool,
     ) -> AbstractAsyncContextManager[HttpResponse]:
         """Sends a request; its answer is there as soon as its headers are."""
         ...
@@ -58,8 +59,9 @@ class HttpClient(Protocol):
 async def send(client: HttpClient, request: Any, answer: Any) -> None:
     """Sends a request, and hands its answer on, as long as it is wanted."""
     headers = [(header.name, header.value) for header in request.headers]
+    # The request holds the key, and nobody else is to have it.
     streamed = client.stream(
-        request.method, request.url, headers=headers, content=request.body, timeout=TIMEOUT
+        request.method, request.url, headers=headers, content=request.body, timeout=TIMEOUT, follow_redirects=False
     )
     async with streamed as response:
         received = response.headers.multi_items()
