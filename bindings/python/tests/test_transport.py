@@ -39,9 +39,13 @@ async def test_every_request_goes_through_the_apps_client(mock_llm: Start) -> No
     assert sent[0].extensions["timeout"] == {"connect": 30.0, "read": None, "write": None, "pool": None}
 
 
-def test_it_serves_a_plain_script_too(mock_llm: Start) -> None:
-    mock = mock_llm(text("Hello."))
-    assert agent_of(mock.base_url, httpx.AsyncClient()).run_sync("Go").text == "Hello."
+def test_it_serves_a_plain_script_too() -> None:
+    body = b'data: {"choices":[{"delta":{"content":"Hello."},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n'
+    headers = {"content-type": "text/event-stream"}
+    answer = httpx.MockTransport(lambda request: httpx.Response(200, headers=headers, content=body))
+    # No connection is opened, so none is left open where the loop has gone on.
+    client = httpx.AsyncClient(transport=answer)
+    assert agent_of("http://model.example/v1", client).run_sync("Go").text == "Hello."
 
 
 async def test_what_fails_is_told() -> None:
