@@ -182,11 +182,12 @@ async fn respond(
     let (head, end) = tokio::select! {
         biased;
         Ok(head) = &mut opened => (head, End::Open(sending)),
-        result = &mut sending => {
-            result.map_err(|error| failed(&error))?;
-            let head = opened.try_recv().map_err(|_| SendError::new("the app's HTTP client gave no answer"))?;
-            (head, End::Whole)
-        }
+        // All of the answer may have come at once, and what came before it broke off counts.
+        result = &mut sending => match (opened.try_recv(), End::of(result)) {
+            (Ok(head), end) => (head, end),
+            (Err(_), End::Broken(error)) => return Err(error),
+            (Err(_), _) => return Err(SendError::new("the app's HTTP client gave no answer")),
+        },
     };
     let body = Answer { end, received };
     Ok(head.map(|()| body.boxed()))
@@ -206,6 +207,15 @@ enum End {
     Told,
 }
 
+impl End {
+    fn of(result: Result<(), CallbackError>) -> Self {
+        match result {
+            Ok(()) => Self::Whole,
+            Err(error) => Self::Broken(SendError::new(error.to_string())),
+        }
+    }
+}
+
 impl Stream for Answer {
     type Item = Result<Bytes, SendError>;
 
@@ -213,10 +223,7 @@ impl Stream for Answer {
         if let End::Open(sending) = &mut self.end
             && let Poll::Ready(result) = sending.poll_unpin(context)
         {
-            self.end = match result {
-                Ok(()) => End::Whole,
-                Err(error) => End::Broken(failed(&error)),
-            };
+            self.end = End::of(result);
         }
         if let End::Open(_) = self.end {
             // The app may let go of the answer before it says how it ended.
@@ -234,10 +241,6 @@ impl Stream for Answer {
             End::Open(_) | End::Whole | End::Told => Poll::Ready(None),
         }
     }
-}
-
-fn failed(error: &CallbackError) -> SendError {
-    SendError::new(error.to_string())
 }
 
 fn of(request: Request<Bytes>) -> HttpRequest {

@@ -180,6 +180,13 @@ async fn what_fails_is_told() {
     }
 }
 
+#[tokio::test]
+async fn what_came_before_a_break_stands() {
+    let broken = Arc::new(Fated(Fate::BrokenOff));
+    let finished = finished(&agent("http://model.example/v1", broken)).await;
+    assert_eq!(finished.text, "Hel");
+}
+
 /// Says when it is sent, and when it is given up.
 struct Endless(mpsc::UnboundedSender<&'static str>);
 
