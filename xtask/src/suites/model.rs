@@ -17,8 +17,9 @@ pub(super) const SUITE: Suite = Suite {
     },
 };
 
-/// Distinct states within the large bounds. All of the small bounds are searched besides.
-const STATES: u64 = 50_000;
+/// Distinct states within the large bounds, three times what the fault that shows last takes. All of the small bounds
+/// are searched besides.
+const STATES: u64 = 20_000;
 
 const PROGRAM: &str = "model_check";
 

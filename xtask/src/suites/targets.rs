@@ -19,37 +19,24 @@ const IPHONE: &str = "aarch64-apple-ios";
 const ANDROID: &str = "aarch64-linux-android";
 
 fn run(context: &Context, log: &mut Log) -> anyhow::Result<()> {
+    // In one command, which compiles what they share once, and one target's crates beside the other's.
+    let mut all = cargo(context);
+    all.args(["check", "--lib"])
+        .args(["-p", "stepwell-core", "-p", "stepwell-c"])
+        .args(["-p", "stepwell-ffi"]);
     for target in [IPHONE, ANDROID] {
         rustup::target(log, target)?;
-        // In one command, which compiles what they share once.
-        let mut all = cargo(context);
-        all.args(["check", "--lib", "--target", target])
-            .args(["-p", "stepwell-core", "-p", "stepwell-c"])
-            .args(["-p", "stepwell-ffi"]);
         no_c::check(context, &mut all, target)?;
-        log.build(&mut all)?;
+        all.args(["--target", target]);
     }
-    let library = [
-        "-p",
-        "stepwell-ffi",
-        "--lib",
-        "--no-default-features",
-        "--features",
-        "uniffi",
-    ];
-    log.build(
-        cargo(context)
-            .arg("check")
-            .args(library)
-            .args(["--target", ANDROID]),
-    )?;
+    log.build(&mut all)?;
     // An archive needs no linker, so it can be built without Xcode.
-    log.build(cargo(context).arg("rustc").args(library).args([
-        "--crate-type",
-        "staticlib",
-        "--target",
-        IPHONE,
-    ]))?;
+    let mut archive = cargo(context);
+    archive
+        .args(["rustc", "-p", "stepwell-ffi", "--lib"])
+        .args(["--no-default-features", "--features", "uniffi"])
+        .args(["--crate-type", "staticlib", "--target", IPHONE]);
+    log.build(&mut archive)?;
     if cfg!(all(target_os = "linux", target_arch = "x86_64")) {
         sizes::weigh_smallest(context, log)?;
     }
