@@ -1,10 +1,13 @@
 //! Any frame, read with serde: the view that decides.
 
 use super::super::error::StreamError;
-use super::super::lenient::{Raw, arguments, count, index, list, object, starts_with, text};
+use super::super::lenient::{
+    Raw, Spelled, arguments, count, index, list, object, spelled, starts_with, text,
+};
 use crate::event::TokenUsage;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
+use serde_json::value::RawValue;
 use serde_json::{Error, Value};
 use std::borrow::Cow;
 
@@ -31,6 +34,8 @@ pub(super) enum Said<'a> {
         index: Option<u64>,
         id: Option<Cow<'a, str>>,
         arguments: Option<Cow<'a, str>>,
+        /// The arguments as they stand in the frame.
+        raw: Raw<'a>,
     },
     /// A call is whole.
     CallEnd { index: Option<u64> },
@@ -44,9 +49,19 @@ pub(super) enum Said<'a> {
 
 #[derive(Debug)]
 pub(super) enum Piece<'a> {
-    Text(Cow<'a, str>),
-    Thinking(Cow<'a, str>),
-    ToolPlan(Cow<'a, str>),
+    Text(Spelled<'a>),
+    Thinking(Spelled<'a>),
+    ToolPlan(Spelled<'a>),
+}
+
+/// What a frame may bring a piece of, and nothing besides.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Kind {
+    Text,
+    Thinking,
+    ToolPlan,
+    /// The arguments of the call with this index.
+    Arguments(Option<u64>),
 }
 
 /// How an answer ends.
@@ -150,7 +165,7 @@ impl<'a> Said<'a> {
                 Self::Pieces(content_pieces(content)?)
             }
             "tool-plan-delta" => {
-                let piece = text(message.and_then(|message| message.tool_plan))?;
+                let piece = spelled(message.and_then(|message| message.tool_plan))?;
                 Self::Pieces(piece.map(Piece::ToolPlan).into_iter().collect())
             }
             "content-end" => Self::ContentEnd,
@@ -171,10 +186,12 @@ impl<'a> Said<'a> {
                 let call = one::<WireCall<'a>>(tool_calls)?;
                 let (id, function) = call.map_or((None, None), |call| (call.id, call.function));
                 let function = object::<WireFunction<'a>>(function)?;
+                let raw = function.and_then(|function| function.arguments);
                 Self::CallDelta {
                     index,
                     id: text(id)?,
-                    arguments: arguments(function.and_then(|function| function.arguments))?,
+                    arguments: arguments(raw)?,
+                    raw,
                 }
             }
             "tool-call-end" => Self::CallEnd { index },
@@ -195,6 +212,22 @@ impl<'a> Said<'a> {
             "error" => Self::Error(StreamError::read(data.as_bytes())),
             _ => StreamError::foreign(data).map_or(Self::Nothing, Self::Error),
         })
+    }
+}
+
+impl<'a> Said<'a> {
+    /// The one piece that it brings, if there is nothing besides.
+    pub(super) fn piece(&self) -> Option<(Kind, &'a RawValue)> {
+        match self {
+            Self::Pieces(pieces) => match pieces.as_slice() {
+                [Piece::Text(text)] => Some((Kind::Text, text.raw)),
+                [Piece::Thinking(text)] => Some((Kind::Thinking, text.raw)),
+                [Piece::ToolPlan(text)] => Some((Kind::ToolPlan, text.raw)),
+                _ => None,
+            },
+            Self::CallDelta { index, raw, .. } => Some((Kind::Arguments(*index), (*raw)?)),
+            _ => None,
+        }
     }
 }
 
@@ -230,7 +263,7 @@ impl WireDelta<'_> {
 
 /// The pieces in a content block, or in several; a bare string is text.
 fn content_pieces<'a>(raw: Raw<'a>) -> Result<Vec<Piece<'a>>, Error> {
-    let mut pieces: Vec<_> = text(raw)?.map(Piece::Text).into_iter().collect();
+    let mut pieces: Vec<_> = spelled(raw)?.map(Piece::Text).into_iter().collect();
     let blocks = if starts_with(raw, '{') {
         raw.into_iter().collect()
     } else {
@@ -238,8 +271,8 @@ fn content_pieces<'a>(raw: Raw<'a>) -> Result<Vec<Piece<'a>>, Error> {
     };
     for block in blocks {
         if let Some(block) = object::<WireContent<'a>>(Some(block))? {
-            pieces.extend(text(block.thinking)?.map(Piece::Thinking));
-            pieces.extend(text(block.text)?.map(Piece::Text));
+            pieces.extend(spelled(block.thinking)?.map(Piece::Thinking));
+            pieces.extend(spelled(block.text)?.map(Piece::Text));
         }
     }
     Ok(pieces)
