@@ -2,7 +2,7 @@
 
 use super::super::error::StreamError;
 use super::super::lenient::{
-    Raw, Spelled, arguments, count, index, list, object, spelled, starts_with, text,
+    Raw, Spelled, arguments, index, list, object, spelled, starts_with, text, token_count,
 };
 use crate::event::TokenUsage;
 use serde::Deserialize;
@@ -134,6 +134,26 @@ struct WireFunction<'a> {
     arguments: Raw<'a>,
 }
 
+#[derive(Deserialize)]
+struct WireUsage<'a> {
+    #[serde(borrow)]
+    tokens: Raw<'a>,
+    #[serde(borrow)]
+    billed_units: Raw<'a>,
+    #[serde(borrow)]
+    cached_tokens: Raw<'a>,
+}
+
+#[derive(Default, Deserialize)]
+struct WireTokens<'a> {
+    #[serde(borrow)]
+    input_tokens: Raw<'a>,
+    #[serde(borrow)]
+    output_tokens: Raw<'a>,
+    #[serde(borrow)]
+    reasoning_tokens: Raw<'a>,
+}
+
 impl<'a> Said<'a> {
     /// Reads a frame. `event` is its name, for a frame that has no type of its own.
     pub(super) fn read(event: &str, data: &'a str) -> Result<Self, Error> {
@@ -213,9 +233,7 @@ impl<'a> Said<'a> {
             _ => StreamError::foreign(data).map_or(Self::Nothing, Self::Error),
         })
     }
-}
 
-impl<'a> Said<'a> {
     /// The one piece that it brings, if there is nothing besides.
     pub(super) fn piece(&self) -> Option<(Kind, &'a RawValue)> {
         match self {
@@ -252,10 +270,7 @@ impl WireDelta<'_> {
         });
         Ok(End {
             finish_reason: finish_reason.map(Cow::into_owned),
-            usage: match self.usage {
-                Some(usage) => read_usage(&serde_json::from_str(usage.get())?),
-                None => None,
-            },
+            usage: read_usage(self.usage)?,
             failure,
         })
     }
@@ -287,24 +302,29 @@ fn one<'a, T: Deserialize<'a>>(raw: Raw<'a>) -> Result<Option<T>, Error> {
 }
 
 /// Reads a `usage` object; `None` where it counts nothing.
-fn read_usage(usage: &Value) -> Option<TokenUsage> {
-    let (tokens, billed) = (&usage["tokens"], &usage["billed_units"]);
-    let total = |field: &str| count(&tokens[field]).or_else(|| count(&billed[field]));
+fn read_usage(raw: Raw<'_>) -> Result<Option<TokenUsage>, Error> {
+    let Some(usage) = object::<WireUsage<'_>>(raw)? else {
+        return Ok(None);
+    };
+    let tokens = object::<WireTokens<'_>>(usage.tokens)?.unwrap_or_default();
+    let billed = object::<WireTokens<'_>>(usage.billed_units)?.unwrap_or_default();
+    let billed_input = token_count(billed.input_tokens);
+    let billed_output = token_count(billed.output_tokens);
     let mut read = TokenUsage {
         // What is billed is less, but better than nothing.
-        input_tokens: total("input_tokens"),
-        output_tokens: total("output_tokens"),
-        reasoning_tokens: count(&tokens["reasoning_tokens"]),
-        cached_input_tokens: count(&usage["cached_tokens"]),
+        input_tokens: token_count(tokens.input_tokens).or(billed_input),
+        output_tokens: token_count(tokens.output_tokens).or(billed_output),
+        reasoning_tokens: token_count(tokens.reasoning_tokens),
+        cached_input_tokens: token_count(usage.cached_tokens),
         ..TokenUsage::default()
     };
-    for (name, field) in [
-        ("billedInputTokens", "input_tokens"),
-        ("billedOutputTokens", "output_tokens"),
+    for (name, count) in [
+        ("billedInputTokens", billed_input),
+        ("billedOutputTokens", billed_output),
     ] {
-        if let Some(count) = count(&billed[field]) {
+        if let Some(count) = count {
             read.extra.insert(name.to_owned(), count.into());
         }
     }
-    (read != TokenUsage::default()).then_some(read)
+    Ok((read != TokenUsage::default()).then_some(read))
 }

@@ -88,10 +88,7 @@ impl<'a> Scan<'a> {
                 high |= word & HIGH;
                 self.at += 8;
             }
-            let Some(&byte) = self.bytes.get(self.at) else {
-                return None;
-            };
-            match byte {
+            match *self.bytes.get(self.at)? {
                 b'"' => {
                     let bytes = self.bytes.get(start..self.at)?;
                     self.at += 1;
@@ -108,7 +105,7 @@ impl<'a> Scan<'a> {
                 }
                 0..0x20 => return None,
                 // Only within the last seven bytes of the frame.
-                _ => {
+                byte => {
                     high |= u64::from(byte) & 0x80;
                     self.at += 1;
                 }
