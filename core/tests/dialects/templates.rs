@@ -207,6 +207,7 @@ const CHAT: &[&str] = &[
     r#"{"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"id":"c","function":{"arguments":"§"}}]}}]}"#,
     r#"{"choices":[{"index":0,"delta":{"tool_calls":[{"index":1,"function":{"name":"g","arguments":"§"}}]}}]}"#,
     r#"{"choices":[{"index":0,"delta":{"tool_calls":[{"index":1,"function":{"arguments":"§"}}]}}]}"#,
+    r#"{"choices":[{"index":0,"delta":{"tool_calls":[{"index":1,"id":"late","function":{"arguments":"§"}}]}}]}"#,
     r#"{"choices":[{"index":0,"delta":{"tool_calls":[{"function":{"arguments":"§"}}]}}]}"#,
     r#"{"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"function":{"arguments":"§"}},{"index":1,"function":{"arguments":"2"}}]}}]}"#,
     r#"{"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"function":{"arguments":{"x":"§"}}}]}}]}"#,

@@ -22,7 +22,8 @@ pub(super) struct Fragment<'a> {
 }
 
 impl Fragment<'_> {
-    /// The index of the call that it goes on with, where that hangs on nothing but the index.
+    /// The index of the call that it goes on with, where that hangs on nothing but the index: not where both its id and
+    /// its name may make it another call.
     pub(super) fn goes_on(&self) -> Option<u64> {
         self.index
             .filter(|_| self.id.is_none() || self.name.is_none())
@@ -142,12 +143,11 @@ impl Calls {
         Ok(slot)
     }
 
-    /// The call that has begun under a wire index, and lacks nothing but arguments.
+    /// The call that has begun under a wire index.
     #[inline]
     pub(super) fn begun(&self, index: u64) -> Option<usize> {
         let slot = *self.by_index.get(&index)?;
-        let call = &self.calls[slot];
-        (call.id.is_some() && call.wire_id.is_some()).then_some(slot)
+        self.calls[slot].id.is_some().then_some(slot)
     }
 
     /// Whether the fragment begins the call in `slot` in the events: its name is known, and its id, or arguments have
