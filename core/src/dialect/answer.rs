@@ -488,19 +488,3 @@ fn with_metadata(metadata: Metadata) -> Box<Common> {
 pub(super) fn whole(sink: &mut dyn Sink, event: impl Into<Event>) -> Result<(), Violation> {
     sink.event(EventRef::Whole(&event.into()))
 }
-
-/// Where a decoder unescapes text: only its room is kept, so it is no part of its state.
-#[derive(Debug, Default)]
-pub(super) struct Scratch(pub(super) String);
-
-impl Clone for Scratch {
-    fn clone(&self) -> Self {
-        Self::default()
-    }
-}
-
-impl PartialEq for Scratch {
-    fn eq(&self, _: &Self) -> bool {
-        true
-    }
-}

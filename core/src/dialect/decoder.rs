@@ -1,5 +1,6 @@
 use super::halves::{self, Halves, Joining};
 use super::mend::mend;
+use super::template::Templated;
 use super::{
     AnswerLimit, Dialect, ag_ui, anthropic, cohere, gemini, ollama, openai_chat, openai_responses,
 };
@@ -189,32 +190,34 @@ const MENDED: &str = "a frame was no JSON and was mended: it had half of a chara
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum DialectDecoder {
-    AgUi(Box<ag_ui::Decoder>),
+    AgUi(Box<Templated<ag_ui::Decoder>>),
     #[serde(rename = "openai-chat")]
-    OpenAiChat(Box<openai_chat::Decoder>),
+    OpenAiChat(Box<Templated<openai_chat::Decoder>>),
     #[serde(rename = "openai-responses")]
-    OpenAiResponses(Box<openai_responses::Decoder>),
-    Anthropic(Box<anthropic::Decoder>),
-    Gemini(Box<gemini::Decoder>),
-    Ollama(Box<ollama::Decoder>),
-    Cohere(Box<cohere::Decoder>),
+    OpenAiResponses(Box<Templated<openai_responses::Decoder>>),
+    Anthropic(Box<Templated<anthropic::Decoder>>),
+    Gemini(Box<Templated<gemini::Decoder>>),
+    Ollama(Box<Templated<ollama::Decoder>>),
+    Cohere(Box<Templated<cohere::Decoder>>),
 }
 
 impl DialectDecoder {
     fn new(dialect: Dialect, ids: HopIds) -> Self {
         match dialect {
-            Dialect::AgUi => Self::AgUi(Box::new(ag_ui::Decoder::new(ids))),
+            Dialect::AgUi => Self::AgUi(Box::new(Templated::new(ag_ui::Decoder::new(ids)))),
             // Mistral's streams are Chat Completions', with content in parts.
             Dialect::OpenAiChat | Dialect::Mistral => {
-                Self::OpenAiChat(Box::new(openai_chat::Decoder::new(ids)))
+                Self::OpenAiChat(Box::new(Templated::new(openai_chat::Decoder::new(ids))))
             }
-            Dialect::OpenAiResponses => {
-                Self::OpenAiResponses(Box::new(openai_responses::Decoder::new(ids)))
+            Dialect::OpenAiResponses => Self::OpenAiResponses(Box::new(Templated::new(
+                openai_responses::Decoder::new(ids),
+            ))),
+            Dialect::Anthropic => {
+                Self::Anthropic(Box::new(Templated::new(anthropic::Decoder::new(ids))))
             }
-            Dialect::Anthropic => Self::Anthropic(Box::new(anthropic::Decoder::new(ids))),
-            Dialect::Gemini => Self::Gemini(Box::new(gemini::Decoder::new(ids))),
-            Dialect::Ollama => Self::Ollama(Box::new(ollama::Decoder::new(ids))),
-            Dialect::Cohere => Self::Cohere(Box::new(cohere::Decoder::new(ids))),
+            Dialect::Gemini => Self::Gemini(Box::new(Templated::new(gemini::Decoder::new(ids)))),
+            Dialect::Ollama => Self::Ollama(Box::new(Templated::new(ollama::Decoder::new(ids)))),
+            Dialect::Cohere => Self::Cohere(Box::new(Templated::new(cohere::Decoder::new(ids)))),
         }
     }
 
@@ -262,7 +265,7 @@ impl Decoder {
         if let DialectDecoder::AgUi(ag_ui) = &mut decoder.dialect
             && media_type == protobuf::MEDIA_TYPE
         {
-            ag_ui.read_protobuf();
+            ag_ui.reader.read_protobuf();
         }
         decoder
     }
@@ -270,13 +273,13 @@ impl Decoder {
     /// The same, which hands on what an AG-UI agent says beyond the protocol if `keeps_unknown`.
     pub(crate) fn keeping_unknown(mut self, keeps_unknown: bool) -> Self {
         if let DialectDecoder::AgUi(ag_ui) = &mut self.dialect {
-            ag_ui.keep_unknown(keeps_unknown);
+            ag_ui.reader.keep_unknown(keeps_unknown);
         }
         self
     }
 
     pub(crate) fn keeps_unknown(&self) -> bool {
-        matches!(&self.dialect, DialectDecoder::AgUi(decoder) if decoder.keeps_unknown())
+        matches!(&self.dialect, DialectDecoder::AgUi(decoder) if decoder.reader.keeps_unknown())
     }
 
     /// A frame of a stream that has halves of characters.

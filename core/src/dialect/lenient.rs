@@ -7,6 +7,7 @@ use serde::de::Error as _;
 use serde_json::value::RawValue;
 use serde_json::{Error, Value};
 use std::borrow::Cow;
+use std::ops::Deref;
 
 /// A field of any kind: absent, or as it stands in the frame. `null` counts as absent.
 pub(super) type Raw<'a> = Option<&'a RawValue>;
@@ -45,6 +46,28 @@ pub(super) fn string<'a>(raw: Raw<'a>) -> Result<Option<Cow<'a, str>>, Error> {
 /// A string that is not empty.
 pub(super) fn text<'a>(raw: Raw<'a>) -> Result<Option<Cow<'a, str>>, Error> {
     Ok(string(raw)?.filter(|text| !text.is_empty()))
+}
+
+/// A string that is not empty, and how it stands in the frame.
+#[derive(Debug)]
+pub(super) struct Spelled<'a> {
+    text: Cow<'a, str>,
+    /// With its quotes and escapes.
+    pub(super) raw: &'a RawValue,
+}
+
+impl Deref for Spelled<'_> {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        &self.text
+    }
+}
+
+/// As [`text`], with how it stands in the frame.
+pub(super) fn spelled<'a>(raw: Raw<'a>) -> Result<Option<Spelled<'a>>, Error> {
+    let text = text(raw)?;
+    Ok(text.zip(raw).map(|(text, raw)| Spelled { text, raw }))
 }
 
 /// Whether it is `true`.

@@ -1,14 +1,13 @@
 //! The wire formats: each decodes frames into AG-UI events and encodes a conversation into an HTTP request.
 //!
 //! A dialect knows one format and nothing else; which provider speaks which, and where, is the table in
-//! [`provider`](crate::provider). To add one: a file (or folder) here with a type that implements [`Decode`] and one
-//! that implements [`Encode`], and a line for it in [`Dialect`] and in `decoder.rs`.
+//! [`provider`](crate::provider). To add one: a folder here with a type that implements `FrameReader` and one that
+//! implements [`Encode`], and a line for it in [`Dialect`] and in `decoder.rs`.
 
 mod ag_ui;
 mod answer;
 mod anthropic;
 mod cohere;
-mod cursor;
 mod decoder;
 mod encoding;
 mod error;
@@ -28,6 +27,7 @@ mod openai_responses;
 mod request;
 mod sealed;
 mod shown;
+mod template;
 
 pub use ag_ui::{AgUiEncoding, AgUiOptions, ClientVersion, RunInputError, read_run_input};
 pub(crate) use ag_ui::{Boundary, ON_INTERRUPT, mark_answers};

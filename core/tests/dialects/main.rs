@@ -31,5 +31,6 @@ mod recorded_gemini;
 mod recorded_ollama;
 mod recorded_responses;
 mod schemas;
+mod templates;
 mod validate;
 mod wire;

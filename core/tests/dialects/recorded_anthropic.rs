@@ -174,8 +174,8 @@ fn i03_recorded_streams_may_be_cut_anywhere() {
             );
         }
         let mut stream = Stream::new(Dialect::Anthropic);
-        stream.without_cursor = true;
-        assert_eq!(stream.run(&body, 1_000), whole, "{name}: the other way in");
+        stream.without_templates = true;
+        assert_eq!(stream.run(&body, 1_000), whole, "{name}: without templates");
     }
 }
 

@@ -38,8 +38,8 @@ pub(crate) struct Stream {
     pub(crate) recorder: Recorder,
     /// Whether every frame ends with a snapshot of the decoder and its restoration.
     pub(crate) snapshots: bool,
-    /// Whether every frame gets a key that the cursor leaves to serde.
-    pub(crate) without_cursor: bool,
+    /// Whether every frame is read by a clone of the decoder, which has no templates.
+    pub(crate) without_templates: bool,
 }
 
 impl Stream {
@@ -53,7 +53,7 @@ impl Stream {
             decoder: Decoder::new(dialect, ids),
             recorder: Recorder::default(),
             snapshots: false,
-            without_cursor: false,
+            without_templates: false,
         }
     }
 
@@ -63,10 +63,10 @@ impl Stream {
             decoder,
             recorder,
             snapshots,
-            without_cursor,
+            without_templates,
         } = self;
         framer.receive(chunk, |frame| {
-            one(decoder, recorder, frame, *snapshots, *without_cursor)
+            one(decoder, recorder, frame, *snapshots, *without_templates)
         })
     }
 
@@ -76,9 +76,9 @@ impl Stream {
             decoder,
             recorder,
             snapshots,
-            without_cursor,
+            without_templates,
         } = self;
-        framer.finish(|frame| one(decoder, recorder, frame, *snapshots, *without_cursor))?;
+        framer.finish(|frame| one(decoder, recorder, frame, *snapshots, *without_templates))?;
         decoder.end(recorder)
     }
 
@@ -97,11 +97,12 @@ fn one(
     recorder: &mut Recorder,
     frame: Frame<'_>,
     snapshots: bool,
-    without_cursor: bool,
+    without_templates: bool,
 ) -> Result<(), DecodeError> {
-    let spelled = without_cursor.then(|| with_escaped_key(frame.data));
-    let data = spelled.as_deref().unwrap_or(frame.data);
-    decoder.frame(Frame { data, ..frame }, recorder)?;
+    if without_templates {
+        *decoder = decoder.clone();
+    }
+    decoder.frame(frame, recorder)?;
     if snapshots {
         let snapshot = serde_json::to_string(decoder).expect("a decoder is plain data");
         let restored: Decoder = serde_json::from_str(&snapshot).expect("a snapshot can be read");
@@ -109,18 +110,4 @@ fn one(
         *decoder = restored;
     }
     Ok(())
-}
-
-/// The frame with a meaningless key in front whose spelling the cursor leaves to serde. Not an object: as it is.
-fn with_escaped_key(data: &[u8]) -> Vec<u8> {
-    let trimmed = data.trim_ascii_start();
-    let Some(rest) = trimmed.strip_prefix(b"{") else {
-        return data.to_vec();
-    };
-    let comma: &[u8] = if rest.trim_ascii_start().starts_with(b"}") {
-        b""
-    } else {
-        b","
-    };
-    [br#"{"\u0000":0"#, comma, rest].concat()
 }

@@ -1,9 +1,10 @@
 use super::chunks::Lanes;
 use super::compatibility::Compatibility;
-use super::delta::Deltas;
+use super::delta::{Delta, Kind};
 use super::enforcement::{self, Unknown, Warnings};
 use crate::dialect::error::StreamError;
-use crate::dialect::{Decode, DecodeError, Dialect, HopIds, Sink};
+use crate::dialect::template::{Fit, FrameReader, Gap, Templates};
+use crate::dialect::{DecodeError, Dialect, HopIds, Sink};
 use crate::event::protobuf::{self, Envelope};
 use crate::event::{DEEPEST, Event, EventError, EventRef, RunError, Violation, is_within};
 use crate::wire::Frame;
@@ -29,8 +30,6 @@ pub(crate) struct Decoder {
     /// Whether unknown events and fields are handed on.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     keeps_unknown: bool,
-    #[serde(skip)]
-    deltas: Deltas,
 }
 
 impl Decoder {
@@ -41,7 +40,6 @@ impl Decoder {
             lanes: Lanes::default(),
             is_protobuf: false,
             keeps_unknown: false,
-            deltas: Deltas::default(),
         }
     }
 
@@ -145,14 +143,44 @@ impl Decoder {
     }
 }
 
-impl Decode for Decoder {
-    fn frame(&mut self, frame: Frame<'_>, sink: &mut dyn Sink) -> Result<(), DecodeError> {
+impl FrameReader for Decoder {
+    /// And the id of what it is of.
+    type Kind = (Kind, String);
+
+    fn takes_pieces(&self) -> bool {
+        !self.is_protobuf
+    }
+
+    fn piece(
+        &mut self,
+        fit: Fit<'_, (Kind, String)>,
+        sink: &mut dyn Sink,
+    ) -> Result<bool, DecodeError> {
+        let (kind, id) = fit.kind;
+        delta(&mut self.lanes, kind.event(id, fit.text), sink)?;
+        Ok(true)
+    }
+
+    fn frame(
+        &mut self,
+        frame: Frame<'_>,
+        templates: &mut Templates<(Kind, String)>,
+        sink: &mut dyn Sink,
+    ) -> Result<(), DecodeError> {
         if self.is_protobuf {
             if let Some(event) = protobuf::read_delta(frame.data) {
                 return Ok(delta(&mut self.lanes, event, sink)?);
             }
-        } else if let Ok(event) = self.deltas.read(frame.data) {
-            return Ok(delta(&mut self.lanes, event, sink)?);
+        } else if let Some(Delta {
+            kind,
+            id,
+            text,
+            raw,
+        }) = Delta::read(frame.data)
+        {
+            let learnt = || (kind, id.clone().into_owned());
+            templates.learn(frame, [(Gap::Text, Some(raw))], learnt);
+            return Ok(delta(&mut self.lanes, kind.event(&id, &text), sink)?);
         }
         let mut warnings = Warnings::default();
         let events = self.events(frame.data, &mut warnings);
@@ -165,14 +193,6 @@ impl Decode for Decoder {
         for event in &events? {
             sink.event(event.into())?;
         }
-        Ok(())
-    }
-
-    fn is_done(&self) -> bool {
-        false
-    }
-
-    fn end(&mut self, _sink: &mut dyn Sink) -> Result<(), DecodeError> {
         Ok(())
     }
 }

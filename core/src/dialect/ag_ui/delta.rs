@@ -1,66 +1,70 @@
-//! The deltas, read without building anything.
+//! The frames that come by the thousand: one piece of text, of reasoning or of a call's arguments. The other events are
+//! translated and held to the protocol first, which takes values of their own; these need none of it.
 
-use crate::dialect::cursor::{Changing, Cursor, Miss, RawText, Seen, Templates};
+use crate::dialect::lenient::string;
 use crate::event::{EventRef, ReasoningMessageContent, TextMessageContent, ToolCallArgs};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use std::borrow::Cow;
 
-/// Reads the frames that are one delta and nothing besides. Nothing that can be seen depends on what it holds.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Deltas {
-    templates: Templates<Delta>,
-    /// The id of the last delta that fitted no template: the next one that does not often has it too.
-    id: String,
-    text: String,
+/// A frame that is one delta, with no field besides.
+#[derive(Debug)]
+pub(super) struct Delta<'a> {
+    pub(super) kind: Kind,
+    pub(super) id: Cow<'a, str>,
+    pub(super) text: Cow<'a, str>,
+    /// The text as it stands in the frame.
+    pub(super) raw: &'a RawValue,
 }
 
 /// What a delta is of.
-#[derive(Debug)]
-struct Delta {
-    kind: Kind,
-    id: String,
-}
-
-#[derive(Clone, Copy, Debug)]
-enum Kind {
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Kind {
     Text,
     Reasoning,
     Arguments,
 }
 
-impl PartialEq for Deltas {
-    fn eq(&self, _other: &Self) -> bool {
-        true
-    }
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct Wire<'a> {
+    #[serde(borrow, rename = "type")]
+    kind: &'a RawValue,
+    #[serde(borrow)]
+    message_id: Option<&'a RawValue>,
+    #[serde(borrow)]
+    tool_call_id: Option<&'a RawValue>,
+    #[serde(borrow)]
+    delta: &'a RawValue,
 }
 
-impl Deltas {
-    /// Reads a frame that is one delta and nothing besides.
-    ///
-    /// # Errors
-    /// It is something else; the long way decides what.
-    #[inline]
-    pub(super) fn read<'a>(&'a mut self, frame: &'a [u8]) -> Result<EventRef<'a>, Miss> {
-        if let Some((at, text)) = self.templates.find(frame) {
-            let delta = self.templates.meaning(at).ok_or(Miss)?;
-            return Ok(delta.kind.event(&delta.id, text.unescape(&mut self.text)?));
+impl<'a> Delta<'a> {
+    /// Reads a frame; `None` where it is anything else.
+    pub(super) fn read(frame: &'a [u8]) -> Option<Self> {
+        let frame = std::str::from_utf8(frame).ok()?;
+        let wire: Wire<'a> = serde_json::from_str(frame).ok()?;
+        let text = |raw| string(Some(raw)).ok().flatten();
+        let (kind, id, other) = match text(wire.kind)?.as_ref() {
+            TextMessageContent::KIND => (Kind::Text, wire.message_id, wire.tool_call_id),
+            ReasoningMessageContent::KIND => (Kind::Reasoning, wire.message_id, wire.tool_call_id),
+            ToolCallArgs::KIND => (Kind::Arguments, wire.tool_call_id, wire.message_id),
+            _ => return None,
+        };
+        if other.is_some() {
+            return None;
         }
-        let (kind, id, text) = read(frame)?;
-        if id.is(&self.id) != Some(true) {
-            // The text's room is free until then.
-            let id = id.unescape(&mut self.text)?;
-            self.id.clear();
-            self.id.push_str(id);
-        }
-        self.templates
-            .learn(frame, text, Changing::default(), || Delta {
-                kind,
-                id: self.id.clone(),
-            });
-        Ok(kind.event(&self.id, text.unescape(&mut self.text)?))
+        Some(Self {
+            kind,
+            id: text(id?)?,
+            text: text(wire.delta)?,
+            raw: wire.delta,
+        })
     }
 }
 
 impl Kind {
-    fn event<'a>(self, id: &'a str, delta: &'a str) -> EventRef<'a> {
+    /// The event of a delta.
+    pub(super) fn event<'a>(self, id: &'a str, delta: &'a str) -> EventRef<'a> {
         match self {
             Self::Text => EventRef::TextMessageContent {
                 message_id: id,
@@ -75,44 +79,5 @@ impl Kind {
                 delta,
             },
         }
-    }
-}
-
-/// What a delta is of, its id and its text.
-fn read(frame: &[u8]) -> Result<(Kind, RawText<'_>, RawText<'_>), Miss> {
-    let (mut kind, mut message_id, mut tool_call_id, mut delta) = (None, None, None, None);
-    let mut seen = Seen::default();
-    let mut cursor = Cursor::new(frame);
-    cursor.object(|value, key| {
-        let (field, bit) = match key {
-            b"type" => (&mut kind, 0),
-            b"messageId" => (&mut message_id, 1),
-            b"toolCallId" => (&mut tool_call_id, 2),
-            b"delta" => (&mut delta, 3),
-            _ => return Err(Miss),
-        };
-        seen.once(bit)?;
-        *field = Some(value.text()?);
-        Ok(())
-    })?;
-    cursor.end()?;
-    let name = kind.ok_or(Miss)?;
-    let is = |kind| name.is(kind) == Some(true);
-    let kind = if is(TextMessageContent::KIND) {
-        Kind::Text
-    } else if is(ToolCallArgs::KIND) {
-        Kind::Arguments
-    } else if is(ReasoningMessageContent::KIND) {
-        Kind::Reasoning
-    } else {
-        return Err(Miss);
-    };
-    let (id, other) = match kind {
-        Kind::Arguments => (tool_call_id, message_id),
-        Kind::Text | Kind::Reasoning => (message_id, tool_call_id),
-    };
-    match (id, other, delta) {
-        (Some(id), None, Some(delta)) => Ok((kind, id, delta)),
-        _ => Err(Miss),
     }
 }

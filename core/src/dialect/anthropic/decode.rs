@@ -1,10 +1,9 @@
-use super::super::answer::{Answer, Scratch};
-use super::super::cursor::{Miss, RawText, Templates};
+use super::super::answer::Answer;
 use super::super::encoding::arguments;
 use super::super::error::StreamError;
-use super::super::{Decode, DecodeError, Dialect, HopIds, Sink};
+use super::super::template::{Fit, FrameReader, Gap, Templates};
+use super::super::{DecodeError, Dialect, HopIds, Sink};
 use super::blocks::{Block, Blocks};
-use super::delta::{self, Kind};
 use super::event::{Opening, Piece, StreamEvent};
 use super::layout::{Container, Layout};
 use super::{SealedCall, SealedThinking, usage};
@@ -28,6 +27,15 @@ fn is_zero(count: &usize) -> bool {
     *count == 0
 }
 
+/// What a frame may bring a piece of, and nothing besides.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Kind {
+    Text,
+    Thinking,
+    /// The input of the tool in the block with this index.
+    Input(Option<u64>),
+}
+
 /// Decodes Messages streams.
 ///
 /// It holds no text: what was said is in the events.
@@ -44,10 +52,6 @@ pub(crate) struct Decoder {
     /// Where the provider ran its tools, once it has said so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     container: Option<Container>,
-    #[serde(skip)]
-    scratch: Scratch,
-    #[serde(skip)]
-    templates: Templates<Kind>,
 }
 
 impl Decoder {
@@ -59,49 +63,21 @@ impl Decoder {
             called: false,
             declined: 0,
             container: None,
-            scratch: Scratch::default(),
-            templates: Templates::default(),
         }
     }
 
-    /// A frame that the cursor knows; `false` where it does not.
-    #[inline]
-    fn delta(&mut self, data: &[u8], sink: &mut dyn Sink) -> Result<bool, DecodeError> {
-        let Ok(Some((kind, text))) = self.templates.read_or(data, delta::read) else {
-            return Ok(false);
-        };
-        let mut scratch = std::mem::take(&mut self.scratch.0);
-        let said = self.say(kind, text, &mut scratch, sink);
-        self.scratch.0 = scratch;
-        match said {
-            Ok(result) => result.map(|()| true),
-            Err(Miss) => Ok(false),
-        }
-    }
-
-    /// Says what the cursor read; nothing is said of a text that is not one after all.
-    #[inline]
-    fn say(
+    /// A frame with an event.
+    fn event(
         &mut self,
-        kind: Kind,
-        text: RawText<'_>,
-        scratch: &mut String,
+        frame: Frame<'_>,
+        templates: &mut Templates<Kind>,
         sink: &mut dyn Sink,
-    ) -> Result<Result<(), DecodeError>, Miss> {
-        let text = text.unescape(scratch)?;
-        Ok(match kind {
-            Kind::Text => self.text(text, sink),
-            Kind::Thinking => self.thinking(text, sink),
-            Kind::Input(index) => self.input(Some(index), text, sink),
-        })
-    }
-
-    /// Any frame.
-    fn event(&mut self, data: &[u8], sink: &mut dyn Sink) -> Result<(), DecodeError> {
+    ) -> Result<(), DecodeError> {
         let json = |reason: String| DecodeError::Json {
             dialect: "anthropic",
             reason,
         };
+        let data = frame.data.trim_ascii();
         let text = std::str::from_utf8(data).map_err(|error| json(error.to_string()))?;
         match StreamEvent::read(text).map_err(|error| json(error.to_string()))? {
             StreamEvent::Passed => {}
@@ -129,7 +105,18 @@ impl Decoder {
             StreamEvent::BlockStart { index, opening } => {
                 self.begin(index, opening, data.len(), sink)?;
             }
-            StreamEvent::Delta { index, piece } => self.piece(index, piece, data.len(), sink)?,
+            StreamEvent::Delta { index, piece } => {
+                let said = match &piece {
+                    Piece::Text(text) => Some((Kind::Text, text)),
+                    Piece::Thinking(text) => Some((Kind::Thinking, text)),
+                    Piece::Input(text) => Some((Kind::Input(index), text)),
+                    _ => None,
+                };
+                if let Some((kind, text)) = said {
+                    templates.learn(frame, [(Gap::Text, Some(text.raw))], || kind);
+                }
+                self.delta(index, piece, data.len(), sink)?;
+            }
             StreamEvent::BlockStop { index } => {
                 if let Some(block) = self.blocks.close(index)? {
                     self.end_block(block, sink)?;
@@ -262,7 +249,7 @@ impl Decoder {
         })
     }
 
-    fn piece(
+    fn delta(
         &mut self,
         index: Option<u64>,
         piece: Piece<'_>,
@@ -464,8 +451,28 @@ impl Decoder {
     }
 }
 
-impl Decode for Decoder {
-    fn frame(&mut self, frame: Frame<'_>, sink: &mut dyn Sink) -> Result<(), DecodeError> {
+impl FrameReader for Decoder {
+    type Kind = Kind;
+
+    fn takes_pieces(&self) -> bool {
+        self.answer.is_running()
+    }
+
+    fn piece(&mut self, fit: Fit<'_, Kind>, sink: &mut dyn Sink) -> Result<bool, DecodeError> {
+        match *fit.kind {
+            Kind::Text => self.text(fit.text, sink)?,
+            Kind::Thinking => self.thinking(fit.text, sink)?,
+            Kind::Input(index) => self.input(index, fit.text, sink)?,
+        }
+        Ok(true)
+    }
+
+    fn frame(
+        &mut self,
+        frame: Frame<'_>,
+        templates: &mut Templates<Kind>,
+        sink: &mut dyn Sink,
+    ) -> Result<(), DecodeError> {
         if self.answer.is_over() {
             return Ok(());
         }
@@ -473,11 +480,10 @@ impl Decode for Decoder {
         if frame.event == b"error" {
             return self.fail(StreamError::read(data), sink);
         }
-        match data {
-            b"" => Ok(()),
-            _ if self.answer.is_running() && self.delta(data, sink)? => Ok(()),
-            _ => self.event(data, sink),
+        if data.is_empty() {
+            return Ok(());
         }
+        self.event(frame, templates, sink)
     }
 
     fn usage(&mut self) -> Option<&TokenUsage> {

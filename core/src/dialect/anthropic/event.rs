@@ -3,7 +3,7 @@
 //! It is strict about JSON and lenient about shapes: a field that is not of the kind it should be counts as absent.
 
 use super::super::error::StreamError;
-use super::super::lenient::{Raw, index, json_text, list, object, string};
+use super::super::lenient::{Raw, Spelled, index, json_text, list, object, spelled, string};
 use super::layout::Container;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
@@ -72,9 +72,9 @@ pub(super) enum Opening<'a> {
 /// What a delta adds to its block.
 #[derive(Debug)]
 pub(super) enum Piece<'a> {
-    Text(Cow<'a, str>),
-    Thinking(Cow<'a, str>),
-    Input(Cow<'a, str>),
+    Text(Spelled<'a>),
+    Thinking(Spelled<'a>),
+    Input(Spelled<'a>),
     Signature(Cow<'a, str>),
     Citation(Value),
     /// Fields of a compaction.
@@ -315,9 +315,9 @@ fn is_own(kind: &str) -> bool {
 impl<'a> Piece<'a> {
     fn read(delta: &WireDelta<'a>, whole: Raw<'a>) -> Result<Self, Error> {
         Ok(match text(delta.kind)?.as_ref() {
-            "text_delta" => Self::Text(text(delta.text)?),
-            "thinking_delta" => Self::Thinking(text(delta.thinking)?),
-            "input_json_delta" => Self::Input(text(delta.partial_json)?),
+            "text_delta" => spelled(delta.text)?.map_or(Self::Passed, Self::Text),
+            "thinking_delta" => spelled(delta.thinking)?.map_or(Self::Passed, Self::Thinking),
+            "input_json_delta" => spelled(delta.partial_json)?.map_or(Self::Passed, Self::Input),
             "signature_delta" => Self::Signature(text(delta.signature)?),
             "citations_delta" => match value(delta.citation)? {
                 Value::Null => Self::Passed,

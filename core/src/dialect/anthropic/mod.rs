@@ -32,7 +32,6 @@ mod blocks;
 mod cache;
 mod content;
 mod decode;
-mod delta;
 mod encode;
 mod event;
 mod layout;

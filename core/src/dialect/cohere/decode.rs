@@ -1,10 +1,9 @@
-use super::super::answer::{Answer, Scratch};
-use super::super::cursor::{Miss, RawText, Templates};
+use super::super::answer::Answer;
 use super::super::error::StreamError;
-use super::super::{Decode, DecodeError, HopIds, Sink};
+use super::super::template::{Fit, FrameReader, Gap, Templates};
+use super::super::{DecodeError, HopIds, Sink};
 use super::TOOL_PLAN;
-use super::delta::{self, Kind};
-use super::frame::{End, Piece, Said};
+use super::frame::{End, Kind, Piece, Said};
 use crate::event::{Metadata, TokenUsage, Violation};
 use crate::wire::Frame;
 use serde::{Deserialize, Serialize};
@@ -21,10 +20,6 @@ pub(crate) struct Decoder {
     /// The call whose id has not come yet.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     waiting: Option<Waiting>,
-    #[serde(skip)]
-    scratch: Scratch,
-    #[serde(skip)]
-    templates: Templates<Kind>,
 }
 
 /// A call that has a name and no id yet.
@@ -41,60 +36,28 @@ impl Decoder {
             planning: false,
             calls: BTreeMap::new(),
             waiting: None,
-            scratch: Scratch::default(),
-            templates: Templates::default(),
         }
     }
 
-    /// A frame that the cursor knows; `false` where it does not.
-    fn delta(&mut self, data: &[u8], sink: &mut dyn Sink) -> Result<bool, DecodeError> {
-        let (kind, text) = match self.templates.read_or(data, delta::read) {
-            Ok(Some(piece)) => piece,
-            Ok(None) => {
-                self.answer.start(sink)?;
-                return Ok(true);
-            }
-            Err(Miss) => return Ok(false),
-        };
-        let mut scratch = std::mem::take(&mut self.scratch.0);
-        let said = self.say(kind, text, &mut scratch, sink);
-        self.scratch.0 = scratch;
-        match said {
-            Ok(result) => result.map(|()| true).map_err(DecodeError::from),
-            Err(Miss) => Ok(false),
-        }
-    }
-
-    /// Says what the cursor read; nothing is said of a text that is not one after all.
-    fn say(
+    /// A frame with something in it.
+    fn whole(
         &mut self,
-        kind: Kind,
-        text: RawText<'_>,
-        scratch: &mut String,
+        frame: Frame<'_>,
+        templates: &mut Templates<Kind>,
         sink: &mut dyn Sink,
-    ) -> Result<Result<(), Violation>, Miss> {
-        let text = text.unescape(scratch)?;
-        Ok(match kind {
-            Kind::Text => self.text(text, sink),
-            Kind::Thinking => self.thinking(text, sink),
-            Kind::ToolPlan => self.tool_plan(text, sink),
-            Kind::Arguments(index) => {
-                let slot = *self.calls.get(&index).ok_or(Miss)?;
-                self.answer.arguments(slot, text, sink)
-            }
-        })
-    }
-
-    /// Any frame.
-    fn whole(&mut self, event: &[u8], data: &[u8], sink: &mut dyn Sink) -> Result<(), DecodeError> {
+    ) -> Result<(), DecodeError> {
         let json = |reason: String| DecodeError::Json {
             dialect: "cohere",
             reason,
         };
+        let data = frame.data.trim_ascii();
         let text = std::str::from_utf8(data).map_err(|error| json(error.to_string()))?;
         // A name that is not UTF-8 is none that is known.
-        let event = std::str::from_utf8(event).unwrap_or_default();
+        let event = std::str::from_utf8(frame.event).unwrap_or_default();
         let said = Said::read(event, text).map_err(|error| json(error.to_string()))?;
+        if let Some((kind, text)) = said.piece() {
+            templates.learn(frame, [(Gap::Text, Some(text))], || kind);
+        }
         if let Some(Waiting { index, name }) = self.waiting.take() {
             // An id that comes after the name comes before anything else.
             let id = match &said {
@@ -231,8 +194,33 @@ impl Decoder {
     }
 }
 
-impl Decode for Decoder {
-    fn frame(&mut self, frame: Frame<'_>, sink: &mut dyn Sink) -> Result<(), DecodeError> {
+/// The provider always says that it is done, so a body without that was cut off.
+impl FrameReader for Decoder {
+    type Kind = Kind;
+
+    fn takes_pieces(&self) -> bool {
+        self.answer.is_running() && self.waiting.is_none()
+    }
+
+    fn piece(&mut self, fit: Fit<'_, Kind>, sink: &mut dyn Sink) -> Result<bool, DecodeError> {
+        match *fit.kind {
+            Kind::Text => self.text(fit.text, sink)?,
+            Kind::Thinking => self.thinking(fit.text, sink)?,
+            Kind::ToolPlan => self.tool_plan(fit.text, sink)?,
+            Kind::Arguments(index) => match self.slot(index) {
+                Some(slot) => self.answer.arguments(slot, fit.text, sink)?,
+                None => return Ok(false),
+            },
+        }
+        Ok(true)
+    }
+
+    fn frame(
+        &mut self,
+        frame: Frame<'_>,
+        templates: &mut Templates<Kind>,
+        sink: &mut dyn Sink,
+    ) -> Result<(), DecodeError> {
         if self.answer.is_over() {
             return Ok(());
         }
@@ -240,23 +228,13 @@ impl Decode for Decoder {
         if frame.event == b"error" {
             return Ok(self.fail(StreamError::read(data), sink)?);
         }
-        match data {
-            b"" => Ok(()),
-            _ if self.waiting.is_none() && self.delta(data, sink)? => Ok(()),
-            _ => self.whole(frame.event, data, sink),
+        if data.is_empty() {
+            return Ok(());
         }
+        self.whole(frame, templates, sink)
     }
 
     fn usage(&mut self) -> Option<&TokenUsage> {
         self.answer.usage()
-    }
-
-    /// The provider always says that it is done, so a body without that was cut off.
-    fn is_done(&self) -> bool {
-        false
-    }
-
-    fn end(&mut self, _sink: &mut dyn Sink) -> Result<(), DecodeError> {
-        Ok(())
     }
 }

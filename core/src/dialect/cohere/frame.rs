@@ -1,10 +1,13 @@
 //! Any frame, read with serde: the view that decides.
 
 use super::super::error::StreamError;
-use super::super::lenient::{Raw, arguments, count, index, list, object, starts_with, text};
+use super::super::lenient::{
+    Raw, Spelled, arguments, index, list, object, spelled, starts_with, text, token_count,
+};
 use crate::event::TokenUsage;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
+use serde_json::value::RawValue;
 use serde_json::{Error, Value};
 use std::borrow::Cow;
 
@@ -31,6 +34,8 @@ pub(super) enum Said<'a> {
         index: Option<u64>,
         id: Option<Cow<'a, str>>,
         arguments: Option<Cow<'a, str>>,
+        /// The arguments as they stand in the frame.
+        raw: Raw<'a>,
     },
     /// A call is whole.
     CallEnd { index: Option<u64> },
@@ -44,9 +49,19 @@ pub(super) enum Said<'a> {
 
 #[derive(Debug)]
 pub(super) enum Piece<'a> {
-    Text(Cow<'a, str>),
-    Thinking(Cow<'a, str>),
-    ToolPlan(Cow<'a, str>),
+    Text(Spelled<'a>),
+    Thinking(Spelled<'a>),
+    ToolPlan(Spelled<'a>),
+}
+
+/// What a frame may bring a piece of, and nothing besides.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Kind {
+    Text,
+    Thinking,
+    ToolPlan,
+    /// The arguments of the call with this index.
+    Arguments(Option<u64>),
 }
 
 /// How an answer ends.
@@ -119,6 +134,26 @@ struct WireFunction<'a> {
     arguments: Raw<'a>,
 }
 
+#[derive(Deserialize)]
+struct WireUsage<'a> {
+    #[serde(borrow)]
+    tokens: Raw<'a>,
+    #[serde(borrow)]
+    billed_units: Raw<'a>,
+    #[serde(borrow)]
+    cached_tokens: Raw<'a>,
+}
+
+#[derive(Default, Deserialize)]
+struct WireTokens<'a> {
+    #[serde(borrow)]
+    input_tokens: Raw<'a>,
+    #[serde(borrow)]
+    output_tokens: Raw<'a>,
+    #[serde(borrow)]
+    reasoning_tokens: Raw<'a>,
+}
+
 impl<'a> Said<'a> {
     /// Reads a frame. `event` is its name, for a frame that has no type of its own.
     pub(super) fn read(event: &str, data: &'a str) -> Result<Self, Error> {
@@ -150,7 +185,7 @@ impl<'a> Said<'a> {
                 Self::Pieces(content_pieces(content)?)
             }
             "tool-plan-delta" => {
-                let piece = text(message.and_then(|message| message.tool_plan))?;
+                let piece = spelled(message.and_then(|message| message.tool_plan))?;
                 Self::Pieces(piece.map(Piece::ToolPlan).into_iter().collect())
             }
             "content-end" => Self::ContentEnd,
@@ -171,10 +206,12 @@ impl<'a> Said<'a> {
                 let call = one::<WireCall<'a>>(tool_calls)?;
                 let (id, function) = call.map_or((None, None), |call| (call.id, call.function));
                 let function = object::<WireFunction<'a>>(function)?;
+                let raw = function.and_then(|function| function.arguments);
                 Self::CallDelta {
                     index,
                     id: text(id)?,
-                    arguments: arguments(function.and_then(|function| function.arguments))?,
+                    arguments: arguments(raw)?,
+                    raw,
                 }
             }
             "tool-call-end" => Self::CallEnd { index },
@@ -195,6 +232,20 @@ impl<'a> Said<'a> {
             "error" => Self::Error(StreamError::read(data.as_bytes())),
             _ => StreamError::foreign(data).map_or(Self::Nothing, Self::Error),
         })
+    }
+
+    /// The one piece that it brings, if there is nothing besides.
+    pub(super) fn piece(&self) -> Option<(Kind, &'a RawValue)> {
+        match self {
+            Self::Pieces(pieces) => match pieces.as_slice() {
+                [Piece::Text(text)] => Some((Kind::Text, text.raw)),
+                [Piece::Thinking(text)] => Some((Kind::Thinking, text.raw)),
+                [Piece::ToolPlan(text)] => Some((Kind::ToolPlan, text.raw)),
+                _ => None,
+            },
+            Self::CallDelta { index, raw, .. } => Some((Kind::Arguments(*index), (*raw)?)),
+            _ => None,
+        }
     }
 }
 
@@ -219,10 +270,7 @@ impl WireDelta<'_> {
         });
         Ok(End {
             finish_reason: finish_reason.map(Cow::into_owned),
-            usage: match self.usage {
-                Some(usage) => read_usage(&serde_json::from_str(usage.get())?),
-                None => None,
-            },
+            usage: read_usage(self.usage)?,
             failure,
         })
     }
@@ -230,7 +278,7 @@ impl WireDelta<'_> {
 
 /// The pieces in a content block, or in several; a bare string is text.
 fn content_pieces<'a>(raw: Raw<'a>) -> Result<Vec<Piece<'a>>, Error> {
-    let mut pieces: Vec<_> = text(raw)?.map(Piece::Text).into_iter().collect();
+    let mut pieces: Vec<_> = spelled(raw)?.map(Piece::Text).into_iter().collect();
     let blocks = if starts_with(raw, '{') {
         raw.into_iter().collect()
     } else {
@@ -238,8 +286,8 @@ fn content_pieces<'a>(raw: Raw<'a>) -> Result<Vec<Piece<'a>>, Error> {
     };
     for block in blocks {
         if let Some(block) = object::<WireContent<'a>>(Some(block))? {
-            pieces.extend(text(block.thinking)?.map(Piece::Thinking));
-            pieces.extend(text(block.text)?.map(Piece::Text));
+            pieces.extend(spelled(block.thinking)?.map(Piece::Thinking));
+            pieces.extend(spelled(block.text)?.map(Piece::Text));
         }
     }
     Ok(pieces)
@@ -254,24 +302,29 @@ fn one<'a, T: Deserialize<'a>>(raw: Raw<'a>) -> Result<Option<T>, Error> {
 }
 
 /// Reads a `usage` object; `None` where it counts nothing.
-fn read_usage(usage: &Value) -> Option<TokenUsage> {
-    let (tokens, billed) = (&usage["tokens"], &usage["billed_units"]);
-    let total = |field: &str| count(&tokens[field]).or_else(|| count(&billed[field]));
+fn read_usage(raw: Raw<'_>) -> Result<Option<TokenUsage>, Error> {
+    let Some(usage) = object::<WireUsage<'_>>(raw)? else {
+        return Ok(None);
+    };
+    let tokens = object::<WireTokens<'_>>(usage.tokens)?.unwrap_or_default();
+    let billed = object::<WireTokens<'_>>(usage.billed_units)?.unwrap_or_default();
+    let billed_input = token_count(billed.input_tokens);
+    let billed_output = token_count(billed.output_tokens);
     let mut read = TokenUsage {
         // What is billed is less, but better than nothing.
-        input_tokens: total("input_tokens"),
-        output_tokens: total("output_tokens"),
-        reasoning_tokens: count(&tokens["reasoning_tokens"]),
-        cached_input_tokens: count(&usage["cached_tokens"]),
+        input_tokens: token_count(tokens.input_tokens).or(billed_input),
+        output_tokens: token_count(tokens.output_tokens).or(billed_output),
+        reasoning_tokens: token_count(tokens.reasoning_tokens),
+        cached_input_tokens: token_count(usage.cached_tokens),
         ..TokenUsage::default()
     };
-    for (name, field) in [
-        ("billedInputTokens", "input_tokens"),
-        ("billedOutputTokens", "output_tokens"),
+    for (name, count) in [
+        ("billedInputTokens", billed_input),
+        ("billedOutputTokens", billed_output),
     ] {
-        if let Some(count) = count(&billed[field]) {
+        if let Some(count) = count {
             read.extra.insert(name.to_owned(), count.into());
         }
     }
-    (read != TokenUsage::default()).then_some(read)
+    Ok((read != TokenUsage::default()).then_some(read))
 }

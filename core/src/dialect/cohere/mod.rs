@@ -12,7 +12,6 @@
 //! - an answer that ends with `ERROR` or `TIMEOUT` is a `RUN_ERROR`.
 
 mod decode;
-mod delta;
 mod encode;
 mod frame;
 mod messages;

@@ -2,6 +2,7 @@
 
 use super::super::mend;
 use super::body::{describe, excerpt};
+use memchr::memmem;
 use serde_json::{Map, Value, json};
 
 /// An error inside a stream, in the peer's words.
@@ -25,7 +26,16 @@ impl StreamError {
 
     /// The error that a frame is which says nothing in its own dialect: one of another provider's, or of a gateway's.
     pub(in crate::dialect) fn foreign(data: &str) -> Option<Self> {
-        Self::of(value(data.as_bytes())?.as_object()?)
+        let data = data.as_bytes();
+        // Frames that say nothing are many, and few of them are errors.
+        let has = |word: &[u8]| memmem::find(data, word).is_some();
+        if ![&b"error"[..], b"message", b"detail", b"\\"]
+            .into_iter()
+            .any(has)
+        {
+            return None;
+        }
+        Self::of(value(data)?.as_object()?)
     }
 
     /// The same of a frame that was read.
@@ -94,6 +104,8 @@ mod tests {
             (r#"{"message":"hello"}"#, None),
             (r#"{"error":null,"code":"","message":""}"#, None),
             (r#"{"error":""}"#, None),
+            (r#"{"\u0065rror":"Oh no"}"#, Some("Oh no")),
+            (r#"{"code":500,"status":"bad"}"#, None),
             ("[]", None),
         ] {
             let error = StreamError::foreign(frame);

@@ -4,12 +4,14 @@ use super::super::error::StreamError;
 use super::super::lenient::{
     Raw, index, is_true, json_text, list, object, starts_with, string, text, token_count,
 };
+use super::super::template::{COUNTS, Gap};
 use super::partial::{PartialArg, PartialValue};
 use crate::event::TokenUsage;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 use serde_json::{Error, Map, Value, json};
+use std::array;
 use std::borrow::Cow;
 
 /// What a chunk says, as far as the decoder reads it.
@@ -20,6 +22,23 @@ pub(super) struct Chunk<'a> {
     pub(super) stop_reason: Option<Cow<'a, str>>,
     pub(super) usage: Option<TokenUsage>,
     pub(super) error: Option<StreamError>,
+    /// The counts of the usage as they stand in the frame.
+    counts: [Raw<'a>; COUNTS],
+}
+
+/// What a chunk may bring a piece of, with counts and nothing besides.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Kind {
+    pub(super) is_thought: bool,
+    /// Which counts are there.
+    has: [bool; COUNTS],
+}
+
+impl Kind {
+    /// The usage that these counts are, if there is any.
+    pub(super) fn usage(&self, counts: &[u64; COUNTS]) -> Option<TokenUsage> {
+        usage(array::from_fn(|at| self.has[at].then_some(counts[at])))
+    }
 }
 
 /// A part of what the model says.
@@ -37,6 +56,8 @@ pub(super) enum Piece<'a> {
 #[derive(Debug)]
 pub(super) struct Signed<'a> {
     pub(super) text: Cow<'a, str>,
+    /// The text as it stands in the frame.
+    pub(super) raw: Raw<'a>,
     pub(super) signature: Option<Cow<'a, str>>,
 }
 
@@ -175,9 +196,18 @@ impl<'a> Chunk<'a> {
         let wire: WireChunk<'a> = serde_json::from_str(data)?;
         let mut chunk = Self {
             model: text(wire.model_version).unwrap_or_default(),
-            usage: usage(wire.usage_metadata)?,
             ..Self::default()
         };
+        if let Some(wire) = object::<WireUsage<'a>>(wire.usage_metadata)? {
+            chunk.counts = [
+                wire.prompt_token_count,
+                wire.candidates_token_count,
+                wire.total_token_count,
+                wire.thoughts_token_count,
+                wire.cached_content_token_count,
+            ];
+            chunk.usage = usage(chunk.counts.map(token_count));
+        }
         if let Some(feedback) = object::<WireFeedback<'a>>(wire.prompt_feedback)? {
             // These two do not say that it was a filter.
             let says_nothing =
@@ -203,6 +233,32 @@ impl<'a> Chunk<'a> {
             chunk.error = StreamError::foreign(data);
         }
         Ok((is_chunk || chunk.error.is_some()).then_some(chunk))
+    }
+
+    /// The one piece that it brings, if there is nothing besides but counts.
+    pub(super) fn piece(&self) -> Option<(Kind, [(Gap, Raw<'a>); COUNTS + 1])> {
+        if self.stop_reason.is_some() || self.error.is_some() {
+            return None;
+        }
+        let (is_thought, signed) = match self.pieces.as_slice() {
+            [Piece::Text(signed)] => (false, signed),
+            [Piece::Thought(signed)] => (true, signed),
+            _ => return None,
+        };
+        if signed.signature.is_some() {
+            return None;
+        }
+        let has = self.counts.map(|count| count.is_some());
+        let [a, b, c, d, e] = self.counts;
+        let gaps = [
+            (Gap::Text, signed.raw),
+            (Gap::Count(0), a),
+            (Gap::Count(1), b),
+            (Gap::Count(2), c),
+            (Gap::Count(3), d),
+            (Gap::Count(4), e),
+        ];
+        Some((Kind { is_thought, has }, gaps))
     }
 
     fn candidate(&mut self, candidate: &WireCandidate<'a>) -> Result<(), Error> {
@@ -262,6 +318,7 @@ impl<'a> Chunk<'a> {
         }
         let signed = Signed {
             text: said.unwrap_or_default(),
+            raw: part.text,
             signature,
         };
         if !signed.text.is_empty() || signed.signature.is_some() {
@@ -322,17 +379,16 @@ fn value(raw: Raw<'_>) -> Option<Value> {
     is_filled.then_some(value)
 }
 
-fn usage(raw: Raw<'_>) -> Result<Option<TokenUsage>, Error> {
-    let Some(wire) = object::<WireUsage<'_>>(raw)? else {
-        return Ok(None);
-    };
+/// The usage of these counts, if there is any.
+fn usage(counts: [Option<u64>; COUNTS]) -> Option<TokenUsage> {
+    let [input, output, total, reasoning, cached_input] = counts;
     let usage = TokenUsage {
-        input_tokens: token_count(wire.prompt_token_count),
-        output_tokens: token_count(wire.candidates_token_count),
-        total_tokens: token_count(wire.total_token_count),
-        reasoning_tokens: token_count(wire.thoughts_token_count),
-        cached_input_tokens: token_count(wire.cached_content_token_count),
+        input_tokens: input,
+        output_tokens: output,
+        total_tokens: total,
+        reasoning_tokens: reasoning,
+        cached_input_tokens: cached_input,
         ..TokenUsage::default()
     };
-    Ok((usage != TokenUsage::default()).then_some(usage))
+    (counts != [None; COUNTS]).then_some(usage)
 }

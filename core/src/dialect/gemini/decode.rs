@@ -1,9 +1,8 @@
-use super::super::answer::{Answer, Scratch};
-use super::super::cursor::Miss;
+use super::super::answer::Answer;
 use super::super::error::StreamError;
-use super::super::{Decode, DecodeError, Dialect, HopIds, Sink};
-use super::chunk::{Call, Chunk, Piece, Signed};
-use super::delta::{Delta, Said};
+use super::super::template::{Fit, FrameReader, Templates};
+use super::super::{DecodeError, Dialect, HopIds, Sink};
+use super::chunk::{Call, Chunk, Kind, Piece, Signed};
 use super::partial::Assembly;
 use super::seal::Seal;
 use crate::event::{TokenUsage, Violation};
@@ -23,8 +22,6 @@ pub(crate) struct Decoder {
     assembly: Option<Assembly>,
     /// The slot of that call, once it has begun.
     open_call: Option<usize>,
-    #[serde(skip)]
-    scratch: Scratch,
 }
 
 /// The last thing that was said, which a signature without text belongs to, and what goes back with it.
@@ -65,44 +62,17 @@ impl Decoder {
             },
             assembly: None,
             open_call: None,
-            scratch: Scratch::default(),
         }
     }
 
-    /// A frame that the cursor knows; `false` where it does not.
-    fn delta(&mut self, data: &[u8], sink: &mut dyn Sink) -> Result<bool, DecodeError> {
-        let Ok(delta) = Delta::read(data, self.answer.model.is_some()) else {
-            return Ok(false);
-        };
-        let mut scratch = std::mem::take(&mut self.scratch.0);
-        let said = self.say(&delta, &mut scratch, sink);
-        self.scratch.0 = scratch;
-        let Ok(said) = said else {
-            return Ok(false);
-        };
-        if delta.usage.is_some() {
-            self.answer.usage = delta.usage;
-        }
-        said?;
-        Ok(true)
-    }
-
-    /// Says what the cursor read; nothing is said of a text that is not one after all.
-    fn say(
+    /// A frame with a chunk.
+    fn chunk(
         &mut self,
-        delta: &Delta<'_>,
-        scratch: &mut String,
+        frame: Frame<'_>,
+        templates: &mut Templates<Kind>,
         sink: &mut dyn Sink,
-    ) -> Result<Result<(), Violation>, Miss> {
-        Ok(match delta.said {
-            Said::Nothing => Ok(()),
-            Said::Text(text) => self.text(text.unescape(scratch)?, sink),
-            Said::Thought(text) => self.thought(text.unescape(scratch)?, sink),
-        })
-    }
-
-    /// Any frame.
-    fn chunk(&mut self, data: &[u8], sink: &mut dyn Sink) -> Result<(), DecodeError> {
+    ) -> Result<(), DecodeError> {
+        let data = frame.data.trim_ascii();
         let text = std::str::from_utf8(data).map_err(|error| json(error.to_string()))?;
         if text.starts_with('[') {
             return Err(json(
@@ -112,6 +82,9 @@ impl Decoder {
         let Some(chunk) = Chunk::read(text).map_err(|error| json(error.to_string()))? else {
             return Ok(());
         };
+        if let Some((kind, gaps)) = chunk.piece() {
+            templates.learn(frame, gaps, || kind);
+        }
         let steps = self.steps(chunk.pieces)?;
         if let (None, Some(model)) = (&self.answer.model, chunk.model) {
             self.answer.model = Some(model.into_owned());
@@ -339,8 +312,30 @@ fn owned(text: Option<Cow<'_, str>>) -> Option<Cow<'static, str>> {
     text.map(|text| Cow::Owned(text.into_owned()))
 }
 
-impl Decode for Decoder {
-    fn frame(&mut self, frame: Frame<'_>, sink: &mut dyn Sink) -> Result<(), DecodeError> {
+impl FrameReader for Decoder {
+    type Kind = Kind;
+
+    fn takes_pieces(&self) -> bool {
+        self.answer.is_running()
+    }
+
+    fn piece(&mut self, fit: Fit<'_, Kind>, sink: &mut dyn Sink) -> Result<bool, DecodeError> {
+        if let Some(usage) = fit.kind.usage(fit.counts) {
+            self.answer.usage = Some(usage);
+        }
+        match fit.kind.is_thought {
+            true => self.thought(fit.text, sink)?,
+            false => self.text(fit.text, sink)?,
+        }
+        Ok(true)
+    }
+
+    fn frame(
+        &mut self,
+        frame: Frame<'_>,
+        templates: &mut Templates<Kind>,
+        sink: &mut dyn Sink,
+    ) -> Result<(), DecodeError> {
         let data = frame.data.trim_ascii();
         if self.answer.is_over() || data.is_empty() {
             return Ok(());
@@ -349,10 +344,7 @@ impl Decode for Decoder {
             let error = StreamError::read(data);
             return Ok(self.answer.fail(error.message, error.code, sink)?);
         }
-        if self.answer.is_running() && self.delta(data, sink)? {
-            return Ok(());
-        }
-        self.chunk(data, sink)
+        self.chunk(frame, templates, sink)
     }
 
     fn usage(&mut self) -> Option<&TokenUsage> {

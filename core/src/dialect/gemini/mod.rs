@@ -27,7 +27,6 @@
 mod chunk;
 mod contents;
 mod decode;
-mod delta;
 mod encode;
 mod model;
 mod partial;

@@ -2,8 +2,9 @@
 
 use super::super::error::StreamError;
 use super::super::lenient::{
-    Raw, arguments, is_true, list, object, starts_with, text, token_count,
+    Raw, Spelled, arguments, is_true, list, object, spelled, starts_with, text, token_count,
 };
+use super::super::template::Gap;
 use crate::event::TokenUsage;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
@@ -15,11 +16,19 @@ use std::borrow::Cow;
 #[derive(Debug, Default)]
 pub(super) struct Line<'a> {
     pub(super) model: Option<Cow<'a, str>>,
-    pub(super) thinking: Option<Cow<'a, str>>,
-    pub(super) content: Option<Cow<'a, str>>,
+    pub(super) thinking: Option<Spelled<'a>>,
+    pub(super) content: Option<Spelled<'a>>,
     pub(super) calls: Vec<Call<'a>>,
     pub(super) done: Option<Done>,
     pub(super) error: Option<StreamError>,
+    created_at: Raw<'a>,
+}
+
+/// What a line may bring a piece of, and nothing besides.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Kind {
+    Content,
+    Thinking,
 }
 
 /// A call, which is whole.
@@ -53,6 +62,8 @@ struct WireLine<'a> {
     eval_count: Raw<'a>,
     #[serde(borrow)]
     error: Raw<'a>,
+    #[serde(borrow)]
+    created_at: Raw<'a>,
 }
 
 #[derive(Deserialize)]
@@ -90,11 +101,12 @@ impl<'a> Line<'a> {
         let wire: WireLine<'a> = serde_json::from_str(data)?;
         let mut line = Self {
             model: text(wire.model).unwrap_or_default(),
+            created_at: wire.created_at,
             ..Self::default()
         };
         if let Some(message) = object::<WireMessage<'a>>(wire.message)? {
-            line.thinking = text(message.thinking)?;
-            line.content = text(message.content)?;
+            line.thinking = spelled(message.thinking)?;
+            line.content = spelled(message.content)?;
             for raw in list(message.tool_calls)? {
                 line.calls.extend(Call::read(raw)?);
             }
@@ -116,6 +128,22 @@ impl<'a> Line<'a> {
             line.error = StreamError::foreign(data);
         }
         Ok((is_part || line.error.is_some()).then_some(line))
+    }
+}
+
+impl<'a> Line<'a> {
+    /// The one piece that it brings, if there is nothing besides, with what may be another in the next line.
+    pub(super) fn piece(&self) -> Option<(Kind, [(Gap, Raw<'a>); 2])> {
+        if !self.calls.is_empty() || self.done.is_some() || self.error.is_some() {
+            return None;
+        }
+        let (kind, text) = match (&self.content, &self.thinking) {
+            (Some(text), None) => (Kind::Content, text),
+            (None, Some(text)) => (Kind::Thinking, text),
+            _ => return None,
+        };
+        let gaps = [(Gap::Text, Some(text.raw)), (Gap::Passed, self.created_at)];
+        Some((kind, gaps))
     }
 }
 

@@ -15,7 +15,6 @@
 //! and media other than pictures in the request itself, which go in words.
 
 mod decode;
-mod delta;
 mod encode;
 mod line;
 mod messages;

@@ -1,4 +1,5 @@
 use super::super::answer::{check_calls, whole};
+use super::super::lenient::Raw;
 use super::super::{AnswerLimit, DecodeError, HopIds, Sink};
 use crate::event::{EventRef, ToolCallEnd, ToolCallStart, Violation};
 use crate::{MessageId, ToolCallId};
@@ -16,6 +17,17 @@ pub(super) struct Fragment<'a> {
     pub(super) id: Option<Cow<'a, str>>,
     pub(super) name: Option<Cow<'a, str>>,
     pub(super) arguments: Option<Cow<'a, str>>,
+    /// The arguments as they stand in the frame.
+    pub(super) raw: Raw<'a>,
+}
+
+impl Fragment<'_> {
+    /// The index of the call that it goes on with, where that hangs on nothing but the index: not where both its id and
+    /// its name may make it another call.
+    pub(super) fn goes_on(&self) -> Option<u64> {
+        self.index
+            .filter(|_| self.id.is_none() || self.name.is_none())
+    }
 }
 
 /// The calls of one hop, in the order of their first appearance.
@@ -131,12 +143,11 @@ impl Calls {
         Ok(slot)
     }
 
-    /// The call that has begun under a wire index, if a fragment with `id` goes on with it: for the cursor.
+    /// The call that has begun under a wire index.
     #[inline]
-    pub(super) fn begun(&self, index: u64) -> Option<(usize, Option<&str>)> {
+    pub(super) fn begun(&self, index: u64) -> Option<usize> {
         let slot = *self.by_index.get(&index)?;
-        let call = &self.calls[slot];
-        call.id.is_some().then_some((slot, call.wire_id.as_deref()))
+        self.calls[slot].id.is_some().then_some(slot)
     }
 
     /// Whether the fragment begins the call in `slot` in the events: its name is known, and its id, or arguments have

@@ -1,7 +1,10 @@
 //! Any frame, read with serde: the view that decides.
 
 use super::super::error::StreamError;
-use super::super::lenient::{Raw, arguments, index, list, object, starts_with, text};
+use super::super::lenient::{
+    Raw, Spelled, arguments, index, list, object, spelled, starts_with, text,
+};
+use super::super::template::Gap;
 use super::calls::Fragment;
 use super::reasoning::Field;
 use super::usage;
@@ -25,14 +28,25 @@ pub(super) struct Chunk<'a> {
     pub(super) finish_reason: Option<Cow<'a, str>>,
     pub(super) usage: Option<TokenUsage>,
     pub(super) error: Option<StreamError>,
+    /// What changes from chunk to chunk, and says nothing.
+    passed: [Raw<'a>; 5],
+}
+
+/// What a chunk may bring a piece of, and nothing besides.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Kind {
+    Content,
+    Reasoning(Field),
+    /// The arguments of the call with this index.
+    Arguments(u64),
 }
 
 /// A piece of what the model says.
 #[derive(Debug)]
 pub(super) enum Piece<'a> {
-    Content(Cow<'a, str>),
-    Reasoning(Field, Cow<'a, str>),
-    Refusal(Cow<'a, str>),
+    Content(Spelled<'a>),
+    Reasoning(Field, Spelled<'a>),
+    Refusal(Spelled<'a>),
 }
 
 #[derive(Deserialize)]
@@ -49,6 +63,14 @@ struct WireChunk<'a> {
     error: Raw<'a>,
     #[serde(borrow)]
     x_groq: Raw<'a>,
+    #[serde(borrow)]
+    created: Raw<'a>,
+    /// OpenAI's padding.
+    #[serde(borrow)]
+    obfuscation: Raw<'a>,
+    /// Mistral's padding.
+    #[serde(borrow)]
+    p: Raw<'a>,
 }
 
 #[derive(Deserialize)]
@@ -65,6 +87,9 @@ struct WireChoice<'a> {
     delta: Raw<'a>,
     #[serde(borrow)]
     finish_reason: Raw<'a>,
+    /// The text once more: Together's.
+    #[serde(borrow)]
+    text: Raw<'a>,
 }
 
 #[derive(Deserialize)]
@@ -83,6 +108,9 @@ struct WireDelta<'a> {
     annotations: Raw<'a>,
     #[serde(borrow)]
     tool_calls: Raw<'a>,
+    /// Together's.
+    #[serde(borrow)]
+    token_id: Raw<'a>,
 }
 
 #[derive(Deserialize)]
@@ -122,12 +150,14 @@ impl<'a> Chunk<'a> {
         let wire: WireChunk<'a> = serde_json::from_str(data)?;
         let mut chunk = Self {
             model: text(wire.model).unwrap_or_default(),
+            passed: [wire.created, wire.obfuscation, wire.p, None, None],
             ..Self::default()
         };
         for (position, choice) in list(wire.choices)?.into_iter().enumerate() {
             if let Some(choice) = object::<WireChoice<'a>>(Some(choice))?
                 && index(choice.index)?.map_or(position == 0, |index| index == 0)
             {
+                chunk.passed[3] = choice.text;
                 if let Some(delta) = object(choice.delta)? {
                     chunk.delta(&delta)?;
                 }
@@ -160,23 +190,42 @@ impl<'a> Chunk<'a> {
         self.pieces.is_empty() && self.citations.is_empty() && self.fragments.is_empty()
     }
 
+    /// The one piece that it brings, if there is nothing besides, with what may be another in the next chunk.
+    pub(super) fn piece(&self) -> Option<(Kind, [(Gap, Raw<'a>); 6])> {
+        let is_more = !self.citations.is_empty()
+            || !self.reasoning_details.is_empty()
+            || self.finish_reason.is_some()
+            || self.usage.is_some()
+            || self.error.is_some();
+        let (kind, raw) = match (self.pieces.as_slice(), self.fragments.as_slice()) {
+            _ if is_more => return None,
+            ([Piece::Content(text)], []) => (Kind::Content, text.raw),
+            ([Piece::Reasoning(field, text)], []) => (Kind::Reasoning(*field), text.raw),
+            ([], [fragment]) => (Kind::Arguments(fragment.goes_on()?), fragment.raw?),
+            _ => return None,
+        };
+        let [a, b, c, d, e] = self.passed.map(|raw| (Gap::Passed, raw));
+        Some((kind, [(Gap::Text, Some(raw)), a, b, c, d, e]))
+    }
+
     fn delta(&mut self, delta: &WireDelta<'a>) -> Result<(), Error> {
+        self.passed[4] = delta.token_id;
         let reasoning = [
             (Field::ReasoningContent, delta.reasoning_content),
             (Field::Reasoning, delta.reasoning),
         ];
         for (field, raw) in reasoning {
-            if let Some(piece) = text(raw)? {
+            if let Some(piece) = spelled(raw)? {
                 self.pieces.push(Piece::Reasoning(field, piece));
             }
         }
-        if let Some(piece) = text(delta.content)? {
+        if let Some(piece) = spelled(delta.content)? {
             self.pieces.push(Piece::Content(piece));
         }
         for part in list(delta.content)? {
             self.part(part)?;
         }
-        if let Some(piece) = text(delta.refusal)? {
+        if let Some(piece) = spelled(delta.refusal)? {
             self.pieces.push(Piece::Refusal(piece));
         }
         for item in list(delta.reasoning_details)? {
@@ -191,15 +240,14 @@ impl<'a> Chunk<'a> {
                 continue;
             };
             let function = object::<WireFunction<'a>>(fragment.function)?;
-            let (name, arguments) = match function {
-                Some(function) => (text(function.name)?, arguments(function.arguments)?),
-                None => (None, None),
-            };
+            let (name, raw) =
+                function.map_or((None, None), |function| (function.name, function.arguments));
             self.fragments.push(Fragment {
                 index: index(fragment.index)?,
                 id: text(fragment.id)?,
-                name,
-                arguments,
+                name: text(name)?,
+                arguments: arguments(raw)?,
+                raw,
             });
         }
         Ok(())
@@ -207,7 +255,7 @@ impl<'a> Chunk<'a> {
 
     /// A part of a content array, as Mistral's reasoning models send them.
     fn part(&mut self, raw: &'a RawValue) -> Result<(), Error> {
-        if let Some(piece) = text(Some(raw))? {
+        if let Some(piece) = spelled(Some(raw))? {
             self.pieces.push(Piece::Content(piece));
         }
         let Some(part) = object::<WirePart<'a>>(Some(raw))? else {
@@ -215,17 +263,17 @@ impl<'a> Chunk<'a> {
         };
         match text(part.kind)?.as_deref() {
             Some("text") => {
-                if let Some(piece) = text(part.text)? {
+                if let Some(piece) = spelled(part.text)? {
                     self.pieces.push(Piece::Content(piece));
                 }
             }
             Some("thinking") => {
-                if let Some(piece) = text(part.thinking)? {
+                if let Some(piece) = spelled(part.thinking)? {
                     self.pieces.push(Piece::Reasoning(Field::Content, piece));
                 }
                 for thought in list(part.thinking)? {
                     let thought = object::<WirePart<'a>>(Some(thought))?;
-                    if let Some(piece) = text(thought.and_then(|part| part.text))? {
+                    if let Some(piece) = spelled(thought.and_then(|part| part.text))? {
                         self.pieces.push(Piece::Reasoning(Field::Content, piece));
                     }
                 }

@@ -1,10 +1,9 @@
-use super::super::answer::{NO_STOP_REASON, Scratch, whole};
-use super::super::cursor::{Miss, RawText, Templates};
+use super::super::answer::{NO_STOP_REASON, whole};
 use super::super::error::StreamError;
-use super::super::{AnswerLimit, Decode, DecodeError, HopIds, Sink};
+use super::super::template::{Fit, FrameReader, Templates};
+use super::super::{AnswerLimit, DecodeError, HopIds, Sink};
 use super::calls::Calls;
-use super::chunk::{Chunk, Piece};
-use super::delta::{Delta, Kind};
+use super::chunk::{Chunk, Kind, Piece};
 use super::reasoning::Reasoning;
 use crate::MessageId;
 use crate::event::{
@@ -39,11 +38,6 @@ pub(crate) struct Decoder {
     /// What the model said in place of an answer, so far.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     refusal: String,
-    /// Where text that holds escapes is unescaped; only its room is kept.
-    #[serde(skip)]
-    scratch: Scratch,
-    #[serde(skip)]
-    templates: Templates<Kind>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -71,55 +65,28 @@ impl Decoder {
             usage: None,
             is_cut: false,
             refusal: String::new(),
-            scratch: Scratch::default(),
-            templates: Templates::default(),
         }
     }
 
-    /// A frame that the cursor knows; `false` where it does not.
-    fn delta(&mut self, data: &[u8], sink: &mut dyn Sink) -> Result<bool, DecodeError> {
-        let (calls, model_known) = (&self.calls, self.model.is_some());
-        let read = |data| Delta::read(data, calls, model_known);
-        let (kind, text) = match self.templates.read_or(data, read) {
-            Ok(Some(piece)) => piece,
-            Ok(None) => return Ok(true),
-            Err(Miss) => return Ok(false),
-        };
-        let mut scratch = std::mem::take(&mut self.scratch.0);
-        let said = self.say(kind, text, &mut scratch, sink);
-        self.scratch.0 = scratch;
-        match said {
-            Ok(result) => result.map(|()| true).map_err(DecodeError::from),
-            Err(Miss) => Ok(false),
-        }
-    }
-
-    /// Says what the cursor read; nothing is said of a text that is not one after all.
-    fn say(
+    /// A frame with a chunk.
+    fn chunk(
         &mut self,
-        kind: Kind,
-        text: RawText<'_>,
-        scratch: &mut String,
+        frame: Frame<'_>,
+        templates: &mut Templates<Kind>,
         sink: &mut dyn Sink,
-    ) -> Result<Result<(), Violation>, Miss> {
-        let text = text.unescape(scratch)?;
-        Ok(match kind {
-            Kind::Content => self.content(text, sink),
-            Kind::Reasoning(field) => self.reasoning.delta(&self.ids, field, text, sink),
-            Kind::Arguments(slot) => self.calls.arguments(slot, text, sink),
-        })
-    }
-
-    /// Any frame.
-    fn chunk(&mut self, data: &[u8], sink: &mut dyn Sink) -> Result<(), DecodeError> {
+    ) -> Result<(), DecodeError> {
         let json = |reason: String| DecodeError::Json {
             dialect: "openai-chat",
             reason,
         };
+        let data = frame.data.trim_ascii();
         let text = std::str::from_utf8(data).map_err(|error| json(error.to_string()))?;
         let Some(chunk) = Chunk::read(text).map_err(|error| json(error.to_string()))? else {
             return Ok(());
         };
+        if let Some((kind, gaps)) = chunk.piece() {
+            templates.learn(frame, gaps, || kind);
+        }
         let refusals = chunk.pieces.iter().map(|piece| match piece {
             Piece::Refusal(text) => text.len(),
             _ => 0,
@@ -128,10 +95,6 @@ impl Decoder {
             return Err(AnswerLimit::held(LONGEST_REFUSAL).into());
         }
         self.reasoning.reserve(&chunk.reasoning_details)?;
-        if !chunk.fragments.is_empty() {
-            // Which call an index stands for may change.
-            self.templates.forget();
-        }
         let slots = self.calls.place(&chunk.fragments)?;
         // An error that is the first thing to come needs no run.
         let begins = chunk.error.is_none() || !chunk.says_nothing();
@@ -175,7 +138,7 @@ impl Decoder {
             Piece::Reasoning(field, text) => self.reasoning.delta(&self.ids, *field, text, sink),
             Piece::Refusal(text) => {
                 self.refusal.push_str(text);
-                custom("refusal", text.as_ref().into(), sink)
+                custom("refusal", Value::from(&**text), sink)
             }
         }
     }
@@ -327,8 +290,31 @@ fn custom(name: &str, value: Value, sink: &mut dyn Sink) -> Result<(), Violation
     )
 }
 
-impl Decode for Decoder {
-    fn frame(&mut self, frame: Frame<'_>, sink: &mut dyn Sink) -> Result<(), DecodeError> {
+impl FrameReader for Decoder {
+    type Kind = Kind;
+
+    fn takes_pieces(&self) -> bool {
+        self.phase == Phase::Running
+    }
+
+    fn piece(&mut self, fit: Fit<'_, Kind>, sink: &mut dyn Sink) -> Result<bool, DecodeError> {
+        match *fit.kind {
+            Kind::Content => self.content(fit.text, sink)?,
+            Kind::Reasoning(field) => self.reasoning.delta(&self.ids, field, fit.text, sink)?,
+            Kind::Arguments(index) => match self.calls.begun(index) {
+                Some(slot) => self.calls.arguments(slot, fit.text, sink)?,
+                None => return Ok(false),
+            },
+        }
+        Ok(true)
+    }
+
+    fn frame(
+        &mut self,
+        frame: Frame<'_>,
+        templates: &mut Templates<Kind>,
+        sink: &mut dyn Sink,
+    ) -> Result<(), DecodeError> {
         if self.phase == Phase::Over {
             return Ok(());
         }
@@ -339,8 +325,7 @@ impl Decode for Decoder {
         match data {
             b"" => Ok(()),
             b"[DONE]" => self.done(sink),
-            _ if self.phase == Phase::Running && self.delta(data, sink)? => Ok(()),
-            _ => self.chunk(data, sink),
+            _ => self.chunk(frame, templates, sink),
         }
     }
 

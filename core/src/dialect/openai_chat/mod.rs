@@ -20,7 +20,6 @@
 mod calls;
 mod chunk;
 mod decode;
-mod delta;
 mod encode;
 mod messages;
 mod parts;

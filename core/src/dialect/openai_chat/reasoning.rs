@@ -12,7 +12,7 @@ use serde_json::Value;
 /// The fields that hold reasoning. Where a provider fills both they say the same, so only the first to come is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Field {
+pub(crate) enum Field {
     /// DeepSeek's, xAI's, llama.cpp's.
     ReasoningContent,
     /// OpenRouter's, Groq's, Ollama's.

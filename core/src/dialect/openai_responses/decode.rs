@@ -1,7 +1,6 @@
-use super::super::answer::{Answer, NO_STOP_REASON, Scratch};
-use super::super::cursor::Templates;
-use super::super::{Decode, DecodeError, Dialect, HopIds, Sink};
-use super::delta::{self, Delta};
+use super::super::answer::{Answer, NO_STOP_REASON};
+use super::super::template::{Fit, FrameReader, Templates};
+use super::super::{DecodeError, Dialect, HopIds, Sink};
 use super::event::{Failure, Kind, Outcome, Piece, Place, StreamEvent, Thought};
 use super::item::{ItemContent, MessagePart, WireItem};
 use super::items::{Items, State};
@@ -25,10 +24,6 @@ pub(crate) struct Decoder {
     /// Whether the stream said that it is over within a call.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     is_cut: bool,
-    #[serde(skip)]
-    scratch: Scratch,
-    #[serde(skip)]
-    templates: Templates<Delta>,
 }
 
 impl Decoder {
@@ -39,59 +34,23 @@ impl Decoder {
             message: None,
             reasoning: None,
             is_cut: false,
-            scratch: Scratch::default(),
-            templates: Templates::default(),
         }
     }
 
-    /// A frame that the cursor knows, about a part that has begun; `false` where it is not.
-    fn delta(&mut self, data: &[u8], sink: &mut dyn Sink) -> Result<bool, DecodeError> {
-        let Ok(Some(((kind, output_index), text))) = self.templates.read_or(data, delta::read)
-        else {
-            return Ok(false);
-        };
-        let Some((at, item)) = self.items.at_index(output_index) else {
-            return Ok(false);
-        };
-        if item.is_done {
-            return Ok(false);
-        }
-        let Ok(text) = text.unescape(&mut self.scratch.0) else {
-            return Ok(false);
-        };
-        match (&item.state, kind) {
-            (State::Message { texts, .. }, Kind::Text(part))
-                if self.message == Some(at) && texts.has(part) =>
-            {
-                self.answer.text(text, sink)?;
-            }
-            (State::Reasoning { last, .. }, Kind::Thought(part))
-                if self.reasoning == Some(at) && *last == Some(part) =>
-            {
-                self.answer.reasoning(text, sink)?;
-            }
-            (
-                State::Call {
-                    slot: Some(slot),
-                    is_custom: false,
-                    is_heard: true,
-                    ..
-                },
-                Kind::Arguments,
-            ) => self.answer.arguments(*slot, text, sink)?,
-            _ => return Ok(false),
-        }
-        Ok(true)
-    }
-
-    /// Any frame.
-    fn event(&mut self, data: &[u8], name: &[u8], sink: &mut dyn Sink) -> Result<(), DecodeError> {
+    /// A frame with an event.
+    fn event(
+        &mut self,
+        frame: Frame<'_>,
+        templates: &mut Templates<(Kind, u64)>,
+        sink: &mut dyn Sink,
+    ) -> Result<(), DecodeError> {
         let json = |reason: String| DecodeError::Json {
             dialect: DIALECT.name(),
             reason,
         };
+        let data = frame.data.trim_ascii();
         let text = std::str::from_utf8(data).map_err(|error| json(error.to_string()))?;
-        let name = std::str::from_utf8(name).unwrap_or_default();
+        let name = std::str::from_utf8(frame.event).unwrap_or_default();
         let event = StreamEvent::read(text, name).map_err(|error| json(error.to_string()))?;
         match event {
             StreamEvent::Nothing => {}
@@ -100,8 +59,14 @@ impl Decoder {
                 self.answer.start(sink)?;
             }
             StreamEvent::Piece(piece) => {
+                if let Some(output_index) = piece.place.output_index
+                    && !piece.is_whole
+                    && !matches!(piece.kind, Kind::Refusal(_) | Kind::Input)
+                {
+                    templates.learn(frame, piece.gaps, || (piece.kind, output_index));
+                }
                 if let Some(at) = self.items.of_piece(&piece.place, piece.kind)? {
-                    self.piece(at, &piece, sink)?;
+                    self.part(at, &piece, sink)?;
                 }
             }
             StreamEvent::Annotation(place, annotation) => {
@@ -200,7 +165,7 @@ impl Decoder {
         self.items.get_mut(at).map(|item| &mut item.state)
     }
 
-    fn piece(
+    fn part(
         &mut self,
         at: usize,
         piece: &Piece<'_>,
@@ -541,8 +506,57 @@ fn with_phase(phase: String) -> Metadata {
     Metadata::from_iter([("phase".to_owned(), phase.into())])
 }
 
-impl Decode for Decoder {
-    fn frame(&mut self, frame: Frame<'_>, sink: &mut dyn Sink) -> Result<(), DecodeError> {
+impl FrameReader for Decoder {
+    type Kind = (Kind, u64);
+
+    fn takes_pieces(&self) -> bool {
+        self.answer.is_running()
+    }
+
+    /// Only of a part that has begun.
+    fn piece(
+        &mut self,
+        fit: Fit<'_, (Kind, u64)>,
+        sink: &mut dyn Sink,
+    ) -> Result<bool, DecodeError> {
+        let (kind, output_index) = *fit.kind;
+        let Some((at, item)) = self.items.at_index(output_index) else {
+            return Ok(false);
+        };
+        if item.is_done {
+            return Ok(false);
+        }
+        match (&item.state, kind) {
+            (State::Message { texts, .. }, Kind::Text(part))
+                if self.message == Some(at) && texts.has(part) =>
+            {
+                self.answer.text(fit.text, sink)?;
+            }
+            (State::Reasoning { last, .. }, Kind::Thought(part))
+                if self.reasoning == Some(at) && *last == Some(part) =>
+            {
+                self.answer.reasoning(fit.text, sink)?;
+            }
+            (
+                State::Call {
+                    slot: Some(slot),
+                    is_custom: false,
+                    is_heard: true,
+                    ..
+                },
+                Kind::Arguments,
+            ) => self.answer.arguments(*slot, fit.text, sink)?,
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+
+    fn frame(
+        &mut self,
+        frame: Frame<'_>,
+        templates: &mut Templates<(Kind, u64)>,
+        sink: &mut dyn Sink,
+    ) -> Result<(), DecodeError> {
         if self.answer.is_over() {
             return Ok(());
         }
@@ -554,8 +568,7 @@ impl Decode for Decoder {
             b"" => Ok(()),
             // Gateways end with it.
             b"[DONE]" => self.done(sink),
-            _ if self.answer.is_running() && self.delta(data, sink)? => Ok(()),
-            _ => self.event(data, frame.event, sink),
+            _ => self.event(frame, templates, sink),
         }
     }
 
@@ -565,9 +578,5 @@ impl Decode for Decoder {
 
     fn is_done(&self) -> bool {
         self.is_cut && self.answer.is_running()
-    }
-
-    fn end(&mut self, _sink: &mut dyn Sink) -> Result<(), DecodeError> {
-        Ok(())
     }
 }

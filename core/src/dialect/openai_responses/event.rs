@@ -5,6 +5,7 @@
 
 use super::super::error::StreamError;
 use super::super::lenient::{Raw, arguments, index, list, object, text};
+use super::super::template::Gap;
 use super::item::WireItem;
 use super::usage;
 use crate::event::TokenUsage;
@@ -49,11 +50,13 @@ pub(super) struct Piece<'a> {
     pub(super) text: Cow<'a, str>,
     /// Whether this is the whole of what the deltas said, if any did.
     pub(super) is_whole: bool,
+    /// The text, and what may be another in the next event and says nothing.
+    pub(super) gaps: [(Gap, Raw<'a>); 3],
 }
 
 /// What a piece is of; the number is its part's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(crate) enum Kind {
     Text(u64),
     Refusal(u64),
     Thought(Thought),
@@ -66,7 +69,7 @@ pub(super) enum Kind {
 /// A part of a reasoning item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub(super) enum Thought {
+pub(crate) enum Thought {
     Summary(u64),
     Content(u64),
 }
@@ -125,6 +128,10 @@ struct Head<'a> {
     summary_index: Raw<'a>,
     #[serde(borrow)]
     delta: Raw<'a>,
+    #[serde(borrow)]
+    sequence_number: Raw<'a>,
+    #[serde(borrow)]
+    obfuscation: Raw<'a>,
 }
 
 /// The fields that the other events have besides.
@@ -320,6 +327,11 @@ fn piece<'a>(
         kind,
         text,
         is_whole,
+        gaps: [
+            (Gap::Text, raw),
+            (Gap::Passed, head.sequence_number),
+            (Gap::Passed, head.obfuscation),
+        ],
     }))
 }
 

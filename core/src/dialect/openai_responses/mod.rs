@@ -25,7 +25,6 @@
 //! event that ends the part or the item, or from the last event of the stream, and never twice.
 
 mod decode;
-mod delta;
 mod encode;
 mod event;
 mod input;

@@ -2,7 +2,6 @@
 
 pub(crate) mod support;
 
-mod agreement;
 mod blocks;
 mod conversation;
 mod ends;

@@ -1,6 +1,5 @@
 //! Cohere's dialect, through its public API: quirks of the wire, cutting, snapshots, requests.
 
-mod agreement;
 mod frames;
 mod invariants;
 mod request;

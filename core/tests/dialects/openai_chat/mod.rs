@@ -1,6 +1,5 @@
 //! The Chat Completions dialect, through its public API: quirks of the wire, cutting, snapshots, requests.
 
-mod agreement;
 mod errors;
 mod invariants;
 mod reasoning;

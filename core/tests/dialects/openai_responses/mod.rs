@@ -1,6 +1,5 @@
 //! The Responses dialect, through its public API: items and events, cutting, snapshots, requests.
 
-mod agreement;
 mod calls;
 mod ends;
 mod invariants;

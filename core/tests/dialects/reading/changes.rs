@@ -65,6 +65,20 @@ fn plain(dialect: Dialect) -> (Vec<String>, Read) {
     (frames, read)
 }
 
+#[test]
+fn what_is_not_read_may_be_as_deep_as_it_likes() {
+    let deep = format!("\"deep\":{}{}", "[".repeat(500), "]".repeat(500));
+    // An agent's events are read whole.
+    let providers = Dialect::ALL
+        .into_iter()
+        .filter(|dialect| *dialect != Dialect::AgUi);
+    for dialect in providers {
+        let (frames, plain) = plain(dialect);
+        let changed = put_in(&frames, &[], |_, place| (place == 1).then(|| deep.clone()));
+        assert_eq!(read(dialect, &changed), plain, "{dialect:?}");
+    }
+}
+
 proptest! {
     #[test]
     fn numbers_that_are_none_beside_what_is_read(

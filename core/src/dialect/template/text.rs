@@ -1,9 +1,9 @@
-use super::Miss;
+use super::scan::{HIGH, ONES, zeros};
 use std::str;
 
 /// A string as it stands between its quotes: its escapes are of the right form, but still there.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct RawText<'a> {
+pub(super) struct RawText<'a> {
     pub(super) bytes: &'a [u8],
     pub(super) escaped: bool,
     pub(super) ascii: bool,
@@ -11,39 +11,27 @@ pub(crate) struct RawText<'a> {
 
 impl<'a> RawText<'a> {
     /// Whether nothing stands between the quotes.
-    pub(crate) fn is_empty(self) -> bool {
+    pub(super) fn is_empty(self) -> bool {
         self.bytes.is_empty()
     }
 
-    /// Whether it holds an escape.
-    pub(crate) fn is_escaped(self) -> bool {
-        self.escaped
-    }
-
-    /// Whether the text is `other`, where that can be said without unescaping; `None` where it holds an escape.
-    pub(crate) fn is(self, other: &str) -> Option<bool> {
-        (!self.escaped).then(|| self.bytes == other.as_bytes())
-    }
-
     /// The text. It borrows the frame, or `scratch`, which is used for what holds escapes, and grows as needed.
-    ///
-    /// # Errors
-    /// An escape names half of a surrogate pair.
+    /// `None` where an escape names half of a surrogate pair, or where it is not UTF-8.
     #[inline]
-    pub(crate) fn unescape<'s>(self, scratch: &'s mut String) -> Result<&'s str, Miss>
+    pub(super) fn unescape<'s>(self, scratch: &'s mut String) -> Option<&'s str>
     where
         'a: 's,
     {
-        let text = str::from_utf8(self.bytes).map_err(|_| Miss)?;
+        let text = str::from_utf8(self.bytes).ok()?;
         if !self.escaped {
-            return Ok(text);
+            return Some(text);
         }
         scratch.clear();
         let mut rest = text;
         while let Some(at) = backslash(rest.as_bytes()) {
             scratch.push_str(&rest[..at]);
-            let named = *rest.as_bytes().get(at + 1).ok_or(Miss)?;
-            rest = rest.get(at + 2..).ok_or(Miss)?;
+            let named = *rest.as_bytes().get(at + 1)?;
+            rest = rest.get(at + 2..)?;
             scratch.push(match named {
                 b'b' => '\u{8}',
                 b'f' => '\u{c}',
@@ -55,16 +43,12 @@ impl<'a> RawText<'a> {
             });
         }
         scratch.push_str(rest);
-        Ok(scratch)
+        Some(scratch)
     }
 
     #[inline]
-    pub(super) fn check_utf8(self) -> Result<(), Miss> {
-        if self.ascii || str::from_utf8(self.bytes).is_ok() {
-            Ok(())
-        } else {
-            Err(Miss)
-        }
+    pub(super) fn check_utf8(self) -> Option<()> {
+        (self.ascii || str::from_utf8(self.bytes).is_ok()).then_some(())
     }
 }
 
@@ -74,7 +58,7 @@ impl<'a> RawText<'a> {
 fn backslash(bytes: &[u8]) -> Option<usize> {
     let (words, last) = bytes.as_chunks::<8>();
     for (index, word) in words.iter().enumerate() {
-        let found = super::zeros(u64::from_le_bytes(*word) ^ (super::ONES * 0x5c)) & super::HIGH;
+        let found = zeros(u64::from_le_bytes(*word) ^ (ONES * 0x5c)) & HIGH;
         if found != 0 {
             return Some(index * 8 + found.trailing_zeros() as usize / 8);
         }
@@ -84,10 +68,10 @@ fn backslash(bytes: &[u8]) -> Option<usize> {
 }
 
 /// The character that `\u`, just passed, names: one code unit, or a pair of surrogates.
-fn unicode(rest: &mut &str) -> Result<char, Miss> {
+fn unicode(rest: &mut &str) -> Option<char> {
     let first = code_unit(rest)?;
     let second = if (0xd800..0xdc00).contains(&first) {
-        *rest = rest.strip_prefix("\\u").ok_or(Miss)?;
+        *rest = rest.strip_prefix("\\u")?;
         Some(code_unit(rest)?)
     } else {
         None
@@ -95,14 +79,13 @@ fn unicode(rest: &mut &str) -> Result<char, Miss> {
     char::decode_utf16([first].into_iter().chain(second))
         .next()
         .and_then(Result::ok)
-        .ok_or(Miss)
 }
 
-fn code_unit(rest: &mut &str) -> Result<u16, Miss> {
-    let (digits, after) = rest.split_at_checked(4).ok_or(Miss)?;
+fn code_unit(rest: &mut &str) -> Option<u16> {
+    let (digits, after) = rest.split_at_checked(4)?;
     *rest = after;
     digits.bytes().try_fold(0, |unit, byte| {
-        let digit = char::from(byte).to_digit(16).ok_or(Miss)?;
-        Ok((unit << 4) | u16::try_from(digit).map_err(|_| Miss)?)
+        let digit = char::from(byte).to_digit(16)?;
+        Some((unit << 4) | u16::try_from(digit).ok()?)
     })
 }
