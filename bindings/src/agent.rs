@@ -1,21 +1,18 @@
 use crate::config::RunConfig;
 use crate::effect::json;
 use crate::error::StepwellError;
-use crate::journal::{JournalSink, Sink};
 use crate::language::http_client;
 use crate::listener::Listener;
-use crate::machine::conversation;
 use crate::registry::RunRegistry;
 use crate::runtime::{on_runtime, runtime};
-use crate::store::{SessionStore, StoreSetup, TurnKey};
+use crate::setup::AgentSetup;
+use crate::store::{SessionStore, TurnKey};
 use crate::task::{Runner, TaskRunner};
 use crate::thread_key::ThreadKey;
-use crate::tool::{AgentTool, Approver, Asking, Handler};
-use crate::transport::{self, HttpTransport};
+use crate::transport;
 use crate::turn::{Finished, Turn, batch, finish};
 use std::sync::Arc;
-use stepwell_core::run::{ContextPolicy, Durability, RunIds};
-use stepwell_io::{AgentBuilder, HttpClient, TurnCode};
+use stepwell_io::{AgentBuilder, TurnCode};
 
 /// A conversation with a model and the app's tools, with the network inside. All work is done on threads of Stepwell's
 /// own.
@@ -26,86 +23,33 @@ pub struct Agent {
 
 #[uniffi::export]
 impl Agent {
-    /// An agent with its tools.
-    ///
-    /// `approver` asks the user about the tools that need it; without one they are denied. `thread_id` is random if
-    /// absent. `history_json` is an earlier conversation to go on with: a JSON array of AG-UI messages; `shared_state_json` the
-    /// state shared with an AG-UI agent: any JSON. With a `store` each turn is kept there, and a thread that it has goes
-    /// on from what it has. `journal` takes the journals of the turns, for `replay_journal`. `client` sends the requests
-    /// with the app's own HTTP stack; Stepwell has connections of its own if there is none.
-    #[uniffi::constructor(default(tools = [], approver = None, thread_id = None, history_json = "[]", shared_state_json = "{}", store = None, journal = None, client = None))]
-    #[expect(
-        clippy::too_many_arguments,
-        reason = "all but the first have defaults where it is called from"
-    )]
-    pub fn new(
-        config: RunConfig,
-        tools: Vec<AgentTool>,
-        approver: Option<Arc<dyn Approver>>,
-        thread_id: Option<String>,
-        history_json: &str,
-        shared_state_json: &str,
-        store: Option<StoreSetup>,
-        journal: Option<Arc<dyn JournalSink>>,
-        client: Option<Arc<dyn HttpTransport>>,
-    ) -> Result<Arc<Self>, StepwellError> {
+    /// An agent with its tools, and whatever else the setup gives it.
+    #[uniffi::constructor(default(setup))]
+    pub fn new(config: RunConfig, setup: AgentSetup) -> Result<Arc<Self>, StepwellError> {
         if let Some(tool) = config.tools.first() {
             return Err(StepwellError::configuration(
                 &format!("the tool `{}` has no code", tool.name),
-                "give the agent its tools as `tools`, each with its handler, and leave those of the configuration empty",
+                "give the agent its tools in its setup, each with its handler, and leave those of the configuration empty",
             ));
         }
-        let client = match client {
-            Some(app) => transport::client(app),
+        let client = match &setup.client {
+            Some(app) => transport::client(Arc::clone(app)),
             None => http_client()?,
         };
-        let mut builder = builder(
-            config,
-            client,
-            thread_id,
-            history_json,
-            shared_state_json,
-            store,
-        )?;
-        if let Some(journal) = journal {
-            builder = builder.journal(Sink(journal));
-        }
-        for AgentTool {
-            definition,
-            handler,
-        } in tools
-        {
-            builder = builder.tool_handler(definition.try_into()?, Handler(handler));
-        }
-        if let Some(approver) = approver {
-            builder = builder.approver(Asking(approver));
-        }
-        build(builder)
+        build(setup.builder(config, client)?)
     }
 
     /// An agent whose tools, those of the configuration, and approvals are carried out by the app's own event loops:
     /// each turn is begun with `with_runner`, and runs on that runner's.
-    #[uniffi::constructor(default(thread_id = None, history_json = "[]", shared_state_json = "{}", store = None, journal = None))]
-    pub fn for_runners(
-        config: RunConfig,
-        thread_id: Option<String>,
-        history_json: &str,
-        shared_state_json: &str,
-        store: Option<StoreSetup>,
-        journal: Option<Arc<dyn JournalSink>>,
-    ) -> Result<Arc<Self>, StepwellError> {
-        let mut builder = builder(
-            config,
-            http_client()?,
-            thread_id,
-            history_json,
-            shared_state_json,
-            store,
-        )?;
-        if let Some(journal) = journal {
-            builder = builder.journal(Sink(journal));
+    #[uniffi::constructor(default(setup))]
+    pub fn for_runners(config: RunConfig, setup: AgentSetup) -> Result<Arc<Self>, StepwellError> {
+        if let Some(field) = setup.of_runners() {
+            return Err(StepwellError::configuration(
+                &format!("the setup has `{field}`, which is for an agent's runners to do"),
+                "leave it out, or make the agent with `new`",
+            ));
         }
-        build(builder)
+        build(setup.builder(config, http_client()?)?)
     }
 
     /// The same conversations, whose turns are carried out by this runner. `store` reaches the agent's store from there,
@@ -272,50 +216,6 @@ impl Agent {
         let _entered = runtime.enter();
         Ok(self.agent.send(text))
     }
-}
-
-fn builder(
-    config: RunConfig,
-    client: HttpClient,
-    thread_id: Option<String>,
-    history_json: &str,
-    shared_state_json: &str,
-    store: Option<StoreSetup>,
-) -> Result<AgentBuilder, StepwellError> {
-    let history = conversation(history_json, shared_state_json)?;
-    let config = config.into_core()?;
-    if config.durability != Durability::None && store.is_none() {
-        return Err(StepwellError::configuration(
-            &"the agent has no store to keep its turns in",
-            "give it a `store`, or leave `persist_attempts` out",
-        ));
-    }
-    if config.run_ids != RunIds::Derived {
-        return Err(StepwellError::configuration(
-            &"an `Agent` has no source of runs",
-            "leave `run_ids` out, or drive a `RunMachine`",
-        ));
-    }
-    if config.context_guard.at_limit == ContextPolicy::Trim {
-        return Err(StepwellError::configuration(
-            &"an `Agent` cannot ask the app what to leave out",
-            "take another policy for a full context, or drive a `RunMachine`",
-        ));
-    }
-    let mut builder = stepwell_io::Agent::builder(config.endpoint.clone())
-        .client(client)
-        .configure(move |settings| *settings = config)
-        .history(history);
-    if let Some(thread_id) = thread_id {
-        builder = builder.thread_id(thread_id);
-    }
-    if let Some(setup) = store {
-        builder = builder.store(setup.store.inner());
-        if setup.waits {
-            builder = builder.wait_for_store();
-        }
-    }
-    Ok(builder)
 }
 
 fn build(builder: AgentBuilder) -> Result<Arc<Agent>, StepwellError> {

@@ -36,6 +36,8 @@ mod registry;
 mod runtime;
 mod same;
 mod session;
+#[cfg(feature = "agent")]
+mod setup;
 mod state;
 #[cfg(feature = "agent")]
 mod store;
@@ -95,6 +97,8 @@ pub use session::{
     session_view,
 };
 pub use session::{TurnBlock, TurnRecord};
+#[cfg(feature = "agent")]
+pub use setup::AgentSetup;
 pub use state::StateKind;
 #[cfg(feature = "agent")]
 pub use store::{

@@ -11,9 +11,10 @@ from types import TracebackType
 from typing import Any
 
 from ._ffi import stepwell_ffi as _ffi
+from ._ffi.agent import AgentOptions
 from ._record import Json, Record, lift, lower, record
-from .arguments import as_json, checks_arguments, names_arguments
-from .config import AgUiOptions, DevicePolicy, GenerationSettings, Limits, RetryPolicy, RunConfig, Timeouts
+from .arguments import as_json, names_arguments
+from .config import RunConfig
 from .display import TurnCard
 from .errors import InvalidArgumentError, MisuseError, told, translated, translates
 from .events import Completed, Event, ToolFailureKind, lift_event
@@ -28,13 +29,13 @@ from .runner import TurnRunner
 from .sessions import SessionStore
 from .stores import Store, ThreadKey, TurnKey, thread_key
 from .sync import SyncTurn
-from .tools import Parts, Tool, as_tool, shown
+from .tools import Parts, shown
 from .transport import HttpClient
 
 logger = logging.getLogger("stepwell")
 
 @names_arguments
-class Agent:
+class Agent(AgentOptions):
     """A conversation with a model and the app's tools::
 
         agent = Agent(provider="openai", model="gpt-4o-mini", key=key, tools=[get_weather])
@@ -49,92 +50,32 @@ class Agent:
     agent.send_sync("…")``.
     """
 
-    @checks_arguments
-    def __init__(
+    def _set_up(
         self,
+        config: RunConfig,
         *,
-        provider: str,
-        model: str = "",
-        api: str | None = None,
-        base_url: str | None = None,
-        key: str | None = None,
-        headers: Mapping[str, str] | None = None,
-        instructions: str | None = None,
-        tools: Sequence[Tool[..., Any] | Callable[..., Any]] = (),
-        approver: Approver | None = None,
-        thread_id: str | None = None,
-        history: Sequence[Mapping[str, Json]] = (),
-        settings: GenerationSettings | None = None,
-        limits: Limits | None = None,
-        retry: RetryPolicy | None = None,
-        timeouts: Timeouts | None = None,
-        device: DevicePolicy | None = None,
-        store: SessionStore | Store | None = None,
-        wait_for_store: bool = False,
-        journal: JournalSink | None = None,
-        ag_ui: AgUiOptions | None = None,
-        shared_state: Json = None,
-        client: HttpClient | None = None,
+        approver: Approver | None,
+        thread_id: str | None,
+        history: Sequence[Mapping[str, Json]],
+        shared_state: Json,
+        store: SessionStore | Store | None,
+        wait_for_store: bool,
+        journal: JournalSink | None,
+        client: HttpClient | None,
     ) -> None:
-        """Sets up a conversation; nothing is sent yet.
-
-        Args:
-            provider: The provider's name, such as ``openai`` or ``openai-compatible``; see ``providers``.
-            model: The model's name, as the provider has it.
-            api: Which of the provider's APIs; its usual one if ``None``.
-            base_url: An address in place of the provider's own; for AG-UI the agent's whole address.
-            key: The provider's key.
-            headers: Headers to send besides the provider's own.
-            instructions: The app's own instructions to the model.
-            tools: Functions that the model may ask for; see ``tool``.
-            approver: Asks the user about tools with ``requires_approval``; without one they are denied.
-            thread_id: The conversation's id; a random one if ``None``.
-            history: An earlier conversation to go on with: AG-UI messages, oldest first.
-            settings: How the model is to answer.
-            limits: How far a turn may go.
-            retry: When a request that failed is tried again.
-            timeouts: How long things may take.
-            device: What happens to a turn when something happens to the device.
-            store: Where the turns are kept.
-            wait_for_store: Whether turns wait for a store that is full or out of reach, however long it takes.
-            journal: Takes the journals of the turns, for ``replay_journal``.
-            ag_ui: How an AG-UI agent differs from what is expected of one.
-            shared_state: The state shared with an AG-UI agent.
-            client: Sends the requests with the app's own HTTP client, such as an ``httpx.AsyncClient``, on the event loop
-                that ``send`` is called on. Stepwell has connections of its own if ``None``.
-        """
-        self.tools: tuple[Tool[..., Any], ...] = tuple(as_tool(tool) for tool in tools)
-        """The tools on offer."""
-        config = RunConfig(
-            provider=provider,
-            model=model,
-            api=api,
-            base_url=base_url,
-            key=key,
-            headers=headers or {},
-            instructions=instructions,
-            tools=self.tools,
-            settings=settings or GenerationSettings(),
-            limits=limits or Limits(),
-            retry=retry or RetryPolicy(),
-            timeouts=timeouts or Timeouts(),
-            device=device or DevicePolicy(),
-            ag_ui=ag_ui or AgUiOptions(),
-        )
         self._approver = approver
         self._client = client
         self._process = OwnProcess("agent")
         self.store: SessionStore | None = SessionStore(store) if isinstance(store, Store) else store
         """Where its turns are kept."""
-        setup = self.store and _ffi.StoreSetup(store=self.store.inner, waits=wait_for_store)
-        self._agent = translates(_ffi.Agent.for_runners)(
-            config.lower(),
-            thread_id,
-            json.dumps(list(history)),
-            as_json("`shared_state` of `Agent`", {} if shared_state is None else shared_state),
-            setup,
-            journal and Sink(journal),
+        setup = _ffi.AgentSetup(
+            thread_id=thread_id,
+            history_json=json.dumps(list(history)),
+            shared_state_json=as_json("`shared_state` of `Agent`", {} if shared_state is None else shared_state),
+            store=self.store and _ffi.StoreSetup(store=self.store.inner, waits=wait_for_store),
+            journal=journal and Sink(journal),
         )
+        self._agent = translates(_ffi.Agent.for_runners)(config.lower(), setup)
 
     def __repr__(self) -> str:
         return f"Agent(thread_id={self.thread_id!r}, tools={[tool.name for tool in self.tools]!r})"

@@ -1,5 +1,6 @@
 //! Python: frozen dataclasses of what the library gives, and which of its own classes each stands for.
 
+mod agent;
 mod config;
 
 use crate::doc::Style;
@@ -111,6 +112,7 @@ fn files(shapes: &Shapes) -> anyhow::Result<Vec<(String, String)>> {
         files.push((format!("{module}.py"), file.whole()));
     }
     files.push(("config.py".to_owned(), config::module(shapes)?));
+    files.push(("agent.py".to_owned(), agent::module(shapes)?));
     let mut classes = BTreeSet::new();
     for (_, class) in written.values() {
         ensure!(

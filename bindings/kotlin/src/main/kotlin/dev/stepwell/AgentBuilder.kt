@@ -33,52 +33,16 @@ internal annotation class StepwellDsl
 /** Sets up an [Agent]; see [agent]. */
 @StepwellDsl
 public class AgentBuilder internal constructor(
-    private val provider: String,
-    private val model: String,
-    private val baseUrl: String?,
-    private val key: String?,
-) {
-    /** Which of the provider's APIs; its usual one if absent. */
-    public var api: String? = null
-
-    /** The app's own instructions; sent first, and no part of the history. */
-    public var instructions: String? = null
-
-    /** Headers to send besides the provider's own. */
-    public var headers: Map<String, String> = emptyMap()
-
-    /** How the model is to answer. */
-    public var settings: GenerationSettings = GenerationSettings()
-
-    /** How far a turn may go. */
-    public var limits: Limits = Limits()
-
-    /** When a request that failed is tried again. */
-    public var retry: RetryPolicy = RetryPolicy()
-
-    /** How long things may take. */
-    public var timeouts: Timeouts = Timeouts()
-
-    /** What happens when the app is suspended, or the network goes or changes. */
-    public var device: DevicePolicy = DevicePolicy()
-
-    /** How the model's text is shown. */
-    public var text: TextOptions = TextOptions()
-
-    /** What happens when the conversation fills the model's context window. */
-    public var contextGuard: ContextGuard = ContextGuard()
-
-    /** How an AG-UI agent differs from what is expected of one. */
-    public var agUi: AgUiOptions = AgUiOptions()
-
-    /** Providers of the app's own, as `stepwell --providers` takes them: JSON. */
-    public var providersJson: String? = null
-
+    provider: String,
+    model: String,
+    baseUrl: String?,
+    key: String?,
+) : AgentOptions(provider, model, baseUrl = baseUrl, key = key) {
     /** The conversation's id; random if absent. */
     public var threadId: String? = null
 
     /** An earlier conversation to go on with: a JSON array of AG-UI messages. */
-    public var historyJson: String = "[]"
+    public var historyJson: String? = null
 
     /** The state shared with an AG-UI agent. */
     public var sharedState: JsonElement = JsonObject(emptyMap())
@@ -144,25 +108,17 @@ public class AgentBuilder internal constructor(
     }
 
     internal fun build(): Agent {
-        val config = RunConfig(
-            provider = provider,
-            model = model,
-            api = api,
-            baseUrl = baseUrl,
-            key = key,
-            headers = headers,
-            instructions = instructions,
-            settings = settings,
-            limits = limits,
-            retry = retry,
-            timeouts = timeouts,
-            device = device,
-            providersJson = providersJson,
-            text = this.text,
-            contextGuard = contextGuard,
-            agUi = agUi,
-        )
         setLanguage("Kotlin")
-        return Agent(config, tools, approver, threadId, historyJson, sharedState.toString(), stored, journal, client)
+        val setup = AgentSetup(
+            tools = tools,
+            approver = approver,
+            threadId = threadId,
+            historyJson = historyJson,
+            sharedStateJson = sharedState.toString(),
+            store = stored,
+            journal = journal,
+            client = client,
+        )
+        return Agent(config(), setup)
     }
 }
