@@ -3,7 +3,8 @@ use crate::effect::json;
 use crate::error::StepwellError;
 use crate::language::http_client;
 use crate::listener::Listener;
-use crate::registry::RunRegistry;
+use crate::machine::{Start, conversation};
+use crate::registry::{RegistryEvent, RunRegistry};
 use crate::runtime::{on_runtime, runtime};
 use crate::setup::AgentSetup;
 use crate::store::{SessionStore, TurnKey};
@@ -12,6 +13,7 @@ use crate::thread_key::ThreadKey;
 use crate::transport;
 use crate::turn::{Finished, Turn, batch, finish};
 use std::sync::Arc;
+use stepwell_core::RunId;
 use stepwell_io::{AgentBuilder, TurnCode};
 
 /// A conversation with a model and the app's tools, with the network inside. All work is done on threads of Stepwell's
@@ -26,12 +28,7 @@ impl Agent {
     /// An agent with its tools, and whatever else the setup gives it.
     #[uniffi::constructor(default(setup))]
     pub fn new(config: RunConfig, setup: AgentSetup) -> Result<Arc<Self>, StepwellError> {
-        if let Some(tool) = config.tools.first() {
-            return Err(StepwellError::configuration(
-                &format!("the tool `{}` has no code", tool.name),
-                "give the agent its tools in its setup, each with its handler, and leave those of the configuration empty",
-            ));
-        }
+        setup.has_code_for(&config)?;
         let client = match &setup.client {
             Some(app) => transport::client(Arc::clone(app)),
             None => http_client()?,
@@ -39,8 +36,8 @@ impl Agent {
         build(setup.builder(config, client)?)
     }
 
-    /// An agent whose tools, those of the configuration, and approvals are carried out by the app's own event loops:
-    /// each turn is begun with `with_runner`, and runs on that runner's.
+    /// An agent whose tools, those of the configuration, approvals, runs and full contexts are seen to by the app's own
+    /// event loops: each turn is begun with `with_runner`, and runs on that runner's.
     #[uniffi::constructor(default(setup))]
     pub fn for_runners(config: RunConfig, setup: AgentSetup) -> Result<Arc<Self>, StepwellError> {
         if let Some(field) = setup.of_runners() {
@@ -64,7 +61,9 @@ impl Agent {
         let agent = self.agent.with_code(TurnCode {
             client: sends_requests.then(|| transport::client_of(Arc::clone(&runner))),
             tools: Arc::new(Runner(Arc::clone(&runner))),
-            approver: Arc::new(Runner(runner)),
+            approver: Arc::new(Runner(Arc::clone(&runner))),
+            run_source: Some(Arc::new(Runner(Arc::clone(&runner)))),
+            trimmer: Some(Arc::new(Runner(runner))),
             store: store.map(|store| store.inner()),
         });
         Arc::new(Self { agent })
@@ -73,12 +72,27 @@ impl Agent {
     /// Says something to the model, and gives the turn to take events from. A turn that is still under way is cancelled
     /// first: the user has moved on.
     pub fn start_turn(&self, text: String) -> Result<Arc<Turn>, StepwellError> {
-        Ok(Turn::new(self.begin(text)?))
+        self.begin(|agent| agent.send(text))
     }
 
-    /// Goes on with a stored turn: with what `Turn.rested` gave, in this process or a later one. What a deferred call
-    /// comes to is then told to `Turn.finish_call`; the user is asked again what they had not answered. The turn's
-    /// thread is that of the snapshot.
+    /// Starts a turn with ids and a message of the app's own: one that is more than text, say, or with the answers to what
+    /// an AG-UI agent asked at the end of an earlier turn. A turn that is still under way is cancelled first.
+    pub fn start(&self, start: Start) -> Result<Arc<Turn>, StepwellError> {
+        let start = start.try_into()?;
+        self.begin(|agent| agent.start(start))
+    }
+
+    /// Starts a turn that does not come after the thread's last one: after `parent`, or as a first one. It goes on from the
+    /// conversation as of `parent`, and the turns that came of it before stay in the store as another branch. For an agent
+    /// with a store: else the turn fails at once.
+    pub fn branch(&self, parent: Option<String>, start: Start) -> Result<Arc<Turn>, StepwellError> {
+        let start = start.try_into()?;
+        self.begin(|agent| agent.branch(parent.map(RunId::from), start))
+    }
+
+    /// Goes on with a stored turn: with what `Turn.rested` or `Turn.suspend` gave, in this process or a later one. What a
+    /// deferred call comes to is then told to `Turn.finish_call`; the user is asked again what they had not answered. The
+    /// turn's thread is that of the snapshot.
     pub fn revive(&self, snapshot: &str) -> Result<Arc<Turn>, StepwellError> {
         let runtime = runtime()?;
         let _entered = runtime.enter();
@@ -112,6 +126,27 @@ impl Agent {
         Arc::new(Self { agent })
     }
 
+    /// As `thread`; a new one begins with an earlier conversation: a JSON array of AG-UI messages, oldest first, and the
+    /// state shared with an AG-UI agent, any JSON.
+    #[uniffi::method(default(shared_state_json = "{}"))]
+    pub fn thread_with_history(
+        &self,
+        key: ThreadKey,
+        history_json: &str,
+        shared_state_json: &str,
+    ) -> Result<Arc<Self>, StepwellError> {
+        let history = conversation(history_json, shared_state_json)?;
+        let key = stepwell_core::registry::ThreadKey::from(key);
+        let agent = self.agent.thread_with_history(key, history);
+        Ok(Arc::new(Self { agent }))
+    }
+
+    /// Cancels the thread's turn, if one is under way, and forgets its conversation: what a store has of it stays there. An
+    /// `Agent` on the thread that is still held is not to be used any more.
+    pub fn forget_thread(&self, key: ThreadKey) {
+        self.agent.forget_thread(&key.into());
+    }
+
     /// Cancels the thread's turn, if one is under way, forgets its conversation, and deletes it from the store with all
     /// its turns. Whether the store had it; an agent without one has none.
     pub async fn delete_thread(&self, key: ThreadKey) -> Result<bool, StepwellError> {
@@ -127,8 +162,9 @@ impl Agent {
         text: String,
         listener: Arc<dyn Listener>,
     ) -> Result<Finished, StepwellError> {
-        let mut turn = self.begin(text)?;
+        let agent = self.agent.clone();
         let work = async move {
+            let mut turn = agent.send(text);
             loop {
                 let events = batch(&mut turn).await;
                 if events.is_empty() {
@@ -189,6 +225,13 @@ impl Agent {
         RunRegistry::of(self.agent.registry().clone())
     }
 
+    /// Waits for what next happens to the turns of all threads: a turn began, goes on with another hop, is over; a thread
+    /// is unread. Each event goes to one caller: of this, or of the registry's `take_events`.
+    pub async fn next_registry_event(&self) -> Result<RegistryEvent, StepwellError> {
+        let agent = self.agent.clone();
+        on_runtime(async move { Ok(agent.next_registry_event().await.into()) }).await
+    }
+
     /// The conversation's id, with its room and server.
     pub fn thread_key(&self) -> ThreadKey {
         self.agent.thread_key().clone().into()
@@ -211,10 +254,13 @@ impl Agent {
 }
 
 impl Agent {
-    fn begin(&self, text: String) -> Result<stepwell_io::Turn, StepwellError> {
+    fn begin(
+        &self,
+        begin: impl FnOnce(&stepwell_io::Agent) -> stepwell_io::Turn,
+    ) -> Result<Arc<Turn>, StepwellError> {
         let runtime = runtime()?;
         let _entered = runtime.enter();
-        Ok(self.agent.send(text))
+        Ok(Turn::new(begin(&self.agent)))
     }
 }
 

@@ -33,6 +33,8 @@ mod outcome;
 mod provider;
 mod registry;
 #[cfg(feature = "agent")]
+mod run_source;
+#[cfg(feature = "agent")]
 mod runtime;
 mod same;
 mod session;
@@ -48,6 +50,8 @@ mod thread_key;
 mod tool;
 #[cfg(feature = "agent")]
 mod transport;
+#[cfg(feature = "agent")]
+mod trim;
 #[cfg(feature = "agent")]
 mod turn;
 
@@ -90,6 +94,8 @@ pub use outcome::{TurnError, require_whole};
 pub use provider::{Api, Capabilities, ContextWindow, Provider, context_window, providers};
 pub use registry::{Registered, RegistryEvent, RunHandle, RunRegistry};
 #[cfg(feature = "agent")]
+pub use run_source::{NewRun, RunSource};
+#[cfg(feature = "agent")]
 pub use runtime::shutdown;
 #[cfg(feature = "uniffi")]
 pub use session::{
@@ -107,14 +113,16 @@ pub use store::{
     ThreadRecord, TurnKey, Unfinished,
 };
 #[cfg(feature = "agent")]
-pub use task::{ApprovalTask, TaskRunner, ToolTask};
+pub use task::{ApprovalTask, CreateRunTask, TaskRunner, ToolTask, TrimContextTask};
 pub use thread_key::ThreadKey;
 #[cfg(feature = "agent")]
 pub use tool::{AgentTool, Approver, Decision, ToolHandler};
 #[cfg(feature = "agent")]
 pub use transport::{HttpAnswer, HttpTask, HttpTransport};
 #[cfg(feature = "agent")]
-pub use turn::{Finished, Turn};
+pub use trim::{ContextOverflow, Trimmed, Trimmer, newest_messages};
+#[cfg(feature = "agent")]
+pub use turn::{Finished, StoredTurn, Turn};
 
 // The definitions alone have no need of it; its macros leave them as they are.
 #[cfg(not(feature = "uniffi"))]

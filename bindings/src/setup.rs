@@ -1,14 +1,17 @@
 //! What an agent is given beside its configuration.
 
-use crate::config::RunConfig;
+use crate::config::{ContextPolicy, RunConfig, RunIds};
 use crate::error::StepwellError;
 use crate::journal::{JournalSink, Sink};
 use crate::machine::conversation;
+use crate::registry::RunRegistry;
+use crate::run_source::{RunSource, Source};
 use crate::store::StoreSetup;
 use crate::tool::{AgentTool, Approver, Asking, Handler};
 use crate::transport::HttpTransport;
+use crate::trim::{Trimmer, Trimming};
 use std::sync::Arc;
-use stepwell_core::run::{ContextPolicy, Durability, RunIds};
+use stepwell_core::run::Durability;
 use stepwell_io::{AgentBuilder, HttpClient};
 
 /// What an `Agent` is given beside its configuration: the app's code, and what the conversation begins with.
@@ -38,6 +41,16 @@ pub struct AgentSetup {
     /// Sends the requests with the app's own HTTP stack. Stepwell has connections of its own if absent.
     #[uniffi(default = None)]
     pub client: Option<Arc<dyn HttpTransport>>,
+    /// Creates the runs of the hops, for a backend that makes their ids. The agent makes them itself if absent.
+    #[uniffi(default = None)]
+    pub run_source: Option<Arc<dyn RunSource>>,
+    /// Shortens a conversation that does not fit the model's context any more. Such a turn fails if absent.
+    #[uniffi(default = None)]
+    pub trim_context: Option<Arc<dyn Trimmer>>,
+    /// Which threads have a turn under way, and what is unread: a registry that was stored, or that several agents share.
+    /// The agent has one of its own if absent.
+    #[uniffi(default = None)]
+    pub registry: Option<Arc<RunRegistry>>,
 }
 
 impl AgentSetup {
@@ -55,18 +68,6 @@ impl AgentSetup {
             return Err(StepwellError::configuration(
                 &"the agent has no store to keep its turns in",
                 "give it a `store`, or leave `persist_attempts` out",
-            ));
-        }
-        if config.run_ids != RunIds::Derived {
-            return Err(StepwellError::configuration(
-                &"an `Agent` has no source of runs",
-                "leave `run_ids` out, or drive a `RunMachine`",
-            ));
-        }
-        if config.context_guard.at_limit == ContextPolicy::Trim {
-            return Err(StepwellError::configuration(
-                &"an `Agent` cannot ask the app what to leave out",
-                "take another policy for a full context, or drive a `RunMachine`",
             ));
         }
         let mut builder = stepwell_io::Agent::builder(config.endpoint.clone())
@@ -95,19 +96,52 @@ impl AgentSetup {
         if let Some(approver) = self.approver {
             builder = builder.approver(Asking(approver));
         }
+        if let Some(source) = self.run_source {
+            builder = builder.run_source(Source(source));
+        }
+        if let Some(trimmer) = self.trim_context {
+            builder = builder.trim_context(Trimming(trimmer));
+        }
+        if let Some(registry) = self.registry {
+            builder = builder.registry(registry.shared());
+        }
         Ok(builder)
+    }
+
+    /// Whether it has the code that the configuration asks for; an agent's runners have it else.
+    pub(crate) fn has_code_for(&self, config: &RunConfig) -> Result<(), StepwellError> {
+        if let Some(tool) = config.tools.first() {
+            return Err(StepwellError::configuration(
+                &format!("the tool `{}` has no code", tool.name),
+                "give the agent its tools in its setup, each with its handler, and leave those of the configuration empty",
+            ));
+        }
+        if config.run_ids == Some(RunIds::Host) && self.run_source.is_none() {
+            return Err(StepwellError::configuration(
+                &"the agent has no source of runs",
+                "give it a `run_source`, or leave `run_ids` out",
+            ));
+        }
+        let at_limit = config.context_guard.at_limit;
+        if at_limit == Some(ContextPolicy::Trim) && self.trim_context.is_none() {
+            return Err(StepwellError::configuration(
+                &"the agent has no code that says what to leave out of a full context",
+                "give it a `trim_context`, or take another policy",
+            ));
+        }
+        Ok(())
     }
 
     /// What of it an agent for runners is not given, since its runners do it.
     pub(crate) fn of_runners(&self) -> Option<&'static str> {
-        if !self.tools.is_empty() {
-            Some("tools")
-        } else if self.approver.is_some() {
-            Some("approver")
-        } else if self.client.is_some() {
-            Some("client")
-        } else {
-            None
-        }
+        let given = [
+            ("tools", !self.tools.is_empty()),
+            ("approver", self.approver.is_some()),
+            ("client", self.client.is_some()),
+            ("run_source", self.run_source.is_some()),
+            ("trim_context", self.trim_context.is_some()),
+        ];
+        let is_given = |(_, is_given): &&(_, bool)| *is_given;
+        given.iter().find(is_given).map(|(field, _)| *field)
     }
 }

@@ -7,9 +7,10 @@ use serde_json::json;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 use stepwell_ffi::{
-    Agent, AgentSetup, AgentTool, ApprovalTask, CallbackError, ContextEntry, Event, Failure,
-    HttpTask, JournalSink, Listener, Outcome, RegistryEvent, StepwellError, TaskRunner, ThreadKey,
-    ToolError, ToolFailureKind, ToolHandler, ToolInvocation, ToolResult, ToolTask, replay_journal,
+    Agent, AgentSetup, AgentTool, ApprovalTask, CallbackError, ContextEntry, ContextPolicy,
+    CreateRunTask, Event, Failure, HttpTask, JournalSink, Listener, Outcome, RegistryEvent, RunIds,
+    StepwellError, TaskRunner, ThreadKey, ToolError, ToolFailureKind, ToolHandler, ToolInvocation,
+    ToolResult, ToolTask, TrimContextTask, replay_journal,
 };
 use stepwell_mock_llm::{Delivery, Hop, MockLlm, Script};
 use support::{config, definition};
@@ -130,6 +131,14 @@ impl TaskRunner for Watching {
     }
 
     fn ask_approval(&self, _task: Arc<ApprovalTask>) -> Result<(), CallbackError> {
+        Ok(())
+    }
+
+    fn create_run(&self, _task: Arc<CreateRunTask>) -> Result<(), CallbackError> {
+        Ok(())
+    }
+
+    fn trim_context(&self, _task: Arc<TrimContextTask>) -> Result<(), CallbackError> {
         Ok(())
     }
 
@@ -277,7 +286,11 @@ fn what_an_agent_cannot_do_is_said_at_once() {
     no_schema.parameters_json = Some("{".into());
     let mut bad_schema = config("http://localhost/v1");
     bad_schema.tools = vec![no_schema];
-    for config in [stored, without_code, bad_schema] {
+    let mut no_source = config("http://localhost/v1");
+    no_source.run_ids = Some(RunIds::Host);
+    let mut no_trimmer = config("http://localhost/v1");
+    no_trimmer.context_guard.at_limit = Some(ContextPolicy::Trim);
+    for config in [stored, without_code, bad_schema, no_source, no_trimmer] {
         let refused = Agent::new(config, AgentSetup::default());
         assert!(
             matches!(refused, Err(StepwellError::Configuration { .. })),

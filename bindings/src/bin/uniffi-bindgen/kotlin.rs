@@ -1,7 +1,7 @@
-//! Kotlin: the options of an agent, which its builder extends.
+//! Kotlin: the options of an agent, which its builder extends, and what all effects have.
 
 use crate::doc::Style;
-use crate::model::{Default, Field, Shapes};
+use crate::model::{Default, Field, Shape, Shapes};
 use anyhow::{Context as _, bail};
 use camino::Utf8Path;
 use heck::{ToLowerCamelCase as _, ToShoutySnakeCase as _};
@@ -21,14 +21,39 @@ const WIDTH: usize = 120;
 /// What the function `agent` takes itself.
 const OF_THE_FUNCTION: [&str; 4] = ["provider", "model", "base_url", "key"];
 
-/// Writes the options beside uniffi's own file.
+/// Writes both beside uniffi's own file.
 ///
 /// # Errors
 /// A library that cannot be read, an option that has no form here, a folder that cannot be written.
 pub(crate) fn write(library: &Utf8Path, folder: &Utf8Path) -> anyhow::Result<()> {
-    let file = folder.join("dev/stepwell/AgentOptions.kt");
-    let text = options(&Shapes::read(library)?)?;
-    fs::write(&file, text).with_context(|| format!("cannot write {file}"))
+    let shapes = Shapes::read(library)?;
+    for (name, text) in [
+        ("AgentOptions.kt", options(&shapes)?),
+        ("Effects.kt", common(shapes.get("Effect")?)?),
+    ] {
+        let file = folder.join("dev/stepwell").join(name);
+        fs::write(&file, text).with_context(|| format!("cannot write {file}"))?;
+    }
+    Ok(())
+}
+
+/// What all variants of an enum begin with, as properties of it.
+fn common(shape: &Shape) -> anyhow::Result<String> {
+    let mut text = String::from("// Generated from bindings/src.\n\npackage dev.stepwell\n");
+    let of = &shape.name;
+    for field in shape.common() {
+        let name = field.raw_name.to_lower_camel_case();
+        let doc = STYLE.text(&field.doc, None);
+        let ty = ty(&field.raw_ty)?;
+        text.push_str(&format!(
+            "\n/** {doc} */\npublic val {of}.{name}: {ty}\n    get() = when (this) {{\n"
+        ));
+        for variant in shape.variants() {
+            text.push_str(&format!("        is {of}.{} -> {name}\n", variant.name));
+        }
+        text.push_str("    }\n");
+    }
+    Ok(text)
 }
 
 fn options(shapes: &Shapes) -> anyhow::Result<String> {

@@ -47,6 +47,14 @@ private func value<Value: Decodable>(of json: String) throws -> Value {
     try JSONDecoder().decode(Value.self, from: Data(json.utf8))
 }
 
+extension ContextOverflow {
+    /// The newest messages that fill no more than this part of the room: half of it leaves room to go on for a while. They are
+    /// for `Trimmed.keep`.
+    public func newest(_ part: Double) -> [String] {
+        newestMessages(overflow: self, part: part)
+    }
+}
+
 extension Outcome {
     /// What kept the turn from a whole answer; nothing if the answer is whole.
     public var problem: Problem? { problemOf(outcome: self) }

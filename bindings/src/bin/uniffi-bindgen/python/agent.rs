@@ -28,7 +28,7 @@ const fn own(
 }
 
 /// A documentation that is empty is Rust's. `tools` is the configuration's.
-const OWN: [Own; 9] = [
+const OWN: [Own; 12] = [
     own(
         "tools",
         "tools",
@@ -69,6 +69,9 @@ const OWN: [Own; 9] = [
         "Sends the requests with the app's own HTTP client, such as an `httpx.AsyncClient`, on the event loop that \
          `send` is called on. Stepwell has connections of its own if absent.",
     ),
+    own("run_source", "run_source", "RunSource | None = None", ""),
+    own("trim_context", "trim_context", "Trimmer | None = None", ""),
+    own("registry", "registry", "RunRegistry | None = None", ""),
 ];
 
 const BEGINNING: &str = r#""""Generated from bindings/src."""
@@ -81,7 +84,8 @@ from typing import Any, Literal
 from .._record import Json
 from ..arguments import checks_arguments
 from ..journals import JournalSink
-from ..runner import Approver
+from ..registry import RunRegistry
+from ..runner import Approver, RunSource, Trimmer
 from ..sessions import SessionStore
 from ..stores import Store
 from ..tools import Tool, as_tool

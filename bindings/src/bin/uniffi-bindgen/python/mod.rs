@@ -23,7 +23,7 @@ pub(crate) const WIDTH: usize = 120;
 
 /// The modules, in the order in which they import each other, and the shapes that each begins with; it has also what
 /// these name, unless a module before it has.
-const MODULES: [(&str, &[&str]); 9] = [
+const MODULES: [(&str, &[&str]); 10] = [
     (
         "outcomes",
         &["Outcome", "Problem", "TokenUsage", "Finished"],
@@ -43,6 +43,10 @@ const MODULES: [(&str, &[&str]); 9] = [
             "LoggedEvent",
             "EventLog",
         ],
+    ),
+    (
+        "turns",
+        &["NewRun", "ContextOverflow", "Trimmed", "StoredTurn"],
     ),
     ("sessions", &["SessionView"]),
     ("registry", &["Registered", "RegistryEvent"]),
@@ -71,7 +75,8 @@ const ENDINGS: [(&str, &str); 2] = [("ArgumentsChange", "Change"), ("TimerKey", 
 const UNIONS: [&str; 1] = ["ToolResult"];
 
 /// What classes have by hand, in `_methods.py`.
-const METHODS: [(&str, &str); 2] = [
+const METHODS: [(&str, &str); 3] = [
+    ("ContextOverflow", "ContextOverflowMethods"),
     ("Outcome", "OutcomeMethods"),
     ("Finished", "FinishedMethods"),
 ];

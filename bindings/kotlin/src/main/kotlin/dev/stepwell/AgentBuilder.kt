@@ -1,7 +1,11 @@
 package dev.stepwell
 
+import kotlin.coroutines.cancellation.CancellationException
+import kotlinx.serialization.json.Json
+import kotlinx.serialization.json.JsonArray
 import kotlinx.serialization.json.JsonElement
 import kotlinx.serialization.json.JsonObject
+import kotlinx.serialization.json.jsonArray
 
 /**
  * An agent: a conversation with a model and the app's tools, with the network inside.
@@ -52,6 +56,9 @@ public class AgentBuilder internal constructor(
     private var stored: StoreSetup? = null
     private var journal: JournalSink? = null
     private var client: HttpTransport? = null
+    private var runSource: RunSource? = null
+    private var trimContext: Trimmer? = null
+    private var registry: RunRegistry? = null
 
     /** Adds a tool: what it takes, and its code. */
     public fun tool(name: String, description: String, build: ToolBuilder.() -> Unit) {
@@ -61,13 +68,7 @@ public class AgentBuilder internal constructor(
     /** Sets who asks the user about the tools that need it. Without one they are denied. */
     public fun approver(ask: suspend (ToolInvocation) -> Decision) {
         approver = object : Approver {
-            override suspend fun decide(invocation: ToolInvocation): Decision =
-                try {
-                    ask(invocation)
-                } catch (broken: Error) {
-                    // Only exceptions cross to Rust: an error left alone would never answer, and the turn would wait.
-                    throw IllegalStateException("${broken::class.simpleName}: ${broken.message}", broken)
-                }
+            override suspend fun decide(invocation: ToolInvocation): Decision = guarded { ask(invocation) }
         }
     }
 
@@ -90,12 +91,7 @@ public class AgentBuilder internal constructor(
      */
     public fun journal(write: (turn: String, lines: String) -> Unit) {
         journal = object : JournalSink {
-            override fun write(turn: String, lines: String): Unit =
-                try {
-                    write(turn, lines)
-                } catch (broken: Error) {
-                    throw IllegalStateException("${broken::class.simpleName}: ${broken.message}", broken)
-                }
+            override fun write(turn: String, lines: String): Unit = guarded { write(turn, lines) }
         }
     }
 
@@ -105,6 +101,42 @@ public class AgentBuilder internal constructor(
      */
     public fun client(client: HttpTransport) {
         this.client = client
+    }
+
+    /**
+     * Sets where the runs of the hops come from, for a backend that creates each before its stream is opened: [create] gives
+     * the run's id. What it throws is what the turn fails with. Without one the agent makes the ids itself.
+     */
+    public fun runSource(create: suspend (NewRun) -> String) {
+        runSource = object : RunSource {
+            override suspend fun createRun(new: NewRun): String =
+                guarded {
+                    try {
+                        create(new)
+                    } catch (cancelled: CancellationException) {
+                        throw cancelled
+                    } catch (failed: Exception) {
+                        throw CallbackException.Failed(failed.message ?: failed.toString())
+                    }
+                }
+        }
+    }
+
+    /**
+     * Sets who shortens a conversation that does not fit the model's context any more: [trim] is given what does not fit, and
+     * its messages as AG-UI has them, oldest first, and says what is kept, or nothing if it cannot be shortened:
+     * `Trimmed(overflow.newest(0.5))`, say. Without one such a turn ends with [Failure.ContextTooLong].
+     */
+    public fun trimContext(trim: suspend (overflow: ContextOverflow, messages: JsonArray) -> Trimmed?) {
+        trimContext = object : Trimmer {
+            override suspend fun trim(overflow: ContextOverflow, messagesJson: String): Trimmed? =
+                guarded { trim(overflow, Json.parseToJsonElement(messagesJson).jsonArray) }
+        }
+    }
+
+    /** Uses a registry that the app has stored, or that several agents share. */
+    public fun registry(registry: RunRegistry) {
+        this.registry = registry
     }
 
     internal fun build(): Agent {
@@ -118,6 +150,9 @@ public class AgentBuilder internal constructor(
             store = stored,
             journal = journal,
             client = client,
+            runSource = runSource,
+            trimContext = trimContext,
+            registry = registry,
         )
         return Agent(config(), setup)
     }
