@@ -1,21 +1,20 @@
 use crate::config::RunConfig;
 use crate::effect::json;
 use crate::error::StepwellError;
-use crate::journal::{JournalSink, Sink};
 use crate::language::http_client;
 use crate::listener::Listener;
-use crate::machine::conversation;
-use crate::registry::RunRegistry;
+use crate::machine::{Start, conversation};
+use crate::registry::{RegistryEvent, RunRegistry};
 use crate::runtime::{on_runtime, runtime};
-use crate::store::{SessionStore, StoreSetup, TurnKey};
+use crate::setup::AgentSetup;
+use crate::store::{SessionStore, TurnKey};
 use crate::task::{Runner, TaskRunner};
 use crate::thread_key::ThreadKey;
-use crate::tool::{AgentTool, Approver, Asking, Handler};
-use crate::transport::{self, HttpTransport};
+use crate::transport;
 use crate::turn::{Finished, Turn, batch, finish};
 use std::sync::Arc;
-use stepwell_core::run::{ContextPolicy, Durability, RunIds};
-use stepwell_io::{AgentBuilder, HttpClient, TurnCode};
+use stepwell_core::RunId;
+use stepwell_io::{AgentBuilder, TurnCode};
 
 /// A conversation with a model and the app's tools, with the network inside. All work is done on threads of Stepwell's
 /// own.
@@ -26,86 +25,28 @@ pub struct Agent {
 
 #[uniffi::export]
 impl Agent {
-    /// An agent with its tools.
-    ///
-    /// `approver` asks the user about the tools that need it; without one they are denied. `thread_id` is random if
-    /// absent. `history_json` is an earlier conversation to go on with: a JSON array of AG-UI messages; `shared_state_json` the
-    /// state shared with an AG-UI agent: any JSON. With a `store` each turn is kept there, and a thread that it has goes
-    /// on from what it has. `journal` takes the journals of the turns, for `replay_journal`. `client` sends the requests
-    /// with the app's own HTTP stack; Stepwell has connections of its own if there is none.
-    #[uniffi::constructor(default(tools = [], approver = None, thread_id = None, history_json = "[]", shared_state_json = "{}", store = None, journal = None, client = None))]
-    #[expect(
-        clippy::too_many_arguments,
-        reason = "all but the first have defaults where it is called from"
-    )]
-    pub fn new(
-        config: RunConfig,
-        tools: Vec<AgentTool>,
-        approver: Option<Arc<dyn Approver>>,
-        thread_id: Option<String>,
-        history_json: &str,
-        shared_state_json: &str,
-        store: Option<StoreSetup>,
-        journal: Option<Arc<dyn JournalSink>>,
-        client: Option<Arc<dyn HttpTransport>>,
-    ) -> Result<Arc<Self>, StepwellError> {
-        if let Some(tool) = config.tools.first() {
-            return Err(StepwellError::configuration(
-                &format!("the tool `{}` has no code", tool.name),
-                "give the agent its tools as `tools`, each with its handler, and leave those of the configuration empty",
-            ));
-        }
-        let client = match client {
-            Some(app) => transport::client(app),
+    /// An agent with its tools, and whatever else the setup gives it.
+    #[uniffi::constructor(default(setup))]
+    pub fn new(config: RunConfig, setup: AgentSetup) -> Result<Arc<Self>, StepwellError> {
+        setup.has_code_for(&config)?;
+        let client = match &setup.client {
+            Some(app) => transport::client(Arc::clone(app)),
             None => http_client()?,
         };
-        let mut builder = builder(
-            config,
-            client,
-            thread_id,
-            history_json,
-            shared_state_json,
-            store,
-        )?;
-        if let Some(journal) = journal {
-            builder = builder.journal(Sink(journal));
-        }
-        for AgentTool {
-            definition,
-            handler,
-        } in tools
-        {
-            builder = builder.tool_handler(definition.try_into()?, Handler(handler));
-        }
-        if let Some(approver) = approver {
-            builder = builder.approver(Asking(approver));
-        }
-        build(builder)
+        build(setup.builder(config, client)?)
     }
 
-    /// An agent whose tools, those of the configuration, and approvals are carried out by the app's own event loops:
-    /// each turn is begun with `with_runner`, and runs on that runner's.
-    #[uniffi::constructor(default(thread_id = None, history_json = "[]", shared_state_json = "{}", store = None, journal = None))]
-    pub fn for_runners(
-        config: RunConfig,
-        thread_id: Option<String>,
-        history_json: &str,
-        shared_state_json: &str,
-        store: Option<StoreSetup>,
-        journal: Option<Arc<dyn JournalSink>>,
-    ) -> Result<Arc<Self>, StepwellError> {
-        let mut builder = builder(
-            config,
-            http_client()?,
-            thread_id,
-            history_json,
-            shared_state_json,
-            store,
-        )?;
-        if let Some(journal) = journal {
-            builder = builder.journal(Sink(journal));
+    /// An agent whose tools, those of the configuration, approvals, runs and full contexts are seen to by the app's own
+    /// event loops: each turn is begun with `with_runner`, and runs on that runner's.
+    #[uniffi::constructor(default(setup))]
+    pub fn for_runners(config: RunConfig, setup: AgentSetup) -> Result<Arc<Self>, StepwellError> {
+        if let Some(field) = setup.of_runners() {
+            return Err(StepwellError::configuration(
+                &format!("the setup has `{field}`, which is for an agent's runners to do"),
+                "leave it out, or make the agent with `new`",
+            ));
         }
-        build(builder)
+        build(setup.builder(config, http_client()?)?)
     }
 
     /// The same conversations, whose turns are carried out by this runner. `store` reaches the agent's store from there,
@@ -120,7 +61,9 @@ impl Agent {
         let agent = self.agent.with_code(TurnCode {
             client: sends_requests.then(|| transport::client_of(Arc::clone(&runner))),
             tools: Arc::new(Runner(Arc::clone(&runner))),
-            approver: Arc::new(Runner(runner)),
+            approver: Arc::new(Runner(Arc::clone(&runner))),
+            run_source: Some(Arc::new(Runner(Arc::clone(&runner)))),
+            trimmer: Some(Arc::new(Runner(runner))),
             store: store.map(|store| store.inner()),
         });
         Arc::new(Self { agent })
@@ -129,12 +72,27 @@ impl Agent {
     /// Says something to the model, and gives the turn to take events from. A turn that is still under way is cancelled
     /// first: the user has moved on.
     pub fn start_turn(&self, text: String) -> Result<Arc<Turn>, StepwellError> {
-        Ok(Turn::new(self.begin(text)?))
+        self.begin(|agent| agent.send(text))
     }
 
-    /// Goes on with a stored turn: with what `Turn.rested` gave, in this process or a later one. What a deferred call
-    /// comes to is then told to `Turn.finish_call`; the user is asked again what they had not answered. The turn's
-    /// thread is that of the snapshot.
+    /// Starts a turn with ids and a message of the app's own: one that is more than text, say, or with the answers to what
+    /// an AG-UI agent asked at the end of an earlier turn. A turn that is still under way is cancelled first.
+    pub fn start(&self, start: Start) -> Result<Arc<Turn>, StepwellError> {
+        let start = start.try_into()?;
+        self.begin(|agent| agent.start(start))
+    }
+
+    /// Starts a turn that does not come after the thread's last one: after `parent`, or as a first one. It goes on from the
+    /// conversation as of `parent`, and the turns that came of it before stay in the store as another branch. For an agent
+    /// with a store: else the turn fails at once.
+    pub fn branch(&self, parent: Option<String>, start: Start) -> Result<Arc<Turn>, StepwellError> {
+        let start = start.try_into()?;
+        self.begin(|agent| agent.branch(parent.map(RunId::from), start))
+    }
+
+    /// Goes on with a stored turn: with what `Turn.rested` or `Turn.suspend` gave, in this process or a later one. What a
+    /// deferred call comes to is then told to `Turn.finish_call`; the user is asked again what they had not answered. The
+    /// turn's thread is that of the snapshot.
     pub fn revive(&self, snapshot: &str) -> Result<Arc<Turn>, StepwellError> {
         let runtime = runtime()?;
         let _entered = runtime.enter();
@@ -168,6 +126,27 @@ impl Agent {
         Arc::new(Self { agent })
     }
 
+    /// As `thread`; a new one begins with an earlier conversation: a JSON array of AG-UI messages, oldest first, and the
+    /// state shared with an AG-UI agent, any JSON.
+    #[uniffi::method(default(shared_state_json = "{}"))]
+    pub fn thread_with_history(
+        &self,
+        key: ThreadKey,
+        history_json: &str,
+        shared_state_json: &str,
+    ) -> Result<Arc<Self>, StepwellError> {
+        let history = conversation(history_json, shared_state_json)?;
+        let key = stepwell_core::registry::ThreadKey::from(key);
+        let agent = self.agent.thread_with_history(key, history);
+        Ok(Arc::new(Self { agent }))
+    }
+
+    /// Cancels the thread's turn, if one is under way, and forgets its conversation: what a store has of it stays there. An
+    /// `Agent` on the thread that is still held is not to be used any more.
+    pub fn forget_thread(&self, key: ThreadKey) {
+        self.agent.forget_thread(&key.into());
+    }
+
     /// Cancels the thread's turn, if one is under way, forgets its conversation, and deletes it from the store with all
     /// its turns. Whether the store had it; an agent without one has none.
     pub async fn delete_thread(&self, key: ThreadKey) -> Result<bool, StepwellError> {
@@ -183,8 +162,9 @@ impl Agent {
         text: String,
         listener: Arc<dyn Listener>,
     ) -> Result<Finished, StepwellError> {
-        let mut turn = self.begin(text)?;
+        let agent = self.agent.clone();
         let work = async move {
+            let mut turn = agent.send(text);
             loop {
                 let events = batch(&mut turn).await;
                 if events.is_empty() {
@@ -245,6 +225,13 @@ impl Agent {
         RunRegistry::of(self.agent.registry().clone())
     }
 
+    /// Waits for what next happens to the turns of all threads: a turn began, goes on with another hop, is over; a thread
+    /// is unread. Each event goes to one caller: of this, or of the registry's `take_events`.
+    pub async fn next_registry_event(&self) -> Result<RegistryEvent, StepwellError> {
+        let agent = self.agent.clone();
+        on_runtime(async move { Ok(agent.next_registry_event().await.into()) }).await
+    }
+
     /// The conversation's id, with its room and server.
     pub fn thread_key(&self) -> ThreadKey {
         self.agent.thread_key().clone().into()
@@ -267,55 +254,14 @@ impl Agent {
 }
 
 impl Agent {
-    fn begin(&self, text: String) -> Result<stepwell_io::Turn, StepwellError> {
+    fn begin(
+        &self,
+        begin: impl FnOnce(&stepwell_io::Agent) -> stepwell_io::Turn,
+    ) -> Result<Arc<Turn>, StepwellError> {
         let runtime = runtime()?;
         let _entered = runtime.enter();
-        Ok(self.agent.send(text))
+        Ok(Turn::new(begin(&self.agent)))
     }
-}
-
-fn builder(
-    config: RunConfig,
-    client: HttpClient,
-    thread_id: Option<String>,
-    history_json: &str,
-    shared_state_json: &str,
-    store: Option<StoreSetup>,
-) -> Result<AgentBuilder, StepwellError> {
-    let history = conversation(history_json, shared_state_json)?;
-    let config = config.into_core()?;
-    if config.durability != Durability::None && store.is_none() {
-        return Err(StepwellError::configuration(
-            &"the agent has no store to keep its turns in",
-            "give it a `store`, or leave `persist_attempts` out",
-        ));
-    }
-    if config.run_ids != RunIds::Derived {
-        return Err(StepwellError::configuration(
-            &"an `Agent` has no source of runs",
-            "leave `run_ids` out, or drive a `RunMachine`",
-        ));
-    }
-    if config.context_guard.at_limit == ContextPolicy::Trim {
-        return Err(StepwellError::configuration(
-            &"an `Agent` cannot ask the app what to leave out",
-            "take another policy for a full context, or drive a `RunMachine`",
-        ));
-    }
-    let mut builder = stepwell_io::Agent::builder(config.endpoint.clone())
-        .client(client)
-        .configure(move |settings| *settings = config)
-        .history(history);
-    if let Some(thread_id) = thread_id {
-        builder = builder.thread_id(thread_id);
-    }
-    if let Some(setup) = store {
-        builder = builder.store(setup.store.inner());
-        if setup.waits {
-            builder = builder.wait_for_store();
-        }
-    }
-    Ok(builder)
 }
 
 fn build(builder: AgentBuilder) -> Result<Arc<Agent>, StepwellError> {

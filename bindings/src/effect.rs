@@ -253,6 +253,15 @@ impl From<run::Block> for Block {
     }
 }
 
+impl From<run::ContextMessage> for ContextMessage {
+    fn from(message: run::ContextMessage) -> Self {
+        Self {
+            message_id: message.id.into_string(),
+            tokens: message.tokens,
+        }
+    }
+}
+
 impl From<run::ToolInvocation> for ToolInvocation {
     fn from(invocation: run::ToolInvocation) -> Self {
         let tool::Arguments { raw, value } = invocation.arguments;
@@ -354,14 +363,7 @@ impl Effect {
                 id,
                 tokens: overflow.tokens,
                 window: overflow.window,
-                messages: overflow
-                    .messages
-                    .into_iter()
-                    .map(|message| ContextMessage {
-                        message_id: message.id.into_string(),
-                        tokens: message.tokens,
-                    })
-                    .collect(),
+                messages: overflow.messages.into_iter().map(Into::into).collect(),
             },
         }
     }

@@ -33,9 +33,13 @@ mod outcome;
 mod provider;
 mod registry;
 #[cfg(feature = "agent")]
+mod run_source;
+#[cfg(feature = "agent")]
 mod runtime;
 mod same;
 mod session;
+#[cfg(feature = "agent")]
+mod setup;
 mod state;
 #[cfg(feature = "agent")]
 mod store;
@@ -46,6 +50,8 @@ mod thread_key;
 mod tool;
 #[cfg(feature = "agent")]
 mod transport;
+#[cfg(feature = "agent")]
+mod trim;
 #[cfg(feature = "agent")]
 mod turn;
 
@@ -88,6 +94,8 @@ pub use outcome::{TurnError, require_whole};
 pub use provider::{Api, Capabilities, ContextWindow, Provider, context_window, providers};
 pub use registry::{Registered, RegistryEvent, RunHandle, RunRegistry};
 #[cfg(feature = "agent")]
+pub use run_source::{NewRun, RunSource};
+#[cfg(feature = "agent")]
 pub use runtime::shutdown;
 #[cfg(feature = "uniffi")]
 pub use session::{
@@ -95,6 +103,8 @@ pub use session::{
     session_view,
 };
 pub use session::{TurnBlock, TurnRecord};
+#[cfg(feature = "agent")]
+pub use setup::AgentSetup;
 pub use state::StateKind;
 #[cfg(feature = "agent")]
 pub use store::{
@@ -103,14 +113,16 @@ pub use store::{
     ThreadRecord, TurnKey, Unfinished,
 };
 #[cfg(feature = "agent")]
-pub use task::{ApprovalTask, TaskRunner, ToolTask};
+pub use task::{ApprovalTask, CreateRunTask, TaskRunner, ToolTask, TrimContextTask};
 pub use thread_key::ThreadKey;
 #[cfg(feature = "agent")]
 pub use tool::{AgentTool, Approver, Decision, ToolHandler};
 #[cfg(feature = "agent")]
 pub use transport::{HttpAnswer, HttpTask, HttpTransport};
 #[cfg(feature = "agent")]
-pub use turn::{Finished, Turn};
+pub use trim::{ContextOverflow, Trimmed, Trimmer, newest_messages};
+#[cfg(feature = "agent")]
+pub use turn::{Finished, StoredTurn, Turn};
 
 // The definitions alone have no need of it; its macros leave them as they are.
 #[cfg(not(feature = "uniffi"))]

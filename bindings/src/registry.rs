@@ -210,6 +210,11 @@ impl RunRegistry {
     pub(crate) fn of(registry: SharedRegistry) -> Arc<Self> {
         Arc::new(Self { registry })
     }
+
+    #[cfg(feature = "agent")]
+    pub(crate) fn shared(&self) -> SharedRegistry {
+        self.registry.clone()
+    }
 }
 
 impl RunHandle {

@@ -1,19 +1,23 @@
-//! Tools, approvals and requests for languages whose code must run on the app's own event loop, as Python's must: the app is
-//! handed a task, and answers it whenever it is done, from any thread.
+//! Tools, approvals, requests and whatever else an agent asks of the app, for languages whose code must run on the app's own
+//! event loop, as Python's must: the app is handed a task, and answers it whenever it is done, from any thread.
 
-use crate::effect::ToolInvocation;
+use crate::effect::{ToolInvocation, json};
 use crate::error::{CallbackError, StepwellError};
 use crate::event::ToolFailureKind;
 use crate::machine::parts;
+use crate::run_source::NewRun;
 use crate::tool::{Decision, could_not_ask};
 use crate::transport::HttpTask;
+use crate::trim::{ContextOverflow, Trimmed, kept};
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use stepwell_core::RunId;
+use stepwell_core::event::Message;
 use stepwell_core::run;
 use stepwell_core::tool::ToolFailure;
-use stepwell_io::ToolAnswer;
+use stepwell_io::{HttpClient, ToolAnswer};
 use tokio::sync::oneshot;
 
 /// Takes the agent's work over to the app's own event loop. Its methods are called on Stepwell's threads; they are to
@@ -24,6 +28,10 @@ pub trait TaskRunner: Send + Sync {
     fn run_tool(&self, task: Arc<ToolTask>) -> Result<(), CallbackError>;
     /// Asks the user whether a tool may run.
     fn ask_approval(&self, task: Arc<ApprovalTask>) -> Result<(), CallbackError>;
+    /// Has a run created, for an agent whose configuration says that a backend makes the ids.
+    fn create_run(&self, task: Arc<CreateRunTask>) -> Result<(), CallbackError>;
+    /// Has a conversation shortened, for an agent whose configuration says so.
+    fn trim_context(&self, task: Arc<TrimContextTask>) -> Result<(), CallbackError>;
     /// Begins to send a request, for an agent that was made to send its requests so.
     fn send_request(&self, task: Arc<HttpTask>) -> Result<(), CallbackError>;
     /// Stops the task of this id: its answer is no longer wanted.
@@ -123,8 +131,92 @@ impl ApprovalTask {
     }
 }
 
+/// A run that a backend is to create. A task that is dropped without an answer counts as failed.
+#[derive(Debug, uniffi::Object)]
+pub struct CreateRunTask {
+    id: u64,
+    new: NewRun,
+    reply: Reply<Result<String, String>>,
+}
+
+#[uniffi::export]
+impl CreateRunTask {
+    /// Names the task in this process.
+    pub fn id(&self) -> u64 {
+        self.id
+    }
+
+    /// The run.
+    pub fn new_run(&self) -> NewRun {
+        self.new.clone()
+    }
+
+    /// The backend created the run. Says whether it was still wanted.
+    pub fn finish(&self, run_id: String) -> bool {
+        self.reply.give(Ok(run_id))
+    }
+
+    /// It did not: the turn fails with the message. Says whether the answer was still wanted.
+    pub fn fail(&self, message: String) -> bool {
+        self.reply.give(Err(message))
+    }
+}
+
+/// A conversation that does not fit the model's context, to be shortened. A task that is dropped without an answer counts
+/// as one that cannot be.
+#[derive(Debug, uniffi::Object)]
+pub struct TrimContextTask {
+    id: u64,
+    overflow: ContextOverflow,
+    messages_json: String,
+    reply: Reply<Option<Trimmed>>,
+}
+
+#[uniffi::export]
+impl TrimContextTask {
+    /// Names the task in this process.
+    pub fn id(&self) -> u64 {
+        self.id
+    }
+
+    /// What does not fit.
+    pub fn overflow(&self) -> ContextOverflow {
+        self.overflow.clone()
+    }
+
+    /// Its messages: a JSON array of AG-UI messages, oldest first.
+    pub fn messages_json(&self) -> String {
+        self.messages_json.clone()
+    }
+
+    /// What is kept; nothing if it cannot be shortened. Says whether the answer was still wanted.
+    pub fn finish(&self, trimmed: Option<Trimmed>) -> bool {
+        self.reply.give(trimmed)
+    }
+}
+
 /// The app's event loop, as the driver calls it.
 pub(crate) struct Runner(pub(crate) Arc<dyn TaskRunner>);
+
+/// Hands a task to the runner, and waits for the answer. The task is stopped when nobody waits any more.
+async fn answered<T>(
+    runner: Arc<dyn TaskRunner>,
+    without_answer: &str,
+    begin: impl FnOnce(&dyn TaskRunner, u64, Reply<T>) -> Result<(), CallbackError>,
+) -> Result<T, CallbackError> {
+    let (reply, answer) = Reply::new();
+    let id = next_id();
+    let of = Arc::clone(&runner);
+    let mut stop = StopOnDrop::new(move || of.cancel(id));
+    let answer = match begin(&*runner, id, reply) {
+        Ok(()) => answer.await.map_err(|_| CallbackError::Failed {
+            reason: without_answer.to_owned(),
+        }),
+        Err(error) => Err(error),
+    };
+    stop.disarm();
+    answer
+}
 
 impl stepwell_io::ToolHandler for Runner {
     fn call(
@@ -133,27 +225,19 @@ impl stepwell_io::ToolHandler for Runner {
     ) -> BoxFuture<'static, Result<ToolAnswer, ToolFailure>> {
         let runner = Arc::clone(&self.0);
         async move {
-            let (reply, answer) = Reply::new();
-            let id = next_id();
-            let task = Arc::new(ToolTask {
-                id,
-                invocation: invocation.into(),
-                reply,
-            });
-            let of = Arc::clone(&runner);
-            let mut stop = StopOnDrop::new(move || of.cancel(id));
-            let broke_off = |reason: &str| {
+            let invocation = invocation.into();
+            let begin = |runner: &dyn TaskRunner, id, reply| {
+                runner.run_tool(Arc::new(ToolTask {
+                    id,
+                    invocation,
+                    reply,
+                }))
+            };
+            let answer = answered(runner, "the tool ended without a result", begin).await;
+            answer.unwrap_or_else(|error| {
                 let kind = stepwell_core::tool::ToolFailureKind::Panicked;
-                Err(ToolFailure::new(kind, reason))
-            };
-            let result = match runner.run_tool(task) {
-                Ok(()) => answer
-                    .await
-                    .unwrap_or_else(|_| broke_off("the tool ended without a result")),
-                Err(error) => broke_off(&error.to_string()),
-            };
-            stop.disarm();
-            result
+                Err(ToolFailure::new(kind, error.to_string()))
+            })
         }
         .boxed()
     }
@@ -163,26 +247,60 @@ impl stepwell_io::Approver for Runner {
     fn decide(&self, invocation: run::ToolInvocation) -> BoxFuture<'static, run::Decision> {
         let runner = Arc::clone(&self.0);
         async move {
-            let (reply, answer) = Reply::new();
-            let id = next_id();
-            let task = Arc::new(ApprovalTask {
-                id,
-                invocation: invocation.into(),
-                reply,
-            });
-            let of = Arc::clone(&runner);
-            let mut stop = StopOnDrop::new(move || of.cancel(id));
-            let no_answer = || CallbackError::Failed {
-                reason: "the question ended without an answer".to_owned(),
+            let invocation = invocation.into();
+            let begin = |runner: &dyn TaskRunner, id, reply| {
+                runner.ask_approval(Arc::new(ApprovalTask {
+                    id,
+                    invocation,
+                    reply,
+                }))
             };
-            let decision = match runner.ask_approval(task) {
-                Ok(()) => answer.await.map_err(|_| no_answer()),
-                Err(error) => Err(error),
+            let answer = answered(runner, "the question ended without an answer", begin).await;
+            answer.unwrap_or_else(|error| could_not_ask(&error)).into()
+        }
+        .boxed()
+    }
+}
+
+impl stepwell_io::RunSource for Runner {
+    fn create_run(
+        &self,
+        _client: HttpClient,
+        new: stepwell_io::NewRun,
+    ) -> BoxFuture<'static, Result<RunId, String>> {
+        let runner = Arc::clone(&self.0);
+        async move {
+            let new = new.into();
+            let begin = |runner: &dyn TaskRunner, id, reply| {
+                runner.create_run(Arc::new(CreateRunTask { id, new, reply }))
             };
-            stop.disarm();
-            decision
-                .unwrap_or_else(|error| could_not_ask(&error))
-                .into()
+            let answer = answered(runner, "the run was not created", begin).await;
+            answer
+                .unwrap_or_else(|error| Err(error.to_string()))
+                .map(RunId::from)
+        }
+        .boxed()
+    }
+}
+
+impl stepwell_io::Trimmer for Runner {
+    fn trim(
+        &self,
+        overflow: run::ContextOverflow,
+        messages: Vec<Message>,
+    ) -> BoxFuture<'static, Option<stepwell_io::Trimmed>> {
+        let runner = Arc::clone(&self.0);
+        async move {
+            let (overflow, messages_json) = (overflow.into(), json(&messages));
+            let begin = |runner: &dyn TaskRunner, id, reply| {
+                runner.trim_context(Arc::new(TrimContextTask {
+                    id,
+                    overflow,
+                    messages_json,
+                    reply,
+                }))
+            };
+            kept(answered(runner, "nothing was left out", begin).await)
         }
         .boxed()
     }

@@ -1,20 +1,41 @@
 use crate::effect::json;
 use crate::error::StepwellError;
-use crate::event::{Event, ToolFailureKind};
+use crate::event::{Event, Interrupt, ToolFailureKind};
 use crate::machine::{ResumeEntry, entries, message, parts};
 use crate::outcome::{Outcome, TokenUsage};
+use crate::store::TurnKey;
 use futures::{FutureExt, StreamExt};
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use stepwell_core::tool::{ToolFailure, ToolOutput};
 use stepwell_io::TurnHandle;
-use tokio::sync::Mutex;
+use tokio::sync::{Mutex, watch};
 
 /// A turn under way. Letting go of it cancels it.
 #[derive(Debug, uniffi::Object)]
 pub struct Turn {
     handle: TurnHandle,
     turn: Mutex<Option<stepwell_io::Turn>>,
+    /// Whoever waits for events is to leave the turn to `suspend`.
+    suspended: watch::Sender<bool>,
+}
+
+/// A turn as its store knows it.
+#[derive(Clone, Debug, PartialEq, Eq, uniffi::Record)]
+pub struct StoredTurn {
+    /// Its name.
+    pub key: TurnKey,
+    /// What it is written with: to log its events, say.
+    pub generation: u64,
+}
+
+impl From<stepwell_io::StoredTurn> for StoredTurn {
+    fn from(stored: stepwell_io::StoredTurn) -> Self {
+        Self {
+            key: stored.key.into(),
+            generation: stored.generation.0,
+        }
+    }
 }
 
 /// A turn that is over.
@@ -41,9 +62,14 @@ impl Turn {
     /// is given up loses nothing.
     pub async fn next_batch(&self) -> Vec<Event> {
         let mut turn = self.turn.lock().await;
-        match turn.as_mut() {
-            Some(turn) => batch(turn).await,
-            None => Vec::new(),
+        let Some(turn) = turn.as_mut() else {
+            return Vec::new();
+        };
+        let mut suspended = self.suspended.subscribe();
+        tokio::select! {
+            biased;
+            events = batch(turn) => events,
+            _ = suspended.wait_for(|suspended| *suspended) => Vec::new(),
         }
     }
 
@@ -138,6 +164,72 @@ impl Turn {
         Ok(self.handle.snapshot().await?)
     }
 
+    /// Lets go of the turn without ending it, and gives it as text for `Agent.revive`, in this process or a later one. Its
+    /// stream is closed, its tools are stopped, and its events end: best done once it has `rested`. The thread stays the
+    /// turn's until it is revived or somebody sends on it; its conversation has nothing of the turn until then. What the
+    /// user typed and the turn had not taken in is dropped.
+    pub async fn suspend(&self) -> Result<String, StepwellError> {
+        // The result of a turn that is over stays to be taken.
+        self.handle.usage().await?;
+        self.suspended.send_replace(true);
+        let turn = self.turn.lock().await.take().ok_or_else(|| {
+            StepwellError::misuse(
+                &"the turn goes on to its end: it was detached, or its end is waited for",
+                "suspend it in the place of `detach` and `finish`",
+            )
+        })?;
+        Ok(turn.suspend().await?)
+    }
+
+    /// Waits until the turn has begun, or could not. With a store it stands there then, and is `stored`; if not,
+    /// `store_trouble` says why.
+    pub async fn begun(&self) {
+        self.handle.begun().await;
+    }
+
+    /// The turn as its store knows it, once it has `begun` there. None without a store.
+    pub fn stored(&self) -> Option<StoredTurn> {
+        self.handle.stored().cloned().map(Into::into)
+    }
+
+    /// What keeps the turn's writes waiting: a store that is full, can only be read, or cannot be reached. None while
+    /// nothing does; the event `Warning` tells that it does. Of a turn that could not begin it is the reason. How long is
+    /// long enough is for the app to say, by `cancel`.
+    pub fn store_trouble(&self) -> Option<String> {
+        let trouble = self.handle.store_trouble();
+        let trouble = trouble.borrow();
+        trouble.as_ref().map(ToString::to_string)
+    }
+
+    /// The conversation from which a stored turn went on, before anything new came of it: a JSON array of AG-UI messages, to
+    /// show before its events. Set once it has `begun`; none of a turn that began anew.
+    pub fn revived_from_json(&self) -> Option<String> {
+        let conversation = self.handle.revived_from()?;
+        Some(json(&conversation.messages()))
+    }
+
+    /// The conversation as it stands in the middle of the turn: a JSON array of AG-UI messages, oldest first. Of a turn that
+    /// is over the agent has it.
+    pub async fn messages_json(&self) -> Result<String, StepwellError> {
+        Ok(json(&self.handle.conversation().await?.messages()))
+    }
+
+    /// The state shared with an AG-UI agent, as it stands in the middle of the turn: any JSON.
+    pub async fn shared_state_json(&self) -> Result<String, StepwellError> {
+        Ok(json(self.handle.conversation().await?.shared_state()))
+    }
+
+    /// What an AG-UI agent asks the user now, to be answered with `resume`; nothing if it does not.
+    pub async fn interrupts(&self) -> Result<Vec<Interrupt>, StepwellError> {
+        let interrupts = self.handle.interrupts().await?;
+        Ok(interrupts.into_iter().map(Into::into).collect())
+    }
+
+    /// What the turn has cost so far, over all its hops.
+    pub async fn usage(&self) -> Result<TokenUsage, StepwellError> {
+        Ok(self.handle.usage().await?.into())
+    }
+
     /// Waits until nothing but the user, or the result of a deferred call, can move the turn on, and gives its `snapshot`.
     /// The turn goes on in this process too, until it is let go of.
     pub async fn rested(&self) -> Result<String, StepwellError> {
@@ -150,6 +242,7 @@ impl Turn {
         Arc::new(Self {
             handle: turn.handle(),
             turn: Mutex::new(Some(turn)),
+            suspended: watch::Sender::new(false),
         })
     }
 }

@@ -7,9 +7,10 @@ use serde_json::json;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 use stepwell_ffi::{
-    Agent, AgentTool, ApprovalTask, CallbackError, ContextEntry, Event, Failure, HttpTask,
-    JournalSink, Listener, Outcome, RegistryEvent, StepwellError, TaskRunner, ThreadKey, ToolError,
-    ToolFailureKind, ToolHandler, ToolInvocation, ToolResult, ToolTask, replay_journal,
+    Agent, AgentSetup, AgentTool, ApprovalTask, CallbackError, ContextEntry, ContextPolicy,
+    CreateRunTask, Event, Failure, HttpTask, JournalSink, Listener, Outcome, RegistryEvent, RunIds,
+    StepwellError, TaskRunner, ThreadKey, ToolError, ToolFailureKind, ToolHandler, ToolInvocation,
+    ToolResult, ToolTask, TrimContextTask, replay_journal,
 };
 use stepwell_mock_llm::{Delivery, Hop, MockLlm, Script};
 use support::{config, definition};
@@ -82,14 +83,10 @@ async fn a_tools_errors_keep_their_kind() {
     ];
     let agent = Agent::new(
         config(&server.base_url()),
-        tools,
-        None,
-        None,
-        "[]",
-        "{}",
-        None,
-        None,
-        None,
+        AgentSetup {
+            tools,
+            ..AgentSetup::default()
+        },
     )
     .unwrap();
     let events = all_events(&agent).await;
@@ -137,6 +134,14 @@ impl TaskRunner for Watching {
         Ok(())
     }
 
+    fn create_run(&self, _task: Arc<CreateRunTask>) -> Result<(), CallbackError> {
+        Ok(())
+    }
+
+    fn trim_context(&self, _task: Arc<TrimContextTask>) -> Result<(), CallbackError> {
+        Ok(())
+    }
+
     fn send_request(&self, _task: Arc<HttpTask>) -> Result<(), CallbackError> {
         unreachable!("Stepwell sends the requests of this agent")
     }
@@ -156,7 +161,7 @@ fn watched(base_url: &str, names: &[&str]) -> (Arc<Agent>, mpsc::UnboundedReceiv
     }
     let runner = Arc::new(Watching(sender, Mutex::default()));
     (
-        Agent::for_runners(config, None, "[]", "{}", None, None)
+        Agent::for_runners(config, AgentSetup::default())
             .unwrap()
             .with_runner(runner, None, false),
         heard,
@@ -218,18 +223,7 @@ impl Listener for Failing {
 #[tokio::test]
 async fn a_listener_that_fails_hears_all_the_same() {
     let server = start(Script::new().hop(Hop::new().text("Hello"))).await;
-    let agent = Agent::new(
-        config(&server.base_url()),
-        Vec::new(),
-        None,
-        None,
-        "[]",
-        "{}",
-        None,
-        None,
-        None,
-    )
-    .unwrap();
+    let agent = Agent::new(config(&server.base_url()), AgentSetup::default()).unwrap();
     let listener = Arc::new(Failing(Mutex::default()));
     let finished = agent
         .send_to_listener("Hi".into(), Arc::clone(&listener) as _)
@@ -251,18 +245,7 @@ async fn a_listener_that_fails_hears_all_the_same() {
 #[tokio::test]
 async fn giving_up_on_a_listener_cancels_the_turn() {
     let server = start(Script::new().hop(Hop::new().text("Well").stall())).await;
-    let agent = Agent::new(
-        config(&server.base_url()),
-        Vec::new(),
-        None,
-        None,
-        "[]",
-        "{}",
-        None,
-        None,
-        None,
-    )
-    .unwrap();
+    let agent = Agent::new(config(&server.base_url()), AgentSetup::default()).unwrap();
     let listener = Arc::new(Failing(Mutex::default()));
     tokio::select! {
         _ = agent.send_to_listener("Hi".into(), listener) => panic!("the model is silent"),
@@ -276,18 +259,7 @@ async fn giving_up_on_a_listener_cancels_the_turn() {
 #[tokio::test]
 async fn a_result_is_taken_once() {
     let server = start(Script::new().hop(Hop::hang_up())).await;
-    let agent = Agent::new(
-        config(&server.base_url()),
-        Vec::new(),
-        None,
-        None,
-        "[]",
-        "{}",
-        None,
-        None,
-        None,
-    )
-    .unwrap();
+    let agent = Agent::new(config(&server.base_url()), AgentSetup::default()).unwrap();
     let turn = agent.start_turn("Hi".into()).unwrap();
     let Outcome::Failed {
         failure, transient, ..
@@ -314,8 +286,12 @@ fn what_an_agent_cannot_do_is_said_at_once() {
     no_schema.parameters_json = Some("{".into());
     let mut bad_schema = config("http://localhost/v1");
     bad_schema.tools = vec![no_schema];
-    for config in [stored, without_code, bad_schema] {
-        let refused = Agent::new(config, Vec::new(), None, None, "[]", "{}", None, None, None);
+    let mut no_source = config("http://localhost/v1");
+    no_source.run_ids = Some(RunIds::Host);
+    let mut no_trimmer = config("http://localhost/v1");
+    no_trimmer.context_guard.at_limit = Some(ContextPolicy::Trim);
+    for config in [stored, without_code, bad_schema, no_source, no_trimmer] {
+        let refused = Agent::new(config, AgentSetup::default());
         assert!(
             matches!(refused, Err(StepwellError::Configuration { .. })),
             "{refused:?}"
@@ -323,14 +299,10 @@ fn what_an_agent_cannot_do_is_said_at_once() {
     }
     let refused = Agent::new(
         config("http://localhost/v1"),
-        Vec::new(),
-        None,
-        None,
-        "nonsense",
-        "{}",
-        None,
-        None,
-        None,
+        AgentSetup {
+            history_json: Some("nonsense".into()),
+            ..AgentSetup::default()
+        },
     );
     assert!(matches!(
         refused,
@@ -360,14 +332,10 @@ async fn a_turns_journal_goes_to_the_app() {
     let config = config(&server.base_url());
     let agent = Agent::new(
         config,
-        Vec::new(),
-        None,
-        None,
-        "[]",
-        "{}",
-        None,
-        journal,
-        None,
+        AgentSetup {
+            journal,
+            ..AgentSetup::default()
+        },
     )
     .unwrap();
     let turn = agent.start_turn("Hi".into()).unwrap();
@@ -395,14 +363,10 @@ async fn an_ag_ui_agent_gets_the_context_and_shares_the_state() {
     let state = r#"{"colour":"blue"}"#;
     let agent = Agent::new(
         config,
-        Vec::new(),
-        None,
-        None,
-        "[]",
-        state,
-        None,
-        None,
-        None,
+        AgentSetup {
+            shared_state_json: Some(state.into()),
+            ..AgentSetup::default()
+        },
     )
     .unwrap();
     assert_eq!(agent.shared_state_json(), state);
@@ -419,7 +383,13 @@ async fn an_ag_ui_agent_gets_the_context_and_shares_the_state() {
 #[test]
 fn a_state_that_is_no_json_is_refused() {
     let config = config("http://localhost/v1");
-    let refused = Agent::new(config, Vec::new(), None, None, "[]", "{", None, None, None);
+    let refused = Agent::new(
+        config,
+        AgentSetup {
+            shared_state_json: Some("{".into()),
+            ..AgentSetup::default()
+        },
+    );
     assert!(
         matches!(refused, Err(StepwellError::InvalidArgument { .. })),
         "{refused:?}"
@@ -436,14 +406,10 @@ async fn which_threads_are_unread_is_in_the_registry() {
     let thread = Some("first".to_owned());
     let agent = Agent::new(
         config,
-        Vec::new(),
-        None,
-        thread,
-        "[]",
-        "{}",
-        None,
-        None,
-        None,
+        AgentSetup {
+            thread_id: thread,
+            ..AgentSetup::default()
+        },
     )
     .unwrap();
     let key = |thread: &str| ThreadKey {

@@ -4,7 +4,7 @@
 mod support;
 
 use std::sync::Arc;
-use stepwell_ffi::{Agent, Event, Listener, StepwellError, shutdown};
+use stepwell_ffi::{Agent, AgentSetup, Event, Listener, StepwellError, shutdown};
 use stepwell_mock_llm::{Hop, MockLlm, Script};
 use support::config;
 use tokio::sync::mpsc;
@@ -27,18 +27,7 @@ async fn after_a_shutdown_no_code_of_the_app_is_called_and_nothing_can_be_begun(
     let server = MockLlm::start(Script::new().hop(hop))
         .await
         .expect("a server");
-    let agent = Agent::new(
-        config(&server.base_url()),
-        Vec::new(),
-        None,
-        None,
-        "[]",
-        "{}",
-        None,
-        None,
-        None,
-    )
-    .expect("an agent");
+    let agent = Agent::new(config(&server.base_url()), AgentSetup::default()).expect("an agent");
     let (told, mut events) = mpsc::unbounded_channel();
     let listener = Arc::new(Told(told));
     let alive = Arc::downgrade(&listener);

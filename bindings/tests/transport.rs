@@ -7,8 +7,8 @@ use serde_json::json;
 use std::sync::{Arc, Mutex};
 use stepwell_core::dialect;
 use stepwell_ffi::{
-    Agent, AgentTool, CallbackError, Finished, HttpAnswer, HttpHeader, HttpRequest, HttpTransport,
-    Outcome, ProblemKind, ToolError, ToolHandler, ToolInvocation,
+    Agent, AgentSetup, AgentTool, CallbackError, Finished, HttpAnswer, HttpHeader, HttpRequest,
+    HttpTransport, Outcome, ProblemKind, ToolError, ToolHandler, ToolInvocation,
 };
 use stepwell_io::HttpClient;
 use stepwell_mock_llm::{Hop, MockLlm, Script};
@@ -32,14 +32,11 @@ fn agent(base_url: &str, client: Arc<dyn HttpTransport>) -> Arc<Agent> {
     }];
     Agent::new(
         config,
-        tools,
-        None,
-        None,
-        "[]",
-        "{}",
-        None,
-        None,
-        Some(client),
+        AgentSetup {
+            tools,
+            client: Some(client),
+            ..AgentSetup::default()
+        },
     )
     .unwrap()
 }

@@ -2,9 +2,11 @@
 
 use crate::durable::StoreSetup;
 use crate::http_client::HttpClient;
+use crate::run_source::RunSource;
 use crate::setup::Setup;
 use crate::store::Store;
 use crate::tools::{Approver, ToolHandler};
+use crate::trim::Trimmer;
 use std::fmt;
 use std::sync::Arc;
 use stepwell_core::tool::ToolRegistry;
@@ -20,6 +22,12 @@ pub struct TurnCode {
     pub store: Option<Arc<dyn Store>>,
     /// Sends the turn's requests, where that is the app's code too. The agent's own client does if there is none.
     pub client: Option<HttpClient>,
+    /// Creates the runs of the turn's hops, where [`RunIds::Host`](stepwell_core::run::RunIds::Host) says that a backend
+    /// does. The agent's own source does if there is none.
+    pub run_source: Option<Arc<dyn RunSource>>,
+    /// Shortens a conversation that does not fit the model's context, where
+    /// [`ContextPolicy::Trim`](stepwell_core::run::ContextPolicy::Trim) says so. The agent's own code does if there is none.
+    pub trimmer: Option<Arc<dyn Trimmer>>,
 }
 
 impl fmt::Debug for TurnCode {
@@ -40,6 +48,12 @@ impl TurnCode {
         setup.store = setup.store.map(|stored| self.store_of(stored));
         if let Some(client) = &self.client {
             setup.client = client.clone();
+        }
+        if let Some(source) = &self.run_source {
+            setup.run_source = Some(Arc::clone(source));
+        }
+        if let Some(trimmer) = &self.trimmer {
+            setup.trimmer = Some(Arc::clone(trimmer));
         }
         setup
     }

@@ -5,6 +5,7 @@ mod allowed_skips;
 mod bindings;
 mod context;
 mod faults;
+mod features;
 mod json;
 mod linter;
 mod log;
@@ -60,6 +61,8 @@ enum Command {
         #[arg(long)]
         check: bool,
     },
+    /// Writes docs/features.md: which language has what of Rust's agent.
+    Features,
     /// Makes what would be published, in target/package; without a name it lists what there is.
     Package { name: Option<String> },
     /// Writes what comes of each input into the files of tests/scenarios.
@@ -127,6 +130,10 @@ fn run(command: Command) -> anyhow::Result<ExitCode> {
         }
         Command::Shapes { check } => {
             bindings::shapes(&context(false)?, check)?;
+            Ok(ExitCode::SUCCESS)
+        }
+        Command::Features => {
+            features::write(&context(false)?)?;
             Ok(ExitCode::SUCCESS)
         }
         Command::Package { name } => {

@@ -1,8 +1,9 @@
-//! `cargo xtask test quick`: what a change needs before it is shown to anyone: format, the order of the modules, Clippy, and
-//! the unit and scenario tests of the packages that it touches and of those that depend on them.
+//! `cargo xtask test quick`: what a change needs before it is shown to anyone: format, the order of the modules, the table of
+//! features, Clippy, and the unit and scenario tests of the packages that it touches and of those that depend on them.
 
 use crate::{
     context::Context,
+    features,
     log::Log,
     process::{self, Spent},
     suites::{architecture, format},
@@ -61,6 +62,8 @@ pub(crate) fn run(context: &Context, since: &str) -> anyhow::Result<ExitCode> {
     step(&mut log, "format", result);
     let result = architecture::check(context, &mut log);
     step(&mut log, "architecture", result);
+    let result = features::check(context, &mut log);
+    step(&mut log, "features", result);
     let built = build(context, &mut log);
     let (programs, result) = match built {
         Ok(programs) => (programs, Ok(())),

@@ -126,7 +126,7 @@ def test_every_field_of_a_record_has_its_own(name: str) -> None:
 
 
 def test_every_method_of_a_registry_has_its_own() -> None:
-    assert public(_ffi.RunRegistry) == public(RunRegistry) - {"of"}
+    assert public(_ffi.RunRegistry) == public(RunRegistry) - {"inner", "of"}
 
 
 def test_every_method_of_a_store_has_its_own() -> None:
@@ -159,7 +159,7 @@ def public(of: type) -> set[str]:
 def test_every_method_of_a_turn_has_its_own() -> None:
     # A turn is iterated over, one by one or by `more`, and one method takes both forms of a message, or of a result.
     theirs = public(_ffi.Turn) - {"next_batch", "steer_message", "finish_call_parts"}
-    assert theirs == public(Turn) - {"more"}
+    assert {name.removesuffix("_json") for name in theirs} == public(Turn) - {"more"}
 
 
 def test_every_method_of_the_machine_has_its_own() -> None:

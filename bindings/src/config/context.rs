@@ -26,7 +26,7 @@ pub enum ContextPolicy {
     Send,
     /// The turn ends with the failure `ContextTooLong` before it goes out.
     Fail,
-    /// The app is asked what to leave out, with the effect `TrimContext`. An `Agent` cannot ask.
+    /// The app is asked what to leave out: with the effect `TrimContext`, or by an `Agent` with its `trim_context`.
     Trim,
 }
 

@@ -73,7 +73,7 @@ pub struct RunConfig {
     #[uniffi(default)]
     #[serde(default)]
     pub timeouts: Timeouts,
-    /// Who makes the ids of the continuations' runs; the core if absent. An `Agent` cannot ask the app for them.
+    /// Who makes the ids of the continuations' runs; the core if absent. An `Agent` has them of its `run_source`.
     #[uniffi(default = None)]
     pub run_ids: Option<RunIds>,
     /// How often a write of a finished block is tried, the first time included, before the run fails. What depends on the

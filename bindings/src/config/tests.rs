@@ -107,32 +107,10 @@ fn settings_that_are_left_out_are_those_of_the_core() {
 }
 
 fn config() -> RunConfig {
-    RunConfig {
-        provider: "openai-compatible".to_owned(),
-        model: "mock".to_owned(),
-        api: None,
-        base_url: Some("http://localhost/v1".to_owned()),
-        key: None,
-        headers: HashMap::new(),
-        instructions: None,
-        tools: Vec::new(),
-        settings: GenerationSettings::default(),
-        limits: limits(),
-        retry: retry(),
-        timeouts: timeouts(),
-        run_ids: None,
-        persist_attempts: None,
-        partial_arguments: false,
-        device: device(),
-        resumption: None,
-        providers_json: None,
-        text: TextOptions {
-            break_after_tools: true,
-            drop_blank: false,
-        },
-        context_guard: context(),
-        ag_ui: AgUiOptions::default(),
-    }
+    let given = json!({
+        "provider": "openai-compatible", "model": "mock", "baseUrl": "http://localhost/v1",
+    });
+    serde_json::from_value(given).unwrap()
 }
 
 #[test]

@@ -5,9 +5,9 @@ use crate::app;
 use serde_json::json;
 use std::sync::Arc;
 use stepwell_ffi::{
-    Agent, AgentTool, Event, Outcome, RunConfig, SessionStore, StepwellError, StoreSetup,
-    ThreadKey, ThreadQuery, ToolCallStatus, ToolError, ToolHandler, ToolInvocation, Turn,
-    TurnStatus,
+    Agent, AgentSetup, AgentTool, Event, Outcome, RunConfig, SessionStore, StepwellError,
+    StoreSetup, ThreadKey, ThreadQuery, ToolCallStatus, ToolError, ToolHandler, ToolInvocation,
+    Turn, TurnStatus,
 };
 use stepwell_mock_llm::{Hop, MockLlm, Script};
 use tokio::sync::Semaphore;
@@ -58,14 +58,12 @@ fn of_config(config: RunConfig, store: &Arc<SessionStore>, tool: Tool) -> Arc<Ag
     let thread = Some("thread".to_owned());
     Agent::new(
         config,
-        vec![tool],
-        None,
-        thread,
-        "[]",
-        "{}",
-        Some(setup),
-        None,
-        None,
+        AgentSetup {
+            tools: vec![tool],
+            thread_id: thread,
+            store: Some(setup),
+            ..AgentSetup::default()
+        },
     )
     .unwrap()
 }

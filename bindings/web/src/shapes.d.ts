@@ -32,7 +32,7 @@ export interface RunConfig {
   retry?: RetryPolicy;
   /** How long things may take. */
   timeouts?: Timeouts;
-  /** Who makes the ids of the continuations' runs; the core if absent. An `Agent` cannot ask the app for them. */
+  /** Who makes the ids of the continuations' runs; the core if absent. An `Agent` has them of its `runSource`. */
   runIds?: RunIds;
   /**
    * How often a write of a finished block is tried, the first time included, before the run fails. What depends on the
@@ -357,7 +357,7 @@ export type ContextPolicy =
   | "send"
   /** The turn ends with the failure `ContextTooLong` before it goes out. */
   | "fail"
-  /** The app is asked what to leave out, with the effect `TrimContext`. An `Agent` cannot ask. */
+  /** The app is asked what to leave out: with the effect `TrimContext`, or by an `Agent` with its `trimContext`. */
   | "trim";
 
 /** How an AG-UI agent differs from what is expected of one. What is absent is as Stepwell knows the provider. */

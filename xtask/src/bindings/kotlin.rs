@@ -13,7 +13,7 @@ pub(crate) static SOURCES: Sources = Sources::new();
 /// Writes `bindings/kotlin/src/generated/kotlin`.
 pub(crate) fn generate(context: &Context, log: &mut Log) -> anyhow::Result<PathBuf> {
     let made = context.made.kotlin.get(|| {
-        let library = Library::build(context, log, "uniffi-bindgen")?;
+        let library = Library::build(context, log)?;
         write(context, log, &library)
     })?;
     Ok(made.clone())

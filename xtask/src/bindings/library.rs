@@ -9,24 +9,28 @@ use std::{
 
 const PACKAGE: &str = "stepwell-ffi";
 
-/// A built library with a generator of the same version.
+/// Generates Kotlin and Python, and the shapes of all languages.
+pub(crate) const GENERATOR: &str = "uniffi-bindgen";
+/// Generates Swift.
+pub(crate) const SWIFT_GENERATOR: &str = "uniffi-bindgen-swift";
+
+/// A built library with generators of the same version.
 pub(crate) struct Library {
     /// The dynamic library.
     pub(crate) path: PathBuf,
-    generator: PathBuf,
+    programs: PathBuf,
     root: PathBuf,
 }
 
 impl Library {
-    /// Builds the library and the generator named `generator` in the dev profile; suites take those of the workspace's
-    /// build.
-    pub(crate) fn build(context: &Context, log: &mut Log, generator: &str) -> anyhow::Result<Self> {
+    /// Builds the library and the generators in the dev profile; suites take those of the workspace's build.
+    pub(crate) fn build(context: &Context, log: &mut Log) -> anyhow::Result<Self> {
         if context.in_suites {
             context.build(log)?;
         } else {
             log.build(
                 process::cargo()
-                    .args(["build", "-p", PACKAGE, "--lib", "--bin", generator])
+                    .args(["build", "-p", PACKAGE, "--lib", "--bins"])
                     .args(["--features", "bindgen"])
                     .current_dir(&context.root),
             )?;
@@ -35,14 +39,14 @@ impl Library {
             path: context
                 .debug()
                 .join(format!("{DLL_PREFIX}stepwell_ffi{DLL_SUFFIX}")),
-            generator: context.debug().join(format!("{generator}{EXE_SUFFIX}")),
+            programs: context.debug(),
             root: context.root.clone(),
         })
     }
 
-    /// The generator, in the repository's root.
-    pub(crate) fn generator(&self) -> Command {
-        let mut command = process::command(&self.generator);
+    /// A generator, in the repository's root.
+    pub(crate) fn generator(&self, name: &str) -> Command {
+        let mut command = process::command(self.programs.join(format!("{name}{EXE_SUFFIX}")));
         command.current_dir(&self.root);
         command
     }
@@ -55,7 +59,7 @@ impl Library {
         folder: &Path,
     ) -> anyhow::Result<()> {
         log.run(
-            self.generator()
+            self.generator(GENERATOR)
                 .args([
                     "generate",
                     "--config",

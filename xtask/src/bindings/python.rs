@@ -13,7 +13,7 @@ pub(crate) static SOURCES: Sources = Sources::new();
 /// Writes `stepwell/_ffi` as the wheel has it, so that the sources can be used without building a wheel.
 pub(crate) fn generate(context: &Context, log: &mut Log) -> anyhow::Result<PathBuf> {
     let made = context.made.python.get(|| {
-        let library = Library::build(context, log, "uniffi-bindgen")?;
+        let library = Library::build(context, log)?;
         write(context, log, &library)
     })?;
     Ok(made.clone())

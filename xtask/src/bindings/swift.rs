@@ -1,7 +1,7 @@
 //! Swift: the generated sources of the two targets of the package.
 
 use super::{
-    library::{Library, empty},
+    library::{GENERATOR, Library, SWIFT_GENERATOR, empty},
     swift_names,
 };
 use crate::{context::Context, log::Log};
@@ -28,23 +28,27 @@ pub(crate) fn generate(context: &Context, log: &mut Log) -> anyhow::Result<PathB
 }
 
 fn write(context: &Context, log: &mut Log) -> anyhow::Result<PathBuf> {
-    let library = Library::build(context, log, "uniffi-bindgen-swift")?;
+    let library = Library::build(context, log)?;
     let package = package(context);
     let generate = |log: &mut Log, kinds: &[&str], folder: PathBuf| {
         empty(&folder)?;
         log.run(
             library
-                .generator()
+                .generator(SWIFT_GENERATOR)
                 .args(["--config", "uniffi.toml"])
                 .args(kinds)
                 .arg(&library.path)
                 .arg(folder),
         )
     };
-    generate(
-        log,
-        &["--swift-sources"],
-        package.join("Sources/Stepwell/Generated"),
+    let sources = package.join("Sources/Stepwell/Generated");
+    generate(log, &["--swift-sources"], sources.clone())?;
+    log.run(
+        library
+            .generator(GENERATOR)
+            .arg("swift-options")
+            .arg(&library.path)
+            .arg(&sources),
     )?;
     let module = [
         "--headers",

@@ -10,6 +10,7 @@ mod copilotkit;
 mod core_dependencies;
 mod demo;
 mod docs;
+mod features;
 mod flutter;
 pub(crate) mod format;
 mod kotlin;
@@ -46,6 +47,7 @@ pub(crate) const ALL: &[Suite] = &[
     format::SUITE,
     versions::SUITE,
     architecture::SUITE,
+    features::SUITE,
     core_dependencies::SUITE,
     licences::SUITE,
     clippy::SUITE,

@@ -1196,7 +1196,7 @@ final class RunConfig {
   /// How long things may take.
   final Timeouts timeouts;
 
-  /// Who makes the ids of the continuations' runs; the core if absent. An `Agent` cannot ask the app for them.
+  /// Who makes the ids of the continuations' runs; the core if absent. An `Agent` has them of its `runSource`.
   final RunIds runIds;
 
   /// How often a write of a finished block is tried, the first time included, before the run fails. What depends on the
@@ -1774,7 +1774,7 @@ enum ContextPolicy {
   /// The turn ends with the failure `ContextTooLong` before it goes out.
   fail,
 
-  /// The app is asked what to leave out, with the effect `TrimContext`. An `Agent` cannot ask.
+  /// The app is asked what to leave out: with the effect `TrimContext`, or by an `Agent` with its `trimContext`.
   trim,
 }
 

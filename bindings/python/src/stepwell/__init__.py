@@ -26,7 +26,8 @@ from ._ffi.config import *
 from ._ffi.effects import *
 from ._ffi.events import *
 from ._ffi.outcomes import *
-from .agent import Agent, Approver, Decision, Recovered, Turn
+from ._ffi.turns import ContextOverflow, NewRun, StoredTurn, Trimmed
+from .agent import Agent, Approver, Decision, Recovered, RunSource, Trimmer
 from .config import JsonSchema
 from .display import TurnCard, show
 from .errors import (
@@ -92,6 +93,7 @@ from .stores import Store, StoreError, ThreadKey, ThreadRecord, TurnBlock, TurnR
 from .sync import SyncTurn
 from .tools import Parts, Tool, tool
 from .transport import HttpClient, HttpHeaders, HttpResponse
+from .turn import Turn
 
 _log.begin()
 _set_language("Python")
@@ -111,6 +113,7 @@ __all__ = [
     "ConfigurationError",
     "ConnectionFailedError",
     "ContentFilteredError",
+    "ContextOverflow",
     "ContextTooLongError",
     "ContextWindow",
     "CutError",
@@ -130,6 +133,7 @@ __all__ = [
     "MessageView",
     "MisuseError",
     "NetworkTimer",
+    "NewRun",
     "NotFoundError",
     "NotStoredError",
     "OverloadedError",
@@ -145,6 +149,7 @@ __all__ = [
     "RunHandle",
     "RunMachine",
     "RunRegistry",
+    "RunSource",
     "ServerError",
     "SessionStore",
     "SessionView",
@@ -158,6 +163,7 @@ __all__ = [
     "Store",
     "StoreError",
     "StoreFailedError",
+    "StoredTurn",
     "SyncTurn",
     "ThreadKey",
     "ThreadRecord",
@@ -167,6 +173,8 @@ __all__ = [
     "ToolError",
     "ToolExecution",
     "ToolTimer",
+    "Trimmed",
+    "Trimmer",
     "Turn",
     "TurnBlock",
     "TurnCard",

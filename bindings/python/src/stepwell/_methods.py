@@ -14,6 +14,20 @@ if TYPE_CHECKING:
 F = TypeVar("F", bound="FinishedMethods")
 
 
+class ContextOverflowMethods:
+    """Of ``ContextOverflow``."""
+
+    __slots__ = ()
+
+    def newest(self, part: float) -> list[str]:
+        """The ids of the newest messages that fill no more than this part of the room, for ``Trimmed``.
+
+        Half of it, 0.5, leaves room to go on for a while.
+        """
+        newest: list[str] = _ffi.newest_messages(lower(self), part)
+        return newest
+
+
 class OutcomeMethods:
     """Of ``Outcome``."""
 

@@ -5,36 +5,37 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-from collections import deque
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Generator, Mapping, Sequence
-from types import TracebackType
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
 
 from ._ffi import stepwell_ffi as _ffi
+from ._ffi.agent import AgentOptions
 from ._record import Json, Record, lift, lower, record
-from .arguments import as_json, checks_arguments, names_arguments
-from .config import AgUiOptions, DevicePolicy, GenerationSettings, Limits, RetryPolicy, RunConfig, Timeouts
+from .arguments import as_json, names_arguments
+from .config import RunConfig
 from .display import TurnCard
-from .errors import InvalidArgumentError, MisuseError, told, translated, translates
-from .events import Completed, Event, ToolFailureKind, lift_event
+from .errors import ConfigurationError, MisuseError, told, translates
+from .events import Event
 from .journals import JournalSink, Sink
-from .machine import entries
-from .outcomes import Finished, Outcome
+from .machine import lower_start
+from .outcomes import Finished
 from .process import OwnProcess
-from .registry import RunRegistry
+from .registry import RegistryEvent, RunRegistry
 from .runner import Approver as Approver
 from .runner import Decision as Decision
+from .runner import RunSource as RunSource
+from .runner import Trimmer as Trimmer
 from .runner import TurnRunner
 from .sessions import SessionStore
 from .stores import Store, ThreadKey, TurnKey, thread_key
 from .sync import SyncTurn
-from .tools import Parts, Tool, as_tool, shown
 from .transport import HttpClient
+from .turn import Turn
 
 logger = logging.getLogger("stepwell")
 
+
 @names_arguments
-class Agent:
+class Agent(AgentOptions):
     """A conversation with a model and the app's tools::
 
         agent = Agent(provider="openai", model="gpt-4o-mini", key=key, tools=[get_weather])
@@ -49,92 +50,48 @@ class Agent:
     agent.send_sync("…")``.
     """
 
-    @checks_arguments
-    def __init__(
+    def _set_up(
         self,
+        config: RunConfig,
         *,
-        provider: str,
-        model: str = "",
-        api: str | None = None,
-        base_url: str | None = None,
-        key: str | None = None,
-        headers: Mapping[str, str] | None = None,
-        instructions: str | None = None,
-        tools: Sequence[Tool[..., Any] | Callable[..., Any]] = (),
-        approver: Approver | None = None,
-        thread_id: str | None = None,
-        history: Sequence[Mapping[str, Json]] = (),
-        settings: GenerationSettings | None = None,
-        limits: Limits | None = None,
-        retry: RetryPolicy | None = None,
-        timeouts: Timeouts | None = None,
-        device: DevicePolicy | None = None,
-        store: SessionStore | Store | None = None,
-        wait_for_store: bool = False,
-        journal: JournalSink | None = None,
-        ag_ui: AgUiOptions | None = None,
-        shared_state: Json = None,
-        client: HttpClient | None = None,
+        approver: Approver | None,
+        thread_id: str | None,
+        history: Sequence[Mapping[str, Json]],
+        shared_state: Json,
+        store: SessionStore | Store | None,
+        wait_for_store: bool,
+        journal: JournalSink | None,
+        client: HttpClient | None,
+        run_source: RunSource | None,
+        trim_context: Trimmer | None,
+        registry: RunRegistry | None,
     ) -> None:
-        """Sets up a conversation; nothing is sent yet.
-
-        Args:
-            provider: The provider's name, such as ``openai`` or ``openai-compatible``; see ``providers``.
-            model: The model's name, as the provider has it.
-            api: Which of the provider's APIs; its usual one if ``None``.
-            base_url: An address in place of the provider's own; for AG-UI the agent's whole address.
-            key: The provider's key.
-            headers: Headers to send besides the provider's own.
-            instructions: The app's own instructions to the model.
-            tools: Functions that the model may ask for; see ``tool``.
-            approver: Asks the user about tools with ``requires_approval``; without one they are denied.
-            thread_id: The conversation's id; a random one if ``None``.
-            history: An earlier conversation to go on with: AG-UI messages, oldest first.
-            settings: How the model is to answer.
-            limits: How far a turn may go.
-            retry: When a request that failed is tried again.
-            timeouts: How long things may take.
-            device: What happens to a turn when something happens to the device.
-            store: Where the turns are kept.
-            wait_for_store: Whether turns wait for a store that is full or out of reach, however long it takes.
-            journal: Takes the journals of the turns, for ``replay_journal``.
-            ag_ui: How an AG-UI agent differs from what is expected of one.
-            shared_state: The state shared with an AG-UI agent.
-            client: Sends the requests with the app's own HTTP client, such as an ``httpx.AsyncClient``, on the event loop
-                that ``send`` is called on. Stepwell has connections of its own if ``None``.
-        """
-        self.tools: tuple[Tool[..., Any], ...] = tuple(as_tool(tool) for tool in tools)
-        """The tools on offer."""
-        config = RunConfig(
-            provider=provider,
-            model=model,
-            api=api,
-            base_url=base_url,
-            key=key,
-            headers=headers or {},
-            instructions=instructions,
-            tools=self.tools,
-            settings=settings or GenerationSettings(),
-            limits=limits or Limits(),
-            retry=retry or RetryPolicy(),
-            timeouts=timeouts or Timeouts(),
-            device=device or DevicePolicy(),
-            ag_ui=ag_ui or AgUiOptions(),
-        )
+        if config.context_guard.at_limit == "trim" and trim_context is None:
+            raise ConfigurationError(
+                "the agent has no code that says what to leave out of a full context",
+                "give it a `trim_context`, or take another policy",
+            )
+        lowered = config.lower()
+        if run_source is not None:
+            lowered.run_ids = _ffi.RunIds.HOST
+        if trim_context is not None:
+            lowered.context_guard.at_limit = _ffi.ContextPolicy.TRIM
         self._approver = approver
         self._client = client
+        self._run_source = run_source
+        self._trimmer = trim_context
         self._process = OwnProcess("agent")
         self.store: SessionStore | None = SessionStore(store) if isinstance(store, Store) else store
         """Where its turns are kept."""
-        setup = self.store and _ffi.StoreSetup(store=self.store.inner, waits=wait_for_store)
-        self._agent = translates(_ffi.Agent.for_runners)(
-            config.lower(),
-            thread_id,
-            json.dumps(list(history)),
-            as_json("`shared_state` of `Agent`", {} if shared_state is None else shared_state),
-            setup,
-            journal and Sink(journal),
+        setup = _ffi.AgentSetup(
+            thread_id=thread_id,
+            history_json=json.dumps(list(history)),
+            shared_state_json=as_json("`shared_state` of `Agent`", {} if shared_state is None else shared_state),
+            store=None if self.store is None else _ffi.StoreSetup(store=self.store.inner, waits=wait_for_store),
+            journal=journal and Sink(journal),
+            registry=None if registry is None else registry.inner,
         )
+        self._agent = translates(_ffi.Agent.for_runners)(lowered, setup)
 
     def __repr__(self) -> str:
         return f"Agent(thread_id={self.thread_id!r}, tools={[tool.name for tool in self.tools]!r})"
@@ -145,6 +102,39 @@ class Agent:
         To be called where an event loop runs.
         """
         return Turn(translates(self._here().start_turn)(text))
+
+    def start(
+        self,
+        text: str | None = None,
+        *,
+        run_id: str | None = None,
+        parent_run_id: str | None = None,
+        message: Mapping[str, Json] | None = None,
+        resume: Mapping[str, Json] | None = None,
+    ) -> Turn:
+        """As ``send``, with ids of the app's own, or with an AG-UI message that is more than text.
+
+        With neither text nor message it goes on from a history that ends with something the model is to answer.
+        ``resume`` answers the interrupts that an earlier turn ended with, by their ids; ``None`` waves one away.
+        """
+        return Turn(translates(self._here().start)(lower_start(text, run_id, parent_run_id, message, resume)))
+
+    def branch(
+        self,
+        parent: str | None,
+        text: str | None = None,
+        *,
+        run_id: str | None = None,
+        parent_run_id: str | None = None,
+        message: Mapping[str, Json] | None = None,
+    ) -> Turn:
+        """As ``start``, not after the thread's last turn but after ``parent``, or as a first one.
+
+        It goes on from the conversation as of ``parent``, and the turns that came of it before stay in the store as another
+        branch. For an agent with a store.
+        """
+        start = lower_start(text, run_id, parent_run_id, message, None)
+        return Turn(translates(self._here().branch)(parent, start))
 
     def send_sync(self, text: str) -> SyncTurn:
         """As ``send``, for a plain ``for`` loop: also where an event loop runs, as it does in a notebook.
@@ -166,7 +156,7 @@ class Agent:
         return SyncTurn(lambda: self.revive(snapshot))
 
     def revive(self, snapshot: str) -> Turn:
-        """Goes on with a stored turn: with what ``Turn.rested`` gave, in this process or a later one.
+        """Goes on with a stored turn: with what ``Turn.rested`` or ``Turn.suspend`` gave, in this process or a later one.
 
         What a deferred call comes to is then told to ``Turn.finish_call``; the user is asked again what they had not
         answered. To be called where an event loop runs.
@@ -192,10 +182,28 @@ class Agent:
 
     def thread(self, thread: ThreadKey | str) -> Agent:
         """Another conversation with the same model, tools and store: the one that goes by this key, or a new one."""
+        return self._on(self._agent.thread(lower(thread_key(thread))))
+
+    def thread_with_history(
+        self, thread: ThreadKey | str, history: Sequence[Mapping[str, Json]], *, shared_state: Json = None
+    ) -> Agent:
+        """As ``thread``; a new one begins with an earlier conversation: AG-UI messages, oldest first."""
+        state = as_json("`shared_state` of `Agent`", {} if shared_state is None else shared_state)
+        begun = translates(self._agent.thread_with_history)
+        return self._on(begun(lower(thread_key(thread)), json.dumps(list(history)), state))
+
+    def _on(self, agent: _ffi.Agent) -> Agent:
         other = object.__new__(type(self))
         other.__dict__.update(self.__dict__)
-        other._agent = self._agent.thread(lower(thread_key(thread)))
+        other._agent = agent
         return other
+
+    def forget_thread(self, thread: ThreadKey | str) -> None:
+        """Cancels the thread's turn, and forgets its conversation: what a store has of it stays there.
+
+        An agent on the thread that is still held is not to be used any more.
+        """
+        self._agent.forget_thread(lower(thread_key(thread)))
 
     async def delete_thread(self, thread: ThreadKey | str) -> bool:
         """Cancels the thread's turn, forgets its conversation, and deletes it from the store. Whether that had it."""
@@ -210,7 +218,7 @@ class Agent:
             raise MisuseError(
                 "no event loop runs here", "call it in a coroutine, or take `send_sync`, `run_sync` or `revive_sync`"
             ) from None
-        runner = TurnRunner(loop, self.tools, self._approver, self._client)
+        runner = TurnRunner(loop, self.tools, self._approver, self._client, self._run_source, self._trimmer)
         return self._agent.with_runner(runner, self.store and self.store.on(loop), self._client is not None)
 
     async def send_to_listener(self, text: str, listener: Callable[[Event], object]) -> Finished:
@@ -258,10 +266,24 @@ class Agent:
         """
         return RunRegistry.of(self._agent.registry())
 
+    async def next_registry_event(self) -> RegistryEvent:
+        """Waits for what next happens to the turns of all threads: one began, goes on with another hop, is over.
+
+        A thread that is unread is told too. Each event goes to one caller: of this, or of ``registry.take_events``.
+        """
+        event: RegistryEvent = lift(await told(self._here().next_registry_event()))
+        return event
+
     @property
     def thread_id(self) -> str:
         """The conversation's id."""
         return self._agent.thread_id()
+
+    @property
+    def thread_key(self) -> ThreadKey:
+        """The conversation's id, with its room and server."""
+        key: ThreadKey = lift(self._agent.thread_key())
+        return key
 
     @property
     def messages(self) -> list[dict[str, Json]]:
@@ -282,168 +304,6 @@ class Agent:
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
         """The conversation, for a notebook."""
         return TurnCard.of_messages(self.messages)._repr_mimebundle_()
-
-
-@names_arguments
-class Turn(AsyncIterator[Event]):
-    """A turn under way: iterate over it for its events, or await it for its whole answer.
-
-    It is cancelled by ``cancel``, by cancelling the task that waits for it, and by letting go of it: leaving the loop
-    is enough. ``async with agent.send(…) as turn`` makes that certain in every Python.
-    """
-
-    def __init__(self, turn: _ffi.Turn) -> None:
-        self._turn = turn
-        self._process = OwnProcess("turn")
-        self._ready: deque[Event] = deque()
-        self._over = False
-        self._finished: Finished | None = None
-        self.outcome: Outcome | None = None
-        """How it ended, once that event has come."""
-
-    def __repr__(self) -> str:
-        return f"Turn(outcome={self.outcome!r})"
-
-    def __aiter__(self) -> Turn:
-        return self
-
-    async def __anext__(self) -> Event:
-        if not self._ready:
-            self._ready.extend(await self.more())
-            if not self._ready:
-                raise StopAsyncIteration
-        event = self._ready.popleft()
-        if isinstance(event, Completed):
-            self.outcome = event.outcome
-        return event
-
-    async def more(self) -> list[Event]:
-        """Waits for the next event and gives it with all others that are there; none when the turn is over.
-
-        For a screen that is drawn once for all that has come; a loop over the turn gives the same one by one.
-        """
-        if self._ready:
-            events = list(self._ready)
-            self._ready.clear()
-            return events
-        if self._over:
-            return []
-        events = [lift_event(event) for event in await self._or_cancel(self._there().next_batch())]
-        self._over = not events
-        return events
-
-    async def finish(self) -> Finished:
-        """Waits for the end, whatever is left of the events, and gives it however the turn ended.
-
-        Awaiting the turn itself raises a ``TurnError`` where its answer is not whole.
-
-        Nobody sees what an AG-UI agent asks meanwhile: it is told that there is no answer, and where it asks once more, the
-        turn is cancelled. To answer, iterate over the turn and ``resume`` it.
-        """
-        if self._finished is None:
-            try:
-                self._finished = lift(await self._or_cancel(self._there().finish()))
-            except _ffi.StepwellError as error:
-                raise translated(error) from None
-            assert self._finished is not None
-            self.outcome = self._finished.outcome
-            self._over = True
-        return self._finished
-
-    async def _whole(self) -> Finished:
-        return (await self.finish()).raise_for_failure()
-
-    def __await__(self) -> Generator[Any, None, Finished]:
-        return self._whole().__await__()
-
-    async def detach(self) -> None:
-        """Lets the turn go on to its end without anyone watching. It can still be cancelled."""
-        await self._there().detach()
-
-    def cancel(self) -> None:
-        """Stops the turn: its tools are stopped, its connection is closed. The events up to its end still come."""
-        self._turn.cancel()
-
-    async def cancel_call(self, tool_call_id: str) -> None:
-        """Stops one tool call, by the provider's id for it. The others go on, and the model is told."""
-        await told(self._there().cancel_call(tool_call_id))
-
-    async def finish_call(self, tool_call_id: str, result: object) -> None:
-        """Brings the result of a tool call, by the provider's id for it: of a deferred one, or of one that still runs.
-
-        A result that is no string is written as JSON, but for ``Parts``.
-        """
-        if isinstance(result, Parts):
-            content = as_json("`result` of `Turn.finish_call`", result)
-            await told(self._there().finish_call_parts(tool_call_id, content))
-            return
-        try:
-            content = shown(result)
-        except (TypeError, ValueError) as error:
-            raise InvalidArgumentError(f"`result` of `Turn.finish_call`: {error}", "give what JSON can have") from error
-        await told(self._there().finish_call(tool_call_id, content))
-
-    async def fail_call(
-        self, tool_call_id: str, message: str, *, kind: ToolFailureKind = ToolFailureKind.ERROR
-    ) -> None:
-        """As ``finish_call``, for a call that failed; the model is shown the message."""
-        await told(self._there().fail_call(tool_call_id, message, _ffi.ToolFailureKind[kind.name]))
-
-    async def steer(self, text: str | None = None, *, message: Mapping[str, Json] | None = None) -> str:
-        """Says something during the turn, without stopping it: text, or an AG-UI message. Gives the message's id.
-
-        The message waits until the next hop begins, and is answered in this turn: ``SteeringTaken`` says when. If it
-        cannot be taken in, ``SteeringRefused`` gives it back.
-        """
-        if text is not None and message is None:
-            taken: str = await told(self._there().steer(text))
-            return taken
-        if message is None or text is not None:
-            raise InvalidArgumentError("`steer` takes a text or a message", "give one of them, not both")
-        if not isinstance(message.get("id"), str):
-            raise InvalidArgumentError("`message` of `Turn.steer` has no `id`", "give an AG-UI message with an id of its own")
-        await told(self._there().steer_message(json.dumps(message)))
-        return str(message["id"])
-
-    async def resume(self, answers: Mapping[str, Json]) -> None:
-        """Answers what the agent asked with ``Interrupted``, all of it, by their ids; ``None`` waves one away."""
-        await told(self._there().resume(entries(answers)))
-
-    async def snapshot(self) -> str:
-        """The turn as text, as it stands, for ``Agent.revive``, in this process or a later one. It holds no key.
-
-        A turn that goes on after its snapshot was taken may run tools that the snapshot knows nothing of: prefer
-        ``rested``.
-        """
-        snapshot: str = await told(self._there().snapshot())
-        return snapshot
-
-    async def rested(self) -> str:
-        """Waits until nothing but the user, or the result of a deferred call, can move the turn on; gives its ``snapshot``.
-
-        The turn goes on in this process too, until it is let go of.
-        """
-        snapshot: str = await told(self._there().rested())
-        return snapshot
-
-    async def __aenter__(self) -> Turn:
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        self.cancel()
-
-    def _there(self) -> _ffi.Turn:
-        self._process.begin()
-        return self._turn
-
-    async def _or_cancel(self, waiting: Coroutine[Any, Any, Any]) -> Any:
-        try:
-            return await waiting
-        except asyncio.CancelledError:
-            self.cancel()
-            raise
 
 
 @record

@@ -109,12 +109,14 @@ def _check_call(
     except (NameError, TypeError):
         # Python itself says which argument is missing, or too much.
         return
+    # What is inherited is the class's own to whoever calls it.
+    called = type(args[0]).__name__ if function.__name__ == "__init__" and args else function.__qualname__
     try:
         for name, value in given.items():
             kind = signature.parameters[name].kind
             if name in hints and kind is not inspect.Parameter.VAR_KEYWORD:
                 for each in value if kind is inspect.Parameter.VAR_POSITIONAL else (value,):
-                    _check(f"`{name}` of `{function.__qualname__.removesuffix('.__init__')}`", each, hints[name])
+                    _check(f"`{name}` of `{called}`", each, hints[name])
     except StepwellError as error:
         raise error from cause
 

@@ -25,7 +25,7 @@ from .outcomes import Finished, Outcome
 from .sync import SyncTurn
 
 if TYPE_CHECKING:
-    from .agent import Turn
+    from .turn import Turn
 
 _INTERVAL = 0.1
 """The shortest time between two drawings in a notebook, in seconds: more than ten a second clog its connection."""

@@ -102,13 +102,7 @@ class RunMachine:
         With neither it goes on from a history that ends with something the model is to answer. ``resume`` answers the
         interrupts that an earlier turn ended with, by their ids; ``None`` waves one away.
         """
-        start = _ffi.Start(
-            run_id=run_id or str(uuid.uuid4()),
-            parent_run_id=parent_run_id,
-            text=text,
-            message_json=None if message is None else json.dumps(message),
-            resume=entries(resume or {}),
-        )
+        start = lower_start(text, run_id, parent_run_id, message, resume)
         return _call(self._machine.start, start, _now(now_ms))
 
     def run_created(self, effect: str, run_id: str, *, now_ms: int | None = None) -> Outputs:
@@ -417,6 +411,23 @@ def _call(method: Callable[..., _ffi.Outputs], *arguments: Any) -> Outputs:
 
 def _now(now_ms: int | None) -> int:
     return time.time_ns() // 1_000_000 if now_ms is None else now_ms
+
+
+def lower_start(
+    text: str | None,
+    run_id: str | None,
+    parent_run_id: str | None,
+    message: Mapping[str, Json] | None,
+    resume: Mapping[str, Json] | None,
+) -> _ffi.Start:
+    """What starts a turn, as the library takes it."""
+    return _ffi.Start(
+        run_id=run_id or str(uuid.uuid4()),
+        parent_run_id=parent_run_id,
+        text=text,
+        message_json=None if message is None else json.dumps(message),
+        resume=entries(resume or {}),
+    )
 
 
 def entries(answers: Mapping[str, Json]) -> list[_ffi.ResumeEntry]:

@@ -36,6 +36,11 @@ class RunRegistry:
         made._registry = registry
         return made
 
+    @property
+    def inner(self) -> _ffi.RunRegistry:
+        """The library's registry."""
+        return self._registry
+
     def snapshot(self) -> str:
         """The registry as text, to be stored and given to ``restore``."""
         return self._registry.snapshot()

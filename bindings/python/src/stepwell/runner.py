@@ -1,4 +1,4 @@
-"""Tools, approvals and requests of a turn, on the event loop that the turn was begun on."""
+"""Tools, approvals, requests and whatever else a turn asks of the app, on the event loop that the turn was begun on."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ import contextvars
 import inspect
 import json
 import logging
-from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
 from typing import Any
 
 from ._ffi import stepwell_ffi as _ffi
-from ._record import Json, lift
+from ._ffi.turns import ContextOverflow, NewRun, Trimmed
+from ._record import Json, lift, lower
 from .effects import ToolInvocation
 from .errors import Deferred, ToolError
 from .events import ToolFailureKind
@@ -27,6 +28,16 @@ the arguments to run it with, in the place of the model's. Arguments that do not
 Approver = Callable[[ToolInvocation], Decision | Awaitable[Decision]]
 """Asks the user whether a tool may run."""
 
+RunSource = Callable[[NewRun], str | Awaitable[str]]
+"""Creates a run, and gives its id. What it raises is what the turn fails with."""
+
+Kept = Trimmed | Sequence[str] | None
+"""What is kept of a conversation: the ids of its messages, such as ``overflow.newest(0.5)``, or those with a summary of the
+others; ``None`` if it cannot be shortened."""
+
+Trimmer = Callable[[ContextOverflow, list[dict[str, Json]]], Kept | Awaitable[Kept]]
+"""Shortens a conversation that does not fit the model's context: it is given what does not fit, and its AG-UI messages."""
+
 
 class TurnRunner(_ffi.TaskRunner):
     """Carries out what one turn asks of the app, in the context of whoever began it.
@@ -41,12 +52,16 @@ class TurnRunner(_ffi.TaskRunner):
         tools: Iterable[Tool[..., Any]],
         approver: Approver | None,
         client: HttpClient | None,
+        run_source: RunSource | None,
+        trimmer: Trimmer | None,
     ) -> None:
         self._loop = loop
         self._context = contextvars.copy_context()
         self._tools = {tool.name: tool for tool in tools}
         self._approver = approver
         self._client = client
+        self._run_source = run_source
+        self._trimmer = trimmer
         self._running: dict[int, asyncio.Task[None]] = {}
 
     def run_tool(self, task: _ffi.ToolTask) -> None:
@@ -56,6 +71,14 @@ class TurnRunner(_ffi.TaskRunner):
     def ask_approval(self, task: _ffi.ApprovalTask) -> None:
         """Asks the user."""
         self._on_loop(self._begin, task.id(), self._ask_approval, task)
+
+    def create_run(self, task: _ffi.CreateRunTask) -> None:
+        """Has a run created."""
+        self._on_loop(self._begin, task.id(), self._create_run, task)
+
+    def trim_context(self, task: _ffi.TrimContextTask) -> None:
+        """Has a conversation shortened."""
+        self._on_loop(self._begin, task.id(), self._trim_context, task)
 
     def send_request(self, task: _ffi.HttpTask) -> None:
         """Begins to send a request."""
@@ -129,6 +152,42 @@ class TurnRunner(_ffi.TaskRunner):
         except BaseException:
             logger.warning("the user could not be asked", exc_info=True)
             task.decide(denied("the user could not be asked"))
+
+    async def _create_run(self, task: _ffi.CreateRunTask) -> None:
+        if self._run_source is None:
+            task.fail("the agent has no `run_source`")
+            return
+        try:
+            created = self._run_source(lift(task.new_run()))
+            if inspect.isawaitable(created):
+                created = await created
+            task.finish(created)
+        except asyncio.CancelledError:
+            task.fail("the run's creation was cancelled")
+            raise
+        except KeyboardInterrupt:
+            task.fail("the program was interrupted")
+            raise
+        except BaseException as error:
+            logger.warning("the run was not created", exc_info=True)
+            task.fail(f"{type(error).__name__}: {error}")
+
+    async def _trim_context(self, task: _ffi.TrimContextTask) -> None:
+        if self._trimmer is None:
+            task.finish(None)
+            return
+        try:
+            kept = self._trimmer(lift(task.overflow()), json.loads(task.messages_json()))
+            if inspect.isawaitable(kept):
+                kept = await kept
+            trimmed = kept if kept is None or isinstance(kept, Trimmed) else Trimmed(list(kept))
+            task.finish(None if trimmed is None else lower(trimmed))
+        except (asyncio.CancelledError, KeyboardInterrupt):
+            task.finish(None)
+            raise
+        except BaseException:
+            logger.warning("the conversation could not be shortened", exc_info=True)
+            task.finish(None)
 
     async def _send_request(self, task: _ffi.HttpTask) -> None:
         if self._client is None:

@@ -18,11 +18,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from ._record import Json
 from .arguments import names_arguments
 from .errors import MisuseError
-from .events import Completed, Event, ToolFailureKind
-from .outcomes import Finished, Outcome
+from .events import Completed, Event, Interrupt, ToolFailureKind
+from .outcomes import Finished, Outcome, TokenUsage
 
 if TYPE_CHECKING:
-    from .agent import Turn
+    from .turn import Turn
 
 logger = logging.getLogger("stepwell")
 
@@ -223,6 +223,26 @@ class SyncTurn(Iterator[Event]):
     def snapshot(self) -> str:
         """As ``Turn.snapshot``."""
         return _thread.wait_for(self._turn.snapshot())
+
+    def suspend(self) -> str:
+        """As ``Turn.suspend``."""
+        return _thread.wait_for(self._turn.suspend())
+
+    def messages(self) -> list[dict[str, Json]]:
+        """As ``Turn.messages``."""
+        return _thread.wait_for(self._turn.messages())
+
+    def shared_state(self) -> Json:
+        """As ``Turn.shared_state``."""
+        return _thread.wait_for(self._turn.shared_state())
+
+    def interrupts(self) -> list[Interrupt]:
+        """As ``Turn.interrupts``."""
+        return _thread.wait_for(self._turn.interrupts())
+
+    def usage(self) -> TokenUsage:
+        """As ``Turn.usage``."""
+        return _thread.wait_for(self._turn.usage())
 
     def rested(self) -> str:
         """As ``Turn.rested``."""

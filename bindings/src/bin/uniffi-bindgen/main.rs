@@ -2,16 +2,19 @@
 //! languages that have classes of their own for them, from the one definition in Rust: the records and enums of this
 //! package, with their documentation. What a language has beside them, such as a method, is written by hand there.
 //!
-//! Those of Python are made beside its bindings, so that whatever builds the package has them: maturin runs this program.
-//! Those that are committed `uniffi-bindgen shapes [--check] LIBRARY` writes, or compares.
+//! Those of Python, and the options of an agent in Python and Kotlin, are made beside their bindings, so that whatever
+//! builds the package has them: maturin runs this program. Swift's options `uniffi-bindgen swift-options LIBRARY FOLDER`
+//! writes. Those that are committed `uniffi-bindgen shapes [--check] LIBRARY` writes, or compares.
 #![forbid(unsafe_code)]
 
 mod dart;
 mod doc;
 mod json;
+mod kotlin;
 mod model;
 mod python;
 mod read;
+mod swift;
 mod typescript;
 
 use anyhow::{Context as _, bail};
@@ -25,17 +28,22 @@ fn main() -> anyhow::Result<()> {
     if let ["shapes", options @ .., library] = &words[..] {
         return committed(library.as_ref(), options.contains(&"--check"));
     }
+    if let ["swift-options", library, folder] = &words[..] {
+        return swift::write((*library).as_ref(), (*folder).as_ref());
+    }
     uniffi::uniffi_bindgen_main();
     let value = |option: &str| {
         let at = words.iter().position(|word| *word == option)?;
         words.get(at + 1)
     };
-    if value("--language") == Some(&"python")
-        && let (Some(folder), Some(library)) = (value("--out-dir"), words.last())
-    {
-        python::write(library.as_ref(), folder.as_ref())?;
+    let (Some(folder), Some(library)) = (value("--out-dir"), words.last()) else {
+        return Ok(());
+    };
+    match value("--language") {
+        Some(&"python") => python::write((*library).as_ref(), (*folder).as_ref()),
+        Some(&"kotlin") => kotlin::write((*library).as_ref(), (*folder).as_ref()),
+        _ => Ok(()),
     }
-    Ok(())
 }
 
 /// Writes the files that are committed, or says which is not what would be written.

@@ -2,6 +2,7 @@
 
 use anyhow::Context as _;
 use std::collections::BTreeMap;
+use uniffi_meta::Type;
 
 /// All records and enums of the library.
 pub(crate) struct Shapes(pub(crate) BTreeMap<String, Shape>);
@@ -45,6 +46,9 @@ pub(crate) struct Field {
     pub(crate) ty: Ty,
     /// What it is if it is left out; nothing if it cannot be.
     pub(crate) default: Option<Default>,
+    /// Its name and type as uniffi has them, for the languages whose records are uniffi's own.
+    pub(crate) raw_name: String,
+    pub(crate) raw_ty: Type,
 }
 
 /// What a field holds.
@@ -200,6 +204,23 @@ impl Ty {
     }
 }
 
+/// What of the configuration is no option of an agent: it has tools with their code, and its source of runs says whose
+/// ids there are.
+const NO_OPTIONS: [&str; 2] = ["tools", "run_ids"];
+
+impl Shapes {
+    /// The fields of the configuration that are options of an agent.
+    ///
+    /// # Errors
+    /// There is no configuration.
+    pub(crate) fn options(&self) -> anyhow::Result<Vec<&Field>> {
+        let fields = self.get("RunConfig")?.fields();
+        Ok(fields
+            .filter(|field| !NO_OPTIONS.contains(&&field.name[..]))
+            .collect())
+    }
+}
+
 /// What enums that may be absent are then.
 const ABSENT: [(&str, &str, &str); 6] = [
     ("RunConfig", "run_ids", "Derived"),
@@ -234,6 +255,8 @@ mod tests {
                     doc: String::new(),
                     ty: Ty::Text,
                     default: None,
+                    raw_name: (*name).to_owned(),
+                    raw_ty: Type::String,
                 })
                 .collect(),
         };

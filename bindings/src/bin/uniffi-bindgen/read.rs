@@ -62,6 +62,7 @@ fn fields(of: &str, fields: Vec<FieldMetadata>) -> anyhow::Result<Vec<Field>> {
         let doc = doc(field.docstring);
         let of = format!("{of}.{}", field.name);
         let plain = ty(&field.ty).with_context(|| of.clone())?;
+        let (raw_name, raw_ty) = (field.name.clone(), field.ty);
         let (name, ty) = if let Some(name) = field.name.strip_suffix("_json") {
             let json = Ty::Json(which_json(&doc));
             (name.to_owned(), replaced(plain, &Ty::Text, json))
@@ -76,6 +77,8 @@ fn fields(of: &str, fields: Vec<FieldMetadata>) -> anyhow::Result<Vec<Field>> {
             doc,
             ty,
             default,
+            raw_name,
+            raw_ty,
         })
     };
     fields.into_iter().map(field).collect()

@@ -1,53 +1,6 @@
 import Foundation
 
 extension Agent {
-    /// An agent with its tools.
-    ///
-    ///     let agent = try Agent(provider: "openai", model: "gpt-4o-mini", key: key, tools: [secretNumber])
-    ///     for try await event in agent.send("What is Alice's secret number?") { … }
-    public convenience init(
-        provider: String,
-        model: String = "",
-        baseUrl: String? = nil,
-        key: String? = nil,
-        instructions: String? = nil,
-        tools: [AgentTool] = [],
-        settings: GenerationSettings = GenerationSettings(),
-        limits: Limits = Limits(),
-        retry: RetryPolicy = RetryPolicy(),
-        timeouts: Timeouts = Timeouts(),
-        device: DevicePolicy = DevicePolicy(),
-        text: TextOptions = TextOptions(),
-        contextGuard: ContextGuard = ContextGuard(),
-        approver: Approver? = nil,
-        threadId: String? = nil,
-        historyJson: String = "[]",
-        store: StoreSetup? = nil,
-        agUi: AgUiOptions = AgUiOptions(),
-        sharedState: (any Encodable)? = nil,
-        client: HttpTransport? = nil
-    ) throws {
-        let config = RunConfig(
-            provider: provider,
-            model: model,
-            baseUrl: baseUrl,
-            key: key,
-            instructions: instructions,
-            settings: settings,
-            limits: limits,
-            retry: retry,
-            timeouts: timeouts,
-            device: device,
-            text: text,
-            contextGuard: contextGuard,
-            agUi: agUi
-        )
-        setLanguage(language: "Swift")
-        try self.init(
-            config: config, tools: tools, approver: approver, threadId: threadId, historyJson: historyJson,
-            sharedStateJson: try sharedState.map(json(of:)) ?? "{}", store: store, client: client)
-    }
-
     /// Says something to the model when the sequence is iterated over, and gives what happens until the turn is over;
     /// the last event is `.completed`.
     ///
@@ -86,12 +39,20 @@ extension RunMachine {
     }
 }
 
-private func json(of value: any Encodable) throws -> String {
+func json(of value: any Encodable) throws -> String {
     String(decoding: try JSONEncoder().encode(value), as: UTF8.self)
 }
 
 private func value<Value: Decodable>(of json: String) throws -> Value {
     try JSONDecoder().decode(Value.self, from: Data(json.utf8))
+}
+
+extension ContextOverflow {
+    /// The newest messages that fill no more than this part of the room: half of it leaves room to go on for a while. They are
+    /// for `Trimmed.keep`.
+    public func newest(_ part: Double) -> [String] {
+        newestMessages(overflow: self, part: part)
+    }
 }
 
 extension Outcome {

@@ -8,7 +8,7 @@ use heck::ToSnakeCase as _;
 use std::collections::BTreeSet;
 
 /// Times are in seconds, and their names have no unit.
-const STYLE_IN_SECONDS: Style = Style {
+pub(super) const STYLE_IN_SECONDS: Style = Style {
     name: |rust| {
         rust.trim_end_matches("_json")
             .trim_end_matches("_ms")
@@ -110,6 +110,57 @@ pub(super) fn module(shapes: &Shapes) -> anyhow::Result<String> {
         .map(|class| format!("    \"{class}\",\n"))
         .collect();
     Ok(format!("{BEGINNING}__all__ = [\n{all}]\n{}", file.text))
+}
+
+/// A field as an argument of a function.
+pub(super) struct Argument {
+    /// Its type and default.
+    pub(super) declared: String,
+    /// The field, made of the argument.
+    pub(super) value: String,
+    /// What it is.
+    pub(super) doc: String,
+}
+
+/// A field of the configuration as an argument: one whose default is made anew for each may be `None`.
+pub(super) fn argument(shapes: &Shapes, of: &str, field: &Field) -> anyhow::Result<Argument> {
+    let file = File {
+        shapes,
+        classes: BTreeSet::new(),
+        text: String::new(),
+    };
+    let special = special(of, field);
+    let doc = special.map(|special| special.doc);
+    let declared = match special {
+        Some(special) => special.declared.to_owned(),
+        None => file.declared(of, field)?,
+    };
+    let name = &field.name;
+    let declared = declared.trim_start_matches(&format!("{name}: "));
+    let (ty, default) = match declared.split_once(" = ") {
+        Some((ty, default)) => (ty, Some(default)),
+        None => (declared, None),
+    };
+    let of_none = |made: &str| {
+        let value = format!("{made} if {name} is None else {name}");
+        (format!("{ty} | None = None"), value)
+    };
+    let plain = |default: &str| (format!("{ty} = {default}"), name.clone());
+    let (declared, value) = match default {
+        None => (ty.to_owned(), name.clone()),
+        Some(default) if default.contains("default=None") => plain("None"),
+        Some(default) if default.contains("default_factory=dict") => of_none("{}"),
+        Some(default) if default.ends_with("()") && default != "()" => of_none(default),
+        Some(default) => plain(default),
+    };
+    Ok(Argument {
+        declared,
+        value,
+        doc: doc
+            .filter(|doc| !doc.is_empty())
+            .unwrap_or(&field.doc)
+            .to_owned(),
+    })
 }
 
 struct File<'s> {

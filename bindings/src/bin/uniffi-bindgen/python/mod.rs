@@ -1,5 +1,6 @@
 //! Python: frozen dataclasses of what the library gives, and which of its own classes each stands for.
 
+mod agent;
 mod config;
 
 use crate::doc::Style;
@@ -22,7 +23,7 @@ pub(crate) const WIDTH: usize = 120;
 
 /// The modules, in the order in which they import each other, and the shapes that each begins with; it has also what
 /// these name, unless a module before it has.
-const MODULES: [(&str, &[&str]); 9] = [
+const MODULES: [(&str, &[&str]); 10] = [
     (
         "outcomes",
         &["Outcome", "Problem", "TokenUsage", "Finished"],
@@ -42,6 +43,10 @@ const MODULES: [(&str, &[&str]); 9] = [
             "LoggedEvent",
             "EventLog",
         ],
+    ),
+    (
+        "turns",
+        &["NewRun", "ContextOverflow", "Trimmed", "StoredTurn"],
     ),
     ("sessions", &["SessionView"]),
     ("registry", &["Registered", "RegistryEvent"]),
@@ -70,7 +75,8 @@ const ENDINGS: [(&str, &str); 2] = [("ArgumentsChange", "Change"), ("TimerKey", 
 const UNIONS: [&str; 1] = ["ToolResult"];
 
 /// What classes have by hand, in `_methods.py`.
-const METHODS: [(&str, &str); 2] = [
+const METHODS: [(&str, &str); 3] = [
+    ("ContextOverflow", "ContextOverflowMethods"),
     ("Outcome", "OutcomeMethods"),
     ("Finished", "FinishedMethods"),
 ];
@@ -111,6 +117,7 @@ fn files(shapes: &Shapes) -> anyhow::Result<Vec<(String, String)>> {
         files.push((format!("{module}.py"), file.whole()));
     }
     files.push(("config.py".to_owned(), config::module(shapes)?));
+    files.push(("agent.py".to_owned(), agent::module(shapes)?));
     let mut classes = BTreeSet::new();
     for (_, class) in written.values() {
         ensure!(

@@ -4,7 +4,10 @@ package guide
 import dev.stepwell.Agent
 import dev.stepwell.Decision
 import dev.stepwell.Description
+import dev.stepwell.Limits
+import dev.stepwell.Trimmed
 import dev.stepwell.agent
+import dev.stepwell.newest
 import dev.stepwell.string
 import dev.stepwell.typedTool
 import kotlinx.serialization.Serializable
@@ -27,6 +30,14 @@ fun asking(key: String, confirm: suspend (String) -> Boolean, send: suspend (Str
     val agent = agent("openai", "gpt-4o-mini", key = key) {
         approver { call -> if (confirm("Run ${call.name}?")) Decision.Granted else Decision.Denied("not now") }
         tool("send_mail", "Sends a mail.") { requiresApproval = true; string("to"); run { call -> send(call.string("to")) } }
+    }
+    return agent
+}
+
+fun trimming(key: String): Agent {
+    val agent = agent("openai", "gpt-4o-mini", key = key) {
+        limits = Limits(maxToolRounds = 5u)
+        trimContext { overflow, _ -> Trimmed(overflow.newest(0.5)) }
     }
     return agent
 }

@@ -1,7 +1,11 @@
 package dev.stepwell
 
+import kotlin.coroutines.cancellation.CancellationException
+import kotlinx.serialization.json.Json
+import kotlinx.serialization.json.JsonArray
 import kotlinx.serialization.json.JsonElement
 import kotlinx.serialization.json.JsonObject
+import kotlinx.serialization.json.jsonArray
 
 /**
  * An agent: a conversation with a model and the app's tools, with the network inside.
@@ -33,52 +37,16 @@ internal annotation class StepwellDsl
 /** Sets up an [Agent]; see [agent]. */
 @StepwellDsl
 public class AgentBuilder internal constructor(
-    private val provider: String,
-    private val model: String,
-    private val baseUrl: String?,
-    private val key: String?,
-) {
-    /** Which of the provider's APIs; its usual one if absent. */
-    public var api: String? = null
-
-    /** The app's own instructions; sent first, and no part of the history. */
-    public var instructions: String? = null
-
-    /** Headers to send besides the provider's own. */
-    public var headers: Map<String, String> = emptyMap()
-
-    /** How the model is to answer. */
-    public var settings: GenerationSettings = GenerationSettings()
-
-    /** How far a turn may go. */
-    public var limits: Limits = Limits()
-
-    /** When a request that failed is tried again. */
-    public var retry: RetryPolicy = RetryPolicy()
-
-    /** How long things may take. */
-    public var timeouts: Timeouts = Timeouts()
-
-    /** What happens when the app is suspended, or the network goes or changes. */
-    public var device: DevicePolicy = DevicePolicy()
-
-    /** How the model's text is shown. */
-    public var text: TextOptions = TextOptions()
-
-    /** What happens when the conversation fills the model's context window. */
-    public var contextGuard: ContextGuard = ContextGuard()
-
-    /** How an AG-UI agent differs from what is expected of one. */
-    public var agUi: AgUiOptions = AgUiOptions()
-
-    /** Providers of the app's own, as `stepwell --providers` takes them: JSON. */
-    public var providersJson: String? = null
-
+    provider: String,
+    model: String,
+    baseUrl: String?,
+    key: String?,
+) : AgentOptions(provider, model, baseUrl = baseUrl, key = key) {
     /** The conversation's id; random if absent. */
     public var threadId: String? = null
 
     /** An earlier conversation to go on with: a JSON array of AG-UI messages. */
-    public var historyJson: String = "[]"
+    public var historyJson: String? = null
 
     /** The state shared with an AG-UI agent. */
     public var sharedState: JsonElement = JsonObject(emptyMap())
@@ -88,6 +56,9 @@ public class AgentBuilder internal constructor(
     private var stored: StoreSetup? = null
     private var journal: JournalSink? = null
     private var client: HttpTransport? = null
+    private var runSource: RunSource? = null
+    private var trimContext: Trimmer? = null
+    private var registry: RunRegistry? = null
 
     /** Adds a tool: what it takes, and its code. */
     public fun tool(name: String, description: String, build: ToolBuilder.() -> Unit) {
@@ -97,13 +68,7 @@ public class AgentBuilder internal constructor(
     /** Sets who asks the user about the tools that need it. Without one they are denied. */
     public fun approver(ask: suspend (ToolInvocation) -> Decision) {
         approver = object : Approver {
-            override suspend fun decide(invocation: ToolInvocation): Decision =
-                try {
-                    ask(invocation)
-                } catch (broken: Error) {
-                    // Only exceptions cross to Rust: an error left alone would never answer, and the turn would wait.
-                    throw IllegalStateException("${broken::class.simpleName}: ${broken.message}", broken)
-                }
+            override suspend fun decide(invocation: ToolInvocation): Decision = guarded { ask(invocation) }
         }
     }
 
@@ -126,12 +91,7 @@ public class AgentBuilder internal constructor(
      */
     public fun journal(write: (turn: String, lines: String) -> Unit) {
         journal = object : JournalSink {
-            override fun write(turn: String, lines: String): Unit =
-                try {
-                    write(turn, lines)
-                } catch (broken: Error) {
-                    throw IllegalStateException("${broken::class.simpleName}: ${broken.message}", broken)
-                }
+            override fun write(turn: String, lines: String): Unit = guarded { write(turn, lines) }
         }
     }
 
@@ -143,26 +103,57 @@ public class AgentBuilder internal constructor(
         this.client = client
     }
 
+    /**
+     * Sets where the runs of the hops come from, for a backend that creates each before its stream is opened: [create] gives
+     * the run's id. What it throws is what the turn fails with. Without one the agent makes the ids itself.
+     */
+    public fun runSource(create: suspend (NewRun) -> String) {
+        runSource = object : RunSource {
+            override suspend fun createRun(new: NewRun): String =
+                guarded {
+                    try {
+                        create(new)
+                    } catch (cancelled: CancellationException) {
+                        throw cancelled
+                    } catch (failed: Exception) {
+                        throw CallbackException.Failed(failed.message ?: failed.toString())
+                    }
+                }
+        }
+    }
+
+    /**
+     * Sets who shortens a conversation that does not fit the model's context any more: [trim] is given what does not fit, and
+     * its messages as AG-UI has them, oldest first, and says what is kept, or nothing if it cannot be shortened:
+     * `Trimmed(overflow.newest(0.5))`, say. Without one such a turn ends with [Failure.ContextTooLong].
+     */
+    public fun trimContext(trim: suspend (overflow: ContextOverflow, messages: JsonArray) -> Trimmed?) {
+        trimContext = object : Trimmer {
+            override suspend fun trim(overflow: ContextOverflow, messagesJson: String): Trimmed? =
+                guarded { trim(overflow, Json.parseToJsonElement(messagesJson).jsonArray) }
+        }
+    }
+
+    /** Uses a registry that the app has stored, or that several agents share. */
+    public fun registry(registry: RunRegistry) {
+        this.registry = registry
+    }
+
     internal fun build(): Agent {
-        val config = RunConfig(
-            provider = provider,
-            model = model,
-            api = api,
-            baseUrl = baseUrl,
-            key = key,
-            headers = headers,
-            instructions = instructions,
-            settings = settings,
-            limits = limits,
-            retry = retry,
-            timeouts = timeouts,
-            device = device,
-            providersJson = providersJson,
-            text = this.text,
-            contextGuard = contextGuard,
-            agUi = agUi,
-        )
         setLanguage("Kotlin")
-        return Agent(config, tools, approver, threadId, historyJson, sharedState.toString(), stored, journal, client)
+        val setup = AgentSetup(
+            tools = tools,
+            approver = approver,
+            threadId = threadId,
+            historyJson = historyJson,
+            sharedStateJson = sharedState.toString(),
+            store = stored,
+            journal = journal,
+            client = client,
+            runSource = runSource,
+            trimContext = trimContext,
+            registry = registry,
+        )
+        return Agent(config(), setup)
     }
 }

@@ -11,19 +11,6 @@ import kotlinx.serialization.json.JsonObject
 
 // The sans-IO API with Kotlin's own types: byte arrays, and times as `System.currentTimeMillis` has them.
 
-/** The effect's id, to answer it by. */
-public val Effect.id: String
-    get() = when (this) {
-        is Effect.CreateRun -> id
-        is Effect.OpenStream -> id
-        is Effect.CloseStream -> id
-        is Effect.AskApproval -> id
-        is Effect.RunTool -> id
-        is Effect.CancelTool -> id
-        is Effect.Persist -> id
-        is Effect.TrimContext -> id
-    }
-
 /** The state shared with an AG-UI agent. */
 public val RunMachine.sharedState: JsonElement get() = Json.parseToJsonElement(sharedStateJson())
 

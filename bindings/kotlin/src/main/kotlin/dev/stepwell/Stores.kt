@@ -28,15 +28,8 @@ public fun Turn.events(): Flow<Event> = flow {
     }
 }
 
-/** Only exceptions cross to Rust: an error left alone would never answer, and the turn would wait. */
+/** The app's store, whose errors are exceptions. */
 private class GuardedStore(private val store: Store) : Store {
-    private inline fun <T> guarded(call: () -> T): T =
-        try {
-            call()
-        } catch (broken: Error) {
-            throw IllegalStateException("${broken::class.simpleName}: ${broken.message}", broken)
-        }
-
     override suspend fun beginTurn(turn: NewTurn): ULong = guarded { store.beginTurn(turn) }
 
     override suspend fun claim(turn: TurnKey, seen: ULong, owner: String): Claimed =

@@ -38,5 +38,11 @@ public suspend fun Agent.sendAndWait(text: String): Finished = requireWhole(star
 /** The state shared with an AG-UI agent, as it was after the last turn of this process. */
 public val Agent.sharedState: JsonElement get() = Json.parseToJsonElement(sharedStateJson())
 
+/**
+ * The newest messages that fill no more than this part of the room: half of it leaves room to go on for a while. They are for
+ * [Trimmed.keep].
+ */
+public fun ContextOverflow.newest(part: Double): List<String> = newestMessages(this, part)
+
 /** What kept the turn from a whole answer; nothing if the answer is whole. */
 public val Outcome.problem: Problem? get() = problemOf(this)

@@ -1,0 +1,241 @@
+"""A turn under way."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections import deque
+from collections.abc import AsyncIterator, Coroutine, Generator, Mapping
+from types import TracebackType
+from typing import Any
+
+from ._ffi import stepwell_ffi as _ffi
+from ._ffi.turns import StoredTurn
+from ._record import Json, lift, parsed
+from .arguments import as_json, names_arguments
+from .errors import InvalidArgumentError, told, translated
+from .events import Completed, Event, Interrupt, ToolFailureKind, lift_event
+from .machine import entries
+from .outcomes import Finished, Outcome, TokenUsage
+from .process import OwnProcess
+from .tools import Parts, shown
+
+
+@names_arguments
+class Turn(AsyncIterator[Event]):
+    """A turn under way: iterate over it for its events, or await it for its whole answer.
+
+    It is cancelled by ``cancel``, by cancelling the task that waits for it, and by letting go of it: leaving the loop
+    is enough. ``async with agent.send(…) as turn`` makes that certain in every Python.
+    """
+
+    def __init__(self, turn: _ffi.Turn) -> None:
+        self._turn = turn
+        self._process = OwnProcess("turn")
+        self._ready: deque[Event] = deque()
+        self._over = False
+        self._finished: Finished | None = None
+        self.outcome: Outcome | None = None
+        """How it ended, once that event has come."""
+
+    def __repr__(self) -> str:
+        return f"Turn(outcome={self.outcome!r})"
+
+    def __aiter__(self) -> Turn:
+        return self
+
+    async def __anext__(self) -> Event:
+        if not self._ready:
+            self._ready.extend(await self.more())
+            if not self._ready:
+                raise StopAsyncIteration
+        event = self._ready.popleft()
+        if isinstance(event, Completed):
+            self.outcome = event.outcome
+        return event
+
+    async def more(self) -> list[Event]:
+        """Waits for the next event and gives it with all others that are there; none when the turn is over.
+
+        For a screen that is drawn once for all that has come; a loop over the turn gives the same one by one.
+        """
+        if self._ready:
+            events = list(self._ready)
+            self._ready.clear()
+            return events
+        if self._over:
+            return []
+        events = [lift_event(event) for event in await self._or_cancel(self._there().next_batch())]
+        self._over = not events
+        return events
+
+    async def finish(self) -> Finished:
+        """Waits for the end, whatever is left of the events, and gives it however the turn ended.
+
+        Awaiting the turn itself raises a ``TurnError`` where its answer is not whole.
+
+        Nobody sees what an AG-UI agent asks meanwhile: it is told that there is no answer, and where it asks once more, the
+        turn is cancelled. To answer, iterate over the turn and ``resume`` it.
+        """
+        if self._finished is None:
+            try:
+                self._finished = lift(await self._or_cancel(self._there().finish()))
+            except _ffi.StepwellError as error:
+                raise translated(error) from None
+            assert self._finished is not None
+            self.outcome = self._finished.outcome
+            self._over = True
+        return self._finished
+
+    async def _whole(self) -> Finished:
+        return (await self.finish()).raise_for_failure()
+
+    def __await__(self) -> Generator[Any, None, Finished]:
+        return self._whole().__await__()
+
+    async def detach(self) -> None:
+        """Lets the turn go on to its end without anyone watching. It can still be cancelled."""
+        await self._there().detach()
+
+    def cancel(self) -> None:
+        """Stops the turn: its tools are stopped, its connection is closed. The events up to its end still come."""
+        self._turn.cancel()
+
+    async def cancel_call(self, tool_call_id: str) -> None:
+        """Stops one tool call, by the provider's id for it. The others go on, and the model is told."""
+        await told(self._there().cancel_call(tool_call_id))
+
+    async def finish_call(self, tool_call_id: str, result: object) -> None:
+        """Brings the result of a tool call, by the provider's id for it: of a deferred one, or of one that still runs.
+
+        A result that is no string is written as JSON, but for ``Parts``.
+        """
+        if isinstance(result, Parts):
+            content = as_json("`result` of `Turn.finish_call`", result)
+            await told(self._there().finish_call_parts(tool_call_id, content))
+            return
+        try:
+            content = shown(result)
+        except (TypeError, ValueError) as error:
+            raise InvalidArgumentError(f"`result` of `Turn.finish_call`: {error}", "give what JSON can have") from error
+        await told(self._there().finish_call(tool_call_id, content))
+
+    async def fail_call(
+        self, tool_call_id: str, message: str, *, kind: ToolFailureKind = ToolFailureKind.ERROR
+    ) -> None:
+        """As ``finish_call``, for a call that failed; the model is shown the message."""
+        await told(self._there().fail_call(tool_call_id, message, _ffi.ToolFailureKind[kind.name]))
+
+    async def steer(self, text: str | None = None, *, message: Mapping[str, Json] | None = None) -> str:
+        """Says something during the turn, without stopping it: text, or an AG-UI message. Gives the message's id.
+
+        The message waits until the next hop begins, and is answered in this turn: ``SteeringTaken`` says when. If it
+        cannot be taken in, ``SteeringRefused`` gives it back.
+        """
+        if text is not None and message is None:
+            taken: str = await told(self._there().steer(text))
+            return taken
+        if message is None or text is not None:
+            raise InvalidArgumentError("`steer` takes a text or a message", "give one of them, not both")
+        if not isinstance(message.get("id"), str):
+            raise InvalidArgumentError("`message` of `Turn.steer` has no `id`", "give an AG-UI message with an id of its own")
+        await told(self._there().steer_message(json.dumps(message)))
+        return str(message["id"])
+
+    async def resume(self, answers: Mapping[str, Json]) -> None:
+        """Answers what the agent asked with ``Interrupted``, all of it, by their ids; ``None`` waves one away."""
+        await told(self._there().resume(entries(answers)))
+
+    async def snapshot(self) -> str:
+        """The turn as text, as it stands, for ``Agent.revive``, in this process or a later one. It holds no key.
+
+        A turn that goes on after its snapshot was taken may run tools that the snapshot knows nothing of: prefer
+        ``rested``.
+        """
+        snapshot: str = await told(self._there().snapshot())
+        return snapshot
+
+    async def suspend(self) -> str:
+        """Lets go of the turn without ending it, and gives it as text for ``Agent.revive``.
+
+        Its stream is closed, its tools are stopped, and its events end: best done once it has ``rested``. The thread stays
+        the turn's until it is revived or somebody sends on it. What the user typed and the turn had not taken in is dropped.
+        """
+        snapshot: str = await told(self._there().suspend())
+        return snapshot
+
+    async def begun(self) -> None:
+        """Waits until the turn has begun, or could not.
+
+        With a store it stands there then, and is ``stored``; if not, ``store_trouble`` says why.
+        """
+        await self._there().begun()
+
+    @property
+    def stored(self) -> StoredTurn | None:
+        """The turn as its store knows it, once it has ``begun`` there; ``None`` without a store."""
+        stored: StoredTurn | None = lift(self._turn.stored())
+        return stored
+
+    @property
+    def store_trouble(self) -> str | None:
+        """What keeps the turn's writes waiting, or why it could not begin; ``None`` while nothing does.
+
+        A ``WarningEvent`` tells that it waits. How long is long enough is for the app to say, by ``cancel``.
+        """
+        return self._turn.store_trouble()
+
+    @property
+    def revived_from(self) -> list[dict[str, Json]] | None:
+        """The conversation from which a stored turn went on, once it has ``begun``: AG-UI messages, to show before its events.
+
+        ``None`` of a turn that began anew.
+        """
+        messages: list[dict[str, Json]] | None = parsed(self._turn.revived_from_json())
+        return messages
+
+    async def messages(self) -> list[dict[str, Json]]:
+        """The conversation in the middle of the turn: AG-UI messages, oldest first. Of one that is over the agent has it."""
+        messages: list[dict[str, Json]] = json.loads(await told(self._there().messages_json()))
+        return messages
+
+    async def shared_state(self) -> Json:
+        """The state shared with an AG-UI agent, in the middle of the turn."""
+        return json.loads(await told(self._there().shared_state_json()))
+
+    async def interrupts(self) -> list[Interrupt]:
+        """What an AG-UI agent asks the user now, to be answered with ``resume``; nothing if it does not."""
+        interrupts: list[Interrupt] = lift(await told(self._there().interrupts()))
+        return interrupts
+
+    async def usage(self) -> TokenUsage:
+        """What the turn has cost so far, over all its hops."""
+        usage: TokenUsage = lift(await told(self._there().usage()))
+        return usage
+
+    async def rested(self) -> str:
+        """Waits until nothing but the user, or the result of a deferred call, can move the turn on; gives its ``snapshot``.
+
+        The turn goes on in this process too, until it is let go of.
+        """
+        snapshot: str = await told(self._there().rested())
+        return snapshot
+
+    async def __aenter__(self) -> Turn:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.cancel()
+
+    def _there(self) -> _ffi.Turn:
+        self._process.begin()
+        return self._turn
+
+    async def _or_cancel(self, waiting: Coroutine[Any, Any, Any]) -> Any:
+        try:
+            return await waiting
+        except asyncio.CancelledError:
+            self.cancel()
+            raise

@@ -1,0 +1,147 @@
+//! What an agent is given beside its configuration.
+
+use crate::config::{ContextPolicy, RunConfig, RunIds};
+use crate::error::StepwellError;
+use crate::journal::{JournalSink, Sink};
+use crate::machine::conversation;
+use crate::registry::RunRegistry;
+use crate::run_source::{RunSource, Source};
+use crate::store::StoreSetup;
+use crate::tool::{AgentTool, Approver, Asking, Handler};
+use crate::transport::HttpTransport;
+use crate::trim::{Trimmer, Trimming};
+use std::sync::Arc;
+use stepwell_core::run::Durability;
+use stepwell_io::{AgentBuilder, HttpClient};
+
+/// What an `Agent` is given beside its configuration: the app's code, and what the conversation begins with.
+#[derive(Clone, Default, uniffi::Record)]
+pub struct AgentSetup {
+    /// The tools, each with its code. Those of an agent for runners are in its configuration.
+    #[uniffi(default)]
+    pub tools: Vec<AgentTool>,
+    /// Asks the user about the tools that need it; without one they are denied.
+    #[uniffi(default = None)]
+    pub approver: Option<Arc<dyn Approver>>,
+    /// The conversation's id; a random one if absent.
+    #[uniffi(default = None)]
+    pub thread_id: Option<String>,
+    /// An earlier conversation to go on with: a JSON array of AG-UI messages, oldest first.
+    #[uniffi(default = None)]
+    pub history_json: Option<String>,
+    /// The state shared with an AG-UI agent: any JSON.
+    #[uniffi(default = None)]
+    pub shared_state_json: Option<String>,
+    /// Where the turns are kept. A thread that it has goes on from what it has.
+    #[uniffi(default = None)]
+    pub store: Option<StoreSetup>,
+    /// Takes the journals of the turns, for `replay_journal`.
+    #[uniffi(default = None)]
+    pub journal: Option<Arc<dyn JournalSink>>,
+    /// Sends the requests with the app's own HTTP stack. Stepwell has connections of its own if absent.
+    #[uniffi(default = None)]
+    pub client: Option<Arc<dyn HttpTransport>>,
+    /// Creates the runs of the hops, for a backend that makes their ids. The agent makes them itself if absent.
+    #[uniffi(default = None)]
+    pub run_source: Option<Arc<dyn RunSource>>,
+    /// Shortens a conversation that does not fit the model's context any more. Such a turn fails if absent.
+    #[uniffi(default = None)]
+    pub trim_context: Option<Arc<dyn Trimmer>>,
+    /// Which threads have a turn under way, and what is unread: a registry that was stored, or that several agents share.
+    /// The agent has one of its own if absent.
+    #[uniffi(default = None)]
+    pub registry: Option<Arc<RunRegistry>>,
+}
+
+impl AgentSetup {
+    /// The builder of an agent with all of it but the client, which is given.
+    pub(crate) fn builder(
+        self,
+        config: RunConfig,
+        client: HttpClient,
+    ) -> Result<AgentBuilder, StepwellError> {
+        let history = self.history_json.as_deref().unwrap_or("[]");
+        let shared_state = self.shared_state_json.as_deref().unwrap_or("{}");
+        let history = conversation(history, shared_state)?;
+        let config = config.into_core()?;
+        if config.durability != Durability::None && self.store.is_none() {
+            return Err(StepwellError::configuration(
+                &"the agent has no store to keep its turns in",
+                "give it a `store`, or leave `persist_attempts` out",
+            ));
+        }
+        let mut builder = stepwell_io::Agent::builder(config.endpoint.clone())
+            .client(client)
+            .configure(move |settings| *settings = config)
+            .history(history);
+        if let Some(thread_id) = self.thread_id {
+            builder = builder.thread_id(thread_id);
+        }
+        if let Some(setup) = self.store {
+            builder = builder.store(setup.store.inner());
+            if setup.waits {
+                builder = builder.wait_for_store();
+            }
+        }
+        if let Some(journal) = self.journal {
+            builder = builder.journal(Sink(journal));
+        }
+        for AgentTool {
+            definition,
+            handler,
+        } in self.tools
+        {
+            builder = builder.tool_handler(definition.try_into()?, Handler(handler));
+        }
+        if let Some(approver) = self.approver {
+            builder = builder.approver(Asking(approver));
+        }
+        if let Some(source) = self.run_source {
+            builder = builder.run_source(Source(source));
+        }
+        if let Some(trimmer) = self.trim_context {
+            builder = builder.trim_context(Trimming(trimmer));
+        }
+        if let Some(registry) = self.registry {
+            builder = builder.registry(registry.shared());
+        }
+        Ok(builder)
+    }
+
+    /// Whether it has the code that the configuration asks for; an agent's runners have it else.
+    pub(crate) fn has_code_for(&self, config: &RunConfig) -> Result<(), StepwellError> {
+        if let Some(tool) = config.tools.first() {
+            return Err(StepwellError::configuration(
+                &format!("the tool `{}` has no code", tool.name),
+                "give the agent its tools in its setup, each with its handler, and leave those of the configuration empty",
+            ));
+        }
+        if config.run_ids == Some(RunIds::Host) && self.run_source.is_none() {
+            return Err(StepwellError::configuration(
+                &"the agent has no source of runs",
+                "give it a `run_source`, or leave `run_ids` out",
+            ));
+        }
+        let at_limit = config.context_guard.at_limit;
+        if at_limit == Some(ContextPolicy::Trim) && self.trim_context.is_none() {
+            return Err(StepwellError::configuration(
+                &"the agent has no code that says what to leave out of a full context",
+                "give it a `trim_context`, or take another policy",
+            ));
+        }
+        Ok(())
+    }
+
+    /// What of it an agent for runners is not given, since its runners do it.
+    pub(crate) fn of_runners(&self) -> Option<&'static str> {
+        let given = [
+            ("tools", !self.tools.is_empty()),
+            ("approver", self.approver.is_some()),
+            ("client", self.client.is_some()),
+            ("run_source", self.run_source.is_some()),
+            ("trim_context", self.trim_context.is_some()),
+        ];
+        let is_given = |(_, is_given): &&(_, bool)| *is_given;
+        given.iter().find(is_given).map(|(field, _)| *field)
+    }
+}

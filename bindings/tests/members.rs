@@ -1,0 +1,394 @@
+//! What an agent and its turns can do beside the plain turn: ids and runs of the app's own, full contexts, threads, looks
+//! into a turn under way.
+#![allow(clippy::unwrap_used)]
+
+mod support;
+
+use serde_json::{Value, json};
+use std::sync::{Arc, Mutex};
+use stepwell_ffi::{
+    Agent, AgentSetup, AgentTool, ApprovalTask, CallbackError, ContextOverflow, CreateRunTask,
+    Event, Failure, HttpTask, NewRun, Outcome, RegistryEvent, RunIds, RunRegistry, RunSource,
+    SessionStore, Start, StepwellError, StoreSetup, TaskRunner, ThreadKey, ToolError, ToolHandler,
+    ToolInvocation, ToolTask, TrimContextTask, Trimmed, Trimmer, newest_messages,
+};
+use stepwell_mock_llm::{Hop, MockLlm, Script};
+use support::{config, definition};
+
+async fn serve(script: Script) -> MockLlm {
+    MockLlm::start(script).await.unwrap()
+}
+
+fn says(text: &str) -> Hop {
+    Hop::new().text(text)
+}
+
+fn key(thread: &str) -> ThreadKey {
+    ThreadKey {
+        thread: thread.to_owned(),
+        ..ThreadKey::default()
+    }
+}
+
+fn start(run_id: &str, text: &str) -> Start {
+    Start {
+        run_id: run_id.to_owned(),
+        parent_run_id: None,
+        text: Some(text.to_owned()),
+        message_json: None,
+        resume: Vec::new(),
+    }
+}
+
+/// The texts of a conversation, in order.
+fn texts(messages_json: &str) -> Vec<String> {
+    let messages: Vec<Value> = serde_json::from_str(messages_json).unwrap();
+    let text = |message: &Value| message["content"].as_str().map(str::to_owned);
+    messages.iter().filter_map(text).collect()
+}
+
+/// Makes the ids of runs, and remembers for what.
+#[derive(Default)]
+struct Backend(Mutex<Vec<NewRun>>);
+
+impl Backend {
+    fn create(&self, new: NewRun) -> String {
+        let mut created = self.0.lock().unwrap();
+        created.push(new);
+        format!("run-{}", created.len())
+    }
+}
+
+#[async_trait::async_trait]
+impl RunSource for Backend {
+    async fn create_run(&self, new: NewRun) -> Result<String, CallbackError> {
+        Ok(self.create(new))
+    }
+}
+
+/// A backend that is out of reach.
+struct Away;
+
+#[async_trait::async_trait]
+impl RunSource for Away {
+    async fn create_run(&self, _new: NewRun) -> Result<String, CallbackError> {
+        Err(CallbackError::Failed {
+            reason: "the backend is away".into(),
+        })
+    }
+}
+
+/// Keeps the newest half.
+struct Half;
+
+fn half(overflow: ContextOverflow, messages_json: &str) -> Trimmed {
+    let messages: Vec<Value> = serde_json::from_str(messages_json).unwrap();
+    assert_eq!(messages.len(), overflow.messages.len());
+    Trimmed {
+        keep: newest_messages(overflow, 0.5),
+        summary: Some("There were many x.".into()),
+    }
+}
+
+#[async_trait::async_trait]
+impl Trimmer for Half {
+    async fn trim(
+        &self,
+        overflow: ContextOverflow,
+        messages_json: String,
+    ) -> Result<Option<Trimmed>, CallbackError> {
+        Ok(Some(half(overflow, &messages_json)))
+    }
+}
+
+/// Does what `Backend` and `Half` do, by tasks.
+struct ByTasks(Backend);
+
+impl TaskRunner for ByTasks {
+    fn run_tool(&self, _task: Arc<ToolTask>) -> Result<(), CallbackError> {
+        unreachable!("there is no tool")
+    }
+
+    fn ask_approval(&self, _task: Arc<ApprovalTask>) -> Result<(), CallbackError> {
+        unreachable!("there is no tool")
+    }
+
+    fn create_run(&self, task: Arc<CreateRunTask>) -> Result<(), CallbackError> {
+        assert!(task.finish(self.0.create(task.new_run())));
+        Ok(())
+    }
+
+    fn trim_context(&self, task: Arc<TrimContextTask>) -> Result<(), CallbackError> {
+        assert!(task.finish(Some(half(task.overflow(), &task.messages_json()))));
+        Ok(())
+    }
+
+    fn send_request(&self, _task: Arc<HttpTask>) -> Result<(), CallbackError> {
+        unreachable!("Stepwell sends the requests of this agent")
+    }
+
+    fn cancel(&self, _task: u64) -> Result<(), CallbackError> {
+        Ok(())
+    }
+}
+
+/// More than the window of the test's model.
+fn long_history() -> String {
+    let message =
+        |at| json!({ "id": format!("old-{at}"), "role": "user", "content": "x".repeat(4_000) });
+    Value::from_iter((0..3).map(message)).to_string()
+}
+
+#[tokio::test]
+async fn a_backend_makes_the_ids_of_the_runs() {
+    let server = serve(Script::new().hop(says("Hello")).hop(says("Again"))).await;
+    let backend = Arc::new(Backend::default());
+    let setup = AgentSetup {
+        run_source: Some(Arc::clone(&backend) as _),
+        thread_id: Some("garden".into()),
+        ..AgentSetup::default()
+    };
+    let agent = Agent::new(config(&server.base_url()), setup).unwrap();
+    let finished = agent.start(start("first", "Hi")).unwrap().finish().await;
+    assert_eq!(finished.unwrap().outcome, Outcome::Success);
+    let created = backend.0.lock().unwrap().clone();
+    assert_eq!(created[0].thread_id, "garden");
+    assert_eq!(created.len(), 1);
+
+    let mut config = config(&server.base_url());
+    config.run_ids = Some(RunIds::Host);
+    let runner = Arc::new(ByTasks(Backend::default()));
+    let agent = Agent::for_runners(config, AgentSetup::default())
+        .unwrap()
+        .with_runner(Arc::clone(&runner) as _, None, false);
+    let finished = agent.start_turn("Hi".into()).unwrap().finish().await;
+    assert_eq!(finished.unwrap().outcome, Outcome::Success);
+    assert_eq!(runner.0.0.lock().unwrap().len(), 1);
+}
+
+#[tokio::test]
+async fn a_run_that_is_not_created_is_why_the_turn_fails() {
+    let setup = AgentSetup {
+        run_source: Some(Arc::new(Away)),
+        ..AgentSetup::default()
+    };
+    let agent = Agent::new(config("http://localhost/v1"), setup).unwrap();
+    let finished = agent.start_turn("Hi".into()).unwrap().finish().await;
+    let Outcome::Failed { message, .. } = finished.unwrap().outcome else {
+        panic!("there is no run");
+    };
+    assert!(message.contains("the backend is away"), "{message}");
+}
+
+#[tokio::test]
+async fn the_app_says_what_to_leave_out_of_a_full_context() {
+    let server = serve(Script::new().hop(says("Yes.")).hop(says("Yes."))).await;
+    let mut config = config(&server.base_url());
+    config.context_guard.window = Some(1_500);
+    let setup = AgentSetup {
+        history_json: Some(long_history()),
+        ..AgentSetup::default()
+    };
+    let here = AgentSetup {
+        trim_context: Some(Arc::new(Half)),
+        ..setup.clone()
+    };
+    let agent = Agent::new(config.clone(), here).unwrap();
+    config.context_guard.at_limit = Some(stepwell_ffi::ContextPolicy::Trim);
+    let runner = Arc::new(ByTasks(Backend::default()));
+    let elsewhere = Agent::for_runners(config, setup)
+        .unwrap()
+        .with_runner(runner, None, false);
+    for agent in [agent, elsewhere] {
+        let finished = agent.start_turn("And?".into()).unwrap().finish().await;
+        assert_eq!(finished.unwrap().outcome, Outcome::Success);
+        assert_eq!(texts(&agent.messages_json()).len(), 5, "nothing is lost");
+    }
+    for request in server.requests() {
+        let sent = request.body["messages"].as_array().unwrap();
+        assert!(sent.len() < 4, "{sent:?}");
+        let first = sent[0]["content"].as_str().unwrap();
+        assert!(first.contains("There were many x."), "{first}");
+    }
+}
+
+#[test]
+fn what_a_runner_does_is_given_to_no_agent_for_runners() {
+    let setup = AgentSetup {
+        trim_context: Some(Arc::new(Half)),
+        ..AgentSetup::default()
+    };
+    let refused = Agent::for_runners(config("http://localhost/v1"), setup);
+    let Err(StepwellError::Configuration { reason, .. }) = refused else {
+        panic!("{refused:?}");
+    };
+    assert!(reason.contains("`trim_context`"), "{reason}");
+}
+
+#[tokio::test]
+async fn a_turn_is_begun_with_a_message_of_the_apps_own_and_said_otherwise() {
+    let script = Script::new()
+        .hop(says("One"))
+        .hop(says("Two"))
+        .hop(says("Three"));
+    let server = serve(script).await;
+    let store = SessionStore::in_memory();
+    let setup = AgentSetup {
+        thread_id: Some("garden".into()),
+        store: Some(StoreSetup {
+            store: Arc::clone(&store),
+            waits: false,
+        }),
+        ..AgentSetup::default()
+    };
+    let agent = Agent::new(config(&server.base_url()), setup).unwrap();
+    let parts = json!({
+        "id": "message", "role": "user", "content": [{ "type": "text", "text": "First" }],
+    });
+    let mut first = start("first", "");
+    (first.text, first.message_json) = (None, Some(parts.to_string()));
+    let turn = agent.start(first).unwrap();
+    turn.begun().await;
+    assert_eq!(turn.stored().unwrap().key.turn, "first");
+    assert_eq!(
+        (turn.store_trouble(), turn.revived_from_json()),
+        (None, None)
+    );
+    turn.finish().await.unwrap();
+    agent
+        .start(start("second", "Second"))
+        .unwrap()
+        .finish()
+        .await
+        .unwrap();
+    let branch = agent
+        .branch(Some("first".into()), start("other", "Otherwise"))
+        .unwrap();
+    branch.finish().await.unwrap();
+    let said = texts(&agent.messages_json());
+    assert_eq!(said, ["One", "Otherwise", "Three"], "the first is in parts");
+    let turns = store.turns(key("garden")).await.unwrap();
+    let parents: Vec<_> = turns.iter().map(|turn| turn.parent.as_deref()).collect();
+    assert_eq!(parents, [None, Some("first"), Some("first")]);
+}
+
+#[tokio::test]
+async fn a_thread_begins_with_a_history_and_is_forgotten() {
+    let server = serve(Script::new().hop(says("Hello"))).await;
+    let registry = RunRegistry::new();
+    let setup = AgentSetup {
+        registry: Some(Arc::clone(&registry)),
+        ..AgentSetup::default()
+    };
+    let agent = Agent::new(config(&server.base_url()), setup).unwrap();
+    let history = json!([{ "id": "old", "role": "user", "content": "Before" }]).to_string();
+    let other = agent
+        .thread_with_history(key("other"), &history, r#"{"page":1}"#)
+        .unwrap();
+    assert_eq!(other.shared_state_json(), r#"{"page":1}"#);
+    other
+        .start_turn("Hi".into())
+        .unwrap()
+        .finish()
+        .await
+        .unwrap();
+    assert_eq!(texts(&other.messages_json()), ["Before", "Hi", "Hello"]);
+    let RegistryEvent::RunStarted { handle } = agent.next_registry_event().await.unwrap() else {
+        panic!("a run began");
+    };
+    assert_eq!(handle.key, key("other"));
+    assert_eq!(registry.unread_threads(), [key("other")]);
+    agent.forget_thread(key("other"));
+    assert_eq!(agent.thread(key("other")).messages_json(), "[]");
+    let refused = agent.thread_with_history(key("bad"), "nonsense", "{}");
+    assert!(
+        matches!(refused, Err(StepwellError::InvalidArgument { .. })),
+        "{refused:?}"
+    );
+}
+
+/// A tool whose result comes later.
+struct Later;
+
+#[async_trait::async_trait]
+impl ToolHandler for Later {
+    async fn call(&self, _: ToolInvocation) -> Result<String, ToolError> {
+        Err(ToolError::Deferred)
+    }
+}
+
+#[tokio::test]
+async fn a_turn_is_looked_into_and_suspended_while_its_events_are_waited_for() {
+    let script = Script::new()
+        .hop(Hop::new().text("Well").tool_call("order", json!({})))
+        .hop(says("Enjoy!"));
+    let server = serve(script).await;
+    let setup = AgentSetup {
+        tools: vec![AgentTool {
+            definition: definition("order"),
+            handler: Arc::new(Later),
+        }],
+        ..AgentSetup::default()
+    };
+    let agent = Agent::new(config(&server.base_url()), setup).unwrap();
+    let turn = agent.start_turn("Tea".into()).unwrap();
+    turn.rested().await.unwrap();
+    assert_eq!(texts(&turn.messages_json().await.unwrap()), ["Tea", "Well"]);
+    assert_eq!(turn.shared_state_json().await.unwrap(), "{}");
+    assert!(turn.interrupts().await.unwrap().is_empty());
+    assert!(turn.usage().await.unwrap().output_tokens.is_some());
+    let watching = tokio::spawn({
+        let turn = Arc::clone(&turn);
+        async move {
+            let mut events = Vec::new();
+            loop {
+                let batch = turn.next_batch().await;
+                if batch.is_empty() {
+                    return events;
+                }
+                events.extend(batch);
+            }
+        }
+    });
+    let snapshot = turn.suspend().await.unwrap();
+    let events = watching.await.unwrap();
+    assert!(
+        !events
+            .iter()
+            .any(|event| matches!(event, Event::Completed { .. }))
+    );
+    let over = turn.suspend().await;
+    assert!(
+        matches!(over, Err(StepwellError::Misuse { .. })),
+        "{over:?}"
+    );
+
+    let revived = agent.revive(&snapshot).unwrap();
+    revived.begun().await;
+    assert_eq!(
+        texts(&revived.revived_from_json().unwrap()),
+        ["Tea", "Well"]
+    );
+    let messages: Value = serde_json::from_str(&revived.messages_json().await.unwrap()).unwrap();
+    let call = messages[1]["toolCalls"][0]["id"].as_str().unwrap();
+    revived
+        .finish_call(call.to_owned(), "here".into())
+        .await
+        .unwrap();
+    let finished = revived.finish().await.unwrap();
+    assert_eq!(finished.outcome, Outcome::Success);
+    assert!(finished.text.ends_with("Enjoy!"));
+}
+
+#[tokio::test]
+async fn the_result_of_a_turn_that_is_over_stays_when_it_cannot_be_suspended() {
+    let server = serve(Script::new().hop(Hop::hang_up())).await;
+    let agent = Agent::new(config(&server.base_url()), AgentSetup::default()).unwrap();
+    let turn = agent.start_turn("Hi".into()).unwrap();
+    while !turn.next_batch().await.is_empty() {}
+    assert!(turn.suspend().await.is_err());
+    let Outcome::Failed { failure, .. } = turn.finish().await.unwrap().outcome else {
+        panic!("there was no answer");
+    };
+    assert!(matches!(failure, Failure::Connection { .. }), "{failure:?}");
+}
