@@ -20,9 +20,8 @@ use error::Thrown;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use stepwell_core::event::Message;
-use stepwell_core::run::{self, Failure};
 use stepwell_core::session::title;
-use stepwell_json::{Outcome, StoredTurns};
+use stepwell_json::StoredTurns;
 use wasm_bindgen::prelude::*;
 
 #[wasm_bindgen(typescript_custom_section)]
@@ -110,8 +109,7 @@ pub fn title_of(messages: &MessagesValue) -> Result<String, JsValue> {
 #[wasm_bindgen(js_name = notStored)]
 #[must_use]
 pub fn not_stored(message: String) -> EndValue {
-    let failure = Failure::NotStored { message };
-    to_js(&Outcome::from(run::Outcome::Failed { failure })).unchecked_into()
+    to_js(&stepwell_json::not_stored(message)).unchecked_into()
 }
 
 /// What JavaScript gives, by way of JSON: it has no other values than these here.

@@ -10,13 +10,20 @@ import 'events.dart';
 import 'json.dart';
 import 'machine.dart';
 import 'outcomes.dart';
+import 'registry.dart';
 import 'shapes.dart';
+import 'threads.dart';
 import 'tools.dart';
 import 'transport.dart';
 import 'turn_exceptions.dart';
 
+part 'turn.dart';
+
 /// Asks the user whether a tool may run.
 typedef Approver = Future<Decision> Function(ToolInvocation invocation);
+
+/// Takes whole lines of the journal of a turn, for `stepwell replay`. They hold all that is said, but no key.
+typedef JournalSink = void Function(String turn, String lines);
 
 /// What the user says to a tool that asks to run.
 sealed class Decision {
@@ -65,13 +72,49 @@ final class Finished {
       };
 }
 
+/// What all threads of an agent share.
+final class _Shared {
+  _Shared(this.config, this.tools, this.approver, this.client, this.journal, {required this.ownsClient});
+
+  final RunConfig config;
+  final Map<String, Tool> tools;
+  final Approver? approver;
+  final http.Client client;
+  final JournalSink? journal;
+  final bool ownsClient;
+  final threads = <ThreadKey, _Thread>{};
+  late final registry = RunRegistry();
+  bool isInBackground = false;
+  bool isOffline = false;
+
+  _Thread thread(ThreadKey key, {List<JsonObject> messages = const [], Object? state}) =>
+      threads.putIfAbsent(key, () => _Thread(key, messages, state ?? const <String, Object?>{}));
+
+  void tellAll(Outputs Function(RunMachine machine) input) {
+    for (final thread in threads.values.toList()) {
+      thread.current?._tell(input);
+    }
+  }
+}
+
+/// One conversation.
+final class _Thread {
+  _Thread(this.key, this.messages, this.state);
+
+  final ThreadKey key;
+  List<JsonObject> messages;
+  Object? state;
+  Turn? current;
+}
+
 /// A conversation with a model and the app's tools, with the network inside: a [RunMachine] for each turn, and
 /// `package:http` to carry out what it asks for.
 final class Agent {
   /// `approver` asks the user about the tools that need it; without one they are denied. `history` is an earlier
   /// conversation to go on with, `sharedState` what is shared with an AG-UI agent: an empty object if left out. `client` may be
   /// the platform's own, such as `cupertino_http`'s or `cronet_http`'s; one that is given is not closed by [close].
-  Agent(
+  /// `journal` takes the journals of the turns.
+  factory Agent(
     RunConfig config, {
     List<Tool> tools = const [],
     Approver? approver,
@@ -79,14 +122,8 @@ final class Agent {
     List<JsonObject> history = const [],
     Object? sharedState,
     http.Client? client,
-  })  : _config = config.copyWith(tools: [for (final tool in tools) tool.definition]),
-        _tools = {for (final tool in tools) tool.definition.name: tool},
-        _approver = approver,
-        threadId = threadId ?? _newId(),
-        _messages = history,
-        _state = sharedState ?? const <String, Object?>{},
-        _client = client ?? http.Client(),
-        _ownsClient = client == null {
+    JournalSink? journal,
+  }) {
     if (config.tools case [final tool, ...]) {
       throw StepwellException(
         StepwellErrorKind.configuration,
@@ -94,32 +131,61 @@ final class Agent {
         'give the agent its tools as `tools`, and leave those of the configuration empty',
       );
     }
+    final shared = _Shared(
+      config.copyWith(tools: [for (final tool in tools) tool.definition]),
+      {for (final tool in tools) tool.definition.name: tool},
+      approver,
+      client ?? http.Client(),
+      journal,
+      ownsClient: client == null,
+    );
+    final key = ThreadKey(threadId ?? _newId());
+    return Agent._(shared, shared.thread(key, messages: history, state: sharedState));
   }
 
-  final RunConfig _config;
-  final Map<String, Tool> _tools;
-  final Approver? _approver;
-  final http.Client _client;
-  final bool _ownsClient;
-  List<JsonObject> _messages;
-  Object? _state;
-  Turn? _current;
-  bool _isInBackground = false;
-  bool _isOffline = false;
+  Agent._(this._shared, this._thread);
+
+  final _Shared _shared;
+  final _Thread _thread;
 
   /// The conversation's id.
-  final String threadId;
+  String get threadId => _thread.key.thread;
+
+  /// The conversation's id, with its room and server.
+  ThreadKey get threadKey => _thread.key;
 
   /// The conversation as it was after the last turn: AG-UI messages, oldest first.
-  List<JsonObject> get messages => _messages;
+  List<JsonObject> get messages => _thread.messages;
 
   /// The state shared with an AG-UI agent, as it was after the last turn.
-  Object? get sharedState => _state;
+  Object? get sharedState => _thread.state;
 
-  /// Says something to the model. A turn that is still under way is cancelled first: the user has moved on.
+  /// Which threads have a turn under way, what the user looks at, and what is unread: of this agent and of those that
+  /// [thread] gave. Say with `lookAt` what the user looks at. Its runs are the agent's turns: leave it to the agent to
+  /// register, to complete and to remove them.
+  RunRegistry get registry => _shared.registry;
+
+  /// Another conversation with the same model and tools: the one that goes by this key, or a new one.
+  Agent thread(ThreadKey key) => Agent._(_shared, _shared.thread(key));
+
+  /// Cancels the thread's turn, if one is under way, and forgets its conversation. An agent on the thread that is still
+  /// held is not to be used any more.
+  void forgetThread(ThreadKey key) {
+    final thread = _shared.threads.remove(key);
+    registry.remove(key);
+    thread?.current?.cancel();
+  }
+
+  /// Says something to the model. A turn of this thread that is still under way is cancelled first: the user has moved on.
   Turn send(String text) {
-    _current?.cancel();
-    final machine = RunMachine(_config, threadId, history: _messages, sharedState: _state);
+    _thread.current?.cancel();
+    final machine = RunMachine(
+      _shared.config,
+      threadId,
+      history: _thread.messages,
+      sharedState: _thread.state,
+      journal: _shared.journal != null,
+    );
     return _begin(machine, () => machine.start(_newId(), text: text));
   }
 
@@ -127,288 +193,85 @@ final class Agent {
   /// [Turn.finish] gives the turn however it ended.
   Future<Finished> sendAndWait(String text) async => (await send(text).finish()).whole;
 
-  /// Goes on with a stored turn, of [Turn.snapshot], in a later process.
+  /// Goes on with a stored turn, of [Turn.snapshot], in a later process, on the thread of the snapshot.
   Turn revive(String snapshot) {
-    _current?.cancel();
-    final machine = RunMachine.revive(snapshot, _config);
-    return _begin(machine, machine.pollOutputs);
+    final machine = RunMachine.revive(snapshot, _shared.config, journal: _shared.journal != null);
+    final ThreadKey(:room, :server) = _thread.key;
+    final on = thread(ThreadKey(machine.threadId, room: room, server: server));
+    return on._begin(machine, machine.pollOutputs);
   }
 
   Turn _begin(RunMachine machine, Outputs Function() begin) {
-    final turn = Turn._(machine, _tools, _approver, _client, (finished) {
-      _messages = finished.messages;
-      _state = machine.sharedState;
-    });
-    _current = turn;
+    final registry = _shared.registry;
+    final thread = _thread;
+    thread.current?.cancel();
+    var handle = registry.register(thread.key).handle;
+    late final Turn turn;
+    void told(RunEvent event) {
+      if (event is! HopStarted) return;
+      try {
+        handle = registry.replace(handle);
+      } on StepwellException {
+        // Whoever took the thread over has it: this turn stops.
+        scheduleMicrotask(turn.cancel);
+      }
+    }
+
+    void over(Finished finished) {
+      thread.messages = finished.messages;
+      thread.state = machine.sharedState;
+      if (identical(thread.current, turn)) thread.current = null;
+      try {
+        registry.complete(handle, finished.outcome);
+      } on StepwellException {
+        // For the registry it was over before.
+      }
+    }
+
+    turn = Turn._(machine, _shared, told, over);
+    thread.current = turn;
     turn._take(begin);
     // A new run knows nothing of the device.
-    if (_isInBackground) enteredBackground();
-    if (_isOffline) networkLost();
+    if (_shared.isInBackground) turn._tell((machine) => machine.enteredBackground());
+    if (_shared.isOffline) turn._tell((machine) => machine.networkLost());
     return turn;
   }
 
-  /// The app goes to the background; see `DevicePolicy`. As what follows, it holds for this turn and the next ones.
+  /// The app goes to the background; see `DevicePolicy`. As what follows, it holds for the turns of all threads, and later
+  /// ones.
   void enteredBackground() {
-    _isInBackground = true;
-    _current?._tell((machine) => machine.enteredBackground());
+    _shared.isInBackground = true;
+    _shared.tellAll((machine) => machine.enteredBackground());
   }
 
   /// The app is in the foreground again.
   void enteredForeground() {
-    _isInBackground = false;
-    _current?._tell((machine) => machine.enteredForeground());
+    _shared.isInBackground = false;
+    _shared.tellAll((machine) => machine.enteredForeground());
   }
 
   /// The network is gone.
   void networkLost() {
-    _isOffline = true;
-    _current?._tell((machine) => machine.networkLost());
+    _shared.isOffline = true;
+    _shared.tellAll((machine) => machine.networkLost());
   }
 
   /// There is a network, or another one took the place of the one before.
   void networkAvailable() {
-    _isOffline = false;
-    _current?._tell((machine) => machine.networkAvailable());
+    _shared.isOffline = false;
+    _shared.tellAll((machine) => machine.networkAvailable());
   }
 
-  /// Cancels the turn under way and lets go of the connections.
+  /// Cancels the turns under way, of all threads, and lets go of the connections.
   void close() {
-    _current?.cancel();
-    if (_ownsClient) _client.close();
+    for (final thread in _shared.threads.values.toList()) {
+      thread.current?.cancel();
+    }
+    if (_shared.ownsClient) _shared.client.close();
   }
 
   static final _random = Random.secure();
 
   static String _newId() =>
       [for (var i = 0; i < 16; i++) _random.nextInt(256).toRadixString(16).padLeft(2, '0')].join();
-}
-
-/// A turn under way.
-final class Turn {
-  Turn._(this._machine, this._tools, this._approver, http.Client client, this._onFinished) {
-    _transport = Transport(client, _take);
-    _events.onListen = () => _isListenedTo = true;
-    _events.onCancel = cancel;
-    _events.onPause = _transport.pause;
-    _events.onResume = _transport.resume;
-  }
-
-  final RunMachine _machine;
-  final Map<String, Tool> _tools;
-  final Approver? _approver;
-  final void Function(Finished) _onFinished;
-  late final Transport _transport;
-  final _events = StreamController<RunEvent>();
-  final _finished = Completer<Finished>();
-  final _working = <String, Completer<void>>{};
-  final _resting = <Completer<String>>[];
-  bool _isListenedTo = false;
-  Timer? _timer;
-
-  /// What happens, until the turn is over; the last event is [TurnCompleted]. To be listened to once. Letting go of the
-  /// subscription cancels the turn, and pausing it holds up the model.
-  Stream<RunEvent> get events => _events.stream;
-
-  /// Waits for the end of the turn, and gives the turn however it ended.
-  ///
-  /// Where nobody has listened to [events], nobody sees what an AG-UI agent asks meanwhile: it is told that there is no
-  /// answer, and where it asks once more, the turn is cancelled.
-  Future<Finished> finish() async {
-    if (!_isListenedTo) {
-      var asked = false;
-      await for (final event in events) {
-        if (event case Interrupted(:final interrupts)) {
-          asked ? cancel() : resume([for (final each in interrupts) ResumeEntry.cancelled(each.id)]);
-          asked = true;
-        }
-      }
-    }
-    return _finished.future;
-  }
-
-  bool get _isOver => _finished.isCompleted;
-
-  /// Stops the turn: its tools are told, its connection is closed. The events up to its end still come.
-  void cancel() => _tell((machine) => machine.cancel());
-
-  /// Says something during the turn, without stopping it. Gives the message's id.
-  String steer(String text) {
-    final id = Agent._newId();
-    _said((machine) => machine.steer({'id': id, 'role': 'user', 'content': text}));
-    return id;
-  }
-
-  /// Answers what an AG-UI agent asked with the event `Interrupted`, all of it at once.
-  void resume(List<ResumeEntry> answers) => _said((machine) => machine.resume(answers));
-
-  /// Stops one tool call. The others go on, and the model is told.
-  void cancelCall(CallKey call) => _said((machine) => machine.cancelCall(call));
-
-  /// Brings the result of a deferred tool call, by the provider's id for it.
-  void finishCall(String toolCallId, Object? result) =>
-      _said((machine) => machine.toolFinished(_awaited(toolCallId), _content(result)));
-
-  /// The same for a call that failed; the model is shown the message.
-  void failCall(String toolCallId, String message) =>
-      _said((machine) => machine.toolFailed(_awaited(toolCallId), message));
-
-  /// The turn as text, as it stands, for `Agent.revive` in a later process. It holds no key. A turn that goes on after its
-  /// snapshot was taken may run tools that the snapshot knows nothing of: prefer [rested].
-  String get snapshot => _isOver ? throw _over : _machine.snapshot;
-
-  /// Waits until nothing but the user, or the result of a deferred call, can move the turn on, and gives its [snapshot].
-  Future<String> rested() {
-    if (_isOver) throw _over;
-    if (_machine.isResting) return Future.value(_machine.snapshot);
-    final rested = Completer<String>();
-    _resting.add(rested);
-    return rested.future;
-  }
-
-  static const _over = StepwellException(StepwellErrorKind.misuse, 'the turn is over', 'begin another turn');
-
-  String _awaited(String toolCallId) =>
-      _machine.awaitedResult(toolCallId) ??
-      (throw const StepwellException(
-        StepwellErrorKind.misuse,
-        'no result of this call is awaited',
-        'follow the event `ToolCallUpdate` to know where a call stands',
-      ));
-
-  /// An input that is harmless after the end.
-  void _tell(Outputs Function(RunMachine machine) input) {
-    if (!_isOver) _take(() => input(_machine));
-  }
-
-  /// An input whose refusal the app is to know of.
-  void _said(Outputs Function(RunMachine machine) input) {
-    if (_isOver) throw _over;
-    _carryOut(input(_machine));
-  }
-
-  void _take(Outputs Function() input) {
-    if (_isOver) return;
-    final Outputs outputs;
-    try {
-      outputs = input();
-    } on StepwellException catch (error, trace) {
-      // The machine cannot be trusted any more, or was never right: there is no end of its own to wait for.
-      return _close(() => _finished.completeError(error, trace), error);
-    }
-    _carryOut(outputs);
-  }
-
-  void _carryOut(Outputs outputs) {
-    outputs.effects.forEach(_begin);
-    outputs.events.forEach(_events.add);
-    _wake(outputs.wakeAtMs);
-    if (outputs.events.any((event) => event is TurnCompleted)) {
-      final outcome = _machine.outcome ?? const CancelledOutcome();
-      final finished = Finished(outcome, _machine.text, _machine.messages, _machine.usage, _machine.hop + 1);
-      _onFinished(finished);
-      _close(() => _finished.complete(finished));
-    } else if (_resting.isNotEmpty && _machine.isResting) {
-      for (final rested in _resting) {
-        rested.complete(_machine.snapshot);
-      }
-      _resting.clear();
-    }
-  }
-
-  void _wake(int? atMs) {
-    _timer?.cancel();
-    if (atMs == null) return;
-    final wait = Duration(milliseconds: max(0, atMs - DateTime.now().millisecondsSinceEpoch));
-    _timer = Timer(wait, () => _tell((machine) => machine.timeout()));
-  }
-
-  void _close(void Function() complete, [Object? error]) {
-    _timer?.cancel();
-    _transport.close();
-    for (final work in _working.values) {
-      if (!work.isCompleted) work.complete();
-    }
-    for (final rested in _resting) {
-      rested.completeError(_over);
-    }
-    _resting.clear();
-    complete();
-    // Whoever follows the events alone is told there.
-    _finished.future.ignore();
-    if (error != null) _events.addError(error);
-    unawaited(_events.close());
-    _machine.close();
-  }
-
-  void _begin(Effect effect) {
-    switch (effect) {
-      case OpenStream(:final id, :final request):
-        unawaited(_transport.open(id, request, _machine));
-      case CloseStream(:final id):
-        _transport.stop(id);
-      case RunTool(:final id, :final invocation):
-        unawaited(_run(id, invocation));
-      case AskApproval(:final id, :final invocation):
-        unawaited(_ask(id, invocation));
-      case CancelTool(:final id):
-        _working.remove(id)?.complete();
-      case CreateRun(:final id):
-        _later((machine) => machine.runNotCreated(id, 'an `Agent` creates no runs; drive a `RunMachine`'));
-      case Persist(:final id):
-        _later((machine) => machine.persistFailed(id, 'an `Agent` has no store; drive a `RunMachine`'));
-      case TrimContext(:final id):
-        _later((machine) => machine.contextNotTrimmed(id, 'an `Agent` does not trim; drive a `RunMachine`'));
-    }
-  }
-
-  /// After the outputs at hand are carried out.
-  void _later(Outputs Function(RunMachine machine) input) => scheduleMicrotask(() => _tell(input));
-
-  Future<void> _run(String id, ToolInvocation invocation) async {
-    final cancelled = _working[id] = Completer<void>();
-    Outputs Function(RunMachine machine) answer;
-    try {
-      // A tool that throws at once must not do so within the machine's call.
-      await null;
-      final tool = _tools[invocation.name];
-      if (tool == null) throw ToolException('there is no tool `${invocation.name}`');
-      final content = _content(await tool.run(ToolCall(invocation, cancelled.future)));
-      answer = (machine) => machine.toolFinished(id, content);
-    } on Deferred {
-      answer = (machine) => machine.toolDeferred(id);
-    } on ToolException catch (error) {
-      answer = (machine) => machine.toolFailed(id, error.message);
-    } catch (error) {
-      answer = (machine) => machine.toolFailed(id, '$error', kind: ToolFailureKind.panicked);
-    }
-    // A call that was stopped is not waited for any more.
-    if (_working.remove(id) != null) _tell(answer);
-  }
-
-  Future<void> _ask(String id, ToolInvocation invocation) async {
-    _working[id] = Completer<void>();
-    Decision decision;
-    try {
-      await null;
-      decision = await _approver?.call(invocation) ?? const Denied('nobody can be asked');
-    } catch (_) {
-      decision = const Denied('the user could not be asked');
-    }
-    if (_working.remove(id) == null) return;
-    _tell((machine) => switch (decision) {
-          Granted() => machine.approve(id),
-          Denied(:final reason) => machine.deny(id, reason: reason),
-          Edited(:final arguments) => _edited(machine, id, arguments),
-        });
-  }
-
-  Outputs _edited(RunMachine machine, String id, JsonObject arguments) {
-    try {
-      return machine.approve(id, arguments: arguments);
-    } on StepwellException catch (error) {
-      return machine.deny(id, reason: error.reason);
-    }
-  }
-
-  static String _content(Object? result) => result is String ? result : jsonEncode(result);
 }
