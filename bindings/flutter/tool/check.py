@@ -58,7 +58,7 @@ class Text(ctypes.Structure):
 class Library:
     def __init__(self, path: str) -> None:
         self.library = ctypes.CDLL(path)
-        for name in ["version", "machine_call", "machine_ask", "registry_call"]:
+        for name in ["version", "machine_call", "machine_ask", "registry_call", "session_call"]:
             getattr(self.library, f"stepwell_{name}").restype = Text
         for name in ["machine_make", "registry_make"]:
             getattr(self.library, f"stepwell_{name}").restype = ctypes.c_void_p
@@ -96,6 +96,10 @@ class Library:
         registry = ctypes.c_void_p(self.registry)
         return self.taken(self.library.stepwell_registry_call(registry, said, ctypes.c_size_t(len(said))))
 
+    def ask_session(self, call: object) -> str:
+        said = json.dumps(call).encode()
+        return self.taken(self.library.stepwell_session_call(said, ctypes.c_size_t(len(said))))
+
 
 def names(library: Library) -> int:
     source = lambda name: (PLUGIN / "lib/src" / name).read_text()  # noqa: E731
@@ -114,12 +118,15 @@ def names(library: Library) -> int:
         if "unknown variant" in (said := library.ask(name)):
             wrong.append(f"machine.dart asks {name}: {said}")
 
-    calls = re.findall(r"_call\('(\w+)'(?:, \{([^}]*)\})?", source("registry.dart"))
-    for name, given in calls:
-        sent = {field: None for field in re.findall(r"'(\w+)':", given)}
-        said = library.ask_registry({"call": name, **sent})
-        if "unknown" in said or "missing" in said:
-            wrong.append(f"registry.dart calls {name} with {sorted(sent)}: {said}")
+    calls = []
+    for file, how, ask in [("registry", "_call", library.ask_registry), ("durable", "_ask", library.ask_session)]:
+        found = re.findall(rf"{how}\('(\w+)'(?:, \{{([^}}]*)\}})?", source(f"{file}.dart"))
+        for name, given in found:
+            sent = {field: None for field in re.findall(r"'(\w+)':", given)}
+            said = ask({"call": name, **sent})
+            if "unknown" in said or "missing" in said:
+                wrong.append(f"{file}.dart calls {name} with {sorted(sent)}: {said}")
+        calls += found
 
     fields = 0
     classes = re.split(r"^final class ", source("shapes.dart"), flags=re.MULTILINE)
@@ -144,7 +151,7 @@ def names(library: Library) -> int:
             made = library.make({"config": config, "threadId": "t"})
             if isinstance(made, str) and "unknown field" in made:
                 wrong.append(f"{name} sends {field}: {made}")
-    if len(inputs) < 25 or len(questions) < 15 or len(calls) < 14 or fields < 50:
+    if len(inputs) < 25 or len(questions) < 15 or len(calls) < 17 or fields < 50:
         found = f"{len(inputs)} inputs, {len(questions)} questions, {len(calls)} calls and {fields} fields"
         wrong.append(f"only {found} were found")
     return len(inputs) + len(questions) + len(calls) + fields

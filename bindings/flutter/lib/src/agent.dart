@@ -4,83 +4,51 @@ import 'dart:math';
 
 import 'package:http/http.dart' as http;
 
+import 'approval.dart';
+import 'durable.dart';
 import 'effects.dart';
 import 'errors.dart';
 import 'events.dart';
+import 'finished.dart';
 import 'json.dart';
 import 'machine.dart';
 import 'outcomes.dart';
 import 'registry.dart';
 import 'shapes.dart';
+import 'store.dart';
 import 'threads.dart';
 import 'tools.dart';
 import 'transport.dart';
-import 'turn_exceptions.dart';
 
 part 'turn.dart';
-
-/// Asks the user whether a tool may run.
-typedef Approver = Future<Decision> Function(ToolInvocation invocation);
 
 /// Takes whole lines of the journal of a turn, for `stepwell replay`. They hold all that is said, but no key.
 typedef JournalSink = void Function(String turn, String lines);
 
-/// What the user says to a tool that asks to run.
-sealed class Decision {
-  const Decision();
-}
+/// An unfinished turn of the store that goes on here.
+final class Recovered {
+  const Recovered._(this.key, this.turn, this.error);
 
-/// It may.
-final class Granted extends Decision {
-  const Granted();
-}
+  /// The turn. `Agent.thread` with its thread gives the conversation.
+  final TurnKey key;
 
-/// It may not. The reason is for the model to read.
-final class Denied extends Decision {
-  const Denied([this.reason]);
-  final String? reason;
-}
+  /// The turn under way; nothing if it cannot go on.
+  final Turn? turn;
 
-/// It may, with other arguments than the model's. The model is told.
-final class Edited extends Decision {
-  const Edited(this.arguments);
-  final JsonObject arguments;
-}
-
-/// A turn that is over.
-final class Finished {
-  const Finished(this.outcome, this.text, this.messages, this.usage, this.hops);
-
-  final Outcome outcome;
-
-  /// All that the model said in it.
-  final String text;
-
-  /// The conversation after it: AG-UI messages.
-  final List<JsonObject> messages;
-
-  /// What it cost, over all its hops.
-  final TokenUsage usage;
-
-  /// How many streams it took.
-  final int hops;
-
-  /// Itself, if the answer is whole; else throws the [TurnException] of the kind.
-  Finished get whole => switch (outcome.problem) {
-        null => this,
-        final problem? => throw TurnException.of(problem, this),
-      };
+  /// Why it cannot go on. It stays unfinished in the store, until somebody sends on its thread.
+  final StepwellException? error;
 }
 
 /// What all threads of an agent share.
 final class _Shared {
-  _Shared(this.config, this.tools, this.approver, this.client, this.journal, {required this.ownsClient});
+  _Shared(this.config, this.tools, this.approver, this.client, this.journal, this.durable, {required this.ownsClient});
 
   final RunConfig config;
   final Map<String, Tool> tools;
   final Approver? approver;
   final http.Client client;
   final JournalSink? journal;
+  final Durable? durable;
   final bool ownsClient;
   final threads = <ThreadKey, _Thread>{};
   late final registry = RunRegistry();
@@ -104,6 +72,9 @@ final class _Thread {
   final ThreadKey key;
   List<JsonObject> messages;
   Object? state;
+
+  /// The stored turn that the conversation is as of.
+  String? last;
   Turn? current;
 }
 
@@ -113,7 +84,10 @@ final class Agent {
   /// `approver` asks the user about the tools that need it; without one they are denied. `history` is an earlier
   /// conversation to go on with, `sharedState` what is shared with an AG-UI agent: an empty object if left out. `client` may be
   /// the platform's own, such as `cupertino_http`'s or `cronet_http`'s; one that is given is not closed by [close].
-  /// `journal` takes the journals of the turns.
+  /// With a `store` each turn is kept there: it is there before its first request goes out, and each finished piece of it
+  /// before what depends on it; a thread that the store has goes on from what it has. With `waitForStore` turns wait for a
+  /// store that is full or out of reach, however long it takes; else a write is tried as often as
+  /// `RunConfig.persistAttempts` says, 6 times if it does not. `journal` takes the journals of the turns.
   factory Agent(
     RunConfig config, {
     List<Tool> tools = const [],
@@ -122,6 +96,8 @@ final class Agent {
     List<JsonObject> history = const [],
     Object? sharedState,
     http.Client? client,
+    Store? store,
+    bool waitForStore = false,
     JournalSink? journal,
   }) {
     if (config.tools case [final tool, ...]) {
@@ -131,12 +107,24 @@ final class Agent {
         'give the agent its tools as `tools`, and leave those of the configuration empty',
       );
     }
+    if (store == null && config.persistAttempts != null) {
+      throw const StepwellException(
+        StepwellErrorKind.configuration,
+        'the agent has no store to keep its turns in',
+        'give it a `store`, or leave `persistAttempts` out',
+      );
+    }
+    final settings = config.copyWith(
+      tools: [for (final tool in tools) tool.definition],
+      persistAttempts: store == null ? null : config.persistAttempts ?? 6,
+    );
     final shared = _Shared(
-      config.copyWith(tools: [for (final tool in tools) tool.definition]),
+      settings,
       {for (final tool in tools) tool.definition.name: tool},
       approver,
       client ?? http.Client(),
       journal,
+      store == null ? null : Durable(store, _newId(), settings, waits: waitForStore),
       ownsClient: client == null,
     );
     final key = ThreadKey(threadId ?? _newId());
@@ -168,44 +156,174 @@ final class Agent {
   /// Another conversation with the same model and tools: the one that goes by this key, or a new one.
   Agent thread(ThreadKey key) => Agent._(_shared, _shared.thread(key));
 
-  /// Cancels the thread's turn, if one is under way, and forgets its conversation. An agent on the thread that is still
-  /// held is not to be used any more.
+  /// Cancels the thread's turn, if one is under way, and forgets its conversation: what a store has of it stays there. An
+  /// agent on the thread that is still held is not to be used any more.
   void forgetThread(ThreadKey key) {
     final thread = _shared.threads.remove(key);
     registry.remove(key);
     thread?.current?.cancel();
   }
 
-  /// Says something to the model. A turn of this thread that is still under way is cancelled first: the user has moved on.
-  Turn send(String text) {
-    _thread.current?.cancel();
-    final machine = RunMachine(
-      _shared.config,
-      threadId,
-      history: _thread.messages,
-      sharedState: _thread.state,
-      journal: _shared.journal != null,
-    );
-    return _begin(machine, () => machine.start(_newId(), text: text));
+  /// Forgets the thread, and deletes it from the store with all its turns. Whether the store had it.
+  Future<bool> deleteThread(ThreadKey key) async {
+    forgetThread(key);
+    final durable = _shared.durable;
+    return durable != null && await durable.once(() => durable.store.deleteThread(key));
   }
 
-  /// Says something to the model and waits for its whole answer; throws a [TurnException] where it is not whole.
+  /// Says something to the model. A turn of this thread that is still under way is cancelled first: the user has moved on.
+  Turn send(String text) => _send(text);
+
+  /// Says something to the model and waits for its whole answer; throws a `TurnException` where it is not whole.
   /// [Turn.finish] gives the turn however it ended.
   Future<Finished> sendAndWait(String text) async => (await send(text).finish()).whole;
 
-  /// Goes on with a stored turn, of [Turn.snapshot], in a later process, on the thread of the snapshot.
-  Turn revive(String snapshot) {
-    final machine = RunMachine.revive(snapshot, _shared.config, journal: _shared.journal != null);
-    final ThreadKey(:room, :server) = _thread.key;
-    final on = thread(ThreadKey(machine.threadId, room: room, server: server));
-    return on._begin(machine, machine.pollOutputs);
+  /// Says something else in the place of what a stored turn of this thread began with: another branch, from the conversation
+  /// before that turn, which stays. For an agent with a store; throws its [StoreException].
+  Future<Turn> resend(String turn, String text) async {
+    final durable = _shared.durable;
+    if (durable == null) {
+      throw const StepwellException(
+        StepwellErrorKind.misuse,
+        'the agent has no store to take the earlier turn from',
+        'give it a `store`',
+      );
+    }
+    final earlier = await durable.once(() => durable.store.turn(TurnKey(_thread.key, turn)));
+    if (earlier == null) {
+      throw StoreException(StoreErrorKind.noTurn, 'the store has no turn `$turn` in this thread');
+    }
+    return _send(text, (parent: earlier.parent));
   }
 
-  Turn _begin(RunMachine machine, Outputs Function() begin) {
+  Turn _send(String text, [({String? parent})? from]) {
+    final _Shared(:config, :durable, :journal) = _shared;
+    final thread = _thread;
+    final id = _newId();
+    final message = <String, Object?>{'id': '$id-user', 'role': 'user', 'content': text};
+    (RunMachine, Outputs) started(List<JsonObject> messages, Object? state) {
+      final machine =
+          RunMachine(config, threadId, history: messages, sharedState: state, journal: journal != null);
+      return (machine, machine.start(id, message: message));
+    }
+
+    if (durable == null) {
+      thread.current?.cancel();
+      final (machine, outputs) = started(thread.messages, thread.state);
+      return _begin((_) => (machine: machine, outputs: outputs, writer: null));
+    }
+    return _stored(id, (waiting) async {
+      Known known() => (messages: thread.messages, sharedState: thread.state, turn: thread.last);
+      final (:messages, :sharedState, turn: parent) = await durable.before(thread.key, from, known, waiting);
+      final (machine, outputs) = started(messages, sharedState);
+      final turn = NewTurn(
+        TurnKey(thread.key, id),
+        durable.owner,
+        DateTime.now().millisecondsSinceEpoch,
+        parent: parent,
+        message: message,
+        snapshot: machine.snapshot,
+        title: parent == null ? titleOf(machine.messages) : null,
+      );
+      return (machine, outputs, await durable.begin(turn, waiting));
+    });
+  }
+
+  /// Goes on with a stored turn, of [Turn.snapshot], in a later process, on the thread of the snapshot. An agent with a store
+  /// goes on from what that has of the turn, which is at least as new.
+  Turn revive(String snapshot) {
+    final durable = _shared.durable;
+    final machine = _revived(snapshot);
+    final ThreadKey(:room, :server) = _thread.key;
+    final on = thread(ThreadKey(machine.threadId, room: room, server: server));
+    if (durable == null) {
+      return on._begin((_) => (machine: machine, outputs: machine.pollOutputs(), writer: null), isRevived: true);
+    }
+    final key = TurnKey(on._thread.key, machine.turn);
+    return on._stored(key.turn, isRevived: true, (waiting) async {
+      final claimed = await durable.claim(key, waiting);
+      if (claimed == null) {
+        // It was begun without this store.
+        final now = DateTime.now().millisecondsSinceEpoch;
+        final generation = await durable.begin(NewTurn(key, durable.owner, now, snapshot: snapshot), waiting);
+        return (machine, machine.pollOutputs(), generation);
+      }
+      machine.close();
+      final newer = _revived(claimed.snapshot ?? snapshot);
+      return (newer, newer.pollOutputs(), claimed.generation);
+    });
+  }
+
+  RunMachine _revived(String snapshot) {
+    final machine = RunMachine.revive(snapshot, _shared.config, journal: _shared.journal != null);
+    if (machine.state != StateKind.idle) return machine;
+    machine.close();
+    throw const StepwellException(
+      StepwellErrorKind.misuse,
+      'the stored turn had not begun',
+      'send its message instead',
+    );
+  }
+
+  /// Goes on with every unfinished turn of the store that nobody drives any more, each on its own thread: with what a process
+  /// that died has left. To be called when the app starts, and as often as it likes after that; turns that are under way are
+  /// left alone. The store is taken for this isolate's alone. Throws its [StoreException].
+  Future<List<Recovered>> recover() async {
+    final durable = _shared.durable;
+    if (durable == null) return const [];
+    final orphans = await durable.orphans((key) => _shared.thread(key).current != null);
+    return [
+      for (final (key, claimed) in orphans) _recovered(key, claimed),
+    ];
+  }
+
+  Recovered _recovered(TurnKey key, Claimed claimed) {
+    try {
+      final machine = _revived(claimed.snapshot ?? '');
+      final turn = thread(key.thread)._stored(
+        key.turn,
+        isRevived: true,
+        (_) async => (machine, machine.pollOutputs(), claimed.generation),
+      );
+      return Recovered._(key, turn, null);
+    } on StepwellException catch (error) {
+      return Recovered._(key, null, error);
+    }
+  }
+
+  /// Begins a turn that the store has first.
+  Turn _stored(
+    String id,
+    Future<(RunMachine, Outputs, int)> Function(Waiting waiting) make, {
+    bool isRevived = false,
+  }) {
+    final durable = _shared.durable!;
+    final thread = _thread;
+    final earlier = thread.current;
+    durable.attend();
+    late final Turn turn;
+    turn = _begin(
+      (waiting) async {
+        // Not long: it was cancelled, and waits for nothing itself but its last write.
+        await earlier?._ended.future;
+        final (machine, outputs, generation) = await make(waiting);
+        final writer = Writer(durable, TurnKey(thread.key, id), generation, waiting.warn, () => turn.cancel());
+        return (machine: machine, outputs: outputs, writer: writer);
+      },
+      isRevived: isRevived,
+      stored: id,
+    );
+    unawaited(turn._ended.future.then((_) => durable.leave()));
+    return turn;
+  }
+
+  Turn _begin(FutureOr<_Run> Function(Waiting waiting) make, {bool isRevived = false, String? stored}) {
     final registry = _shared.registry;
     final thread = _thread;
+    // A stored turn goes on under a new handle, if nobody has taken its thread since.
+    final before = isRevived && thread.current == null ? registry.current(thread.key) : null;
     thread.current?.cancel();
-    var handle = registry.register(thread.key).handle;
+    var handle = before == null ? registry.register(thread.key).handle : registry.replace(before);
     late final Turn turn;
     void told(RunEvent event) {
       if (event is! HopStarted) return;
@@ -217,9 +335,12 @@ final class Agent {
       }
     }
 
-    void over(Finished finished) {
-      thread.messages = finished.messages;
-      thread.state = machine.sharedState;
+    void over(Finished finished, RunMachine? machine) {
+      if (machine != null) {
+        thread.messages = finished.messages;
+        thread.state = machine.sharedState;
+        thread.last = stored;
+      }
       if (identical(thread.current, turn)) thread.current = null;
       try {
         registry.complete(handle, finished.outcome);
@@ -228,12 +349,9 @@ final class Agent {
       }
     }
 
-    turn = Turn._(machine, _shared, told, over);
+    turn = Turn._(_shared, () => thread.messages, told, over);
     thread.current = turn;
-    turn._take(begin);
-    // A new run knows nothing of the device.
-    if (_shared.isInBackground) turn._tell((machine) => machine.enteredBackground());
-    if (_shared.isOffline) turn._tell((machine) => machine.networkLost());
+    turn._begin(make);
     return turn;
   }
 

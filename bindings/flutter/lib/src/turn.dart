@@ -1,26 +1,49 @@
 part of 'agent.dart';
 
+/// A run that has begun: its machine, with what that gave by then, and who stores it.
+typedef _Run = ({RunMachine machine, Outputs outputs, Writer? writer});
+
 /// A turn under way.
 final class Turn {
-  Turn._(this._machine, this._shared, this._onEvent, this._onFinished) {
+  Turn._(this._shared, this._messages, this._onEvent, this._onFinished) {
     _transport = Transport(_shared.client, _take);
     _events.onListen = () => _isListenedTo = true;
     _events.onCancel = cancel;
     _events.onPause = _transport.pause;
     _events.onResume = _transport.resume;
+    // Whoever follows the events alone is told there.
+    _finished.future.ignore();
   }
 
-  final RunMachine _machine;
   final _Shared _shared;
+
+  /// The conversation before the turn.
+  final List<JsonObject> Function() _messages;
   final void Function(RunEvent) _onEvent;
-  final void Function(Finished) _onFinished;
+
+  /// Without a machine where the turn did not begin.
+  final void Function(Finished, RunMachine?) _onFinished;
   late final Transport _transport;
+  late final _waiting = Waiting(_warn);
   final _events = StreamController<RunEvent>();
+  final _begun = Completer<void>();
   final _finished = Completer<Finished>();
+  final _ended = Completer<void>();
   final _working = <String, Completer<void>>{};
   final _resting = <Completer<String>>[];
+  RunMachine? _machine;
+  Writer? _writer;
+
+  /// How many writes are under way.
+  int _writes = 0;
+
+  /// The event that ends the turn, until its end is stored.
+  TurnCompleted? _last;
   bool _isListenedTo = false;
   Timer? _timer;
+
+  /// Is there when the turn has begun: at once, but for an agent with a store, which is asked first. It never fails.
+  Future<void> get begun => _begun.future;
 
   /// What happens, until the turn is over; the last event is [TurnCompleted]. To be listened to once. Letting go of the
   /// subscription cancels the turn, and pausing it holds up the model.
@@ -43,10 +66,50 @@ final class Turn {
     return _finished.future;
   }
 
-  bool get _isOver => _finished.isCompleted;
+  void _warn(String message) {
+    if (!_isOver) _events.add(WarningEvent(message));
+  }
+
+  void _begin(FutureOr<_Run> Function(Waiting waiting) make) {
+    final FutureOr<_Run> run;
+    try {
+      run = make(_waiting);
+    } on StepwellException catch (error, trace) {
+      return _break(error, trace);
+    }
+    if (run is Future<_Run>) {
+      unawaited(run.then(_start, onError: _notBegun));
+    } else {
+      _start(run);
+    }
+  }
+
+  void _start(_Run run) {
+    _machine = run.machine;
+    _writer = run.writer;
+    _begun.complete();
+    _take(() => run.outputs);
+    // A new run knows nothing of the device.
+    if (_shared.isInBackground) _tell((machine) => machine.enteredBackground());
+    if (_shared.isOffline) _tell((machine) => machine.networkLost());
+    if (_waiting.isOver) cancel();
+  }
+
+  /// A turn that could not be stored has not begun: nothing went out.
+  void _notBegun(Object error, StackTrace trace) {
+    if (error is! StoreException) return _break(error, trace);
+    final outcome = Outcome.fromJson(notStored(error.message));
+    _last = TurnCompleted(outcome);
+    _finish(Finished(outcome, '', _messages(), const TokenUsage(), 0));
+  }
+
+  bool get _isOver => _ended.isCompleted;
 
   /// Stops the turn: its tools are told, its connection is closed. The events up to its end still come.
-  void cancel() => _tell((machine) => machine.cancel());
+  void cancel() {
+    _waiting.giveUp();
+    _tell((machine) => machine.cancel());
+  }
 
   /// Says something during the turn, without stopping it. Gives the message's id.
   String steer(String text) {
@@ -71,12 +134,12 @@ final class Turn {
 
   /// The turn as text, as it stands, for `Agent.revive` in a later process. It holds no key. A turn that goes on after its
   /// snapshot was taken may run tools that the snapshot knows nothing of: prefer [rested].
-  String get snapshot => _isOver ? throw _over : _machine.snapshot;
+  String get snapshot => _running.snapshot;
 
   /// Waits until nothing but the user, or the result of a deferred call, can move the turn on, and gives its [snapshot].
   Future<String> rested() {
     if (_isOver) throw _over;
-    if (_machine.isResting) return Future.value(_machine.snapshot);
+    if (_machine case final machine? when machine.isResting) return Future.value(machine.snapshot);
     final rested = Completer<String>();
     _resting.add(rested);
     return rested.future;
@@ -84,67 +147,97 @@ final class Turn {
 
   static const _over = StepwellException(StepwellErrorKind.misuse, 'the turn is over', 'begin another turn');
 
+  /// The machine, for what the app asks of it.
+  RunMachine get _running {
+    if (_isOver) throw _over;
+    return _machine ??
+        (throw const StepwellException(
+          StepwellErrorKind.misuse,
+          'the turn has not begun: its store is asked first',
+          'wait for `begun`, or for the first event',
+        ));
+  }
+
   String _awaited(String toolCallId) =>
-      _machine.awaitedResult(toolCallId) ??
+      _running.awaitedResult(toolCallId) ??
       (throw const StepwellException(
         StepwellErrorKind.misuse,
         'no result of this call is awaited',
         'follow the event `ToolCallUpdate` to know where a call stands',
       ));
 
-  /// An input that is harmless after the end.
+  /// An input that is harmless before the turn and after its end.
   void _tell(Outputs Function(RunMachine machine) input) {
-    if (!_isOver) _take(() => input(_machine));
+    if (_machine case final machine?) _take(() => input(machine));
   }
 
   /// An input whose refusal the app is to know of.
   void _said(Outputs Function(RunMachine machine) input) {
-    if (_isOver) throw _over;
-    _carryOut(input(_machine));
+    final machine = _running;
+    _carryOut(machine, input(machine));
   }
 
   void _take(Outputs Function() input) {
-    if (_isOver) return;
+    final machine = _machine;
+    if (_isOver || machine == null) return;
     final Outputs outputs;
     try {
       outputs = input();
     } on StepwellException catch (error, trace) {
-      // The machine cannot be trusted any more, or was never right: there is no end of its own to wait for.
-      return _close(() => _finished.completeError(error, trace), error);
+      return _break(error, trace);
     }
-    _carryOut(outputs);
+    _carryOut(machine, outputs);
+  }
+
+  /// The machine cannot be trusted any more, or was never right: there is no end of its own to wait for.
+  void _break(Object error, StackTrace trace) {
+    _finished.completeError(error, trace);
+    _events.addError(error, trace);
+    _close();
   }
 
   /// A journal that cannot be written is no reason to end a turn.
-  void _write(String lines) {
+  void _write(RunMachine machine, String lines) {
     if (lines.isEmpty) return;
     try {
-      _shared.journal?.call(_machine.turn, lines);
+      _shared.journal?.call(machine.turn, lines);
     } catch (error, trace) {
       Zone.current.handleUncaughtError(error, trace);
     }
   }
 
-  void _carryOut(Outputs outputs) {
-    _write(_machine.takeJournal());
-    outputs.effects.forEach(_begin);
+  void _carryOut(RunMachine machine, Outputs outputs) {
+    _write(machine, machine.takeJournal());
+    for (final effect in outputs.effects) {
+      _carryOutEffect(machine, effect);
+    }
     for (final event in outputs.events) {
       _onEvent(event);
-      _events.add(event);
+      if (event is TurnCompleted) {
+        _last = event;
+      } else {
+        _events.add(event);
+      }
     }
     _wake(outputs.wakeAtMs);
-    if (outputs.events.any((event) => event is TurnCompleted)) {
-      final outcome = _machine.outcome ?? const CancelledOutcome();
-      final finished = Finished(outcome, _machine.text, _machine.messages, _machine.usage, _machine.hop + 1);
-      _write(_machine.endJournal());
-      _onFinished(finished);
-      _close(() => _finished.complete(finished));
-    } else if (_resting.isNotEmpty && _machine.isResting) {
+    if (_last case final last?) {
+      // The last of it is stored first.
+      if (_writes > 0) return;
+      _write(machine, machine.endJournal());
+      _finish(Finished(last.outcome, machine.text, machine.messages, machine.usage, machine.hop + 1));
+    } else if (_resting.isNotEmpty && machine.isResting) {
       for (final rested in _resting) {
-        rested.complete(_machine.snapshot);
+        rested.complete(machine.snapshot);
       }
       _resting.clear();
     }
+  }
+
+  void _finish(Finished finished) {
+    _onFinished(finished, _machine);
+    if (_last case final last?) _events.add(last);
+    _finished.complete(finished);
+    _close();
   }
 
   void _wake(int? atMs) {
@@ -154,7 +247,7 @@ final class Turn {
     _timer = Timer(wait, () => _tell((machine) => machine.timeout()));
   }
 
-  void _close(void Function() complete, [Object? error]) {
+  void _close() {
     _timer?.cancel();
     _transport.close();
     for (final work in _working.values) {
@@ -164,18 +257,16 @@ final class Turn {
       rested.completeError(_over);
     }
     _resting.clear();
-    complete();
-    // Whoever follows the events alone is told there.
-    _finished.future.ignore();
-    if (error != null) _events.addError(error);
+    if (!_begun.isCompleted) _begun.complete();
+    _ended.complete();
     unawaited(_events.close());
-    _machine.close();
+    _machine?.close();
   }
 
-  void _begin(Effect effect) {
+  void _carryOutEffect(RunMachine machine, Effect effect) {
     switch (effect) {
       case OpenStream(:final id, :final request):
-        unawaited(_transport.open(id, request, _machine));
+        unawaited(_transport.open(id, request, machine));
       case CloseStream(:final id):
         _transport.stop(id);
       case RunTool(:final id, :final invocation):
@@ -186,11 +277,23 @@ final class Turn {
         _working.remove(id)?.complete();
       case CreateRun(:final id):
         _later((machine) => machine.runNotCreated(id, 'an `Agent` creates no runs; drive a `RunMachine`'));
-      case Persist(:final id):
-        _later((machine) => machine.persistFailed(id, 'an `Agent` has no store; drive a `RunMachine`'));
+      case Persist():
+        unawaited(_store(effect));
       case TrimContext(:final id):
         _later((machine) => machine.contextNotTrimmed(id, 'an `Agent` does not trim; drive a `RunMachine`'));
     }
+  }
+
+  Future<void> _store(Persist effect) async {
+    _writes += 1;
+    // Nothing of the app's runs within the machine's call.
+    await null;
+    final writer = _writer;
+    final answer = writer == null
+        ? (RunMachine machine) => machine.persistFailed(effect.id, 'this agent has no store')
+        : await writer.write(effect);
+    _writes -= 1;
+    _tell(answer);
   }
 
   /// After the outputs at hand are carried out.
