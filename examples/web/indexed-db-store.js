@@ -32,7 +32,10 @@ export class IndexedDbStore {
 
   static async open(name) {
     const opening = indexedDB.open(name, 1);
-    opening.onupgradeneeded = () => STORES.forEach((store) => opening.result.createObjectStore(store));
+    opening.onupgradeneeded = () => {
+      const [, turns] = STORES.map((store) => opening.result.createObjectStore(store));
+      turns.createIndex("status", "record.status");
+    };
     const store = new IndexedDbStore();
     store.#database = await came(opening);
     return store;
@@ -79,8 +82,10 @@ export class IndexedDbStore {
     return { key, generation, owner, updatedAtMs };
   }
 
-  static async #turns({ turns }, place, { turns: ids }) {
-    return Promise.all(ids.map((id) => came(turns.get([...place, id]))));
+  /** The turns that have not come to their end: of all threads, or of one. */
+  static async #open({ turns }, place) {
+    const open = await came(turns.index("status").getAll("streaming"));
+    return place ? open.filter(({ key }) => same(placeOf(key.thread), place)) : open;
   }
 
   beginTurn({ key, parent, message, snapshot, owner, title, atMs }) {
@@ -89,7 +94,7 @@ export class IndexedDbStore {
       const known = await came(stores.threads.get(place));
       const thread = known ?? { key: key.thread, title, createdAtMs: atMs, updatedAtMs: atMs, turns: [] };
       if (thread.turns.includes(key.turn)) throw new StoreError("exists", `the thread has a turn \`${key.turn}\` already`);
-      const open = (await IndexedDbStore.#turns(stores, place, thread)).find(({ record }) => record.status === "streaming");
+      const [open] = await IndexedDbStore.#open(stores, place);
       if (open) throw new StoreError("busy", `the thread has an unfinished turn, \`${open.key.turn}\``);
       if (parent !== undefined) await IndexedDbStore.#turn(stores, { thread: key.thread, turn: parent });
       thread.title ??= title;
@@ -139,8 +144,8 @@ export class IndexedDbStore {
   }
 
   unfinished() {
-    return this.#transaction("readonly", async ({ turns }) => {
-      const open = (await came(turns.getAll())).filter(({ record }) => record.status === "streaming");
+    return this.#transaction("readonly", async (stores) => {
+      const open = await IndexedDbStore.#open(stores);
       return open.sort((one, other) => one.record.createdAtMs - other.record.createdAtMs).map(IndexedDbStore.#unfinished);
     });
   }
@@ -154,15 +159,15 @@ export class IndexedDbStore {
 
   turns(key) {
     return this.#transaction("readonly", async (stores) => {
-      const thread = await came(stores.threads.get(placeOf(key)));
-      const turns = thread ? await IndexedDbStore.#turns(stores, placeOf(key), thread) : [];
+      const place = placeOf(key);
+      const { turns: ids = [] } = (await came(stores.threads.get(place))) ?? {};
+      const turns = await Promise.all(ids.map((id) => came(stores.turns.get([...place, id]))));
       return Promise.all(turns.map((turn) => IndexedDbStore.#record(stores, turn)));
     });
   }
 
   static async #thread(stores, { turns: ids, ...thread }) {
-    const turns = await IndexedDbStore.#turns(stores, placeOf(thread.key), { turns: ids });
-    const open = turns.find(({ record }) => record.status === "streaming");
+    const [open] = await IndexedDbStore.#open(stores, placeOf(thread.key));
     return { ...thread, latest: ids.at(-1), unfinished: open && IndexedDbStore.#unfinished(open) };
   }
 
