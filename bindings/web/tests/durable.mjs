@@ -61,6 +61,13 @@ export async function durable(stepwell) {
     check("a thread is deleted", (await again.deleteThread("thread-1")) && (await store.thread(thread)) === undefined && !(await again.deleteThread("thread-1")));
   }
   {
+    const { agent: one, store } = agent([answer(says("One.")), answer(says("Three."))]);
+    await one.sendAndWait("First");
+    await agent([answer(says("Two."))], { store }).agent.sendAndWait("Second");
+    await one.sendAndWait("Third");
+    check("what another page has said meanwhile goes along", requests.at(-1).join() === "First,One.,Second,Two.,Third");
+  }
+  {
     // A page that is gone, and one that lives.
     const { agent: one, store } = agent(["stalls"]);
     const turn = one.send("Hello");
@@ -79,6 +86,32 @@ export async function durable(stepwell) {
     for await (const event of turn) lost.push(event);
     check("who lost a turn writes no more, and says so", lost.some(({ type, message }) => type === "warning" && /stops here/.test(message)));
     check("and changes nothing", (await store.turn(key)).status === "complete");
+  }
+  for (const when of ["before", "after"]) {
+    // A page that is gone at any write: the next one goes on, and no tool runs twice.
+    let cut = 0;
+    for (let isOver = false; !isOver; cut += 1) {
+      let runs = 0;
+      const tools = [{ name: "add", description: "Adds.", execute: () => (runs += 1) }];
+      const model = { shift: () => answer(requests.at(-1).length > 1 ? says("Done.") : calls("add")) };
+      const { agent: first, store } = agent(model, { tools, clock: patient() });
+      const { opened: gone, open: go } = gate();
+      let writes = 0;
+      store[when] = (name) => name === "persist" && (writes += 1) > cut && (go(), new Promise(() => {}));
+      isOver = await Promise.race([gone.then(() => false), first.send("Add").finish().then(() => true)]);
+      if (isOver) break;
+      store[when] = () => {};
+      const [left] = await store.unfinished();
+      if (left) {
+        await store.claim(left.key, left.generation, "of a page that is gone");
+        const [{ turn }] = await agent(model, { store, tools }).agent.recover();
+        await turn.finish();
+      }
+      const [{ status, blocks }] = await store.turns(thread);
+      const texts = blocks.map(({ block }) => block.content.text);
+      check(`cut ${when} write ${cut}: ${status}, ${runs} runs, ${texts}`, status === "complete" && runs <= 1 && texts.includes("Done."));
+    }
+    check(`${cut} writes were cut`, cut >= 3);
   }
   {
     // Whoever sends on a thread stops the turn that a page has left there.
