@@ -20,14 +20,19 @@ typedef struct StepwellText {
 /* A run. It may be used from any thread, by one at a time; others wait. */
 typedef struct StepwellMachine StepwellMachine;
 
+/* Which run owns which thread, which thread the user looks at, and which are unread. It starts nothing, and may be used
+ * from any thread. */
+typedef struct StepwellRegistry StepwellRegistry;
+
 /* The version of the library, such as 0.1.0. */
 StepwellText stepwell_version(void);
 
 void stepwell_text_free(StepwellText text);
 
 /* A new run: {"config", "threadId", "history", "sharedState"}. A stored one: {"config", "restore": SNAPSHOT} in the process that
- * stored it, {"config", "revive": SNAPSHOT, "nowMs"} in a later one; take stepwell_machine_poll first. NULL if that
- * is refused; refusal, unless it is NULL, then holds {"refused": {"kind", "reason", "advice"}}. */
+ * stored it, {"config", "revive": SNAPSHOT, "nowMs"} in a later one; take stepwell_machine_poll first. With
+ * "journal": true a new or a revived run writes its inputs down: what a call gives then has "journal" beside its
+ * "outputs", whole lines, for the program's `stepwell replay`. They hold all that is said, but no key. NULL if that is refused; refusal, unless it is NULL, then holds {"refused": {"kind", "reason", "advice"}}. */
 StepwellMachine *stepwell_machine_make(const uint8_t *json, size_t length, StepwellText *refusal);
 
 void stepwell_machine_free(StepwellMachine *machine);
@@ -48,6 +53,25 @@ StepwellText stepwell_machine_poll(const StepwellMachine *machine);
 /* A question: {"ask": "snapshot"}, {"ask": "partialArguments", "toolCallId"}, … Gives {"answer": …} or
  * {"refused": …}. */
 StepwellText stepwell_machine_ask(const StepwellMachine *machine, const uint8_t *json, size_t length);
+
+/* Closes the journal, since the run is over or the app leaves it: {"answer": LINES}, the last ones. */
+StepwellText stepwell_machine_end_journal(const StepwellMachine *machine);
+
+/* A registry with no runs, for a NULL; else one of what {"call": "snapshot"} gave. NULL if that is refused; refusal, unless
+ * it is NULL, then holds why. */
+StepwellRegistry *stepwell_registry_make(const uint8_t *snapshot, size_t length, StepwellText *refusal);
+
+void stepwell_registry_free(StepwellRegistry *registry);
+
+/* {"call": "register", "thread": {"thread"}}, {"call": "replace", "handle"}, {"call": "unreadThreads"}, … Gives
+ * {"answer": …} or {"refused": …}, of the kind "stale" where another run has taken the handle's thread. */
+StepwellText stepwell_registry_call(const StepwellRegistry *registry, const uint8_t *json, size_t length);
+
+/* What an app with a store asks, without a run: {"call": "conversation", "turns", "turn"} is answered with {"messages",
+ * "sharedState"}, what the next run begins with after the turn, or after the one that ends last; {"call": "title",
+ * "messages"} with what a thread is called; {"call": "notStored", "message"} with the outcome of a turn that the store did
+ * not take. */
+StepwellText stepwell_session_call(const uint8_t *json, size_t length);
 
 #ifdef __cplusplus
 }

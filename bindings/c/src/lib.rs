@@ -3,8 +3,12 @@
 //! What goes in and comes out is JSON (see `stepwell-json`), but for the bytes of a stream, which go in as they are. The
 //! texts that are given back are the caller's, who frees them with `stepwell_text_free`.
 
+mod registry;
 mod text;
 
+pub use registry::{
+    StepwellRegistry, stepwell_registry_call, stepwell_registry_free, stepwell_registry_make,
+};
 pub use text::StepwellText;
 
 use std::ptr;
@@ -32,8 +36,8 @@ pub unsafe extern "C" fn stepwell_text_free(text: StepwellText) {
     unsafe { text.free() }
 }
 
-/// Makes a machine of `{"config", "threadId", "history", "sharedState"}`, or with `restore` or `revive` of a stored one. Null
-/// if that is refused; `refusal`, unless it is null, then holds why: a text to be freed.
+/// Makes a machine of `{"config", "threadId", "history", "sharedState"}`, or with `restore` or `revive` of a stored one;
+/// with `journal` it writes its inputs down. Null if that is refused; `refusal`, unless it is null, then holds why: a text to be freed.
 ///
 /// # Safety
 /// `json` points to `length` bytes, and `refusal` to a place for a text, or is null.
@@ -136,6 +140,32 @@ pub unsafe extern "C" fn stepwell_machine_ask(
     // SAFETY: the caller's promise.
     let (machine, question) = unsafe { (machine.as_ref(), text("the question", json, length)) };
     with(machine, question, Machine::ask)
+}
+
+/// Closes the machine's journal, and gives its last lines.
+///
+/// # Safety
+/// `machine` is one that was made here and not freed.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn stepwell_machine_end_journal(
+    machine: *const StepwellMachine,
+) -> StepwellText {
+    // SAFETY: the caller's promise.
+    let machine = unsafe { machine.as_ref() };
+    with(machine, Ok(""), |machine, _| machine.end_journal())
+}
+
+/// Asks something of stored turns, `{"call": NAME, …}`.
+///
+/// # Safety
+/// `json` points to `length` bytes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn stepwell_session_call(json: *const u8, length: usize) -> StepwellText {
+    // SAFETY: the caller's promise.
+    match unsafe { text("the call", json, length) } {
+        Ok(call) => StepwellText::from(stepwell_json::session(call)),
+        Err(why) => refused(&why),
+    }
 }
 
 fn with(

@@ -12,15 +12,20 @@
 /// There are two APIs on one machine: [Agent] has the network inside, [RunMachine] leaves all of it to the app.
 library;
 
-export 'src/agent.dart' show Agent, Approver, Decision, Denied, Edited, Finished, Granted, Turn;
+export 'src/agent.dart' show Agent, JournalSink, Recovered, Turn;
+export 'src/approval.dart';
 export 'src/config.dart' show ResponseFormat;
 export 'src/effects.dart';
 export 'src/errors.dart';
 export 'src/events.dart';
+export 'src/finished.dart';
 export 'src/json.dart' show JsonObject;
 export 'src/machine.dart';
 export 'src/native.dart' show stepwellVersion;
 export 'src/outcomes.dart';
+export 'src/registry.dart';
 export 'src/shapes.dart';
+export 'src/store.dart';
+export 'src/threads.dart';
 export 'src/tools.dart';
 export 'src/turn_exceptions.dart';

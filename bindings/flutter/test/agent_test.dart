@@ -51,6 +51,50 @@ Tool secretNumber(FutureOr<Object?> Function(String name) number) => Tool(
     );
 
 void main() {
+  test('threads have conversations of their own, and are unread until they are looked at', () async {
+    final model = Model([Stream.value(says('One.')), Stream.value(says('Two.'))]);
+    var journal = '';
+    final agent = Agent(config, threadId: 'a', client: model.client, journal: (_, lines) => journal += lines);
+    const key = ThreadKey('b', room: 'kitchen');
+    final other = agent.thread(key);
+    agent.registry.lookAt(agent.threadKey);
+    await agent.sendAndWait('Hello');
+    await other.sendAndWait('Hello there');
+    expect(agent.messages.last['content'], 'One.');
+    expect(agent.thread(key).messages.last['content'], 'Two.');
+    expect(agent.registry.running, isEmpty);
+    expect(agent.registry.unreadThreads, [key]);
+    expect(const LineSplitter().convert(journal).length, greaterThan(5));
+    agent.forgetThread(key);
+    expect(agent.thread(key).messages, isEmpty);
+    expect(agent.registry.unreadThreads, isEmpty);
+  });
+
+  test('a registry is stored, and what is stale says so', () {
+    const thread = ThreadKey('a');
+    final registry = RunRegistry();
+    final first = registry.register(thread).handle;
+    final second = registry.register(thread);
+    expect(second.replaced, first);
+    expect(
+      () => registry.check(first),
+      throwsA(isA<StepwellException>().having((error) => error.kind, 'kind', StepwellErrorKind.stale)),
+    );
+    registry.complete(second.handle, const CancelledOutcome());
+    expect(registry.takeEvents().last, isA<ThreadUnread>());
+    expect(RunRegistry(registry.snapshot).unread(thread), isTrue);
+  });
+
+  test('records have copies with changes', () {
+    const timeouts = Timeouts(tool: Duration(seconds: 5));
+    final copy = timeouts.copyWith(silence: () => null);
+    expect(copy.silence, isNull);
+    expect(copy.tool, timeouts.tool);
+    final changed = config.copyWith(limits: const Limits().copyWith(maxToolRounds: () => 3));
+    expect(changed.limits.maxToolRounds, 3);
+    expect(changed.model, config.model);
+  });
+
   test('an AG-UI agent gets the context, and shares the state from turn to turn', () async {
     String run(String id, List<Map<String, Object?>> events) => [
           {'type': 'RUN_STARTED', 'threadId': 't', 'runId': id},

@@ -58,9 +58,11 @@ class Text(ctypes.Structure):
 class Library:
     def __init__(self, path: str) -> None:
         self.library = ctypes.CDLL(path)
-        for name in ["version", "machine_call", "machine_ask"]:
+        for name in ["version", "machine_call", "machine_ask", "registry_call", "session_call"]:
             getattr(self.library, f"stepwell_{name}").restype = Text
-        self.library.stepwell_machine_make.restype = ctypes.c_void_p
+        for name in ["machine_make", "registry_make"]:
+            getattr(self.library, f"stepwell_{name}").restype = ctypes.c_void_p
+        self.registry = self.library.stepwell_registry_make(None, ctypes.c_size_t(0), None)
         made = self.make({"config": {"provider": "ollama", "model": "m"}, "threadId": "t"})
         assert isinstance(made, int), made
         self.machine = made
@@ -89,6 +91,15 @@ class Library:
             self.library.stepwell_machine_ask(ctypes.c_void_p(self.machine), said, ctypes.c_size_t(len(said)))
         )
 
+    def ask_registry(self, call: object) -> str:
+        said = json.dumps(call).encode()
+        registry = ctypes.c_void_p(self.registry)
+        return self.taken(self.library.stepwell_registry_call(registry, said, ctypes.c_size_t(len(said))))
+
+    def ask_session(self, call: object) -> str:
+        said = json.dumps(call).encode()
+        return self.taken(self.library.stepwell_session_call(said, ctypes.c_size_t(len(said))))
+
 
 def names(library: Library) -> int:
     source = lambda name: (PLUGIN / "lib/src" / name).read_text()  # noqa: E731
@@ -106,6 +117,16 @@ def names(library: Library) -> int:
     for name in questions:
         if "unknown variant" in (said := library.ask(name)):
             wrong.append(f"machine.dart asks {name}: {said}")
+
+    calls = []
+    for file, how, ask in [("registry", "_call", library.ask_registry), ("durable", "_ask", library.ask_session)]:
+        found = re.findall(rf"{how}\('(\w+)'(?:, \{{([^}}]*)\}})?", source(f"{file}.dart"))
+        for name, given in found:
+            sent = {field: None for field in re.findall(r"'(\w+)':", given)}
+            said = ask({"call": name, **sent})
+            if "unknown" in said or "missing" in said:
+                wrong.append(f"{file}.dart calls {name} with {sorted(sent)}: {said}")
+        calls += found
 
     fields = 0
     classes = re.split(r"^final class ", source("shapes.dart"), flags=re.MULTILINE)
@@ -130,9 +151,10 @@ def names(library: Library) -> int:
             made = library.make({"config": config, "threadId": "t"})
             if isinstance(made, str) and "unknown field" in made:
                 wrong.append(f"{name} sends {field}: {made}")
-    if len(inputs) < 25 or len(questions) < 15 or fields < 50:
-        wrong.append(f"only {len(inputs)} inputs, {len(questions)} questions and {fields} fields were found")
-    return len(inputs) + len(questions) + fields
+    if len(inputs) < 25 or len(questions) < 15 or len(calls) < 17 or fields < 50:
+        found = f"{len(inputs)} inputs, {len(questions)} questions, {len(calls)} calls and {fields} fields"
+        wrong.append(f"only {found} were found")
+    return len(inputs) + len(questions) + len(calls) + fields
 
 
 files = parse([Path(folder).resolve() for folder in sys.argv[2:]])

@@ -12,6 +12,7 @@ mod machine;
 mod outputs;
 mod refused;
 mod registry;
+mod session;
 mod start;
 
 pub use history::{History, StoredTurns};
@@ -19,5 +20,6 @@ pub use machine::Machine;
 pub use outputs::Outputs;
 pub use refused::Refused;
 pub use registry::Registry;
+pub use session::{not_stored, session};
 pub use start::Start;
 pub use stepwell_ffi::{Outcome, RunConfig, RunHandle, RunRegistry, StateKind, ThreadKey};

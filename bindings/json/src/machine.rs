@@ -8,10 +8,11 @@ use std::borrow::Cow;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use stepwell_core::Timestamp;
 use stepwell_core::conversation::Conversation;
 use stepwell_core::event::Message;
+use stepwell_core::journal::JournalWriter;
 use stepwell_core::run::{self, Input};
+use stepwell_core::{ThreadId, Timestamp};
 use stepwell_ffi::{RunConfig, StepwellError};
 
 /// A turn without any IO, spoken to in JSON. A panic inside it is an error of the kind `broken`, from then on.
@@ -21,6 +22,7 @@ use stepwell_ffi::{RunConfig, StepwellError};
 pub struct Machine {
     /// Nothing once a call has panicked: what it left cannot be trusted.
     machine: Option<run::RunMachine>,
+    journal: Option<JournalWriter>,
 }
 
 /// How a machine is made.
@@ -39,6 +41,9 @@ struct Making {
     revive: Option<String>,
     #[serde(default)]
     now_ms: u64,
+    /// Whether all inputs are written down: not of a restored run, whose journal is its own.
+    #[serde(default)]
+    journal: bool,
 }
 
 impl fmt::Debug for Machine {
@@ -50,36 +55,54 @@ impl fmt::Debug for Machine {
 
 /// What a call gives.
 #[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
+#[serde(untagged)]
 enum Given {
-    Outputs(Outputs),
-    Answer(Value),
+    Outputs {
+        outputs: Outputs,
+        #[serde(skip_serializing_if = "String::is_empty")]
+        journal: String,
+    },
+    Answer {
+        answer: Value,
+    },
 }
 
 impl Machine {
     /// A run that is ready to start (`{"config", "threadId", "history", "sharedState"}`), or a stored one: in the same process
-    /// by `{"config", "restore": SNAPSHOT}`, in a later one by `{"config", "revive": SNAPSHOT, "nowMs"}`.
+    /// by `{"config", "restore": SNAPSHOT}`, in a later one by `{"config", "revive": SNAPSHOT, "nowMs"}`. With `"journal": true`
+    /// a new or a revived run writes its inputs down: lines of a journal stand beside the outputs, as `"journal"`.
     ///
     /// # Errors
     /// What is wrong with the configuration or the snapshot.
     pub fn make(json: &str) -> Result<Self, Refused> {
         let making: Making = parsed("the machine", json)?;
         let config = Arc::new(making.config.into_core()?);
-        let machine = guard(|| {
+        let is_written = making.journal;
+        let (machine, journal) = guard(|| {
             Ok(match (making.restore, making.revive) {
                 (None, None) => {
                     let thread = making
                         .thread_id
                         .ok_or_else(|| Refused::argument("the machine", "`threadId` is missing"))?;
+                    let thread = ThreadId::from(thread);
                     let mut history = Conversation::new(making.history);
                     if let Some(state) = making.shared_state {
                         history = history.with_shared_state(state);
                     }
-                    run::RunMachine::new(config, thread.into(), history)
+                    let journal =
+                        is_written.then(|| JournalWriter::new(&config, &thread, &history));
+                    (run::RunMachine::new(config, thread, history), journal)
                 }
-                (Some(snapshot), None) => run::RunMachine::restore(&snapshot, config)?,
+                (Some(snapshot), None) => (run::RunMachine::restore(&snapshot, config)?, None),
                 (None, Some(snapshot)) => {
-                    run::RunMachine::revive(&snapshot, config, Timestamp(making.now_ms))?
+                    let now = Timestamp(making.now_ms);
+                    let machine = run::RunMachine::revive(&snapshot, Arc::clone(&config), now)?;
+                    if !is_written {
+                        return Ok((machine, None));
+                    }
+                    let thread = machine.thread_id().cloned().unwrap_or_default();
+                    let mut journal = JournalWriter::of_stored(&config, &thread);
+                    (journal.revive(&snapshot, &config, now)?, Some(journal))
                 }
                 (Some(_), Some(_)) => {
                     let reason = "it is restored or revived, not both";
@@ -89,6 +112,7 @@ impl Machine {
         })?;
         Ok(Self {
             machine: Some(machine),
+            journal,
         })
     }
 
@@ -117,21 +141,46 @@ impl Machine {
     pub fn ask(&mut self, json: &str) -> String {
         let answer = parsed::<Question>("the question", json).and_then(|question| {
             let machine = self.machine.as_ref().ok_or_else(broken)?;
-            guard(|| Ok(Given::Answer(question.answer(machine))))
+            guard(|| {
+                let answer = match (&question, &mut self.journal) {
+                    (Question::Snapshot, Some(journal)) => journal.snapshot(machine).into(),
+                    _ => question.answer(machine),
+                };
+                Ok(Given::Answer { answer })
+            })
         });
         written(answer)
     }
 
+    /// Closes the journal, since the run is over or its host leaves it: gives its last lines as `{"answer": …}`, empty
+    /// without one.
+    pub fn end_journal(&mut self) -> String {
+        let (machine, journal) = (self.machine.as_ref(), self.journal.take());
+        written_answer(guard(|| {
+            let (Some(machine), Some(mut journal)) = (machine, journal) else {
+                return Ok("".into());
+            };
+            journal.end(machine);
+            Ok(journal.take_lines().into())
+        }))
+    }
+
     fn take(&mut self, input: Option<(Input<'_>, u64)>) -> Result<Given, Refused> {
+        let journal = &mut self.journal;
         let machine = self.machine.as_mut().ok_or_else(broken)?;
         let given = guard(|| {
             // The core wants its outputs taken before the next input: those of a restore are held back until then.
-            let mut outputs = Outputs::drain(machine);
+            let mut outputs = drained(machine, journal);
             if let Some((input, now_ms)) = input {
-                machine.handle(input, Timestamp(now_ms))?;
-                outputs.append(Outputs::drain(machine));
+                match journal {
+                    Some(journal) => journal.handle(machine, input, Timestamp(now_ms))?,
+                    None => machine.handle(input, Timestamp(now_ms))?,
+                }
+                outputs.append(drained(machine, journal));
             }
-            Ok(Given::Outputs(outputs))
+            let journal = journal.as_mut();
+            let journal = journal.map(JournalWriter::take_lines).unwrap_or_default();
+            Ok(Given::Outputs { outputs, journal })
         });
         if given
             .as_ref()
@@ -140,6 +189,13 @@ impl Machine {
             self.machine = None;
         }
         given
+    }
+}
+
+fn drained(machine: &mut run::RunMachine, journal: &mut Option<JournalWriter>) -> Outputs {
+    match journal {
+        Some(journal) => Outputs::drain_by(machine, |machine| journal.poll_output(machine)),
+        None => Outputs::drain(machine),
     }
 }
 
@@ -158,11 +214,11 @@ fn written(given: Result<Given, Refused>) -> String {
 
 /// What a call that gives an answer gives.
 pub(crate) fn written_answer(answer: Result<Value, Refused>) -> String {
-    written(answer.map(Given::Answer))
+    written(answer.map(|answer| Given::Answer { answer }))
 }
 
 /// Runs the core's code; a panic in it is an error.
-fn guard<T>(work: impl FnOnce() -> Result<T, Refused>) -> Result<T, Refused> {
+pub(crate) fn guard<T>(work: impl FnOnce() -> Result<T, Refused>) -> Result<T, Refused> {
     catch_unwind(AssertUnwindSafe(work))
         .unwrap_or_else(|panic| Err(StepwellError::panicked(&*panic).into()))
 }
@@ -171,6 +227,7 @@ fn guard<T>(work: impl FnOnce() -> Result<T, Refused>) -> Result<T, Refused> {
 mod tests {
     use super::Machine;
     use serde_json::{Value, json};
+    use stepwell_core::journal::Journal;
 
     fn machine() -> Machine {
         let config = json!({ "provider": "openai-compatible", "model": "m", "baseUrl": "http://localhost/v1" });
@@ -232,6 +289,28 @@ mod tests {
         assert_eq!(ask(&mut machine, "digest"), before);
         assert!(Machine::make("{").is_err());
         assert!(Machine::make(r#"{"config":{"provider":"nobody"},"threadId":"t"}"#).is_err());
+    }
+
+    #[test]
+    fn a_journal_that_is_asked_for_is_replayed() {
+        let config = json!({ "provider": "openai-compatible", "model": "m", "baseUrl": "http://localhost/v1" });
+        let making = json!({ "config": config, "threadId": "thread-1", "journal": true });
+        let mut machine = Machine::make(&making.to_string()).unwrap();
+        let mut lines = String::new();
+        for input in [
+            json!({ "input": "start", "start": { "runId": "run-1", "text": "Hello" } }),
+            json!({ "input": "cancel" }),
+        ] {
+            let given = call(&mut machine, &input);
+            lines += given["journal"].as_str().unwrap();
+        }
+        let digest = ask(&mut machine, "digest");
+        let end: Value = serde_json::from_str(&machine.end_journal()).unwrap();
+        lines += end["answer"].as_str().unwrap();
+        let replayed = Journal::parse(&lines).unwrap().replay().unwrap();
+        assert_eq!(replayed.digest.to_string(), digest.as_str().unwrap());
+        let after: Value = serde_json::from_str(&machine.end_journal()).unwrap();
+        assert_eq!(after, json!({ "answer": "" }));
     }
 
     #[test]

@@ -1,4 +1,4 @@
-use crate::machine::{parsed, written_answer};
+use crate::machine::{guard, parsed, written_answer};
 use crate::refused::Refused;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -65,7 +65,8 @@ impl Registry {
 
     /// Carries out a call.
     pub fn call(&self, json: &str) -> String {
-        written_answer(parsed("the call", json).and_then(|call| self.answer(call)))
+        let answer = parsed("the call", json).and_then(|call| guard(|| self.answer(call)));
+        written_answer(answer)
     }
 
     fn answer(&self, call: Call) -> Result<Value, Refused> {

@@ -1,9 +1,13 @@
 // A turn: the loop between its machine and what the page has for it.
 
 import type { Setup } from "./agent.js";
+import { answer } from "./answers.js";
+import type { Waiting, Writer } from "./durable.js";
 import { misuse } from "./module.js";
-import type { CallKey, Effect, Interrupt, Message, Outcome, Outputs, Problem, ResumeEntry, RunEvent, RunMachine, TokenUsage, ToolFailureKind, ToolInvocation } from "./stepwell.js";
-import { Deferred, shown, ToolError, words } from "./tools.js";
+import { notStored } from "./stepwell.js";
+import type { CallKey, Effect, Interrupt, Message, Outcome, Outputs, Problem, ResumeEntry, RunEvent, RunMachine, TokenUsage, ToolFailureKind } from "./stepwell.js";
+import { StoreError } from "./store.js";
+import { shown } from "./tools.js";
 import { stream } from "./transport.js";
 
 /** A turn that is over. */
@@ -36,38 +40,93 @@ export class TurnError extends Error {
 /** `setTimeout` fires at once for what is longer. */
 const LONGEST_WAIT = 2 ** 31 - 1;
 
-type Input = (machine: RunMachine) => Outputs;
+/** Whether the effect of this id stores something. */
+const isWrite = (id: string): boolean => id.startsWith("persist:");
+
+/** @internal */
+export type Input = (machine: RunMachine) => Outputs;
+
+/** A run that has begun: its machine, with what that gave by then, and who stores it. @internal */
+export interface Run {
+  machine: RunMachine;
+  outputs: Outputs;
+  writer?: Writer;
+}
+
+/** What a turn has of its agent. @internal */
+export interface Host {
+  setup: Setup;
+  told(event: RunEvent): void;
+  /** The turn is over; without a machine where it did not begin. */
+  over(finished: Finished, machine?: RunMachine): void;
+  /** The conversation before the turn. */
+  messages(): Message[];
+  /** What a new run is told of the device. */
+  news(): Input[];
+}
 
 /**
  * A turn under way: iterate over it for its events, of which `completed` is the last. It goes on whether anybody iterates or
  * not; leaving the loop cancels it.
  */
 export class Turn implements AsyncIterable<RunEvent> {
+  #machine: RunMachine | undefined;
+  #writer: Writer | undefined;
   #events: RunEvent[] = [];
+  /** The event that ends the turn, until its end is stored. */
+  #last: RunEvent | undefined;
   #wake: (() => void) | undefined;
   #work = new Map<string, AbortController>();
   #calls = new Map<string, CallKey>();
   #timer: unknown;
+  #outcome: Outcome | undefined;
   #finished: Finished | undefined;
   #failed: { error: unknown } | undefined;
+  #stop = new AbortController();
+  #begin!: () => void;
   #end!: () => void;
-  #ended = new Promise<void>((end) => (this.#end = end));
   #rested: ((snapshot: string) => void)[] = [];
+
+  /** Is there when the turn has begun: at once, but for an agent with a store, which is asked first. It never fails. */
+  readonly begun = new Promise<void>((begin) => (this.#begin = begin));
+  /** The turn is over, and the next one may begin. @internal */
+  readonly ended = new Promise<void>((end) => (this.#end = end));
 
   /** @internal */
   constructor(
-    private readonly setup: Setup,
-    private readonly machine: RunMachine,
-    private readonly told: (event: RunEvent) => void,
-    private readonly over: (finished: Finished, machine: RunMachine) => void,
+    private readonly host: Host,
     private readonly signal?: AbortSignal,
   ) {}
 
   /** @internal */
-  begin(input: Input): void {
-    this.take(input);
+  begin(make: (waiting: Waiting) => Run | Promise<Run>): void {
     this.signal?.addEventListener("abort", this.cancel);
     if (this.signal?.aborted) this.cancel();
+    try {
+      const warn = (message: string) => this.#show({ type: "warning", message });
+      const run = make({ warn, signal: this.#stop.signal });
+      if (run instanceof Promise) run.then((run) => this.#start(run), (error) => this.#notBegun(error));
+      else this.#start(run);
+    } catch (error) {
+      this.#break(error);
+    }
+  }
+
+  #start({ machine, outputs, writer }: Run): void {
+    this.#machine = machine;
+    this.#writer = writer;
+    this.#begin();
+    this.#take(() => outputs);
+    for (const input of this.host.news()) this.tell(input);
+    if (this.#stop.signal.aborted) this.cancel();
+  }
+
+  /** A turn that could not be stored has not begun: nothing went out. */
+  #notBegun(error: unknown): void {
+    if (!(error instanceof StoreError)) return this.#break(error);
+    const outcome = notStored(error.message) as Outcome;
+    this.#last = { type: "completed", outcome };
+    this.#finish({ outcome, text: "", messages: this.host.messages(), usage: {}, hops: 0 });
   }
 
   get #isOver(): boolean {
@@ -101,28 +160,31 @@ export class Turn implements AsyncIterable<RunEvent> {
       else this.resume(event.interrupts.map(({ id: interruptId }) => ({ interruptId, status: "cancelled" })));
       asked = true;
     }
-    await this.#ended;
+    await this.ended;
     return this.#finished!;
   }
 
   /** Stops the turn: its tools are told, its connection is closed. The events up to its end still come. */
-  cancel = (): void => this.tell((machine) => machine.cancel(this.setup.clock.now()));
+  cancel = (): void => {
+    this.#stop.abort();
+    this.tell((machine) => machine.cancel(this.host.setup.clock.now()));
+  };
 
   /** Stops one tool call, by the provider's id for it. The others go on, and the model is told. */
   cancelCall(toolCallId: string): void {
     const call = this.#calls.get(toolCallId);
     if (!call) throw misuse("no such call is under way", "take the `toolCallId` of a `toolCallUpdate` event of this turn");
-    this.#say((machine) => machine.cancelCall(call, this.setup.clock.now()));
+    this.#say((machine) => machine.cancelCall(call, this.host.setup.clock.now()));
   }
 
   /** Brings the result of a deferred tool call, or of one that still runs, by the provider's id for it. */
   finishCall(toolCallId: string, result: unknown): void {
-    this.#say((machine) => machine.toolFinished(this.#awaited(toolCallId), shown(result), this.setup.clock.now()));
+    this.#say((machine) => machine.toolFinished(this.#awaited(toolCallId), shown(result), this.host.setup.clock.now()));
   }
 
   /** The same for a call that failed; the model is shown the message. */
   failCall(toolCallId: string, message: string, kind: ToolFailureKind = "error"): void {
-    this.#say((machine) => machine.toolFailed(this.#awaited(toolCallId), message, this.setup.clock.now(), kind));
+    this.#say((machine) => machine.toolFailed(this.#awaited(toolCallId), message, this.host.setup.clock.now(), kind));
   }
 
   /**
@@ -131,18 +193,18 @@ export class Turn implements AsyncIterable<RunEvent> {
    */
   steer(said: string | Message): string {
     const message: Message = typeof said === "string" ? { id: `${crypto.randomUUID()}-user`, role: "user", content: said } : said;
-    this.#say((machine) => machine.steer(message, this.setup.clock.now()));
+    this.#say((machine) => machine.steer(message, this.host.setup.clock.now()));
     return message.id;
   }
 
   /** Answers what an AG-UI agent asked with the event `interrupted`, all of it at once. */
   resume(answers: ResumeEntry[]): void {
-    this.#say((machine) => machine.resume(answers, this.setup.clock.now()));
+    this.#say((machine) => machine.resume(answers, this.host.setup.clock.now()));
   }
 
   /** What an AG-UI agent asks now. */
   get interrupts(): Interrupt[] {
-    return this.#isOver ? [] : this.machine.interrupts;
+    return this.#isOver ? [] : (this.#machine?.interrupts ?? []);
   }
 
   /** How the turn ended, once it has. */
@@ -152,105 +214,129 @@ export class Turn implements AsyncIterable<RunEvent> {
 
   /** The turn as text, for `Agent.revive`, in this page or a later one. It holds no key. Prefer `rested`. */
   get snapshot(): string {
-    if (this.#isOver) throw misuse("the turn is over", "begin another turn");
-    return this.machine.snapshot();
+    return this.#running.snapshot();
   }
 
   /** Waits until nothing but the user, or the result of a deferred call, can move the turn on, and gives its snapshot. */
   async rested(): Promise<string> {
-    if (!this.#isOver && this.machine.isResting) return this.snapshot;
+    if (!this.#isOver && this.#machine?.isResting) return this.snapshot;
     const rested = new Promise<string>((resolve) => this.#rested.push(resolve));
-    const over = this.#ended.then(() => {
+    const over = this.ended.then(() => {
       throw misuse("the turn came to its end", "begin another turn");
     });
     return Promise.race([rested, over]);
   }
 
+  /** The machine, for what the app asks of it. */
+  get #running(): RunMachine {
+    if (this.#isOver) throw misuse("the turn is over", "begin another turn");
+    if (this.#machine) return this.#machine;
+    throw misuse("the turn has not begun: its store is asked first", "wait for `turn.begun`, or for the turn's first event");
+  }
+
   #awaited(toolCallId: string): string {
-    const effect = this.machine.awaitedResult(toolCallId);
+    const effect = this.#running.awaitedResult(toolCallId);
     if (effect !== undefined) return effect;
     throw misuse("no result of this call is awaited", "follow the event `toolCallUpdate` to know where a call stands");
   }
 
-  /** An input that is harmless after the end. @internal */
+  /** An input that is harmless before the turn and after its end. @internal */
   tell(input: Input): void {
-    if (!this.#isOver) this.take(input);
+    if (this.#machine) this.#take(input);
   }
 
   /** An input whose refusal the app is to know of. */
   #say(input: Input): void {
-    if (this.#isOver) throw misuse("the turn is over", "begin another turn");
-    this.#carryOut(input(this.machine));
+    const machine = this.#running;
+    this.#carryOut(machine, input(machine));
   }
 
-  private take(input: Input): void {
-    if (this.#isOver) return;
+  #take(input: Input): void {
+    if (this.#isOver || !this.#machine) return;
     try {
-      this.#carryOut(input(this.machine));
+      this.#carryOut(this.#machine, input(this.#machine));
     } catch (error) {
-      // The machine cannot be trusted any more: there is no end of its own to wait for.
-      this.#failed = { error };
-      this.#close();
+      this.#break(error);
     }
   }
 
+  /** The machine cannot be trusted any more: there is no end of its own to wait for. */
+  #break(error: unknown): void {
+    this.#failed = { error };
+    this.#close();
+  }
+
   /** A journal that cannot be written is no reason to end a turn. */
-  #journal(lines: string | undefined): void {
+  #journal({ turn }: RunMachine, lines: string): void {
     if (!lines) return;
     try {
-      this.setup.journal?.(this.machine.turn, lines);
+      this.host.setup.journal?.(turn, lines);
     } catch (error) {
       console.warn("stepwell: the journal failed", error);
     }
   }
 
-  #carryOut({ events, effects, wakeAtMs }: Outputs): void {
-    const { clock } = this.setup;
-    this.#journal(this.machine.takeJournal());
+  #show(event: RunEvent): void {
+    this.#events.push(event);
+    this.#wake?.();
+  }
+
+  #carryOut(machine: RunMachine, { events, effects, wakeAtMs }: Outputs): void {
+    const { clock } = this.host.setup;
+    this.#journal(machine, machine.takeJournal());
     clock.clearTimeout(this.#timer);
     if (wakeAtMs !== undefined) {
       const wait = Math.min(Math.max(0, wakeAtMs - clock.now()), LONGEST_WAIT);
       this.#timer = clock.setTimeout(() => this.tell((machine) => machine.timeout(clock.now())), wait);
     }
-    for (const effect of effects) this.#begin(effect);
+    for (const effect of effects) this.#carryOutEffect(effect);
     for (const event of events) {
       if (event.type === "toolCallUpdate") this.#calls.set(event.toolCallId, event.call);
-      this.told(event);
-      this.#events.push(event);
+      this.host.told(event);
+      if (event.type === "completed") this.#last = event;
+      else this.#show(event);
     }
-    const { outcome } = this.machine;
-    if (outcome) {
-      const { text, messages, usage, hop } = this.machine;
-      this.#finished = { outcome, text, messages, usage, hops: hop + 1 };
-      this.#journal(this.machine.endJournal());
-      this.over(this.#finished, this.machine);
-      return this.#close();
+    this.#outcome ??= machine.outcome;
+    if (this.#outcome) {
+      // The last of it is stored first.
+      if ([...this.#work.keys()].some(isWrite)) return;
+      const { text, messages, usage, hop } = machine;
+      this.#journal(machine, machine.endJournal());
+      return this.#finish({ outcome: this.#outcome, text, messages, usage, hops: hop + 1 });
     }
-    if (this.#rested.length > 0 && this.machine.isResting) {
-      const snapshot = this.machine.snapshot();
+    if (this.#rested.length > 0 && machine.isResting) {
+      const snapshot = machine.snapshot();
       for (const resolve of this.#rested.splice(0)) resolve(snapshot);
     }
-    this.#wake?.();
+  }
+
+  #finish(finished: Finished): void {
+    this.#finished = finished;
+    this.host.over(finished, this.#machine);
+    if (this.#last) this.#events.push(this.#last);
+    this.#close();
   }
 
   #close(): void {
-    this.setup.clock.clearTimeout(this.#timer);
+    this.host.setup.clock.clearTimeout(this.#timer);
     this.signal?.removeEventListener("abort", this.cancel);
     for (const work of this.#work.values()) work.abort();
     this.#work.clear();
+    this.#begin();
     this.#end();
     this.#wake?.();
     // Not within a call of its own.
-    queueMicrotask(() => this.machine.free());
+    queueMicrotask(() => this.#machine?.free());
   }
 
-  #begin(effect: Effect): void {
+  #carryOutEffect(effect: Effect): void {
     const { id } = effect;
     if (effect.type === "closeStream" || effect.type === "cancelTool") {
       this.#work.get(id)?.abort();
       this.#work.delete(id);
       return;
     }
+    const { setup } = this.host;
     const controller = new AbortController();
     this.#work.set(id, controller);
     const { signal } = controller;
@@ -259,60 +345,11 @@ export class Turn implements AsyncIterable<RunEvent> {
       if (signal.aborted) return;
       if (effect.type === "openStream") {
         const take = (input: Input) => this.tell(input);
-        return stream(this.setup.fetch, id, effect.request, signal, this.setup.clock.now, take);
+        return stream(setup.fetch, id, effect.request, signal, setup.clock.now, take);
       }
-      const answer = await this.#answer(effect, signal);
-      if (!signal.aborted) this.tell(answer);
+      const input = await answer(setup, effect, this.#writer, signal);
+      if (isWrite(id)) this.#work.delete(id);
+      if (!signal.aborted) this.tell(input);
     });
-  }
-
-  async #answer(effect: Effect, signal: AbortSignal): Promise<Input> {
-    const now = this.setup.clock.now;
-    const { id } = effect;
-    switch (effect.type) {
-      case "runTool":
-        return this.#run(id, effect.invocation, signal);
-      case "askApproval":
-        return this.#ask(id, effect.invocation, signal);
-      case "createRun":
-        return (machine) => machine.runNotCreated(id, "an `Agent` creates no runs; drive a `RunMachine`", now());
-      case "persist":
-        return (machine) => machine.persistFailed(id, "an `Agent` has no store; drive a `RunMachine`", now());
-      default:
-        return (machine) => machine.contextNotTrimmed(id, "an `Agent` does not trim; drive a `RunMachine`", now());
-    }
-  }
-
-  async #run(id: string, invocation: ToolInvocation, signal: AbortSignal): Promise<Input> {
-    const now = this.setup.clock.now;
-    try {
-      const tool = this.setup.tools.get(invocation.name);
-      if (!tool) throw new ToolError(`\`${invocation.name}\` has no code in this app`);
-      const content = shown(await tool.execute(invocation.arguments, { signal, invocation }));
-      return (machine) => machine.toolFinished(id, content, now());
-    } catch (error) {
-      if (error instanceof Deferred) return (machine) => machine.toolDeferred(id, now());
-      const kind = error instanceof ToolError ? "error" : "panicked";
-      return (machine) => machine.toolFailed(id, words(error), now(), kind);
-    }
-  }
-
-  async #ask(id: string, invocation: ToolInvocation, signal: AbortSignal): Promise<Input> {
-    const now = this.setup.clock.now;
-    if (!this.setup.approver) return (machine) => machine.deny(id, "this app has no way to ask the user", now());
-    try {
-      const decision = await this.setup.approver(invocation, { signal });
-      if (decision === true) return (machine) => machine.approve(id, now());
-      if (typeof decision !== "object") return (machine) => machine.deny(id, decision || undefined, now());
-      return (machine) => {
-        try {
-          return machine.approve(id, now(), decision);
-        } catch (error) {
-          return machine.deny(id, `they edited the arguments, and ${words(error)}`, now());
-        }
-      };
-    } catch {
-      return (machine) => machine.deny(id, "the user could not be asked", now());
-    }
   }
 }

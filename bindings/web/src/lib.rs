@@ -19,6 +19,8 @@ pub use registry::RunRegistry;
 use error::Thrown;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use stepwell_core::event::Message;
+use stepwell_core::session::title;
 use stepwell_json::StoredTurns;
 use wasm_bindgen::prelude::*;
 
@@ -94,6 +96,20 @@ pub fn conversation_of(turns: &TurnsValue, turn: Option<String>) -> Result<Histo
     let turns = from_js("the turns", turns)?;
     let history = StoredTurns { turns, turn }.history();
     Ok(to_js(&history.map_err(Thrown::from)?).unchecked_into())
+}
+
+/// What a thread is called: the user's first words, in one line; empty if they are no words.
+#[wasm_bindgen(js_name = titleOf)]
+pub fn title_of(messages: &MessagesValue) -> Result<String, JsValue> {
+    let messages: Vec<Message> = from_js("the messages", messages)?;
+    Ok(title(&messages))
+}
+
+/// How a turn ends that its store did not take.
+#[wasm_bindgen(js_name = notStored)]
+#[must_use]
+pub fn not_stored(message: String) -> EndValue {
+    to_js(&stepwell_json::not_stored(message)).unchecked_into()
 }
 
 /// What JavaScript gives, by way of JSON: it has no other values than these here.

@@ -1512,3 +1512,81 @@ export interface TurnBlock {
   /** When it was stored, in milliseconds since the epoch. */
   atMs: number;
 }
+
+/** A turn that begins. */
+export interface NewTurn {
+  /** Its name. */
+  key: TurnKey;
+  /** The turn before it on its path; none for the first of a thread. Two turns of one parent are branches. */
+  parent?: string;
+  /** What the user said, an AG-UI message in JSON; none where the turn goes on from the history alone. */
+  message?: Message;
+  /** What the run can be revived from if its process dies before the first write. */
+  snapshot?: string;
+  /** Who writes it. */
+  owner: string;
+  /** The thread's title, if it has none yet. */
+  title?: string;
+  /** Now, in milliseconds since the epoch. */
+  atMs: number;
+}
+
+/** Names one turn. Run ids need only be unique in their thread. */
+export interface TurnKey {
+  /** The conversation. */
+  thread: ThreadKey;
+  /** The run id of the turn's first hop. */
+  turn: string;
+}
+
+/** A turn that now is the caller's. */
+export interface Claimed {
+  /** What to write with. */
+  generation: number;
+  /** The newest snapshot of the turn; none if it was begun without one and nothing was written since. */
+  snapshot?: string;
+}
+
+/** What is stored of a turn at once. */
+export interface PersistBatch {
+  /** The number of the first block; of the one that would come next, if there are none. */
+  first: number;
+  /** The blocks, numbered from `first` on without a gap. May be empty: the end of a turn alone. */
+  blocks: Block[];
+  /** Where the turn stands with them. Anything but streaming closes it. */
+  status: TurnStatus;
+  /** How it ended, if it does. */
+  outcome?: Outcome;
+  /** What the run can be revived from, made when the blocks were. */
+  snapshot: string;
+  /** Now, in milliseconds since the epoch. */
+  atMs: number;
+}
+
+/** A thread as a list of threads shows it. */
+export interface ThreadRecord {
+  /** Its name. */
+  key: ThreadKey;
+  /** What it is about. */
+  title?: string;
+  /** When its first turn began, in milliseconds since the epoch. */
+  createdAtMs: number;
+  /** When something of a turn of it was last stored, in milliseconds since the epoch. */
+  updatedAtMs: number;
+  /** The turn that began last. */
+  latest?: string;
+  /** The turn that has not come to its end, if there is one. */
+  unfinished?: Unfinished;
+}
+
+/** A turn that has not come to its end. */
+export interface Unfinished {
+  /** The turn. */
+  key: TurnKey;
+  /** Its generation, to claim it with. */
+  generation: number;
+  /** Who has it. */
+  owner: string;
+  /** When something of it was last stored, in milliseconds since the epoch. */
+  updatedAtMs: number;
+}

@@ -1,15 +1,15 @@
 // The Agent under Node: a turn with tools, what goes wrong on the network, and stopping. By `fetch` and a clock of the test's.
 
 const encoder = new TextEncoder();
-const config = { provider: "openai-compatible", model: "model", baseUrl: "http://localhost/v1" };
+export const config = { provider: "openai-compatible", model: "model", baseUrl: "http://localhost/v1" };
 const sse = (...chunks) => [...chunks.map((chunk) => JSON.stringify(chunk)), "[DONE]"].map((data) => `data: ${data}\n\n`).join("");
-const says = (content) => sse({ choices: [{ delta: { content }, finish_reason: "stop" }] });
-const calls = (name, args = "{}") =>
+export const says = (content) => sse({ choices: [{ delta: { content }, finish_reason: "stop" }] });
+export const calls = (name, args = "{}") =>
   sse({ choices: [{ delta: { tool_calls: [{ index: 0, id: "call", function: { name, arguments: args } }] }, finish_reason: "tool_calls" }] });
-const answer = (body, init) => new Response(body, { headers: { "content-type": "text/event-stream" }, ...init });
+export const answer = (body, init) => new Response(body, { headers: { "content-type": "text/event-stream" }, ...init });
 
 /** A clock whose timers fire as soon as nothing else happens. */
-function clock() {
+export function clock() {
   let at = 1_000_000;
   return {
     now: () => at,
@@ -114,6 +114,7 @@ export async function agents({ Agent, Deferred, Parts, RunMachine, TurnError }) 
     const revived = later_.revive(snapshot);
     revived.finishCall("call", "delivered");
     check("in a later page too", (await revived.finish()).text === "It came.");
+    check("on its own thread", later_.messages.length === 0 && later_.thread(one.threadId).messages.at(-1).content === "It came.");
   }
   {
     const asks = { name: "pay", description: "Pays.", requiresApproval: true, execute: () => new Parts([{ type: "text", text: "paid" }]) };

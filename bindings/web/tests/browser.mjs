@@ -5,23 +5,28 @@ import { readFileSync } from "node:fs";
 import { extname, join, resolve } from "node:path";
 import { chromium } from "playwright-core";
 import { firstProgram } from "./first_program.mjs";
+import { indexedDb } from "./indexed_db.mjs";
 import { scenarios } from "./scenarios.mjs";
 
 const [folder, executablePath] = process.argv.slice(2);
 const TYPES = { ".js": "text/javascript", ".mjs": "text/javascript", ".wasm": "application/wasm" };
 
-/** The package under `/package/`, the tests beside it, and an empty page. */
+const FOLDERS = { package: resolve(folder), tests: import.meta.dirname, examples: join(import.meta.dirname, "../../../examples/web") };
+const PAGE = `<!doctype html><title>Stepwell</title>
+<script type="importmap">{"imports":{"stepwell":"/package/index.js"}}</script>`;
+
+/** The package under `/package/`, the tests and the examples beside it, and an empty page. */
 const server = createServer((request, response) => {
   const path = new URL(request.url, "http://localhost").pathname;
-  const found = /^\/(package|tests)\/([\w.]+)$/.exec(path);
+  const found = /^\/(package|tests|examples)\/([\w.-]+)$/.exec(path);
   if (path === "/") {
     response.setHeader("content-type", "text/html");
-    response.end("<!doctype html><title>Stepwell</title>");
+    response.end(PAGE);
   } else if (path === "/scenarios.json") {
     response.setHeader("content-type", "application/json");
     response.end(JSON.stringify(scenarios));
   } else if (found) {
-    const file = found[1] === "package" ? join(resolve(folder), found[2]) : join(import.meta.dirname, found[2]);
+    const file = join(FOLDERS[found[1]], found[2]);
     response.setHeader("content-type", TYPES[extname(file)] ?? "application/octet-stream");
     response.end(readFileSync(file));
   } else {
@@ -46,7 +51,7 @@ try {
     return [...playAll(stepwell.RunMachine, scenarios), ...programs(stepwell)];
   });
   const { length } = Object.keys(scenarios);
-  wrong.push(...(await firstProgram(browser, address)));
+  wrong.push(...(await firstProgram(browser, address)), ...(await indexedDb(browser, address)));
   console.log(`${length} scenarios in Chromium ${browser.version()}, ${wrong.length} wrong`);
 } finally {
   await browser.close();

@@ -4,6 +4,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { agents, unloaded } from "./agent.mjs";
+import { durable } from "./durable.mjs";
 import { firstProgramUnderNode } from "./first_program_node.mjs";
 import { Host, playAll, same } from "./host.mjs";
 import { programs } from "./programs.mjs";
@@ -44,7 +45,7 @@ function ring(place, [leg, legs]) {
 const { STEPWELL_RING, STEPWELL_RING_LEG } = process.env;
 const wrong = STEPWELL_RING
   ? ring(STEPWELL_RING, STEPWELL_RING_LEG.split("/").map(Number))
-  : [...beforeInit, ...(await agents(stepwell)), ...playAll(stepwell.RunMachine, scenarios), ...programs(stepwell), ...(await firstProgramUnderNode(stepwell))];
+  : [...beforeInit, ...(await agents(stepwell)), ...(await durable(stepwell)), ...playAll(stepwell.RunMachine, scenarios), ...programs(stepwell), ...(await firstProgramUnderNode(stepwell))];
 for (const what of wrong) console.error(what);
 console.log(`${Object.keys(scenarios).length} scenarios under Node ${process.version}, ${wrong.length} wrong`);
 process.exitCode = wrong.length === 0 ? 0 : 1;

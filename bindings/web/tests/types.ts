@@ -1,6 +1,6 @@
 // That the types can be used as the README shows; compiled with `--strict`, not run.
 
-import init, { RunMachine, type Effect, type Outputs, type RunConfig, type StepwellError } from "../../../target/package/web/index.js";
+import init, { Agent, RunMachine, type Effect, type Outputs, type RunConfig, type StepwellError, type Store } from "../../../target/package/web/index.js";
 
 async function answer(text: string, show: (piece: string) => void): Promise<string> {
   await init();
@@ -43,4 +43,15 @@ async function answer(text: string, show: (piece: string) => void): Promise<stri
   return outcome?.outcome === "failed" ? outcome.message : machine.text;
 }
 
+async function resumed(store: Store): Promise<string[]> {
+  const agent = new Agent({ provider: "ag-ui", baseUrl: "/agent", store, waitForStore: true });
+  const turns = [];
+  for (const { turn, error } of await agent.recover()) {
+    if (turn) turns.push((await turn.finish()).text);
+    else console.error(error);
+  }
+  return turns;
+}
+
+void resumed;
 answer("Hello", console.log).catch((error: StepwellError) => console.error(error.kind, error.advice));

@@ -5,14 +5,14 @@ use crate::{
     log::Log,
     packages::web,
     process,
-    tools::{chromium, npm},
+    tools::{chromium, mock_llm, npm},
 };
 use anyhow::ensure;
 use std::process::Command;
 
 pub(super) const SUITE: Suite = Suite {
     name: "web",
-    about: "the npm package: made, its types compared with the library and compiled, the scenario files under Node and in Chromium",
+    about: "the npm package: made, its types compared with the library and compiled, the scenario files under Node and in Chromium, and an app of it built by Vite, webpack and esbuild",
     run,
 };
 
@@ -59,6 +59,16 @@ fn run(context: &Context, log: &mut Log) -> anyhow::Result<()> {
         process::command("node")
             .arg("browser.mjs")
             .arg(&package)
-            .arg(browser),
+            .arg(&browser),
+    )?;
+    let model = mock_llm::start(context, log, None)?;
+    played(
+        log,
+        process::command("node")
+            .arg("bundlers.mjs")
+            .arg(&package)
+            .arg(context.scratch().join("web-bundled"))
+            .arg(&browser)
+            .arg(model.base_url()),
     )
 }

@@ -4,65 +4,78 @@ import 'dart:math';
 
 import 'package:http/http.dart' as http;
 
+import 'approval.dart';
+import 'durable.dart';
 import 'effects.dart';
 import 'errors.dart';
 import 'events.dart';
+import 'finished.dart';
 import 'json.dart';
 import 'machine.dart';
 import 'outcomes.dart';
+import 'registry.dart';
 import 'shapes.dart';
+import 'store.dart';
+import 'threads.dart';
 import 'tools.dart';
 import 'transport.dart';
-import 'turn_exceptions.dart';
 
-/// Asks the user whether a tool may run.
-typedef Approver = Future<Decision> Function(ToolInvocation invocation);
+part 'turn.dart';
 
-/// What the user says to a tool that asks to run.
-sealed class Decision {
-  const Decision();
+/// Takes whole lines of the journal of a turn, for `stepwell replay`. They hold all that is said, but no key.
+typedef JournalSink = void Function(String turn, String lines);
+
+/// An unfinished turn of the store that goes on here.
+final class Recovered {
+  const Recovered._(this.key, this.turn, this.error);
+
+  /// The turn. `Agent.thread` with its thread gives the conversation.
+  final TurnKey key;
+
+  /// The turn under way; nothing if it cannot go on.
+  final Turn? turn;
+
+  /// Why it cannot go on. It stays unfinished in the store, until somebody sends on its thread.
+  final StepwellException? error;
 }
 
-/// It may.
-final class Granted extends Decision {
-  const Granted();
+/// What all threads of an agent share.
+final class _Shared {
+  _Shared(this.config, this.tools, this.approver, this.client, this.journal, this.durable, {required this.ownsClient});
+
+  final RunConfig config;
+  final Map<String, Tool> tools;
+  final Approver? approver;
+  final http.Client client;
+  final JournalSink? journal;
+  final Durable? durable;
+  final bool ownsClient;
+  final threads = <ThreadKey, _Thread>{};
+  late final registry = RunRegistry();
+  bool isInBackground = false;
+  bool isOffline = false;
+
+  _Thread thread(ThreadKey key, {List<JsonObject> messages = const [], Object? state}) =>
+      threads.putIfAbsent(key, () => _Thread(key, messages, state ?? const <String, Object?>{}));
+
+  void tellAll(Outputs Function(RunMachine machine) input) {
+    for (final thread in threads.values.toList()) {
+      thread.current?._tell(input);
+    }
+  }
 }
 
-/// It may not. The reason is for the model to read.
-final class Denied extends Decision {
-  const Denied([this.reason]);
-  final String? reason;
-}
+/// One conversation.
+final class _Thread {
+  _Thread(this.key, this.messages, this.state);
 
-/// It may, with other arguments than the model's. The model is told.
-final class Edited extends Decision {
-  const Edited(this.arguments);
-  final JsonObject arguments;
-}
+  final ThreadKey key;
+  List<JsonObject> messages;
+  Object? state;
 
-/// A turn that is over.
-final class Finished {
-  const Finished(this.outcome, this.text, this.messages, this.usage, this.hops);
-
-  final Outcome outcome;
-
-  /// All that the model said in it.
-  final String text;
-
-  /// The conversation after it: AG-UI messages.
-  final List<JsonObject> messages;
-
-  /// What it cost, over all its hops.
-  final TokenUsage usage;
-
-  /// How many streams it took.
-  final int hops;
-
-  /// Itself, if the answer is whole; else throws the [TurnException] of the kind.
-  Finished get whole => switch (outcome.problem) {
-        null => this,
-        final problem? => throw TurnException.of(problem, this),
-      };
+  /// The stored turn that the conversation is as of.
+  String? last;
+  Turn? current;
 }
 
 /// A conversation with a model and the app's tools, with the network inside: a [RunMachine] for each turn, and
@@ -71,7 +84,11 @@ final class Agent {
   /// `approver` asks the user about the tools that need it; without one they are denied. `history` is an earlier
   /// conversation to go on with, `sharedState` what is shared with an AG-UI agent: an empty object if left out. `client` may be
   /// the platform's own, such as `cupertino_http`'s or `cronet_http`'s; one that is given is not closed by [close].
-  Agent(
+  /// With a `store` each turn is kept there: it is there before its first request goes out, and each finished piece of it
+  /// before what depends on it; a thread that the store has goes on from what it has. With `waitForStore` turns wait for a
+  /// store that is full or out of reach, however long it takes; else a write is tried as often as
+  /// `RunConfig.persistAttempts` says, 6 times if it does not. `journal` takes the journals of the turns.
+  factory Agent(
     RunConfig config, {
     List<Tool> tools = const [],
     Approver? approver,
@@ -79,14 +96,10 @@ final class Agent {
     List<JsonObject> history = const [],
     Object? sharedState,
     http.Client? client,
-  })  : _config = config.copyWith(tools: [for (final tool in tools) tool.definition]),
-        _tools = {for (final tool in tools) tool.definition.name: tool},
-        _approver = approver,
-        threadId = threadId ?? _newId(),
-        _messages = history,
-        _state = sharedState ?? const <String, Object?>{},
-        _client = client ?? http.Client(),
-        _ownsClient = client == null {
+    Store? store,
+    bool waitForStore = false,
+    JournalSink? journal,
+  }) {
     if (config.tools case [final tool, ...]) {
       throw StepwellException(
         StepwellErrorKind.configuration,
@@ -94,321 +107,289 @@ final class Agent {
         'give the agent its tools as `tools`, and leave those of the configuration empty',
       );
     }
+    if (store == null && config.persistAttempts != null) {
+      throw const StepwellException(
+        StepwellErrorKind.configuration,
+        'the agent has no store to keep its turns in',
+        'give it a `store`, or leave `persistAttempts` out',
+      );
+    }
+    final settings = config.copyWith(
+      tools: [for (final tool in tools) tool.definition],
+      persistAttempts: store == null ? null : config.persistAttempts ?? 6,
+    );
+    final shared = _Shared(
+      settings,
+      {for (final tool in tools) tool.definition.name: tool},
+      approver,
+      client ?? http.Client(),
+      journal,
+      store == null ? null : Durable(store, _newId(), settings, waits: waitForStore),
+      ownsClient: client == null,
+    );
+    final key = ThreadKey(threadId ?? _newId());
+    return Agent._(shared, shared.thread(key, messages: history, state: sharedState));
   }
 
-  final RunConfig _config;
-  final Map<String, Tool> _tools;
-  final Approver? _approver;
-  final http.Client _client;
-  final bool _ownsClient;
-  List<JsonObject> _messages;
-  Object? _state;
-  Turn? _current;
-  bool _isInBackground = false;
-  bool _isOffline = false;
+  Agent._(this._shared, this._thread);
+
+  final _Shared _shared;
+  final _Thread _thread;
 
   /// The conversation's id.
-  final String threadId;
+  String get threadId => _thread.key.thread;
+
+  /// The conversation's id, with its room and server.
+  ThreadKey get threadKey => _thread.key;
 
   /// The conversation as it was after the last turn: AG-UI messages, oldest first.
-  List<JsonObject> get messages => _messages;
+  List<JsonObject> get messages => _thread.messages;
 
   /// The state shared with an AG-UI agent, as it was after the last turn.
-  Object? get sharedState => _state;
+  Object? get sharedState => _thread.state;
 
-  /// Says something to the model. A turn that is still under way is cancelled first: the user has moved on.
-  Turn send(String text) {
-    _current?.cancel();
-    final machine = RunMachine(_config, threadId, history: _messages, sharedState: _state);
-    return _begin(machine, () => machine.start(_newId(), text: text));
+  /// Which threads have a turn under way, what the user looks at, and what is unread: of this agent and of those that
+  /// [thread] gave. Say with `lookAt` what the user looks at. Its runs are the agent's turns: leave it to the agent to
+  /// register, to complete and to remove them.
+  RunRegistry get registry => _shared.registry;
+
+  /// Another conversation with the same model and tools: the one that goes by this key, or a new one.
+  Agent thread(ThreadKey key) => Agent._(_shared, _shared.thread(key));
+
+  /// Cancels the thread's turn, if one is under way, and forgets its conversation: what a store has of it stays there. An
+  /// agent on the thread that is still held is not to be used any more.
+  void forgetThread(ThreadKey key) {
+    final thread = _shared.threads.remove(key);
+    registry.remove(key);
+    thread?.current?.cancel();
   }
 
-  /// Says something to the model and waits for its whole answer; throws a [TurnException] where it is not whole.
+  /// Forgets the thread, and deletes it from the store with all its turns. Whether the store had it.
+  Future<bool> deleteThread(ThreadKey key) async {
+    forgetThread(key);
+    final durable = _shared.durable;
+    return durable != null && await durable.once(() => durable.store.deleteThread(key));
+  }
+
+  /// Says something to the model. A turn of this thread that is still under way is cancelled first: the user has moved on.
+  Turn send(String text) => _send(text);
+
+  /// Says something to the model and waits for its whole answer; throws a `TurnException` where it is not whole.
   /// [Turn.finish] gives the turn however it ended.
   Future<Finished> sendAndWait(String text) async => (await send(text).finish()).whole;
 
-  /// Goes on with a stored turn, of [Turn.snapshot], in a later process.
-  Turn revive(String snapshot) {
-    _current?.cancel();
-    final machine = RunMachine.revive(snapshot, _config);
-    return _begin(machine, machine.pollOutputs);
+  /// Says something else in the place of what a stored turn of this thread began with: another branch, from the conversation
+  /// before that turn, which stays. For an agent with a store; throws its [StoreException].
+  Future<Turn> resend(String turn, String text) async {
+    final durable = _shared.durable;
+    if (durable == null) {
+      throw const StepwellException(
+        StepwellErrorKind.misuse,
+        'the agent has no store to take the earlier turn from',
+        'give it a `store`',
+      );
+    }
+    final earlier = await durable.once(() => durable.store.turn(TurnKey(_thread.key, turn)));
+    if (earlier == null) {
+      throw StoreException(StoreErrorKind.noTurn, 'the store has no turn `$turn` in this thread');
+    }
+    return _send(text, (parent: earlier.parent));
   }
 
-  Turn _begin(RunMachine machine, Outputs Function() begin) {
-    final turn = Turn._(machine, _tools, _approver, _client, (finished) {
-      _messages = finished.messages;
-      _state = machine.sharedState;
+  Turn _send(String text, [({String? parent})? from]) {
+    final _Shared(:config, :durable, :journal) = _shared;
+    final thread = _thread;
+    final id = _newId();
+    final message = <String, Object?>{'id': '$id-user', 'role': 'user', 'content': text};
+    (RunMachine, Outputs) started(List<JsonObject> messages, Object? state) {
+      final machine =
+          RunMachine(config, threadId, history: messages, sharedState: state, journal: journal != null);
+      return (machine, machine.start(id, message: message));
+    }
+
+    if (durable == null) {
+      thread.current?.cancel();
+      final (machine, outputs) = started(thread.messages, thread.state);
+      return _begin((_) => (machine: machine, outputs: outputs, writer: null));
+    }
+    return _stored(id, (waiting) async {
+      Known known() => (messages: thread.messages, sharedState: thread.state, turn: thread.last);
+      final (:messages, :sharedState, turn: parent) = await durable.before(thread.key, from, known, waiting);
+      final (machine, outputs) = started(messages, sharedState);
+      final turn = NewTurn(
+        TurnKey(thread.key, id),
+        durable.owner,
+        DateTime.now().millisecondsSinceEpoch,
+        parent: parent,
+        message: message,
+        snapshot: machine.snapshot,
+        title: parent == null ? titleOf(machine.messages) : null,
+      );
+      return (machine, outputs, await durable.begin(turn, waiting));
     });
-    _current = turn;
-    turn._take(begin);
-    // A new run knows nothing of the device.
-    if (_isInBackground) enteredBackground();
-    if (_isOffline) networkLost();
+  }
+
+  /// Goes on with a stored turn, of [Turn.snapshot], in a later process, on the thread of the snapshot. An agent with a store
+  /// goes on from what that has of the turn, which is at least as new.
+  Turn revive(String snapshot) {
+    final durable = _shared.durable;
+    final machine = _revived(snapshot);
+    final ThreadKey(:room, :server) = _thread.key;
+    final on = thread(ThreadKey(machine.threadId, room: room, server: server));
+    if (durable == null) {
+      return on._begin((_) => (machine: machine, outputs: machine.pollOutputs(), writer: null), isRevived: true);
+    }
+    final key = TurnKey(on._thread.key, machine.turn);
+    return on._stored(key.turn, isRevived: true, (waiting) async {
+      final claimed = await durable.claim(key, waiting);
+      if (claimed == null) {
+        // It was begun without this store.
+        final now = DateTime.now().millisecondsSinceEpoch;
+        final generation = await durable.begin(NewTurn(key, durable.owner, now, snapshot: snapshot), waiting);
+        return (machine, machine.pollOutputs(), generation);
+      }
+      machine.close();
+      final newer = _revived(claimed.snapshot ?? snapshot);
+      return (newer, newer.pollOutputs(), claimed.generation);
+    });
+  }
+
+  RunMachine _revived(String snapshot) {
+    final machine = RunMachine.revive(snapshot, _shared.config, journal: _shared.journal != null);
+    if (machine.state != StateKind.idle) return machine;
+    machine.close();
+    throw const StepwellException(
+      StepwellErrorKind.misuse,
+      'the stored turn had not begun',
+      'send its message instead',
+    );
+  }
+
+  /// Goes on with every unfinished turn of the store that nobody drives any more, each on its own thread: with what a process
+  /// that died has left. To be called when the app starts, and as often as it likes after that; turns that are under way are
+  /// left alone. The store is taken for this isolate's alone. Throws its [StoreException].
+  Future<List<Recovered>> recover() async {
+    final durable = _shared.durable;
+    if (durable == null) return const [];
+    final orphans = await durable.orphans((key) => _shared.thread(key).current != null);
+    return [
+      for (final (key, claimed) in orphans) _recovered(key, claimed),
+    ];
+  }
+
+  Recovered _recovered(TurnKey key, Claimed claimed) {
+    try {
+      final machine = _revived(claimed.snapshot ?? '');
+      final turn = thread(key.thread)._stored(
+        key.turn,
+        isRevived: true,
+        (_) async => (machine, machine.pollOutputs(), claimed.generation),
+      );
+      return Recovered._(key, turn, null);
+    } on StepwellException catch (error) {
+      return Recovered._(key, null, error);
+    }
+  }
+
+  /// Begins a turn that the store has first.
+  Turn _stored(
+    String id,
+    Future<(RunMachine, Outputs, int)> Function(Waiting waiting) make, {
+    bool isRevived = false,
+  }) {
+    final durable = _shared.durable!;
+    final thread = _thread;
+    final earlier = thread.current;
+    durable.attend();
+    late final Turn turn;
+    turn = _begin(
+      (waiting) async {
+        // Not long: it was cancelled, and waits for nothing itself but its last write.
+        await earlier?._ended.future;
+        final (machine, outputs, generation) = await make(waiting);
+        final writer = Writer(durable, TurnKey(thread.key, id), generation, waiting.warn, () => turn.cancel());
+        return (machine: machine, outputs: outputs, writer: writer);
+      },
+      isRevived: isRevived,
+      stored: id,
+    );
+    unawaited(turn._ended.future.then((_) => durable.leave()));
     return turn;
   }
 
-  /// The app goes to the background; see `DevicePolicy`. As what follows, it holds for this turn and the next ones.
+  Turn _begin(FutureOr<_Run> Function(Waiting waiting) make, {bool isRevived = false, String? stored}) {
+    final registry = _shared.registry;
+    final thread = _thread;
+    // A stored turn goes on under a new handle, if nobody has taken its thread since.
+    final before = isRevived && thread.current == null ? registry.current(thread.key) : null;
+    thread.current?.cancel();
+    var handle = before == null ? registry.register(thread.key).handle : registry.replace(before);
+    late final Turn turn;
+    void told(RunEvent event) {
+      if (event is! HopStarted) return;
+      try {
+        handle = registry.replace(handle);
+      } on StepwellException {
+        // Whoever took the thread over has it: this turn stops.
+        scheduleMicrotask(turn.cancel);
+      }
+    }
+
+    void over(Finished finished, RunMachine? machine) {
+      if (machine != null) {
+        thread.messages = finished.messages;
+        thread.state = machine.sharedState;
+        thread.last = stored;
+      }
+      if (identical(thread.current, turn)) thread.current = null;
+      try {
+        registry.complete(handle, finished.outcome);
+      } on StepwellException {
+        // For the registry it was over before.
+      }
+    }
+
+    turn = Turn._(_shared, () => thread.messages, told, over);
+    thread.current = turn;
+    turn._begin(make);
+    return turn;
+  }
+
+  /// The app goes to the background; see `DevicePolicy`. As what follows, it holds for the turns of all threads, and later
+  /// ones.
   void enteredBackground() {
-    _isInBackground = true;
-    _current?._tell((machine) => machine.enteredBackground());
+    _shared.isInBackground = true;
+    _shared.tellAll((machine) => machine.enteredBackground());
   }
 
   /// The app is in the foreground again.
   void enteredForeground() {
-    _isInBackground = false;
-    _current?._tell((machine) => machine.enteredForeground());
+    _shared.isInBackground = false;
+    _shared.tellAll((machine) => machine.enteredForeground());
   }
 
   /// The network is gone.
   void networkLost() {
-    _isOffline = true;
-    _current?._tell((machine) => machine.networkLost());
+    _shared.isOffline = true;
+    _shared.tellAll((machine) => machine.networkLost());
   }
 
   /// There is a network, or another one took the place of the one before.
   void networkAvailable() {
-    _isOffline = false;
-    _current?._tell((machine) => machine.networkAvailable());
+    _shared.isOffline = false;
+    _shared.tellAll((machine) => machine.networkAvailable());
   }
 
-  /// Cancels the turn under way and lets go of the connections.
+  /// Cancels the turns under way, of all threads, and lets go of the connections.
   void close() {
-    _current?.cancel();
-    if (_ownsClient) _client.close();
+    for (final thread in _shared.threads.values.toList()) {
+      thread.current?.cancel();
+    }
+    if (_shared.ownsClient) _shared.client.close();
   }
 
   static final _random = Random.secure();
 
   static String _newId() =>
       [for (var i = 0; i < 16; i++) _random.nextInt(256).toRadixString(16).padLeft(2, '0')].join();
-}
-
-/// A turn under way.
-final class Turn {
-  Turn._(this._machine, this._tools, this._approver, http.Client client, this._onFinished) {
-    _transport = Transport(client, _take);
-    _events.onListen = () => _isListenedTo = true;
-    _events.onCancel = cancel;
-    _events.onPause = _transport.pause;
-    _events.onResume = _transport.resume;
-  }
-
-  final RunMachine _machine;
-  final Map<String, Tool> _tools;
-  final Approver? _approver;
-  final void Function(Finished) _onFinished;
-  late final Transport _transport;
-  final _events = StreamController<RunEvent>();
-  final _finished = Completer<Finished>();
-  final _working = <String, Completer<void>>{};
-  final _resting = <Completer<String>>[];
-  bool _isListenedTo = false;
-  Timer? _timer;
-
-  /// What happens, until the turn is over; the last event is [TurnCompleted]. To be listened to once. Letting go of the
-  /// subscription cancels the turn, and pausing it holds up the model.
-  Stream<RunEvent> get events => _events.stream;
-
-  /// Waits for the end of the turn, and gives the turn however it ended.
-  ///
-  /// Where nobody has listened to [events], nobody sees what an AG-UI agent asks meanwhile: it is told that there is no
-  /// answer, and where it asks once more, the turn is cancelled.
-  Future<Finished> finish() async {
-    if (!_isListenedTo) {
-      var asked = false;
-      await for (final event in events) {
-        if (event case Interrupted(:final interrupts)) {
-          asked ? cancel() : resume([for (final each in interrupts) ResumeEntry.cancelled(each.id)]);
-          asked = true;
-        }
-      }
-    }
-    return _finished.future;
-  }
-
-  bool get _isOver => _finished.isCompleted;
-
-  /// Stops the turn: its tools are told, its connection is closed. The events up to its end still come.
-  void cancel() => _tell((machine) => machine.cancel());
-
-  /// Says something during the turn, without stopping it. Gives the message's id.
-  String steer(String text) {
-    final id = Agent._newId();
-    _said((machine) => machine.steer({'id': id, 'role': 'user', 'content': text}));
-    return id;
-  }
-
-  /// Answers what an AG-UI agent asked with the event `Interrupted`, all of it at once.
-  void resume(List<ResumeEntry> answers) => _said((machine) => machine.resume(answers));
-
-  /// Stops one tool call. The others go on, and the model is told.
-  void cancelCall(CallKey call) => _said((machine) => machine.cancelCall(call));
-
-  /// Brings the result of a deferred tool call, by the provider's id for it.
-  void finishCall(String toolCallId, Object? result) =>
-      _said((machine) => machine.toolFinished(_awaited(toolCallId), _content(result)));
-
-  /// The same for a call that failed; the model is shown the message.
-  void failCall(String toolCallId, String message) =>
-      _said((machine) => machine.toolFailed(_awaited(toolCallId), message));
-
-  /// The turn as text, as it stands, for `Agent.revive` in a later process. It holds no key. A turn that goes on after its
-  /// snapshot was taken may run tools that the snapshot knows nothing of: prefer [rested].
-  String get snapshot => _isOver ? throw _over : _machine.snapshot;
-
-  /// Waits until nothing but the user, or the result of a deferred call, can move the turn on, and gives its [snapshot].
-  Future<String> rested() {
-    if (_isOver) throw _over;
-    if (_machine.isResting) return Future.value(_machine.snapshot);
-    final rested = Completer<String>();
-    _resting.add(rested);
-    return rested.future;
-  }
-
-  static const _over = StepwellException(StepwellErrorKind.misuse, 'the turn is over', 'begin another turn');
-
-  String _awaited(String toolCallId) =>
-      _machine.awaitedResult(toolCallId) ??
-      (throw const StepwellException(
-        StepwellErrorKind.misuse,
-        'no result of this call is awaited',
-        'follow the event `ToolCallUpdate` to know where a call stands',
-      ));
-
-  /// An input that is harmless after the end.
-  void _tell(Outputs Function(RunMachine machine) input) {
-    if (!_isOver) _take(() => input(_machine));
-  }
-
-  /// An input whose refusal the app is to know of.
-  void _said(Outputs Function(RunMachine machine) input) {
-    if (_isOver) throw _over;
-    _carryOut(input(_machine));
-  }
-
-  void _take(Outputs Function() input) {
-    if (_isOver) return;
-    final Outputs outputs;
-    try {
-      outputs = input();
-    } on StepwellException catch (error, trace) {
-      // The machine cannot be trusted any more, or was never right: there is no end of its own to wait for.
-      return _close(() => _finished.completeError(error, trace), error);
-    }
-    _carryOut(outputs);
-  }
-
-  void _carryOut(Outputs outputs) {
-    outputs.effects.forEach(_begin);
-    outputs.events.forEach(_events.add);
-    _wake(outputs.wakeAtMs);
-    if (outputs.events.any((event) => event is TurnCompleted)) {
-      final outcome = _machine.outcome ?? const CancelledOutcome();
-      final finished = Finished(outcome, _machine.text, _machine.messages, _machine.usage, _machine.hop + 1);
-      _onFinished(finished);
-      _close(() => _finished.complete(finished));
-    } else if (_resting.isNotEmpty && _machine.isResting) {
-      for (final rested in _resting) {
-        rested.complete(_machine.snapshot);
-      }
-      _resting.clear();
-    }
-  }
-
-  void _wake(int? atMs) {
-    _timer?.cancel();
-    if (atMs == null) return;
-    final wait = Duration(milliseconds: max(0, atMs - DateTime.now().millisecondsSinceEpoch));
-    _timer = Timer(wait, () => _tell((machine) => machine.timeout()));
-  }
-
-  void _close(void Function() complete, [Object? error]) {
-    _timer?.cancel();
-    _transport.close();
-    for (final work in _working.values) {
-      if (!work.isCompleted) work.complete();
-    }
-    for (final rested in _resting) {
-      rested.completeError(_over);
-    }
-    _resting.clear();
-    complete();
-    // Whoever follows the events alone is told there.
-    _finished.future.ignore();
-    if (error != null) _events.addError(error);
-    unawaited(_events.close());
-    _machine.close();
-  }
-
-  void _begin(Effect effect) {
-    switch (effect) {
-      case OpenStream(:final id, :final request):
-        unawaited(_transport.open(id, request, _machine));
-      case CloseStream(:final id):
-        _transport.stop(id);
-      case RunTool(:final id, :final invocation):
-        unawaited(_run(id, invocation));
-      case AskApproval(:final id, :final invocation):
-        unawaited(_ask(id, invocation));
-      case CancelTool(:final id):
-        _working.remove(id)?.complete();
-      case CreateRun(:final id):
-        _later((machine) => machine.runNotCreated(id, 'an `Agent` creates no runs; drive a `RunMachine`'));
-      case Persist(:final id):
-        _later((machine) => machine.persistFailed(id, 'an `Agent` has no store; drive a `RunMachine`'));
-      case TrimContext(:final id):
-        _later((machine) => machine.contextNotTrimmed(id, 'an `Agent` does not trim; drive a `RunMachine`'));
-    }
-  }
-
-  /// After the outputs at hand are carried out.
-  void _later(Outputs Function(RunMachine machine) input) => scheduleMicrotask(() => _tell(input));
-
-  Future<void> _run(String id, ToolInvocation invocation) async {
-    final cancelled = _working[id] = Completer<void>();
-    Outputs Function(RunMachine machine) answer;
-    try {
-      // A tool that throws at once must not do so within the machine's call.
-      await null;
-      final tool = _tools[invocation.name];
-      if (tool == null) throw ToolException('there is no tool `${invocation.name}`');
-      final content = _content(await tool.run(ToolCall(invocation, cancelled.future)));
-      answer = (machine) => machine.toolFinished(id, content);
-    } on Deferred {
-      answer = (machine) => machine.toolDeferred(id);
-    } on ToolException catch (error) {
-      answer = (machine) => machine.toolFailed(id, error.message);
-    } catch (error) {
-      answer = (machine) => machine.toolFailed(id, '$error', kind: ToolFailureKind.panicked);
-    }
-    // A call that was stopped is not waited for any more.
-    if (_working.remove(id) != null) _tell(answer);
-  }
-
-  Future<void> _ask(String id, ToolInvocation invocation) async {
-    _working[id] = Completer<void>();
-    Decision decision;
-    try {
-      await null;
-      decision = await _approver?.call(invocation) ?? const Denied('nobody can be asked');
-    } catch (_) {
-      decision = const Denied('the user could not be asked');
-    }
-    if (_working.remove(id) == null) return;
-    _tell((machine) => switch (decision) {
-          Granted() => machine.approve(id),
-          Denied(:final reason) => machine.deny(id, reason: reason),
-          Edited(:final arguments) => _edited(machine, id, arguments),
-        });
-  }
-
-  Outputs _edited(RunMachine machine, String id, JsonObject arguments) {
-    try {
-      return machine.approve(id, arguments: arguments);
-    } on StepwellException catch (error) {
-      return machine.deny(id, reason: error.reason);
-    }
-  }
-
-  static String _content(Object? result) => result is String ? result : jsonEncode(result);
 }

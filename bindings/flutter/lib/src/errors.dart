@@ -37,6 +37,9 @@ enum StepwellErrorKind {
   /// The snapshot cannot be read.
   snapshot,
 
+  /// Another run has taken the handle's thread: if it is the app's own run, stop it.
+  stale,
+
   /// A call broke off inside Stepwell: make the machine again of its last snapshot.
   broken;
 

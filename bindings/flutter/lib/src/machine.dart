@@ -2,10 +2,7 @@ import 'dart:convert';
 import 'dart:ffi';
 import 'dart:typed_data';
 
-import 'package:ffi/ffi.dart';
-
 import 'effects.dart';
-import 'errors.dart';
 import 'events.dart';
 import 'json.dart';
 import 'native.dart';
@@ -47,9 +44,20 @@ enum ToolFailureKind { error, panicked, timedOut }
 /// change nothing.
 final class RunMachine implements Finalizable {
   /// A run that is ready to start, on a conversation as it stands: AG-UI messages, oldest first, and the state shared
-  /// with an AG-UI agent.
-  RunMachine(RunConfig config, String threadId, {List<JsonObject> history = const [], Object? sharedState})
-      : this._(given({'config': config.toJson(), 'threadId': threadId, 'history': history, 'sharedState': sharedState}));
+  /// with an AG-UI agent. With `journal` all inputs are written down, for [takeJournal].
+  RunMachine(
+    RunConfig config,
+    String threadId, {
+    List<JsonObject> history = const [],
+    Object? sharedState,
+    bool journal = false,
+  }) : this._(given({
+          'config': config.toJson(),
+          'threadId': threadId,
+          'history': history,
+          'sharedState': sharedState,
+          'journal': journal,
+        }));
 
   /// A stored run in the same process, which was suspended and goes on: what the app was given to do, it still does.
   RunMachine.restore(String snapshot, RunConfig config) : this._({'config': config.toJson(), 'restore': snapshot});
@@ -57,9 +65,9 @@ final class RunMachine implements Finalizable {
   /// A stored run whose process died. A request that had shown nothing goes out again; a stream that was open is
   /// resumed where the server can, else what was shown of the answer stays, marked as cut, and it is asked for anew; a
   /// tool that had begun is run again only if it says that it is idempotent, and else the model is told that its outcome
-  /// is unknown. Take [pollOutputs] first.
-  RunMachine.revive(String snapshot, RunConfig config, {int? nowMs})
-      : this._({'config': config.toJson(), 'revive': snapshot, 'nowMs': nowMs ?? _now()});
+  /// is unknown. Take [pollOutputs] first. With `journal` all further inputs are written down, in a journal of their own.
+  RunMachine.revive(String snapshot, RunConfig config, {int? nowMs, bool journal = false})
+      : this._({'config': config.toJson(), 'revive': snapshot, 'nowMs': nowMs ?? _now(), 'journal': journal});
 
   RunMachine._(JsonObject making) : _machine = _made(making) {
     _finalizer.attach(this, _machine.cast(), detach: this);
@@ -68,36 +76,31 @@ final class RunMachine implements Finalizable {
   static final _finalizer = NativeFinalizer(Native.instance.freeMachine.cast());
 
   final Pointer<NativeMachine> _machine;
+  final _journal = StringBuffer();
   bool _isClosed = false;
 
   static int _now() => DateTime.now().millisecondsSinceEpoch;
 
   static Pointer<NativeMachine> _made(JsonObject making) {
     final native = Native.instance;
-    final refusal = calloc<NativeText>();
-    try {
-      final machine =
-          Native.lent(_bytes(making), (data, length) => native.makeMachine(data, length, refusal));
-      if (machine != nullptr) return machine;
-      throw _refused(jsonDecode(native.taken(refusal.ref)) as JsonObject);
-    } finally {
-      calloc.free(refusal);
-    }
+    return native.made(
+      (refusal) => Native.lent(_bytes(making), (data, length) => native.makeMachine(data, length, refusal)),
+    );
   }
 
   static Uint8List _bytes(JsonObject json) => utf8.encode(jsonEncode(json));
 
-  static StepwellException _refused(JsonObject answer) => StepwellException.fromJson(answer.object('refused'));
-
   JsonObject _answer(NativeText Function(Native native) call) {
     if (_isClosed) throw StateError('the machine is closed');
     final native = Native.instance;
-    final answer = jsonDecode(native.taken(call(native))) as JsonObject;
-    if (answer.containsKey('refused')) throw _refused(answer);
-    return answer;
+    return native.answered(call(native));
   }
 
-  Outputs _outputs(NativeText Function(Native native) call) => Outputs.fromJson(_answer(call).object('outputs'));
+  Outputs _outputs(NativeText Function(Native native) call) {
+    final answer = _answer(call);
+    _journal.write(answer.text('journal'));
+    return Outputs.fromJson(answer.object('outputs'));
+  }
 
   Outputs _input(String name, int? nowMs, [JsonObject fields = const {}]) {
     final json = _bytes({'input': name, ...given(fields)});
@@ -294,6 +297,23 @@ final class RunMachine implements Finalizable {
 
   /// The hop, from 0.
   int get hop => _ask('hop')! as int;
+
+  /// The conversation's id.
+  String get threadId => _ask('threadId')! as String;
+
+  /// The turn: the run id of its first hop. Empty before it has started.
+  String get turn => _ask('turn') as String? ?? '';
+
+  /// The lines of the journal that were written since the last call; empty without a journal. They hold all that is said,
+  /// but no key. The program's `stepwell replay` lives through them again.
+  String takeJournal() {
+    final lines = '$_journal';
+    _journal.clear();
+    return lines;
+  }
+
+  /// Closes the journal, since the run is over or the app leaves it, and gives its last lines.
+  String endJournal() => takeJournal() + (_answer((native) => native.endJournal(_machine))['answer']! as String);
 
   /// A digest of how the run stands: the same in every language and on every machine.
   String get digest => _ask('digest')! as String;

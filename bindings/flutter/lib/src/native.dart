@@ -5,6 +5,9 @@ import 'dart:typed_data';
 
 import 'package:ffi/ffi.dart';
 
+import 'errors.dart';
+import 'json.dart';
+
 /// `StepwellText` of `stepwell.h`: a text that the library gave, and that is to be freed.
 final class NativeText extends Struct {
   external Pointer<Uint8> data;
@@ -15,6 +18,9 @@ final class NativeText extends Struct {
 
 /// `StepwellMachine` of `stepwell.h`.
 final class NativeMachine extends Opaque {}
+
+/// `StepwellRegistry` of `stepwell.h`.
+final class NativeRegistry extends Opaque {}
 
 /// The functions of `stepwell.h`.
 final class Native {
@@ -35,7 +41,17 @@ final class Native {
         poll = library.lookupFunction<NativeText Function(Pointer<NativeMachine>),
             NativeText Function(Pointer<NativeMachine>)>('stepwell_machine_poll'),
         ask = library.lookupFunction<NativeText Function(Pointer<NativeMachine>, Pointer<Uint8>, Size),
-            NativeText Function(Pointer<NativeMachine>, Pointer<Uint8>, int)>('stepwell_machine_ask');
+            NativeText Function(Pointer<NativeMachine>, Pointer<Uint8>, int)>('stepwell_machine_ask'),
+        endJournal = library.lookupFunction<NativeText Function(Pointer<NativeMachine>),
+            NativeText Function(Pointer<NativeMachine>)>('stepwell_machine_end_journal'),
+        makeRegistry = library.lookupFunction<
+            Pointer<NativeRegistry> Function(Pointer<Uint8>, Size, Pointer<NativeText>),
+            Pointer<NativeRegistry> Function(Pointer<Uint8>, int, Pointer<NativeText>)>('stepwell_registry_make'),
+        freeRegistry = library.lookup('stepwell_registry_free'),
+        callRegistry = library.lookupFunction<NativeText Function(Pointer<NativeRegistry>, Pointer<Uint8>, Size),
+            NativeText Function(Pointer<NativeRegistry>, Pointer<Uint8>, int)>('stepwell_registry_call'),
+        callSession = library.lookupFunction<NativeText Function(Pointer<Uint8>, Size),
+            NativeText Function(Pointer<Uint8>, int)>('stepwell_session_call');
 
   /// The library that the plugin brings along; tests name another one by `--dart-define=STEPWELL_LIBRARY=PATH`.
   static final Native instance = Native(_open());
@@ -48,6 +64,11 @@ final class Native {
   final NativeText Function(Pointer<NativeMachine>, Pointer<Uint8>, int, Pointer<Uint8>, int, int) receive;
   final NativeText Function(Pointer<NativeMachine>) poll;
   final NativeText Function(Pointer<NativeMachine>, Pointer<Uint8>, int) ask;
+  final NativeText Function(Pointer<NativeMachine>) endJournal;
+  final Pointer<NativeRegistry> Function(Pointer<Uint8>, int, Pointer<NativeText>) makeRegistry;
+  final Pointer<NativeFunction<Void Function(Pointer<NativeRegistry>)>> freeRegistry;
+  final NativeText Function(Pointer<NativeRegistry>, Pointer<Uint8>, int) callRegistry;
+  final NativeText Function(Pointer<Uint8>, int) callSession;
 
   static DynamicLibrary _open() {
     const named = String.fromEnvironment('STEPWELL_LIBRARY');
@@ -64,6 +85,25 @@ final class Native {
     } finally {
       freeText(text);
     }
+  }
+
+  /// Makes something of the library's, or throws why it makes none.
+  Pointer<T> made<T extends NativeType>(Pointer<T> Function(Pointer<NativeText> refusal) make) {
+    final refusal = calloc<NativeText>();
+    try {
+      final made = make(refusal);
+      if (made != nullptr) return made;
+      throw StepwellException.fromJson((jsonDecode(taken(refusal.ref)) as JsonObject).object('refused'));
+    } finally {
+      calloc.free(refusal);
+    }
+  }
+
+  /// What a call gave, or throws why it was refused.
+  JsonObject answered(NativeText text) {
+    final answer = jsonDecode(taken(text)) as JsonObject;
+    if (answer.containsKey('refused')) throw StepwellException.fromJson(answer.object('refused'));
+    return answer;
   }
 
   /// Gives `bytes` to native code for the time of a call.

@@ -12,7 +12,12 @@ sealed class Outcome {
       'cancelled' => CancelledOutcome(problem: problem),
       'truncated' => TruncatedOutcome(problem: problem),
       'incomplete' => IncompleteOutcome(json.text('reason'), json.text('message'), problem: problem),
-      'limitReached' => LimitReachedOutcome(json.object('limit').text('kind'), json.text('message'), problem: problem),
+      'limitReached' => LimitReachedOutcome(
+          json.object('limit').text('kind'),
+          json.text('message'),
+          details: json.object('limit'),
+          problem: problem,
+        ),
       _ => FailedOutcome(
           json.object('failure').text('failure'),
           json.text('message'),
@@ -25,21 +30,33 @@ sealed class Outcome {
 
   /// What kept the turn from a whole answer; nothing if the answer is whole.
   final Problem? problem;
+
+  /// As the library has it.
+  JsonObject toJson();
 }
 
 /// As it should.
 final class SuccessOutcome extends Outcome {
   const SuccessOutcome();
+
+  @override
+  JsonObject toJson() => const {'outcome': 'success'};
 }
 
 /// The user stopped it.
 final class CancelledOutcome extends Outcome {
   const CancelledOutcome({super.problem});
+
+  @override
+  JsonObject toJson() => const {'outcome': 'cancelled'};
 }
 
 /// The model's answer was cut off.
 final class TruncatedOutcome extends Outcome {
   const TruncatedOutcome({super.problem});
+
+  @override
+  JsonObject toJson() => const {'outcome': 'truncated'};
 }
 
 /// The model stopped before its answer was whole. What it said stands.
@@ -51,17 +68,26 @@ final class IncompleteOutcome extends Outcome {
 
   /// The same in words.
   final String message;
+
+  @override
+  JsonObject toJson() => {'outcome': 'incomplete', 'reason': reason, 'message': message};
 }
 
 /// One of the run's limits was reached.
 final class LimitReachedOutcome extends Outcome {
-  const LimitReachedOutcome(this.limit, this.message, {super.problem});
+  const LimitReachedOutcome(this.limit, this.message, {this.details = const {}, super.problem});
 
   /// Which: `maxToolRounds`, `maxTokens`, …
   final String limit;
 
   /// The same in words.
   final String message;
+
+  /// All that is known of it.
+  final JsonObject details;
+
+  @override
+  JsonObject toJson() => {'outcome': 'limitReached', 'limit': details, 'message': message};
 }
 
 /// It failed.
@@ -79,6 +105,9 @@ final class FailedOutcome extends Outcome {
 
   /// All that is known of it.
   final JsonObject details;
+
+  @override
+  JsonObject toJson() => {'outcome': 'failed', 'failure': details, 'message': message, 'transient': transient};
 }
 
 /// How many tokens a turn used, over all its hops. An absent count is unknown, not zero.

@@ -5,6 +5,7 @@ import 'effects.dart';
 import 'events.dart';
 import 'json.dart';
 import 'outcomes.dart';
+import 'threads.dart';
 
 /// What the user is shown of a turn. From `Started` to `Completed` it is one unbroken turn, however many hops it takes.
 ///
@@ -1012,6 +1013,13 @@ final class Block {
   /// What it holds: a JSON object whose `type` is `text`, `reasoning`, `toolUse`, `approval`, `deferred`, `toolResult`,
   /// `resumed`, `steering`, `message`, `messages`, `state` or `usage`.
   final JsonObject content;
+
+  /// As JSON, for `fromJson`.
+  JsonObject toJson() => given({
+        'sequence': sequence,
+        'hop': hop,
+        'content': content,
+      });
 }
 
 /// A message of a conversation that does not fit the model's context.
@@ -1130,6 +1138,428 @@ enum ProblemKind {
 
   /// The user, or the agent, stopped it.
   stopped,
+}
+
+/// What came of `RunRegistry.register`.
+final class Registered {
+  const Registered(this.handle, {this.replaced});
+
+  factory Registered.fromJson(JsonObject json) => Registered(
+        RunHandle.fromJson(json.object('handle')),
+        replaced: json['replaced'] == null ? null : RunHandle.fromJson(json.object('replaced')),
+      );
+
+  /// The new run's handle.
+  final RunHandle handle;
+
+  /// The run that owned the thread before, now stale: cancel it and dispose of it.
+  final RunHandle? replaced;
+}
+
+/// What happened to the runs of a registry, in order.
+sealed class RegistryEvent {
+  const RegistryEvent();
+
+  factory RegistryEvent.fromJson(JsonObject json) => switch (json.text('type')) {
+        'runStarted' => RunStarted.fromJson(json),
+        'runContinued' => RunContinued.fromJson(json),
+        'runCompleted' => RunCompleted.fromJson(json),
+        'unread' => ThreadUnread.fromJson(json),
+        'read' => ThreadRead.fromJson(json),
+        'staleInput' => StaleInput.fromJson(json),
+        'disposalFailed' => DisposalFailed.fromJson(json),
+        'missed' => EventsMissed.fromJson(json),
+        final type => throw FormatException('no RegistryEvent is called `$type`'),
+      };
+}
+
+/// A run began: the turn is on.
+final class RunStarted extends RegistryEvent {
+  const RunStarted(this.handle);
+
+  factory RunStarted.fromJson(JsonObject json) => RunStarted(
+        RunHandle.fromJson(json.object('handle')),
+      );
+
+  /// The run.
+  final RunHandle handle;
+}
+
+/// A run goes on under a new handle. It is the same turn: nothing to show.
+final class RunContinued extends RegistryEvent {
+  const RunContinued(this.handle);
+
+  factory RunContinued.fromJson(JsonObject json) => RunContinued(
+        RunHandle.fromJson(json.object('handle')),
+      );
+
+  /// The new handle. The one before it is stale.
+  final RunHandle handle;
+}
+
+/// A run is over. One that was replaced or removed is over as cancelled, before what replaced it starts.
+final class RunCompleted extends RegistryEvent {
+  const RunCompleted(this.handle, this.outcome);
+
+  factory RunCompleted.fromJson(JsonObject json) => RunCompleted(
+        RunHandle.fromJson(json.object('handle')),
+        Outcome.fromJson(json.object('outcome')),
+      );
+
+  /// The run, as it last was.
+  final RunHandle handle;
+
+  /// How it ended.
+  final Outcome outcome;
+}
+
+/// A run ended in a thread that the user does not look at.
+final class ThreadUnread extends RegistryEvent {
+  const ThreadUnread(this.key);
+
+  factory ThreadUnread.fromJson(JsonObject json) => ThreadUnread(
+        ThreadKey.fromJson(json.object('key')),
+      );
+
+  /// The thread.
+  final ThreadKey key;
+}
+
+/// The user looks at the thread that was unread, or it was removed.
+final class ThreadRead extends RegistryEvent {
+  const ThreadRead(this.key);
+
+  factory ThreadRead.fromJson(JsonObject json) => ThreadRead(
+        ThreadKey.fromJson(json.object('key')),
+      );
+
+  /// The thread.
+  final ThreadKey key;
+}
+
+/// Something came with a stale handle. It changed nothing.
+final class StaleInput extends RegistryEvent {
+  const StaleInput(this.given, {this.current});
+
+  factory StaleInput.fromJson(JsonObject json) => StaleInput(
+        RunHandle.fromJson(json.object('given')),
+        current: json['current'] == null ? null : RunHandle.fromJson(json.object('current')),
+      );
+
+  /// The handle that came.
+  final RunHandle given;
+
+  /// What owns its thread now; absent if nothing runs there.
+  final RunHandle? current;
+}
+
+/// A run could not be disposed of. What replaced it stands.
+final class DisposalFailed extends RegistryEvent {
+  const DisposalFailed(this.handle, this.message);
+
+  factory DisposalFailed.fromJson(JsonObject json) => DisposalFailed(
+        RunHandle.fromJson(json.object('handle')),
+        json.text('message'),
+      );
+
+  /// The run.
+  final RunHandle handle;
+
+  /// The app's words.
+  final String message;
+}
+
+/// The app took no events for so long that the oldest were dropped. `running` and `unreadThreads` say how things stand.
+final class EventsMissed extends RegistryEvent {
+  const EventsMissed(this.count);
+
+  factory EventsMissed.fromJson(JsonObject json) => EventsMissed(
+        json.number('count'),
+      );
+
+  /// How many.
+  final int count;
+}
+
+/// A turn that begins.
+final class NewTurn {
+  const NewTurn(this.key, this.owner, this.atMs, {this.parent, this.message, this.snapshot, this.title});
+
+  factory NewTurn.fromJson(JsonObject json) => NewTurn(
+        TurnKey.fromJson(json.object('key')),
+        parent: json.maybeText('parent'),
+        message: json['message'] == null ? null : json.object('message'),
+        snapshot: json.maybeText('snapshot'),
+        json.text('owner'),
+        title: json.maybeText('title'),
+        json.number('atMs'),
+      );
+
+  /// Its name.
+  final TurnKey key;
+
+  /// The turn before it on its path; none for the first of a thread. Two turns of one parent are branches.
+  final String? parent;
+
+  /// What the user said, an AG-UI message in JSON; none where the turn goes on from the history alone.
+  final JsonObject? message;
+
+  /// What the run can be revived from if its process dies before the first write.
+  final String? snapshot;
+
+  /// Who writes it.
+  final String owner;
+
+  /// The thread's title, if it has none yet.
+  final String? title;
+
+  /// Now, in milliseconds since the epoch.
+  final int atMs;
+
+  /// As JSON, for `fromJson`.
+  JsonObject toJson() => given({
+        'key': key.toJson(),
+        'parent': parent,
+        'message': message,
+        'snapshot': snapshot,
+        'owner': owner,
+        'title': title,
+        'atMs': atMs,
+      });
+}
+
+/// Names one turn. Run ids need only be unique in their thread.
+final class TurnKey {
+  const TurnKey(this.thread, this.turn);
+
+  factory TurnKey.fromJson(JsonObject json) => TurnKey(
+        ThreadKey.fromJson(json.object('thread')),
+        json.text('turn'),
+      );
+
+  /// The conversation.
+  final ThreadKey thread;
+
+  /// The run id of the turn's first hop.
+  final String turn;
+
+  /// As JSON, for `fromJson`.
+  JsonObject toJson() => given({
+        'thread': thread.toJson(),
+        'turn': turn,
+      });
+}
+
+/// A turn that now is the caller's.
+final class Claimed {
+  const Claimed(this.generation, {this.snapshot});
+
+  factory Claimed.fromJson(JsonObject json) => Claimed(
+        json.number('generation'),
+        snapshot: json.maybeText('snapshot'),
+      );
+
+  /// What to write with.
+  final int generation;
+
+  /// The newest snapshot of the turn; none if it was begun without one and nothing was written since.
+  final String? snapshot;
+
+  /// As JSON, for `fromJson`.
+  JsonObject toJson() => given({
+        'generation': generation,
+        'snapshot': snapshot,
+      });
+}
+
+/// What is stored of a turn at once.
+final class PersistBatch {
+  const PersistBatch(this.first, this.blocks, this.status, this.snapshot, this.atMs, {this.outcome});
+
+  factory PersistBatch.fromJson(JsonObject json) => PersistBatch(
+        json.number('first'),
+        [for (final each in json.objects('blocks')) Block.fromJson(each)],
+        TurnStatus.values.byName(json.text('status')),
+        outcome: json['outcome'],
+        json.text('snapshot'),
+        json.number('atMs'),
+      );
+
+  /// The number of the first block; of the one that would come next, if there are none.
+  final int first;
+
+  /// The blocks, numbered from `first` on without a gap. May be empty: the end of a turn alone.
+  final List<Block> blocks;
+
+  /// Where the turn stands with them. Anything but streaming closes it.
+  final TurnStatus status;
+
+  /// How it ended, if it does: JSON, to be kept as it is.
+  final Object? outcome;
+
+  /// What the run can be revived from, made when the blocks were.
+  final String snapshot;
+
+  /// Now, in milliseconds since the epoch.
+  final int atMs;
+
+  /// As JSON, for `fromJson`.
+  JsonObject toJson() => given({
+        'first': first,
+        'blocks': [for (final each in blocks) each.toJson()],
+        'status': status.name,
+        'outcome': outcome,
+        'snapshot': snapshot,
+        'atMs': atMs,
+      });
+}
+
+/// A thread as a list of threads shows it.
+final class ThreadRecord {
+  const ThreadRecord(this.key, this.createdAtMs, this.updatedAtMs, {this.title, this.latest, this.unfinished});
+
+  factory ThreadRecord.fromJson(JsonObject json) => ThreadRecord(
+        ThreadKey.fromJson(json.object('key')),
+        title: json.maybeText('title'),
+        json.number('createdAtMs'),
+        json.number('updatedAtMs'),
+        latest: json.maybeText('latest'),
+        unfinished: json['unfinished'] == null ? null : Unfinished.fromJson(json.object('unfinished')),
+      );
+
+  /// Its name.
+  final ThreadKey key;
+
+  /// What it is about.
+  final String? title;
+
+  /// When its first turn began, in milliseconds since the epoch.
+  final int createdAtMs;
+
+  /// When something of a turn of it was last stored, in milliseconds since the epoch.
+  final int updatedAtMs;
+
+  /// The turn that began last.
+  final String? latest;
+
+  /// The turn that has not come to its end, if there is one.
+  final Unfinished? unfinished;
+
+  /// As JSON, for `fromJson`.
+  JsonObject toJson() => given({
+        'key': key.toJson(),
+        'title': title,
+        'createdAtMs': createdAtMs,
+        'updatedAtMs': updatedAtMs,
+        'latest': latest,
+        'unfinished': unfinished?.toJson(),
+      });
+}
+
+/// A turn that has not come to its end.
+final class Unfinished {
+  const Unfinished(this.key, this.generation, this.owner, this.updatedAtMs);
+
+  factory Unfinished.fromJson(JsonObject json) => Unfinished(
+        TurnKey.fromJson(json.object('key')),
+        json.number('generation'),
+        json.text('owner'),
+        json.number('updatedAtMs'),
+      );
+
+  /// The turn.
+  final TurnKey key;
+
+  /// Its generation, to claim it with.
+  final int generation;
+
+  /// Who has it.
+  final String owner;
+
+  /// When something of it was last stored, in milliseconds since the epoch.
+  final int updatedAtMs;
+
+  /// As JSON, for `fromJson`.
+  JsonObject toJson() => given({
+        'key': key.toJson(),
+        'generation': generation,
+        'owner': owner,
+        'updatedAtMs': updatedAtMs,
+      });
+}
+
+/// A turn as it is stored: what the user said, and the blocks that came of it.
+final class TurnRecord {
+  const TurnRecord(this.id, this.status, this.createdAtMs, this.updatedAtMs, this.blocks, {this.parent, this.message, this.outcome});
+
+  factory TurnRecord.fromJson(JsonObject json) => TurnRecord(
+        json.text('id'),
+        parent: json.maybeText('parent'),
+        message: json['message'] == null ? null : json.object('message'),
+        TurnStatus.values.byName(json.text('status')),
+        outcome: json['outcome'],
+        json.number('createdAtMs'),
+        json.number('updatedAtMs'),
+        [for (final each in json.objects('blocks')) TurnBlock.fromJson(each)],
+      );
+
+  /// The run id of its first hop.
+  final String id;
+
+  /// The turn before it on its path; the first turns of a thread have none.
+  final String? parent;
+
+  /// What the user said, an AG-UI message in JSON; absent where the turn goes on from the history alone.
+  final JsonObject? message;
+
+  /// Where it stands.
+  final TurnStatus status;
+
+  /// How it ended, once it has: JSON, as it was given to be stored.
+  final Object? outcome;
+
+  /// When it began, in milliseconds since the epoch.
+  final int createdAtMs;
+
+  /// When something of it was last stored, in milliseconds since the epoch.
+  final int updatedAtMs;
+
+  /// Its blocks, in sequence.
+  final List<TurnBlock> blocks;
+
+  /// As JSON, for `fromJson`.
+  JsonObject toJson() => given({
+        'id': id,
+        'parent': parent,
+        'message': message,
+        'status': status.name,
+        'outcome': outcome,
+        'createdAtMs': createdAtMs,
+        'updatedAtMs': updatedAtMs,
+        'blocks': [for (final each in blocks) each.toJson()],
+      });
+}
+
+/// A block and when it was stored.
+final class TurnBlock {
+  const TurnBlock(this.block, this.atMs);
+
+  factory TurnBlock.fromJson(JsonObject json) => TurnBlock(
+        Block.fromJson(json.object('block')),
+        json.number('atMs'),
+      );
+
+  /// The block.
+  final Block block;
+
+  /// When it was stored, in milliseconds since the epoch.
+  final int atMs;
+
+  /// As JSON, for `fromJson`.
+  JsonObject toJson() => given({
+        'block': block.toJson(),
+        'atMs': atMs,
+      });
 }
 
 /// All that a run is to know before it starts: who answers, what tools there are, how far it may go.
@@ -1335,6 +1765,26 @@ final class ToolDefinition {
   /// The longest it may take; the run's own limit if absent.
   final Duration? timeout;
 
+  /// The same with what is given here; what is left out, or `null`, stays.
+  ToolDefinition copyWith({
+    String? name,
+    String? description,
+    JsonObject? parameters,
+    bool? requiresApproval,
+    bool? idempotent,
+    bool? repeatable,
+    Duration? timeout,
+  }) =>
+      ToolDefinition(
+        name ?? this.name,
+        description ?? this.description,
+        parameters: parameters ?? this.parameters,
+        requiresApproval: requiresApproval ?? this.requiresApproval,
+        idempotent: idempotent ?? this.idempotent,
+        repeatable: repeatable ?? this.repeatable,
+        timeout: timeout ?? this.timeout,
+      );
+
   /// As the library takes it.
   JsonObject toJson() => given({
         'name': name,
@@ -1390,6 +1840,30 @@ final class GenerationSettings {
   /// What an AG-UI agent is to know beside the conversation. Other APIs are not sent it.
   final List<ContextEntry> context;
 
+  /// The same with what is given here; what is left out, or `null`, stays.
+  GenerationSettings copyWith({
+    double? temperature,
+    int? maxOutputTokens,
+    String? toolChoice,
+    bool? parallelToolCalls,
+    ResponseFormat? responseFormat,
+    ReasoningEffort? reasoning,
+    bool? cachePrompt,
+    JsonObject? extra,
+    List<ContextEntry>? context,
+  }) =>
+      GenerationSettings(
+        temperature: temperature ?? this.temperature,
+        maxOutputTokens: maxOutputTokens ?? this.maxOutputTokens,
+        toolChoice: toolChoice ?? this.toolChoice,
+        parallelToolCalls: parallelToolCalls ?? this.parallelToolCalls,
+        responseFormat: responseFormat ?? this.responseFormat,
+        reasoning: reasoning ?? this.reasoning,
+        cachePrompt: cachePrompt ?? this.cachePrompt,
+        extra: extra ?? this.extra,
+        context: context ?? this.context,
+      );
+
   /// As the library takes it.
   JsonObject toJson() => given({
         'temperature': temperature,
@@ -1431,6 +1905,16 @@ final class ContextEntry {
 
   /// What it says.
   final String value;
+
+  /// The same with what is given here; what is left out, or `null`, stays.
+  ContextEntry copyWith({
+    String? description,
+    String? value,
+  }) =>
+      ContextEntry(
+        description: description ?? this.description,
+        value: value ?? this.value,
+      );
 
   /// As the library takes it.
   JsonObject toJson() => {
@@ -1497,6 +1981,37 @@ final class Limits {
   /// The most data of one event of a stream, in bytes.
   final int maxEventBytes;
 
+  /// The same with what is given here; what is left out, or `null`, stays. What may be none is given by a function:
+  /// `maxToolCalls: () => null`.
+  Limits copyWith({
+    int? maxToolRounds,
+    bool? continueAfterTools,
+    int? Function()? maxToolCalls,
+    int? Function()? maxTokens,
+    Duration? Function()? maxDuration,
+    int? maxParallelTools,
+    RepeatLimit? repeats,
+    LimitPolicy? atLimit,
+    int? maxAnswerBytes,
+    int? maxAnswerCalls,
+    int? maxLineBytes,
+    int? maxEventBytes,
+  }) =>
+      Limits(
+        maxToolRounds: maxToolRounds ?? this.maxToolRounds,
+        continueAfterTools: continueAfterTools ?? this.continueAfterTools,
+        maxToolCalls: maxToolCalls == null ? this.maxToolCalls : maxToolCalls(),
+        maxTokens: maxTokens == null ? this.maxTokens : maxTokens(),
+        maxDuration: maxDuration == null ? this.maxDuration : maxDuration(),
+        maxParallelTools: maxParallelTools ?? this.maxParallelTools,
+        repeats: repeats ?? this.repeats,
+        atLimit: atLimit ?? this.atLimit,
+        maxAnswerBytes: maxAnswerBytes ?? this.maxAnswerBytes,
+        maxAnswerCalls: maxAnswerCalls ?? this.maxAnswerCalls,
+        maxLineBytes: maxLineBytes ?? this.maxLineBytes,
+        maxEventBytes: maxEventBytes ?? this.maxEventBytes,
+      );
+
   /// As the library takes it.
   JsonObject toJson() => {
         'maxToolRounds': maxToolRounds,
@@ -1531,6 +2046,17 @@ final class RepeatLimit {
   /// So often it may be asked for, 5 times if left out. After that the turn stops, as `TurnLimit.NoProgress`; never if
   /// none.
   final int? stopAfter;
+
+  /// The same with what is given here; what is left out, or `null`, stays. What may be none is given by a function:
+  /// `tellAfter: () => null`.
+  RepeatLimit copyWith({
+    int? Function()? tellAfter,
+    int? Function()? stopAfter,
+  }) =>
+      RepeatLimit(
+        tellAfter: tellAfter == null ? this.tellAfter : tellAfter(),
+        stopAfter: stopAfter == null ? this.stopAfter : stopAfter(),
+      );
 
   /// As the library takes it.
   JsonObject toJson() => {
@@ -1581,6 +2107,24 @@ final class RetryPolicy {
   /// Makes the jitter differ between apps. Equal seeds give equal pauses.
   final int seed;
 
+  /// The same with what is given here; what is left out, or `null`, stays.
+  RetryPolicy copyWith({
+    int? attempts,
+    Duration? firstDelay,
+    Duration? maxDelay,
+    Duration? maxRetryAfter,
+    double? jitter,
+    int? seed,
+  }) =>
+      RetryPolicy(
+        attempts: attempts ?? this.attempts,
+        firstDelay: firstDelay ?? this.firstDelay,
+        maxDelay: maxDelay ?? this.maxDelay,
+        maxRetryAfter: maxRetryAfter ?? this.maxRetryAfter,
+        jitter: jitter ?? this.jitter,
+        seed: seed ?? this.seed,
+      );
+
   /// As the library takes it.
   JsonObject toJson() => {
         'attempts': attempts,
@@ -1621,6 +2165,25 @@ final class Timeouts {
   /// How long the stream of an answer that is over may stay open: for what the answer cost, say. Then it is closed, and
   /// the turn goes on.
   final Duration? closing;
+
+  /// The same with what is given here; what is left out, or `null`, stays. What may be none is given by a function:
+  /// `silence: () => null`.
+  Timeouts copyWith({
+    Duration? Function()? silence,
+    Duration? Function()? tool,
+    Duration? Function()? turn,
+    Duration? Function()? approval,
+    Duration? Function()? deferred,
+    Duration? Function()? closing,
+  }) =>
+      Timeouts(
+        silence: silence == null ? this.silence : silence(),
+        tool: tool == null ? this.tool : tool(),
+        turn: turn == null ? this.turn : turn(),
+        approval: approval == null ? this.approval : approval(),
+        deferred: deferred == null ? this.deferred : deferred(),
+        closing: closing == null ? this.closing : closing(),
+      );
 
   /// As the library takes it.
   JsonObject toJson() => {
@@ -1664,6 +2227,21 @@ final class DevicePolicy {
 
   /// When the app was killed, and the run is revived; the turn goes on if absent.
   final KilledPolicy killed;
+
+  /// The same with what is given here; what is left out, or `null`, stays. What may be none is given by a function:
+  /// `offline: () => null`.
+  DevicePolicy copyWith({
+    BackgroundPolicy? background,
+    Duration? Function()? offline,
+    NetworkChangePolicy? networkChange,
+    KilledPolicy? killed,
+  }) =>
+      DevicePolicy(
+        background: background ?? this.background,
+        offline: offline == null ? this.offline : offline(),
+        networkChange: networkChange ?? this.networkChange,
+        killed: killed ?? this.killed,
+      );
 
   /// As the library takes it.
   JsonObject toJson() => {
@@ -1733,6 +2311,16 @@ final class TextOptions {
   /// A message is shown from its first character on that is no blank: one of nothing but blanks is not shown.
   final bool dropBlank;
 
+  /// The same with what is given here; what is left out, or `null`, stays.
+  TextOptions copyWith({
+    bool? breakAfterTools,
+    bool? dropBlank,
+  }) =>
+      TextOptions(
+        breakAfterTools: breakAfterTools ?? this.breakAfterTools,
+        dropBlank: dropBlank ?? this.dropBlank,
+      );
+
   /// As the library takes it.
   JsonObject toJson() => {
         'breakAfterTools': breakAfterTools,
@@ -1757,6 +2345,19 @@ final class ContextGuard {
 
   /// What happens to a request that does not fit; the turn fails if absent.
   final ContextPolicy atLimit;
+
+  /// The same with what is given here; what is left out, or `null`, stays. What may be none is given by a function:
+  /// `window: () => null`.
+  ContextGuard copyWith({
+    int? Function()? window,
+    double? Function()? warnAt,
+    ContextPolicy? atLimit,
+  }) =>
+      ContextGuard(
+        window: window == null ? this.window : window(),
+        warnAt: warnAt == null ? this.warnAt : warnAt(),
+        atLimit: atLimit ?? this.atLimit,
+      );
 
   /// As the library takes it.
   JsonObject toJson() => {
@@ -1802,6 +2403,22 @@ final class AgUiOptions {
 
   /// What becomes of breaches of rules that the reference client does not check; `warn` if nothing is known.
   final ExtraRules? extraRules;
+
+  /// The same with what is given here; what is left out, or `null`, stays.
+  AgUiOptions copyWith({
+    AgUiEncoding? encoding,
+    bool? isBefore10,
+    bool? keepsUnknown,
+    Verification? verification,
+    ExtraRules? extraRules,
+  }) =>
+      AgUiOptions(
+        encoding: encoding ?? this.encoding,
+        isBefore10: isBefore10 ?? this.isBefore10,
+        keepsUnknown: keepsUnknown ?? this.keepsUnknown,
+        verification: verification ?? this.verification,
+        extraRules: extraRules ?? this.extraRules,
+      );
 
   /// As the library takes it.
   JsonObject toJson() => given({

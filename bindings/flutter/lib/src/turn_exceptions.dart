@@ -1,7 +1,7 @@
-import 'agent.dart';
+import 'finished.dart';
 import 'shapes.dart';
 
-/// A turn whose answer is not whole: its subclasses say why. [Finished.whole] throws it, and [Agent.sendAndWait].
+/// A turn whose answer is not whole: its subclasses say why. [Finished.whole] throws it, and `Agent.sendAndWait`.
 sealed class TurnException implements Exception {
   const TurnException(this.problem, this.finished);
 

@@ -28,13 +28,39 @@ import 'effects.dart';
 import 'events.dart';
 import 'json.dart';
 import 'outcomes.dart';
+import 'threads.dart';
 ";
 
 /// What the library gives; with it come the shapes that these name.
-const GIVEN: [&str; 4] = ["Event", "Effect", "StateKind", "Problem"];
+const GIVEN: [&str; 11] = [
+    "Event",
+    "Effect",
+    "StateKind",
+    "Problem",
+    "Registered",
+    "RegistryEvent",
+    "NewTurn",
+    "Claimed",
+    "PersistBatch",
+    "ThreadRecord",
+    "TurnRecord",
+];
+
+/// Of these, what a store keeps and gives back: it is written as JSON, too.
+const STORED: [&str; 9] = [
+    "Block",
+    "Claimed",
+    "NewTurn",
+    "PersistBatch",
+    "ThreadRecord",
+    "TurnBlock",
+    "TurnKey",
+    "TurnRecord",
+    "Unfinished",
+];
 
 /// Classes that are written by hand, and enums that are no class.
-const BY_HAND: [&str; 9] = [
+const BY_HAND: [&str; 11] = [
     "ArgumentsChange",
     "CallKey",
     "EncryptedValueSubtype",
@@ -42,6 +68,8 @@ const BY_HAND: [&str; 9] = [
     "HttpRequest",
     "Interrupt",
     "Outcome",
+    "RunHandle",
+    "ThreadKey",
     "ToolFailureKind",
     "ToolResult",
 ];
@@ -85,8 +113,12 @@ impl File<'_> {
     /// A field's documentation; of an enum it may name the values.
     fn field_doc(&mut self, doc: &str, named: Option<&str>) -> anyhow::Result<()> {
         let told = named.map(|name| self.shapes.get(name)).transpose()?;
-        // A time is a duration.
-        self.doc(&doc.replace(", in milliseconds", ""), told, 2);
+        if doc.contains("since the epoch") {
+            self.doc(doc, told, 2);
+        } else {
+            // A time is a duration.
+            self.doc(&doc.replace(", in milliseconds", ""), told, 2);
+        }
         Ok(())
     }
 

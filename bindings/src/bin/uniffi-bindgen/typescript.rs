@@ -23,7 +23,7 @@ const BEGINNING: &str = "\
 const WIDTH: usize = 120;
 
 /// What the package's own functions take and give; the other types are those that these name.
-const ROOTS: [&str; 9] = [
+const ROOTS: [&str; 13] = [
     "RunConfig",
     "Start",
     "StateKind",
@@ -33,6 +33,10 @@ const ROOTS: [&str; 9] = [
     "Registered",
     "RegistryEvent",
     "TurnRecord",
+    "NewTurn",
+    "Claimed",
+    "PersistBatch",
+    "ThreadRecord",
 ];
 
 /// Shapes that stand where they are used.
@@ -42,7 +46,7 @@ const INLINE: [(&str, &str); 1] = [("HttpHeader", "[string, string]")];
 const OPEN: [&str; 2] = ["Interrupt", "TokenUsage"];
 
 /// Fields that the JSON API has in another form, with what they are there, or not at all.
-const FIELDS: [(&str, &str, &str, &str); 8] = [
+const FIELDS: [(&str, &str, &str, &str); 9] = [
     (
         "RunConfig",
         "key",
@@ -66,6 +70,12 @@ const FIELDS: [(&str, &str, &str, &str); 8] = [
         "outcome",
         "outcome?: Outcome",
         "How it ended, once it has.",
+    ),
+    (
+        "PersistBatch",
+        "outcome",
+        "outcome?: Outcome",
+        "How it ended, if it does.",
     ),
     ("Effect", "stored_outcome", "", ""),
     ("Event", "parts", "", ""),

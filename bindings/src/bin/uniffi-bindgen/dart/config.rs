@@ -12,10 +12,24 @@ struct Form {
     /// What it is if it is left out, as Dart writes it; nothing if it must be given or may be `null`.
     default: Option<String>,
     is_required: bool,
+    /// Whether `null` is a value of its own: no limit, no wait.
+    may_be_none: bool,
     /// Its name and its value in JSON.
     key: String,
     json: String,
     doc: String,
+}
+
+impl Form {
+    /// Its value in a copy.
+    fn copied(&self) -> String {
+        let name = &self.name;
+        if self.may_be_none {
+            format!("{name} == null ? this.{name} : {name}()")
+        } else {
+            format!("{name} ?? this.{name}")
+        }
+    }
 }
 
 /// A field that Dart has in another form: its name, type, default and value in JSON.
@@ -141,8 +155,8 @@ impl File<'_> {
             self.field_doc(&form.doc, field.ty.shape())?;
             self.push(&format!("  final {} {};\n", form.ty, form.name));
         }
+        self.copy(name, &first, &rest);
         if name == "RunConfig" {
-            self.copy(&forms);
             self.push("\n  @override\n  String toString() => 'RunConfig($provider $model)';\n");
         }
         let is_given = GIVEN.contains(&name);
@@ -169,16 +183,34 @@ impl File<'_> {
         Ok(())
     }
 
-    fn copy(&mut self, forms: &[Form]) {
-        self.push("\n  /// The same with what is given here; what is left out, or `null`, stays.\n  RunConfig copyWith({\n");
-        for form in forms {
-            let ty = form.ty.trim_end_matches('?');
+    /// The method that gives a copy with changes.
+    fn copy(&mut self, name: &str, in_order: &[&Form], named: &[&Form]) {
+        let all = || in_order.iter().chain(named);
+        let doc = match all().find(|form| form.may_be_none) {
+            None => String::new(),
+            Some(form) => format!(
+                " What may be none is given by a function: `{}: () => null`.",
+                form.name
+            ),
+        };
+        self.push("\n");
+        let doc =
+            format!("The same with what is given here; what is left out, or `null`, stays.{doc}");
+        self.doc(&doc, None, 2);
+        self.push(&format!("  {name} copyWith({{\n"));
+        for form in all() {
+            let ty = match form.may_be_none {
+                true => format!("{} Function()", form.ty),
+                false => form.ty.trim_end_matches('?').to_owned(),
+            };
             self.push(&format!("    {ty}? {},\n", form.name));
         }
-        self.push("  }) =>\n      RunConfig(\n");
-        for form in forms {
-            let name = &form.name;
-            self.push(&format!("        {name}: {name} ?? this.{name},\n"));
+        self.push(&format!("  }}) =>\n      {name}(\n"));
+        for form in in_order {
+            self.push(&format!("        {},\n", form.copied()));
+        }
+        for form in named {
+            self.push(&format!("        {}: {},\n", form.name, form.copied()));
         }
         self.push("      );\n");
     }
@@ -190,6 +222,7 @@ impl File<'_> {
                 ty: special.ty.to_owned(),
                 default: Some(special.default.to_owned()).filter(|default| !default.is_empty()),
                 is_required: false,
+                may_be_none: false,
                 key: special.key.to_owned(),
                 json: special.json.to_owned(),
                 doc: Some(special.doc)
@@ -238,12 +271,14 @@ impl File<'_> {
             _ => name.clone(),
         };
         let unit = if *inner == Ty::Millis { "Ms" } else { "" };
+        let is_number = matches!(inner, Ty::Int | Ty::Float | Ty::Millis);
         Ok(Form {
             key: format!("{name}{unit}"),
             name,
             ty: format!("{ty}{mark}"),
             default,
             is_required: field.default.is_none(),
+            may_be_none: is_optional && is_number && !GIVEN.contains(&of),
             json,
             doc: field.doc.clone(),
         })

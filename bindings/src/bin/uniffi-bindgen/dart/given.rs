@@ -1,18 +1,21 @@
 //! What the library gives: each class is read from JSON.
 
-use super::{File, is_words};
+use super::{File, STORED, is_words};
 use crate::json;
 use crate::model::{Field, Json, Kind, Shape, Ty, Variant};
 use anyhow::bail;
 
 /// Shapes and variants whose own name says too little, or is another's.
-const NAMES: [(&str, &str, &str); 6] = [
+const NAMES: [(&str, &str, &str); 9] = [
     ("Event", "", "RunEvent"),
     ("Event", "Custom", "CustomEvent"),
     ("Event", "Started", "TurnStarted"),
     ("Event", "Completed", "TurnCompleted"),
     ("Event", "Raw", "RawEvent"),
     ("Event", "Warning", "WarningEvent"),
+    ("RegistryEvent", "Unread", "ThreadUnread"),
+    ("RegistryEvent", "Read", "ThreadRead"),
+    ("RegistryEvent", "Missed", "EventsMissed"),
 ];
 
 /// What classes have by hand.
@@ -128,6 +131,11 @@ impl File<'_> {
             if AS_IT_IS == (name, &field.name) {
                 field.ty = Ty::Json(Json::Any);
             }
+            // A time of day is a number; how long something takes is a duration.
+            if *field.ty.inner() == Ty::Millis && field.doc.contains("since the epoch") {
+                field.name.push_str("_ms");
+                field.ty = Ty::Int;
+            }
         }
         self.push("\n");
         self.doc(doc, None, 0);
@@ -173,8 +181,30 @@ impl File<'_> {
             }
             self.push(&line);
         }
+        if STORED.contains(&name) {
+            self.push("\n  /// As JSON, for `fromJson`.\n  JsonObject toJson() => given({\n");
+            for field in &kept {
+                let key = json::name(&field.name);
+                let value = self.write(field)?;
+                self.push(&format!("        '{key}': {value},\n"));
+            }
+            self.push("      });\n");
+        }
         self.push("}\n");
         Ok(())
+    }
+
+    /// The field's value, as JSON.
+    fn write(&self, field: &Field) -> anyhow::Result<String> {
+        let name = json::name(&field.name);
+        let mark = if field.ty.is_optional() { "?" } else { "" };
+        Ok(match field.ty.inner() {
+            Ty::Named(shape) if is_words(self.shapes, shape)? => format!("{name}{mark}.name"),
+            Ty::Named(_) => format!("{name}{mark}.toJson()"),
+            Ty::List(_) => format!("[for (final each in {name}) each.toJson()]"),
+            Ty::Millis | Ty::Bytes | Ty::Map => bail!("Dart does not write {:?}", field.ty),
+            _ => name,
+        })
     }
 
     fn ty(&self, of: &Ty) -> anyhow::Result<String> {

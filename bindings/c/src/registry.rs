@@ -1,0 +1,68 @@
+use crate::text::{StepwellText, refused, text};
+use std::ptr;
+use stepwell_json::{Refused, Registry};
+
+/// The runs of many threads. It may be used from any thread.
+#[derive(Debug)]
+pub struct StepwellRegistry(Registry);
+
+/// Makes a registry with no runs, or of a stored one: `snapshot` is what its `snapshot` gave. Null if that is refused;
+/// `refusal`, unless it is null, then holds why: a text to be freed.
+///
+/// # Safety
+/// `snapshot` points to `length` bytes, or is null; `refusal` to a place for a text, or is null.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn stepwell_registry_make(
+    snapshot: *const u8,
+    length: usize,
+    refusal: *mut StepwellText,
+) -> *mut StepwellRegistry {
+    let made = if snapshot.is_null() {
+        Registry::make(None)
+    } else {
+        // SAFETY: the caller's promise.
+        let snapshot = unsafe { text("the snapshot", snapshot, length) };
+        snapshot.and_then(|snapshot| Registry::make(Some(snapshot)))
+    };
+    match made {
+        Ok(registry) => Box::into_raw(Box::new(StepwellRegistry(registry))),
+        Err(why) => {
+            if !refusal.is_null() {
+                // SAFETY: the caller's promise.
+                unsafe { refusal.write(refused(&why)) };
+            }
+            ptr::null_mut()
+        }
+    }
+}
+
+/// Lets go of a registry.
+///
+/// # Safety
+/// It was made here, or is null, and is not used any more.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn stepwell_registry_free(registry: *mut StepwellRegistry) {
+    if !registry.is_null() {
+        // SAFETY: the caller's promise.
+        drop(unsafe { Box::from_raw(registry) });
+    }
+}
+
+/// Asks the registry for something, `{"call": NAME, …}`.
+///
+/// # Safety
+/// `registry` is one that was made here and not freed; `json` points to `length` bytes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn stepwell_registry_call(
+    registry: *const StepwellRegistry,
+    json: *const u8,
+    length: usize,
+) -> StepwellText {
+    // SAFETY: the caller's promise.
+    let (registry, call) = unsafe { (registry.as_ref(), text("the call", json, length)) };
+    let registry = registry.ok_or_else(|| Refused::argument("the registry", "it is null"));
+    match registry.and_then(|registry| Ok((registry, call?))) {
+        Ok((StepwellRegistry(registry), call)) => StepwellText::from(registry.call(call)),
+        Err(why) => refused(&why),
+    }
+}

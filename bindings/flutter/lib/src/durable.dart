@@ -1,0 +1,296 @@
+import 'dart:async';
+import 'dart:convert';
+
+import 'errors.dart';
+import 'json.dart';
+import 'machine.dart';
+import 'native.dart';
+import 'shapes.dart';
+import 'store.dart';
+import 'threads.dart';
+
+/// A conversation, and the stored turn that it is as of.
+typedef Known = ({List<JsonObject> messages, Object? sharedState, String? turn});
+
+/// What a host with a store asks, without a run.
+Object? _ask(String name, JsonObject fields) {
+  final json = utf8.encode(jsonEncode({'call': name, ...given(fields)}));
+  return Native.instance.answered(Native.lent(json, Native.instance.callSession))['answer'];
+}
+
+/// What a thread is called; nothing if the user's first words are none.
+String? titleOf(List<JsonObject> messages) {
+  final title = _ask('title', {'messages': messages})! as String;
+  return title.isEmpty ? null : title;
+}
+
+/// How a turn ends that its store did not take.
+JsonObject notStored(String message) => _ask('notStored', {'message': message})! as JsonObject;
+
+int _now() => DateTime.now().millisecondsSinceEpoch;
+
+/// What a turn that waits for its store is told, and whether anybody still waits for it.
+final class Waiting {
+  Waiting(this.warn);
+
+  final void Function(String message) warn;
+  final _over = Completer<void>();
+
+  bool get isOver => _over.isCompleted;
+
+  /// Cuts the pauses short.
+  void giveUp() {
+    if (!isOver) _over.complete();
+  }
+}
+
+/// The store of an agent, and under which name it writes there.
+final class Durable {
+  Durable(this.store, this.owner, this._config, {required this.waits});
+
+  /// One call that takes longer has failed.
+  static const _longestCall = Duration(seconds: 30);
+
+  /// The owners that have a turn under way here, and how many.
+  static final _here = <String, int>{};
+
+  final Store store;
+  final String owner;
+  final bool waits;
+  final RunConfig _config;
+
+  /// Says that a turn of the owner is under way, until [leave].
+  void attend() => _here.update(owner, (turns) => turns + 1, ifAbsent: () => 1);
+
+  void leave() {
+    final turns = (_here[owner] ?? 1) - 1;
+    if (turns == 0) {
+      _here.remove(owner);
+    } else {
+      _here[owner] = turns;
+    }
+  }
+
+  /// One call, which does not take for ever.
+  Future<T> once<T>(Future<T> Function() call) async {
+    const late = StoreException(StoreErrorKind.unavailable, 'no answer in 30 s');
+    try {
+      return await call().timeout(_longestCall, onTimeout: () => throw late);
+    } on StoreException {
+      rethrow;
+    } catch (error) {
+      throw StoreException(StoreErrorKind.other, '$error');
+    }
+  }
+
+  Duration _delay(int failures) {
+    final RetryPolicy(:firstDelay, :maxDelay) = _config.retry;
+    final doubled = firstDelay * (1 << (failures - 1).clamp(0, 20));
+    return doubled < maxDelay ? doubled : maxDelay;
+  }
+
+  /// The pause after so many failures.
+  Future<void> pause(int failures, [Waiting? waiting]) async {
+    if (failures == 0 || (waiting?.isOver ?? false)) return;
+    await Future.any([
+      Future<void>.delayed(_delay(failures)),
+      if (waiting != null) waiting._over.future,
+    ]);
+  }
+
+  /// In words, for the app.
+  String waitingFor(StoreException error, int failures) {
+    final seconds = (_delay(failures).inMilliseconds / 1000).toStringAsFixed(1);
+    return 'the turn waits for its store, and tries again in $seconds s: $error';
+  }
+
+  /// Tries until it is done, cannot be done, or has been tried often enough.
+  Future<T> _call<T>(Future<T> Function() call, Waiting waiting) async {
+    for (var failures = 1;; failures++) {
+      try {
+        return await once(call);
+      } on StoreException catch (error) {
+        if (!error.isTransient || failures >= (_config.persistAttempts ?? 1) || waiting.isOver) rethrow;
+        waiting.warn(waitingFor(error, failures));
+        await pause(failures, waiting);
+        if (waiting.isOver) rethrow;
+      }
+    }
+  }
+
+  /// What the store has before a new turn: after the thread's last one, or after `from`. A turn of the thread that nobody has
+  /// brought to its end is stopped first.
+  Future<Known> before(ThreadKey thread, ({String? parent})? from, Known Function() known, Waiting waiting) async {
+    final record = await _call(() => store.thread(thread), waiting);
+    if (record == null) {
+      final (:messages, :sharedState, turn: _) = known();
+      return (messages: messages, sharedState: sharedState, turn: from?.parent);
+    }
+    final unfinished = record.unfinished;
+    final stopped = unfinished == null ? null : await _stop(unfinished, waiting);
+    final parent = from == null ? record.latest : from.parent;
+    if (parent == null) return (messages: const <JsonObject>[], sharedState: const <String, Object?>{}, turn: null);
+    if (stopped?.turn == parent) return stopped!;
+    if (unfinished == null && known().turn == parent) return known();
+    return _conversation(thread, parent, waiting);
+  }
+
+  /// The conversation as of a stored turn.
+  Future<Known> _conversation(ThreadKey thread, String turn, Waiting waiting) async {
+    final turns = await _call(() => store.turns(thread), waiting);
+    try {
+      final records = [for (final turn in turns) turn.toJson()];
+      final found = _ask('conversation', {'turns': records, 'turn': turn})! as JsonObject;
+      return (messages: found.objects('messages'), sharedState: found['sharedState'], turn: turn);
+    } on StepwellException catch (error) {
+      throw StoreException(StoreErrorKind.damaged, error.reason);
+    }
+  }
+
+  /// Stores that a turn begins, and gives its generation.
+  Future<int> begin(NewTurn turn, Waiting waiting) async {
+    var tries = 0;
+    try {
+      return await _call(() {
+        tries += 1;
+        return store.beginTurn(turn);
+      }, waiting);
+    } on StoreException catch (error) {
+      if (error.kind != StoreErrorKind.exists || tries == 1) rethrow;
+      // An earlier try was done, and its answer lost on the way.
+      final claimed = await claim(turn.key, waiting, isOwn: true);
+      if (claimed == null) rethrow;
+      return claimed.generation;
+    }
+  }
+
+  /// Claims a turn, if it is unfinished: with `isOwn` if it is under this name alone.
+  Future<Claimed?> claim(TurnKey key, Waiting waiting, {bool isOwn = false}) => _call(() async {
+        final unfinished = (await store.thread(key.thread))?.unfinished;
+        if (unfinished == null || unfinished.key.turn != key.turn) return null;
+        if (isOwn && unfinished.owner != owner) return null;
+        return _claimed(unfinished);
+      }, waiting);
+
+  /// Nothing of a turn that has ended.
+  Future<Claimed?> _claimed(Unfinished unfinished) async {
+    try {
+      return await store.claim(unfinished.key, unfinished.generation, owner);
+    } on StoreException catch (error) {
+      if (error.kind == StoreErrorKind.closed) return null;
+      rethrow;
+    }
+  }
+
+  /// Claims all that nobody drives any more, but for what is left out.
+  Future<List<(TurnKey, Claimed)>> orphans(bool Function(ThreadKey thread) isUnderWay) async {
+    final claimed = <(TurnKey, Claimed)>[];
+    for (final turn in await once(store.unfinished)) {
+      final isAnothers = turn.owner != owner && _here.containsKey(turn.owner);
+      if (isAnothers || isUnderWay(turn.key.thread)) continue;
+      try {
+        final own = await once(() => _claimed(turn));
+        if (own != null) claimed.add((turn.key, own));
+      } on StoreException catch (error) {
+        // Another was quicker.
+        if (!error.isLost) rethrow;
+      }
+    }
+    return claimed;
+  }
+
+  /// Claims a turn, so that its owner can write no more, and ends it as cancelled. Gives the conversation after it, if its run
+  /// could be read.
+  Future<Known?> _stop(Unfinished unfinished, Waiting waiting) async {
+    final key = unfinished.key;
+    final claimed = await claim(key, waiting);
+    // It may have come to its end in the meantime.
+    if (claimed == null) return null;
+    Future<void> write(PersistBatch batch) =>
+        _call(() => store.persist(key, claimed.generation, batch), waiting);
+    final config = _config.copyWith(device: _config.device.copyWith(killed: KilledPolicy.cancel));
+    RunMachine? machine;
+    try {
+      machine = RunMachine.revive(claimed.snapshot ?? '', config);
+    } on StepwellException {
+      // Its run cannot be read: what is stored of it stands.
+    }
+    try {
+      var isClosed = false;
+      var outputs = machine?.pollOutputs();
+      while (machine != null && outputs != null) {
+        final effect = outputs.effects.whereType<Persist>().lastOrNull;
+        if (effect == null) break;
+        await write(_batchOf(effect));
+        isClosed = isClosed || effect.status != TurnStatus.streaming;
+        outputs = machine.persisted(effect.id);
+      }
+      if (machine != null && isClosed) {
+        return (messages: machine.messages, sharedState: machine.sharedState, turn: key.turn);
+      }
+      final stored = await _call(() => store.turn(key), waiting);
+      final first = stored?.blocks.length ?? 0;
+      const outcome = {'outcome': 'cancelled'};
+      await write(PersistBatch(first, const [], TurnStatus.cancelled, '', _now(), outcome: outcome));
+      return null;
+    } finally {
+      machine?.close();
+    }
+  }
+
+  static PersistBatch _batchOf(Persist effect) => PersistBatch(
+        // A write is named by the number of its first block.
+        int.parse(effect.id.substring(effect.id.indexOf(':') + 1)),
+        effect.blocks,
+        effect.status,
+        effect.snapshot,
+        _now(),
+        outcome: effect.outcome?.toJson(),
+      );
+}
+
+/// The right to write a turn.
+final class Writer {
+  Writer(this._durable, this._key, this._generation, this._warn, this._stop);
+
+  final Durable _durable;
+  final TurnKey _key;
+  final int _generation;
+  final void Function(String message) _warn;
+
+  /// Stops the turn.
+  final void Function() _stop;
+
+  /// How often the write under way has failed for now.
+  int _failures = 0;
+
+  /// The turn is another's: nothing is written any more.
+  bool _isLost = false;
+
+  /// Carries out a write; gives what the machine is told. The machine gives it out again as often as it is to be tried.
+  Future<Outputs Function(RunMachine machine)> write(Persist effect) async {
+    Outputs Function(RunMachine) failed(String message) =>
+        (machine) => machine.persistFailed(effect.id, message);
+    if (_isLost) return failed('another host goes on with the turn, or it was deleted');
+    while (true) {
+      await _durable.pause(_failures);
+      try {
+        final batch = Durable._batchOf(effect);
+        await _durable.once(() => _durable.store.persist(_key, _generation, batch));
+        _failures = 0;
+        return (machine) => machine.persisted(effect.id);
+      } on StoreException catch (error) {
+        if (error.isLost) {
+          _isLost = true;
+          _warn('the turn stops here: $error');
+          _stop();
+        } else if (error.isTransient || (_durable.waits && error.kind == StoreErrorKind.readOnly)) {
+          _failures += 1;
+          if (!_durable.waits || _failures == 1) _warn(_durable.waitingFor(error, _failures));
+          if (_durable.waits) continue;
+        }
+        return failed(error.message);
+      }
+    }
+  }
+}

@@ -1,0 +1,28 @@
+import 'json.dart';
+import 'outcomes.dart';
+import 'turn_exceptions.dart';
+
+/// A turn that is over.
+final class Finished {
+  const Finished(this.outcome, this.text, this.messages, this.usage, this.hops);
+
+  final Outcome outcome;
+
+  /// All that the model said in it.
+  final String text;
+
+  /// The conversation after it: AG-UI messages.
+  final List<JsonObject> messages;
+
+  /// What it cost, over all its hops.
+  final TokenUsage usage;
+
+  /// How many streams it took.
+  final int hops;
+
+  /// Itself, if the answer is whole; else throws the [TurnException] of the kind.
+  Finished get whole => switch (outcome.problem) {
+        null => this,
+        final problem? => throw TurnException.of(problem, this),
+      };
+}

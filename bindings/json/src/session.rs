@@ -1,0 +1,70 @@
+use crate::history::StoredTurns;
+use crate::machine::{guard, parsed, written_answer};
+use crate::refused::Refused;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use stepwell_core::event::Message;
+use stepwell_core::run::{self, Failure};
+use stepwell_core::session::title;
+use stepwell_ffi::Outcome;
+
+/// What a host with a store asks, without a run.
+#[derive(Deserialize)]
+#[serde(tag = "call", rename_all = "camelCase", deny_unknown_fields)]
+enum Call {
+    Conversation(StoredTurns),
+    Title { messages: Vec<Message> },
+    NotStored { message: String },
+}
+
+/// Answers `{"call": "conversation", "turns", "turn"}` with what the next run begins with, as [`StoredTurns`] has it;
+/// `{"call": "title", "messages"}` with what a thread is called, empty if the user's first words are none; and
+/// `{"call": "notStored", "message"}` with the outcome of a turn that its store did not take.
+#[must_use]
+pub fn session(json: &str) -> String {
+    let answer = parsed("the call", json).and_then(|call| guard(|| answer(call)));
+    written_answer(answer)
+}
+
+fn answer(call: Call) -> Result<Value, Refused> {
+    Ok(match call {
+        Call::Conversation(stored) => json!(stored.history()?),
+        Call::Title { messages } => title(&messages).into(),
+        Call::NotStored { message } => json!(not_stored(message)),
+    })
+}
+
+/// How a turn ends that its store did not take.
+#[must_use]
+pub fn not_stored(message: String) -> Outcome {
+    let failure = Failure::NotStored { message };
+    run::Outcome::Failed { failure }.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_host_with_a_store_asks_is_answered() {
+        let ask =
+            |call: Value| -> Value { serde_json::from_str(&session(&call.to_string())).unwrap() };
+        let hello = json!({ "id": "m", "role": "user", "content": "**Hello** there" });
+        let title = ask(json!({ "call": "title", "messages": [hello] }));
+        assert_eq!(title, json!({ "answer": "Hello there" }));
+        let record = json!({
+            "id": "run-1", "message": hello, "status": "streaming", "createdAtMs": 1, "updatedAtMs": 2, "blocks": [],
+        });
+        let conversation =
+            ask(json!({ "call": "conversation", "turns": [record], "turn": "run-1" }));
+        assert_eq!(conversation["answer"]["messages"], json!([hello]));
+        let missing = ask(json!({ "call": "conversation", "turns": [record], "turn": "run-2" }));
+        assert_eq!(missing["refused"]["kind"], "invalidArgument");
+        let outcome = ask(json!({ "call": "notStored", "message": "no disk" }));
+        assert_eq!(outcome["answer"]["problem"]["kind"], "notStored");
+        assert_eq!(
+            ask(json!({ "call": "?" }))["refused"]["kind"],
+            "invalidArgument"
+        );
+    }
+}

@@ -1,0 +1,5 @@
+// What Vite and webpack need: nothing.
+
+import init from "stepwell";
+
+export const load = () => init();

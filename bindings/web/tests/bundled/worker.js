@@ -1,0 +1,5 @@
+import { chat } from "./chat.js";
+
+chat()
+  .catch(String)
+  .then((said) => postMessage(said));
