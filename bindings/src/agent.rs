@@ -1,6 +1,6 @@
 use crate::config::RunConfig;
-use crate::effect::json;
 use crate::error::StepwellError;
+use crate::json_value::JsonValue;
 use crate::language::http_client;
 use crate::listener::Listener;
 use crate::machine::{Start, conversation};
@@ -128,14 +128,14 @@ impl Agent {
 
     /// As `thread`; a new one begins with an earlier conversation: a JSON array of AG-UI messages, oldest first, and the
     /// state shared with an AG-UI agent, any JSON.
-    #[uniffi::method(default(shared_state_json = "{}"))]
+    #[uniffi::method(default(shared_state = None))]
     pub fn thread_with_history(
         &self,
         key: ThreadKey,
-        history_json: &str,
-        shared_state_json: &str,
+        history: JsonValue,
+        shared_state: Option<JsonValue>,
     ) -> Result<Arc<Self>, StepwellError> {
-        let history = conversation(history_json, shared_state_json)?;
+        let history = conversation(Some(history), shared_state)?;
         let key = stepwell_core::registry::ThreadKey::from(key);
         let agent = self.agent.thread_with_history(key, history);
         Ok(Arc::new(Self { agent }))
@@ -238,13 +238,13 @@ impl Agent {
     }
 
     /// The conversation as it was after the last turn of this process: a JSON array of AG-UI messages, oldest first.
-    pub fn messages_json(&self) -> String {
-        json(&self.agent.conversation().messages())
+    pub fn messages(&self) -> JsonValue {
+        JsonValue::of(&self.agent.conversation().messages())
     }
 
     /// The state shared with an AG-UI agent, as it was after the last turn of this process: any JSON.
-    pub fn shared_state_json(&self) -> String {
-        json(self.agent.conversation().shared_state())
+    pub fn shared_state(&self) -> JsonValue {
+        JsonValue::of(self.agent.conversation().shared_state())
     }
 
     /// All that the model said since the user's last message.

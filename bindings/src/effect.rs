@@ -1,7 +1,8 @@
 use crate::event::Event;
-use crate::json_text;
+use crate::json_value::JsonValue;
 use crate::outcome::Outcome;
 use crate::same::same;
+use crate::time::Timestamp;
 use serde::{Deserialize, Serialize, Serializer};
 use std::fmt;
 use stepwell_core::run;
@@ -14,8 +15,8 @@ pub struct Outputs {
     pub events: Vec<Event>,
     /// What to do, in order.
     pub effects: Vec<Effect>,
-    /// When the run wants to be woken with `timeout`, in milliseconds since the epoch, if nothing happens before.
-    pub wake_at_ms: Option<u64>,
+    /// When the run wants to be woken with `timeout`, if nothing happens before.
+    pub wake_at: Option<Timestamp>,
 }
 
 /// Something that the app is to do. Each has an id made from what it is for, and stays pending until it is answered.
@@ -85,7 +86,7 @@ pub enum Effect {
         outcome: Option<Outcome>,
         /// The same as JSON, for an app that keeps `TurnRecord`s by itself.
         #[serde(skip)]
-        stored_outcome_json: Option<String>,
+        stored_outcome: Option<JsonValue>,
     },
     /// Say which messages the next request is to carry, since all do not fit the model's context; answer with
     /// `context_trimmed` or `context_not_trimmed`. Only with `ContextPolicy.Trim`.
@@ -190,8 +191,7 @@ pub struct ToolInvocation {
     /// The tool.
     pub name: String,
     /// The arguments: a JSON text that fits the tool's schema, `{}` where the model sent nothing.
-    #[serde(rename = "arguments", serialize_with = "json_text::write")]
-    pub arguments_json: String,
+    pub arguments: JsonValue,
     /// The arguments just as the model wrote them.
     pub raw_arguments: String,
 }
@@ -216,12 +216,7 @@ pub struct Block {
     pub hop: u32,
     /// What it holds: a JSON object whose `type` is `text`, `reasoning`, `tool_use`, `approval`, `deferred`, `tool_result`,
     /// `resumed`, `steering`, `message`, `messages`, `state` or `usage`.
-    #[serde(
-        rename = "content",
-        serialize_with = "json_text::write",
-        deserialize_with = "json_text::whole"
-    )]
-    pub content_json: String,
+    pub content: JsonValue,
 }
 
 /// Where a stored turn stands.
@@ -248,7 +243,7 @@ impl From<run::Block> for Block {
         Self {
             sequence: block.sequence,
             hop: block.hop,
-            content_json: json(&block.content),
+            content: JsonValue::of(&block.content),
         }
     }
 }
@@ -269,7 +264,7 @@ impl From<run::ToolInvocation> for ToolInvocation {
             call: invocation.call.into(),
             tool_call_id: invocation.tool_call_id.into_string(),
             name: invocation.name,
-            arguments_json: json(&value),
+            arguments: JsonValue::of(&value),
             raw_arguments: raw,
         }
     }
@@ -356,7 +351,7 @@ impl Effect {
                 status: status.into(),
                 blocks: blocks.into_iter().map(Into::into).collect(),
                 snapshot,
-                stored_outcome_json: outcome.as_ref().map(json),
+                stored_outcome: outcome.as_ref().map(JsonValue::of),
                 outcome: outcome.map(Outcome::from),
             },
             run::Effect::TrimContext { overflow } => Self::TrimContext {

@@ -5,8 +5,7 @@
 //! They are read from and written as JSON too, for the languages that have no bindings of their own (`stepwell-json`).
 //!
 //! Two APIs on the one machine of `stepwell-core`: [`RunMachine`] leaves all IO to the app, [`Agent`] has it inside.
-//! Records and enums mirror those of the core and bear their names; what is any JSON there is JSON text here, in a
-//! field that ends in `_json`. Each language has a small layer on top that gives it its own habits.
+//! Records and enums mirror those of the core and bear their names; what is any JSON there is a [`JsonValue`] here. Each language has a small layer on top that gives it its own habits.
 //!
 //! Rules of this boundary: no generics, no tuples, named fields only, so that every language can match them; no panic
 //! crosses; no code of the app is called with a lock held.
@@ -19,7 +18,7 @@ mod error;
 mod event;
 #[cfg(feature = "uniffi")]
 mod journal;
-mod json_text;
+mod json_value;
 #[cfg(feature = "agent")]
 mod language;
 #[cfg(feature = "agent")]
@@ -46,6 +45,7 @@ mod store;
 #[cfg(feature = "agent")]
 mod task;
 mod thread_key;
+mod time;
 #[cfg(feature = "agent")]
 mod tool;
 #[cfg(feature = "agent")]
@@ -76,6 +76,7 @@ pub use event::{
 pub use journal::JournalSink;
 #[cfg(feature = "uniffi")]
 pub use journal::{JournalReplay, redact_journal, replay_journal};
+pub use json_value::JsonValue;
 #[cfg(feature = "agent")]
 pub use language::set_language;
 #[cfg(feature = "agent")]
@@ -115,6 +116,7 @@ pub use store::{
 #[cfg(feature = "agent")]
 pub use task::{ApprovalTask, CreateRunTask, TaskRunner, ToolTask, TrimContextTask};
 pub use thread_key::ThreadKey;
+pub use time::{Duration, Timestamp};
 #[cfg(feature = "agent")]
 pub use tool::{AgentTool, Approver, Decision, ToolHandler};
 #[cfg(feature = "agent")]

@@ -2,6 +2,7 @@ mod into_core;
 mod problem;
 
 use crate::same::same;
+use crate::time::Duration;
 pub use problem::{Problem, ProblemKind, problem_of};
 #[cfg(feature = "agent")]
 pub use problem::{TurnError, require_whole};
@@ -106,9 +107,10 @@ pub enum Failure {
         /// The provider's own code or type for it.
         #[serde(skip_serializing_if = "Option::is_none")]
         code: Option<String>,
-        /// The wait that the answer's body asks for before the next try, in milliseconds.
+        /// The wait that the answer's body asks for before the next try.
         #[serde(skip_serializing_if = "Option::is_none")]
-        retry_after_ms: Option<u64>,
+        #[serde(rename = "retryAfterMs")]
+        retry_after: Option<Duration>,
     },
     /// The request could not be sent, or the connection broke.
     Connection {
@@ -275,9 +277,7 @@ impl From<run::Failure> for Failure {
                 status: error.status,
                 message: error.message,
                 code: error.code,
-                retry_after_ms: error
-                    .retry_after
-                    .map(|wait| u64::try_from(wait.as_millis()).unwrap_or(u64::MAX)),
+                retry_after: error.retry_after.map(Into::into),
             },
             run::Failure::Connection { message } => Self::Connection { message },
             run::Failure::UnexpectedBody {
@@ -347,8 +347,9 @@ pub enum TurnLimit {
     },
     /// The time.
     MaxDuration {
-        /// How long it may take, in milliseconds.
-        max_ms: u64,
+        /// How long it may take.
+        #[serde(rename = "maxMs")]
+        max: Duration,
     },
     /// The model goes in a circle.
     NoProgress {
@@ -375,7 +376,9 @@ impl From<run::TurnLimit> for TurnLimit {
             run::TurnLimit::MaxToolRounds { max } => Self::MaxToolRounds { max },
             run::TurnLimit::MaxToolCalls { max } => Self::MaxToolCalls { max },
             run::TurnLimit::MaxTokens { max } => Self::MaxTokens { max },
-            run::TurnLimit::MaxDuration { max_ms } => Self::MaxDuration { max_ms },
+            run::TurnLimit::MaxDuration { max_ms } => Self::MaxDuration {
+                max: Duration::from_millis(max_ms),
+            },
             run::TurnLimit::NoProgress { tool, times } => Self::NoProgress { tool, times },
             run::TurnLimit::MaxAnswerBytes { max } => Self::MaxAnswerBytes { max },
             run::TurnLimit::MaxAnswerCalls { max } => Self::MaxAnswerCalls { max },

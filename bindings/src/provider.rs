@@ -2,6 +2,7 @@
 
 use crate::config::catalog;
 use crate::error::StepwellError;
+use crate::json_value::JsonValue;
 use stepwell_core::provider;
 
 /// Someone who answers requests.
@@ -72,10 +73,10 @@ pub struct ContextWindow {
     pub output: Option<u64>,
 }
 
-/// The providers, those of `providers_json` among them: the app's own, as `RunConfig.providers_json` takes them.
-#[uniffi::export(default(providers_json = None))]
-pub fn providers(providers_json: Option<String>) -> Result<Vec<Provider>, StepwellError> {
-    let own = providers_json.unwrap_or_else(|| r#"{"providers":[]}"#.to_owned());
+/// The providers, those of `own` among them: the app's own, as `RunConfig.providers` takes them.
+#[uniffi::export(default(own = None))]
+pub fn providers(own: Option<JsonValue>) -> Result<Vec<Provider>, StepwellError> {
+    let own = own.unwrap_or_else(|| JsonValue::from_text(r#"{"providers":[]}"#.to_owned()));
     let catalog = catalog(Some(&own))?;
     Ok(catalog.all().map(Into::into).collect())
 }

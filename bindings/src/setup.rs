@@ -3,6 +3,7 @@
 use crate::config::{ContextPolicy, RunConfig, RunIds};
 use crate::error::StepwellError;
 use crate::journal::{JournalSink, Sink};
+use crate::json_value::JsonValue;
 use crate::machine::conversation;
 use crate::registry::RunRegistry;
 use crate::run_source::{RunSource, Source};
@@ -28,10 +29,10 @@ pub struct AgentSetup {
     pub thread_id: Option<String>,
     /// An earlier conversation to go on with: a JSON array of AG-UI messages, oldest first.
     #[uniffi(default = None)]
-    pub history_json: Option<String>,
+    pub history: Option<JsonValue>,
     /// The state shared with an AG-UI agent: any JSON.
     #[uniffi(default = None)]
-    pub shared_state_json: Option<String>,
+    pub shared_state: Option<JsonValue>,
     /// Where the turns are kept. A thread that it has goes on from what it has.
     #[uniffi(default = None)]
     pub store: Option<StoreSetup>,
@@ -60,9 +61,7 @@ impl AgentSetup {
         config: RunConfig,
         client: HttpClient,
     ) -> Result<AgentBuilder, StepwellError> {
-        let history = self.history_json.as_deref().unwrap_or("[]");
-        let shared_state = self.shared_state_json.as_deref().unwrap_or("{}");
-        let history = conversation(history, shared_state)?;
+        let history = conversation(self.history, self.shared_state)?;
         let config = config.into_core()?;
         if config.durability != Durability::None && self.store.is_none() {
             return Err(StepwellError::configuration(

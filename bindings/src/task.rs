@@ -1,10 +1,11 @@
 //! Tools, approvals, requests and whatever else an agent asks of the app, for languages whose code must run on the app's own
 //! event loop, as Python's must: the app is handed a task, and answers it whenever it is done, from any thread.
 
-use crate::effect::{ToolInvocation, json};
+use crate::effect::ToolInvocation;
 use crate::error::{CallbackError, StepwellError};
 use crate::event::ToolFailureKind;
-use crate::machine::parts;
+use crate::json_value::JsonValue;
+use crate::machine::parse_parts;
 use crate::run_source::NewRun;
 use crate::tool::{Decision, could_not_ask};
 use crate::transport::HttpTask;
@@ -88,8 +89,8 @@ impl ToolTask {
     }
 
     /// As `finish`, with a result that is more than text: a JSON array of AG-UI content parts, such as pictures.
-    pub fn finish_parts(&self, parts_json: &str) -> Result<bool, StepwellError> {
-        let output = parts(parts_json)?;
+    pub fn finish_parts(&self, parts: JsonValue) -> Result<bool, StepwellError> {
+        let output = parse_parts(parts)?;
         Ok(self.reply.give(Ok(ToolAnswer::Finished(output))))
     }
 
@@ -168,7 +169,7 @@ impl CreateRunTask {
 pub struct TrimContextTask {
     id: u64,
     overflow: ContextOverflow,
-    messages_json: String,
+    messages: JsonValue,
     reply: Reply<Option<Trimmed>>,
 }
 
@@ -185,8 +186,8 @@ impl TrimContextTask {
     }
 
     /// Its messages: a JSON array of AG-UI messages, oldest first.
-    pub fn messages_json(&self) -> String {
-        self.messages_json.clone()
+    pub fn messages(&self) -> JsonValue {
+        self.messages.clone()
     }
 
     /// What is kept; nothing if it cannot be shortened. Says whether the answer was still wanted.
@@ -291,12 +292,12 @@ impl stepwell_io::Trimmer for Runner {
     ) -> BoxFuture<'static, Option<stepwell_io::Trimmed>> {
         let runner = Arc::clone(&self.0);
         async move {
-            let (overflow, messages_json) = (overflow.into(), json(&messages));
+            let (overflow, messages) = (overflow.into(), JsonValue::of(&messages));
             let begin = |runner: &dyn TaskRunner, id, reply| {
                 runner.trim_context(Arc::new(TrimContextTask {
                     id,
                     overflow,
-                    messages_json,
+                    messages,
                     reply,
                 }))
             };

@@ -1,6 +1,7 @@
 use crate::config::ToolDefinition;
 use crate::effect::ToolInvocation;
 use crate::error::{CallbackError, ToolError};
+use crate::json_value::JsonValue;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use std::sync::Arc;
@@ -40,7 +41,7 @@ pub enum Decision {
     /// call is denied, for that reason.
     Edited {
         /// The arguments: a JSON text that fits the tool's schema.
-        arguments_json: String,
+        arguments: JsonValue,
     },
 }
 
@@ -106,8 +107,8 @@ impl From<Decision> for run::Decision {
         match decision {
             Decision::Granted => Self::Granted,
             Decision::Denied { reason } => Self::Denied { reason },
-            Decision::Edited { arguments_json } => Self::Edited {
-                arguments: arguments_json,
+            Decision::Edited { arguments } => Self::Edited {
+                arguments: arguments.into_text(),
             },
         }
     }

@@ -1,7 +1,8 @@
 //! Conversations that do not fit the model's context, shortened by code of the app.
 
-use crate::effect::{ContextMessage, json};
+use crate::effect::ContextMessage;
 use crate::error::CallbackError;
+use crate::json_value::JsonValue;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use std::sync::Arc;
@@ -18,7 +19,7 @@ pub trait Trimmer: Send + Sync {
     async fn trim(
         &self,
         overflow: ContextOverflow,
-        messages_json: String,
+        messages: JsonValue,
     ) -> Result<Option<Trimmed>, CallbackError>;
 }
 
@@ -98,7 +99,9 @@ impl stepwell_io::Trimmer for Trimming {
     ) -> BoxFuture<'static, Option<stepwell_io::Trimmed>> {
         let trimmer = Arc::clone(&self.0);
         async move {
-            let trimmed = trimmer.trim(overflow.into(), json(&messages)).await;
+            let trimmed = trimmer
+                .trim(overflow.into(), JsonValue::of(&messages))
+                .await;
             kept(trimmed)
         }
         .boxed()

@@ -1,7 +1,7 @@
-use crate::effect::json;
 use crate::error::StepwellError;
 use crate::event::{Event, Interrupt, ToolFailureKind};
-use crate::machine::{ResumeEntry, entries, message, parts};
+use crate::json_value::JsonValue;
+use crate::machine::{ResumeEntry, entries, parse_message, parse_parts};
 use crate::outcome::{Outcome, TokenUsage};
 use crate::store::TurnKey;
 use futures::{FutureExt, StreamExt};
@@ -46,7 +46,7 @@ pub struct Finished {
     /// All that the model said in it.
     pub text: String,
     /// The conversation after it: a JSON array of AG-UI messages.
-    pub messages_json: String,
+    pub messages: JsonValue,
     /// What it cost, over all its hops.
     pub usage: TokenUsage,
     /// How many streams it took.
@@ -120,9 +120,9 @@ impl Turn {
     pub async fn finish_call_parts(
         &self,
         tool_call_id: String,
-        parts_json: String,
+        parts: JsonValue,
     ) -> Result<(), StepwellError> {
-        let result = Ok(parts(&parts_json)?);
+        let result = Ok(parse_parts(parts)?);
         Ok(self.handle.finish_call(tool_call_id, result).await?)
     }
 
@@ -148,8 +148,8 @@ impl Turn {
     }
 
     /// As `steer`, with an AG-UI message in JSON, where it is more than text.
-    pub async fn steer_message(&self, message_json: String) -> Result<(), StepwellError> {
-        let message = message(&message_json)?;
+    pub async fn steer_message(&self, message: JsonValue) -> Result<(), StepwellError> {
+        let message = parse_message(message)?;
         Ok(self.handle.steer_message(message).await?)
     }
 
@@ -203,20 +203,22 @@ impl Turn {
 
     /// The conversation from which a stored turn went on, before anything new came of it: a JSON array of AG-UI messages, to
     /// show before its events. Set once it has `begun`; none of a turn that began anew.
-    pub fn revived_from_json(&self) -> Option<String> {
+    pub fn revived_from(&self) -> Option<JsonValue> {
         let conversation = self.handle.revived_from()?;
-        Some(json(&conversation.messages()))
+        Some(JsonValue::of(&conversation.messages()))
     }
 
     /// The conversation as it stands in the middle of the turn: a JSON array of AG-UI messages, oldest first. Of a turn that
     /// is over the agent has it.
-    pub async fn messages_json(&self) -> Result<String, StepwellError> {
-        Ok(json(&self.handle.conversation().await?.messages()))
+    pub async fn messages(&self) -> Result<JsonValue, StepwellError> {
+        Ok(JsonValue::of(&self.handle.conversation().await?.messages()))
     }
 
     /// The state shared with an AG-UI agent, as it stands in the middle of the turn: any JSON.
-    pub async fn shared_state_json(&self) -> Result<String, StepwellError> {
-        Ok(json(self.handle.conversation().await?.shared_state()))
+    pub async fn shared_state(&self) -> Result<JsonValue, StepwellError> {
+        Ok(JsonValue::of(
+            self.handle.conversation().await?.shared_state(),
+        ))
     }
 
     /// What an AG-UI agent asks the user now, to be answered with `resume`; nothing if it does not.
@@ -273,7 +275,7 @@ impl From<stepwell_io::Finished> for Finished {
         Self {
             outcome: finished.outcome.into(),
             text: finished.conversation.text(),
-            messages_json: json(&finished.conversation.messages()),
+            messages: JsonValue::of(&finished.conversation.messages()),
             usage: finished.usage.into(),
             hops: finished.hops,
         }

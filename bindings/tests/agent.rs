@@ -8,9 +8,9 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 use stepwell_ffi::{
     Agent, AgentSetup, AgentTool, ApprovalTask, CallbackError, ContextEntry, ContextPolicy,
-    CreateRunTask, Event, Failure, HttpTask, JournalSink, Listener, Outcome, RegistryEvent, RunIds,
-    StepwellError, TaskRunner, ThreadKey, ToolError, ToolFailureKind, ToolHandler, ToolInvocation,
-    ToolResult, ToolTask, TrimContextTask, replay_journal,
+    CreateRunTask, Event, Failure, HttpTask, JournalSink, JsonValue, Listener, Outcome,
+    RegistryEvent, RunIds, StepwellError, TaskRunner, ThreadKey, ToolError, ToolFailureKind,
+    ToolHandler, ToolInvocation, ToolResult, ToolTask, TrimContextTask, replay_journal,
 };
 use stepwell_mock_llm::{Delivery, Hop, MockLlm, Script};
 use support::{config, definition};
@@ -283,7 +283,7 @@ fn what_an_agent_cannot_do_is_said_at_once() {
     let mut without_code = config("http://localhost/v1");
     without_code.tools = vec![definition("tool")];
     let mut no_schema = definition("tool");
-    no_schema.parameters_json = Some("{".into());
+    no_schema.parameters = Some(JsonValue::from_text("{".into()));
     let mut bad_schema = config("http://localhost/v1");
     bad_schema.tools = vec![no_schema];
     let mut no_source = config("http://localhost/v1");
@@ -300,7 +300,7 @@ fn what_an_agent_cannot_do_is_said_at_once() {
     let refused = Agent::new(
         config("http://localhost/v1"),
         AgentSetup {
-            history_json: Some("nonsense".into()),
+            history: Some(JsonValue::from_text("nonsense".into())),
             ..AgentSetup::default()
         },
     );
@@ -364,15 +364,18 @@ async fn an_ag_ui_agent_gets_the_context_and_shares_the_state() {
     let agent = Agent::new(
         config,
         AgentSetup {
-            shared_state_json: Some(state.into()),
+            shared_state: Some(JsonValue::from_text(state.into())),
             ..AgentSetup::default()
         },
     )
     .unwrap();
-    assert_eq!(agent.shared_state_json(), state);
+    assert_eq!(agent.shared_state().as_str(), state);
     let turn = agent.start_turn("Hi".into()).unwrap();
     assert_eq!(turn.finish().await.unwrap().outcome, Outcome::Success);
-    assert_eq!(agent.shared_state_json(), r#"{"colour":"blue","pages":2}"#);
+    assert_eq!(
+        agent.shared_state().as_str(),
+        r#"{"colour":"blue","pages":2}"#
+    );
     let body = &server.requests()[0].body;
     assert_eq!(body["state"], json!({ "colour": "blue" }));
     let entry = json!({ "description": "The page", "value": "Orders" });
@@ -386,7 +389,7 @@ fn a_state_that_is_no_json_is_refused() {
     let refused = Agent::new(
         config,
         AgentSetup {
-            shared_state_json: Some("{".into()),
+            shared_state: Some(JsonValue::from_text("{".into())),
             ..AgentSetup::default()
         },
     );

@@ -8,9 +8,9 @@ use serde_json::{Value, json};
 use std::sync::{Arc, Mutex};
 use stepwell_ffi::{
     Agent, AgentSetup, AgentTool, ApprovalTask, CallbackError, ContextOverflow, CreateRunTask,
-    Event, Failure, HttpTask, NewRun, Outcome, RegistryEvent, RunIds, RunRegistry, RunSource,
-    SessionStore, Start, StepwellError, StoreSetup, TaskRunner, ThreadKey, ToolError, ToolHandler,
-    ToolInvocation, ToolTask, TrimContextTask, Trimmed, Trimmer, newest_messages,
+    Event, Failure, HttpTask, JsonValue, NewRun, Outcome, RegistryEvent, RunIds, RunRegistry,
+    RunSource, SessionStore, Start, StepwellError, StoreSetup, TaskRunner, ThreadKey, ToolError,
+    ToolHandler, ToolInvocation, ToolTask, TrimContextTask, Trimmed, Trimmer, newest_messages,
 };
 use stepwell_mock_llm::{Hop, MockLlm, Script};
 use support::{config, definition};
@@ -35,14 +35,14 @@ fn start(run_id: &str, text: &str) -> Start {
         run_id: run_id.to_owned(),
         parent_run_id: None,
         text: Some(text.to_owned()),
-        message_json: None,
+        message: None,
         resume: Vec::new(),
     }
 }
 
 /// The texts of a conversation, in order.
-fn texts(messages_json: &str) -> Vec<String> {
-    let messages: Vec<Value> = serde_json::from_str(messages_json).unwrap();
+fn texts(messages: &JsonValue) -> Vec<String> {
+    let messages: Vec<Value> = serde_json::from_str(messages.as_str()).unwrap();
     let text = |message: &Value| message["content"].as_str().map(str::to_owned);
     messages.iter().filter_map(text).collect()
 }
@@ -81,8 +81,8 @@ impl RunSource for Away {
 /// Keeps the newest half.
 struct Half;
 
-fn half(overflow: ContextOverflow, messages_json: &str) -> Trimmed {
-    let messages: Vec<Value> = serde_json::from_str(messages_json).unwrap();
+fn half(overflow: ContextOverflow, messages: &JsonValue) -> Trimmed {
+    let messages: Vec<Value> = serde_json::from_str(messages.as_str()).unwrap();
     assert_eq!(messages.len(), overflow.messages.len());
     Trimmed {
         keep: newest_messages(overflow, 0.5),
@@ -95,9 +95,9 @@ impl Trimmer for Half {
     async fn trim(
         &self,
         overflow: ContextOverflow,
-        messages_json: String,
+        messages: JsonValue,
     ) -> Result<Option<Trimmed>, CallbackError> {
-        Ok(Some(half(overflow, &messages_json)))
+        Ok(Some(half(overflow, &messages)))
     }
 }
 
@@ -119,7 +119,7 @@ impl TaskRunner for ByTasks {
     }
 
     fn trim_context(&self, task: Arc<TrimContextTask>) -> Result<(), CallbackError> {
-        assert!(task.finish(Some(half(task.overflow(), &task.messages_json()))));
+        assert!(task.finish(Some(half(task.overflow(), &task.messages()))));
         Ok(())
     }
 
@@ -133,10 +133,10 @@ impl TaskRunner for ByTasks {
 }
 
 /// More than the window of the test's model.
-fn long_history() -> String {
+fn long_history() -> JsonValue {
     let message =
         |at| json!({ "id": format!("old-{at}"), "role": "user", "content": "x".repeat(4_000) });
-    Value::from_iter((0..3).map(message)).to_string()
+    JsonValue::of(&Value::from_iter((0..3).map(message)))
 }
 
 #[tokio::test]
@@ -186,7 +186,7 @@ async fn the_app_says_what_to_leave_out_of_a_full_context() {
     let mut config = config(&server.base_url());
     config.context_guard.window = Some(1_500);
     let setup = AgentSetup {
-        history_json: Some(long_history()),
+        history: Some(long_history()),
         ..AgentSetup::default()
     };
     let here = AgentSetup {
@@ -202,7 +202,7 @@ async fn the_app_says_what_to_leave_out_of_a_full_context() {
     for agent in [agent, elsewhere] {
         let finished = agent.start_turn("And?".into()).unwrap().finish().await;
         assert_eq!(finished.unwrap().outcome, Outcome::Success);
-        assert_eq!(texts(&agent.messages_json()).len(), 5, "nothing is lost");
+        assert_eq!(texts(&agent.messages()).len(), 5, "nothing is lost");
     }
     for request in server.requests() {
         let sent = request.body["messages"].as_array().unwrap();
@@ -246,14 +246,11 @@ async fn a_turn_is_begun_with_a_message_of_the_apps_own_and_said_otherwise() {
         "id": "message", "role": "user", "content": [{ "type": "text", "text": "First" }],
     });
     let mut first = start("first", "");
-    (first.text, first.message_json) = (None, Some(parts.to_string()));
+    (first.text, first.message) = (None, Some(JsonValue::of(&parts)));
     let turn = agent.start(first).unwrap();
     turn.begun().await;
     assert_eq!(turn.stored().unwrap().key.turn, "first");
-    assert_eq!(
-        (turn.store_trouble(), turn.revived_from_json()),
-        (None, None)
-    );
+    assert_eq!((turn.store_trouble(), turn.revived_from()), (None, None));
     turn.finish().await.unwrap();
     agent
         .start(start("second", "Second"))
@@ -265,7 +262,7 @@ async fn a_turn_is_begun_with_a_message_of_the_apps_own_and_said_otherwise() {
         .branch(Some("first".into()), start("other", "Otherwise"))
         .unwrap();
     branch.finish().await.unwrap();
-    let said = texts(&agent.messages_json());
+    let said = texts(&agent.messages());
     assert_eq!(said, ["One", "Otherwise", "Three"], "the first is in parts");
     let turns = store.turns(key("garden")).await.unwrap();
     let parents: Vec<_> = turns.iter().map(|turn| turn.parent.as_deref()).collect();
@@ -281,26 +278,35 @@ async fn a_thread_begins_with_a_history_and_is_forgotten() {
         ..AgentSetup::default()
     };
     let agent = Agent::new(config(&server.base_url()), setup).unwrap();
-    let history = json!([{ "id": "old", "role": "user", "content": "Before" }]).to_string();
+    let history = json!([{ "id": "old", "role": "user", "content": "Before" }]);
+    let history = JsonValue::of(&history);
     let other = agent
-        .thread_with_history(key("other"), &history, r#"{"page":1}"#)
+        .thread_with_history(
+            key("other"),
+            history,
+            Some(JsonValue::of(&json!({ "page": 1 }))),
+        )
         .unwrap();
-    assert_eq!(other.shared_state_json(), r#"{"page":1}"#);
+    assert_eq!(other.shared_state().as_str(), r#"{"page":1}"#);
     other
         .start_turn("Hi".into())
         .unwrap()
         .finish()
         .await
         .unwrap();
-    assert_eq!(texts(&other.messages_json()), ["Before", "Hi", "Hello"]);
+    assert_eq!(texts(&other.messages()), ["Before", "Hi", "Hello"]);
     let RegistryEvent::RunStarted { handle } = agent.next_registry_event().await.unwrap() else {
         panic!("a run began");
     };
     assert_eq!(handle.key, key("other"));
     assert_eq!(registry.unread_threads(), [key("other")]);
     agent.forget_thread(key("other"));
-    assert_eq!(agent.thread(key("other")).messages_json(), "[]");
-    let refused = agent.thread_with_history(key("bad"), "nonsense", "{}");
+    assert_eq!(agent.thread(key("other")).messages().as_str(), "[]");
+    let refused = agent.thread_with_history(
+        key("bad"),
+        JsonValue::from_text("nonsense".to_owned()),
+        None,
+    );
     assert!(
         matches!(refused, Err(StepwellError::InvalidArgument { .. })),
         "{refused:?}"
@@ -333,8 +339,8 @@ async fn a_turn_is_looked_into_and_suspended_while_its_events_are_waited_for() {
     let agent = Agent::new(config(&server.base_url()), setup).unwrap();
     let turn = agent.start_turn("Tea".into()).unwrap();
     turn.rested().await.unwrap();
-    assert_eq!(texts(&turn.messages_json().await.unwrap()), ["Tea", "Well"]);
-    assert_eq!(turn.shared_state_json().await.unwrap(), "{}");
+    assert_eq!(texts(&turn.messages().await.unwrap()), ["Tea", "Well"]);
+    assert_eq!(turn.shared_state().await.unwrap().as_str(), "{}");
     assert!(turn.interrupts().await.unwrap().is_empty());
     assert!(turn.usage().await.unwrap().output_tokens.is_some());
     let watching = tokio::spawn({
@@ -365,11 +371,8 @@ async fn a_turn_is_looked_into_and_suspended_while_its_events_are_waited_for() {
 
     let revived = agent.revive(&snapshot).unwrap();
     revived.begun().await;
-    assert_eq!(
-        texts(&revived.revived_from_json().unwrap()),
-        ["Tea", "Well"]
-    );
-    let messages: Value = serde_json::from_str(&revived.messages_json().await.unwrap()).unwrap();
+    assert_eq!(texts(&revived.revived_from().unwrap()), ["Tea", "Well"]);
+    let messages: Value = serde_json::from_str(revived.messages().await.unwrap().as_str()).unwrap();
     let call = messages[1]["toolCalls"][0]["id"].as_str().unwrap();
     revived
         .finish_call(call.to_owned(), "here".into())

@@ -5,11 +5,15 @@ mod support;
 
 use std::sync::Arc;
 use stepwell_ffi::{
-    ApiErrorKind, Deadline, Effect, Failure, Outcome, Registered, RegistryEvent, RunMachine,
-    RunRegistry, Start, StateKind, StepwellError, ThreadKey, TurnLimit, context_window, providers,
-    redact_journal, replay_journal,
+    ApiErrorKind, Deadline, Duration, Effect, Failure, JsonValue, Outcome, Registered,
+    RegistryEvent, RunMachine, RunRegistry, Start, StateKind, StepwellError, ThreadKey, Timestamp,
+    TurnLimit, context_window, providers, redact_journal, replay_journal,
 };
 use support::{config, definition};
+
+fn at(millis: u64) -> Timestamp {
+    Timestamp::from_millis(millis)
+}
 
 fn key(thread: &str) -> ThreadKey {
     ThreadKey {
@@ -146,7 +150,7 @@ fn every_end_comes_back_from_the_registry() {
             status: 529,
             message: message(),
             code: Some("overloaded_error".to_owned()),
-            retry_after_ms: Some(1_500),
+            retry_after: Some(Duration::from_millis(1_500)),
         },
         Failure::Connection { message: message() },
         Failure::UnexpectedBody {
@@ -210,15 +214,15 @@ fn every_end_comes_back_from_the_registry() {
 fn started(journal: bool) -> Arc<RunMachine> {
     let mut config = config("http://localhost/v1");
     config.tools = vec![definition("look")];
-    let run = RunMachine::new(config, "thread".to_owned(), "[]", "{}", journal).unwrap();
+    let run = RunMachine::new(config, "thread".to_owned(), None, None, journal).unwrap();
     let start = Start {
         run_id: "run".to_owned(),
         parent_run_id: None,
         text: Some("What is in the secret picture?".to_owned()),
-        message_json: None,
+        message: None,
         resume: Vec::new(),
     };
-    run.start(start, 1).unwrap();
+    run.start(start, at(1)).unwrap();
     run
 }
 
@@ -227,10 +231,10 @@ const CALL: &str = "data: {\"choices\":[{\"index\":0,\"delta\":{\"tool_calls\":[
     data: [DONE]\n\n";
 
 fn asked_for_a_tool(run: &RunMachine) {
-    run.opened("open:0:0", Some("text/event-stream".to_owned()), 2)
+    run.opened("open:0:0", Some("text/event-stream".to_owned()), at(2))
         .unwrap();
-    run.receive("open:0:0", CALL.as_bytes(), 3).unwrap();
-    let outputs = run.ended("open:0:0", 4).unwrap();
+    run.receive("open:0:0", CALL.as_bytes(), at(3)).unwrap();
+    let outputs = run.ended("open:0:0", at(4)).unwrap();
     assert!(matches!(outputs.effects[..], [Effect::RunTool { .. }]));
 }
 
@@ -239,7 +243,8 @@ fn a_tool_may_give_a_picture() {
     let run = started(false);
     asked_for_a_tool(&run);
     for odd in ["", "{}", "\"text\"", r#"[{"type":"no such type"}]"#] {
-        let refused = run.tool_finished_parts("tool:0:0", odd, 5);
+        let refused =
+            run.tool_finished_parts("tool:0:0", JsonValue::from_text(odd.to_owned()), at(5));
         assert!(
             matches!(refused, Err(StepwellError::InvalidArgument { .. })),
             "{odd}: {refused:?}"
@@ -250,7 +255,7 @@ fn a_tool_may_give_a_picture() {
         { "type": "image", "source": { "type": "data", "value": "iVBORw0KGgo=", "mimeType": "image/png" } },
     ]);
     let outputs = run
-        .tool_finished_parts("tool:0:0", &parts.to_string(), 5)
+        .tool_finished_parts("tool:0:0", JsonValue::of(&parts), at(5))
         .unwrap();
     let Some(Effect::OpenStream { request, .. }) = outputs.effects.first() else {
         panic!("{:?}", outputs.effects);
@@ -266,7 +271,7 @@ fn a_tool_may_give_a_picture() {
         body.contains("data:image/png;base64,iVBORw0KGgo="),
         "{body}"
     );
-    let messages: serde_json::Value = serde_json::from_str(&run.messages_json()).unwrap();
+    let messages: serde_json::Value = serde_json::from_str(run.messages().as_str()).unwrap();
     let result = messages.as_array().unwrap().last().unwrap();
     assert_eq!(result["content"][1]["source"]["value"], "iVBORw0KGgo=");
 }
@@ -277,10 +282,10 @@ fn a_journal_is_lived_through_again() {
     let mut journal = run.take_journal();
     assert!(journal.contains("secret picture"));
     asked_for_a_tool(&run);
-    run.tool_finished("tool:0:0", "A cat.".to_owned(), 5)
+    run.tool_finished("tool:0:0", "A cat.".to_owned(), at(5))
         .unwrap();
     run.snapshot().unwrap();
-    run.cancel(6).unwrap();
+    run.cancel(at(6)).unwrap();
     journal += &run.take_journal();
     let open = replay_journal(&journal).unwrap();
     assert!(!open.is_closed);
@@ -314,9 +319,9 @@ fn a_revived_run_has_a_journal_of_its_own() {
     asked_for_a_tool(&run);
     let mut config = config("http://localhost/v1");
     config.tools = vec![definition("look")];
-    let revived = RunMachine::revive(&run.snapshot().unwrap(), config, 9, true).unwrap();
+    let revived = RunMachine::revive(&run.snapshot().unwrap(), config, at(9), true).unwrap();
     revived.poll_outputs().unwrap();
-    revived.cancel(10).unwrap();
+    revived.cancel(at(10)).unwrap();
     let journal = revived.end_journal();
     let replayed = replay_journal(&journal).unwrap();
     assert_eq!(replayed.inputs, 2);
@@ -341,14 +346,14 @@ fn the_providers_say_what_they_can_do() {
 
     let own = r#"{"providers":[{"name":"mine","dialect":"openai-chat","base_url":"http://localhost/v1",
         "capabilities":{"images":false}}]}"#;
-    let with_own = providers(Some(own.to_owned())).unwrap();
+    let with_own = providers(Some(JsonValue::from_text(own.to_owned()))).unwrap();
     assert_eq!(with_own.len(), all.len() + 1);
     let mine = with_own
         .iter()
         .find(|provider| provider.name == "mine")
         .unwrap();
     assert!(!mine.apis[0].capabilities.images);
-    let refused = providers(Some("{".to_owned()));
+    let refused = providers(Some(JsonValue::from_text("{".to_owned())));
     assert!(
         matches!(refused, Err(StepwellError::Configuration { .. })),
         "{refused:?}"

@@ -16,6 +16,7 @@ import dev.stepwell.TurnKey
 import dev.stepwell.TurnRecord
 import dev.stepwell.TurnStatus
 import dev.stepwell.Unfinished
+import java.time.Instant
 import kotlinx.coroutines.sync.Mutex
 import kotlinx.coroutines.sync.withLock
 
@@ -23,7 +24,7 @@ import kotlinx.coroutines.sync.withLock
 class OwnStore : Store {
     private class Row(var turn: TurnRecord, var owner: String, var generation: ULong, var snapshot: String?)
 
-    private class Thread(var title: String?, val createdAtMs: ULong, var updatedAtMs: ULong) {
+    private class Thread(var title: String?, val createdAt: Instant, var updatedAt: Instant) {
         val turns = LinkedHashMap<String, Row>()
     }
 
@@ -41,11 +42,11 @@ class OwnStore : Store {
 
     private fun open(key: ThreadKey, thread: Thread): Unfinished? {
         val row = thread.turns.values.find { it.turn.status == TurnStatus.STREAMING } ?: return null
-        return Unfinished(TurnKey(key, row.turn.id), row.generation, row.owner, row.turn.updatedAtMs)
+        return Unfinished(TurnKey(key, row.turn.id), row.generation, row.owner, row.turn.updatedAt)
     }
 
     private fun record(key: ThreadKey, thread: Thread) =
-        ThreadRecord(key, thread.title, thread.createdAtMs, thread.updatedAtMs, thread.turns.keys.lastOrNull(), open(key, thread))
+        ThreadRecord(key, thread.title, thread.createdAt, thread.updatedAt, thread.turns.keys.lastOrNull(), open(key, thread))
 
     override suspend fun beginTurn(turn: NewTurn): ULong = lock.withLock {
         val key = turn.key
@@ -54,11 +55,11 @@ class OwnStore : Store {
             open(key.thread, thread)?.let { throw StoreException.Busy(it.key.turn, it.generation, it.owner) }
         }
         turn.parent?.let { row(TurnKey(key.thread, it)) }
-        val thread = threads.getOrPut(key.thread) { Thread(null, turn.atMs, turn.atMs) }
+        val thread = threads.getOrPut(key.thread) { Thread(null, turn.at, turn.at) }
         thread.title = thread.title ?: turn.title
-        thread.updatedAtMs = maxOf(thread.updatedAtMs, turn.atMs)
+        thread.updatedAt = maxOf(thread.updatedAt, turn.at)
         val record = TurnRecord(
-            key.turn, turn.parent, turn.messageJson, TurnStatus.STREAMING, null, turn.atMs, turn.atMs, emptyList(),
+            key.turn, turn.parent, turn.message, TurnStatus.STREAMING, null, turn.at, turn.at, emptyList(),
         )
         thread.turns[key.turn] = Row(record, turn.owner, 1u, turn.snapshot)
         1u
@@ -81,24 +82,24 @@ class OwnStore : Store {
         val (old, new) = batch.blocks.partition { it.sequence < next }
         old.find { it != stored[it.sequence.toInt()].block }?.let { throw StoreException.Conflict(turn.turn, it.sequence) }
         if (row.turn.status != TurnStatus.STREAMING) {
-            val isTheEnd = row.turn.status == batch.status && row.turn.outcomeJson == batch.outcomeJson
+            val isTheEnd = row.turn.status == batch.status && row.turn.outcome == batch.outcome
             if (!isTheEnd || new.isNotEmpty()) throw StoreException.Closed(turn.turn)
             return@withLock
         }
         row.turn = row.turn.copy(
             status = batch.status,
-            outcomeJson = batch.outcomeJson,
-            updatedAtMs = maxOf(row.turn.updatedAtMs, batch.atMs),
-            blocks = stored + new.map { TurnBlock(it, batch.atMs) },
+            outcome = batch.outcome,
+            updatedAt = maxOf(row.turn.updatedAt, batch.at),
+            blocks = stored + new.map { TurnBlock(it, batch.at) },
         )
         row.snapshot = batch.snapshot.takeIf { batch.status == TurnStatus.STREAMING }
-        threads.getValue(turn.thread).let { it.updatedAtMs = maxOf(it.updatedAtMs, batch.atMs) }
+        threads.getValue(turn.thread).let { it.updatedAt = maxOf(it.updatedAt, batch.at) }
     }
 
     override suspend fun unfinished(owner: String?): List<Unfinished> = lock.withLock {
         threads.mapNotNull { (key, thread) -> open(key, thread) }
             .filter { owner == null || it.owner == owner }
-            .sortedWith(compareBy({ row(it.key).turn.createdAtMs }, { it.key.thread.thread }))
+            .sortedWith(compareBy({ row(it.key).turn.createdAt }, { it.key.thread.thread }))
     }
 
     override suspend fun turn(turn: TurnKey): TurnRecord? =
@@ -111,14 +112,14 @@ class OwnStore : Store {
         lock.withLock { threads[thread]?.let { record(thread, it) } }
 
     override suspend fun threads(query: ThreadQuery): List<ThreadRecord> = lock.withLock {
-        val order = compareByDescending<Pair<ULong, ThreadKey>> { it.first }
+        val order = compareByDescending<Pair<Instant, ThreadKey>> { it.first }
             .thenBy { it.second.server }.thenBy { it.second.room }.thenBy { it.second.thread }
-        val after = query.after?.let { it.updatedAtMs to it.key }
+        val after = query.after?.let { it.updatedAt to it.key }
         threads.map { (key, thread) -> record(key, thread) }
             .filter { query.server == null || it.key.server == query.server }
             .filter { query.room == null || it.key.room == query.room }
-            .sortedWith { one, other -> order.compare(one.updatedAtMs to one.key, other.updatedAtMs to other.key) }
-            .filter { after == null || order.compare(it.updatedAtMs to it.key, after) > 0 }
+            .sortedWith { one, other -> order.compare(one.updatedAt to one.key, other.updatedAt to other.key) }
+            .filter { after == null || order.compare(it.updatedAt to it.key, after) > 0 }
             .take(query.limit.toInt())
     }
 

@@ -1,7 +1,6 @@
-use super::limits::millis;
 use crate::same::same;
+use crate::time::Duration;
 use serde::Deserialize;
-use std::time::Duration;
 use stepwell_core::run;
 
 /// What happens to a run when something happens to the device. The app says so with `entered_background`,
@@ -12,10 +11,11 @@ pub struct DevicePolicy {
     /// When the app goes to the background; the clocks pause if absent.
     #[uniffi(default = None)]
     pub background: Option<BackgroundPolicy>,
-    /// When the network is gone: how long requests wait for it, in milliseconds, and one that failed without it is no
+    /// When the network is gone: how long requests wait for it, and one that failed without it is no
     /// try: five minutes if left out. If none they are sent all the same, and one that fails is not tried again.
     #[uniffi(default = Some(300000))]
-    pub offline_ms: Option<u64>,
+    #[serde(rename = "offlineMs")]
+    pub offline: Option<Duration>,
     /// When another network takes the place of the one before; what is under way is kept if absent.
     #[uniffi(default = None)]
     pub network_change: Option<NetworkChangePolicy>,
@@ -61,8 +61,8 @@ impl Default for DevicePolicy {
     fn default() -> Self {
         Self {
             background: None,
-            offline_ms: match run::OfflinePolicy::default() {
-                run::OfflinePolicy::Wait { up_to } => Some(millis(up_to)),
+            offline: match run::OfflinePolicy::default() {
+                run::OfflinePolicy::Wait { up_to } => Some(up_to.into()),
                 run::OfflinePolicy::Fail => None,
             },
             network_change: None,
@@ -85,10 +85,10 @@ impl From<DevicePolicy> for run::DevicePolicy {
     fn from(policy: DevicePolicy) -> Self {
         Self {
             background: policy.background.map(Into::into).unwrap_or_default(),
-            offline: match policy.offline_ms {
+            offline: match policy.offline {
                 None => run::OfflinePolicy::Fail,
                 Some(up_to) => run::OfflinePolicy::Wait {
-                    up_to: Duration::from_millis(up_to),
+                    up_to: up_to.into(),
                 },
             },
             network_change: policy.network_change.map(Into::into).unwrap_or_default(),
@@ -106,7 +106,7 @@ mod tests {
     fn what_is_absent_is_as_in_the_core() {
         let said = DevicePolicy {
             background: Some(BackgroundPolicy::PauseClocks),
-            offline_ms: Some(300_000),
+            offline: Some(Duration::from_millis(300_000)),
             network_change: Some(NetworkChangePolicy::Keep),
             killed: Some(KilledPolicy::Continue),
         };

@@ -1,6 +1,6 @@
 use crate::same::same;
+use crate::time::Duration;
 use serde::Deserialize;
-use std::time::Duration;
 use stepwell_core::pipeline::AnswerLimits;
 use stepwell_core::run;
 use stepwell_core::wire::FrameLimits;
@@ -23,10 +23,11 @@ pub struct Limits {
     /// round is begun.
     #[uniffi(default = None)]
     pub max_tokens: Option<u64>,
-    /// The longest that a turn may take and still begin a round of tools, in milliseconds; any time if absent. What
-    /// runs is not broken off, and waiting for the user does not count. `Timeouts.turn_ms` is the hard end.
+    /// The longest that a turn may take and still begin a round of tools; any time if absent. What
+    /// runs is not broken off, and waiting for the user does not count. `Timeouts.turn` is the hard end.
     #[uniffi(default = None)]
-    pub max_duration_ms: Option<u64>,
+    #[serde(rename = "maxDurationMs")]
+    pub max_duration: Option<Duration>,
     /// The most tools of a round that run side by side. Further calls wait in their order. 0 counts as 1.
     #[uniffi(default = 8)]
     pub max_parallel_tools: u32,
@@ -89,15 +90,18 @@ pub struct RetryPolicy {
     /// The most tries for one hop, the first included.
     #[uniffi(default = 4)]
     pub attempts: u32,
-    /// The pause after the first failure, in milliseconds; it doubles with each further one.
+    /// The pause after the first failure; it doubles with each further one.
     #[uniffi(default = 500)]
-    pub first_delay_ms: u64,
-    /// The longest pause, in milliseconds.
+    #[serde(rename = "firstDelayMs")]
+    pub first_delay: Duration,
+    /// The longest pause.
     #[uniffi(default = 8000)]
-    pub max_delay_ms: u64,
-    /// The longest `Retry-After` that is waited for, in milliseconds; the run fails if the provider asks for more.
+    #[serde(rename = "maxDelayMs")]
+    pub max_delay: Duration,
+    /// The longest `Retry-After` that is waited for; the run fails if the provider asks for more.
     #[uniffi(default = 120000)]
-    pub max_retry_after_ms: u64,
+    #[serde(rename = "maxRetryAfterMs")]
+    pub max_retry_after: Duration,
     /// By how much a pause may be shorter or longer, as a part of it: 0.2 is a fifth.
     #[uniffi(default = 0.2)]
     pub jitter: f64,
@@ -106,34 +110,35 @@ pub struct RetryPolicy {
     pub seed: u64,
 }
 
-/// How long things may take, in milliseconds. What is left out is the default; none is without end.
+/// How long things may take. What is left out is the default; none is without end.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, uniffi::Record)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 pub struct Timeouts {
     /// How long the model may be silent, from the request or from its last bytes on.
     #[uniffi(default = Some(120000))]
-    pub silence_ms: Option<u64>,
+    #[serde(rename = "silenceMs")]
+    pub silence: Option<Duration>,
     /// How long a tool may take, if it does not say so itself.
     #[uniffi(default = Some(300000))]
-    pub tool_ms: Option<u64>,
+    #[serde(rename = "toolMs")]
+    pub tool: Option<Duration>,
     /// How long a whole turn may take. Waiting for the user, or for a deferred result alone, does not count.
     #[uniffi(default = None)]
-    pub turn_ms: Option<u64>,
+    #[serde(rename = "turnMs")]
+    pub turn: Option<Duration>,
     /// How long the user may take to allow a call. Then it is not run, and the model is told.
     #[uniffi(default = None)]
-    pub approval_ms: Option<u64>,
+    #[serde(rename = "approvalMs")]
+    pub approval: Option<Duration>,
     /// How long the result of a deferred call may take.
     #[uniffi(default = None)]
-    pub deferred_ms: Option<u64>,
+    #[serde(rename = "deferredMs")]
+    pub deferred: Option<Duration>,
     /// How long the stream of an answer that is over may stay open: for what the answer cost, say. Then it is closed, and
     /// the turn goes on.
     #[uniffi(default = Some(2000))]
-    pub closing_ms: Option<u64>,
-}
-
-/// A time in milliseconds.
-pub(super) fn millis(time: Duration) -> u64 {
-    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
+    #[serde(rename = "closingMs")]
+    pub closing: Option<Duration>,
 }
 
 impl Default for Limits {
@@ -145,7 +150,7 @@ impl Default for Limits {
             continue_after_tools: core.continue_after_tools,
             max_tool_calls: core.max_tool_calls,
             max_tokens: core.max_tokens,
-            max_duration_ms: core.max_duration.map(millis),
+            max_duration: core.max_duration.map(Into::into),
             max_parallel_tools: core.max_parallel_tools,
             repeats: RepeatLimit::default(),
             at_limit: None,
@@ -172,9 +177,9 @@ impl Default for RetryPolicy {
         let core = run::RetryPolicy::default();
         Self {
             attempts: core.attempts,
-            first_delay_ms: millis(core.first_delay),
-            max_delay_ms: millis(core.max_delay),
-            max_retry_after_ms: millis(core.max_retry_after),
+            first_delay: core.first_delay.into(),
+            max_delay: core.max_delay.into(),
+            max_retry_after: core.max_retry_after.into(),
             jitter: core.jitter,
             seed: core.seed,
         }
@@ -185,12 +190,12 @@ impl Default for Timeouts {
     fn default() -> Self {
         let core = run::Timeouts::default();
         Self {
-            silence_ms: core.silence.map(millis),
-            tool_ms: core.tool.map(millis),
-            turn_ms: core.turn.map(millis),
-            approval_ms: core.approval.map(millis),
-            deferred_ms: core.deferred.map(millis),
-            closing_ms: core.closing.map(millis),
+            silence: core.silence.map(Into::into),
+            tool: core.tool.map(Into::into),
+            turn: core.turn.map(Into::into),
+            approval: core.approval.map(Into::into),
+            deferred: core.deferred.map(Into::into),
+            closing: core.closing.map(Into::into),
         }
     }
 }
@@ -211,7 +216,7 @@ impl From<Limits> for run::Limits {
             continue_after_tools: limits.continue_after_tools,
             max_tool_calls: limits.max_tool_calls,
             max_tokens: limits.max_tokens,
-            max_duration: limits.max_duration_ms.map(Duration::from_millis),
+            max_duration: limits.max_duration.map(Into::into),
             max_parallel_tools: limits.max_parallel_tools,
             repeats: limits.repeats.into_core(),
             at_limit: limits
@@ -246,9 +251,9 @@ impl From<RetryPolicy> for run::RetryPolicy {
     fn from(policy: RetryPolicy) -> Self {
         Self {
             attempts: policy.attempts,
-            first_delay: Duration::from_millis(policy.first_delay_ms),
-            max_delay: Duration::from_millis(policy.max_delay_ms),
-            max_retry_after: Duration::from_millis(policy.max_retry_after_ms),
+            first_delay: policy.first_delay.into(),
+            max_delay: policy.max_delay.into(),
+            max_retry_after: policy.max_retry_after.into(),
             jitter: policy.jitter,
             seed: policy.seed,
         }
@@ -258,12 +263,12 @@ impl From<RetryPolicy> for run::RetryPolicy {
 impl From<Timeouts> for run::Timeouts {
     fn from(timeouts: Timeouts) -> Self {
         Self {
-            silence: timeouts.silence_ms.map(Duration::from_millis),
-            tool: timeouts.tool_ms.map(Duration::from_millis),
-            turn: timeouts.turn_ms.map(Duration::from_millis),
-            approval: timeouts.approval_ms.map(Duration::from_millis),
-            deferred: timeouts.deferred_ms.map(Duration::from_millis),
-            closing: timeouts.closing_ms.map(Duration::from_millis),
+            silence: timeouts.silence.map(Into::into),
+            tool: timeouts.tool.map(Into::into),
+            turn: timeouts.turn.map(Into::into),
+            approval: timeouts.approval.map(Into::into),
+            deferred: timeouts.deferred.map(Into::into),
+            closing: timeouts.closing.map(Into::into),
         }
     }
 }

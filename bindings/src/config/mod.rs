@@ -13,7 +13,7 @@ pub use limits::{LimitPolicy, Limits, RepeatLimit, RetryPolicy, Timeouts};
 pub use tool_definition::ToolDefinition;
 
 use crate::error::StepwellError;
-use crate::json_text;
+use crate::json_value::JsonValue;
 use crate::same::same;
 use serde::{Deserialize, Deserializer};
 use serde_json::{Value, json};
@@ -82,7 +82,7 @@ pub struct RunConfig {
     #[uniffi(default = None)]
     pub persist_attempts: Option<u32>,
     /// Whether tool calls' arguments are parsed while they stream, for the event `PartialArguments` and
-    /// `RunMachine.partial_arguments_json`. It takes time and memory in proportion to the arguments.
+    /// `RunMachine.partial_arguments`. It takes time and memory in proportion to the arguments.
     #[uniffi(default = false)]
     #[serde(default)]
     pub partial_arguments: bool,
@@ -96,8 +96,8 @@ pub struct RunConfig {
     /// Providers of the app's own, for `provider` to name: a JSON object whose `providers` is a list, as
     /// `stepwell --providers` takes it.
     #[uniffi(default = None)]
-    #[serde(default, rename = "providers", deserialize_with = "list_of_providers")]
-    pub providers_json: Option<String>,
+    #[serde(default, deserialize_with = "list_of_providers")]
+    pub providers: Option<JsonValue>,
     /// How the model's text is shown.
     #[uniffi(default)]
     #[serde(default)]
@@ -160,8 +160,7 @@ pub struct GenerationSettings {
     /// Fields for the request's body in the provider's own words, a JSON object; they win over Stepwell's. Tools that the
     /// provider runs itself (`tools`) stand beside the app's.
     #[uniffi(default = None)]
-    #[serde(rename = "extra", deserialize_with = "json_text::maybe")]
-    pub extra_json: Option<String>,
+    pub extra: Option<JsonValue>,
     /// What an AG-UI agent is to know beside the conversation. Other APIs are not sent it.
     #[uniffi(default = [])]
     pub context: Vec<ContextEntry>,
@@ -199,8 +198,7 @@ pub enum ResponseFormat {
         /// What the form is called: letters, digits, `_` and `-`.
         name: String,
         /// The JSON Schema.
-        #[serde(rename = "schema", deserialize_with = "json_text::whole")]
-        schema_json: String,
+        schema: JsonValue,
         /// Whether the provider must hold the model to it, where it can be asked to.
         strict: bool,
     },
@@ -263,9 +261,9 @@ pub enum RunIds {
 }
 
 /// In JSON it is the list alone.
-fn list_of_providers<'de, D: Deserializer<'de>>(from: D) -> Result<Option<String>, D::Error> {
+fn list_of_providers<'de, D: Deserializer<'de>>(from: D) -> Result<Option<JsonValue>, D::Error> {
     let providers = Vec::<Value>::deserialize(from)?;
-    Ok(Some(json!({ "providers": providers }).to_string()))
+    Ok(Some(JsonValue::of(&json!({ "providers": providers }))))
 }
 
 impl RunConfig {
@@ -275,7 +273,7 @@ impl RunConfig {
     /// An unknown provider, a key that is missing, a tool that cannot be registered.
     pub fn into_core(self) -> Result<run::RunConfig, StepwellError> {
         let key = self.key.map(Secret::from);
-        let catalog = catalog(self.providers_json.as_deref())?;
+        let catalog = catalog(self.providers.as_ref())?;
         let provider = catalog.find(&self.provider)?;
         let api = self.api.as_deref();
         // A map has no order; equal configurations are to give equal requests.
@@ -314,11 +312,11 @@ impl RunConfig {
 }
 
 /// The providers, with those of the app's own.
-pub(crate) fn catalog(providers_json: Option<&str>) -> Result<provider::Catalog, StepwellError> {
-    let Some(json) = providers_json else {
+pub(crate) fn catalog(providers: Option<&JsonValue>) -> Result<provider::Catalog, StepwellError> {
+    let Some(json) = providers else {
         return Ok(provider::Catalog::default());
     };
-    provider::Catalog::from_json(json).map_err(|error| {
+    provider::Catalog::from_json(json.as_str()).map_err(|error| {
         let advice =
             "give an object whose `providers` is a list, as `stepwell --providers` takes it";
         StepwellError::configuration(&error, advice)
@@ -327,10 +325,10 @@ pub(crate) fn catalog(providers_json: Option<&str>) -> Result<provider::Catalog,
 
 impl GenerationSettings {
     fn into_core(self) -> Result<dialect::GenerationSettings, StepwellError> {
-        let extra = match self.extra_json {
+        let extra = match self.extra {
             None => event::Metadata::new(),
-            Some(json) => serde_json::from_str(&json).map_err(|error| {
-                let reason = format!("`extra_json` is no JSON object: {error}");
+            Some(json) => serde_json::from_str(json.as_str()).map_err(|error| {
+                let reason = format!("`extra` is no JSON object: {error}");
                 StepwellError::configuration(&reason, "give the fields of the body as one object")
             })?,
         };
@@ -349,12 +347,12 @@ impl GenerationSettings {
                 Some(ResponseFormat::Json) => dialect::ResponseFormat::Json,
                 Some(ResponseFormat::Schema {
                     name,
-                    schema_json,
+                    schema,
                     strict,
                 }) => dialect::ResponseFormat::Schema {
                     name,
-                    schema: serde_json::from_str(&schema_json).map_err(|error| {
-                        let reason = format!("`schema_json` is no JSON: {error}");
+                    schema: serde_json::from_str(schema.as_str()).map_err(|error| {
+                        let reason = format!("`schema` is no JSON: {error}");
                         StepwellError::configuration(&reason, "give the JSON Schema as a JSON text")
                     })?,
                     strict,

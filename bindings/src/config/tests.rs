@@ -1,5 +1,11 @@
 use super::*;
-use std::time::Duration;
+use crate::json_value::JsonValue;
+use crate::time::Duration;
+
+/// So many milliseconds.
+const fn millis(millis: u64) -> Duration {
+    Duration::from_millis(millis)
+}
 
 /// As every language writes it out.
 pub(crate) fn limits() -> Limits {
@@ -8,7 +14,7 @@ pub(crate) fn limits() -> Limits {
         continue_after_tools: true,
         max_tool_calls: None,
         max_tokens: None,
-        max_duration_ms: None,
+        max_duration: None,
         max_parallel_tools: 8,
         repeats: RepeatLimit {
             tell_after: Some(3),
@@ -26,9 +32,9 @@ pub(crate) fn limits() -> Limits {
 pub(crate) fn retry() -> RetryPolicy {
     RetryPolicy {
         attempts: 4,
-        first_delay_ms: 500,
-        max_delay_ms: 8000,
-        max_retry_after_ms: 120_000,
+        first_delay: millis(500),
+        max_delay: millis(8000),
+        max_retry_after: millis(120_000),
         jitter: 0.2,
         seed: 0,
     }
@@ -37,12 +43,12 @@ pub(crate) fn retry() -> RetryPolicy {
 /// As every language writes it out.
 pub(crate) fn timeouts() -> Timeouts {
     Timeouts {
-        silence_ms: Some(120_000),
-        tool_ms: Some(300_000),
-        turn_ms: None,
-        approval_ms: None,
-        deferred_ms: None,
-        closing_ms: Some(2000),
+        silence: Some(millis(120_000)),
+        tool: Some(millis(300_000)),
+        turn: None,
+        approval: None,
+        deferred: None,
+        closing: Some(millis(2000)),
     }
 }
 
@@ -50,7 +56,7 @@ pub(crate) fn timeouts() -> Timeouts {
 pub(crate) fn device() -> DevicePolicy {
     DevicePolicy {
         background: None,
-        offline_ms: Some(300_000),
+        offline: Some(millis(300_000)),
         network_change: None,
         killed: None,
     }
@@ -73,10 +79,10 @@ fn the_context_is_guarded_as_in_the_core() {
 
 #[test]
 fn the_form_of_an_answer_is_mapped() {
-    let with = |schema_json: &str| GenerationSettings {
+    let with = |schema: &str| GenerationSettings {
         response_format: Some(ResponseFormat::Schema {
             name: "city".to_owned(),
-            schema_json: schema_json.to_owned(),
+            schema: JsonValue::from_text(schema.to_owned()),
             strict: true,
         }),
         reasoning: Some(ReasoningEffort::High),
@@ -95,7 +101,7 @@ fn the_form_of_an_answer_is_mapped() {
     assert_eq!(core.reasoning, Some(dialect::ReasoningEffort::High));
     assert!(core.cache_prompt);
     let error = with("{").into_core().unwrap_err();
-    assert!(error.to_string().contains("`schema_json`"), "{error}");
+    assert!(error.to_string().contains("`schema`"), "{error}");
 }
 
 #[test]
@@ -119,7 +125,7 @@ fn a_provider_of_the_apps_own_can_be_named() {
         provider: "mine".to_owned(),
         base_url: None,
         headers: HashMap::from([("x-b".to_owned(), "2".to_owned())]),
-        providers_json: Some(json.to_owned()),
+        providers: Some(JsonValue::from_text(json.to_owned())),
         ..config()
     };
     let good = r#"{"providers": [{"name": "mine", "dialect": "openai-chat", "base_url": "http://x/v1",
@@ -162,14 +168,14 @@ fn how_a_server_resumes_is_for_the_app_to_say() {
 }
 
 /// What a run knows of the agent, by what was said of it.
-fn ag_ui(said: AgUiOptions, providers_json: Option<&str>) -> dialect::AgUiOptions {
+fn ag_ui(said: AgUiOptions, providers: Option<&str>) -> dialect::AgUiOptions {
     let config = RunConfig {
-        provider: if providers_json.is_some() {
+        provider: if providers.is_some() {
             "mine".to_owned()
         } else {
             "ag-ui".to_owned()
         },
-        providers_json: providers_json.map(str::to_owned),
+        providers: providers.map(|text| JsonValue::from_text(text.to_owned())),
         ag_ui: said,
         ..config()
     };
@@ -350,7 +356,7 @@ fn absent_is_the_default_and_null_is_none() {
     assert_eq!(device("{}"), run::DevicePolicy::default());
     let none = device(r#"{"offlineMs":null}"#);
     assert_eq!(none.offline, run::OfflinePolicy::Fail);
-    let up_to = Duration::from_secs(1);
+    let up_to = std::time::Duration::from_secs(1);
     let said = device(r#"{"offlineMs":1000}"#);
     assert_eq!(said.offline, run::OfflinePolicy::Wait { up_to });
 

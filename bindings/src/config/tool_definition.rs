@@ -1,7 +1,7 @@
 use crate::error::StepwellError;
-use crate::json_text;
+use crate::json_value::JsonValue;
+use crate::time::Duration;
 use serde::Deserialize;
-use std::time::Duration;
 use stepwell_core::tool::Tool;
 
 /// A tool as the model sees it, and how it may be run. Its code stays with the app.
@@ -14,8 +14,8 @@ pub struct ToolDefinition {
     pub description: String,
     /// The JSON Schema of its arguments, as JSON text; a tool without arguments if absent.
     #[uniffi(default = None)]
-    #[serde(default, rename = "parameters", deserialize_with = "json_text::maybe")]
-    pub parameters_json: Option<String>,
+    #[serde(default)]
+    pub parameters: Option<JsonValue>,
     /// Whether the user must allow each call.
     #[uniffi(default = false)]
     #[serde(default)]
@@ -29,9 +29,10 @@ pub struct ToolDefinition {
     #[uniffi(default = false)]
     #[serde(default)]
     pub repeatable: bool,
-    /// The longest it may take, in milliseconds; the run's own limit if absent.
+    /// The longest it may take; the run's own limit if absent.
     #[uniffi(default = None)]
-    pub timeout_ms: Option<u64>,
+    #[serde(rename = "timeoutMs")]
+    pub timeout: Option<Duration>,
 }
 
 impl TryFrom<ToolDefinition> for Tool {
@@ -39,8 +40,8 @@ impl TryFrom<ToolDefinition> for Tool {
 
     fn try_from(definition: ToolDefinition) -> Result<Self, StepwellError> {
         let mut tool = Self::new(definition.name, definition.description);
-        if let Some(parameters) = definition.parameters_json {
-            let schema = serde_json::from_str(&parameters).map_err(|error| {
+        if let Some(parameters) = definition.parameters {
+            let schema = serde_json::from_str(parameters.as_str()).map_err(|error| {
                 let reason = format!("the parameters of `{}` are not JSON: {error}", tool.name());
                 StepwellError::configuration(&reason, "give their JSON Schema as JSON text")
             })?;
@@ -49,7 +50,7 @@ impl TryFrom<ToolDefinition> for Tool {
         tool.requires_approval = definition.requires_approval;
         tool.idempotent = definition.idempotent;
         tool.repeatable = definition.repeatable;
-        tool.timeout = definition.timeout_ms.map(Duration::from_millis);
+        tool.timeout = definition.timeout.map(Into::into);
         Ok(tool)
     }
 }

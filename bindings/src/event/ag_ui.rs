@@ -3,8 +3,9 @@ use super::parts::{
     TextMessageRole, ToolCallStatus, ToolResult,
 };
 use crate::effect::CallKey;
-use crate::json_text;
+use crate::json_value::JsonValue;
 use crate::outcome::Outcome;
+use crate::time::Duration;
 use serde::Serialize;
 
 /// What the user is shown of a turn. From `Started` to `Completed` it is one unbroken turn, however many hops it
@@ -91,8 +92,9 @@ pub enum Event {
     Retrying {
         /// The try that is to come, from 1.
         attempt: u32,
-        /// How long until then, in milliseconds.
-        delay_ms: u64,
+        /// How long until then.
+        #[serde(rename = "delayMs")]
+        delay: Duration,
         /// Why.
         reason: String,
     },
@@ -133,8 +135,7 @@ pub enum Event {
     /// after the end of the turn.
     SteeringRefused {
         /// The message, whole: an AG-UI message in JSON.
-        #[serde(rename = "message", serialize_with = "json_text::write")]
-        message_json: String,
+        message: JsonValue,
         /// Why.
         reason: SteeringRefusal,
         /// The same in a sentence.
@@ -142,8 +143,9 @@ pub enum Event {
     },
     /// There is no network: the next request waits for it.
     WaitingForNetwork {
-        /// How long at most, in milliseconds.
-        up_to_ms: u64,
+        /// How long at most.
+        #[serde(rename = "upToMs")]
+        up_to: Duration,
     },
     /// A stream that broke off is open again: what follows goes on where it stopped.
     StreamResumed {
@@ -216,7 +218,7 @@ pub enum Event {
         /// The text of the answer.
         content: String,
         /// The whole answer where it is more than text: a JSON array of content parts.
-        parts_json: Option<String>,
+        parts: Option<JsonValue>,
         /// What any event may carry; absent where it carries nothing of it.
         common: Option<EventCommon>,
     },
@@ -240,7 +242,7 @@ pub enum Event {
     #[serde(skip)]
     StateSnapshot {
         /// The state: any JSON.
-        snapshot_json: String,
+        snapshot: JsonValue,
         /// What any event may carry; absent where it carries nothing of it.
         common: Option<EventCommon>,
     },
@@ -248,7 +250,7 @@ pub enum Event {
     #[serde(skip)]
     StateDelta {
         /// The change: a JSON array of operations of JSON Patch (RFC 6902).
-        delta_json: String,
+        delta: JsonValue,
         /// What any event may carry; absent where it carries nothing of it.
         common: Option<EventCommon>,
     },
@@ -256,7 +258,7 @@ pub enum Event {
     #[serde(skip)]
     MessagesSnapshot {
         /// The messages: a JSON array.
-        messages_json: String,
+        messages: JsonValue,
         /// What any event may carry; absent where it carries nothing of it.
         common: Option<EventCommon>,
     },
@@ -268,7 +270,7 @@ pub enum Event {
         /// The kind of activity.
         activity_type: String,
         /// What to show: a JSON object.
-        content_json: String,
+        content: JsonValue,
         /// Whether an earlier one is replaced; absent is yes.
         replace: Option<bool>,
         /// What any event may carry; absent where it carries nothing of it.
@@ -282,7 +284,7 @@ pub enum Event {
         /// The kind of activity.
         activity_type: String,
         /// The change: a JSON array of operations of JSON Patch (RFC 6902).
-        patch_json: String,
+        patch: JsonValue,
         /// What any event may carry; absent where it carries nothing of it.
         common: Option<EventCommon>,
     },
@@ -354,9 +356,9 @@ pub enum Event {
         /// The subagent's run.
         subagent_run_id: String,
         /// What it gives back: any JSON.
-        result_json: Option<String>,
+        result: Option<JsonValue>,
         /// How it ended: a JSON object; absent is success.
-        outcome_json: Option<String>,
+        outcome: Option<JsonValue>,
         /// What any event may carry; absent where it carries nothing of it.
         common: Option<EventCommon>,
     },
@@ -376,7 +378,7 @@ pub enum Event {
     #[serde(skip)]
     Raw {
         /// The event: any JSON.
-        event_json: String,
+        event: JsonValue,
         /// Where it is from.
         source: Option<String>,
         /// What any event may carry; absent where it carries nothing of it.
@@ -388,7 +390,7 @@ pub enum Event {
         /// Its name.
         name: String,
         /// Its value: any JSON.
-        value_json: String,
+        value: JsonValue,
         /// What any event may carry; absent where it carries nothing of it.
         common: Option<EventCommon>,
     },
@@ -398,6 +400,6 @@ pub enum Event {
         /// Its `type`.
         kind: String,
         /// All of it: a JSON object.
-        event_json: String,
+        event: JsonValue,
     },
 }

@@ -1,5 +1,6 @@
 use super::ag_ui::Event;
-use crate::effect::json;
+use crate::json_value::JsonValue;
+use crate::time::Duration;
 use stepwell_core::event::{Event as AgUi, MessageContent};
 use stepwell_core::run::RunEvent;
 
@@ -34,7 +35,7 @@ impl From<RunEvent> for Event {
                 reason,
             } => Self::Retrying {
                 attempt,
-                delay_ms,
+                delay: Duration::from_millis(delay_ms),
                 reason,
             },
             RunEvent::Interrupted { interrupts } => Self::Interrupted {
@@ -55,11 +56,13 @@ impl From<RunEvent> for Event {
                 hop,
             },
             RunEvent::SteeringRefused { message, reason } => Self::SteeringRefused {
-                message_json: json(&message),
+                message: JsonValue::of(&message),
                 reason: reason.into(),
                 explanation: reason.to_string(),
             },
-            RunEvent::WaitingForNetwork { up_to_ms } => Self::WaitingForNetwork { up_to_ms },
+            RunEvent::WaitingForNetwork { up_to_ms } => Self::WaitingForNetwork {
+                up_to: Duration::from_millis(up_to_ms),
+            },
             RunEvent::StreamResumed { hop, attempt } => Self::StreamResumed { hop, attempt },
             RunEvent::ContextNearlyFull { tokens, window } => {
                 Self::ContextNearlyFull { tokens, window }
@@ -73,8 +76,8 @@ impl From<RunEvent> for Event {
 }
 
 /// The parts of a content that is more than text.
-fn parts(content: &MessageContent) -> Option<String> {
-    matches!(content, MessageContent::Parts(_)).then(|| json(content))
+fn parts(content: &MessageContent) -> Option<JsonValue> {
+    matches!(content, MessageContent::Parts(_)).then(|| JsonValue::of(content))
 }
 
 impl From<AgUi> for Event {
@@ -116,7 +119,7 @@ impl From<AgUi> for Event {
                 message_id: e.message_id.into_string(),
                 tool_call_id: e.tool_call_id.into_string(),
                 content: e.content.to_text(),
-                parts_json: parts(&e.content),
+                parts: parts(&e.content),
                 common: e.common.map(|common| (*common).into()),
             },
             AgUi::StepStarted(e) => Self::StepStarted {
@@ -128,28 +131,28 @@ impl From<AgUi> for Event {
                 common: e.common.map(|common| (*common).into()),
             },
             AgUi::StateSnapshot(e) => Self::StateSnapshot {
-                snapshot_json: json(&e.snapshot),
+                snapshot: JsonValue::of(&e.snapshot),
                 common: e.common.map(|common| (*common).into()),
             },
             AgUi::StateDelta(e) => Self::StateDelta {
-                delta_json: json(&e.delta),
+                delta: JsonValue::of(&e.delta),
                 common: e.common.map(|common| (*common).into()),
             },
             AgUi::MessagesSnapshot(e) => Self::MessagesSnapshot {
-                messages_json: json(&e.messages),
+                messages: JsonValue::of(&e.messages),
                 common: e.common.map(|common| (*common).into()),
             },
             AgUi::ActivitySnapshot(e) => Self::ActivitySnapshot {
                 message_id: e.message_id.into_string(),
                 activity_type: e.activity_type,
-                content_json: json(&e.content),
+                content: JsonValue::of(&e.content),
                 replace: e.replace,
                 common: e.common.map(|common| (*common).into()),
             },
             AgUi::ActivityDelta(e) => Self::ActivityDelta {
                 message_id: e.message_id.into_string(),
                 activity_type: e.activity_type,
-                patch_json: json(&e.patch),
+                patch: JsonValue::of(&e.patch),
                 common: e.common.map(|common| (*common).into()),
             },
             AgUi::ReasoningStart(e) => Self::ReasoningStart {
@@ -185,8 +188,8 @@ impl From<AgUi> for Event {
             },
             AgUi::SubagentFinished(e) => Self::SubagentFinished {
                 subagent_run_id: e.subagent_run_id,
-                result_json: e.result.as_ref().map(json),
-                outcome_json: e.outcome.as_ref().map(json),
+                result: e.result.as_ref().map(JsonValue::of),
+                outcome: e.outcome.as_ref().map(JsonValue::of),
                 common: e.common.map(|common| (*common).into()),
             },
             AgUi::SubagentError(e) => Self::SubagentError {
@@ -196,13 +199,13 @@ impl From<AgUi> for Event {
                 common: e.common.map(|common| (*common).into()),
             },
             AgUi::Raw(e) => Self::Raw {
-                event_json: json(&e.event),
+                event: JsonValue::of(&e.event),
                 source: e.source,
                 common: e.common.map(|common| (*common).into()),
             },
             AgUi::Custom(e) => Self::Custom {
                 name: e.name,
-                value_json: json(&e.value),
+                value: JsonValue::of(&e.value),
                 common: e.common.map(|common| (*common).into()),
             },
             // Chunks are in the long form by now, and a hop's beginning and end are not the turn's.
@@ -214,7 +217,7 @@ impl From<AgUi> for Event {
             | AgUi::RunError(_)
             | AgUi::Unknown(_)) => Self::Unknown {
                 kind: other.kind().to_owned(),
-                event_json: json(&other),
+                event: JsonValue::of(&other),
             },
         }
     }

@@ -1,5 +1,4 @@
-use crate::effect::json;
-use crate::json_text;
+use crate::json_value::JsonValue;
 use crate::same::same;
 use serde::Serialize;
 use stepwell_core::{conversation, event, run, tool};
@@ -10,13 +9,13 @@ pub struct EventCommon {
     /// When it happened: milliseconds since the epoch by convention.
     pub timestamp: Option<i64>,
     /// The provider's own event that this one was made from: any JSON.
-    pub raw_event_json: Option<String>,
+    pub raw_event: Option<JsonValue>,
     /// What the sender attached: a JSON object.
-    pub metadata_json: Option<String>,
+    pub metadata: Option<JsonValue>,
     /// The subagent that it belongs to; absent for the parent agent.
     pub subagent_run_id: Option<String>,
     /// Fields that this version does not know: a JSON object.
-    pub extra_json: Option<String>,
+    pub extra: Option<JsonValue>,
 }
 
 /// The role of a text message.
@@ -53,11 +52,11 @@ pub struct Interrupt {
     /// The tool call it is about.
     pub tool_call_id: Option<String>,
     /// The JSON Schema of the answer.
-    pub response_schema_json: Option<String>,
+    pub response_schema: Option<JsonValue>,
     /// When the question lapses, as an ISO 8601 time.
     pub expires_at: Option<String>,
     /// What the sender attached: a JSON object.
-    pub metadata_json: Option<String>,
+    pub metadata: Option<JsonValue>,
     /// The subagent that asks; absent for the parent agent.
     pub subagent_run_id: Option<String>,
 }
@@ -97,8 +96,7 @@ pub enum ArgumentsChange {
         /// Where.
         path: String,
         /// The value it begins with: any JSON.
-        #[serde(rename = "value", serialize_with = "json_text::write")]
-        value_json: String,
+        value: JsonValue,
     },
     /// A string grows.
     Append {
@@ -117,8 +115,7 @@ pub enum ArgumentsChange {
         /// The member, or the innermost thing around what differs.
         path: String,
         /// The value it has: any JSON.
-        #[serde(rename = "value", serialize_with = "json_text::write")]
-        value_json: String,
+        value: JsonValue,
     },
 }
 
@@ -128,13 +125,13 @@ impl From<tool::OwnedChange> for ArgumentsChange {
         match change {
             Change::Add { path, value } => Self::Add {
                 path,
-                value_json: json(&value),
+                value: JsonValue::of(&value),
             },
             Change::Append { path, text } => Self::Append { path, text },
             Change::End { path } => Self::End { path },
             Change::Replace { path, value } => Self::Replace {
                 path,
-                value_json: json(&value),
+                value: JsonValue::of(&value),
             },
         }
     }
@@ -213,10 +210,10 @@ impl From<event::Common> for EventCommon {
     fn from(common: event::Common) -> Self {
         Self {
             timestamp: common.timestamp,
-            raw_event_json: common.raw_event.as_ref().map(json),
-            metadata_json: common.metadata.as_ref().map(json),
+            raw_event: common.raw_event.as_ref().map(JsonValue::of),
+            metadata: common.metadata.as_ref().map(JsonValue::of),
             subagent_run_id: common.subagent_run_id,
-            extra_json: (!common.extra.is_empty()).then(|| json(&common.extra)),
+            extra: (!common.extra.is_empty()).then(|| JsonValue::of(&common.extra)),
         }
     }
 }
@@ -238,9 +235,9 @@ impl From<event::Interrupt> for Interrupt {
             reason: interrupt.reason,
             message: interrupt.message,
             tool_call_id: interrupt.tool_call_id.map(|id| id.into_string()),
-            response_schema_json: interrupt.response_schema.as_ref().map(json),
+            response_schema: interrupt.response_schema.as_ref().map(JsonValue::of),
             expires_at: interrupt.expires_at,
-            metadata_json: interrupt.metadata.as_ref().map(json),
+            metadata: interrupt.metadata.as_ref().map(JsonValue::of),
             subagent_run_id: interrupt.subagent_run_id,
         }
     }

@@ -1,12 +1,14 @@
 //! What the app tells a run: each input of the core is one method.
 
-use super::start::{ResumeEntry, Start, entries, message, messages, parts};
+use super::start::{ResumeEntry, Start, entries, parse_message, parse_messages, parse_parts};
 use super::{RunMachine, id};
 use crate::effect::{CallKey, Outputs};
 use crate::error::StepwellError;
 use crate::event::ToolFailureKind;
+use crate::json_value::JsonValue;
+use crate::time::Duration;
+use crate::time::Timestamp;
 use std::borrow::Cow;
-use std::time::Duration;
 use stepwell_core::event::Message;
 use stepwell_core::run::{Decision, Input, Refusal};
 use stepwell_core::tool::{ToolFailure, ToolOutput};
@@ -14,8 +16,8 @@ use stepwell_core::tool::{ToolFailure, ToolOutput};
 #[uniffi::export]
 impl RunMachine {
     /// Starts the turn.
-    pub fn start(&self, start: Start, now_ms: u64) -> Result<Outputs, StepwellError> {
-        self.handle(Input::Start(Box::new(start.try_into()?)), now_ms)
+    pub fn start(&self, start: Start, now: Timestamp) -> Result<Outputs, StepwellError> {
+        self.handle(Input::Start(Box::new(start.try_into()?)), now)
     }
 
     /// The backend created a run.
@@ -23,11 +25,11 @@ impl RunMachine {
         &self,
         effect: &str,
         run_id: String,
-        now_ms: u64,
+        now: Timestamp,
     ) -> Result<Outputs, StepwellError> {
         let effect = id(effect)?;
         let run_id = run_id.into();
-        self.handle(Input::RunCreated { effect, run_id }, now_ms)
+        self.handle(Input::RunCreated { effect, run_id }, now)
     }
 
     /// The backend did not create a run.
@@ -35,10 +37,10 @@ impl RunMachine {
         &self,
         effect: &str,
         message: String,
-        now_ms: u64,
+        now: Timestamp,
     ) -> Result<Outputs, StepwellError> {
         let effect = id(effect)?;
-        self.handle(Input::RunNotCreated { effect, message }, now_ms)
+        self.handle(Input::RunNotCreated { effect, message }, now)
     }
 
     /// The provider answered with a 2xx status: the body follows. `content_type` is the response's header.
@@ -46,7 +48,7 @@ impl RunMachine {
         &self,
         effect: &str,
         content_type: Option<String>,
-        now_ms: u64,
+        now: Timestamp,
     ) -> Result<Outputs, StepwellError> {
         let effect = id(effect)?;
         self.handle(
@@ -54,28 +56,28 @@ impl RunMachine {
                 effect,
                 content_type,
             },
-            now_ms,
+            now,
         )
     }
 
     /// The provider answered with any other status. `body` is the beginning of its answer, 64 KiB are plenty;
-    /// `retry_after_ms` the wait that its `Retry-After` asks for.
-    #[uniffi::method(default(retry_after_ms = None))]
+    /// `retry_after` the wait that its `Retry-After` asks for.
+    #[uniffi::method(default(retry_after = None))]
     pub fn refused(
         &self,
         effect: &str,
         status: u16,
         body: &[u8],
-        now_ms: u64,
-        retry_after_ms: Option<u64>,
+        now: Timestamp,
+        retry_after: Option<Duration>,
     ) -> Result<Outputs, StepwellError> {
         let effect = id(effect)?;
         let refusal = Refusal {
             status,
-            retry_after: retry_after_ms.map(Duration::from_millis),
+            retry_after: retry_after.map(Into::into),
             body: body.to_owned(),
         };
-        self.handle(Input::Refused { effect, refusal }, now_ms)
+        self.handle(Input::Refused { effect, refusal }, now)
     }
 
     /// No answer came at all.
@@ -83,10 +85,10 @@ impl RunMachine {
         &self,
         effect: &str,
         message: String,
-        now_ms: u64,
+        now: Timestamp,
     ) -> Result<Outputs, StepwellError> {
         let effect = id(effect)?;
-        self.handle(Input::ConnectionFailed { effect, message }, now_ms)
+        self.handle(Input::ConnectionFailed { effect, message }, now)
     }
 
     /// Bytes of the body, as many as the transport gave, cut anywhere.
@@ -94,17 +96,17 @@ impl RunMachine {
         &self,
         effect: &str,
         bytes: &[u8],
-        now_ms: u64,
+        now: Timestamp,
     ) -> Result<Outputs, StepwellError> {
         let effect = id(effect)?;
         let bytes = Cow::Borrowed(bytes);
-        self.handle(Input::Received { effect, bytes }, now_ms)
+        self.handle(Input::Received { effect, bytes }, now)
     }
 
     /// The body ended as it should.
-    pub fn ended(&self, effect: &str, now_ms: u64) -> Result<Outputs, StepwellError> {
+    pub fn ended(&self, effect: &str, now: Timestamp) -> Result<Outputs, StepwellError> {
         let effect = id(effect)?;
-        self.handle(Input::Ended { effect }, now_ms)
+        self.handle(Input::Ended { effect }, now)
     }
 
     /// The connection broke within the body.
@@ -112,10 +114,10 @@ impl RunMachine {
         &self,
         effect: &str,
         message: String,
-        now_ms: u64,
+        now: Timestamp,
     ) -> Result<Outputs, StepwellError> {
         let effect = id(effect)?;
-        self.handle(Input::Lost { effect, message }, now_ms)
+        self.handle(Input::Lost { effect, message }, now)
     }
 
     /// A tool gave a result: text, or JSON as text.
@@ -123,23 +125,23 @@ impl RunMachine {
         &self,
         effect: &str,
         content: String,
-        now_ms: u64,
+        now: Timestamp,
     ) -> Result<Outputs, StepwellError> {
         let effect = id(effect)?;
         let result = Ok(ToolOutput::from(content));
-        self.handle(Input::ToolFinished { effect, result }, now_ms)
+        self.handle(Input::ToolFinished { effect, result }, now)
     }
 
     /// As `tool_finished`, with a result that is more than text: a JSON array of AG-UI content parts, such as pictures.
     pub fn tool_finished_parts(
         &self,
         effect: &str,
-        parts_json: &str,
-        now_ms: u64,
+        parts: JsonValue,
+        now: Timestamp,
     ) -> Result<Outputs, StepwellError> {
         let effect = id(effect)?;
-        let result = Ok(parts(parts_json)?);
-        self.handle(Input::ToolFinished { effect, result }, now_ms)
+        let result = Ok(parse_parts(parts)?);
+        self.handle(Input::ToolFinished { effect, result }, now)
     }
 
     /// A tool failed; the model is shown the message. `kind` is `Error` if absent.
@@ -148,37 +150,39 @@ impl RunMachine {
         &self,
         effect: &str,
         message: String,
-        now_ms: u64,
+        now: Timestamp,
         kind: Option<ToolFailureKind>,
     ) -> Result<Outputs, StepwellError> {
         let effect = id(effect)?;
         let kind = kind.unwrap_or(ToolFailureKind::Error);
         let result = Err(ToolFailure::new(kind.into(), message));
-        self.handle(Input::ToolFinished { effect, result }, now_ms)
+        self.handle(Input::ToolFinished { effect, result }, now)
     }
 
     /// The tool has begun something whose result comes later, in minutes or days, with `tool_finished` or
     /// `tool_failed`.
-    pub fn tool_deferred(&self, effect: &str, now_ms: u64) -> Result<Outputs, StepwellError> {
+    pub fn tool_deferred(&self, effect: &str, now: Timestamp) -> Result<Outputs, StepwellError> {
         let effect = id(effect)?;
-        self.handle(Input::ToolDeferred { effect }, now_ms)
+        self.handle(Input::ToolDeferred { effect }, now)
     }
 
-    /// The user allows the call. With `arguments_json` it is run with these in the place of the model's, and the
+    /// The user allows the call. With `arguments` it is run with these in the place of the model's, and the
     /// model is told; if they do not fit the tool, that is an `InvalidArgument`, and the call is still asking.
-    #[uniffi::method(default(arguments_json = None))]
+    #[uniffi::method(default(arguments = None))]
     pub fn approve(
         &self,
         effect: &str,
-        now_ms: u64,
-        arguments_json: Option<String>,
+        now: Timestamp,
+        arguments: Option<JsonValue>,
     ) -> Result<Outputs, StepwellError> {
         let effect = id(effect)?;
-        let decision = match arguments_json {
+        let decision = match arguments {
             None => Decision::Granted,
-            Some(arguments) => Decision::Edited { arguments },
+            Some(arguments) => Decision::Edited {
+                arguments: arguments.into_text(),
+            },
         };
-        self.handle(Input::Decided { effect, decision }, now_ms)
+        self.handle(Input::Decided { effect, decision }, now)
     }
 
     /// The user does not allow the call. The reason is for the model to read.
@@ -186,11 +190,11 @@ impl RunMachine {
         &self,
         effect: &str,
         reason: Option<String>,
-        now_ms: u64,
+        now: Timestamp,
     ) -> Result<Outputs, StepwellError> {
         let effect = id(effect)?;
         let decision = Decision::Denied { reason };
-        self.handle(Input::Decided { effect, decision }, now_ms)
+        self.handle(Input::Decided { effect, decision }, now)
     }
 
     /// The conversation is to go on with these of its messages. The history stays whole; the others are left out of this
@@ -201,7 +205,7 @@ impl RunMachine {
         &self,
         effect: &str,
         keep: Vec<String>,
-        now_ms: u64,
+        now: Timestamp,
         summary: Option<String>,
     ) -> Result<Outputs, StepwellError> {
         let input = Input::ContextTrimmed {
@@ -209,7 +213,7 @@ impl RunMachine {
             keep: keep.into_iter().map(Into::into).collect(),
             summary,
         };
-        self.handle(input, now_ms)
+        self.handle(input, now)
     }
 
     /// The app has no way to shorten the conversation: the turn fails.
@@ -217,16 +221,16 @@ impl RunMachine {
         &self,
         effect: &str,
         message: String,
-        now_ms: u64,
+        now: Timestamp,
     ) -> Result<Outputs, StepwellError> {
         let effect = id(effect)?;
-        self.handle(Input::ContextNotTrimmed { effect, message }, now_ms)
+        self.handle(Input::ContextNotTrimmed { effect, message }, now)
     }
 
     /// Blocks are stored.
-    pub fn persisted(&self, effect: &str, now_ms: u64) -> Result<Outputs, StepwellError> {
+    pub fn persisted(&self, effect: &str, now: Timestamp) -> Result<Outputs, StepwellError> {
         let effect = id(effect)?;
-        self.handle(Input::Persisted { effect }, now_ms)
+        self.handle(Input::Persisted { effect }, now)
     }
 
     /// Blocks could not be stored.
@@ -234,27 +238,31 @@ impl RunMachine {
         &self,
         effect: &str,
         message: String,
-        now_ms: u64,
+        now: Timestamp,
     ) -> Result<Outputs, StepwellError> {
         let effect = id(effect)?;
-        self.handle(Input::PersistFailed { effect, message }, now_ms)
+        self.handle(Input::PersistFailed { effect, message }, now)
     }
 
     /// The user answered the agent's questions, all of them.
-    pub fn resume(&self, answers: Vec<ResumeEntry>, now_ms: u64) -> Result<Outputs, StepwellError> {
+    pub fn resume(
+        &self,
+        answers: Vec<ResumeEntry>,
+        now: Timestamp,
+    ) -> Result<Outputs, StepwellError> {
         let answers = entries(answers)?;
-        self.handle(Input::Resume(answers), now_ms)
+        self.handle(Input::Resume(answers), now)
     }
 
     /// The user stops the turn. What is over stays as it is.
-    pub fn cancel(&self, now_ms: u64) -> Result<Outputs, StepwellError> {
-        self.handle(Input::Cancel, now_ms)
+    pub fn cancel(&self, now: Timestamp) -> Result<Outputs, StepwellError> {
+        self.handle(Input::Cancel, now)
     }
 
     /// The user stops one call. The others go on, and the model is told.
-    pub fn cancel_call(&self, call: CallKey, now_ms: u64) -> Result<Outputs, StepwellError> {
+    pub fn cancel_call(&self, call: CallKey, now: Timestamp) -> Result<Outputs, StepwellError> {
         let call = call.into();
-        self.handle(Input::CancelCall { call }, now_ms)
+        self.handle(Input::CancelCall { call }, now)
     }
 
     /// The user types during the turn. The message waits until the next hop begins, and is answered in this turn; if
@@ -264,54 +272,58 @@ impl RunMachine {
         &self,
         message_id: String,
         text: String,
-        now_ms: u64,
+        now: Timestamp,
     ) -> Result<Outputs, StepwellError> {
         let message = Message::user(message_id, text);
-        self.handle(Input::Steer(Box::new(message)), now_ms)
+        self.handle(Input::Steer(Box::new(message)), now)
     }
 
     /// As `steer`, with an AG-UI message in JSON, where it is more than text.
-    pub fn steer_message(&self, message_json: &str, now_ms: u64) -> Result<Outputs, StepwellError> {
-        let message = message(message_json)?;
-        self.handle(Input::Steer(Box::new(message)), now_ms)
+    pub fn steer_message(
+        &self,
+        message: JsonValue,
+        now: Timestamp,
+    ) -> Result<Outputs, StepwellError> {
+        let message = parse_message(message)?;
+        self.handle(Input::Steer(Box::new(message)), now)
     }
 
     /// What the user was shown by a host that died, as AG-UI messages in JSON: for a run that was revived, before any
     /// other input. What the run does not know of it stays, marked with `metadata.cut`, and the answer is asked for anew.
-    pub fn shown(&self, messages_json: &str, now_ms: u64) -> Result<Outputs, StepwellError> {
-        let messages = messages("what was shown", messages_json)?;
-        self.handle(Input::Shown(messages), now_ms)
+    pub fn shown(&self, messages: JsonValue, now: Timestamp) -> Result<Outputs, StepwellError> {
+        let messages = parse_messages("what was shown", messages)?;
+        self.handle(Input::Shown(messages), now)
     }
 
     /// The app goes to the background; see `DevicePolicy`. Like the following three, it is taken in every state, and
     /// harmless when repeated.
-    pub fn entered_background(&self, now_ms: u64) -> Result<Outputs, StepwellError> {
-        self.handle(Input::EnteredBackground, now_ms)
+    pub fn entered_background(&self, now: Timestamp) -> Result<Outputs, StepwellError> {
+        self.handle(Input::EnteredBackground, now)
     }
 
     /// The app is in the foreground again.
-    pub fn entered_foreground(&self, now_ms: u64) -> Result<Outputs, StepwellError> {
-        self.handle(Input::EnteredForeground, now_ms)
+    pub fn entered_foreground(&self, now: Timestamp) -> Result<Outputs, StepwellError> {
+        self.handle(Input::EnteredForeground, now)
     }
 
     /// The network that the server is reached over is gone.
-    pub fn network_lost(&self, now_ms: u64) -> Result<Outputs, StepwellError> {
-        self.handle(Input::NetworkLost, now_ms)
+    pub fn network_lost(&self, now: Timestamp) -> Result<Outputs, StepwellError> {
+        self.handle(Input::NetworkLost, now)
     }
 
     /// There is a network, or another one took the place of the one before.
-    pub fn network_available(&self, now_ms: u64) -> Result<Outputs, StepwellError> {
-        self.handle(Input::NetworkAvailable, now_ms)
+    pub fn network_available(&self, now: Timestamp) -> Result<Outputs, StepwellError> {
+        self.handle(Input::NetworkAvailable, now)
     }
 
     /// The app goes away: the outputs stop what it has begun, and give back what the user typed. The turn does not end
     /// by it: it can go on elsewhere, by `revive` from the `snapshot`. Each later input is a `Misuse`.
-    pub fn dispose(&self, now_ms: u64) -> Result<Outputs, StepwellError> {
-        self.handle(Input::Dispose, now_ms)
+    pub fn dispose(&self, now: Timestamp) -> Result<Outputs, StepwellError> {
+        self.handle(Input::Dispose, now)
     }
 
     /// Time has passed: what is due is done.
-    pub fn timeout(&self, now_ms: u64) -> Result<Outputs, StepwellError> {
-        self.handle(Input::Timeout, now_ms)
+    pub fn timeout(&self, now: Timestamp) -> Result<Outputs, StepwellError> {
+        self.handle(Input::Timeout, now)
     }
 }

@@ -8,24 +8,26 @@ mod timer;
 pub(crate) use start::conversation;
 pub use start::{ResumeEntry, ResumeStatus, Start};
 #[cfg(feature = "agent")]
-pub(crate) use start::{entries, message, parts};
+pub(crate) use start::{entries, parse_message, parse_parts};
 pub use timer::TimerKey;
 
 use crate::config::RunConfig;
 use crate::effect::{Effect, Outputs};
 use crate::error::StepwellError;
 use crate::event::Event;
+use crate::json_value::JsonValue;
+use crate::time::Timestamp;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use stepwell_core::ThreadId;
 use stepwell_core::journal::JournalWriter;
 use stepwell_core::run::{self, EffectId, Input, Output};
-use stepwell_core::{ThreadId, Timestamp};
 
 /// A turn without any IO: the app owns the network, the tools, the clock and the store.
 ///
 /// Each input is one call, and each call gives back all that came of it in one batch: what to show and what to do. Carry
-/// out each effect, and answer it by its id. Time is an argument, in milliseconds since the epoch. Call `timeout` when
-/// `wake_at_ms` of the latest batch has come.
+/// out each effect, and answer it by its id. Time is an argument. Call `timeout` when
+/// `wake_at` of the latest batch has come.
 ///
 /// The host's loop: `start`; for an `OpenStream` send the request and call `opened`, then `receive` for every piece of
 /// the body, then `ended` (or `refused`, `connection_failed`, `lost`); for a `RunTool` run the tool and call
@@ -56,18 +58,18 @@ struct Inner {
 impl RunMachine {
     /// A run that is ready to start, on a conversation as it stands.
     ///
-    /// `history_json` is a JSON array of AG-UI messages, oldest first; `shared_state_json` the state shared with an AG-UI
+    /// `history` is a JSON array of AG-UI messages, oldest first; `shared_state` the state shared with an AG-UI
     /// agent: any JSON.
     /// With `journal` all inputs are written down, for `take_journal`.
-    #[uniffi::constructor(default(history_json = "[]", shared_state_json = "{}", journal = false))]
+    #[uniffi::constructor(default(history = None, shared_state = None, journal = false))]
     pub fn new(
         config: RunConfig,
         thread_id: String,
-        history_json: &str,
-        shared_state_json: &str,
+        history: Option<JsonValue>,
+        shared_state: Option<JsonValue>,
         journal: bool,
     ) -> Result<Arc<Self>, StepwellError> {
-        let history = conversation(history_json, shared_state_json)?;
+        let history = conversation(history, shared_state)?;
         let config = Arc::new(config.into_core()?);
         let thread_id = ThreadId::from(thread_id);
         let journal = journal.then(|| JournalWriter::new(&config, &thread_id, &history));
@@ -92,11 +94,11 @@ impl RunMachine {
     pub fn revive(
         snapshot: &str,
         config: RunConfig,
-        now_ms: u64,
+        now: Timestamp,
         journal: bool,
     ) -> Result<Arc<Self>, StepwellError> {
         let config = Arc::new(config.into_core()?);
-        let now = Timestamp(now_ms);
+        let now = now.into();
         guard(|| {
             let machine = run::RunMachine::revive(snapshot, Arc::clone(&config), now)?;
             if !journal {
@@ -130,12 +132,12 @@ impl RunMachine {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn handle(&self, input: Input<'_>, now_ms: u64) -> Result<Outputs, StepwellError> {
+    fn handle(&self, input: Input<'_>, now: Timestamp) -> Result<Outputs, StepwellError> {
         let mut inner = self.lock();
         inner.attempt(|machine, journal, held| {
             // The core wants its outputs taken before the next input.
             drain(machine, journal, held);
-            let now = Timestamp(now_ms);
+            let now = now.into();
             match journal {
                 Some(journal) => journal.handle(machine, input, now)?,
                 None => machine.handle(input, now)?,
@@ -170,7 +172,7 @@ impl Inner {
         let result = guard(|| {
             step(running, journal, held)?;
             drain(running, journal, held);
-            held.wake_at_ms = running.poll_timeout().map(|at| at.0);
+            held.wake_at = running.poll_timeout().map(Into::into);
             Ok(std::mem::take(held))
         });
         if let Err(StepwellError::Broken { .. }) = result {

@@ -1,11 +1,13 @@
 //! What the app may ask of a run.
 
 use super::{Inner, RunMachine, TimerKey, broken, guard};
-use crate::effect::{Outputs, json};
+use crate::effect::Outputs;
 use crate::error::StepwellError;
 use crate::event::Interrupt;
+use crate::json_value::JsonValue;
 use crate::outcome::{Outcome, TokenUsage};
 use crate::state::StateKind;
+use crate::time::Timestamp;
 use stepwell_core::journal::{Digest, JournalWriter};
 use stepwell_core::{event, run};
 
@@ -17,10 +19,10 @@ impl RunMachine {
         inner.attempt(|_, _, _| Ok(()))
     }
 
-    /// When the run wants to be woken with `timeout`, in milliseconds since the epoch; every batch of outputs says so
+    /// When the run wants to be woken with `timeout`; every batch of outputs says so
     /// too.
-    pub fn poll_timeout(&self) -> Option<u64> {
-        self.read(|machine| machine.poll_timeout().map(|at| at.0))
+    pub fn poll_timeout(&self) -> Option<Timestamp> {
+        self.read(|machine| machine.poll_timeout().map(Into::into))
             .flatten()
     }
 
@@ -82,24 +84,24 @@ impl RunMachine {
     }
 
     /// The conversation: a JSON array of AG-UI messages, oldest first.
-    pub fn messages_json(&self) -> String {
-        self.read(|machine| json(&machine.conversation().messages()))
-            .unwrap_or_else(|| "[]".to_owned())
+    pub fn messages(&self) -> JsonValue {
+        self.read(|machine| JsonValue::of(&machine.conversation().messages()))
+            .unwrap_or_else(|| JsonValue::from_text("[]".to_owned()))
     }
 
     /// The state shared with an AG-UI agent: any JSON.
-    pub fn shared_state_json(&self) -> String {
-        self.read(|machine| json(machine.conversation().shared_state()))
-            .unwrap_or_else(|| "{}".to_owned())
+    pub fn shared_state(&self) -> JsonValue {
+        self.read(|machine| JsonValue::of(machine.conversation().shared_state()))
+            .unwrap_or_else(|| JsonValue::from_text("{}".to_owned()))
     }
 
     /// What is certain so far of the arguments of a call of the hop in progress, by the provider's id for it: any JSON.
     /// Absent without `RunConfig.partial_arguments`, before the call began and once its result is in the history. To
     /// follow each piece take the event `PartialArguments`.
-    pub fn partial_arguments_json(&self, tool_call_id: &str) -> Option<String> {
+    pub fn partial_arguments(&self, tool_call_id: &str) -> Option<JsonValue> {
         self.read(|machine| {
             let arguments = machine.partial_arguments(tool_call_id)?;
-            Some(arguments.closed_text())
+            Some(JsonValue::from_text(arguments.closed_text()))
         })
         .flatten()
     }

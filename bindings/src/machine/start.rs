@@ -1,6 +1,7 @@
 //! What a turn begins with.
 
 use crate::error::StepwellError;
+use crate::json_value::JsonValue;
 use crate::same::same;
 use stepwell_core::conversation::Conversation;
 use stepwell_core::event::{self, ContentPart, Message};
@@ -22,7 +23,7 @@ pub struct Start {
     /// What the user says as an AG-UI message in JSON, where it is more than text. With neither, the turn goes on
     /// from a history that ends with something the model is to answer.
     #[uniffi(default = None)]
-    pub message_json: Option<String>,
+    pub message: Option<JsonValue>,
     /// The answers to the interrupts that an earlier turn of an AG-UI agent ended with.
     #[uniffi(default)]
     pub resume: Vec<ResumeEntry>,
@@ -37,7 +38,7 @@ pub struct ResumeEntry {
     pub status: ResumeStatus,
     /// The answer: any JSON.
     #[uniffi(default = None)]
-    pub payload_json: Option<String>,
+    pub payload: Option<JsonValue>,
 }
 
 /// Whether an interrupt was answered.
@@ -51,39 +52,43 @@ pub enum ResumeStatus {
 
 /// The conversation that an app gives as JSON.
 pub(crate) fn conversation(
-    history_json: &str,
-    shared_state_json: &str,
+    history: Option<JsonValue>,
+    shared_state: Option<JsonValue>,
 ) -> Result<Conversation, StepwellError> {
-    let messages = messages("the history", history_json)?;
-    Ok(Conversation::new(messages).with_shared_state(any_json("the state", shared_state_json)?))
+    let messages = history.map(|history| parse_messages("the history", history));
+    let conversation = Conversation::new(messages.transpose()?.unwrap_or_default());
+    Ok(match shared_state {
+        Some(state) => conversation.with_shared_state(any_json("the state", state)?),
+        None => conversation,
+    })
 }
 
 /// Messages that an app gives as JSON.
-pub(crate) fn messages(what: &str, json: &str) -> Result<Vec<Message>, StepwellError> {
-    json::from_str(json).map_err(|error| {
+pub(crate) fn parse_messages(what: &str, json: JsonValue) -> Result<Vec<Message>, StepwellError> {
+    json::from_str(&json.into_text()).map_err(|error| {
         let reason = format!("{what} is no JSON array of AG-UI messages: {error}");
         StepwellError::invalid(&reason, "give messages of AG-UI, as a conversation's are here: each with an `id`, a `role` and its `content`")
     })
 }
 
-fn any_json(what: &str, text: &str) -> Result<serde_json::Value, StepwellError> {
-    serde_json::from_str(text).map_err(|error| {
+fn any_json(what: &str, json: JsonValue) -> Result<serde_json::Value, StepwellError> {
+    serde_json::from_str(&json.into_text()).map_err(|error| {
         let reason = format!("{what} is not JSON: {error}");
         StepwellError::invalid(&reason, "give JSON text")
     })
 }
 
 /// An AG-UI message that an app gives as JSON.
-pub(crate) fn message(json: &str) -> Result<Message, StepwellError> {
-    json::from_str(json).map_err(|error| {
+pub(crate) fn parse_message(json: JsonValue) -> Result<Message, StepwellError> {
+    json::from_str(&json.into_text()).map_err(|error| {
         let reason = format!("the message is no AG-UI message: {error}");
         StepwellError::invalid(&reason, "give an object with `id`, `role` and `content`")
     })
 }
 
 /// A tool's result that an app gives as JSON.
-pub(crate) fn parts(json: &str) -> Result<ToolOutput, StepwellError> {
-    let parts: Vec<ContentPart> = json::from_str(json).map_err(|error| {
+pub(crate) fn parse_parts(json: JsonValue) -> Result<ToolOutput, StepwellError> {
+    let parts: Vec<ContentPart> = json::from_str(&json.into_text()).map_err(|error| {
         let reason = format!("the result is no array of AG-UI content parts: {error}");
         StepwellError::invalid(
             &reason,
@@ -98,8 +103,8 @@ pub(crate) fn parts(json: &str) -> Result<ToolOutput, StepwellError> {
 pub(crate) fn entries(answers: Vec<ResumeEntry>) -> Result<Vec<event::ResumeEntry>, StepwellError> {
     let entry = |answer: ResumeEntry| {
         let payload = answer
-            .payload_json
-            .map(|json| any_json("the answer to an interrupt", &json));
+            .payload
+            .map(|json| any_json("the answer to an interrupt", json));
         Ok(event::ResumeEntry {
             interrupt_id: answer.interrupt_id,
             status: answer.status.into(),
@@ -122,15 +127,15 @@ impl TryFrom<Start> for run::Start {
     type Error = StepwellError;
 
     fn try_from(start: Start) -> Result<Self, StepwellError> {
-        let message = match (start.text, start.message_json) {
+        let message = match (start.text, start.message) {
             (Some(_), Some(_)) => {
                 return Err(StepwellError::invalid(
-                    &"a turn starts with `text` or with `message_json`, not with both",
+                    &"a turn starts with `text` or with `message`, not with both",
                     "leave one of them out",
                 ));
             }
             (Some(text), None) => Some(Message::user(format!("{}-user", start.run_id), text)),
-            (None, Some(json)) => Some(message(&json)?),
+            (None, Some(json)) => Some(parse_message(json)?),
             (None, None) => None,
         };
         Ok(Self {

@@ -14,12 +14,20 @@ fn machine() -> Arc<RunMachine> {
     RunMachine::of(run::RunMachine::new(config(), "thread".into(), history))
 }
 
+fn at(millis: u64) -> Timestamp {
+    Timestamp::from_millis(millis)
+}
+
+fn json(text: &str) -> JsonValue {
+    JsonValue::from_text(text.to_owned())
+}
+
 fn start() -> Start {
     Start {
         parent_run_id: None,
         run_id: "run".into(),
         text: Some("Hi".into()),
-        message_json: None,
+        message: None,
         resume: Vec::new(),
     }
 }
@@ -36,12 +44,12 @@ fn a_panic_is_an_error_and_leaves_the_run_broken() {
 
     assert_eq!(machine.state(), StateKind::Broken);
     assert_eq!(
-        (machine.text(), machine.messages_json()),
-        (String::new(), "[]".to_owned())
+        (machine.text(), machine.messages()),
+        (String::new(), json("[]"))
     );
     assert_eq!((machine.outcome(), machine.poll_timeout()), (None, None));
     assert!(matches!(
-        machine.cancel(0),
+        machine.cancel(at(0)),
         Err(StepwellError::Broken { .. })
     ));
     assert!(matches!(
@@ -60,18 +68,19 @@ fn a_poisoned_lock_is_no_end() {
     });
     assert!(poisoned.join().is_err());
     assert_eq!(machine.state(), StateKind::Idle);
-    assert!(machine.cancel(0).is_ok());
+    assert!(machine.cancel(at(0)).is_ok());
 }
 
 #[test]
 fn what_a_refused_call_had_drained_comes_with_the_next() {
     let machine = machine();
-    machine.start(start(), 0).unwrap();
+    machine.start(start(), at(0)).unwrap();
     let snapshot = machine.snapshot().unwrap();
-    let revived = run::RunMachine::revive(&snapshot, config(), Timestamp(1)).unwrap();
+    let revived =
+        run::RunMachine::revive(&snapshot, config(), stepwell_core::Timestamp(1)).unwrap();
     let revived = RunMachine::of(revived);
-    assert!(revived.ended("open:0:0", 2).is_err());
-    let outputs = revived.timeout(3).unwrap();
+    assert!(revived.ended("open:0:0", at(2)).is_err());
+    let outputs = revived.timeout(at(3)).unwrap();
     assert!(matches!(outputs.effects[..], [Effect::OpenStream { .. }]));
 }
 
@@ -79,51 +88,53 @@ fn what_a_refused_call_had_drained_comes_with_the_next() {
 fn tell(run: &RunMachine, input: &Input<'_>) -> Vec<Result<Outputs, StepwellError>> {
     let words = || "Words.".to_owned();
     match input {
-        Input::Start(_) => vec![run.start(start(), 1)],
-        Input::RunCreated { .. } => vec![run.run_created("create_run:1", "run".to_owned(), 1)],
-        Input::RunNotCreated { .. } => vec![run.run_not_created("create_run:1", words(), 1)],
-        Input::Opened { .. } => vec![run.opened("open:0:0", None, 1)],
-        Input::Refused { .. } => vec![run.refused("open:0:0", 500, b"", 1, None)],
-        Input::ConnectionFailed { .. } => vec![run.connection_failed("open:0:0", words(), 1)],
-        Input::Received { .. } => vec![run.receive("open:0:0", b"", 1)],
-        Input::Ended { .. } => vec![run.ended("open:0:0", 1)],
-        Input::Lost { .. } => vec![run.lost("open:0:0", words(), 1)],
+        Input::Start(_) => vec![run.start(start(), at(1))],
+        Input::RunCreated { .. } => vec![run.run_created("create_run:1", "run".to_owned(), at(1))],
+        Input::RunNotCreated { .. } => vec![run.run_not_created("create_run:1", words(), at(1))],
+        Input::Opened { .. } => vec![run.opened("open:0:0", None, at(1))],
+        Input::Refused { .. } => vec![run.refused("open:0:0", 500, b"", at(1), None)],
+        Input::ConnectionFailed { .. } => vec![run.connection_failed("open:0:0", words(), at(1))],
+        Input::Received { .. } => vec![run.receive("open:0:0", b"", at(1))],
+        Input::Ended { .. } => vec![run.ended("open:0:0", at(1))],
+        Input::Lost { .. } => vec![run.lost("open:0:0", words(), at(1))],
         Input::ToolFinished { .. } => {
             let parts = r#"[{"type":"text","text":"42"}]"#;
             vec![
-                run.tool_finished("tool:0:0", "42".to_owned(), 1),
-                run.tool_finished_parts("tool:0:0", parts, 1),
-                run.tool_failed("tool:0:0", words(), 1, None),
+                run.tool_finished("tool:0:0", "42".to_owned(), at(1)),
+                run.tool_finished_parts("tool:0:0", json(parts), at(1)),
+                run.tool_failed("tool:0:0", words(), at(1), None),
             ]
         }
-        Input::ToolDeferred { .. } => vec![run.tool_deferred("tool:0:0", 1)],
+        Input::ToolDeferred { .. } => vec![run.tool_deferred("tool:0:0", at(1))],
         Input::Decided { .. } => vec![
-            run.approve("approve:0:0", 1, None),
-            run.approve("approve:0:0", 1, Some("{}".to_owned())),
-            run.deny("approve:0:0", None, 1),
+            run.approve("approve:0:0", at(1), None),
+            run.approve("approve:0:0", at(1), Some(json("{}"))),
+            run.deny("approve:0:0", None, at(1)),
         ],
-        Input::Persisted { .. } => vec![run.persisted("persist:0", 1)],
-        Input::PersistFailed { .. } => vec![run.persist_failed("persist:0", words(), 1)],
-        Input::Resume(_) => vec![run.resume(Vec::new(), 1)],
-        Input::Cancel => vec![run.cancel(1)],
-        Input::CancelCall { call } => vec![run.cancel_call((*call).into(), 1)],
+        Input::Persisted { .. } => vec![run.persisted("persist:0", at(1))],
+        Input::PersistFailed { .. } => vec![run.persist_failed("persist:0", words(), at(1))],
+        Input::Resume(_) => vec![run.resume(Vec::new(), at(1))],
+        Input::Cancel => vec![run.cancel(at(1))],
+        Input::CancelCall { call } => vec![run.cancel_call((*call).into(), at(1))],
         Input::Steer(_) => {
             let message = r#"{"id":"m","role":"user","content":"Stop"}"#;
             vec![
-                run.steer("message".to_owned(), words(), 1),
-                run.steer_message(message, 1),
+                run.steer("message".to_owned(), words(), at(1)),
+                run.steer_message(json(message), at(1)),
             ]
         }
-        Input::Shown(_) => vec![run.shown("[]", 1)],
-        Input::EnteredBackground => vec![run.entered_background(1)],
-        Input::EnteredForeground => vec![run.entered_foreground(1)],
-        Input::NetworkLost => vec![run.network_lost(1)],
-        Input::NetworkAvailable => vec![run.network_available(1)],
-        Input::ContextTrimmed { .. } => vec![run.context_trimmed("trim:0", Vec::new(), 1, None)],
-        Input::ContextNotTrimmed { .. } => vec![run.context_not_trimmed("trim:0", words(), 1)],
-        Input::Timeout => vec![run.timeout(1)],
+        Input::Shown(_) => vec![run.shown(json("[]"), at(1))],
+        Input::EnteredBackground => vec![run.entered_background(at(1))],
+        Input::EnteredForeground => vec![run.entered_foreground(at(1))],
+        Input::NetworkLost => vec![run.network_lost(at(1))],
+        Input::NetworkAvailable => vec![run.network_available(at(1))],
+        Input::ContextTrimmed { .. } => {
+            vec![run.context_trimmed("trim:0", Vec::new(), at(1), None)]
+        }
+        Input::ContextNotTrimmed { .. } => vec![run.context_not_trimmed("trim:0", words(), at(1))],
+        Input::Timeout => vec![run.timeout(at(1))],
         // All others are refused after it.
-        Input::Dispose => vec![run.dispose(1)],
+        Input::Dispose => vec![run.dispose(at(1))],
     }
 }
 
@@ -202,7 +213,7 @@ fn each_method_is_the_input_of_its_name() {
         Input::Timeout,
     ];
     let run = machine();
-    run.dispose(1).unwrap();
+    run.dispose(at(1)).unwrap();
     // A run that was disposed of names each input that it refuses.
     for input in inputs {
         for told in tell(&run, &input) {

@@ -1,7 +1,6 @@
 //! The core's form of how a turn ended, for what the app says of its own runs.
 
 use super::{Failure, Outcome, TurnLimit};
-use std::time::Duration;
 use stepwell_core::conversation::RunFailure;
 use stepwell_core::{dialect, run};
 
@@ -32,13 +31,13 @@ impl From<Failure> for run::Failure {
                 status,
                 message,
                 code,
-                retry_after_ms,
+                retry_after,
             } => {
                 let mut error = dialect::ApiError::from_body(status, b"");
                 error.kind = kind.into();
                 error.message = message;
                 error.code = code;
-                error.retry_after = retry_after_ms.map(Duration::from_millis);
+                error.retry_after = retry_after.map(Into::into);
                 Self::Api { error }
             }
             Failure::Connection { message } => Self::Connection { message },
@@ -78,7 +77,9 @@ impl From<TurnLimit> for run::TurnLimit {
             TurnLimit::MaxToolRounds { max } => Self::MaxToolRounds { max },
             TurnLimit::MaxToolCalls { max } => Self::MaxToolCalls { max },
             TurnLimit::MaxTokens { max } => Self::MaxTokens { max },
-            TurnLimit::MaxDuration { max_ms } => Self::MaxDuration { max_ms },
+            TurnLimit::MaxDuration { max } => Self::MaxDuration {
+                max_ms: max.as_millis(),
+            },
             TurnLimit::NoProgress { tool, times } => Self::NoProgress { tool, times },
             TurnLimit::MaxAnswerBytes { max } => Self::MaxAnswerBytes { max },
             TurnLimit::MaxAnswerCalls { max } => Self::MaxAnswerCalls { max },

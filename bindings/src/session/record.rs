@@ -1,10 +1,11 @@
 //! Turns as they are stored.
 
-use crate::effect::{Block, TurnStatus, json};
-use crate::json_text;
+use crate::effect::{Block, TurnStatus};
+use crate::json_value::JsonValue;
+use crate::time::Timestamp;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
-use stepwell_core::{Timestamp, run, session};
+use stepwell_core::{run, session};
 
 /// A turn as it is stored: what the user said, and the blocks that came of it.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, uniffi::Record)]
@@ -15,17 +16,18 @@ pub struct TurnRecord {
     /// The turn before it on its path; the first turns of a thread have none.
     pub parent: Option<String>,
     /// What the user said, an AG-UI message in JSON; absent where the turn goes on from the history alone.
-    #[serde(rename = "message", default, deserialize_with = "json_text::maybe")]
-    pub message_json: Option<String>,
+    pub message: Option<JsonValue>,
     /// Where it stands.
     pub status: TurnStatus,
     /// How it ended, once it has: JSON, as it was given to be stored.
     #[serde(skip)]
-    pub outcome_json: Option<String>,
-    /// When it began, in milliseconds since the epoch.
-    pub created_at_ms: u64,
-    /// When something of it was last stored, in milliseconds since the epoch.
-    pub updated_at_ms: u64,
+    pub outcome: Option<JsonValue>,
+    /// When it began.
+    #[serde(rename = "createdAtMs")]
+    pub created_at: Timestamp,
+    /// When something of it was last stored.
+    #[serde(rename = "updatedAtMs")]
+    pub updated_at: Timestamp,
     /// Its blocks, in sequence.
     pub blocks: Vec<TurnBlock>,
 }
@@ -36,24 +38,25 @@ pub struct TurnRecord {
 pub struct TurnBlock {
     /// The block.
     pub block: Block,
-    /// When it was stored, in milliseconds since the epoch.
-    pub at_ms: u64,
+    /// When it was stored.
+    #[serde(rename = "atMs")]
+    pub at: Timestamp,
 }
 
 impl From<session::Turn> for TurnRecord {
     fn from(turn: session::Turn) -> Self {
         let block = |stored: session::TurnBlock| TurnBlock {
             block: stored.block.into(),
-            at_ms: stored.at.0,
+            at: stored.at.into(),
         };
         Self {
             id: turn.id.into_string(),
             parent: turn.parent.map(stepwell_core::RunId::into_string),
-            message_json: turn.message.as_ref().map(json),
+            message: turn.message.as_ref().map(JsonValue::of),
             status: turn.status.into(),
-            outcome_json: turn.outcome.as_ref().map(json),
-            created_at_ms: turn.created_at.0,
-            updated_at_ms: turn.updated_at.0,
+            outcome: turn.outcome.as_ref().map(JsonValue::of),
+            created_at: turn.created_at.into(),
+            updated_at: turn.updated_at.into(),
             blocks: turn.blocks.into_iter().map(block).collect(),
         }
     }
@@ -65,29 +68,29 @@ impl TryFrom<TurnRecord> for session::Turn {
 
     fn try_from(record: TurnRecord) -> Result<Self, String> {
         let of_turn = |what: &str| format!("{what} of the turn `{}`", record.id);
-        let message = record.message_json.as_deref();
-        let outcome = record.outcome_json.as_deref();
+        let message = record.message.as_ref();
+        let outcome = record.outcome.as_ref();
         let block = |stored: &TurnBlock| {
             let what = format!("block {}", stored.block.sequence);
             Ok(session::TurnBlock {
                 block: run::Block {
                     sequence: stored.block.sequence,
                     hop: stored.block.hop,
-                    content: read(&of_turn(&what), &stored.block.content_json)?,
+                    content: read(&of_turn(&what), &stored.block.content)?,
                 },
-                at: Timestamp(stored.at_ms),
+                at: stored.at.into(),
             })
         };
         Ok(Self {
             message: message
-                .map(|text| read(&of_turn("the message"), text))
+                .map(|json| read(&of_turn("the message"), json))
                 .transpose()?,
             status: record.status.into(),
             outcome: outcome
-                .map(|text| read(&of_turn("the outcome"), text))
+                .map(|json| read(&of_turn("the outcome"), json))
                 .transpose()?,
-            created_at: Timestamp(record.created_at_ms),
-            updated_at: Timestamp(record.updated_at_ms),
+            created_at: record.created_at.into(),
+            updated_at: record.updated_at.into(),
             blocks: record
                 .blocks
                 .iter()
@@ -99,6 +102,7 @@ impl TryFrom<TurnRecord> for session::Turn {
     }
 }
 
-fn read<T: DeserializeOwned>(what: &str, text: &str) -> Result<T, String> {
-    stepwell_core::json::from_str(text).map_err(|error| format!("{what} cannot be read: {error}"))
+fn read<T: DeserializeOwned>(what: &str, json: &JsonValue) -> Result<T, String> {
+    stepwell_core::json::from_str(json.as_str())
+        .map_err(|error| format!("{what} cannot be read: {error}"))
 }

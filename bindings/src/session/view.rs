@@ -1,10 +1,12 @@
 //! A session as the user is shown it.
 
 use super::TurnRecord;
-use crate::effect::{TurnStatus, json};
+use crate::effect::TurnStatus;
 use crate::error::StepwellError;
 use crate::event::ToolCallStatus;
+use crate::json_value::JsonValue;
 use crate::outcome::Outcome;
+use crate::time::Timestamp;
 use stepwell_core::conversation::Conversation;
 use stepwell_core::session::{self, MessageBuilder, SessionError, TurnTree, ViewOptions};
 
@@ -13,10 +15,10 @@ use stepwell_core::session::{self, MessageBuilder, SessionError, TurnTree, ViewO
 pub struct SessionView {
     /// The beginning of the user's first words, without markup.
     pub title: String,
-    /// When its first turn began, in milliseconds since the epoch.
-    pub created_at_ms: u64,
-    /// When something of it was last stored, in milliseconds since the epoch.
-    pub updated_at_ms: u64,
+    /// When its first turn began.
+    pub created_at: Timestamp,
+    /// When something of it was last stored.
+    pub updated_at: Timestamp,
     /// The turns of the path that is shown, oldest first.
     pub turns: Vec<TurnView>,
     /// The messages, oldest first.
@@ -34,10 +36,10 @@ pub struct TurnView {
     pub status: TurnStatus,
     /// How it ended, once it has.
     pub outcome: Option<Outcome>,
-    /// When it began, in milliseconds since the epoch.
-    pub created_at_ms: u64,
-    /// When something of it was last stored, in milliseconds since the epoch.
-    pub updated_at_ms: u64,
+    /// When it began.
+    pub created_at: Timestamp,
+    /// When something of it was last stored.
+    pub updated_at: Timestamp,
 }
 
 /// A message as the user is shown it.
@@ -52,15 +54,15 @@ pub struct MessageView {
     /// The text of what they say.
     pub text: String,
     /// All of what they say: a JSON string, or a JSON array of AG-UI content parts where it is more than text.
-    pub content_json: String,
+    pub content: JsonValue,
     /// What an agent shows of its work; of an activity alone.
     pub activity: Option<ActivityView>,
     /// The calls that the message asks for, in its order.
     pub tool_executions: Vec<ToolExecution>,
     /// Whether its answer was cut by the end of its host, and asked for anew. It may stop anywhere.
     pub cut: bool,
-    /// When its turn began, in milliseconds since the epoch.
-    pub timestamp_ms: u64,
+    /// When its turn began.
+    pub timestamp: Timestamp,
 }
 
 /// Who speaks.
@@ -82,7 +84,7 @@ pub struct ActivityView {
     /// The kind of activity, as the agent names it.
     pub activity_type: String,
     /// What to show: a JSON object.
-    pub content_json: String,
+    pub content: JsonValue,
 }
 
 /// A tool call as the user is shown it.
@@ -96,12 +98,12 @@ pub struct ToolExecution {
     pub label: String,
     /// Where it stands.
     pub status: ToolCallStatus,
-    /// When something of it was last stored, in milliseconds since the epoch.
-    pub timestamp_ms: u64,
+    /// When something of it was last stored.
+    pub timestamp: Timestamp,
     /// The arguments as the model wrote them: any JSON; a JSON string where they are none, or not whole yet.
-    pub args_json: String,
+    pub args: JsonValue,
     /// What came of it, once it is done: a JSON string, or a JSON array of AG-UI content parts.
-    pub result_json: Option<String>,
+    pub result: Option<JsonValue>,
 }
 
 /// A session of stored turns, all of a thread or a path of it: the path to `turn`, or without one the path that ends
@@ -121,9 +123,9 @@ pub fn session_view(
 pub fn conversation_of(
     turns: Vec<TurnRecord>,
     turn: Option<String>,
-) -> Result<String, StepwellError> {
+) -> Result<JsonValue, StepwellError> {
     let turns = of_records(turns)?;
-    Ok(json(&conversation(turns, turn)?.messages()))
+    Ok(JsonValue::of(&conversation(turns, turn)?.messages()))
 }
 
 fn of_records(turns: Vec<TurnRecord>) -> Result<Vec<session::Turn>, StepwellError> {
@@ -172,8 +174,8 @@ impl From<session::SessionView> for SessionView {
     fn from(view: session::SessionView) -> Self {
         Self {
             title: view.title,
-            created_at_ms: view.created_at.0,
-            updated_at_ms: view.updated_at.0,
+            created_at: view.created_at.into(),
+            updated_at: view.updated_at.into(),
             turns: view.turns.into_iter().map(Into::into).collect(),
             messages: view.messages.into_iter().map(Into::into).collect(),
         }
@@ -187,8 +189,8 @@ impl From<session::TurnView> for TurnView {
             parent: turn.parent.map(stepwell_core::RunId::into_string),
             status: turn.status.into(),
             outcome: turn.outcome.map(Into::into),
-            created_at_ms: turn.created_at.0,
-            updated_at_ms: turn.updated_at.0,
+            created_at: turn.created_at.into(),
+            updated_at: turn.updated_at.into(),
         }
     }
 }
@@ -201,8 +203,8 @@ impl From<session::Turn> for TurnView {
             parent: turn.parent.map(stepwell_core::RunId::into_string),
             status: turn.status.into(),
             outcome: turn.outcome.map(Into::into),
-            created_at_ms: turn.created_at.0,
-            updated_at_ms: turn.updated_at.0,
+            created_at: turn.created_at.into(),
+            updated_at: turn.updated_at.into(),
         }
     }
 }
@@ -219,10 +221,10 @@ impl From<session::MessageView> for MessageView {
                 session::Role::Activity => Role::Activity,
             },
             text: message.content.to_text(),
-            content_json: json(&message.content),
+            content: JsonValue::of(&message.content),
             activity: message.activity.map(|activity| ActivityView {
                 activity_type: activity.activity_type,
-                content_json: json(&activity.content),
+                content: JsonValue::of(&activity.content),
             }),
             tool_executions: message
                 .tool_executions
@@ -230,7 +232,7 @@ impl From<session::MessageView> for MessageView {
                 .map(Into::into)
                 .collect(),
             cut: message.cut,
-            timestamp_ms: message.timestamp.0,
+            timestamp: message.timestamp.into(),
         }
     }
 }
@@ -242,9 +244,9 @@ impl From<session::ToolExecution> for ToolExecution {
             tool_name: execution.tool_name,
             label: execution.label,
             status: execution.status.into(),
-            timestamp_ms: execution.timestamp.0,
-            args_json: json(&execution.args),
-            result_json: execution.result.as_ref().map(json),
+            timestamp: execution.timestamp.into(),
+            args: JsonValue::of(&execution.args),
+            result: execution.result.as_ref().map(JsonValue::of),
         }
     }
 }

@@ -1,9 +1,11 @@
 //! What a store is given and gives back.
 
-use crate::effect::{Block, TurnStatus, json};
+use crate::effect::{Block, TurnStatus};
+use crate::json_value::JsonValue;
 use crate::session::TurnRecord;
 use crate::thread_key::ThreadKey;
-use stepwell_core::{RunId, Timestamp, session};
+use crate::time::Timestamp;
+use stepwell_core::{RunId, session};
 use stepwell_io::store::{self, Generation};
 
 /// Names one turn. Run ids need only be unique in their thread.
@@ -23,15 +25,15 @@ pub struct NewTurn {
     /// The turn before it on its path; none for the first of a thread. Two turns of one parent are branches.
     pub parent: Option<String>,
     /// What the user said, an AG-UI message in JSON; none where the turn goes on from the history alone.
-    pub message_json: Option<String>,
+    pub message: Option<JsonValue>,
     /// What the run can be revived from if its process dies before the first write.
     pub snapshot: Option<String>,
     /// Who writes it.
     pub owner: String,
     /// The thread's title, if it has none yet.
     pub title: Option<String>,
-    /// Now, in milliseconds since the epoch.
-    pub at_ms: u64,
+    /// Now.
+    pub at: Timestamp,
 }
 
 /// What is stored of a turn at once.
@@ -44,11 +46,11 @@ pub struct PersistBatch {
     /// Where the turn stands with them. Anything but streaming closes it.
     pub status: TurnStatus,
     /// How it ended, if it does: JSON, to be kept as it is.
-    pub outcome_json: Option<String>,
+    pub outcome: Option<JsonValue>,
     /// What the run can be revived from, made when the blocks were.
     pub snapshot: String,
-    /// Now, in milliseconds since the epoch.
-    pub at_ms: u64,
+    /// Now.
+    pub at: Timestamp,
 }
 
 /// A turn that now is the caller's.
@@ -69,8 +71,8 @@ pub struct Unfinished {
     pub generation: u64,
     /// Who has it.
     pub owner: String,
-    /// When something of it was last stored, in milliseconds since the epoch.
-    pub updated_at_ms: u64,
+    /// When something of it was last stored.
+    pub updated_at: Timestamp,
 }
 
 /// A thread as a list of threads shows it.
@@ -80,10 +82,10 @@ pub struct ThreadRecord {
     pub key: ThreadKey,
     /// What it is about.
     pub title: Option<String>,
-    /// When its first turn began, in milliseconds since the epoch.
-    pub created_at_ms: u64,
-    /// When something of a turn of it was last stored, in milliseconds since the epoch.
-    pub updated_at_ms: u64,
+    /// When its first turn began.
+    pub created_at: Timestamp,
+    /// When something of a turn of it was last stored.
+    pub updated_at: Timestamp,
     /// The turn that began last.
     pub latest: Option<String>,
     /// The turn that has not come to its end, if there is one.
@@ -93,8 +95,8 @@ pub struct ThreadRecord {
 /// A place in the list of threads: the last thread of a page.
 #[derive(Clone, Debug, PartialEq, Eq, uniffi::Record)]
 pub struct ThreadCursor {
-    /// When the thread was last used: its `updated_at_ms`.
-    pub updated_at_ms: u64,
+    /// When the thread was last used: its `updated_at`.
+    pub updated_at: Timestamp,
     /// The thread.
     pub key: ThreadKey,
 }
@@ -154,11 +156,11 @@ impl From<store::NewTurn> for NewTurn {
         Self {
             key: new.key.into(),
             parent: new.parent.map(RunId::into_string),
-            message_json: new.message.as_ref().map(json),
+            message: new.message.as_ref().map(JsonValue::of),
             snapshot: new.snapshot,
             owner: new.owner,
             title: new.title,
-            at_ms: new.at.0,
+            at: new.at.into(),
         }
     }
 }
@@ -169,9 +171,9 @@ impl From<store::PersistBatch> for PersistBatch {
             first: batch.first,
             blocks: batch.blocks.into_iter().map(Into::into).collect(),
             status: batch.status.into(),
-            outcome_json: batch.outcome.as_ref().map(json),
+            outcome: batch.outcome.as_ref().map(JsonValue::of),
             snapshot: batch.snapshot,
-            at_ms: batch.at.0,
+            at: batch.at.into(),
         }
     }
 }
@@ -191,7 +193,7 @@ impl From<store::Unfinished> for Unfinished {
             key: unfinished.key.into(),
             generation: unfinished.generation.0,
             owner: unfinished.owner,
-            updated_at_ms: unfinished.updated_at.0,
+            updated_at: unfinished.updated_at.into(),
         }
     }
 }
@@ -202,7 +204,7 @@ impl From<Unfinished> for store::Unfinished {
             key: unfinished.key.into(),
             generation: Generation(unfinished.generation),
             owner: unfinished.owner,
-            updated_at: Timestamp(unfinished.updated_at_ms),
+            updated_at: unfinished.updated_at.into(),
         }
     }
 }
@@ -212,8 +214,8 @@ impl From<store::ThreadRecord> for ThreadRecord {
         Self {
             key: record.key.into(),
             title: record.title,
-            created_at_ms: record.created_at.0,
-            updated_at_ms: record.updated_at.0,
+            created_at: record.created_at.into(),
+            updated_at: record.updated_at.into(),
             latest: record.latest.map(RunId::into_string),
             unfinished: record.unfinished.map(Into::into),
         }
@@ -225,8 +227,8 @@ impl From<ThreadRecord> for store::ThreadRecord {
         Self {
             key: record.key.into(),
             title: record.title,
-            created_at: Timestamp(record.created_at_ms),
-            updated_at: Timestamp(record.updated_at_ms),
+            created_at: record.created_at.into(),
+            updated_at: record.updated_at.into(),
             latest: record.latest.map(Into::into),
             unfinished: record.unfinished.map(Into::into),
         }
@@ -236,7 +238,7 @@ impl From<ThreadRecord> for store::ThreadRecord {
 impl From<store::ThreadQuery> for ThreadQuery {
     fn from(query: store::ThreadQuery) -> Self {
         let after = |after: store::ThreadCursor| ThreadCursor {
-            updated_at_ms: after.updated_at.0,
+            updated_at: after.updated_at.into(),
             key: after.key.into(),
         };
         Self {
@@ -251,7 +253,7 @@ impl From<store::ThreadQuery> for ThreadQuery {
 impl From<ThreadQuery> for store::ThreadQuery {
     fn from(query: ThreadQuery) -> Self {
         let after = |after: ThreadCursor| store::ThreadCursor {
-            updated_at: Timestamp(after.updated_at_ms),
+            updated_at: after.updated_at.into(),
             key: after.key.into(),
         };
         Self {

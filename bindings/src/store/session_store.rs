@@ -1,8 +1,8 @@
 use super::adapter::AppStore;
 use super::task::Queue;
 use super::{Store, StoreRunner, ThreadQuery, ThreadRecord};
-use crate::effect::json;
 use crate::error::StepwellError;
+use crate::json_value::JsonValue;
 use crate::runtime::on_runtime;
 use crate::session::{SessionView, TurnView, conversation, view};
 use crate::thread_key::ThreadKey;
@@ -75,13 +75,13 @@ impl SessionStore {
 
     /// The conversation on the path to `turn`: a JSON array of AG-UI messages, oldest first.
     #[uniffi::method(default(turn = None))]
-    pub async fn messages_json(
+    pub async fn messages(
         &self,
         thread: ThreadKey,
         turn: Option<String>,
-    ) -> Result<String, StepwellError> {
+    ) -> Result<JsonValue, StepwellError> {
         let turns = self.load(thread).await?;
-        Ok(json(&conversation(turns, turn)?.messages()))
+        Ok(JsonValue::of(&conversation(turns, turn)?.messages()))
     }
 
     /// Gives a thread a title. It does not count as use.

@@ -2,8 +2,8 @@
 
 use async_trait::async_trait;
 use std::sync::Arc;
+use stepwell_core::registry;
 use stepwell_core::run::Block;
-use stepwell_core::{Timestamp, registry};
 use stepwell_ffi::{
     CallbackError, Claimed, EventLog, LoggedEvent, NewTurn, PersistBatch, SessionStore, Store,
     StoreAnswer, StoreCall, StoreError, StoreRunner, StoreTask, ThreadKey, ThreadQuery,
@@ -28,12 +28,12 @@ fn new_turn(new: NewTurn) -> store::NewTurn {
         key: new.key.into(),
         parent: new.parent.map(Into::into),
         message: new
-            .message_json
-            .map(|json| serde_json::from_str(&json).unwrap()),
+            .message
+            .map(|json| serde_json::from_str(json.as_str()).unwrap()),
         snapshot: new.snapshot,
         owner: new.owner,
         title: new.title,
-        at: Timestamp(new.at_ms),
+        at: new.at.into(),
     }
 }
 
@@ -41,17 +41,17 @@ fn batch(batch: PersistBatch) -> store::PersistBatch {
     let block = |block: stepwell_ffi::Block| Block {
         sequence: block.sequence,
         hop: block.hop,
-        content: serde_json::from_str(&block.content_json).unwrap(),
+        content: serde_json::from_str(block.content.as_str()).unwrap(),
     };
     store::PersistBatch {
         first: batch.first,
         blocks: batch.blocks.into_iter().map(block).collect(),
         status: TurnStatus::into(batch.status),
         outcome: batch
-            .outcome_json
-            .map(|json| serde_json::from_str(&json).unwrap()),
+            .outcome
+            .map(|json| serde_json::from_str(json.as_str()).unwrap()),
         snapshot: batch.snapshot,
-        at: Timestamp(batch.at_ms),
+        at: batch.at.into(),
     }
 }
 

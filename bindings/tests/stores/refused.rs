@@ -4,8 +4,8 @@ use crate::app::AppLoop;
 use crate::support::{FIRST, batch, block, key, new_turn};
 use std::sync::{Arc, Mutex};
 use stepwell_ffi::{
-    CallbackError, SessionStore, StepwellError, StoreAnswer, StoreError, StoreRunner, StoreTask,
-    ThreadKey, ThreadQuery,
+    CallbackError, JsonValue, SessionStore, StepwellError, StoreAnswer, StoreError, StoreRunner,
+    StoreTask, ThreadKey, ThreadQuery, Timestamp,
 };
 use stepwell_io::store;
 
@@ -127,11 +127,11 @@ async fn a_turn_that_cannot_be_read_is_damage() {
         let turn = stepwell_ffi::TurnRecord {
             id: "a".to_owned(),
             parent: None,
-            message_json: Some("{".to_owned()),
+            message: Some(JsonValue::from_text("{".to_owned())),
             status: stepwell_ffi::TurnStatus::Complete,
-            outcome_json: None,
-            created_at_ms: 0,
-            updated_at_ms: 0,
+            outcome: None,
+            created_at: Timestamp::from_millis(0),
+            updated_at: Timestamp::from_millis(0),
             blocks: Vec::new(),
         };
         task.finish(StoreAnswer::Turns { turns: vec![turn] });
@@ -152,11 +152,11 @@ async fn a_circle_of_turns_is_no_endless_path() {
         let turn = |id: &str, parent: &str| stepwell_ffi::TurnRecord {
             id: id.to_owned(),
             parent: Some(parent.to_owned()),
-            message_json: None,
+            message: None,
             status: stepwell_ffi::TurnStatus::Complete,
-            outcome_json: None,
-            created_at_ms: 0,
-            updated_at_ms: 0,
+            outcome: None,
+            created_at: Timestamp::from_millis(0),
+            updated_at: Timestamp::from_millis(0),
             blocks: Vec::new(),
         };
         let turns = vec![turn("a", "b"), turn("b", "a")];

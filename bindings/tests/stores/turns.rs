@@ -5,9 +5,9 @@ use crate::app;
 use serde_json::json;
 use std::sync::Arc;
 use stepwell_ffi::{
-    Agent, AgentSetup, AgentTool, Event, Outcome, RunConfig, SessionStore, StepwellError,
-    StoreSetup, ThreadKey, ThreadQuery, ToolCallStatus, ToolError, ToolHandler, ToolInvocation,
-    Turn, TurnStatus,
+    Agent, AgentSetup, AgentTool, Event, JsonValue, Outcome, RunConfig, SessionStore,
+    StepwellError, StoreSetup, ThreadKey, ThreadQuery, ToolCallStatus, ToolError, ToolHandler,
+    ToolInvocation, Turn, TurnStatus,
 };
 use stepwell_mock_llm::{Hop, MockLlm, Script};
 use tokio::sync::Semaphore;
@@ -127,10 +127,13 @@ async fn a_turn_is_there_after_a_restart(store: Arc<SessionStore>) {
         .collect();
     assert_eq!(calls.len(), 1);
     assert_eq!(calls[0].status, ToolCallStatus::Completed);
-    assert_eq!(calls[0].result_json.as_deref(), Some("\"42\""));
+    assert_eq!(
+        calls[0].result.as_ref().map(JsonValue::as_str),
+        Some("\"42\"")
+    );
     assert_eq!(view.messages.last().unwrap().text, "It is 42");
-    let stored = store.messages_json(thread(), None).await.unwrap();
-    assert_eq!(stored, first.messages_json());
+    let stored = store.messages(thread(), None).await.unwrap();
+    assert_eq!(stored, first.messages());
 
     // Another process has nothing but the store.
     let second = agent(&mock, &store, Tool(None));

@@ -21,10 +21,10 @@ pub(crate) fn definition(name: &str) -> ToolDefinition {
     ToolDefinition {
         name: name.into(),
         description: String::new(),
-        parameters_json: None,
+        parameters: None,
         requires_approval: false,
         idempotent: false,
         repeatable: false,
-        timeout_ms: None,
+        timeout: None,
     }
 }

@@ -76,7 +76,7 @@ export interface ToolDefinition {
    * the model is told when it goes in a circle.
    */
   repeatable?: boolean;
-  /** The longest it may take, in milliseconds; the run's own limit if absent. */
+  /** The longest it may take; the run's own limit if absent. In milliseconds. */
   timeoutMs?: number | null;
 }
 
@@ -174,8 +174,8 @@ export interface Limits {
    */
   maxTokens?: number | null;
   /**
-   * The longest that a turn may take and still begin a round of tools, in milliseconds; any time if absent. What runs
-   * is not broken off, and waiting for the user does not count. `Timeouts.turnMs` is the hard end.
+   * The longest that a turn may take and still begin a round of tools; any time if absent. What runs is not broken off,
+   * and waiting for the user does not count. `Timeouts.turn` is the hard end. In milliseconds.
    */
   maxDurationMs?: number | null;
   /** The most tools of a round that run side by side. Further calls wait in their order. 0 counts as 1. */
@@ -235,11 +235,11 @@ export type LimitPolicy =
 export interface RetryPolicy {
   /** The most tries for one hop, the first included. */
   attempts?: number;
-  /** The pause after the first failure, in milliseconds; it doubles with each further one. */
+  /** The pause after the first failure; it doubles with each further one. In milliseconds. */
   firstDelayMs?: number;
-  /** The longest pause, in milliseconds. */
+  /** The longest pause. In milliseconds. */
   maxDelayMs?: number;
-  /** The longest `Retry-After` that is waited for, in milliseconds; the run fails if the provider asks for more. */
+  /** The longest `Retry-After` that is waited for; the run fails if the provider asks for more. In milliseconds. */
   maxRetryAfterMs?: number;
   /** By how much a pause may be shorter or longer, as a part of it: 0.2 is a fifth. */
   jitter?: number;
@@ -247,21 +247,24 @@ export interface RetryPolicy {
   seed?: number;
 }
 
-/** How long things may take, in milliseconds. What is left out is the default; none is without end. */
+/** How long things may take. What is left out is the default; none is without end. */
 export interface Timeouts {
-  /** How long the model may be silent, from the request or from its last bytes on. */
+  /** How long the model may be silent, from the request or from its last bytes on. In milliseconds. */
   silenceMs?: number | null;
-  /** How long a tool may take, if it does not say so itself. */
+  /** How long a tool may take, if it does not say so itself. In milliseconds. */
   toolMs?: number | null;
-  /** How long a whole turn may take. Waiting for the user, or for a deferred result alone, does not count. */
+  /**
+   * How long a whole turn may take. Waiting for the user, or for a deferred result alone, does not count. In
+   * milliseconds.
+   */
   turnMs?: number | null;
-  /** How long the user may take to allow a call. Then it is not run, and the model is told. */
+  /** How long the user may take to allow a call. Then it is not run, and the model is told. In milliseconds. */
   approvalMs?: number | null;
-  /** How long the result of a deferred call may take. */
+  /** How long the result of a deferred call may take. In milliseconds. */
   deferredMs?: number | null;
   /**
    * How long the stream of an answer that is over may stay open: for what the answer cost, say. Then it is closed, and
-   * the turn goes on.
+   * the turn goes on. In milliseconds.
    */
   closingMs?: number | null;
 }
@@ -281,8 +284,8 @@ export interface DevicePolicy {
   /** When the app goes to the background; the clocks pause if absent. */
   background?: BackgroundPolicy;
   /**
-   * When the network is gone: how long requests wait for it, in milliseconds, and one that failed without it is no try:
-   * five minutes if left out. If none they are sent all the same, and one that fails is not tried again.
+   * When the network is gone: how long requests wait for it, and one that failed without it is no try: five minutes if
+   * left out. If none they are sent all the same, and one that fails is not tried again. In milliseconds.
    */
   offlineMs?: number | null;
   /** When another network takes the place of the one before; what is under way is kept if absent. */
@@ -456,7 +459,7 @@ export interface Outputs {
   events: RunEvent[];
   /** What to do, in order. */
   effects: Effect[];
-  /** When the run wants to be woken with `timeout`, in milliseconds since the epoch, if nothing happens before. */
+  /** When the run wants to be woken with `timeout`, if nothing happens before. In milliseconds since the epoch. */
   wakeAtMs?: number;
 }
 
@@ -736,7 +739,7 @@ export type TurnEvent =
       type: "retrying";
       /** The try that is to come, from 1. */
       attempt: number;
-      /** How long until then, in milliseconds. */
+      /** How long until then. In milliseconds. */
       delayMs: number;
       /** Why. */
       reason: string;
@@ -797,7 +800,7 @@ export type TurnEvent =
   /** There is no network: the next request waits for it. */
   | {
       type: "waitingForNetwork";
-      /** How long at most, in milliseconds. */
+      /** How long at most. In milliseconds. */
       upToMs: number;
     }
   /** A stream that broke off is open again: what follows goes on where it stopped. */
@@ -1024,7 +1027,7 @@ export type TurnLimit =
   /** The time. */
   | {
       kind: "maxDuration";
-      /** How long it may take, in milliseconds. */
+      /** How long it may take. In milliseconds. */
       maxMs: number;
     }
   /** The model goes in a circle. */
@@ -1061,7 +1064,7 @@ export type Failure =
       message: string;
       /** The provider's own code or type for it. */
       code?: string;
-      /** The wait that the answer's body asks for before the next try, in milliseconds. */
+      /** The wait that the answer's body asks for before the next try. In milliseconds. */
       retryAfterMs?: number;
     }
   /** The request could not be sent, or the connection broke. */
@@ -1497,9 +1500,9 @@ export interface TurnRecord {
   status: TurnStatus;
   /** How it ended, once it has. */
   outcome?: Outcome;
-  /** When it began, in milliseconds since the epoch. */
+  /** When it began. In milliseconds since the epoch. */
   createdAtMs: number;
-  /** When something of it was last stored, in milliseconds since the epoch. */
+  /** When something of it was last stored. In milliseconds since the epoch. */
   updatedAtMs: number;
   /** Its blocks, in sequence. */
   blocks: TurnBlock[];
@@ -1509,7 +1512,7 @@ export interface TurnRecord {
 export interface TurnBlock {
   /** The block. */
   block: Block;
-  /** When it was stored, in milliseconds since the epoch. */
+  /** When it was stored. In milliseconds since the epoch. */
   atMs: number;
 }
 
@@ -1527,7 +1530,7 @@ export interface NewTurn {
   owner: string;
   /** The thread's title, if it has none yet. */
   title?: string;
-  /** Now, in milliseconds since the epoch. */
+  /** Now. In milliseconds since the epoch. */
   atMs: number;
 }
 
@@ -1559,7 +1562,7 @@ export interface PersistBatch {
   outcome?: Outcome;
   /** What the run can be revived from, made when the blocks were. */
   snapshot: string;
-  /** Now, in milliseconds since the epoch. */
+  /** Now. In milliseconds since the epoch. */
   atMs: number;
 }
 
@@ -1569,9 +1572,9 @@ export interface ThreadRecord {
   key: ThreadKey;
   /** What it is about. */
   title?: string;
-  /** When its first turn began, in milliseconds since the epoch. */
+  /** When its first turn began. In milliseconds since the epoch. */
   createdAtMs: number;
-  /** When something of a turn of it was last stored, in milliseconds since the epoch. */
+  /** When something of a turn of it was last stored. In milliseconds since the epoch. */
   updatedAtMs: number;
   /** The turn that began last. */
   latest?: string;
@@ -1587,6 +1590,6 @@ export interface Unfinished {
   generation: number;
   /** Who has it. */
   owner: string;
-  /** When something of it was last stored, in milliseconds since the epoch. */
+  /** When something of it was last stored. In milliseconds since the epoch. */
   updatedAtMs: number;
 }

@@ -149,16 +149,6 @@ impl Conversation {
         &self.calls
     }
 
-    /// The calls that are streaming or pending.
-    pub fn active_tool_calls(&self) -> impl Iterator<Item = &LiveCall> {
-        self.calls.iter().filter(|call| {
-            matches!(
-                call.status,
-                ToolCallStatus::Streaming | ToolCallStatus::Pending
-            )
-        })
-    }
-
     /// What the stream of the hop in progress said of itself: how it stopped, what it cost.
     #[must_use]
     pub fn summary(&self) -> &HopSummary {

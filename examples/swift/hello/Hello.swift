@@ -18,9 +18,9 @@ struct Hello {
         let agent = try Agent(
             provider: "openai", model: "gpt-4o-mini", baseUrl: baseUrl, key: key, tools: [secretNumber])
         for try await event in agent.send("What are Alice's and Bob's secret numbers?") {
-            if case .textMessageContent(_, let delta) = event { FileHandle.standardOutput.write(Data(delta.utf8)) }
+            if case .textMessageContent(let text) = event { FileHandle.standardOutput.write(Data(text.delta.utf8)) }
             // A wrong key, say, is told with the last event.
-            if case .completed(let outcome) = event, let problem = outcome.problem {
+            if case .completed(let turn) = event, let problem = turn.outcome.problem {
                 FileHandle.standardError.write(Data("\(problem.message); \(problem.advice)\n".utf8))
                 exit(1)
             }

@@ -25,7 +25,7 @@ fn write(context: &Context, log: &mut Log, library: &Library) -> anyhow::Result<
     library.generate(log, "kotlin", &folder)?;
     let file = folder.join("dev/stepwell/stepwell_ffi.kt");
     let generated = fs::read_to_string(&file)?;
-    fs::write(&file, with_its_warnings_off(&generated))?;
+    fs::write(&file, with_times(&with_its_warnings_off(&generated)))?;
     Ok(folder)
 }
 
@@ -38,9 +38,29 @@ fn with_its_warnings_off(generated: &str) -> String {
     )
 }
 
+/// uniffi writes a time's default as the number that it crosses as.
+fn with_times(generated: &str) -> String {
+    let lines = generated.split_inclusive('\n').map(|line| {
+        let is_time = line.contains(": Duration = ") || line.contains(": Duration? = ");
+        match line.rsplit_once("uL") {
+            Some((before, after)) if is_time => format!("{before}.milliseconds{after}"),
+            _ => line.to_owned(),
+        }
+    });
+    lines.collect()
+}
+
 #[cfg(test)]
 mod tests {
-    use super::with_its_warnings_off;
+    use super::{with_its_warnings_off, with_times};
+
+    #[test]
+    fn a_times_default_is_a_time() {
+        let of = |ty: &str| format!("    val `delay`: {ty} = 500uL \n");
+        let time = "    val `delay`: Duration = 500.milliseconds \n";
+        assert_eq!(with_times(&of("Duration")), time);
+        assert_eq!(with_times(&of("kotlin.ULong")), of("kotlin.ULong"));
+    }
 
     #[test]
     fn only_the_first_line_of_its_kind_changes() {

@@ -7,6 +7,7 @@ pub(crate) mod shapes;
 mod sources;
 pub(crate) mod swift;
 mod swift_names;
+mod swift_payloads;
 
 use crate::{context::Context, log::Log};
 use anyhow::bail;

@@ -2,7 +2,7 @@
 
 use super::{
     library::{GENERATOR, Library, SWIFT_GENERATOR, empty},
-    swift_names,
+    swift_names, swift_payloads,
 };
 use crate::{context::Context, log::Log};
 use anyhow::{Context as _, bail};
@@ -50,6 +50,9 @@ fn write(context: &Context, log: &mut Log) -> anyhow::Result<PathBuf> {
             .arg(&library.path)
             .arg(&sources),
     )?;
+    let source = generated(&package);
+    let text = fs::read_to_string(&source)?;
+    fs::write(&source, swift_payloads::with_payloads(&text)?)?;
     let module = [
         "--headers",
         "--modulemap",
@@ -103,8 +106,12 @@ fn list(package: &Path) -> PathBuf {
     package.join("public-names.txt")
 }
 
+fn generated(package: &Path) -> PathBuf {
+    package.join("Sources/Stepwell/Generated/Stepwell.swift")
+}
+
 fn found(package: &Path) -> anyhow::Result<Vec<String>> {
-    let source = package.join("Sources/Stepwell/Generated/Stepwell.swift");
+    let source = generated(package);
     let source =
         fs::read_to_string(&source).with_context(|| format!("cannot read {}", source.display()))?;
     Ok(swift_names::public_names(&source))

@@ -34,7 +34,9 @@ pub(super) fn declared(language: Language, text: &str) -> Vec<String> {
             initializer = None;
             let begins = match language {
                 Language::Python => words.starts_with("def _set_up("),
-                Language::Flutter => words.starts_with(&format!("{of}(")),
+                Language::Flutter => words
+                    .trim_start_matches("factory ")
+                    .starts_with(&format!("{of}(")),
                 _ => false,
             };
             if begins {

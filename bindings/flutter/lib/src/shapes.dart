@@ -1283,7 +1283,7 @@ final class EventsMissed extends RegistryEvent {
 
 /// A turn that begins.
 final class NewTurn {
-  const NewTurn(this.key, this.owner, this.atMs, {this.parent, this.message, this.snapshot, this.title});
+  const NewTurn(this.key, this.owner, this.at, {this.parent, this.message, this.snapshot, this.title});
 
   factory NewTurn.fromJson(JsonObject json) => NewTurn(
         TurnKey.fromJson(json.object('key')),
@@ -1292,7 +1292,7 @@ final class NewTurn {
         snapshot: json.maybeText('snapshot'),
         json.text('owner'),
         title: json.maybeText('title'),
-        json.number('atMs'),
+        DateTime.fromMillisecondsSinceEpoch(json.number('atMs'), isUtc: true),
       );
 
   /// Its name.
@@ -1313,8 +1313,8 @@ final class NewTurn {
   /// The thread's title, if it has none yet.
   final String? title;
 
-  /// Now, in milliseconds since the epoch.
-  final int atMs;
+  /// Now.
+  final DateTime at;
 
   /// As JSON, for `fromJson`.
   JsonObject toJson() => given({
@@ -1324,7 +1324,7 @@ final class NewTurn {
         'snapshot': snapshot,
         'owner': owner,
         'title': title,
-        'atMs': atMs,
+        'atMs': at.millisecondsSinceEpoch,
       });
 }
 
@@ -1374,7 +1374,7 @@ final class Claimed {
 
 /// What is stored of a turn at once.
 final class PersistBatch {
-  const PersistBatch(this.first, this.blocks, this.status, this.snapshot, this.atMs, {this.outcome});
+  const PersistBatch(this.first, this.blocks, this.status, this.snapshot, this.at, {this.outcome});
 
   factory PersistBatch.fromJson(JsonObject json) => PersistBatch(
         json.number('first'),
@@ -1382,7 +1382,7 @@ final class PersistBatch {
         TurnStatus.values.byName(json.text('status')),
         outcome: json['outcome'],
         json.text('snapshot'),
-        json.number('atMs'),
+        DateTime.fromMillisecondsSinceEpoch(json.number('atMs'), isUtc: true),
       );
 
   /// The number of the first block; of the one that would come next, if there are none.
@@ -1400,8 +1400,8 @@ final class PersistBatch {
   /// What the run can be revived from, made when the blocks were.
   final String snapshot;
 
-  /// Now, in milliseconds since the epoch.
-  final int atMs;
+  /// Now.
+  final DateTime at;
 
   /// As JSON, for `fromJson`.
   JsonObject toJson() => given({
@@ -1410,19 +1410,19 @@ final class PersistBatch {
         'status': status.name,
         'outcome': outcome,
         'snapshot': snapshot,
-        'atMs': atMs,
+        'atMs': at.millisecondsSinceEpoch,
       });
 }
 
 /// A thread as a list of threads shows it.
 final class ThreadRecord {
-  const ThreadRecord(this.key, this.createdAtMs, this.updatedAtMs, {this.title, this.latest, this.unfinished});
+  const ThreadRecord(this.key, this.createdAt, this.updatedAt, {this.title, this.latest, this.unfinished});
 
   factory ThreadRecord.fromJson(JsonObject json) => ThreadRecord(
         ThreadKey.fromJson(json.object('key')),
         title: json.maybeText('title'),
-        json.number('createdAtMs'),
-        json.number('updatedAtMs'),
+        DateTime.fromMillisecondsSinceEpoch(json.number('createdAtMs'), isUtc: true),
+        DateTime.fromMillisecondsSinceEpoch(json.number('updatedAtMs'), isUtc: true),
         latest: json.maybeText('latest'),
         unfinished: json['unfinished'] == null ? null : Unfinished.fromJson(json.object('unfinished')),
       );
@@ -1433,11 +1433,11 @@ final class ThreadRecord {
   /// What it is about.
   final String? title;
 
-  /// When its first turn began, in milliseconds since the epoch.
-  final int createdAtMs;
+  /// When its first turn began.
+  final DateTime createdAt;
 
-  /// When something of a turn of it was last stored, in milliseconds since the epoch.
-  final int updatedAtMs;
+  /// When something of a turn of it was last stored.
+  final DateTime updatedAt;
 
   /// The turn that began last.
   final String? latest;
@@ -1449,8 +1449,8 @@ final class ThreadRecord {
   JsonObject toJson() => given({
         'key': key.toJson(),
         'title': title,
-        'createdAtMs': createdAtMs,
-        'updatedAtMs': updatedAtMs,
+        'createdAtMs': createdAt.millisecondsSinceEpoch,
+        'updatedAtMs': updatedAt.millisecondsSinceEpoch,
         'latest': latest,
         'unfinished': unfinished?.toJson(),
       });
@@ -1458,13 +1458,13 @@ final class ThreadRecord {
 
 /// A turn that has not come to its end.
 final class Unfinished {
-  const Unfinished(this.key, this.generation, this.owner, this.updatedAtMs);
+  const Unfinished(this.key, this.generation, this.owner, this.updatedAt);
 
   factory Unfinished.fromJson(JsonObject json) => Unfinished(
         TurnKey.fromJson(json.object('key')),
         json.number('generation'),
         json.text('owner'),
-        json.number('updatedAtMs'),
+        DateTime.fromMillisecondsSinceEpoch(json.number('updatedAtMs'), isUtc: true),
       );
 
   /// The turn.
@@ -1476,21 +1476,21 @@ final class Unfinished {
   /// Who has it.
   final String owner;
 
-  /// When something of it was last stored, in milliseconds since the epoch.
-  final int updatedAtMs;
+  /// When something of it was last stored.
+  final DateTime updatedAt;
 
   /// As JSON, for `fromJson`.
   JsonObject toJson() => given({
         'key': key.toJson(),
         'generation': generation,
         'owner': owner,
-        'updatedAtMs': updatedAtMs,
+        'updatedAtMs': updatedAt.millisecondsSinceEpoch,
       });
 }
 
 /// A turn as it is stored: what the user said, and the blocks that came of it.
 final class TurnRecord {
-  const TurnRecord(this.id, this.status, this.createdAtMs, this.updatedAtMs, this.blocks, {this.parent, this.message, this.outcome});
+  const TurnRecord(this.id, this.status, this.createdAt, this.updatedAt, this.blocks, {this.parent, this.message, this.outcome});
 
   factory TurnRecord.fromJson(JsonObject json) => TurnRecord(
         json.text('id'),
@@ -1498,8 +1498,8 @@ final class TurnRecord {
         message: json['message'] == null ? null : json.object('message'),
         TurnStatus.values.byName(json.text('status')),
         outcome: json['outcome'],
-        json.number('createdAtMs'),
-        json.number('updatedAtMs'),
+        DateTime.fromMillisecondsSinceEpoch(json.number('createdAtMs'), isUtc: true),
+        DateTime.fromMillisecondsSinceEpoch(json.number('updatedAtMs'), isUtc: true),
         [for (final each in json.objects('blocks')) TurnBlock.fromJson(each)],
       );
 
@@ -1518,11 +1518,11 @@ final class TurnRecord {
   /// How it ended, once it has: JSON, as it was given to be stored.
   final Object? outcome;
 
-  /// When it began, in milliseconds since the epoch.
-  final int createdAtMs;
+  /// When it began.
+  final DateTime createdAt;
 
-  /// When something of it was last stored, in milliseconds since the epoch.
-  final int updatedAtMs;
+  /// When something of it was last stored.
+  final DateTime updatedAt;
 
   /// Its blocks, in sequence.
   final List<TurnBlock> blocks;
@@ -1534,31 +1534,31 @@ final class TurnRecord {
         'message': message,
         'status': status.name,
         'outcome': outcome,
-        'createdAtMs': createdAtMs,
-        'updatedAtMs': updatedAtMs,
+        'createdAtMs': createdAt.millisecondsSinceEpoch,
+        'updatedAtMs': updatedAt.millisecondsSinceEpoch,
         'blocks': [for (final each in blocks) each.toJson()],
       });
 }
 
 /// A block and when it was stored.
 final class TurnBlock {
-  const TurnBlock(this.block, this.atMs);
+  const TurnBlock(this.block, this.at);
 
   factory TurnBlock.fromJson(JsonObject json) => TurnBlock(
         Block.fromJson(json.object('block')),
-        json.number('atMs'),
+        DateTime.fromMillisecondsSinceEpoch(json.number('atMs'), isUtc: true),
       );
 
   /// The block.
   final Block block;
 
-  /// When it was stored, in milliseconds since the epoch.
-  final int atMs;
+  /// When it was stored.
+  final DateTime at;
 
   /// As JSON, for `fromJson`.
   JsonObject toJson() => given({
         'block': block.toJson(),
-        'atMs': atMs,
+        'atMs': at.millisecondsSinceEpoch,
       });
 }
 
@@ -2136,7 +2136,7 @@ final class RetryPolicy {
       };
 }
 
-/// How long things may take, in milliseconds. What is left out is the default; none is without end.
+/// How long things may take. What is left out is the default; none is without end.
 final class Timeouts {
   const Timeouts({
     this.silence = const Duration(milliseconds: 120000),

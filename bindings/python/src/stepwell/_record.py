@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import enum
 import inspect
-import json
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 if TYPE_CHECKING:
@@ -61,12 +60,12 @@ def lifts(generated: type, ours: Any) -> None:
 
 
 def lift(value: Any) -> Any:
-    """Our form of a value of the library. A field ``x_json`` there is the parsed field ``x`` here."""
+    """Our form of a value of the library. A time ``x`` there is ``x_ms`` here."""
     kind = type(value)
     if kind in _RECORDS:
         ours, fields = _RECORDS[kind]
         given = vars(value)
-        return ours(*[lift(given[name]) if name in given else parsed(given[f"{name}_json"]) for name in fields])
+        return ours(*[lift(given[name if name in given else name.removesuffix("_ms")]) for name in fields])
     if kind in _ENUMS:
         return _ENUMS[kind][value.name]
     if kind is list:
@@ -88,12 +87,4 @@ def lower(value: Any) -> Any:
 
 
 def _lower_field(value: Record, name: str) -> Any:
-    if not name.endswith("_json"):
-        return lower(getattr(value, name))
-    content = getattr(value, name.removesuffix("_json"))
-    return None if content is None else json.dumps(content)
-
-
-def parsed(text: str | None) -> Json:
-    """A JSON text's value; ``None`` for none."""
-    return None if text is None else json.loads(text)
+    return lower(getattr(value, name if hasattr(value, name) else f"{name}_ms"))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -37,11 +36,11 @@ def lower_tool(function: Tool[..., Any] | Callable[..., Any]) -> _ffi.ToolDefini
     return _ffi.ToolDefinition(
         name=tool.name,
         description=tool.description,
-        parameters_json=json.dumps(tool.parameters),
+        parameters=tool.parameters,
         requires_approval=tool.requires_approval,
         idempotent=tool.idempotent,
         repeatable=tool.repeatable,
-        timeout_ms=lower_time(tool.timeout),
+        timeout=lower_time(tool.timeout),
     )
 
 
@@ -55,10 +54,10 @@ def lower_tool_choice(choice: str | Tool[..., Any]) -> Any:
 def lower_response_format(form: str | JsonSchema) -> Any:
     """The form of an answer; nothing for the usual one."""
     if isinstance(form, JsonSchema):
-        return _ffi.ResponseFormat.SCHEMA(form.name, json.dumps(dict(form.schema)), form.strict)
+        return _ffi.ResponseFormat.SCHEMA(form.name, dict(form.schema), form.strict)
     return None if form == "text" else getattr(_ffi.ResponseFormat, form.upper())()
 
 
-def lower_providers(providers: Sequence[Mapping[str, Json]]) -> str | None:
-    """Providers of the app's own, as one text."""
-    return json.dumps({"providers": [dict(each) for each in providers]}) if providers else None
+def lower_providers(providers: Sequence[Mapping[str, Json]]) -> Json:
+    """Providers of the app's own, as the file of `stepwell --providers` has them."""
+    return {"providers": [dict(each) for each in providers]} if providers else None

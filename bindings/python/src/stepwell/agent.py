@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
 from collections.abc import Callable, Mapping, Sequence
 
@@ -85,8 +84,8 @@ class Agent(AgentOptions):
         """Where its turns are kept."""
         setup = _ffi.AgentSetup(
             thread_id=thread_id,
-            history_json=json.dumps(list(history)),
-            shared_state_json=as_json("`shared_state` of `Agent`", {} if shared_state is None else shared_state),
+            history=list(history),
+            shared_state=as_json("`shared_state` of `Agent`", {} if shared_state is None else shared_state),
             store=None if self.store is None else _ffi.StoreSetup(store=self.store.inner, waits=wait_for_store),
             journal=journal and Sink(journal),
             registry=None if registry is None else registry.inner,
@@ -190,7 +189,7 @@ class Agent(AgentOptions):
         """As ``thread``; a new one begins with an earlier conversation: AG-UI messages, oldest first."""
         state = as_json("`shared_state` of `Agent`", {} if shared_state is None else shared_state)
         begun = translates(self._agent.thread_with_history)
-        return self._on(begun(lower(thread_key(thread)), json.dumps(list(history)), state))
+        return self._on(begun(lower(thread_key(thread)), list(history), state))
 
     def _on(self, agent: _ffi.Agent) -> Agent:
         other = object.__new__(type(self))
@@ -288,13 +287,13 @@ class Agent(AgentOptions):
     @property
     def messages(self) -> list[dict[str, Json]]:
         """The conversation as it was after the last turn: AG-UI messages, oldest first."""
-        messages: list[dict[str, Json]] = json.loads(self._agent.messages_json())
+        messages: list[dict[str, Json]] = self._agent.messages()
         return messages
 
     @property
     def shared_state(self) -> Json:
         """The state shared with an AG-UI agent, as it was after the last turn."""
-        return json.loads(self._agent.shared_state_json())
+        return self._agent.shared_state()
 
     @property
     def text(self) -> str:

@@ -191,12 +191,13 @@ def _is_json(value: Any) -> bool:
     return True
 
 
-def as_json(where: str, value: Any) -> str:
-    """A JSON value as text; ``where`` is the argument that it came by."""
+def as_json(where: str, value: Any) -> Any:
+    """The value, which is to be JSON; ``where`` is the argument that it came by."""
     try:
-        return json.dumps(value)
+        json.dumps(value)
     except (TypeError, ValueError) as error:
         raise InvalidArgumentError(f"{where} is no JSON: {error}", "give what `json.dumps` can write") from None
+    return value
 
 
 def described(hint: Any) -> str:

@@ -29,5 +29,5 @@ def lift_outputs(outputs: _ffi.Outputs) -> Outputs:
     return Outputs(
         [lift_event(event) for event in outputs.events],
         [lift_effect(effect) for effect in outputs.effects],
-        outputs.wake_at_ms,
+        outputs.wake_at,
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 import uuid
 from collections.abc import Callable, Mapping, Sequence
@@ -54,7 +53,7 @@ class RunMachine:
         self._machine = _new(
             config.lower(),
             thread_id or str(uuid.uuid4()),
-            json.dumps(list(history)),
+            list(history),
             as_json("`shared_state` of `RunMachine`", {} if shared_state is None else shared_state),
             journal,
         )
@@ -149,7 +148,7 @@ class RunMachine:
     def tool_finished(self, effect: str, content: str | Parts, *, now_ms: int | None = None) -> Outputs:
         """A tool gave a result; ``Tool.run`` gives it as it is wanted here."""
         if isinstance(content, Parts):
-            return _call(self._machine.tool_finished_parts, effect, json.dumps(content), _now(now_ms))
+            return _call(self._machine.tool_finished_parts, effect, list(content), _now(now_ms))
         return _call(self._machine.tool_finished, effect, content, _now(now_ms))
 
     def tool_failed(
@@ -176,7 +175,7 @@ class RunMachine:
         the tool, that raises ``InvalidArgumentError``, and the call is still asking.
         """
         # As the other languages write it: the model reads it.
-        edited = None if arguments is None else json.dumps(dict(arguments), ensure_ascii=False, separators=(",", ":"))
+        edited = None if arguments is None else dict(arguments)
         return _call(self._machine.approve, effect, _now(now_ms), edited)
 
     def deny(self, effect: str, reason: str | None = None, *, now_ms: int | None = None) -> Outputs:
@@ -230,7 +229,7 @@ class RunMachine:
         if (text is None) == (message is None):
             raise InvalidArgumentError("`steer` takes a text or a message", "give one of them, not both")
         if text is None:
-            return _call(self._machine.steer_message, json.dumps(message), _now(now_ms))
+            return _call(self._machine.steer_message, message, _now(now_ms))
         return _call(self._machine.steer, message_id or str(uuid.uuid4()), text, _now(now_ms))
 
     def shown(self, messages: Sequence[Mapping[str, Json]], *, now_ms: int | None = None) -> Outputs:
@@ -239,7 +238,7 @@ class RunMachine:
         For a run that was revived, before any other input. What the run does not know of it stays, marked with
         ``metadata.cut``, and the answer is asked for anew.
         """
-        return _call(self._machine.shown, json.dumps(list(messages)), _now(now_ms))
+        return _call(self._machine.shown, list(messages), _now(now_ms))
 
     def entered_background(self, *, now_ms: int | None = None) -> Outputs:
         """The app goes to the background; see ``DevicePolicy``.
@@ -334,17 +333,17 @@ class RunMachine:
     @property
     def messages(self) -> list[dict[str, Json]]:
         """The conversation: AG-UI messages, oldest first."""
-        messages: list[dict[str, Json]] = json.loads(self._machine.messages_json())
+        messages: list[dict[str, Json]] = self._machine.messages()
         return messages
 
     def partial_arguments(self, tool_call_id: str) -> Json:
         """What is certain so far of the arguments of a call of the hop in progress; ``None`` while nothing is."""
-        return json.loads(self._machine.partial_arguments_json(tool_call_id) or "null")
+        return self._machine.partial_arguments(tool_call_id)
 
     @property
     def shared_state(self) -> Json:
         """The state shared with an AG-UI agent."""
-        return json.loads(self._machine.shared_state_json())
+        return self._machine.shared_state()
 
     @property
     def usage(self) -> TokenUsage:
@@ -425,7 +424,7 @@ def lower_start(
         run_id=run_id or str(uuid.uuid4()),
         parent_run_id=parent_run_id,
         text=text,
-        message_json=None if message is None else json.dumps(message),
+        message=message,
         resume=entries(resume or {}),
     )
 
@@ -436,7 +435,7 @@ def entries(answers: Mapping[str, Json]) -> list[_ffi.ResumeEntry]:
         _ffi.ResumeEntry(
             interrupt_id=interrupt,
             status=_ffi.ResumeStatus.CANCELLED if answer is None else _ffi.ResumeStatus.RESOLVED,
-            payload_json=None if answer is None else json.dumps(answer),
+            payload=answer,
         )
         for interrupt, answer in answers.items()
     ]

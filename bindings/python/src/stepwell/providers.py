@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 
 from ._ffi import stepwell_ffi as _ffi
@@ -13,7 +12,7 @@ from .errors import translates
 
 def providers(own: Mapping[str, Json] | None = None) -> list[Provider]:
     """The providers, those of the app's own among them: an object whose ``providers`` is a list."""
-    listed: list[Provider] = lift(translates(_ffi.providers)(None if own is None else json.dumps(own)))
+    listed: list[Provider] = lift(translates(_ffi.providers)(own))
     return listed
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import inspect
-import json
 import logging
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
 from typing import Any
@@ -115,7 +114,7 @@ class TurnRunner(_ffi.TaskRunner):
         try:
             result = await self._tools[invocation.name].run(invocation.arguments)
             if isinstance(result, Parts):
-                task.finish_parts(json.dumps(result))
+                task.finish_parts(list(result))
             else:
                 task.finish(result)
         except Deferred:
@@ -177,7 +176,7 @@ class TurnRunner(_ffi.TaskRunner):
             task.finish(None)
             return
         try:
-            kept = self._trimmer(lift(task.overflow()), json.loads(task.messages_json()))
+            kept = self._trimmer(lift(task.overflow()), task.messages())
             if inspect.isawaitable(kept):
                 kept = await kept
             trimmed = kept if kept is None or isinstance(kept, Trimmed) else Trimmed(list(kept))
@@ -209,5 +208,5 @@ class TurnRunner(_ffi.TaskRunner):
 def _lowered(answer: Decision) -> Any:
     made: Any = _ffi.Decision
     if isinstance(answer, Mapping):
-        return made.EDITED(json.dumps(dict(answer), ensure_ascii=False, separators=(",", ":")))
+        return made.EDITED(dict(answer))
     return made.GRANTED() if answer is True else made.DENIED(answer or None)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 from collections.abc import Coroutine, Sequence
 from typing import Any
@@ -38,7 +37,7 @@ def session_view(turns: Sequence[TurnRecord], turn: str | None = None) -> Sessio
 
 def conversation_of(turns: Sequence[TurnRecord], turn: str | None = None) -> list[dict[str, Json]]:
     """The conversation of stored turns, for the next run to begin with: AG-UI messages, oldest first."""
-    messages: list[dict[str, Json]] = json.loads(translates(_ffi.conversation_of)(lower(turns), turn))
+    messages: list[dict[str, Json]] = translates(_ffi.conversation_of)(lower(turns), turn)
     return messages
 
 
@@ -87,9 +86,7 @@ class SessionStore:
 
     async def messages(self, thread: ThreadKey | str, turn: str | None = None) -> list[dict[str, Json]]:
         """The conversation on the path to ``turn``: AG-UI messages, oldest first."""
-        messages: list[dict[str, Json]] = json.loads(
-            await _lifted(self._here().messages_json(lower(thread_key(thread)), turn))
-        )
+        messages: list[dict[str, Json]] = await _lifted(self._here().messages(lower(thread_key(thread)), turn))
         return messages
 
     async def rename_thread(self, thread: ThreadKey | str, title: str) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections import deque
 from collections.abc import AsyncIterator, Coroutine, Generator, Mapping
 from types import TracebackType
@@ -11,7 +10,7 @@ from typing import Any
 
 from ._ffi import stepwell_ffi as _ffi
 from ._ffi.turns import StoredTurn
-from ._record import Json, lift, parsed
+from ._record import Json, lift
 from .arguments import as_json, names_arguments
 from .errors import InvalidArgumentError, told, translated
 from .events import Completed, Event, Interrupt, ToolFailureKind, lift_event
@@ -139,7 +138,7 @@ class Turn(AsyncIterator[Event]):
             raise InvalidArgumentError("`steer` takes a text or a message", "give one of them, not both")
         if not isinstance(message.get("id"), str):
             raise InvalidArgumentError("`message` of `Turn.steer` has no `id`", "give an AG-UI message with an id of its own")
-        await told(self._there().steer_message(json.dumps(message)))
+        await told(self._there().steer_message(message))
         return str(message["id"])
 
     async def resume(self, answers: Mapping[str, Json]) -> None:
@@ -191,17 +190,17 @@ class Turn(AsyncIterator[Event]):
 
         ``None`` of a turn that began anew.
         """
-        messages: list[dict[str, Json]] | None = parsed(self._turn.revived_from_json())
+        messages: list[dict[str, Json]] | None = self._turn.revived_from()
         return messages
 
     async def messages(self) -> list[dict[str, Json]]:
         """The conversation in the middle of the turn: AG-UI messages, oldest first. Of one that is over the agent has it."""
-        messages: list[dict[str, Json]] = json.loads(await told(self._there().messages_json()))
+        messages: list[dict[str, Json]] = await told(self._there().messages())
         return messages
 
     async def shared_state(self) -> Json:
         """The state shared with an AG-UI agent, in the middle of the turn."""
-        return json.loads(await told(self._there().shared_state_json()))
+        return await told(self._there().shared_state())
 
     async def interrupts(self) -> list[Interrupt]:
         """What an AG-UI agent asks the user now, to be answered with ``resume``; nothing if it does not."""

@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 
 const STYLE: Style = Style {
     mark: "`",
-    name: |rust| json::name(rust.trim_end_matches("_ms")),
+    name: json::name,
     value: value_name,
     null: "null",
 };
@@ -113,12 +113,7 @@ impl File<'_> {
     /// A field's documentation; of an enum it may name the values.
     fn field_doc(&mut self, doc: &str, named: Option<&str>) -> anyhow::Result<()> {
         let told = named.map(|name| self.shapes.get(name)).transpose()?;
-        if doc.contains("since the epoch") {
-            self.doc(doc, told, 2);
-        } else {
-            // A time is a duration.
-            self.doc(&doc.replace(", in milliseconds", ""), told, 2);
-        }
+        self.doc(doc, told, 2);
         Ok(())
     }
 

@@ -1,12 +1,18 @@
 //! How the shapes stand in the JSON API, which TypeScript and Dart use: names in camel case, and which variant it is in
 //! a field.
 
-use crate::model::Variant;
+use crate::model::{Field, Variant};
 use heck::{ToKebabCase as _, ToLowerCamelCase as _, ToShoutySnakeCase as _};
 
-/// A field's name.
+/// A field's name: with its unit, if it is a time.
+pub(crate) fn key(field: &Field) -> String {
+    let unit = if field.ty.is_time() { "Ms" } else { "" };
+    name(&field.name) + unit
+}
+
+/// What Rust calls so.
 pub(crate) fn name(rust: &str) -> String {
-    rust.trim_end_matches("_json").to_lower_camel_case()
+    rust.to_lower_camel_case()
 }
 
 /// The field that says which variant of a shape it is; nothing where the variants are told by their fields.

@@ -42,7 +42,7 @@ fn common(shape: &Shape) -> anyhow::Result<String> {
     let mut text = String::from("// Generated from bindings/src.\n\npackage dev.stepwell\n");
     let of = &shape.name;
     for field in shape.common() {
-        let name = field.raw_name.to_lower_camel_case();
+        let name = field.name.to_lower_camel_case();
         let doc = STYLE.text(&field.doc, None);
         let ty = ty(&field.raw_ty)?;
         text.push_str(&format!(
@@ -61,10 +61,10 @@ fn options(shapes: &Shapes) -> anyhow::Result<String> {
     let mut variables = String::new();
     let mut arguments = String::new();
     for field in shapes.options()? {
-        let name = field.raw_name.to_lower_camel_case();
-        let of = || format!("`RunConfig.{}` in Kotlin", field.raw_name);
+        let name = field.name.to_lower_camel_case();
+        let of = || format!("`RunConfig.{}` in Kotlin", field.name);
         let ty = ty(&field.raw_ty).with_context(of)?;
-        if OF_THE_FUNCTION.contains(&&field.raw_name[..]) {
+        if OF_THE_FUNCTION.contains(&&field.name[..]) {
             parameters.push_str(&format!("    private val {name}: {ty},\n"));
         } else {
             let default = default(field).with_context(of)?;
@@ -98,7 +98,9 @@ fn ty(of: &Type) -> anyhow::Result<String> {
         Type::UInt64 => "ULong".to_owned(),
         Type::Float64 => "Double".to_owned(),
         Type::String => "String".to_owned(),
-        Type::Record { name, .. } | Type::Enum { name, .. } => name.clone(),
+        Type::Record { name, .. } | Type::Enum { name, .. } | Type::Custom { name, .. } => {
+            name.clone()
+        }
         Type::Optional { inner_type } => format!("{}?", ty(inner_type)?),
         Type::Sequence { inner_type } => format!("List<{}>", ty(inner_type)?),
         Type::Map {

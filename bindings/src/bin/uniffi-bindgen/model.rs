@@ -38,7 +38,7 @@ pub(crate) struct Variant {
 /// A field of a record or of a variant.
 #[derive(Clone)]
 pub(crate) struct Field {
-    /// Its name in Rust, without what says how it is written: `x` for `x_json` and `x_ms`.
+    /// Its name in Rust.
     pub(crate) name: String,
     /// What it is.
     pub(crate) doc: String,
@@ -46,8 +46,7 @@ pub(crate) struct Field {
     pub(crate) ty: Ty,
     /// What it is if it is left out; nothing if it cannot be.
     pub(crate) default: Option<Default>,
-    /// Its name and type as uniffi has them, for the languages whose records are uniffi's own.
-    pub(crate) raw_name: String,
+    /// Its type as uniffi has it, for the languages whose records are uniffi's own.
     pub(crate) raw_ty: Type,
 }
 
@@ -64,9 +63,11 @@ pub(crate) enum Ty {
     Text,
     /// Bytes.
     Bytes,
-    /// A time in milliseconds, in a field whose name ends with `_ms`.
-    Millis,
-    /// JSON, in a field whose name ends with `_json`.
+    /// A length of time.
+    Duration,
+    /// A point in time.
+    Timestamp,
+    /// JSON.
     Json(Json),
     /// Another shape.
     Named(String),
@@ -197,6 +198,12 @@ impl Ty {
         }
     }
 
+    /// Whether it is a time, which in JSON is a number of milliseconds.
+    #[must_use]
+    pub(crate) fn is_time(&self) -> bool {
+        matches!(self.inner(), Self::Duration | Self::Timestamp)
+    }
+
     /// Whether it may hold nothing.
     #[must_use]
     pub(crate) const fn is_optional(&self) -> bool {
@@ -255,7 +262,6 @@ mod tests {
                     doc: String::new(),
                     ty: Ty::Text,
                     default: None,
-                    raw_name: (*name).to_owned(),
                     raw_ty: Type::String,
                 })
                 .collect(),

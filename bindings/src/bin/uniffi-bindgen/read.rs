@@ -61,30 +61,22 @@ fn fields(of: &str, fields: Vec<FieldMetadata>) -> anyhow::Result<Vec<Field>> {
     let field = |field: FieldMetadata| {
         let doc = doc(field.docstring);
         let of = format!("{of}.{}", field.name);
-        let plain = ty(&field.ty).with_context(|| of.clone())?;
-        let (raw_name, raw_ty) = (field.name.clone(), field.ty);
-        let (name, ty) = if let Some(name) = field.name.strip_suffix("_json") {
-            let json = Ty::Json(which_json(&doc));
-            (name.to_owned(), replaced(plain, &Ty::Text, json))
-        } else if let Some(name) = field.name.strip_suffix("_ms") {
-            (name.to_owned(), replaced(plain, &Ty::Int, Ty::Millis))
-        } else {
-            (field.name, plain)
-        };
+        let raw_ty = field.ty.clone();
+        let ty = ty(&field.ty, &doc).with_context(|| of.clone())?;
         let default = field.default.map(default).transpose().context(of)?;
         Ok(Field {
-            name,
+            name: field.name,
             doc,
             ty,
             default,
-            raw_name,
             raw_ty,
         })
     };
     fields.into_iter().map(field).collect()
 }
 
-fn ty(of: &Type) -> anyhow::Result<Ty> {
+/// The type of a field, of which the documentation says which JSON it is.
+fn ty(of: &Type, doc: &str) -> anyhow::Result<Ty> {
     Ok(match of {
         Type::Boolean => Ty::Bool,
         Type::UInt8
@@ -101,21 +93,18 @@ fn ty(of: &Type) -> anyhow::Result<Ty> {
         Type::Record { name, .. } | Type::Enum { name, .. } | Type::Object { name, .. } => {
             Ty::Named(name.clone())
         }
-        Type::Box { inner_type } => ty(inner_type)?,
-        Type::Optional { inner_type } => Ty::Optional(Box::new(ty(inner_type)?)),
-        Type::Sequence { inner_type } => Ty::List(Box::new(ty(inner_type)?)),
+        Type::Box { inner_type } => ty(inner_type, doc)?,
+        Type::Optional { inner_type } => Ty::Optional(Box::new(ty(inner_type, doc)?)),
+        Type::Sequence { inner_type } => Ty::List(Box::new(ty(inner_type, doc)?)),
         Type::Map { .. } => Ty::Map,
+        Type::Custom { name, .. } => match &name[..] {
+            "Duration" => Ty::Duration,
+            "Timestamp" => Ty::Timestamp,
+            "JsonValue" => Ty::Json(which_json(doc)),
+            other => bail!("the languages have no form for `{other}`"),
+        },
         other => bail!("the languages have no form for {other:?}"),
     })
-}
-
-/// The type with what it is, or may be, replaced.
-fn replaced(ty: Ty, from: &Ty, to: Ty) -> Ty {
-    match ty {
-        Ty::Optional(inner) => Ty::Optional(Box::new(replaced(*inner, from, to))),
-        ty if ty == *from => to,
-        ty => ty,
-    }
 }
 
 /// Which JSON a field holds, as its documentation says; any if it does not.
@@ -181,25 +170,28 @@ mod tests {
     }
 
     #[test]
-    fn a_name_and_its_documentation_say_what_a_text_or_a_number_is() {
+    fn a_fields_documentation_says_which_json_it_is() {
+        let json = || Type::Custom {
+            module_path: "stepwell_ffi".to_owned(),
+            name: "JsonValue".to_owned(),
+            builtin: Box::new(Type::String),
+        };
         let text = || Type::Optional {
-            inner_type: Box::new(Type::String),
+            inner_type: Box::new(json()),
         };
         let optional = |json| Ty::Optional(Box::new(Ty::Json(json)));
-        let metadata = read(field("metadata_json", text(), "What\nelse: a JSON object."));
+        let metadata = read(field("metadata", text(), "What\nelse: a JSON object."));
         assert_eq!(metadata.name, "metadata");
         assert_eq!(metadata.doc, "What else: a JSON object.");
         assert_eq!(metadata.ty, optional(Json::Object));
-        let patch = read(field("patch_json", text(), "A JSON array of operations."));
+        let patch = read(field("patch", text(), "A JSON array of operations."));
         assert_eq!(patch.ty, optional(Json::Array));
         let content = read(field(
-            "content_json",
+            "content",
             text(),
             "All: a JSON string, or a JSON array.",
         ));
         assert_eq!(content.ty, optional(Json::Any));
-        let delay = read(field("delay_ms", Type::UInt64, "How long."));
-        assert_eq!((&delay.name[..], delay.ty), ("delay", Ty::Millis));
     }
 
     #[test]

@@ -18,15 +18,6 @@ const STYLE: Style = Style {
 /// The columns of a line.
 const WIDTH: usize = 120;
 
-/// What Swift has in another form: the field, its name and type, and the value as the setup takes it.
-const SPECIAL: [(&str, &str, &str, &str, &str); 1] = [(
-    "shared_state_json",
-    "sharedState",
-    "(any Encodable)?",
-    "try sharedState.map(json(of:))",
-    "The state shared with an AG-UI agent.",
-)];
-
 const BEGINNING: &str = "\
 // Generated from bindings/src.
 
@@ -55,25 +46,13 @@ fn initializer(shapes: &Shapes) -> anyhow::Result<String> {
     let mut given = |record: &str, fields: Vec<&Field>| -> anyhow::Result<String> {
         let mut arguments = Vec::new();
         for field in fields {
-            let label = field.raw_name.to_lower_camel_case();
-            let of = || format!("`{record}.{}` in Swift", field.raw_name);
-            let special = SPECIAL.iter().find(|(name, ..)| *name == field.raw_name);
-            let (name, ty, value, doc) = match special {
-                Some((_, name, ty, value, doc)) => (
-                    (*name).to_owned(),
-                    (*ty).to_owned(),
-                    (*value).to_owned(),
-                    *doc,
-                ),
-                None => {
-                    let ty = ty(&field.raw_ty).with_context(of)?;
-                    (label.clone(), ty, label.clone(), &field.doc[..])
-                }
-            };
+            let label = field.name.to_lower_camel_case();
+            let of = || format!("`{record}.{}` in Swift", field.name);
+            let ty = ty(&field.raw_ty).with_context(of)?;
             let default = default(field).with_context(of)?;
-            parameters.push(format!("        {name}: {ty}{default}"));
-            arguments.push(format!("            {label}: {value}"));
-            docs.push_str(&parameter(&name, doc));
+            parameters.push(format!("        {label}: {ty}{default}"));
+            arguments.push(format!("            {label}: {label}"));
+            docs.push_str(&parameter(&label, &field.doc));
         }
         Ok(arguments.join(",\n"))
     };
@@ -107,9 +86,10 @@ fn ty(of: &Type) -> anyhow::Result<String> {
         Type::UInt64 => "UInt64".to_owned(),
         Type::Float64 => "Double".to_owned(),
         Type::String => "String".to_owned(),
-        Type::Record { name, .. } | Type::Enum { name, .. } | Type::Object { name, .. } => {
-            name.clone()
-        }
+        Type::Record { name, .. }
+        | Type::Enum { name, .. }
+        | Type::Custom { name, .. }
+        | Type::Object { name, .. } => name.clone(),
         Type::Optional { inner_type } => format!("{}?", ty(inner_type)?),
         Type::Sequence { inner_type } => format!("[{}]", ty(inner_type)?),
         Type::Map {

@@ -222,6 +222,11 @@ impl File<'_> {
                 Some((.., text, doc)) => ((*text).to_owned(), *doc),
                 None => (declaration(field), &field.doc[..]),
             };
+            let doc = &match field.ty.inner() {
+                Ty::Duration => format!("{doc} In milliseconds."),
+                Ty::Timestamp => format!("{doc} In milliseconds since the epoch."),
+                _ => doc.to_owned(),
+            };
             let told = field.ty.inner().shape();
             let told = told.map(|name| self.shapes.get(name)).transpose()?;
             self.doc(doc, told, indent);
@@ -264,8 +269,7 @@ fn named(shape: &Shape) -> impl Iterator<Item = &str> {
 
 /// `name?: type`.
 fn declaration(field: &Field) -> String {
-    let is_millis = *field.ty.inner() == Ty::Millis;
-    let name = json::name(&field.name) + if is_millis { "Ms" } else { "" };
+    let name = json::key(field);
     let mark = if field.ty.is_optional() || field.default.is_some() {
         "?"
     } else {
@@ -273,7 +277,7 @@ fn declaration(field: &Field) -> String {
     };
     // Of the configuration's numbers nothing is a value of its own: no limit, no wait.
     let null = match field.ty.inner() {
-        Ty::Int | Ty::Float | Ty::Millis if field.default.is_some() && field.ty.is_optional() => {
+        Ty::Int | Ty::Float | Ty::Duration if field.default.is_some() && field.ty.is_optional() => {
             " | null"
         }
         _ => "",
@@ -284,7 +288,7 @@ fn declaration(field: &Field) -> String {
 fn ty(of: &Ty) -> String {
     match of {
         Ty::Bool => "boolean".to_owned(),
-        Ty::Int | Ty::Float | Ty::Millis => "number".to_owned(),
+        Ty::Int | Ty::Float | Ty::Duration | Ty::Timestamp => "number".to_owned(),
         Ty::Text | Ty::Bytes => "string".to_owned(),
         Ty::Json(Json::Any) => "Json".to_owned(),
         Ty::Json(Json::Object) => "{ [name: string]: Json }".to_owned(),

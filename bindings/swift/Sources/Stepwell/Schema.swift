@@ -12,7 +12,7 @@ import Foundation
 /// A property that is optional may be left out, all others are required. Known are text, numbers, truth values, `Date`
 /// (ISO 8601), `URL`, `UUID`, arrays, dictionaries with text as keys, enums of text or integers that are `CaseIterable`,
 /// and types made of these. A type that decodes itself by hand may look at values that are not there yet: then say what
-/// it takes with `parametersJson`.
+/// it takes with `parameters`.
 public protocol ToolArguments: Decodable {
     /// What each property means, for the model, by its name in JSON.
     static var descriptions: [String: String] { get }
@@ -27,19 +27,19 @@ public struct SchemaError: Error, Sendable, CustomStringConvertible {
     public let description: String
 }
 
-/// The JSON Schema of a type, as JSON text.
-public func jsonSchema<Value: Decodable>(of type: Value.Type) throws -> String {
-    try Schema.of(type, at: Place()).schema.json
+/// The JSON Schema of a type.
+public func jsonSchema<Value: Decodable>(of type: Value.Type) throws -> JsonValue {
+    JsonValue(text: try Schema.of(type, at: Place()).schema.json)
 }
 
 /// Decodes what a model sent.
-public func decodeArguments<Value: Decodable>(_ type: Value.Type, from json: String) throws -> Value {
+public func decodeArguments<Value: Decodable>(_ type: Value.Type, from json: JsonValue) throws -> Value {
     let decoder = JSONDecoder()
     decoder.dateDecodingStrategy = .iso8601
-    return try decoder.decode(type, from: Data(json.utf8))
+    return try json.decode(with: decoder)
 }
 
-let advice = "give the tool's `parametersJson`"
+let advice = "give the tool's `parameters`"
 
 /// Where in a type another one is found.
 struct Place: CustomStringConvertible {

@@ -5,11 +5,11 @@ extension AgentTool {
     ///
     /// What the closure gives is shown to the model: text, or JSON as text. An error that it throws is this tool's own:
     /// the model is shown it, and the turn goes on. A tool whose result comes later throws `ToolError.Deferred`, and
-    /// `Turn.finishCall` brings it. `parametersJson` is the JSON Schema of the arguments.
+    /// `Turn.finishCall` brings it. `parameters` is the JSON Schema of the arguments.
     public init(
         _ name: String,
         _ description: String,
-        parametersJson: String? = nil,
+        parameters: JsonValue? = nil,
         requiresApproval: Bool = false,
         idempotent: Bool = false,
         repeatable: Bool = false,
@@ -18,7 +18,7 @@ extension AgentTool {
         let definition = ToolDefinition(
             name: name,
             description: description,
-            parametersJson: parametersJson,
+            parameters: parameters,
             requiresApproval: requiresApproval,
             idempotent: idempotent,
             repeatable: repeatable
@@ -33,12 +33,12 @@ extension AgentTool {
     ///         numbers[person.name]
     ///     }
     ///
-    /// The JSON Schema of the arguments is read off the type (see `ToolArguments`), or is `parametersJson`. Throws
+    /// The JSON Schema of the arguments is read off the type (see `ToolArguments`), or is `parameters`. Throws
     /// `SchemaError` if it cannot be read.
     public init<Arguments: Decodable, Output: Encodable>(
         _ name: String,
         _ description: String,
-        parametersJson: String? = nil,
+        parameters: JsonValue? = nil,
         requiresApproval: Bool = false,
         idempotent: Bool = false,
         repeatable: Bool = false,
@@ -47,12 +47,12 @@ extension AgentTool {
         self.init(
             name,
             description,
-            parametersJson: try parametersJson ?? jsonSchema(of: Arguments.self),
+            parameters: try parameters ?? jsonSchema(of: Arguments.self),
             requiresApproval: requiresApproval,
             idempotent: idempotent,
             repeatable: repeatable
         ) { invocation in
-            let output = try await run(decodeArguments(Arguments.self, from: invocation.argumentsJson))
+            let output = try await run(decodeArguments(Arguments.self, from: invocation.arguments))
             return try text(of: output)
         }
     }

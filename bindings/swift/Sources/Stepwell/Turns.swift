@@ -1,5 +1,3 @@
-import Foundation
-
 extension Agent {
     /// Says something to the model when the sequence is iterated over, and gives what happens until the turn is over;
     /// the last event is `.completed`.
@@ -25,26 +23,6 @@ extension Agent {
         }
         return try requireWhole(finished: finished)
     }
-
-    /// The state shared with an AG-UI agent, as it was after the last turn of this process.
-    public func sharedState<State: Decodable>(as type: State.Type = State.self) throws -> State {
-        try value(of: sharedStateJson())
-    }
-}
-
-extension RunMachine {
-    /// The state shared with an AG-UI agent.
-    public func sharedState<State: Decodable>(as type: State.Type = State.self) throws -> State {
-        try value(of: sharedStateJson())
-    }
-}
-
-func json(of value: any Encodable) throws -> String {
-    String(decoding: try JSONEncoder().encode(value), as: UTF8.self)
-}
-
-private func value<Value: Decodable>(of json: String) throws -> Value {
-    try JSONDecoder().decode(Value.self, from: Data(json.utf8))
 }
 
 extension ContextOverflow {

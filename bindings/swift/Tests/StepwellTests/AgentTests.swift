@@ -32,11 +32,11 @@ private func all(_ events: TurnEvents) async throws -> [Event] {
 }
 
 private func text(_ events: [Event]) -> String {
-    events.map { if case .textMessageContent(_, let delta) = $0 { delta } else { "" } }.joined()
+    events.map { if case .textMessageContent(let text) = $0 { text.delta } else { "" } }.joined()
 }
 
 private func results(_ events: [Event]) -> [ToolResult] {
-    events.compactMap { if case .toolCallUpdate(_, _, _, _, let result) = $0 { result } else { nil } }
+    events.compactMap { if case .toolCallUpdate(let update) = $0 { update.result } else { nil } }
 }
 
 /// Lets others wait until something has happened.
@@ -62,8 +62,8 @@ func secretNumbers() async throws {
     let agent = try agent(mock)
     let events = try await all(agent.send("What are Alice's and Bob's secret numbers?"))
     #expect(text(events).hasSuffix("Alice's number is 42, Bob's is 7"))
-    #expect(Set(results(events)) == [.finished(content: "42"), .finished(content: "7")])
-    #expect(events.last == .completed(outcome: .success))
+    #expect(Set(results(events)) == [.finished(.init(content: "42")), .finished(.init(content: "7"))])
+    #expect(events.last == .completed(.init(outcome: .success)))
     #expect(agent.text().hasSuffix("Alice's number is 42, Bob's is 7"))
 }
 
@@ -75,10 +75,10 @@ func sharedState() async throws {
     let agent = try Agent(
         provider: "ag-ui", baseUrl: String(mock.baseUrl.dropLast("/v1".count)) + "/ag-ui",
         agUi: AgUiOptions(verification: .lenient), sharedState: ["colour": "blue"])
-    #expect(try agent.sharedState() == ["colour": "blue"])
+    #expect(agent.sharedState() == ["colour": "blue"])
     let events = try await all(agent.send("Hi"))
-    #expect(events.last == .completed(outcome: .success))
-    #expect(try agent.sharedState() == Shared(colour: "blue", pages: 2))
+    #expect(events.last == .completed(.init(outcome: .success)))
+    #expect(try agent.sharedState().decode() == Shared(colour: "blue", pages: 2))
 }
 
 private struct Shared: Decodable, Equatable {
@@ -90,19 +90,19 @@ private struct Shared: Decodable, Equatable {
 func aToolThatThrows() async throws {
     let mock = try MockLlm(MockLlm.call("get_secret_number", #"{"name":"carol"}"#), MockLlm.text("Nobody knows"))
     let events = try await all(agent(mock).send("Carol's?"))
-    #expect(results(events) == [.failed(kind: .panicked, message: "nobody knows carol")])
+    #expect(results(events) == [.failed(.init(kind: .panicked, message: "nobody knows carol"))])
     #expect(text(events) == "Nobody knows")
-    #expect(events.last == .completed(outcome: .success))
+    #expect(events.last == .completed(.init(outcome: .success)))
 }
 
 @Test("arguments that do not fit the type are refused by the schema that was read off it")
 func argumentsThatDoNotFit() async throws {
     let mock = try MockLlm(MockLlm.call("get_secret_number", #"{"name":3}"#), MockLlm.text("Sorry"))
     let events = try await all(agent(mock).send("Go"))
-    guard case .failed(.rejected, let message) = results(events).first else {
+    guard case .failed(let failure) = results(events).first, failure.kind == .rejected else {
         return #expect(Bool(false), "\(results(events))")
     }
-    #expect(message.contains("do not fit its schema"))
+    #expect(failure.message.contains("do not fit its schema"))
 }
 
 @Test("tools run side by side")
@@ -116,7 +116,7 @@ func toolsSideBySide() async throws {
     }
     let events = try await all(agent(mock, tools: [tool]).send("Go"))
     #expect(results(events).count == 2)
-    #expect(events.last == .completed(outcome: .success))
+    #expect(events.last == .completed(.init(outcome: .success)))
 }
 
 @Test("cancelling the task cancels the turn, and the tool that runs")
@@ -135,7 +135,7 @@ func cancellingTheTask() async throws {
     await begun.pass()
     turn.cancel()
     let events = try await turn.value
-    #expect(events.last == .completed(outcome: .cancelled))
+    #expect(events.last == .completed(.init(outcome: .cancelled)))
     await stopped.pass()
 }
 
@@ -158,10 +158,10 @@ func theUserIsAsked() async throws {
     let mock = try MockLlm(MockLlm.call("order", "{}"), MockLlm.text("I see"))
     let order = AgentTool("order", "Orders.", requiresApproval: true) { _ in "ordered" }
     let events = try await all(agent(mock, tools: [order], approver: No()).send("Go"))
-    guard case .failed(.denied, let message) = results(events).first else {
+    guard case .failed(let failure) = results(events).first, failure.kind == .denied else {
         return #expect(Bool(false), "\(results(events))")
     }
-    #expect(message.contains("not on Sundays"))
+    #expect(failure.message.contains("not on Sundays"))
 }
 
 @Test("nobody to ask is an answer too")
@@ -172,7 +172,7 @@ func nobodyToAsk() async throws {
     let denied = results(try await all(agent(shop, tools: [pay]).send("Pay")))
     #expect(denied.count == 2)
     for result in denied {
-        guard case .failed(.denied, _) = result else { return #expect(Bool(false), "\(result)") }
+        guard case .failed(let failure) = result, failure.kind == .denied else { return #expect(Bool(false), "\(result)") }
     }
 
     let started = #"{"type":"RUN_STARTED","threadId":"t","runId":"r"}"#
@@ -190,7 +190,7 @@ func aSilentModel() async throws {
     let mock = try MockLlm(MockLlm.stall("Well"))
     let agent = try Agent(
         provider: "openai-compatible", model: "mock", baseUrl: mock.baseUrl, retry: RetryPolicy(attempts: 1),
-        timeouts: Timeouts(silenceMs: 50))
+        timeouts: Timeouts(silence: .milliseconds(50)))
     await #expect(throws: TurnError.self) { try await agent.sendAndWait("Hi") }
 }
 
@@ -201,7 +201,7 @@ func aDeferredCall() async throws {
     let turn = try agent(mock, tools: [order]).startTurn(text: "Tea")
     var id: String?
     while id == nil {
-        for case .toolCallUpdate(_, let toolCallId, _, .deferred, _) in await turn.nextBatch() { id = toolCallId }
+        for case .toolCallUpdate(let update) in await turn.nextBatch() where update.status == .deferred { id = update.toolCallId }
     }
     let snapshot = try await turn.rested()
     turn.cancel()
@@ -244,7 +244,7 @@ func aThousandTurns() async throws {
     func turns(_ count: Int) async throws {
         for _ in 0..<count {
             let events = try await all(agent(mock).send("Hi"))
-            #expect(events.last == .completed(outcome: .success))
+            #expect(events.last == .completed(.init(outcome: .success)))
         }
     }
     try await turns(100)

@@ -3,14 +3,23 @@ import Testing
 
 @testable import Stepwell
 
-private func history(_ count: Int, _ text: String) -> String {
-    let messages = (0..<count).map { #"{"id":"old-\#($0)","role":"user","content":"\#(text)"}"# }
-    return "[\(messages.joined(separator: ","))]"
+private struct Message: Codable {
+    struct Call: Codable {
+        let id: String
+    }
+
+    let id: String
+    let role: String
+    var content: String?
+    var toolCalls: [Call]?
 }
 
-private func texts(_ messagesJson: String) throws -> [String] {
-    let messages = try JSONSerialization.jsonObject(with: Data(messagesJson.utf8)) as? [[String: Any]] ?? []
-    return messages.compactMap { $0["content"] as? String }
+private func history(_ count: Int, _ text: String) throws -> JsonValue {
+    try JsonValue(encoding: (0..<count).map { Message(id: "old-\($0)", role: "user", content: text) })
+}
+
+private func texts(_ messages: JsonValue) throws -> [String] {
+    try messages.decode(as: [Message].self).compactMap(\.content)
 }
 
 private func key(_ thread: String) -> ThreadKey { ThreadKey(thread: thread) }
@@ -21,7 +30,7 @@ func everyOption() async throws {
     let order = AgentTool("order", "Orders.") { _ in throw ToolError.Deferred }
     let agent = try Agent(
         provider: "openai-compatible", model: "mock", api: nil, baseUrl: mock.baseUrl, headers: ["x-mine": "1"],
-        persistAttempts: 3, partialArguments: true, resumption: .never, providersJson: nil, tools: [order],
+        persistAttempts: 3, partialArguments: true, resumption: .never, providers: nil, tools: [order],
         store: StoreSetup(store: .inMemory()))
     let turn = try agent.startTurn(text: "Tea")
     _ = try await turn.rested()
@@ -69,17 +78,17 @@ func runSource() async throws {
 @Test("the app says what to leave out of a full context")
 func trimContext() async throws {
     final class Half: Trimmer {
-        func trim(overflow: ContextOverflow, messagesJson: String) async throws -> Trimmed? {
-            #expect(try texts(messagesJson).count == overflow.messages.count)
+        func trim(overflow: ContextOverflow, messages: JsonValue) async throws -> Trimmed? {
+            #expect(try texts(messages).count == overflow.messages.count)
             return Trimmed(keep: overflow.newest(0.5), summary: "There were many x.")
         }
     }
     let mock = try MockLlm(MockLlm.text("Yes."))
     let agent = try Agent(
         provider: "openai-compatible", model: "mock", baseUrl: mock.baseUrl, contextGuard: ContextGuard(window: 1_500),
-        historyJson: history(3, String(repeating: "x", count: 4_000)), trimContext: Half())
+        history: history(3, String(repeating: "x", count: 4_000)), trimContext: Half())
     #expect(try await agent.sendAndWait("And?").outcome == .success)
-    #expect(try texts(agent.messagesJson()).count == 5)
+    #expect(try texts(agent.messages()).count == 5)
 }
 
 @Test("a turn is begun with ids of the app's own, and said otherwise")
@@ -92,11 +101,11 @@ func startAndBranch() async throws {
     let turn = try agent.start(start: Start(runId: "first", text: "First"))
     await turn.begun()
     #expect(turn.stored()?.key == TurnKey(thread: key("garden"), turn: "first"))
-    #expect(turn.storeTrouble() == nil && turn.revivedFromJson() == nil)
+    #expect(turn.storeTrouble() == nil && turn.revivedFrom() == nil)
     _ = try await turn.finish()
     _ = try await agent.start(start: Start(runId: "second", text: "Second")).finish()
     _ = try await agent.branch(parent: "first", start: Start(runId: "other", text: "Otherwise")).finish()
-    #expect(try texts(agent.messagesJson()) == ["First", "One", "Otherwise", "Three"])
+    #expect(try texts(agent.messages()) == ["First", "One", "Otherwise", "Three"])
     #expect(try await store.turns(thread: key("garden")).map(\.parent) == [nil, "first", "first"])
 }
 
@@ -106,16 +115,16 @@ func threads() async throws {
     let registry = RunRegistry()
     let agent = try Agent(
         provider: "openai-compatible", model: "mock", baseUrl: mock.baseUrl, registry: registry)
-    let other = try agent.threadWithHistory(key: key("other"), historyJson: history(1, "Before"))
+    let other = try agent.threadWithHistory(key: key("other"), history: history(1, "Before"))
     _ = try await other.sendAndWait("Hi")
-    #expect(try texts(other.messagesJson()) == ["Before", "Hi", "Hello"])
-    guard case .runStarted(let handle) = try await agent.nextRegistryEvent() else {
+    #expect(try texts(other.messages()) == ["Before", "Hi", "Hello"])
+    guard case .runStarted(let started) = try await agent.nextRegistryEvent() else {
         return #expect(Bool(false), "a run began")
     }
-    #expect(handle.key == key("other"))
+    #expect(started.handle.key == key("other"))
     #expect(registry.unreadThreads() == [key("other")])
     agent.forgetThread(key: key("other"))
-    #expect(agent.thread(key: key("other")).messagesJson() == "[]")
+    #expect(agent.thread(key: key("other")).messages() == [])
 }
 
 @Test("a turn is looked into and suspended")
@@ -125,8 +134,8 @@ func suspended() async throws {
     let agent = try Agent(provider: "openai-compatible", model: "mock", baseUrl: mock.baseUrl, tools: [order])
     let turn = try agent.startTurn(text: "Tea")
     _ = try await turn.rested()
-    #expect(try await texts(turn.messagesJson()).first == "Tea")
-    #expect(try await turn.sharedStateJson() == "{}")
+    #expect(try await texts(turn.messages()).first == "Tea")
+    #expect(try await turn.sharedState() == [:])
     #expect(try await turn.interrupts().isEmpty)
     _ = try await turn.usage()
     let watching = Task {
@@ -139,11 +148,9 @@ func suspended() async throws {
 
     let revived = try agent.revive(snapshot: snapshot)
     await revived.begun()
-    #expect(try texts(#require(revived.revivedFromJson())).first == "Tea")
-    let told = try await revived.messagesJson()
-    let messages = try JSONSerialization.jsonObject(with: Data(told.utf8)) as? [[String: Any]]
-    let calls = try #require(messages?[1]["toolCalls"] as? [[String: Any]])
-    try await revived.finishCall(toolCallId: #require(calls.first?["id"] as? String), content: "here")
+    #expect(try texts(#require(revived.revivedFrom())).first == "Tea")
+    let messages = try await revived.messages().decode(as: [Message].self)
+    try await revived.finishCall(toolCallId: #require(messages[1].toolCalls?.first?.id), content: "here")
     let finished = try await revived.finish()
     #expect(finished.outcome == .success)
     #expect(finished.text.hasSuffix("Enjoy!"))

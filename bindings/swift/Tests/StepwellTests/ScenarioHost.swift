@@ -31,6 +31,18 @@ extension Dictionary where Key == String, Value == Any {
     }
 }
 
+extension Dictionary where Key == String, Value == Any {
+    /// A time of so many milliseconds; `null` is none, absence the default.
+    func time(_ name: String, _ standard: Duration?) -> Duration? {
+        self[name] == nil ? standard : number(name).map { .milliseconds(Int64($0)) }
+    }
+
+    /// Any JSON.
+    func json(_ name: String) throws -> JsonValue? {
+        try self[name].map { JsonValue(text: try StepwellTests.json($0)) }
+    }
+}
+
 func parsed(_ text: String) throws -> Any {
     try JSONSerialization.jsonObject(with: Data(text.utf8), options: .fragmentsAllowed)
 }
@@ -47,7 +59,7 @@ func json(_ value: Any) throws -> String {
 }
 
 private func responseFormat(_ said: Fields) throws -> ResponseFormat {
-    .schema(name: try said.needed("name"), schemaJson: try json(said.part("schema")), strict: said.flag("strict"))
+    .schema(name: try said.needed("name"), schema: JsonValue(text: try json(said.part("schema"))), strict: said.flag("strict"))
 }
 
 /// The configuration of a scenario.
@@ -65,7 +77,7 @@ func config(_ said: Fields) throws -> RunConfig {
         settings: GenerationSettings(
             temperature: settings.double("temperature"), maxOutputTokens: settings.small("max_output_tokens"),
             responseFormat: try settings["response_format"].map { try responseFormat($0 as? Fields ?? [:]) },
-            extraJson: try settings["extra"].map { try json($0) },
+            extra: try settings.json("extra"),
             context: try settings.list("context").map { try contextEntry($0 as? Fields ?? [:]) }),
         limits: limits(said.part("limits")),
         retry: retry(said.part("retry")),
@@ -87,11 +99,11 @@ private func tool(_ said: Fields) throws -> ToolDefinition {
     ToolDefinition(
         name: try said.needed("name"),
         description: try said.needed("description"),
-        parametersJson: try said["parameters"].map(compact),
+        parameters: try said.json("parameters"),
         requiresApproval: said.flag("requires_approval"),
         idempotent: said.flag("idempotent"),
         repeatable: said.flag("repeatable"),
-        timeoutMs: said.number("timeout_ms")
+        timeout: said.time("timeout_ms", nil)
     )
 }
 
@@ -103,7 +115,7 @@ private func limits(_ said: Fields) -> Limits {
         continueAfterTools: said.flag("continue_after_tools", default: standard.continueAfterTools),
         maxToolCalls: said.small("max_tool_calls"),
         maxTokens: said.number("max_tokens"),
-        maxDurationMs: said.number("max_duration_ms"),
+        maxDuration: said.time("max_duration_ms", nil),
         maxParallelTools: said.small("max_parallel_tools") ?? standard.maxParallelTools,
         repeats: RepeatLimit(
             tellAfter: repeats.optional("tell_after", standard.repeats.tellAfter.map(UInt64.init)).map(UInt32.init),
@@ -120,9 +132,9 @@ private func retry(_ said: Fields) -> RetryPolicy {
     let standard = RetryPolicy()
     return RetryPolicy(
         attempts: said.small("attempts") ?? standard.attempts,
-        firstDelayMs: said.number("first_delay_ms") ?? standard.firstDelayMs,
-        maxDelayMs: said.number("max_delay_ms") ?? standard.maxDelayMs,
-        maxRetryAfterMs: said.number("max_retry_after_ms") ?? standard.maxRetryAfterMs,
+        firstDelay: said.time("first_delay_ms", nil) ?? standard.firstDelay,
+        maxDelay: said.time("max_delay_ms", nil) ?? standard.maxDelay,
+        maxRetryAfter: said.time("max_retry_after_ms", nil) ?? standard.maxRetryAfter,
         jitter: said.double("jitter") ?? standard.jitter,
         seed: said.number("seed") ?? standard.seed
     )
@@ -131,12 +143,12 @@ private func retry(_ said: Fields) -> RetryPolicy {
 private func timeouts(_ said: Fields) -> Timeouts {
     let standard = Timeouts()
     return Timeouts(
-        silenceMs: said.optional("silence_ms", standard.silenceMs),
-        toolMs: said.optional("tool_ms", standard.toolMs),
-        turnMs: said.optional("turn_ms", standard.turnMs),
-        approvalMs: said.optional("approval_ms", standard.approvalMs),
-        deferredMs: said.optional("deferred_ms", standard.deferredMs),
-        closingMs: said.optional("closing_ms", standard.closingMs)
+        silence: said.time("silence_ms", standard.silence),
+        tool: said.time("tool_ms", standard.tool),
+        turn: said.time("turn_ms", standard.turn),
+        approval: said.time("approval_ms", standard.approval),
+        deferred: said.time("deferred_ms", standard.deferred),
+        closing: said.time("closing_ms", standard.closing)
     )
 }
 
@@ -145,7 +157,7 @@ private func device(_ said: Fields) -> DevicePolicy {
         background: said.text("background").flatMap {
             ["continue": BackgroundPolicy.`continue`, "pause_clocks": .pauseClocks, "cancel": .cancel][$0]
         },
-        offlineMs: said.optional("offline_ms", DevicePolicy().offlineMs),
+        offline: said.time("offline_ms", DevicePolicy().offline),
         networkChange: said.text("network_change").flatMap {
             ["keep": NetworkChangePolicy.keep, "reopen": .reopen][$0]
         },
@@ -207,9 +219,9 @@ func name(_ value: Any) -> String {
 /// How a turn ended, in a line.
 func line(_ outcome: Outcome) -> String {
     switch outcome {
-    case .incomplete(let reason, let message): "incomplete \(name(reason)): \(message)"
-    case .limitReached(let limit, let message): "limit_reached \(name(limit)): \(message)"
-    case .failed(let failure, let message, _): "failed \(name(failure)): \(message)"
+    case .incomplete(let it): "incomplete \(name(it.reason)): \(it.message)"
+    case .limitReached(let it): "limit_reached \(name(it.limit)): \(it.message)"
+    case .failed(let it): "failed \(name(it.failure)): \(it.message)"
     default: name(outcome)
     }
 }
@@ -226,36 +238,37 @@ private func line(_ event: Event) -> Line {
         Line(kind: name(event), grows: grows, detail: detail)
     }
     switch event {
-    case .textMessageContent(let id, let delta), .reasoningMessageContent(let id, let delta),
-        .toolCallArgs(let id, let delta):
-        return said(delta, grows: id)
-    case .partialArguments(_, let id, _, _): return said("", grows: id)
-    case .toolCallStart(_, let name, _, _): return said(name)
-    case .toolCallResult(_, _, let content, _, _): return said(content)
-    case .stepStarted(let name, _), .stepFinished(let name, _): return said(name)
-    case .custom(let name, _, _): return said(name)
-    case .hopStarted(let hop, let runId): return said("\(hop) \(runId)")
-    case .toolCallUpdate(let call, _, _, let status, let result):
+    case .textMessageContent(let it): return said(it.delta, grows: it.messageId)
+    case .reasoningMessageContent(let it): return said(it.delta, grows: it.messageId)
+    case .toolCallArgs(let it): return said(it.delta, grows: it.toolCallId)
+    case .partialArguments(let it): return said("", grows: it.toolCallId)
+    case .toolCallStart(let it): return said(it.toolCallName)
+    case .toolCallResult(let it): return said(it.content)
+    case .stepStarted(let it): return said(it.stepName)
+    case .stepFinished(let it): return said(it.stepName)
+    case .custom(let it): return said(it.name)
+    case .hopStarted(let it): return said("\(it.hop) \(it.runId)")
+    case .toolCallUpdate(let it):
         let what =
-            switch result {
-            case .finished(let content): ": \(content)"
-            case .failed(let kind, let message): " (\(name(kind))): \(message)"
+            switch it.result {
+            case .finished(let result): ": \(result.content)"
+            case .failed(let failure): " (\(name(failure.kind))): \(failure.message)"
             case nil: ""
             }
-        return said("\(call.hop):\(call.index) \(name(status))\(what)")
-    case .retrying(let attempt, let delay, let reason): return said("\(attempt) in \(delay) ms, \(reason)")
-    case .interrupted(let interrupts): return said(interrupts.map(\.id).joined(separator: " "))
-    case .answerDropped(let effect): return said(effect)
-    case .warning(let message): return said(message)
-    case .completed(let outcome): return said(line(outcome))
-    case .unknownToolCall(let id): return said(id)
-    case .steeringTaken(let id, let hop): return said("\(id) \(hop)")
-    case .steeringRefused(_, let reason, _): return said(name(reason))
-    case .waitingForNetwork(let upTo): return said("\(upTo)")
-    case .streamResumed(let hop, let attempt): return said("\(hop):\(attempt)")
-    case .contextNearlyFull(let tokens, let window): return said("\(tokens) of \(window)")
-    case .contextTrimmed(let leftOut, let tokens):
-        return said("\(tokens), without \(leftOut.joined(separator: " "))")
+        return said("\(it.call.hop):\(it.call.index) \(name(it.status))\(what)")
+    case .retrying(let it): return said("\(it.attempt) in \(wholeMilliseconds(it.delay)) ms, \(it.reason)")
+    case .interrupted(let it): return said(it.interrupts.map(\.id).joined(separator: " "))
+    case .answerDropped(let it): return said(it.effect)
+    case .warning(let it): return said(it.message)
+    case .completed(let it): return said(line(it.outcome))
+    case .unknownToolCall(let it): return said(it.toolCallId)
+    case .steeringTaken(let it): return said("\(it.messageId) \(it.hop)")
+    case .steeringRefused(let it): return said(name(it.reason))
+    case .waitingForNetwork(let it): return said("\(wholeMilliseconds(it.upTo))")
+    case .streamResumed(let it): return said("\(it.hop):\(it.attempt)")
+    case .contextNearlyFull(let it): return said("\(it.tokens) of \(it.window)")
+    case .contextTrimmed(let it):
+        return said("\(it.tokens), without \(it.leftOut.joined(separator: " "))")
     default: return said("")
     }
 }
@@ -277,29 +290,32 @@ private func fields(_ effect: Effect) throws -> Fields {
     func called(_ id: String, _ call: ToolInvocation) throws -> Fields {
         [
             "id": id, "tool_call_id": call.toolCallId, "name": call.name,
-            "arguments": try parsed(call.argumentsJson), "raw_arguments": call.rawArguments,
+            "arguments": try parsed(call.arguments.text), "raw_arguments": call.rawArguments,
         ]
     }
     var fields: Fields
     switch effect {
-    case .createRun(let id, let threadId, let parent):
-        fields = ["id": id, "thread_id": threadId]
-        fields["parent_run_id"] = parent
-    case .openStream(let id, let request):
+    case .createRun(let it):
+        fields = ["id": it.id, "thread_id": it.threadId]
+        fields["parent_run_id"] = it.parentRunId
+    case .openStream(let it):
+        let request = it.request
         let headers = Dictionary(uniqueKeysWithValues: request.headers.map { ($0.name, $0.value) })
         let body = try parsed(String(decoding: request.body, as: UTF8.self))
-        fields = ["id": id, "method": request.method, "url": request.url, "headers": headers, "body": body]
-    case .closeStream(let id), .cancelTool(let id): fields = ["id": id]
-    case .askApproval(let id, let call), .runTool(let id, let call): fields = try called(id, call)
-    case .persist(let id, let turn, let status, let blocks, _, let outcome, _):
-        let blocks: [Fields] = try blocks.map {
-            ["sequence": $0.sequence, "hop": $0.hop, "content": try parsed($0.contentJson)]
+        fields = ["id": it.id, "method": request.method, "url": request.url, "headers": headers, "body": body]
+    case .closeStream(let it): fields = ["id": it.id]
+    case .cancelTool(let it): fields = ["id": it.id]
+    case .askApproval(let it): fields = try called(it.id, it.invocation)
+    case .runTool(let it): fields = try called(it.id, it.invocation)
+    case .persist(let it):
+        let blocks: [Fields] = try it.blocks.map {
+            ["sequence": $0.sequence, "hop": $0.hop, "content": try parsed($0.content.text)]
         }
-        fields = ["id": id, "turn": turn, "status": name(status), "blocks": blocks]
-        fields["outcome"] = outcome.map { line($0) }
-    case .trimContext(let id, let tokens, let window, let messages):
-        let messages: [Fields] = messages.map { ["message_id": $0.messageId, "tokens": $0.tokens] }
-        fields = ["id": id, "tokens": tokens, "window": window, "messages": messages]
+        fields = ["id": it.id, "turn": it.turn, "status": name(it.status), "blocks": blocks]
+        fields["outcome"] = it.outcome.map { line($0) }
+    case .trimContext(let it):
+        let messages: [Fields] = it.messages.map { ["message_id": $0.messageId, "tokens": $0.tokens] }
+        fields = ["id": it.id, "tokens": it.tokens, "window": it.window, "messages": messages]
     }
     fields["effect"] = name(effect)
     return fields
@@ -310,12 +326,12 @@ final class ScenarioHost {
     let config: RunConfig
     var runs: [String: RunMachine]
     var written: [String: String] = [:]
-    var now: UInt64 = 0
+    var now = Date(timeIntervalSince1970: 0)
 
     init(_ scenario: Fields) throws {
         config = try StepwellTests.config(scenario.part("config"))
         let history = try compact(scenario.list("history"))
-        runs = ["run": try RunMachine(config: config, threadId: "thread-1", historyJson: history)]
+        runs = ["run": try RunMachine(config: config, threadId: "thread-1", history: JsonValue(text: history))]
     }
 
     func run(_ name: String = "run") throws -> RunMachine {
@@ -330,7 +346,7 @@ final class ScenarioHost {
 
     /// Takes one step: what came of it.
     func step(_ step: Fields) throws -> Fields {
-        now = step.number("at") ?? now
+        now = step.number("at").map { Date(timeIntervalSince1970: Double($0) / 1000) } ?? now
         let name = step.text("run") ?? "run"
         var came: [Outputs] = []
         var gives: Fields = [:]
@@ -343,11 +359,11 @@ final class ScenarioHost {
         }
         let machine = try run(name)
         came.append(try machine.pollOutputs())
-        for case .persist(let id, _, _, _, let snapshot, _, _) in came.flatMap(\.effects) {
-            written["\(name) \(id)"] = snapshot
+        for case .persist(let write) in came.flatMap(\.effects) {
+            written["\(name) \(write.id)"] = write.snapshot
         }
         gives["state"] = StepwellTests.name(machine.state())
-        gives["wake_at"] = machine.pollTimeout()
+        gives["wake_at"] = machine.pollTimeout().map { wholeMilliseconds($0) }
         let effects = try came.flatMap(\.effects).map(fields)
         if !effects.isEmpty { gives["effects"] = effects }
         let events = lines(came.flatMap(\.events))
@@ -358,14 +374,14 @@ final class ScenarioHost {
     private func play(_ name: String, _ step: Fields, _ came: inout [Outputs]) throws {
         switch step.text("input") {
         case "new_run":
-            let history = try step.text("history_of").map { try run($0).messagesJson() } ?? "[]"
+            let history = try step.text("history_of").map { try run($0).messages() }
             let thread = step.text("thread_id") ?? "thread-1"
-            runs[name] = try RunMachine(config: config, threadId: thread, historyJson: history)
+            runs[name] = try RunMachine(config: config, threadId: thread, history: history)
         case "restore":
             runs[name] = try RunMachine.restore(snapshot: run(name).snapshot(), config: config)
         case "revive":
             let snapshot = try step.text("written").flatMap { written["\(name) \($0)"] } ?? run(name).snapshot()
-            runs[name] = try RunMachine.revive(snapshot: snapshot, config: config, nowMs: now)
+            runs[name] = try RunMachine.revive(snapshot: snapshot, config: config, now: now)
         case "receive":
             let bytes = try body(step)
             let cut = step.small("cut").map(Int.init) ?? max(bytes.count, 1)
@@ -374,7 +390,7 @@ final class ScenarioHost {
                     runs = try runs.mapValues { try RunMachine.restore(snapshot: $0.snapshot(), config: config) }
                 }
                 let piece = Data(bytes[at..<min(at + cut, bytes.count)])
-                came.append(try run(name).receive(effect: step.needed("effect"), bytes: piece, nowMs: now))
+                came.append(try run(name).receive(effect: step.needed("effect"), bytes: piece, now: now))
             }
         default:
             came.append(try input(try run(name), step))
@@ -387,7 +403,7 @@ final class ScenarioHost {
             return ResumeEntry(
                 interruptId: try answer.needed("interruptId"),
                 status: answer.text("status") == "resolved" ? .resolved : .cancelled,
-                payloadJson: try answer["payload"].map(json))
+                payload: try answer.json("payload"))
         }
     }
 
@@ -398,57 +414,57 @@ final class ScenarioHost {
         case "start":
             let start = Start(
                 runId: try step.needed("run_id"), parentRunId: step.text("parent_run_id"), text: step.text("say"),
-                messageJson: try step["message"].map(compact), resume: try answers(step))
-            return try machine.start(start: start, nowMs: now)
+                message: try step.json("message"), resume: try answers(step))
+            return try machine.start(start: start, now: now)
         case "run_created":
-            return try machine.runCreated(effect: effect(), runId: step.needed("run_id"), nowMs: now)
-        case "run_not_created": return try machine.runNotCreated(effect: effect(), message: message(), nowMs: now)
+            return try machine.runCreated(effect: effect(), runId: step.needed("run_id"), now: now)
+        case "run_not_created": return try machine.runNotCreated(effect: effect(), message: message(), now: now)
         case "opened":
-            return try machine.opened(effect: effect(), contentType: step.text("content_type"), nowMs: now)
+            return try machine.opened(effect: effect(), contentType: step.text("content_type"), now: now)
         case "refused":
             return try machine.refused(
                 effect: effect(), status: UInt16(step.small("status") ?? 0),
-                body: Data(compact(step["body"] ?? "").utf8), nowMs: now, retryAfterMs: step.number("retry_after_ms"))
+                body: Data(compact(step["body"] ?? "").utf8), now: now, retryAfter: step.time("retry_after_ms", nil))
         case "connection_failed":
-            return try machine.connectionFailed(effect: effect(), message: message(), nowMs: now)
-        case "ended": return try machine.ended(effect: effect(), nowMs: now)
-        case "lost": return try machine.lost(effect: effect(), message: message(), nowMs: now)
+            return try machine.connectionFailed(effect: effect(), message: message(), now: now)
+        case "ended": return try machine.ended(effect: effect(), now: now)
+        case "lost": return try machine.lost(effect: effect(), message: message(), now: now)
         case "tool_finished":
-            return try machine.toolFinished(effect: effect(), content: step.needed("content"), nowMs: now)
-        case "tool_failed": return try machine.toolFailed(effect: effect(), message: message(), nowMs: now)
-        case "tool_deferred": return try machine.toolDeferred(effect: effect(), nowMs: now)
+            return try machine.toolFinished(effect: effect(), content: step.needed("content"), now: now)
+        case "tool_failed": return try machine.toolFailed(effect: effect(), message: message(), now: now)
+        case "tool_deferred": return try machine.toolDeferred(effect: effect(), now: now)
         case "approve":
             return try machine.approve(
-                effect: effect(), nowMs: now, argumentsJson: try step["arguments"].map(compact))
-        case "deny": return try machine.deny(effect: effect(), reason: step.text("reason"), nowMs: now)
+                effect: effect(), now: now, arguments: try step.json("arguments"))
+        case "deny": return try machine.deny(effect: effect(), reason: step.text("reason"), now: now)
         case "context_trimmed":
             let keep = step.list("keep").compactMap { $0 as? String }
             return try machine.contextTrimmed(
-                effect: effect(), keep: keep, nowMs: now, summary: step.text("summary"))
+                effect: effect(), keep: keep, now: now, summary: step.text("summary"))
         case "context_not_trimmed":
-            return try machine.contextNotTrimmed(effect: effect(), message: message(), nowMs: now)
-        case "persisted": return try machine.persisted(effect: effect(), nowMs: now)
-        case "persist_failed": return try machine.persistFailed(effect: effect(), message: message(), nowMs: now)
-        case "resume": return try machine.resume(answers: answers(step), nowMs: now)
-        case "cancel": return try machine.cancel(nowMs: now)
+            return try machine.contextNotTrimmed(effect: effect(), message: message(), now: now)
+        case "persisted": return try machine.persisted(effect: effect(), now: now)
+        case "persist_failed": return try machine.persistFailed(effect: effect(), message: message(), now: now)
+        case "resume": return try machine.resume(answers: answers(step), now: now)
+        case "cancel": return try machine.cancel(now: now)
         case "cancel_call":
             let numbers = try step.needed("call").split(separator: ":").compactMap { UInt32($0) }
-            return try machine.cancelCall(call: CallKey(hop: numbers[0], index: numbers[1]), nowMs: now)
+            return try machine.cancelCall(call: CallKey(hop: numbers[0], index: numbers[1]), now: now)
         case "steer":
-            return try machine.steer(messageId: step.needed("message_id"), text: step.needed("say"), nowMs: now)
-        case "entered_background": return try machine.enteredBackground(nowMs: now)
-        case "entered_foreground": return try machine.enteredForeground(nowMs: now)
-        case "network_lost": return try machine.networkLost(nowMs: now)
-        case "network_available": return try machine.networkAvailable(nowMs: now)
-        case "dispose": return try machine.dispose(nowMs: now)
-        case "timeout": return try machine.timeout(nowMs: now)
+            return try machine.steer(messageId: step.needed("message_id"), text: step.needed("say"), now: now)
+        case "entered_background": return try machine.enteredBackground(now: now)
+        case "entered_foreground": return try machine.enteredForeground(now: now)
+        case "network_lost": return try machine.networkLost(now: now)
+        case "network_available": return try machine.networkAvailable(now: now)
+        case "dispose": return try machine.dispose(now: now)
+        case "timeout": return try machine.timeout(now: now)
         case let other: throw Unplayable(description: "no input \(other)")
         }
     }
 
     /// The conversation in a line each: who, and what.
     func history() throws -> [String] {
-        let messages = try parsed(run().messagesJson()) as? [Fields] ?? []
+        let messages = try parsed(run().messages().text) as? [Fields] ?? []
         return messages.flatMap { message -> [String] in
             let role = message.text("role") ?? ""
             let parts = message.list("content").map { part in

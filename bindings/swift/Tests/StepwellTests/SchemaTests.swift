@@ -86,19 +86,20 @@ func aSchemaIsReadOffAType() throws {
         },"required":["name","count","exact","tags","colour","at","weights","since","the_id"]}
         """#
     let schema = try jsonSchema(of: Everything.self)
-    #expect(try same(schema, expected), "\(schema)")
-    #expect(schema.hasPrefix(#"{"type":"object","properties":{"name":"#))
-    #expect(try same(jsonSchema(of: Nothing.self), #"{"type":"object","properties":{},"required":[]}"#))
+    #expect(try same(schema.text, expected), "\(schema)")
+    #expect(schema.text.hasPrefix(#"{"type":"object","properties":{"name":"#))
+    #expect(try same(jsonSchema(of: Nothing.self).text, #"{"type":"object","properties":{},"required":[]}"#))
 }
 
 @Test("what fits the schema is decoded")
 func whatFitsIsDecoded() throws {
     let everything = try decodeArguments(
         Everything.self,
-        from: #"""
+        from: JsonValue(
+            parsing: #"""
             {"name":"it","count":2,"exact":true,"tags":[],"colour":"green","at":{"x":1},"weights":{"a":0.5},
              "since":"2026-01-02T03:04:05Z","the_id":"7A1B4A2C-9B0D-4E51-8E4C-0E6C3C6B6B11"}
-            """#)
+            """#))
     #expect(everything.colour == .green)
     #expect(everything.at.y == nil)
     #expect(everything.weights == ["a": 0.5])
@@ -107,11 +108,36 @@ func whatFitsIsDecoded() throws {
 
 @Test("a type that does not tell what it takes is an error that says what to do")
 func whatCannotBeRead() throws {
-    func error(of schema: () throws -> String) -> String {
-        do { return try schema() } catch { return "\(error)" }
+    func error(of schema: () throws -> JsonValue) -> String {
+        do { return try schema().text } catch { return "\(error)" }
     }
-    #expect(error { try jsonSchema(of: Node.self) }.contains("parametersJson"))
-    #expect(error { try jsonSchema(of: Wrapped.self) }.contains("parametersJson"))
+    #expect(error { try jsonSchema(of: Node.self) }.contains("parameters"))
+    #expect(error { try jsonSchema(of: Wrapped.self) }.contains("parameters"))
     // With a schema of its own there is nothing to read.
-    _ = try AgentTool("chase", "Chases.", parametersJson: "{}") { (_: Node) in "" }
+    _ = try AgentTool("chase", "Chases.", parameters: [:]) { (_: Node) in "" }
+}
+
+@Test("JSON is written as a literal, and read as a type")
+func jsonValues() throws {
+    let literal: JsonValue = ["name": "\"Ä\"\n", "list": [1, 2.5, true, nil], "none": [:]]
+    #expect(literal.text == #"{"name":"\"Ä\"\u000a","list":[1,2.5,true,null],"none":{}}"#)
+    struct Value: Codable, Equatable {
+        let name: String
+        let list: [Double?]?
+    }
+    let read: JsonValue = ["name": "it", "list": [1, nil]]
+    #expect(try read.decode() == Value(name: "it", list: [1, nil]))
+    #expect(try JsonValue(encoding: Value(name: "it", list: nil)).text == #"{"name":"it"}"#)
+    #expect(try JsonValue(parsing: " 12345678901234567890 ").text == " 12345678901234567890 ")
+    #expect(throws: DecodingError.self) { try JsonValue(parsing: "{") }
+    #expect(throws: DecodingError.self) { try JsonValue(parsing: "Words.") }
+}
+
+@Test("times cross in whole milliseconds")
+func times() {
+    #expect(wholeMilliseconds(.seconds(2)) == 2000)
+    #expect(wholeMilliseconds(.nanoseconds(1_999_999)) == 1)
+    #expect(wholeMilliseconds(.seconds(-1)) == 0)
+    #expect(wholeMilliseconds(Date(timeIntervalSince1970: 1.0015)) == 1002)
+    #expect(wholeMilliseconds(Date.distantPast) == 0)
 }

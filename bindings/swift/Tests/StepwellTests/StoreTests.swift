@@ -25,7 +25,7 @@ func aThreadInAFileGoesOn() async throws {
     let key = try #require(threads.first?.key)
     #expect(try await store.turns(thread: key).count == 2)
     // The earlier turn is a part of the conversation.
-    #expect(second.messagesJson().components(separatedBy: "Hello").count == 3)
+    #expect(second.messages().text.components(separatedBy: "Hello").count == 3)
 }
 
 @Test("a turn is its owner's until another agent revives it, and its tool is not run again")
@@ -36,7 +36,7 @@ func aTurnIsRevived() async throws {
     let turn = try agent(mock, store, thread: "tea", tools: [order]).startTurn(text: "Tea")
     var id: String?
     while id == nil {
-        for case .toolCallUpdate(_, let toolCallId, _, .deferred, _) in await turn.nextBatch() { id = toolCallId }
+        for case .toolCallUpdate(let update) in await turn.nextBatch() where update.status == .deferred { id = update.toolCallId }
     }
     let snapshot = try await turn.rested()
 
@@ -47,5 +47,5 @@ func aTurnIsRevived() async throws {
     try await revived.finishCall(toolCallId: #require(id), content: "the tea is here")
     var last: Event?
     for try await event in revived.events() { last = event }
-    #expect(last == .completed(outcome: .success))
+    #expect(last == .completed(.init(outcome: .success)))
 }

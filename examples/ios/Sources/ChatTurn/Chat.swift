@@ -42,7 +42,7 @@ public final class Chat {
     private let foreground: any Transport
     private let background: (any Transport)?
     private var machine: RunMachine?
-    private var messagesJson = "[]"
+    private var messages: JsonValue = []
     private var isInBackground = false
     private var isOffline = false
     /// The answers to an agent's questions, which it wants together.
@@ -73,14 +73,14 @@ public final class Chat {
     /// Takes up what an earlier process left; `pending` are the effects that the system still carries out for it.
     public func takeUp(pending: Set<String>) {
         guard let stored = store.load() else { return }
-        messagesJson = stored.messagesJson
         lines = stored.lines
-        guard let snapshot = stored.snapshot else { return }
         do {
+            messages = try JsonValue(parsing: stored.messages)
+            guard let snapshot = stored.snapshot else { return }
             // With its request still under way the run goes on as if nothing had happened; else its host has died.
             let machine =
                 try pending.isEmpty
-                ? RunMachine.revive(snapshot: snapshot, config: config, nowMs: now())
+                ? RunMachine.revive(snapshot: snapshot, config: config, now: .now)
                 : RunMachine.restore(snapshot: snapshot, config: config)
             self.machine = machine
             isRunning = true
@@ -89,7 +89,7 @@ public final class Chat {
             tellDevice()
         } catch {
             notice("\(error)")
-            store.save(ChatStore.Stored(messagesJson: messagesJson, lines: lines, snapshot: nil))
+            store.save(ChatStore.Stored(messages: messages.text, lines: lines, snapshot: nil))
         }
     }
 
@@ -98,11 +98,11 @@ public final class Chat {
         guard !isRunning else { return }
         lines.append(Line(id: UUID().uuidString, who: .user, text: text))
         do {
-            let machine = try RunMachine(config: config, threadId: "chat", historyJson: messagesJson)
+            let machine = try RunMachine(config: config, threadId: "chat", history: messages)
             self.machine = machine
             isRunning = true
             tellDevice()
-            carryOut(try machine.start(start: Start(runId: UUID().uuidString, text: text), nowMs: now()))
+            carryOut(try machine.start(start: Start(runId: UUID().uuidString, text: text), now: .now))
         } catch {
             isRunning = false
             notice("\(error)")
@@ -111,13 +111,13 @@ public final class Chat {
 
     /// Stops the turn.
     public func cancel() {
-        tell { try $0.cancel(nowMs: $1) }
+        tell { try $0.cancel(now: $1) }
     }
 
     /// The app goes to the background: what is to be opened from here on, the system carries out.
     public func enteredBackground() {
         isInBackground = true
-        tell { try $0.enteredBackground(nowMs: $1) }
+        tell { try $0.enteredBackground(now: $1) }
     }
 
     /// The seconds that the system granted are over: streams that need the app break off.
@@ -125,7 +125,7 @@ public final class Chat {
         for effect in streams {
             foreground.close(effect)
             streams.remove(effect)
-            tell { try $0.lost(effect: effect, message: "the app was suspended", nowMs: $1) }
+            tell { try $0.lost(effect: effect, message: "the app was suspended", now: $1) }
         }
         save()
     }
@@ -133,25 +133,25 @@ public final class Chat {
     /// The app is in the foreground again.
     public func enteredForeground() {
         isInBackground = false
-        tell { try $0.enteredForeground(nowMs: $1) }
+        tell { try $0.enteredForeground(now: $1) }
     }
 
     /// The phone has no network. What that does, `RunConfig.device` says.
     public func networkLost() {
         isOffline = true
-        tell { try $0.networkLost(nowMs: $1) }
+        tell { try $0.networkLost(now: $1) }
     }
 
     /// The phone has a network, or another one.
     public func networkAvailable() {
         isOffline = false
-        tell { try $0.networkAvailable(nowMs: $1) }
+        tell { try $0.networkAvailable(now: $1) }
     }
 
     /// A new run knows nothing of the phone.
     private func tellDevice() {
-        if isInBackground { tell { try $0.enteredBackground(nowMs: $1) } }
-        if isOffline { tell { try $0.networkLost(nowMs: $1) } }
+        if isInBackground { tell { try $0.enteredBackground(now: $1) } }
+        if isOffline { tell { try $0.networkLost(now: $1) } }
     }
 
     /// Answers one of `questions`; one that is open no more is left alone.
@@ -161,16 +161,16 @@ public final class Chat {
         switch question {
         case .approval(let effect, _):
             switch answer {
-            case .approved: tell { try $0.approve(effect: effect, nowMs: $1) }
-            case .denied(let reason): tell { try $0.deny(effect: effect, reason: reason, nowMs: $1) }
-            case .said, .dismissed: tell { try $0.deny(effect: effect, reason: nil, nowMs: $1) }
+            case .approved: tell { try $0.approve(effect: effect, now: $1) }
+            case .denied(let reason): tell { try $0.deny(effect: effect, reason: reason, now: $1) }
+            case .said, .dismissed: tell { try $0.deny(effect: effect, reason: nil, now: $1) }
             }
         case .fromAgent(let interrupt):
             answers.append(interrupt.answered(with: answer))
             if questions.contains(where: \.isFromAgent) { return }
             let answers = self.answers
             self.answers = []
-            tell { try $0.resume(answers: answers, nowMs: $1) }
+            tell { try $0.resume(answers: answers, now: $1) }
         }
     }
 
@@ -179,10 +179,10 @@ public final class Chat {
         questions = questions.filter { !$0.isFromAgent } + interrupts.map(Question.fromAgent)
     }
 
-    private func tell(_ input: (RunMachine, UInt64) throws -> Outputs) {
+    private func tell(_ input: (RunMachine, Date) throws -> Outputs) {
         guard let machine, isRunning else { return }
         do {
-            carryOut(try input(machine, now()))
+            carryOut(try input(machine, .now))
         } catch {
             notice("\(error)")
         }
@@ -192,11 +192,10 @@ public final class Chat {
         for event in outputs.events { show(event) }
         for effect in outputs.effects { begin(effect) }
         timer?.cancel()
-        timer = outputs.wakeAtMs.map { wake in
+        timer = outputs.wakeAt.map { wake in
             Task { [weak self] in
-                let wait = wake > now() ? wake - now() : 0
-                try? await Task.sleep(nanoseconds: wait * 1_000_000)
-                if !Task.isCancelled { self?.tell { try $0.timeout(nowMs: $1) } }
+                try? await Task.sleep(for: .seconds(max(0, wake.timeIntervalSinceNow)))
+                if !Task.isCancelled { self?.tell { try $0.timeout(now: $1) } }
             }
         }
         // Pieces of text need no store: a stream that is cut off begins again, or is resumed. What is asked does.
@@ -205,14 +204,15 @@ public final class Chat {
 
     private func save() {
         let snapshot = isRunning ? try? machine?.snapshot() : nil
-        store.save(ChatStore.Stored(messagesJson: messagesJson, lines: lines, snapshot: snapshot))
+        store.save(ChatStore.Stored(messages: messages.text, lines: lines, snapshot: snapshot))
     }
 
     private func begin(_ effect: Effect) {
         switch effect {
-        case .openStream(let id, let request):
+        case .openStream(let opening):
+            let (id, request) = (opening.id, opening.request)
             guard let url = URL(string: request.url) else {
-                return later { try $0.connectionFailed(effect: id, message: "the address is none", nowMs: $1) }
+                return later { try $0.connectionFailed(effect: id, message: "the address is none", now: $1) }
             }
             var sent = URLRequest(url: url)
             sent.httpMethod = request.method
@@ -224,11 +224,12 @@ public final class Chat {
                 streams.insert(id)
                 foreground.open(id, sent)
             }
-        case .closeStream(let id):
-            streams.remove(id)
-            foreground.close(id)
-            background?.close(id)
-        case .runTool(let id, let invocation):
+        case .closeStream(let closing):
+            streams.remove(closing.id)
+            foreground.close(closing.id)
+            background?.close(closing.id)
+        case .runTool(let call):
+            let (id, invocation) = (call.id, call.invocation)
             working[id] = Task { [weak self, tool = tools[invocation.name]] in
                 let result: Result<String, any Error>
                 do {
@@ -239,22 +240,22 @@ public final class Chat {
                 }
                 self?.finished(id, result)
             }
-        case .cancelTool(let id):
-            working.removeValue(forKey: id)?.cancel()
-            questions.removeAll { $0.id == id }
-        case .askApproval(let id, let invocation):
-            questions.append(.approval(effect: id, invocation))
-        case .createRun(let id, _, _):
-            later { try $0.runNotCreated(effect: id, message: "this app creates no runs", nowMs: $1) }
-        case .persist(let id, _, _, _, _, _, _):
-            later { try $0.persistFailed(effect: id, message: "this app stores whole runs", nowMs: $1) }
-        case .trimContext(let id, _, _, _):
-            later { try $0.contextNotTrimmed(effect: id, message: "this app does not trim", nowMs: $1) }
+        case .cancelTool(let call):
+            working.removeValue(forKey: call.id)?.cancel()
+            questions.removeAll { $0.id == call.id }
+        case .askApproval(let call):
+            questions.append(.approval(effect: call.id, call.invocation))
+        case .createRun(let run):
+            later { try $0.runNotCreated(effect: run.id, message: "this app creates no runs", now: $1) }
+        case .persist(let write):
+            later { try $0.persistFailed(effect: write.id, message: "this app stores whole runs", now: $1) }
+        case .trimContext(let overflow):
+            later { try $0.contextNotTrimmed(effect: overflow.id, message: "this app does not trim", now: $1) }
         }
     }
 
     /// After the outputs at hand are carried out.
-    private func later(_ input: @escaping @MainActor (RunMachine, UInt64) throws -> Outputs) {
+    private func later(_ input: @escaping @MainActor (RunMachine, Date) throws -> Outputs) {
         Task { [weak self] in self?.tell(input) }
     }
 
@@ -262,79 +263,82 @@ public final class Chat {
         guard working.removeValue(forKey: id) != nil else { return }
         switch result {
         case .success(let content):
-            tell { try $0.toolFinished(effect: id, content: content, nowMs: $1) }
+            tell { try $0.toolFinished(effect: id, content: content, now: $1) }
         case .failure(let error):
-            tell { try $0.toolFailed(effect: id, message: "\(error)", nowMs: $1) }
+            tell { try $0.toolFailed(effect: id, message: "\(error)", now: $1) }
         }
     }
 
     /// A refusal's head, until its body is there.
-    private var refusals: [String: (status: UInt16, retryAfterMs: UInt64?, body: Data)] = [:]
+    private var refusals: [String: (status: UInt16, retryAfter: Duration?, body: Data)] = [:]
 
     private func streamed(_ effect: String, _ event: StreamEvent) {
         switch event {
-        case .opened(let status, let contentType, let retryAfterMs):
+        case .opened(let status, let contentType, let retryAfter):
             if (200..<300).contains(status) {
-                tell { try $0.opened(effect: effect, contentType: contentType, nowMs: $1) }
+                tell { try $0.opened(effect: effect, contentType: contentType, now: $1) }
             } else {
-                refusals[effect] = (UInt16(clamping: status), retryAfterMs, Data())
+                refusals[effect] = (UInt16(clamping: status), retryAfter, Data())
             }
         case .bytes(let bytes):
             if refusals[effect] != nil {
                 refusals[effect]?.body.append(bytes.prefix(64 * 1024))
             } else {
-                tell { try $0.receive(effect: effect, bytes: bytes, nowMs: $1) }
+                tell { try $0.receive(effect: effect, bytes: bytes, now: $1) }
             }
         case .ended:
             streams.remove(effect)
             if let refusal = refusals.removeValue(forKey: effect) {
                 tell {
                     try $0.refused(
-                        effect: effect, status: refusal.status, body: refusal.body, nowMs: $1,
-                        retryAfterMs: refusal.retryAfterMs)
+                        effect: effect, status: refusal.status, body: refusal.body, now: $1,
+                        retryAfter: refusal.retryAfter)
                 }
             } else {
-                tell { try $0.ended(effect: effect, nowMs: $1) }
+                tell { try $0.ended(effect: effect, now: $1) }
             }
         case .failed(let message):
             streams.remove(effect)
             refusals[effect] = nil
             tell {
                 $0.state() == .streaming
-                    ? try $0.lost(effect: effect, message: message, nowMs: $1)
-                    : try $0.connectionFailed(effect: effect, message: message, nowMs: $1)
+                    ? try $0.lost(effect: effect, message: message, now: $1)
+                    : try $0.connectionFailed(effect: effect, message: message, now: $1)
             }
         }
     }
 
     private func show(_ event: Event) {
         switch event {
-        case .textMessageContent(let id, let delta):
-            if let index = lines.lastIndex(where: { $0.id == id }) {
-                lines[index].text += delta
+        case .textMessageContent(let piece):
+            if let index = lines.lastIndex(where: { $0.id == piece.messageId }) {
+                lines[index].text += piece.delta
             } else {
-                lines.append(Line(id: id, who: .model, text: delta))
+                lines.append(Line(id: piece.messageId, who: .model, text: piece.delta))
             }
-        case .toolCallUpdate(_, let id, let name, let status, let result):
-            var text = "\(name): \(status)"
-            if case .finished(let content) = result { text = "\(name): \(content)" }
-            if case .failed(_, let message) = result { text = "\(name) failed: \(message)" }
-            if let index = lines.lastIndex(where: { $0.id == id }) {
+        case .toolCallUpdate(let call):
+            let text =
+                switch call.result {
+                case .finished(let result): "\(call.name): \(result.content)"
+                case .failed(let failure): "\(call.name) failed: \(failure.message)"
+                case nil: "\(call.name): \(call.status)"
+                }
+            if let index = lines.lastIndex(where: { $0.id == call.toolCallId }) {
                 lines[index].text = text
             } else {
-                lines.append(Line(id: id, who: .tool, text: text))
+                lines.append(Line(id: call.toolCallId, who: .tool, text: text))
             }
-        case .interrupted(let interrupts):
-            ask(interrupts)
+        case .interrupted(let interrupted):
+            ask(interrupted.interrupts)
         case .waitingForNetwork:
             notice("There is no network.")
-        case .retrying(_, _, let reason):
-            notice(reason)
-        case .completed(let outcome):
+        case .retrying(let retrying):
+            notice(retrying.reason)
+        case .completed(let completed):
             isRunning = false
             questions = []
-            messagesJson = machine?.messagesJson() ?? messagesJson
-            if let problem = outcome.problem, problem.kind != .stopped { notice(problem.message) }
+            messages = machine?.messages() ?? messages
+            if let problem = completed.outcome.problem, problem.kind != .stopped { notice(problem.message) }
         default:
             break
         }
@@ -343,9 +347,4 @@ public final class Chat {
     private func notice(_ text: String) {
         lines.append(Line(id: UUID().uuidString, who: .notice, text: text))
     }
-}
-
-/// Milliseconds since the epoch.
-private func now() -> UInt64 {
-    UInt64(Date().timeIntervalSince1970 * 1000)
 }

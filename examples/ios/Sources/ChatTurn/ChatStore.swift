@@ -3,7 +3,8 @@ import Foundation
 /// A file that holds the chat, and the run under way.
 public struct ChatStore: Sendable {
     struct Stored: Codable {
-        var messagesJson: String
+        /// The conversation, as JSON.
+        var messages: String
         var lines: [Line]
         /// Of the run under way. It holds no key.
         var snapshot: String?

@@ -18,7 +18,7 @@ public enum Question: Equatable, Identifiable, Sendable {
     /// What to show.
     public var text: String {
         switch self {
-        case .approval(_, let invocation): "Allow \(invocation.name)? \(invocation.argumentsJson)"
+        case .approval(_, let invocation): "Allow \(invocation.name)? \(invocation.arguments)"
         case .fromAgent(let interrupt): interrupt.message ?? "The agent asks you."
         }
     }
@@ -26,9 +26,12 @@ public enum Question: Equatable, Identifiable, Sendable {
     /// Whether it wants a yes or a no.
     public var isApproval: Bool {
         guard case .fromAgent(let interrupt) = self else { return true }
-        let schema = interrupt.responseSchemaJson.flatMap { try? JSONSerialization.jsonObject(with: Data($0.utf8)) }
-        let properties = (schema as? [String: Any])?["properties"] as? [String: Any]
-        return properties?["approved"] != nil
+        struct Schema: Decodable {
+            struct Anything: Decodable {}
+            let properties: [String: Anything]?
+        }
+        let schema: Schema? = try? interrupt.responseSchema?.decode()
+        return schema?.properties?["approved"] != nil
     }
 
     var isFromAgent: Bool {
@@ -51,20 +54,14 @@ public enum Answer: Equatable, Sendable {
 extension Interrupt {
     /// The answer as the agent is sent it.
     func answered(with answer: Answer) -> ResumeEntry {
-        let payload: Any
+        let payload: JsonValue
         switch answer {
         case .approved: payload = ["approved": true]
-        case .denied(let reason?): payload = ["approved": false, "reason": reason] as [String: Any]
+        case .denied(let reason?): payload = ["approved": false, "reason": JsonValue(stringLiteral: reason)]
         case .denied(nil): payload = ["approved": false]
-        case .said(let text): payload = json(text) ?? text
+        case .said(let text): payload = (try? JsonValue(parsing: text)) ?? JsonValue(stringLiteral: text)
         case .dismissed: return ResumeEntry(interruptId: id, status: .cancelled)
         }
-        let data = try? JSONSerialization.data(withJSONObject: payload, options: [.fragmentsAllowed, .sortedKeys])
-        return ResumeEntry(
-            interruptId: id, status: .resolved, payloadJson: data.map { String(decoding: $0, as: UTF8.self) })
-    }
-
-    private func json(_ text: String) -> Any? {
-        try? JSONSerialization.jsonObject(with: Data(text.utf8), options: .fragmentsAllowed)
+        return ResumeEntry(interruptId: id, status: .resolved, payload: payload)
     }
 }

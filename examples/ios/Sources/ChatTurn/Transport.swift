@@ -6,7 +6,7 @@ import Foundation
 
 /// What a transport tells of a stream.
 public enum StreamEvent: Sendable {
-    case opened(status: Int, contentType: String?, retryAfterMs: UInt64?)
+    case opened(status: Int, contentType: String?, retryAfter: Duration?)
     case bytes(Data)
     case ended
     case failed(String)
@@ -99,9 +99,9 @@ final class Relay: NSObject, URLSessionDataDelegate, Sendable {
 /// The head of a response.
 func opened(_ response: URLResponse?) -> StreamEvent {
     let http = response as? HTTPURLResponse
-    let seconds = http?.value(forHTTPHeaderField: "retry-after").flatMap { UInt64($0) }
+    let seconds = http?.value(forHTTPHeaderField: "retry-after").flatMap { Int64($0) }
     return .opened(
         status: http?.statusCode ?? 0,
         contentType: http?.value(forHTTPHeaderField: "content-type"),
-        retryAfterMs: seconds.map { $0 * 1000 })
+        retryAfter: seconds.map { .seconds($0) })
 }

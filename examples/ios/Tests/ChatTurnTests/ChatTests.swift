@@ -19,9 +19,9 @@ private final class FakeTransport: Transport {
     func close(_ effect: String) { closed.append(effect) }
 
     /// Answers the latest request.
-    func answer(_ chunks: [String], status: Int = 200, retryAfterMs: UInt64? = nil, ends: Bool = true) {
+    func answer(_ chunks: [String], status: Int = 200, retryAfter: Duration? = nil, ends: Bool = true) {
         guard let effect = requests.last?.effect else { return }
-        onEvent?(effect, .opened(status: status, contentType: "text/event-stream", retryAfterMs: retryAfterMs))
+        onEvent?(effect, .opened(status: status, contentType: "text/event-stream", retryAfter: retryAfter))
         for chunk in chunks { onEvent?(effect, .bytes(Data(chunk.utf8))) }
         if ends { onEvent?(effect, .ended) }
     }
@@ -226,7 +226,7 @@ private struct FirstContact: Decodable, Sendable, CustomTestStringConvertible {
 private func whatGoesWrong(_ contact: FirstContact) async {
     let file = FileManager.default.temporaryDirectory.appendingPathComponent("chat-\(UUID().uuidString).json")
     var config = RunConfig(provider: "openai-compatible", model: "m", baseUrl: contact.baseUrl)
-    config.retry.firstDelayMs = 0
+    config.retry.firstDelay = .zero
     let chat = Chat(config: config, tools: [], store: ChatStore(file: file), foreground: StreamTransport())
     chat.send("Hello")
     await until { !chat.isRunning }
@@ -240,7 +240,7 @@ private func whatGoesWrong(_ contact: FirstContact) async {
 func aSilentModel() async {
     let world = World()
     let chat = world.chat(change: {
-        $0.timeouts.silenceMs = 1
+        $0.timeouts.silence = .milliseconds(1)
         $0.retry.attempts = 1
     })
     chat.send("Hello")

@@ -241,7 +241,7 @@ impl File<'_> {
             Ty::Int => "int".to_owned(),
             Ty::Float => "double".to_owned(),
             Ty::Text => "String".to_owned(),
-            Ty::Millis => "Duration".to_owned(),
+            Ty::Duration => "Duration".to_owned(),
             Ty::Json(Json::Object) => "JsonObject".to_owned(),
             Ty::Map => "Map<String, String>".to_owned(),
             Ty::Named(name) => name.clone(),
@@ -257,7 +257,7 @@ impl File<'_> {
             (None, Some(default)) => Some(literal(inner, &ty, default)),
         };
         let json = match inner {
-            Ty::Millis => format!("{name}{mark}.inMilliseconds"),
+            Ty::Duration => format!("{name}{mark}.inMilliseconds"),
             Ty::Named(shape) if is_words(self.shapes, shape)? => {
                 let variants = self.shapes.get(shape)?.variants();
                 if variants.iter().any(|variant| variant.name == "Continue") {
@@ -270,10 +270,9 @@ impl File<'_> {
             Ty::List(_) => format!("[for (final each in {name}) each.toJson()]"),
             _ => name.clone(),
         };
-        let unit = if *inner == Ty::Millis { "Ms" } else { "" };
-        let is_number = matches!(inner, Ty::Int | Ty::Float | Ty::Millis);
+        let is_number = matches!(inner, Ty::Int | Ty::Float | Ty::Duration);
         Ok(Form {
-            key: format!("{name}{unit}"),
+            key: json::key(field),
             name,
             ty: format!("{ty}{mark}"),
             default,
@@ -296,7 +295,7 @@ fn literal(inner: &Ty, ty: &str, default: &Default) -> String {
     match (default, inner) {
         (Default::Nothing, _) => "null".to_owned(),
         (Default::Bool(value), _) => value.to_string(),
-        (Default::Int(number), Ty::Millis) => format!("const Duration(milliseconds: {number})"),
+        (Default::Int(number), Ty::Duration) => format!("const Duration(milliseconds: {number})"),
         (Default::Int(number), _) => number.to_string(),
         (Default::Float(number), _) => number.clone(),
         (Default::Text(text), _) => format!("'{text}'"),

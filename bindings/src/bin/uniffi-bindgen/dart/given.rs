@@ -131,11 +131,6 @@ impl File<'_> {
             if AS_IT_IS == (name, &field.name) {
                 field.ty = Ty::Json(Json::Any);
             }
-            // A time of day is a number; how long something takes is a duration.
-            if *field.ty.inner() == Ty::Millis && field.doc.contains("since the epoch") {
-                field.name.push_str("_ms");
-                field.ty = Ty::Int;
-            }
         }
         self.push("\n");
         self.doc(doc, None, 0);
@@ -184,7 +179,7 @@ impl File<'_> {
         if STORED.contains(&name) {
             self.push("\n  /// As JSON, for `fromJson`.\n  JsonObject toJson() => given({\n");
             for field in &kept {
-                let key = json::name(&field.name);
+                let key = json::key(field);
                 let value = self.write(field)?;
                 self.push(&format!("        '{key}': {value},\n"));
             }
@@ -202,7 +197,8 @@ impl File<'_> {
             Ty::Named(shape) if is_words(self.shapes, shape)? => format!("{name}{mark}.name"),
             Ty::Named(_) => format!("{name}{mark}.toJson()"),
             Ty::List(_) => format!("[for (final each in {name}) each.toJson()]"),
-            Ty::Millis | Ty::Bytes | Ty::Map => bail!("Dart does not write {:?}", field.ty),
+            Ty::Timestamp => format!("{name}{mark}.millisecondsSinceEpoch"),
+            Ty::Duration | Ty::Bytes | Ty::Map => bail!("Dart does not write {:?}", field.ty),
             _ => name,
         })
     }
@@ -213,7 +209,8 @@ impl File<'_> {
             Ty::Int => "int".to_owned(),
             Ty::Float => "double".to_owned(),
             Ty::Text => "String".to_owned(),
-            Ty::Millis => "Duration".to_owned(),
+            Ty::Duration => "Duration".to_owned(),
+            Ty::Timestamp => "DateTime".to_owned(),
             Ty::Json(Json::Any) => "Object?".to_owned(),
             Ty::Json(Json::Object | Json::Message) => "JsonObject".to_owned(),
             Ty::Json(Json::Array) => "List<JsonObject>".to_owned(),
@@ -232,12 +229,7 @@ impl File<'_> {
     /// The field's value, out of `json`.
     fn read(&self, field: &Field) -> anyhow::Result<String> {
         let is_optional = field.ty.is_optional();
-        let unit = if *field.ty.inner() == Ty::Millis {
-            "Ms"
-        } else {
-            ""
-        };
-        let key = format!("'{}{unit}'", json::name(&field.name));
+        let key = format!("'{}'", json::key(field));
         let maybe = |value: String| {
             if is_optional {
                 format!("json[{key}] == null ? null : {value}")
@@ -252,7 +244,10 @@ impl File<'_> {
             Ty::Int => format!("json.number({key})"),
             Ty::Text if is_optional => format!("json.maybeText({key})"),
             Ty::Text => format!("json.text({key})"),
-            Ty::Millis => maybe(format!("Duration(milliseconds: json.number({key}))")),
+            Ty::Duration => maybe(format!("Duration(milliseconds: json.number({key}))")),
+            Ty::Timestamp => maybe(format!(
+                "DateTime.fromMillisecondsSinceEpoch(json.number({key}), isUtc: true)"
+            )),
             Ty::Json(Json::Any) => format!("json[{key}]"),
             Ty::Json(Json::Object | Json::Message) => maybe(format!("json.object({key})")),
             Ty::Json(Json::Array) => maybe(format!("json.objects({key})")),

@@ -1,7 +1,7 @@
 //! Python: the options of an agent, as the initializer of a class that `Agent` extends.
 
-use super::WIDTH;
-use super::config::{self, Argument, STYLE_IN_SECONDS};
+use super::config::{self, Argument};
+use super::{STYLE, WIDTH};
 use crate::model::Shapes;
 use anyhow::Context as _;
 
@@ -150,11 +150,9 @@ pub(super) fn module(shapes: &Shapes) -> anyhow::Result<String> {
 
 /// An argument's documentation, in a docstring's list of them.
 fn entry(name: &str, doc: &str) -> String {
-    let doc = doc
-        .replace("in milliseconds", "in seconds")
-        .replace("\n\n", " ");
+    let doc = doc.replace("\n\n", " ");
     let text = format!("{name}: {doc}");
-    let lines = STYLE_IN_SECONDS.lines(&text, None, WIDTH - 16);
+    let lines = STYLE.lines(&text, None, WIDTH - 16);
     let mut entry = String::new();
     for (number, line) in lines.iter().enumerate() {
         let indent = if number == 0 { 12 } else { 16 };

@@ -1,21 +1,10 @@
 //! Python: the configuration, dataclasses that are made by the app and lowered to the library's own.
 
 use super::{STYLE, docstring, literal};
-use crate::doc::Style;
 use crate::model::{Field, Json, Kind, Shape, Shapes, Ty};
 use anyhow::bail;
 use heck::ToSnakeCase as _;
 use std::collections::BTreeSet;
-
-/// Times are in seconds, and their names have no unit.
-pub(super) const STYLE_IN_SECONDS: Style = Style {
-    name: |rust| {
-        rust.trim_end_matches("_json")
-            .trim_end_matches("_ms")
-            .to_owned()
-    },
-    ..STYLE
-};
 
 /// A field that Python has in another form.
 struct Special {
@@ -76,7 +65,6 @@ const BEGINNING: &str = r#""""Generated from bindings/src."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -216,12 +204,12 @@ impl File<'_> {
                 .shape()
                 .map(|name| self.shapes.get(name))
                 .transpose()?;
-            self.doc(doc, told);
-            let theirs = match field.ty.inner() {
-                Ty::Json(_) => format!("{}_json", field.name),
-                Ty::Millis => format!("{}_ms", field.name),
-                _ => field.name.clone(),
-            };
+            if *field.ty.inner() == Ty::Duration {
+                self.doc(&format!("{doc} In seconds."), told);
+            } else {
+                self.doc(doc, told);
+            }
+            let theirs = &field.name;
             lowered.push_str(&format!("            {theirs}={value},\n"));
         }
         self.text.push_str(&format!(
@@ -231,8 +219,7 @@ impl File<'_> {
     }
 
     fn doc(&mut self, doc: &str, of: Option<&Shape>) {
-        let doc = doc.replace("in milliseconds", "in seconds");
-        let text = docstring(&STYLE_IN_SECONDS, &doc, of);
+        let text = docstring(&STYLE, doc, of);
         self.text.push_str(&text);
     }
 
@@ -242,7 +229,7 @@ impl File<'_> {
         let inner = match field.ty.inner() {
             Ty::Bool => "bool".to_owned(),
             Ty::Int => "int".to_owned(),
-            Ty::Float | Ty::Millis => "float".to_owned(),
+            Ty::Float | Ty::Duration => "float".to_owned(),
             Ty::Text => "str".to_owned(),
             Ty::Json(Json::Object) => {
                 return Ok(format!(
@@ -286,8 +273,8 @@ impl File<'_> {
     fn lowered(&self, of: &str, field: &Field) -> anyhow::Result<String> {
         let own = format!("self.{}", field.name);
         let lowered = match field.ty.inner() {
-            Ty::Millis => format!("lower_time({own})"),
-            Ty::Json(_) => format!("json.dumps(dict({own})) if {own} else None"),
+            Ty::Duration => format!("lower_time({own})"),
+            Ty::Json(_) => format!("dict({own}) if {own} else None"),
             Ty::List(_) => format!("[each.lower() for each in {own}]"),
             Ty::Named(name) if self.shapes.get(name)?.is_flat() => {
                 let lowered = format!("_ffi.{name}[{own}.upper()]");

@@ -2,6 +2,7 @@
 
 mod agent;
 mod config;
+mod json;
 
 use crate::doc::Style;
 use crate::model::{Default, Field, Json, Kind, Shape, Shapes, Ty, Variant};
@@ -13,7 +14,7 @@ use std::fs;
 
 pub(crate) const STYLE: Style = Style {
     mark: "``",
-    name: |rust| rust.trim_end_matches("_json").to_owned(),
+    name: |rust| rust.to_owned(),
     value: |name| name.to_snake_case(),
     null: "None",
 };
@@ -89,6 +90,9 @@ const HIDDEN: [(&str, &str); 1] = [("HttpRequest", "\"headers\", \"body\"")];
 /// # Errors
 /// A library that cannot be read, or lacks a shape; two classes of one name; a folder that cannot be written.
 pub(crate) fn write(library: &Utf8Path, folder: &Utf8Path) -> anyhow::Result<()> {
+    let own = folder.join("stepwell_ffi.py");
+    let text = fs::read_to_string(&own).with_context(|| format!("cannot read {own}"))?;
+    fs::write(&own, json::with_values(&text)?).with_context(|| format!("cannot write {own}"))?;
     let files = files(&Shapes::read(library)?)?;
     for (name, text) in files {
         let file = folder.join(name);
@@ -265,7 +269,7 @@ impl Module<'_> {
     fn ty(&self, of: &Ty) -> String {
         match of {
             Ty::Bool => "bool".to_owned(),
-            Ty::Int | Ty::Millis => "int".to_owned(),
+            Ty::Int | Ty::Duration | Ty::Timestamp => "int".to_owned(),
             Ty::Float => "float".to_owned(),
             Ty::Text => "str".to_owned(),
             Ty::Bytes => "bytes".to_owned(),
@@ -332,11 +336,7 @@ impl Module<'_> {
 
 /// A field's name, with its unit.
 fn name_of(field: &Field) -> String {
-    let unit = if *field.ty.inner() == Ty::Millis {
-        "_ms"
-    } else {
-        ""
-    };
+    let unit = if field.ty.is_time() { "_ms" } else { "" };
     format!("{}{unit}", field.name)
 }
 
@@ -367,7 +367,7 @@ pub(crate) fn literal(ty: &Ty, class: &str, default: &Default) -> String {
         (Default::Nothing, _) => "None".to_owned(),
         (Default::Bool(true), _) => "True".to_owned(),
         (Default::Bool(false), _) => "False".to_owned(),
-        (Default::Int(number), Ty::Millis) => format!("{:?}", *number as f64 / 1000.0),
+        (Default::Int(number), Ty::Duration) => format!("{:?}", *number as f64 / 1000.0),
         (Default::Int(number), _) => number.to_string(),
         (Default::Float(number), _) => number.clone(),
         (Default::Text(text), _) => format!("{text:?}"),

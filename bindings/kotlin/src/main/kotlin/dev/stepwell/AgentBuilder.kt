@@ -45,11 +45,11 @@ public class AgentBuilder internal constructor(
     /** The conversation's id; random if absent. */
     public var threadId: String? = null
 
-    /** An earlier conversation to go on with: a JSON array of AG-UI messages. */
-    public var historyJson: String? = null
+    /** An earlier conversation to go on with: AG-UI messages, oldest first. */
+    public var history: JsonElement? = null
 
     /** The state shared with an AG-UI agent. */
-    public var sharedState: JsonElement = JsonObject(emptyMap())
+    public var sharedState: JsonElement? = null
 
     private val tools = mutableListOf<AgentTool>()
     private var approver: Approver? = null
@@ -129,8 +129,8 @@ public class AgentBuilder internal constructor(
      */
     public fun trimContext(trim: suspend (overflow: ContextOverflow, messages: JsonArray) -> Trimmed?) {
         trimContext = object : Trimmer {
-            override suspend fun trim(overflow: ContextOverflow, messagesJson: String): Trimmed? =
-                guarded { trim(overflow, Json.parseToJsonElement(messagesJson).jsonArray) }
+            override suspend fun trim(overflow: ContextOverflow, messages: JsonElement): Trimmed? =
+                guarded { trim(overflow, messages.jsonArray) }
         }
     }
 
@@ -145,8 +145,8 @@ public class AgentBuilder internal constructor(
             tools = tools,
             approver = approver,
             threadId = threadId,
-            historyJson = historyJson,
-            sharedStateJson = sharedState.toString(),
+            history = history,
+            sharedState = sharedState,
             store = stored,
             journal = journal,
             client = client,

@@ -3,115 +3,111 @@
 package dev.stepwell
 
 import java.nio.ByteBuffer
+import java.time.Instant
 import java.util.UUID
-import kotlinx.serialization.json.Json
+import kotlin.time.Duration
 import kotlinx.serialization.json.JsonArray
-import kotlinx.serialization.json.JsonElement
 import kotlinx.serialization.json.JsonObject
 
-// The sans-IO API with Kotlin's own types: byte arrays, and times as `System.currentTimeMillis` has them.
+// The sans-IO API with byte arrays, and with the system's clock where no time is given.
 
-/** The state shared with an AG-UI agent. */
-public val RunMachine.sharedState: JsonElement get() = Json.parseToJsonElement(sharedStateJson())
 
 /** Starts the turn. */
-public fun RunMachine.start(start: Start, nowMs: Long = now()): Outputs = start(start, nowMs.toULong())
+public fun RunMachine.start(start: Start): Outputs = start(start, Instant.now())
 
 /** The backend created a run. */
-public fun RunMachine.runCreated(effect: String, runId: String, nowMs: Long = now()): Outputs =
-    runCreated(effect, runId, nowMs.toULong())
+public fun RunMachine.runCreated(effect: String, runId: String): Outputs =
+    runCreated(effect, runId, Instant.now())
 
 /** The backend did not create a run. */
-public fun RunMachine.runNotCreated(effect: String, message: String, nowMs: Long = now()): Outputs =
-    runNotCreated(effect, message, nowMs.toULong())
+public fun RunMachine.runNotCreated(effect: String, message: String): Outputs =
+    runNotCreated(effect, message, Instant.now())
 
 /** The conversation is to go on with these of its messages, and with `summary` in the place of the others. */
 public fun RunMachine.contextTrimmed(
     effect: String,
     keep: List<String>,
     summary: String? = null,
-    nowMs: Long = now(),
-): Outputs = contextTrimmed(effect, keep, nowMs.toULong(), summary)
+): Outputs = contextTrimmed(effect, keep, Instant.now(), summary)
 
 /** There is no way to shorten the conversation: the turn fails. */
-public fun RunMachine.contextNotTrimmed(effect: String, message: String, nowMs: Long = now()): Outputs =
-    contextNotTrimmed(effect, message, nowMs.toULong())
+public fun RunMachine.contextNotTrimmed(effect: String, message: String): Outputs =
+    contextNotTrimmed(effect, message, Instant.now())
 
 /** The provider answered with a 2xx status: the body follows. */
-public fun RunMachine.opened(effect: String, contentType: String?, nowMs: Long = now()): Outputs =
-    opened(effect, contentType, nowMs.toULong())
+public fun RunMachine.opened(effect: String, contentType: String?): Outputs =
+    opened(effect, contentType, Instant.now())
 
 /** The provider answered with any other status. */
 public fun RunMachine.refused(
     effect: String,
     status: Int,
     body: ByteArray,
-    retryAfterMs: Long? = null,
-    nowMs: Long = now(),
-): Outputs = refused(effect, status.toUShort(), direct(body, body.size), nowMs.toULong(), retryAfterMs?.toULong())
+    retryAfter: Duration? = null,
+    now: Instant = Instant.now(),
+): Outputs = refused(effect, status.toUShort(), direct(body, body.size), now, retryAfter)
 
 /** No answer came at all. */
-public fun RunMachine.connectionFailed(effect: String, message: String, nowMs: Long = now()): Outputs =
-    connectionFailed(effect, message, nowMs.toULong())
+public fun RunMachine.connectionFailed(effect: String, message: String): Outputs =
+    connectionFailed(effect, message, Instant.now())
 
 /** Bytes of the body: the first [length] of [bytes], cut anywhere. */
 public fun RunMachine.receive(
     effect: String,
     bytes: ByteArray,
     length: Int = bytes.size,
-    nowMs: Long = now(),
-): Outputs = receive(effect, direct(bytes, length), nowMs.toULong())
+    now: Instant = Instant.now(),
+): Outputs = receive(effect, direct(bytes, length), now)
 
 /** The body ended as it should. */
-public fun RunMachine.ended(effect: String, nowMs: Long = now()): Outputs = ended(effect, nowMs.toULong())
+public fun RunMachine.ended(effect: String): Outputs = ended(effect, Instant.now())
 
 /** The connection broke within the body. */
-public fun RunMachine.lost(effect: String, message: String, nowMs: Long = now()): Outputs =
-    lost(effect, message, nowMs.toULong())
+public fun RunMachine.lost(effect: String, message: String): Outputs =
+    lost(effect, message, Instant.now())
 
 /** A tool gave a result. */
-public fun RunMachine.toolFinished(effect: String, content: String, nowMs: Long = now()): Outputs =
-    toolFinished(effect, content, nowMs.toULong())
+public fun RunMachine.toolFinished(effect: String, content: String): Outputs =
+    toolFinished(effect, content, Instant.now())
 
 /** A tool failed; the model is shown the message. */
 public fun RunMachine.toolFailed(
     effect: String,
     message: String,
     kind: ToolFailureKind = ToolFailureKind.ERROR,
-    nowMs: Long = now(),
-): Outputs = toolFailed(effect, message, nowMs.toULong(), kind)
+): Outputs = toolFailed(effect, message, Instant.now(), kind)
 
 /** The tool has begun something whose result comes later, with [toolFinished] or [toolFailed]. */
-public fun RunMachine.toolDeferred(effect: String, nowMs: Long = now()): Outputs = toolDeferred(effect, nowMs.toULong())
+public fun RunMachine.toolDeferred(effect: String): Outputs = toolDeferred(effect, Instant.now())
 
 /**
  * The user allows the call. With [arguments] it is run with these in the place of the model's, and the model is told.
  *
  * @throws StepwellException.InvalidArgument if the arguments do not fit the tool; the call is still asking
  */
-public fun RunMachine.approve(effect: String, arguments: JsonObject? = null, nowMs: Long = now()): Outputs =
-    approve(effect, nowMs.toULong(), arguments?.toString())
+public fun RunMachine.approve(effect: String, arguments: JsonObject? = null): Outputs =
+    approve(effect, Instant.now(), arguments)
 
 /** The user does not allow the call. */
-public fun RunMachine.deny(effect: String, reason: String? = null, nowMs: Long = now()): Outputs =
-    deny(effect, reason, nowMs.toULong())
+public fun RunMachine.deny(effect: String, reason: String? = null): Outputs =
+    deny(effect, reason, Instant.now())
 
 /** Blocks are stored. */
-public fun RunMachine.persisted(effect: String, nowMs: Long = now()): Outputs = persisted(effect, nowMs.toULong())
+public fun RunMachine.persisted(effect: String): Outputs = persisted(effect, Instant.now())
 
 /** Blocks could not be stored. */
-public fun RunMachine.persistFailed(effect: String, message: String, nowMs: Long = now()): Outputs =
-    persistFailed(effect, message, nowMs.toULong())
+public fun RunMachine.persistFailed(effect: String, message: String): Outputs =
+    persistFailed(effect, message, Instant.now())
 
 /** The user answered the agent's questions, all of them. */
-public fun RunMachine.resume(answers: List<ResumeEntry>, nowMs: Long = now()): Outputs =
-    resume(answers, nowMs.toULong())
+public fun RunMachine.resume(answers: List<ResumeEntry>): Outputs =
+    resume(answers, Instant.now())
 
 /** The user stops the turn. */
-public fun RunMachine.cancel(nowMs: Long = now()): Outputs = cancel(nowMs.toULong())
+public fun RunMachine.cancel(): Outputs = cancel(Instant.now())
 
 /** The user stops one call. The others go on, and the model is told. */
-public fun RunMachine.cancelCall(call: CallKey, nowMs: Long = now()): Outputs = cancelCall(call, nowMs.toULong())
+public fun RunMachine.cancelCall(call: CallKey): Outputs = cancelCall(call, Instant.now())
 
 /**
  * The user types during the turn. The message waits until the next hop begins, and is answered in this turn; if it
@@ -120,39 +116,36 @@ public fun RunMachine.cancelCall(call: CallKey, nowMs: Long = now()): Outputs = 
 public fun RunMachine.steer(
     text: String,
     messageId: String = UUID.randomUUID().toString(),
-    nowMs: Long = now(),
-): Outputs = steer(messageId, text, nowMs.toULong())
+): Outputs = steer(messageId, text, Instant.now())
 
 /** As [steer], with an AG-UI message, where it is more than text. */
-public fun RunMachine.steerMessage(message: JsonObject, nowMs: Long = now()): Outputs =
-    steerMessage(message.toString(), nowMs.toULong())
+public fun RunMachine.steerMessage(message: JsonObject): Outputs =
+    steerMessage(message, Instant.now())
 
 /**
  * What the user was shown by a host that died, as AG-UI messages: for a run that was revived, before any other input.
  * What the run does not know of it stays, marked with `metadata.cut`, and the answer is asked for anew.
  */
-public fun RunMachine.shown(messages: JsonArray, nowMs: Long = now()): Outputs =
-    shown(messages.toString(), nowMs.toULong())
+public fun RunMachine.shown(messages: JsonArray): Outputs =
+    shown(messages, Instant.now())
 
 /** The app goes to the background; see [DevicePolicy]. */
-public fun RunMachine.enteredBackground(nowMs: Long = now()): Outputs = enteredBackground(nowMs.toULong())
+public fun RunMachine.enteredBackground(): Outputs = enteredBackground(Instant.now())
 
 /** The app is in the foreground again. */
-public fun RunMachine.enteredForeground(nowMs: Long = now()): Outputs = enteredForeground(nowMs.toULong())
+public fun RunMachine.enteredForeground(): Outputs = enteredForeground(Instant.now())
 
 /** The network that the server is reached over is gone. */
-public fun RunMachine.networkLost(nowMs: Long = now()): Outputs = networkLost(nowMs.toULong())
+public fun RunMachine.networkLost(): Outputs = networkLost(Instant.now())
 
 /** There is a network, or another one took the place of the one before. */
-public fun RunMachine.networkAvailable(nowMs: Long = now()): Outputs = networkAvailable(nowMs.toULong())
+public fun RunMachine.networkAvailable(): Outputs = networkAvailable(Instant.now())
 
 /** The app goes away: the outputs stop what it has begun, and give back what the user typed. */
-public fun RunMachine.dispose(nowMs: Long = now()): Outputs = dispose(nowMs.toULong())
+public fun RunMachine.dispose(): Outputs = dispose(Instant.now())
 
 /** Time has passed: what is due is done. */
-public fun RunMachine.timeout(nowMs: Long = now()): Outputs = timeout(nowMs.toULong())
-
-private fun now(): Long = System.currentTimeMillis()
+public fun RunMachine.timeout(): Outputs = timeout(Instant.now())
 
 private const val SMALLEST = 16 * 1024
 

@@ -56,11 +56,11 @@ public inline fun <reified A> toolDefinition(
 ): ToolDefinition = ToolDefinition(
     name = name,
     description = description,
-    parametersJson = jsonSchema(serializer<A>().descriptor, json).toString(),
+    parameters = jsonSchema(serializer<A>().descriptor, json),
     requiresApproval = requiresApproval,
     idempotent = idempotent,
     repeatable = repeatable,
-    timeoutMs = timeout?.inWholeMilliseconds?.toULong(),
+    timeout = timeout,
 )
 
 /**
@@ -72,7 +72,7 @@ public inline fun <reified A> ToolInvocation.decode(json: Json = StepwellJson): 
 
 /** As the other one, with a serializer. */
 public fun <A> ToolInvocation.decode(serializer: DeserializationStrategy<A>, json: Json = StepwellJson): A =
-    json.decodeFromString(serializer, argumentsJson)
+    json.decodeFromJsonElement(serializer, arguments)
 
 /** How arguments are read and results written where no other `Json` is given: with the values that are as by default. */
 public val StepwellJson: Json = Json { encodeDefaults = true }

@@ -117,11 +117,11 @@ public class ToolBuilder internal constructor(private val name: String, private 
         val definition = ToolDefinition(
             name = name,
             description = description,
-            parametersJson = schema.toString(),
+            parameters = schema,
             requiresApproval = requiresApproval,
             idempotent = idempotent,
             repeatable = repeatable,
-            timeoutMs = timeout?.inWholeMilliseconds?.toULong(),
+            timeout = timeout,
         )
         return AgentTool(definition, Code(code))
     }
@@ -141,10 +141,6 @@ private class Code(private val code: suspend (ToolInvocation) -> Any?) : ToolHan
         }
 }
 
-/** The arguments, parsed. */
-public val ToolInvocation.arguments: JsonObject
-    get() = Json.parseToJsonElement(argumentsJson) as? JsonObject ?: JsonObject(emptyMap())
-
 /** An argument that is a string. */
 public fun ToolInvocation.string(name: String): String = argument(name).content
 
@@ -158,4 +154,4 @@ public fun ToolInvocation.number(name: String): Double = argument(name).double
 public fun ToolInvocation.boolean(name: String): Boolean = argument(name).boolean
 
 private fun ToolInvocation.argument(name: String): JsonPrimitive =
-    requireNotNull(arguments[name]) { "there is no argument `$name`" }.jsonPrimitive
+    requireNotNull((arguments as? JsonObject)?.get(name)) { "there is no argument `$name`" }.jsonPrimitive

@@ -35,9 +35,6 @@ public fun Agent.send(text: String): Flow<Event> = flow {
 @Throws(TurnException::class, CancellationException::class)
 public suspend fun Agent.sendAndWait(text: String): Finished = requireWhole(startTurn(text).use { it.finish() })
 
-/** The state shared with an AG-UI agent, as it was after the last turn of this process. */
-public val Agent.sharedState: JsonElement get() = Json.parseToJsonElement(sharedStateJson())
-
 /**
  * The newest messages that fill no more than this part of the room: half of it leaves room to go on for a while. They are for
  * [Trimmed.keep].

@@ -12,6 +12,7 @@ import kotlin.test.assertFailsWith
 import kotlin.test.assertIs
 import kotlin.test.assertNull
 import kotlin.test.assertTrue
+import kotlin.time.Duration.Companion.milliseconds
 import kotlinx.coroutines.CompletableDeferred
 import kotlinx.coroutines.Deferred
 import kotlinx.coroutines.Dispatchers
@@ -96,7 +97,7 @@ class AgentTest {
                 sharedState = Json.parseToJsonElement("""{"colour":"blue"}""")
             }
             assertEquals(Outcome.Success, agent.sendAndWait("Hi").outcome)
-            assertEquals("""{"colour":"blue","pages":2}""", agent.sharedState.toString())
+            assertEquals("""{"colour":"blue","pages":2}""", agent.sharedState().toString())
             val body = mock.requests().single().getValue("body").jsonObject
             assertEquals("""{"colour":"blue"}""", body.getValue("state").toString())
             assertEquals("""[{"description":"The page","value":"Orders"}]""", body.getValue("context").toString())
@@ -337,7 +338,7 @@ class AgentTest {
             assertFailsWith<TurnException.TimedOut> {
                 runBlocking {
                     secretNumbers(mock) {
-                        timeouts = Timeouts(silenceMs = 50u)
+                        timeouts = Timeouts(silence = 50.milliseconds)
                         retry = RetryPolicy(attempts = 1u)
                     }.sendAndWait("Hi")
                 }

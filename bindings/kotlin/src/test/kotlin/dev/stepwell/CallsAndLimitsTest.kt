@@ -1,5 +1,7 @@
 package dev.stepwell
 
+import java.time.Instant
+import java.time.temporal.ChronoUnit
 import kotlin.test.assertContains
 import kotlin.test.assertEquals
 import kotlin.test.assertFailsWith
@@ -7,13 +9,16 @@ import kotlin.test.assertFalse
 import kotlin.test.assertIs
 import kotlin.test.assertNull
 import kotlin.test.assertTrue
+import kotlin.time.Duration.Companion.minutes
+import kotlinx.serialization.json.Json
 import kotlinx.serialization.json.JsonObject
 import kotlinx.serialization.json.JsonPrimitive
 import org.junit.jupiter.api.Test
 
 /** What may become of a tool call, and how far a turn may go; the test plays the network itself. */
 class CallsAndLimitsTest {
-    private val schema = """{"type":"object","properties":{"what":{"type":"string"}},"required":["what"]}"""
+    private val schema =
+        Json.parseToJsonElement("""{"type":"object","properties":{"what":{"type":"string"}},"required":["what"]}""")
 
     private val order = ToolDefinition("order", "Orders something.", schema)
 
@@ -44,12 +49,12 @@ class CallsAndLimitsTest {
         """data: {"choices":[{"index":0,"delta":{"content":"$text"},"finish_reason":"stop"}]}""" + END
 
     /** Answers the request among the outputs; what came of it. */
-    private fun answer(machine: RunMachine, outputs: Outputs, body: String, nowMs: Long = NOW): Outputs {
+    private fun answer(machine: RunMachine, outputs: Outputs, body: String, now: Instant = NOW): Outputs {
         val request = outputs.effects.filterIsInstance<Effect.OpenStream>().single()
-        machine.opened(request.id, "text/event-stream", nowMs)
-        val received = machine.receive(request.id, body.toByteArray(), nowMs = nowMs)
-        val ended = machine.ended(request.id, nowMs)
-        return Outputs(received.events + ended.events, received.effects + ended.effects, ended.wakeAtMs)
+        machine.opened(request.id, "text/event-stream", now)
+        val received = machine.receive(request.id, body.toByteArray(), now = now)
+        val ended = machine.ended(request.id, now)
+        return Outputs(received.events + ended.events, received.effects + ended.effects, ended.wakeAt)
     }
 
     private fun begin(machine: RunMachine, vararg things: String): Outputs =
@@ -81,14 +86,14 @@ class CallsAndLimitsTest {
             assertEquals(TimerKey.Tool(CallKey(0u, 0u)), first.timeoutReason())
             val outputs = first.toolDeferred(running.id, NOW)
             assertEquals(ToolCallStatus.DEFERRED, updates(outputs, "tea").single().status)
-            assertNull(outputs.wakeAtMs)
+            assertNull(outputs.wakeAt)
             assertTrue(first.isResting())
             val snapshot = first.snapshot()
             first.close()
 
-            val later = NOW + 3 * 24 * 3_600_000L
+            val later = NOW.plus(3, ChronoUnit.DAYS)
             val second =
-                if (restore) RunMachine.restore(snapshot, config()) else RunMachine.revive(snapshot, config(), later.toULong())
+                if (restore) RunMachine.restore(snapshot, config()) else RunMachine.revive(snapshot, config(), later)
             assertEquals(0, second.pollOutputs().effects.size)
             assertNull(second.awaitedResult("cake"))
             val effect = second.awaitedResult("tea")
@@ -102,13 +107,13 @@ class CallsAndLimitsTest {
     @Test
     fun aCallIsAllowedWithOtherArguments() {
         val asking = ToolDefinition("order", "Orders something.", schema, requiresApproval = true)
-        val machine = RunMachine(config(asking, timeouts = Timeouts(approvalMs = 600_000u)), "thread")
+        val machine = RunMachine(config(asking, timeouts = Timeouts(approval = 10.minutes)), "thread")
         val ask = assertIs<Effect.AskApproval>(begin(machine, "cake").effects.single())
         assertEquals(TimerKey.Approval(CallKey(0u, 0u)), machine.timeoutReason())
         val wrong = assertFailsWith<StepwellException.InvalidArgument> { machine.approve(ask.id, JsonObject(emptyMap())) }
         assertContains(wrong.reason, "the edited arguments do not fit")
         val edited = JsonObject(mapOf("what" to JsonPrimitive("fruit")))
-        val running = assertIs<Effect.RunTool>(machine.approve(ask.id, edited, NOW).effects.single())
+        val running = assertIs<Effect.RunTool>(machine.approve(ask.id, NOW, edited).effects.single())
         assertEquals("fruit", running.invocation.string("what"))
     }
 
@@ -151,7 +156,7 @@ class CallsAndLimitsTest {
         machine.steer("Faster", "m2")
         val refused = machine.dispose().events.filterIsInstance<Event.SteeringRefused>().single()
         assertEquals(SteeringRefusal.DISPOSED, refused.reason)
-        assertContains(refused.messageJson, "Faster")
+        assertContains(refused.message.toString(), "Faster")
         assertTrue(machine.isDisposed())
         val misuse = assertFailsWith<StepwellException.Misuse> { machine.cancel() }
         assertContains(misuse.advice, "revive")
@@ -159,16 +164,16 @@ class CallsAndLimitsTest {
 
     @Test
     fun aRequestWaitsForTheNetwork() {
-        val device = DevicePolicy(offlineMs = 60_000u)
+        val device = DevicePolicy(offline = 1.minutes)
         val machine = RunMachine(config(device = device), "thread")
         val request = machine.start(Start("run", "Hi"), NOW).effects.single()
         machine.networkLost(NOW)
         val outputs = machine.connectionFailed(request.id, "no route to host", NOW)
-        assertContains(outputs.events, Event.WaitingForNetwork(60_000u))
+        assertContains(outputs.events, Event.WaitingForNetwork(1.minutes))
         assertEquals<TimerKey?>(TimerKey.Network, machine.timeoutReason())
-        assertNull(machine.enteredBackground(NOW).wakeAtMs)
-        assertEquals((NOW + 61_000).toULong(), machine.enteredForeground(NOW + 1000).wakeAtMs)
-        answer(machine, machine.networkAvailable(NOW + 2000), says("Hello"), NOW + 2000)
+        assertNull(machine.enteredBackground(NOW).wakeAt)
+        assertEquals(NOW.plusSeconds(61), machine.enteredForeground(NOW.plusSeconds(1)).wakeAt)
+        answer(machine, machine.networkAvailable(NOW.plusSeconds(2)), says("Hello"), NOW.plusSeconds(2))
         assertEquals<Outcome?>(Outcome.Success, machine.outcome())
     }
 
@@ -176,10 +181,10 @@ class CallsAndLimitsTest {
     @Test
     fun absentIsTheDefaultAndNullIsNone() {
         fun wakes(timeouts: Timeouts) =
-            RunMachine(config(timeouts = timeouts), "thread").start(Start("run", "Hi"), NOW).wakeAtMs
-        assertEquals((NOW + 120_000).toULong(), wakes(Timeouts()))
-        assertNull(wakes(Timeouts(silenceMs = null)))
-        assertNull(wakes(Timeouts().copy(silenceMs = null)))
+            RunMachine(config(timeouts = timeouts), "thread").start(Start("run", "Hi"), NOW).wakeAt
+        assertEquals(NOW.plusSeconds(120), wakes(Timeouts()))
+        assertNull(wakes(Timeouts(silence = null)))
+        assertNull(wakes(Timeouts().copy(silence = null)))
 
         fun withoutNetwork(device: DevicePolicy): StateKind {
             val machine = RunMachine(config(device = device), "thread")
@@ -189,7 +194,7 @@ class CallsAndLimitsTest {
             return machine.state()
         }
         assertEquals(StateKind.WAITING, withoutNetwork(DevicePolicy()))
-        assertEquals(StateKind.COMPLETED, withoutNetwork(DevicePolicy(offlineMs = null)))
+        assertEquals(StateKind.COMPLETED, withoutNetwork(DevicePolicy(offline = null)))
 
         fun afterSixOfTheSame(limits: Limits): StateKind {
             val machine = RunMachine(config(limits = limits), "thread")
@@ -208,7 +213,7 @@ class CallsAndLimitsTest {
     }
 
     private companion object {
-        const val NOW = 1_000L
+        val NOW: Instant = Instant.ofEpochSecond(1)
         const val END = "\n\ndata: [DONE]\n\n"
     }
 }

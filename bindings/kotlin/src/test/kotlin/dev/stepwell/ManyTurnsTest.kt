@@ -5,6 +5,7 @@ import com.sun.jna.Native
 import com.sun.jna.Structure
 import java.io.File
 import java.lang.ref.WeakReference
+import java.time.Instant
 import java.util.concurrent.atomic.AtomicInteger
 import kotlin.test.assertEquals
 import kotlin.test.assertIs
@@ -15,6 +16,7 @@ import kotlinx.coroutines.async
 import kotlinx.coroutines.awaitAll
 import kotlinx.coroutines.flow.toList
 import kotlinx.coroutines.runBlocking
+import kotlinx.serialization.json.Json
 import org.junit.jupiter.api.Test
 import org.junit.jupiter.api.condition.EnabledOnOs
 import org.junit.jupiter.api.condition.OS
@@ -117,7 +119,11 @@ class ManyTurnsTest {
         assertTrue(left("1,000 turns of agents") { agentTurns(mock, 40, 5) } < BOUND)
     }
 
-    private val tool = ToolDefinition("add", "Adds.", """{"type":"object","properties":{"n":{"type":"integer"}}}""")
+    private val tool = ToolDefinition(
+        "add",
+        "Adds.",
+        Json.parseToJsonElement("""{"type":"object","properties":{"n":{"type":"integer"}}}"""),
+    )
 
     private val config = RunConfig("openai-compatible", "mock", baseUrl = "http://localhost/v1", tools = listOf(tool))
 
@@ -133,12 +139,12 @@ class ManyTurnsTest {
         val machine = RunMachine(config, "thread-$index")
         fun answer(outputs: Outputs, body: ByteArray): Outputs {
             val request = assertIs<Effect.OpenStream>(outputs.effects.single())
-            machine.opened(request.id, "text/event-stream", 0)
-            machine.receive(request.id, body, nowMs = 0)
-            return machine.ended(request.id, 0)
+            machine.opened(request.id, "text/event-stream", Instant.EPOCH)
+            machine.receive(request.id, body, now = Instant.EPOCH)
+            return machine.ended(request.id, Instant.EPOCH)
         }
-        val running = answer(machine.start(Start("run-$index", "Add"), 0), asks).effects.single()
-        answer(machine.toolFinished(running.id, "2", 0), says)
+        val running = answer(machine.start(Start("run-$index", "Add"), Instant.EPOCH), asks).effects.single()
+        answer(machine.toolFinished(running.id, "2", Instant.EPOCH), says)
         assertEquals("It is 2." to Outcome.Success, machine.text() to machine.outcome())
         return machine
     }

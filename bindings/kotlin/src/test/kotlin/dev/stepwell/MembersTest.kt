@@ -9,10 +9,15 @@ import kotlin.test.assertNull
 import kotlin.test.assertTrue
 import kotlinx.coroutines.async
 import kotlinx.coroutines.runBlocking
-import kotlinx.serialization.json.Json
+import kotlinx.serialization.json.JsonArray
+import kotlinx.serialization.json.JsonElement
+import kotlinx.serialization.json.JsonObject
+import kotlinx.serialization.json.addJsonObject
+import kotlinx.serialization.json.buildJsonArray
 import kotlinx.serialization.json.jsonArray
 import kotlinx.serialization.json.jsonObject
 import kotlinx.serialization.json.jsonPrimitive
+import kotlinx.serialization.json.put
 import org.junit.jupiter.api.Test
 
 /** What an agent and its turns can do beside the plain turn. */
@@ -20,11 +25,18 @@ class MembersTest {
     private fun agentOf(mock: MockLlm, build: AgentBuilder.() -> Unit = {}) =
         agent("openai-compatible", "mock", mock.baseUrl, build = build)
 
-    private fun texts(messagesJson: String) =
-        Json.parseToJsonElement(messagesJson).jsonArray.mapNotNull { it.jsonObject["content"]?.jsonPrimitive?.content }
+    private fun texts(messages: JsonElement) =
+        messages.jsonArray.mapNotNull { it.jsonObject["content"]?.jsonPrimitive?.content }
 
-    private fun history(count: Int, text: String) =
-        (0 until count).joinToString(",", "[", "]") { """{"id":"old-$it","role":"user","content":"$text"}""" }
+    private fun history(count: Int, text: String) = buildJsonArray {
+        for (index in 0 until count) {
+            addJsonObject {
+                put("id", "old-$index")
+                put("role", "user")
+                put("content", text)
+            }
+        }
+    }
 
     @Test
     fun everyOptionReachesTheTurn() = runBlocking {
@@ -72,20 +84,20 @@ class MembersTest {
         MockLlm(MockLlm.text("Yes.")).use { mock ->
             val agent = agentOf(mock) {
                 contextGuard = ContextGuard(window = 1_500u)
-                historyJson = history(3, "x".repeat(4_000))
+                history = history(3, "x".repeat(4_000))
                 trimContext { overflow, messages ->
                     assertEquals(overflow.messages.map { it.messageId }, messages.map { it.jsonObject["id"]?.jsonPrimitive?.content })
                     Trimmed(overflow.newest(0.5), "There were many x.")
                 }
             }
             assertEquals(Outcome.Success, agent.sendAndWait("And?").outcome)
-            assertEquals(5, texts(agent.messagesJson()).size)
+            assertEquals(5, texts(agent.messages()).size)
             val sent = mock.requests().single().getValue("body").jsonObject.getValue("messages").jsonArray
             assertTrue(sent.size < 4)
             assertContains(sent.first().jsonObject.getValue("content").jsonPrimitive.content, "There were many x.")
             val breaks = agentOf(mock) {
                 contextGuard = ContextGuard(window = 1_500u)
-                historyJson = history(3, "x".repeat(4_000))
+                history = history(3, "x".repeat(4_000))
                 trimContext { _, _ -> throw NotImplementedError() }
             }
             assertFailsWith<TurnException.ContextTooLong> { breaks.sendAndWait("And?") }
@@ -105,12 +117,12 @@ class MembersTest {
                 turn.begun()
                 assertEquals(TurnKey(agent.threadKey(), "first"), turn.stored()?.key)
                 assertNull(turn.storeTrouble())
-                assertNull(turn.revivedFromJson())
+                assertNull(turn.revivedFrom())
                 turn.finish()
             }
             agent.start(Start("second", text = "Second")).use { it.finish() }
             agent.branch("first", Start("other", text = "Otherwise")).use { it.finish() }
-            assertEquals(listOf("First", "One", "Otherwise", "Three"), texts(agent.messagesJson()))
+            assertEquals(listOf("First", "One", "Otherwise", "Three"), texts(agent.messages()))
             assertEquals(listOf(null, "first", "first"), store.turns(ThreadKey("garden")).map { it.parent })
         }
     }
@@ -123,11 +135,11 @@ class MembersTest {
             val key = ThreadKey("other")
             val other = agent.threadWithHistory(key, history(1, "Before"))
             other.sendAndWait("Hi")
-            assertEquals(listOf("Before", "Hi", "Hello"), texts(other.messagesJson()))
+            assertEquals(listOf("Before", "Hi", "Hello"), texts(other.messages()))
             assertEquals(key, assertIs<RegistryEvent.RunStarted>(agent.nextRegistryEvent()).handle.key)
             assertEquals(listOf(key), registry.unreadThreads())
             agent.forgetThread(key)
-            assertEquals("[]", agent.thread(key).messagesJson())
+            assertEquals(JsonArray(emptyList()), agent.thread(key).messages())
         }
     }
 
@@ -137,8 +149,8 @@ class MembersTest {
             val agent = agentOf(mock) { tool("order", "Orders.") { run { throw ToolException.Deferred() } } }
             val turn = agent.startTurn("Tea")
             turn.rested()
-            assertEquals("Tea", texts(turn.messagesJson()).first())
-            assertEquals("{}", turn.sharedStateJson())
+            assertEquals("Tea", texts(turn.messages()).first())
+            assertEquals(JsonObject(emptyMap()), turn.sharedState())
             assertTrue(turn.interrupts().isEmpty())
             turn.usage()
             val watching = async {
@@ -156,8 +168,8 @@ class MembersTest {
 
             agent.revive(snapshot).use { revived ->
                 revived.begun()
-                assertEquals("Tea", texts(requireNotNull(revived.revivedFromJson())).first())
-                val messages = Json.parseToJsonElement(revived.messagesJson()).jsonArray
+                assertEquals("Tea", texts(requireNotNull(revived.revivedFrom())).first())
+                val messages = revived.messages().jsonArray
                 val call = messages[1].jsonObject.getValue("toolCalls").jsonArray.first().jsonObject
                 revived.finishCall(call.getValue("id").jsonPrimitive.content, "here")
                 val finished = revived.finish()

@@ -1,5 +1,6 @@
 package dev.stepwell
 
+import java.time.Instant
 import java.util.concurrent.ConcurrentHashMap
 import kotlin.test.assertContains
 import kotlin.test.assertEquals
@@ -8,6 +9,9 @@ import kotlin.test.assertFalse
 import kotlin.test.assertNull
 import kotlin.test.assertTrue
 import kotlinx.coroutines.runBlocking
+import kotlinx.serialization.json.Json
+import kotlinx.serialization.json.JsonNull
+import kotlinx.serialization.json.JsonObject
 import org.junit.jupiter.api.Test
 
 /** Many runs at once, the journals of them, and what the providers can do. */
@@ -81,15 +85,19 @@ class RegistryTest {
         }
     }
 
+    private fun at(second: Long): Instant = Instant.ofEpochSecond(second)
+
     @Test
     fun aMachineWritesAJournal() {
         val config = RunConfig("openai-compatible", "mock", baseUrl = "http://localhost/v1")
         val run = RunMachine(config, "thread", journal = true)
-        run.start(Start("run", text = "Hi"), 1u)
-        val parts = """[{"type":"image","source":{"type":"url","value":"https://example.org/cat.png"}}]"""
-        assertFailsWith<StepwellException.InvalidArgument> { run.toolFinishedParts("tool:0:0", "{}", 2u) }
-        run.toolFinishedParts("tool:0:0", parts, 2u)
-        run.cancel(3u)
+        run.start(Start("run", text = "Hi"), at(1))
+        val parts = Json.parseToJsonElement(
+            """[{"type":"image","source":{"type":"url","value":"https://example.org/cat.png"}}]""",
+        )
+        assertFailsWith<StepwellException.InvalidArgument> { run.toolFinishedParts("tool:0:0", JsonObject(emptyMap()), at(2)) }
+        run.toolFinishedParts("tool:0:0", parts, at(2))
+        run.cancel(at(3))
         val replayed = replayJournal(run.takeJournal() + run.endJournal())
         assertEquals(run.digest(), replayed.digest)
         assertEquals(3uL, replayed.inputs)
@@ -100,7 +108,7 @@ class RegistryTest {
         val openai = providers().single { it.name == "openai" }
         assertEquals("OPENAI_API_KEY", openai.keyVariable)
         assertTrue(openai.apis.single { it.name == openai.defaultApi }.capabilities.images)
-        assertFailsWith<StepwellException.Configuration> { providers("{") }
+        assertFailsWith<StepwellException.Configuration> { providers(JsonNull) }
         assertTrue((contextWindow("openai", "gpt-4o-mini")?.window ?: 0u) >= 100_000u)
     }
 }

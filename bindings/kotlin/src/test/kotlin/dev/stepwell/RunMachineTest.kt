@@ -9,6 +9,7 @@ import kotlin.test.assertEquals
 import kotlin.test.assertFailsWith
 import kotlin.test.assertIs
 import kotlin.test.assertTrue
+import kotlinx.serialization.json.Json
 import org.junit.jupiter.api.Test
 
 /** The sans-IO API, with the JDK's HTTP client. */
@@ -18,7 +19,9 @@ class RunMachineTest {
     private val tool = ToolDefinition(
         "get_secret_number",
         "The secret number of a person.",
-        """{"type":"object","properties":{"name":{"type":"string"}},"required":["name"]}""",
+        Json.parseToJsonElement(
+            """{"type":"object","properties":{"name":{"type":"string"}},"required":["name"]}""",
+        ),
     )
 
     private fun config(baseUrl: String = "http://localhost/v1") =

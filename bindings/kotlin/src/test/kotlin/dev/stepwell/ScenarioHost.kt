@@ -1,5 +1,8 @@
 package dev.stepwell
 
+import java.time.Instant
+import kotlin.time.Duration
+import kotlin.time.Duration.Companion.milliseconds
 import kotlinx.serialization.json.Json
 import kotlinx.serialization.json.JsonArray
 import kotlinx.serialization.json.JsonElement
@@ -35,6 +38,10 @@ private fun JsonObject.small(name: String, default: UInt): UInt = long(name)?.to
 private fun JsonObject.optional(name: String, default: ULong?): ULong? =
     if (name in this) long(name)?.toULong() else default
 
+/** A time of so many milliseconds; `null` is none, absence the default. */
+private fun JsonObject.time(name: String, default: Duration?): Duration? =
+    if (name in this) long(name)?.milliseconds else default
+
 /** The configuration of a scenario. */
 internal fun config(said: JsonObject): RunConfig = RunConfig(
     provider = said.text("provider")!!,
@@ -48,9 +55,9 @@ internal fun config(said: JsonObject): RunConfig = RunConfig(
         temperature = (said.part("settings")["temperature"] as? JsonPrimitive)?.doubleOrNull,
         maxOutputTokens = said.part("settings").long("max_output_tokens")?.toUInt(),
         responseFormat = (said.part("settings")["response_format"] as? JsonObject)?.let {
-            ResponseFormat.Schema(it.text("name")!!, it.part("schema").toString(), it.flag("strict"))
+            ResponseFormat.Schema(it.text("name")!!, it.part("schema"), it.flag("strict"))
         },
-        extraJson = said.part("settings")["extra"]?.toString(),
+        extra = said.part("settings")["extra"],
         context = said.part("settings").list("context").map {
             ContextEntry(it.jsonObject.text("description")!!, it.jsonObject.text("value")!!)
         },
@@ -71,11 +78,11 @@ internal fun config(said: JsonObject): RunConfig = RunConfig(
 private fun tool(said: JsonObject) = ToolDefinition(
     name = said.text("name")!!,
     description = said.text("description")!!,
-    parametersJson = said["parameters"]?.toString(),
+    parameters = said["parameters"],
     requiresApproval = said.flag("requires_approval"),
     idempotent = said.flag("idempotent"),
     repeatable = said.flag("repeatable"),
-    timeoutMs = said.long("timeout_ms")?.toULong(),
+    timeout = said.time("timeout_ms", null),
 )
 
 private fun limits(said: JsonObject): Limits {
@@ -87,7 +94,7 @@ private fun limits(said: JsonObject): Limits {
         maxParallelTools = said.small("max_parallel_tools", default.maxParallelTools),
         maxToolCalls = said.long("max_tool_calls")?.toUInt(),
         maxTokens = said.long("max_tokens")?.toULong(),
-        maxDurationMs = said.long("max_duration_ms")?.toULong(),
+        maxDuration = said.time("max_duration_ms", null),
         repeats = RepeatLimit(
             repeats.optional("tell_after", default.repeats.tellAfter?.toULong())?.toUInt(),
             repeats.optional("stop_after", default.repeats.stopAfter?.toULong())?.toUInt(),
@@ -100,32 +107,31 @@ private fun limits(said: JsonObject): Limits {
 
 private fun retry(said: JsonObject): RetryPolicy {
     val default = RetryPolicy()
-    fun time(name: String, default: ULong) = said.long(name)?.toULong() ?: default
     return RetryPolicy(
         attempts = said.small("attempts", default.attempts),
-        firstDelayMs = time("first_delay_ms", default.firstDelayMs),
-        maxDelayMs = time("max_delay_ms", default.maxDelayMs),
-        maxRetryAfterMs = time("max_retry_after_ms", default.maxRetryAfterMs),
+        firstDelay = said.time("first_delay_ms", default.firstDelay)!!,
+        maxDelay = said.time("max_delay_ms", default.maxDelay)!!,
+        maxRetryAfter = said.time("max_retry_after_ms", default.maxRetryAfter)!!,
         jitter = (said["jitter"] as? JsonPrimitive)?.doubleOrNull ?: default.jitter,
-        seed = time("seed", default.seed),
+        seed = said.long("seed")?.toULong() ?: default.seed,
     )
 }
 
 private fun timeouts(said: JsonObject): Timeouts {
     val default = Timeouts()
     return Timeouts(
-        silenceMs = said.optional("silence_ms", default.silenceMs),
-        toolMs = said.optional("tool_ms", default.toolMs),
-        turnMs = said.optional("turn_ms", default.turnMs),
-        approvalMs = said.optional("approval_ms", default.approvalMs),
-        deferredMs = said.optional("deferred_ms", default.deferredMs),
-        closingMs = said.optional("closing_ms", default.closingMs),
+        silence = said.time("silence_ms", default.silence),
+        tool = said.time("tool_ms", default.tool),
+        turn = said.time("turn_ms", default.turn),
+        approval = said.time("approval_ms", default.approval),
+        deferred = said.time("deferred_ms", default.deferred),
+        closing = said.time("closing_ms", default.closing),
     )
 }
 
 private fun device(said: JsonObject) = DevicePolicy(
     background = said.text("background")?.let { BackgroundPolicy.valueOf(it.uppercase()) },
-    offlineMs = said.optional("offline_ms", DevicePolicy().offlineMs),
+    offline = said.time("offline_ms", DevicePolicy().offline),
     networkChange = said.text("network_change")?.let { NetworkChangePolicy.valueOf(it.uppercase()) },
     killed = said.text("killed")?.let { KilledPolicy.valueOf(it.uppercase()) },
 )
@@ -198,7 +204,7 @@ private fun line(event: Event): Triple<String, String?, String> {
             }
             said("${key(event.call)} ${event.status.name.lowercase()}$what")
         }
-        is Event.Retrying -> said("${event.attempt} in ${event.delayMs} ms, ${event.reason}")
+        is Event.Retrying -> said("${event.attempt} in ${event.delay.inWholeMilliseconds} ms, ${event.reason}")
         is Event.Interrupted -> said(event.interrupts.joinToString(" ") { it.id })
         is Event.AnswerDropped -> said(event.effect)
         is Event.Warning -> said(event.message)
@@ -206,7 +212,7 @@ private fun line(event: Event): Triple<String, String?, String> {
         is Event.UnknownToolCall -> said(event.toolCallId)
         is Event.SteeringTaken -> said("${event.messageId} ${event.hop}")
         is Event.SteeringRefused -> said(event.reason.name.lowercase())
-        is Event.WaitingForNetwork -> said(event.upToMs)
+        is Event.WaitingForNetwork -> said(event.upTo.inWholeMilliseconds)
         is Event.StreamResumed -> said("${event.hop}:${event.attempt}")
         is Event.ContextNearlyFull -> said("${event.tokens} of ${event.window}")
         is Event.ContextTrimmed -> said("${event.tokens}, without ${event.leftOut.joinToString(" ")}")
@@ -236,7 +242,7 @@ private fun json(effect: Effect): JsonObject = buildJsonObject {
     fun call(invocation: ToolInvocation) {
         put("tool_call_id", invocation.toolCallId)
         put("name", invocation.name)
-        put("arguments", Json.parseToJsonElement(invocation.argumentsJson))
+        put("arguments", invocation.arguments)
         put("raw_arguments", invocation.rawArguments)
     }
     put("id", effect.id)
@@ -262,7 +268,7 @@ private fun json(effect: Effect): JsonObject = buildJsonObject {
                 buildJsonObject {
                     put("sequence", block.sequence.toLong())
                     put("hop", block.hop.toLong())
-                    put("content", Json.parseToJsonElement(block.contentJson))
+                    put("content", block.content)
                 }
             }
             put("blocks", JsonArray(blocks))
@@ -285,9 +291,9 @@ private fun json(effect: Effect): JsonObject = buildJsonObject {
 /** The runs of a scenario, and what is stored of them. */
 internal class ScenarioHost(scenario: JsonObject) {
     private val config = config(scenario.getValue("config").jsonObject)
-    val runs = mutableMapOf("run" to RunMachine(config, "thread-1", JsonArray(scenario.list("history")).toString()))
+    val runs = mutableMapOf("run" to RunMachine(config, "thread-1", JsonArray(scenario.list("history"))))
     val written = mutableMapOf<String, String>()
-    var now = 0L
+    var now: Instant = Instant.EPOCH
 
     fun run(name: String = "run"): RunMachine = runs.getValue(name)
 
@@ -300,7 +306,7 @@ internal class ScenarioHost(scenario: JsonObject) {
 
     /** Takes one step: what came of it. */
     fun step(step: JsonObject): JsonObject {
-        now = step.long("at") ?: now
+        now = step.long("at")?.let(Instant::ofEpochMilli) ?: now
         val name = step.text("run") ?: "run"
         val came = mutableListOf<Outputs>()
         var error: String? = null
@@ -318,7 +324,7 @@ internal class ScenarioHost(scenario: JsonObject) {
         val events = lines(came.flatMap { it.events })
         return buildJsonObject {
             put("state", machine.state().name.lowercase())
-            machine.pollTimeout()?.let { put("wake_at", it.toLong()) }
+            machine.pollTimeout()?.let { put("wake_at", it.toEpochMilli()) }
             error?.let { put("error", it) }
             if (effects.isNotEmpty()) put("effects", JsonArray(effects.map(::json)))
             if (events.isNotEmpty()) put("events", JsonArray(events.map(::JsonPrimitive)))
@@ -328,13 +334,13 @@ internal class ScenarioHost(scenario: JsonObject) {
     private fun play(name: String, step: JsonObject, came: MutableList<Outputs>) {
         when (step.text("input")) {
             "new_run" -> {
-                val history = step.text("history_of")?.let { run(it).messagesJson() } ?: "[]"
+                val history = step.text("history_of")?.let { run(it).messages() }
                 runs[name] = RunMachine(config, step.text("thread_id") ?: "thread-1", history)
             }
             "restore" -> restore(name, run(name).snapshot())
             "revive" -> {
                 val snapshot = step.text("written")?.let { written.getValue("$name $it") } ?: run(name).snapshot()
-                runs[name] = RunMachine.revive(snapshot, config, now.toULong())
+                runs[name] = RunMachine.revive(snapshot, config, now)
             }
             "receive" -> {
                 val body = body(step)
@@ -344,7 +350,7 @@ internal class ScenarioHost(scenario: JsonObject) {
                         runs.keys.toList().forEach { restore(it, run(it).snapshot()) }
                     }
                     val piece = body.copyOfRange(at, minOf(at + cut, body.size))
-                    came += run(name).receive(step.text("effect")!!, piece, nowMs = now)
+                    came += run(name).receive(step.text("effect")!!, piece, now = now)
                 }
             }
             else -> came += input(run(name), step)
@@ -354,7 +360,7 @@ internal class ScenarioHost(scenario: JsonObject) {
     private fun answers(step: JsonObject): List<ResumeEntry> = step.list("answers").map {
         val answer = it.jsonObject
         val status = ResumeStatus.valueOf(answer.text("status")!!.uppercase())
-        ResumeEntry(answer.text("interruptId")!!, status, answer["payload"]?.toString())
+        ResumeEntry(answer.text("interruptId")!!, status, answer["payload"])
     }
 
     private fun input(machine: RunMachine, step: JsonObject): Outputs {
@@ -362,7 +368,7 @@ internal class ScenarioHost(scenario: JsonObject) {
         fun effect() = text("effect")
         return when (val input = text("input")) {
             "start" -> {
-                val message = step["message"]?.takeIf { it != JsonNull }?.toString()
+                val message = step["message"]?.takeIf { it != JsonNull }
                 val start = Start(text("run_id"), step.text("parent_run_id"), step.text("say"), message, answers(step))
                 machine.start(start, now)
             }
@@ -371,19 +377,19 @@ internal class ScenarioHost(scenario: JsonObject) {
             "opened" -> machine.opened(effect(), step.text("content_type"), now)
             "refused" -> {
                 val body = compact(step.getValue("body")).toByteArray()
-                machine.refused(effect(), step.long("status")!!.toInt(), body, step.long("retry_after_ms"), now)
+                machine.refused(effect(), step.long("status")!!.toInt(), body, step.time("retry_after_ms", null), now)
             }
             "connection_failed" -> machine.connectionFailed(effect(), text("message"), now)
             "ended" -> machine.ended(effect(), now)
             "lost" -> machine.lost(effect(), text("message"), now)
             "tool_finished" -> machine.toolFinished(effect(), text("content"), now)
-            "tool_failed" -> machine.toolFailed(effect(), text("message"), nowMs = now)
+            "tool_failed" -> machine.toolFailed(effect(), text("message"), now)
             "tool_deferred" -> machine.toolDeferred(effect(), now)
-            "approve" -> machine.approve(effect(), step["arguments"]?.jsonObject, now)
+            "approve" -> machine.approve(effect(), now, step["arguments"])
             "deny" -> machine.deny(effect(), step.text("reason"), now)
             "context_trimmed" -> {
                 val keep = step.list("keep").map { it.jsonPrimitive.content }
-                machine.contextTrimmed(effect(), keep, step.text("summary"), now)
+                machine.contextTrimmed(effect(), keep, now, step.text("summary"))
             }
             "context_not_trimmed" -> machine.contextNotTrimmed(effect(), text("message"), now)
             "persisted" -> machine.persisted(effect(), now)
@@ -394,7 +400,7 @@ internal class ScenarioHost(scenario: JsonObject) {
                 val (hop, index) = text("call").split(":").map { it.toUInt() }
                 machine.cancelCall(CallKey(hop, index), now)
             }
-            "steer" -> machine.steer(text("say"), text("message_id"), now)
+            "steer" -> machine.steer(text("message_id"), text("say"), now)
             "entered_background" -> machine.enteredBackground(now)
             "entered_foreground" -> machine.enteredForeground(now)
             "network_lost" -> machine.networkLost(now)
@@ -406,7 +412,7 @@ internal class ScenarioHost(scenario: JsonObject) {
     }
 
     /** The conversation in a line each: who, and what. */
-    fun history(): List<String> = Json.parseToJsonElement(run().messagesJson()).jsonArray.flatMap { element ->
+    fun history(): List<String> = run().messages().jsonArray.flatMap { element ->
         val message = element.jsonObject
         val role = message.text("role")
         val parts = message.list("content").map { it.jsonObject }.map { it.text("text") ?: "[${it.text("type")}]" }

@@ -1,6 +1,7 @@
 package dev.stepwell
 
 import java.io.File
+import java.time.Instant
 import kotlin.test.assertEquals
 import kotlin.test.assertNotEquals
 import kotlin.test.assertTrue
@@ -76,7 +77,7 @@ class ScenarioTest {
             val host = ScenarioHost(scenario)
             if (leg > 1) {
                 val stored = load(File(folder, "$name.${leg - 1}.json"))
-                host.now = stored.long("now")!!
+                host.now = Instant.ofEpochMilli(stored.long("now")!!)
                 for ((run, snapshot) in stored.getValue("runs").jsonObject) {
                     host.restore(run, snapshot.jsonPrimitive.content)
                 }
@@ -89,7 +90,7 @@ class ScenarioTest {
             }
             if (leg == legs) assertEquals(scenario["digests"], host.digests(), name)
             val stored = buildJsonObject {
-                put("now", host.now)
+                put("now", host.now.toEpochMilli())
                 put("runs", JsonObject(host.runs.mapValues { JsonPrimitive(it.value.snapshot()) }))
                 put("written", JsonObject(host.written.mapValues { JsonPrimitive(it.value) }))
             }

@@ -3,6 +3,7 @@ package dev.stepwell
 import java.io.ByteArrayOutputStream
 import java.io.PrintStream
 import java.nio.file.Files
+import java.time.Instant
 import kotlin.test.assertContains
 import kotlin.test.assertEquals
 import kotlin.test.assertFailsWith
@@ -16,6 +17,7 @@ import kotlinx.coroutines.async
 import kotlinx.coroutines.flow.toList
 import kotlinx.coroutines.runBlocking
 import kotlinx.serialization.json.JsonObject
+import kotlinx.serialization.json.JsonPrimitive
 import kotlinx.serialization.json.jsonArray
 import kotlinx.serialization.json.jsonObject
 import kotlinx.serialization.json.jsonPrimitive
@@ -66,7 +68,7 @@ class StoresTest {
             val execution = view.messages.flatMap { it.toolExecutions }.single()
             assertEquals("number", execution.toolName)
             assertEquals(ToolCallStatus.COMPLETED, execution.status)
-            assertEquals("\"42\"", execution.resultJson)
+            assertEquals(JsonPrimitive("42"), execution.result)
             assertEquals("It is 42", view.messages.last().text)
 
             // Another process has nothing but the store.
@@ -154,14 +156,19 @@ class StoresTest {
         val store = OwnStore()
         val key = TurnKey(thread, "a")
         fun new(turn: String, parent: String? = null) =
-            NewTurn(TurnKey(thread, turn), parent, null, "snapshot", "host", "Title", 1u)
+            NewTurn(TurnKey(thread, turn), parent, null, "snapshot", "host", "Title", Instant.EPOCH)
+        fun block(place: Int, text: String) = Block(
+            place.toULong(),
+            0u,
+            JsonObject(mapOf("type" to JsonPrimitive("text"), "text" to JsonPrimitive(text))),
+        )
         fun write(first: Int, vararg texts: String, end: Boolean = false) = PersistBatch(
             first.toULong(),
-            texts.mapIndexed { place, text -> Block((first + place).toULong(), 0u, """{"type":"text","text":"$text"}""") },
+            texts.mapIndexed { place, text -> block(first + place, text) },
             if (end) TurnStatus.COMPLETE else TurnStatus.STREAMING,
-            if (end) "\"success\"" else null,
+            if (end) JsonPrimitive("success") else null,
             "after $first",
-            2u,
+            Instant.EPOCH,
         )
         assertEquals(1u, store.beginTurn(new("a")))
         assertFailsWith<StoreException.Exists> { store.beginTurn(new("a")) }

@@ -12,6 +12,7 @@ import dev.stepwell.networkAvailable
 import dev.stepwell.networkLost
 import dev.stepwell.start
 import java.io.IOException
+import java.time.Instant
 import java.util.UUID
 import kotlinx.coroutines.CompletableDeferred
 import kotlinx.coroutines.CoroutineScope
@@ -53,7 +54,7 @@ class Chat(
     fun restore(): Job = scope.launch {
         try {
             val snapshot = store.read()
-            val now = System.currentTimeMillis().toULong()
+            val now = Instant.now()
             machine = snapshot?.let { RunMachine.revive(it, config, now) }
         } catch (old: StepwellException.Snapshot) {
             store.setAside()
@@ -67,7 +68,7 @@ class Chat(
         if (revived == null) {
             states.value = ChatState()
         } else {
-            states.value = ChatState.of(revived.messagesJson()).copy(running = true)
+            states.value = ChatState.of(revived.messages()).copy(running = true)
             drive(revived) { pollOutputs() }
         }
     }
@@ -76,7 +77,7 @@ class Chat(
     fun send(text: String) {
         if (text.isBlank() || state.value.running) return
         val before = machine
-        val history = before?.messagesJson() ?: "[]"
+        val history = before?.messages()
         val next = RunMachine(config, "chat", history)
         before?.close()
         machine = next

@@ -66,10 +66,10 @@ data class ChatState(
 
     companion object {
         /** The screen of a stored conversation: AG-UI messages, oldest first. */
-        fun of(messagesJson: String): ChatState {
+        fun of(messages: JsonElement): ChatState {
             val results = mutableMapOf<String, String>()
             val items = mutableListOf<ChatItem>()
-            for (message in Json.parseToJsonElement(messagesJson).jsonArray.map { it.jsonObject }) {
+            for (message in messages.jsonArray.map { it.jsonObject }) {
                 val id = message.text("id")
                 val text = text(message["content"])
                 when (message.text("role")) {

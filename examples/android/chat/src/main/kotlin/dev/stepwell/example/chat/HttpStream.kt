@@ -11,6 +11,7 @@ import dev.stepwell.opened
 import dev.stepwell.receive
 import dev.stepwell.refused
 import java.io.IOException
+import kotlin.time.Duration.Companion.seconds
 import kotlinx.coroutines.CoroutineStart
 import kotlinx.coroutines.Dispatchers
 import kotlinx.coroutines.awaitCancellation
@@ -44,7 +45,7 @@ internal suspend fun OkHttpClient.stream(effect: Effect.OpenStream, tell: suspen
         response.use {
             if (!response.isSuccessful) {
                 val page = onNetwork { response.peekBody(REFUSAL).bytes() }
-                val wait = response.header("retry-after")?.toLongOrNull()?.times(1_000)
+                val wait = response.header("retry-after")?.toLongOrNull()?.seconds
                 tell { refused(id, response.code, page, wait) }
             } else {
                 tell { opened(id, response.header("content-type")) }

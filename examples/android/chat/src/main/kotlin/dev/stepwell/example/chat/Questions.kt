@@ -29,7 +29,7 @@ sealed interface Question {
 
         /** Whether it wants a yes or a no, as for one of its own tools. */
         val isApproval: Boolean
-            get() = interrupt.responseSchemaJson?.let(Json::parseToJsonElement)?.jsonObject
+            get() = interrupt.responseSchema?.jsonObject
                 ?.get("properties").let { it as? JsonObject }?.containsKey("approved") ?: false
     }
 }
@@ -59,7 +59,7 @@ internal fun Interrupt.answeredWith(answer: Answer): ResumeEntry {
         is Answer.Said -> json(answer.text) ?: JsonPrimitive(answer.text)
         is Answer.Dismissed -> return ResumeEntry(id, ResumeStatus.CANCELLED)
     }
-    return ResumeEntry(id, ResumeStatus.RESOLVED, payload.toString())
+    return ResumeEntry(id, ResumeStatus.RESOLVED, payload)
 }
 
 /** What is written, if it is JSON. The parser alone would take a bare word for a value. */

@@ -18,6 +18,7 @@ import dev.stepwell.timeout
 import dev.stepwell.toolFailed
 import dev.stepwell.toolFinished
 import java.io.IOException
+import java.time.Instant
 import kotlinx.coroutines.CoroutineScope
 import kotlinx.coroutines.Job
 import kotlinx.coroutines.async
@@ -76,7 +77,7 @@ class TurnDriver(
                     store.write(machine.snapshot())
                     questions = launch { answerAgent() }
                 }
-                outputs = stored ?: await(outputs.wakeAtMs)
+                outputs = stored ?: await(outputs.wakeAt)
             }
             coroutineContext.cancelChildren()
         }
@@ -127,10 +128,10 @@ class TurnDriver(
     }
 
     /** The next input's outputs, or those of the time that has passed. */
-    private suspend fun CoroutineScope.await(wakeAtMs: ULong?): Outputs {
-        val alarm = wakeAtMs?.let { at ->
+    private suspend fun CoroutineScope.await(wakeAt: Instant?): Outputs {
+        val alarm = wakeAt?.let { at ->
             launch {
-                delay(at.toLong() - System.currentTimeMillis())
+                delay(at.toEpochMilli() - System.currentTimeMillis())
                 tell { timeout() }
             }
         }

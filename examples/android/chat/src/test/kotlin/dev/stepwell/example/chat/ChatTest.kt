@@ -18,6 +18,7 @@ import kotlin.test.assertEquals
 import kotlin.test.assertIs
 import kotlin.test.assertNull
 import kotlin.test.assertTrue
+import kotlin.time.Duration
 import kotlin.time.Duration.Companion.milliseconds
 import kotlinx.coroutines.CompletableDeferred
 import kotlinx.coroutines.CoroutineScope
@@ -32,6 +33,7 @@ import kotlinx.coroutines.job
 import kotlinx.coroutines.runBlocking
 import kotlinx.coroutines.withTimeout
 import kotlinx.coroutines.yield
+import kotlinx.serialization.json.Json
 import kotlinx.serialization.json.JsonObject
 import kotlinx.serialization.json.JsonPrimitive
 import kotlinx.serialization.json.jsonArray
@@ -54,7 +56,9 @@ class ChatTest {
     private val definition = ToolDefinition(
         "get_secret_number",
         "The secret number of a person.",
-        """{"type":"object","properties":{"name":{"type":"string"}},"required":["name"]}""",
+        Json.parseToJsonElement(
+            """{"type":"object","properties":{"name":{"type":"string"}},"required":["name"]}""",
+        ),
     )
 
     private val lookup: ToolCode = { call ->
@@ -312,7 +316,7 @@ class ChatTest {
     @Test
     fun whatGoesWrongIsSaid() = runBlocking {
         for (case in FirstContact.cases) case.played { baseUrl ->
-            val config = RunConfig("openai-compatible", "mock", baseUrl = baseUrl, retry = RetryPolicy(firstDelayMs = 0u))
+            val config = RunConfig("openai-compatible", "mock", baseUrl = baseUrl, retry = RetryPolicy(firstDelay = Duration.ZERO))
             val app = App(config = config)
             app.started()
             val state = app.say("Hi")
@@ -330,7 +334,7 @@ class ChatTest {
     @Test
     fun aModelThatFallsSilentIsGivenUp() = play(MockLlm.stall("Well")) { mock ->
         val config = RunConfig(
-            "openai-compatible", "mock", baseUrl = mock.baseUrl, timeouts = Timeouts(silenceMs = 50u), retry = RetryPolicy(attempts = 1u),
+            "openai-compatible", "mock", baseUrl = mock.baseUrl, timeouts = Timeouts(silence = 50.milliseconds), retry = RetryPolicy(attempts = 1u),
         )
         val app = App(config = config)
         app.started()
