@@ -103,7 +103,7 @@ pub enum Effect {
 }
 
 /// A message of a conversation that does not fit the model's context.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, uniffi::Record)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, uniffi::Record)]
 #[serde(rename_all = "camelCase")]
 pub struct ContextMessage {
     /// The message.

@@ -67,10 +67,11 @@ void stepwell_registry_free(StepwellRegistry *registry);
  * {"answer": …} or {"refused": …}, of the kind "stale" where another run has taken the handle's thread. */
 StepwellText stepwell_registry_call(const StepwellRegistry *registry, const uint8_t *json, size_t length);
 
-/* What an app with a store asks, without a run: {"call": "conversation", "turns", "turn"} is answered with {"messages",
+/* What an app asks without a run: {"call": "conversation", "turns", "turn"} is answered with {"messages",
  * "sharedState"}, what the next run begins with after the turn, or after the one that ends last; {"call": "title",
  * "messages"} with what a thread is called; {"call": "notStored", "message"} with the outcome of a turn that the store did
- * not take. */
+ * not take; {"call": "newest", "overflow": {"tokens", "window", "messages"}, "part"} with the ids of the newest messages
+ * that fill no more than this part of the window, of what the effect "trimContext" says. */
 StepwellText stepwell_session_call(const uint8_t *json, size_t length);
 
 #ifdef __cplusplus

@@ -7,6 +7,7 @@
 #![forbid(unsafe_code)]
 
 mod call;
+mod context;
 mod history;
 mod machine;
 mod outputs;
@@ -15,6 +16,7 @@ mod registry;
 mod session;
 mod start;
 
+pub use context::Overflow;
 pub use history::{History, StoredTurns};
 pub use machine::Machine;
 pub use outputs::Outputs;

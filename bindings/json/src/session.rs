@@ -1,3 +1,4 @@
+use crate::context::Overflow;
 use crate::history::StoredTurns;
 use crate::machine::{guard, parsed, written_answer};
 use crate::refused::Refused;
@@ -8,18 +9,21 @@ use stepwell_core::run::{self, Failure};
 use stepwell_core::session::title;
 use stepwell_ffi::Outcome;
 
-/// What a host with a store asks, without a run.
+/// What a host asks without a run.
 #[derive(Deserialize)]
 #[serde(tag = "call", rename_all = "camelCase", deny_unknown_fields)]
 enum Call {
     Conversation(StoredTurns),
     Title { messages: Vec<Message> },
     NotStored { message: String },
+    Newest { overflow: Overflow, part: f64 },
 }
 
 /// Answers `{"call": "conversation", "turns", "turn"}` with what the next run begins with, as [`StoredTurns`] has it;
-/// `{"call": "title", "messages"}` with what a thread is called, empty if the user's first words are none; and
-/// `{"call": "notStored", "message"}` with the outcome of a turn that its store did not take.
+/// `{"call": "title", "messages"}` with what a thread is called, empty if the user's first words are none;
+/// `{"call": "notStored", "message"}` with the outcome of a turn that its store did not take; and `{"call": "newest",
+/// "overflow", "part"}` with the ids of the newest messages that fill no more than this part of the window. The overflow is
+/// what the effect `trimContext` says.
 #[must_use]
 pub fn session(json: &str) -> String {
     let answer = parsed("the call", json).and_then(|call| guard(|| answer(call)));
@@ -31,6 +35,7 @@ fn answer(call: Call) -> Result<Value, Refused> {
         Call::Conversation(stored) => json!(stored.history()?),
         Call::Title { messages } => title(&messages).into(),
         Call::NotStored { message } => json!(not_stored(message)),
+        Call::Newest { overflow, part } => json!(overflow.newest(part)),
     })
 }
 
@@ -62,6 +67,10 @@ mod tests {
         assert_eq!(missing["refused"]["kind"], "invalidArgument");
         let outcome = ask(json!({ "call": "notStored", "message": "no disk" }));
         assert_eq!(outcome["answer"]["problem"]["kind"], "notStored");
+        let messages = ["a", "b", "c"].map(|id| json!({ "messageId": id, "tokens": 10 }));
+        let overflow = json!({ "tokens": 60, "window": 50, "messages": messages });
+        let newest = ask(json!({ "call": "newest", "overflow": overflow, "part": 0.8 }));
+        assert_eq!(newest, json!({ "answer": ["b", "c"] }));
         assert_eq!(
             ask(json!({ "call": "?" }))["refused"]["kind"],
             "invalidArgument"

@@ -1,58 +1,12 @@
 // A conversation with a model and the page's tools.
 
-import { Durable, type Known, type Waiting, Writer } from "./durable.js";
+import { type Durable, type Known, type Waiting, Writer } from "./durable.js";
 import { loaded, misuse, RunMachine } from "./module.js";
-import { type Json, type Message, type RunConfig, RunRegistry, type RunHandle, type ThreadKey, titleOf, type TurnKey } from "./stepwell.js";
-import { type Store, StoreError } from "./store.js";
-import type { Approver, Tool } from "./tools.js";
+import { Owner, RegistryEvents } from "./owner.js";
+import { type AgentOptions, type Setup, setUp } from "./setup.js";
+import { type Json, type Message, type RegistryEvent, RunRegistry, type Start, type ThreadKey, titleOf, type TurnKey } from "./stepwell.js";
+import { StoreError } from "./store.js";
 import { type Finished, type Input, type Run, Turn, TurnError } from "./turn.js";
-
-/** The time, and what wakes at one: for tests, and where `setTimeout` is another. */
-export interface Clock {
-  /** In milliseconds since the epoch. */
-  now(): number;
-  setTimeout(callback: () => void, ms: number): unknown;
-  clearTimeout(timer: unknown): void;
-}
-
-/** How an agent is set up: all of `RunConfig` that an agent can do, and what the page has for it. */
-export interface AgentOptions extends Omit<RunConfig, "tools" | "runIds"> {
-  /** The tools on offer, with their code. */
-  tools?: Tool[];
-  /** Asks the user about tools with `requiresApproval`; without one they are denied. */
-  approver?: Approver;
-  /** The conversation's id; a random one if left out. */
-  threadId?: string;
-  /** An earlier conversation to go on with: AG-UI messages, oldest first. */
-  history?: Message[];
-  /** The state shared with an AG-UI agent. */
-  sharedState?: Json;
-  /**
-   * Where the turns are kept: each is there before its first request goes out, and each finished piece of it before what
-   * depends on it. A thread that it has goes on from what it has.
-   */
-  store?: Store;
-  /**
-   * Whether turns wait for a store that is full or out of reach, however long it takes. Else a write is tried as often as
-   * `persistAttempts` says, 6 times if it does not, before the turn fails.
-   */
-  waitForStore?: boolean;
-  /** The page's own `fetch`. */
-  fetch?: typeof globalThis.fetch;
-  clock?: Clock;
-  /** Takes whole lines of the journal of a turn, for `stepwell replay`. They hold all that is said, but no key. */
-  journal?: (turn: string, lines: string) => void;
-}
-
-/** @internal */
-export interface Setup {
-  config: RunConfig;
-  tools: Map<string, Tool>;
-  approver: Approver | undefined;
-  fetch: typeof globalThis.fetch;
-  clock: Clock;
-  journal: ((turn: string, lines: string) => void) | undefined;
-}
 
 interface Thread extends Known {
   key: Required<ThreadKey>;
@@ -67,12 +21,6 @@ interface Shared {
   isInBackground: boolean;
   isOffline: boolean;
 }
-
-const CLOCK: Clock = {
-  now: () => Date.now(),
-  setTimeout: (callback, ms) => setTimeout(callback, ms),
-  clearTimeout: (timer) => clearTimeout(timer as number),
-};
 
 /** An unfinished turn of the store that goes on here. */
 export interface Recovered {
@@ -104,19 +52,10 @@ export class Agent {
       return;
     }
     loaded();
-    const { tools = [], approver, threadId = crypto.randomUUID(), history = [], sharedState = {}, clock = CLOCK, journal, ...given } = options as AgentOptions;
-    const { fetch = (...request: Parameters<typeof globalThis.fetch>) => globalThis.fetch(...request), store, waitForStore = false, ...rest } = given;
-    const config: RunConfig = { ...rest, tools: tools.map(({ execute: _, ...definition }) => definition) };
-    if (store) config.persistAttempts ??= 6;
-    else if (config.persistAttempts != null) {
-      const error = misuse("the agent has no store to keep its turns in", "give it a `store`, or leave `persistAttempts` out");
-      throw Object.assign(error, { kind: "configuration" });
-    }
-    new RunMachine(config, threadId, history, sharedState).free();
-    const byName = new Map(tools.map((tool) => [tool.name, tool]));
-    const setup = { config, tools: byName, approver, fetch, clock, journal };
-    const durable = store && new Durable(store, waitForStore, config, clock);
-    this.#shared = { setup, durable, registry: new RunRegistry(), threads: new Map(), isInBackground: false, isOffline: false };
+    const { threadId = crypto.randomUUID(), history = [], sharedState = {}, registry, ...rest } = options as AgentOptions;
+    const { setup, durable } = setUp(rest);
+    new RunMachine(setup.config, threadId, history, sharedState).free();
+    this.#shared = { setup, durable, registry: registry ?? new RunRegistry(), threads: new Map(), isInBackground: false, isOffline: false };
     this.#thread = this.#threadOf(threadId, history, sharedState);
   }
 
@@ -136,9 +75,29 @@ export class Agent {
     return this.#on(this.#threadOf(key));
   }
 
+  /** As `thread`; a new one begins with an earlier conversation, and the state shared with an AG-UI agent. */
+  threadWithHistory(key: ThreadKey | string, history: Message[], sharedState: Json = {}): Agent {
+    new RunMachine(this.#shared.setup.config, named(key)[0].thread, history, sharedState).free();
+    return this.#on(this.#threadOf(key, history, sharedState));
+  }
+
   /** Says something to the model. A turn of this thread that is still under way is cancelled first: the user has moved on. */
   send(said: string | Message, options: SendOptions = {}): Turn {
-    return this.#send(said, options);
+    return this.#start(saying(said), options);
+  }
+
+  /** Starts a turn with ids and a message of the app's own. Its `runId` is the turn's id, unique in the thread. */
+  start(start: Start, options: SendOptions = {}): Turn {
+    return this.#start(start, options);
+  }
+
+  /**
+   * Starts a turn that does not come after the thread's last one: after `parent`, or as a first one. What the user said is
+   * said otherwise, and the turns that came of it before stay in the store as another branch. For an agent with a store.
+   */
+  branch(parent: string | undefined, start: Start, options: SendOptions = {}): Turn {
+    this.#durable();
+    return this.#start(start, options, { parent });
   }
 
   /** Says something and waits for the whole answer; throws a `TurnError` where it is not whole. */
@@ -154,24 +113,30 @@ export class Agent {
    * before that turn, which stays. For an agent with a store; throws its `StoreError`.
    */
   async resend(turn: string, said: string | Message, options: SendOptions = {}): Promise<Turn> {
-    const { durable } = this.#shared;
-    if (!durable) throw misuse("the agent has no store to take the earlier turn from", "give it a `store`");
+    const durable = this.#durable();
     const { key: thread } = this.#thread;
     const earlier = await durable.once(() => durable.store.turn({ thread, turn }));
     if (!earlier) throw new StoreError("noTurn", `the store has no turn \`${turn}\` in this thread`);
-    return this.#send(said, options, { parent: earlier.parent });
+    return this.#start(saying(said), options, { parent: earlier.parent });
   }
 
-  #send(said: string | Message, { signal }: SendOptions, from?: { parent: string | undefined }): Turn {
+  #durable(): Durable {
+    const { durable } = this.#shared;
+    if (durable) return durable;
+    throw misuse("the agent has no store to take the earlier turn from", "give it a `store`");
+  }
+
+  #start({ text, ...given }: Start, { signal }: SendOptions, from?: { parent: string | undefined }): Turn {
     const { setup, durable } = this.#shared;
     const { config, clock, journal } = setup;
     const thread = this.#thread;
     const { key } = thread;
-    const runId = crypto.randomUUID();
-    const message: Message = typeof said === "string" ? { id: `${runId}-user`, role: "user", content: said } : said;
+    const { runId, message } = given;
+    if (text !== undefined && message) throw misuse("a turn starts with `text` or with `message`, not with both", "leave one of them out");
+    const start: Start = text === undefined ? given : { ...given, message: saidBy(runId, text) };
     const started = ({ messages, sharedState }: { messages: Message[]; sharedState: Json }) => {
       const machine = new RunMachine(config, key.thread, messages, sharedState, journal !== undefined);
-      return { machine, outputs: machine.start({ runId, message }, clock.now()) };
+      return { machine, outputs: machine.start(start, clock.now()) };
     };
     if (!durable) return this.#begin(() => started(thread), signal);
     return this.#stored(runId, signal, async (waiting) => {
@@ -179,7 +144,8 @@ export class Agent {
       const run = started(before);
       // What the thread is called, if this is its first turn.
       const title = parent === undefined ? titleOf(run.machine.messages) : "";
-      const turn = { key: { thread: key, turn: runId }, message, snapshot: run.machine.snapshot(), atMs: clock.now() };
+      const said = start.message && { message: start.message };
+      const turn = { key: { thread: key, turn: runId }, ...said, snapshot: run.machine.snapshot(), atMs: clock.now() };
       const generation = await durable.begin({ ...turn, ...(parent !== undefined && { parent }), ...(title && { title }) }, waiting);
       return { ...run, generation };
     });
@@ -248,17 +214,24 @@ export class Agent {
   }
 
   /**
-   * Cancels the thread's turn, forgets its conversation, and deletes it from the store with all its turns. Whether the store
-   * had it. An `Agent` on the thread that is still held is not to be used any more.
+   * Cancels the thread's turn, if one is under way, and forgets its conversation: what a store has of it stays there. An `Agent`
+   * on the thread that is still held is not to be used any more.
    */
-  async deleteThread(key: ThreadKey | string): Promise<boolean> {
-    const { threads, registry, durable } = this.#shared;
+  forgetThread(key: ThreadKey | string): void {
+    const { threads, registry } = this.#shared;
     const [thread, name] = named(key);
     const current = threads.get(name)?.current;
     threads.delete(name);
     registry.remove(thread);
     current?.cancel();
-    return durable ? durable.once(() => durable.store.deleteThread(thread)) : false;
+    RegistryEvents.of(registry).changed();
+  }
+
+  /** Forgets the thread, and deletes it from the store with all its turns. Whether the store had it. */
+  async deleteThread(key: ThreadKey | string): Promise<boolean> {
+    this.forgetThread(key);
+    const { durable } = this.#shared;
+    return durable ? durable.once(() => durable.store.deleteThread(named(key)[0])) : false;
   }
 
   /** Begins a turn that the store has first. */
@@ -273,8 +246,8 @@ export class Agent {
         await earlier?.ended;
         await attended;
         const { generation, ...run } = await make(waiting);
-        const key = { thread: thread.key, turn };
-        return { ...run, writer: new Writer(durable!, key, generation, () => setup.clock.now(), waiting.warn, begun.cancel) };
+        const stored = { key: { thread: thread.key, turn }, generation };
+        return { ...run, writer: new Writer(durable!, stored, () => setup.clock.now(), { ...waiting, stop: begun.cancel }) };
       },
       signal,
       isRevived,
@@ -287,30 +260,23 @@ export class Agent {
   #begin(make: (waiting: Waiting) => Run | Promise<Run>, signal?: AbortSignal, isRevived = false, stored?: string): Turn {
     const { setup, registry } = this.#shared;
     const thread = this.#thread;
-    // A stored turn goes on under a new handle, if nobody has taken its thread since.
-    const before = isRevived && !thread.current ? registry.current(thread.key) : undefined;
+    // A stored turn goes on as the run that has its thread, if nobody has taken that since.
+    const goesOn = isRevived && !thread.current;
     thread.current?.cancel();
-    let handle: RunHandle = before ? registry.replace(before) : registry.register(thread.key).handle;
+    const owner = new Owner(registry, thread.key, goesOn);
+    const left = () => {
+      if (thread.current === turn) thread.current = undefined;
+    };
     const host = {
       setup,
-      told: ({ type }: { type: string }) => {
-        if (type !== "hopStarted") return;
-        try {
-          handle = registry.replace(handle);
-        } catch {
-          // Whoever took the thread over has it: this turn stops.
-          queueMicrotask(turn.cancel);
-        }
-      },
+      owner,
+      isRevived,
       over: ({ messages, outcome }: Finished, machine?: RunMachine) => {
         if (machine) Object.assign(thread, { messages, sharedState: machine.sharedState, last: stored });
-        if (thread.current === turn) thread.current = undefined;
-        try {
-          registry.complete(handle, outcome);
-        } catch {
-          // For the registry it was over before.
-        }
+        left();
+        owner.complete(outcome);
       },
+      left,
       messages: () => thread.messages,
       news: () => this.#news(),
     };
@@ -378,6 +344,20 @@ export class Agent {
     return this.#shared.registry;
   }
 
+  /**
+   * Waits for what next happens to the turns of all threads: a turn began, goes on with another hop, is over; a thread is
+   * unread. Each event goes to one caller: take them here, or with `takeEvents` of the registry. It wakes for those that turns
+   * made; a read mark comes with the next of them.
+   */
+  nextRegistryEvent(): Promise<RegistryEvent> {
+    return RegistryEvents.of(this.#shared.registry).next();
+  }
+
+  /** The conversation's id, with its server and room. */
+  get threadKey(): Required<ThreadKey> {
+    return this.#thread.key;
+  }
+
   /** The conversation's id. */
   get threadId(): string {
     return this.#thread.key.thread;
@@ -398,4 +378,12 @@ export class Agent {
 function named(given: ThreadKey | string): [Required<ThreadKey>, string] {
   const { server = "", room = "", thread } = typeof given === "string" ? { thread: given } : given;
   return [{ thread, room, server }, JSON.stringify([server, room, thread])];
+}
+
+const saidBy = (runId: string, content: string): Message => ({ id: `${runId}-user`, role: "user", content });
+
+/** A new turn in which the user says this. */
+function saying(said: string | Message): Start {
+  const runId = crypto.randomUUID();
+  return { runId, message: typeof said === "string" ? saidBy(runId, said) : said };
 }

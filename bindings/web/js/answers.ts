@@ -1,13 +1,20 @@
-// What a machine asks of the app's code: tools, whoever asks the user, the store.
+// What a machine asks of the app's code: tools, whoever asks the user, the store, a source of runs, what trims.
 
-import type { Setup } from "./agent.js";
+import { ContextOverflow } from "./context.js";
 import type { Writer } from "./durable.js";
-import type { Effect, ToolInvocation } from "./stepwell.js";
+import type { Setup } from "./setup.js";
+import type { Effect, Message, RunMachine, ToolInvocation } from "./stepwell.js";
 import { Deferred, shown, ToolError, words } from "./tools.js";
 import type { Input } from "./turn.js";
 
-/** Carries out an effect that is no stream, and gives what the machine is told. @internal */
-export async function answer(setup: Setup, effect: Effect, writer: Writer | undefined, signal: AbortSignal): Promise<Input> {
+type Created = Extract<Effect, { type: "createRun" }>;
+type Overflow = Extract<Effect, { type: "trimContext" }>;
+
+/**
+ * Carries out an effect that is no stream, and gives what the machine is told. The messages are those of the conversation as
+ * the effect finds it. @internal
+ */
+export async function answer(setup: Setup, effect: Effect, messages: Message[], writer: Writer | undefined, signal: AbortSignal): Promise<Input> {
   const { now } = setup.clock;
   const { id } = effect;
   switch (effect.type) {
@@ -16,11 +23,13 @@ export async function answer(setup: Setup, effect: Effect, writer: Writer | unde
     case "askApproval":
       return ask(setup, id, effect.invocation, signal);
     case "createRun":
-      return (machine) => machine.runNotCreated(id, "an `Agent` creates no runs; drive a `RunMachine`", now());
+      return create(setup, effect, signal);
     case "persist":
       return writer?.write(effect) ?? ((machine) => machine.persistFailed(id, "this agent has no store", now()));
+    case "trimContext":
+      return trim(setup, effect, messages, signal);
     default:
-      return (machine) => machine.contextNotTrimmed(id, "an `Agent` does not trim; drive a `RunMachine`", now());
+      throw new TypeError(`no way to carry out ${effect.type}`);
   }
 }
 
@@ -52,5 +61,28 @@ async function ask({ approver, clock: { now } }: Setup, id: string, invocation: 
     };
   } catch {
     return (machine) => machine.deny(id, "the user could not be asked", now());
+  }
+}
+
+async function create({ runSource, clock: { now } }: Setup, { id, threadId, parentRunId }: Created, signal: AbortSignal): Promise<Input> {
+  try {
+    if (!runSource) throw new Error("the agent has no `runSource`");
+    const runId = await runSource({ threadId, ...(parentRunId !== undefined && { parentRunId }) }, { signal });
+    return (machine) => machine.runCreated(id, runId, now());
+  } catch (error) {
+    return (machine) => machine.runNotCreated(id, words(error), now());
+  }
+}
+
+async function trim({ trimContext, clock: { now } }: Setup, { id, tokens, window, messages: sized }: Overflow, messages: Message[], signal: AbortSignal): Promise<Input> {
+  const cannot = (message: string) => (machine: RunMachine) => machine.contextNotTrimmed(id, message, now());
+  try {
+    const kept = await trimContext?.(new ContextOverflow(tokens, window, sized), messages, { signal });
+    if (!kept) return cannot("the app left nothing out");
+    const { keep, summary } = Array.isArray(kept) ? { keep: kept, summary: undefined } : kept;
+    return (machine) => machine.contextTrimmed(id, keep, now(), summary);
+  } catch (error) {
+    console.warn("stepwell: the conversation could not be shortened", error);
+    return cannot("the app's code for it broke off");
   }
 }

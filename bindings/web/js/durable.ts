@@ -1,8 +1,8 @@
 // Turns that survive: what stands in the store before a turn's first request goes out, and who writes it.
 
-import type { Clock } from "./agent.js";
 import { RunMachine } from "./module.js";
 import { Presence } from "./presence.js";
+import type { Clock } from "./setup.js";
 import {
   type Claimed,
   conversationOf,
@@ -27,6 +27,8 @@ type Persist = Extract<Effect, { type: "persist" }>;
 /** What a turn that waits for its store is told, and that nobody waits any more. @internal */
 export interface Waiting {
   warn(message: string): void;
+  /** What keeps the writes waiting now, if anything does. */
+  trouble(error: StoreError | undefined): void;
   signal: AbortSignal;
 }
 
@@ -83,8 +85,13 @@ export class Durable {
   async pause(failures: number, signal?: AbortSignal): Promise<void> {
     if (failures === 0 || signal?.aborted) return;
     await new Promise<void>((over) => {
-      const timer = this.clock.setTimeout(over, this.delay(failures));
-      signal?.addEventListener("abort", () => (this.clock.clearTimeout(timer), over()), { once: true });
+      const done = () => {
+        this.clock.clearTimeout(timer);
+        signal?.removeEventListener("abort", done);
+        over();
+      };
+      const timer = this.clock.setTimeout(done, this.delay(failures));
+      signal?.addEventListener("abort", done);
     });
   }
 
@@ -236,45 +243,60 @@ function batchOf({ id, blocks, status, outcome, snapshot }: Persist, atMs: numbe
   return { first, blocks, status, ...(outcome && { outcome }), snapshot, atMs };
 }
 
+/** A turn as its store knows it. */
+export interface StoredTurn {
+  /** Its name. */
+  key: TurnKey;
+  /** What it is written with. */
+  generation: number;
+}
+
 /** The right to write a turn. @internal */
 export class Writer {
   /** How often the write under way has failed for now. */
   #failures = 0;
   /** The turn is another page's: nothing is written any more. */
   #isLost = false;
+  readonly #givenUp = new AbortController();
 
   constructor(
     private readonly durable: Durable,
-    private readonly key: TurnKey,
-    private readonly generation: number,
+    readonly stored: StoredTurn,
     private readonly now: () => number,
-    private readonly warn: (message: string) => void,
-    /** Stops the turn. */
-    private readonly stop: () => void,
+    /** The turn, and what stops it. */
+    private readonly turn: Waiting & { stop(): void },
   ) {}
+
+  /** Cuts the pauses of writes short: one that fails has failed. */
+  giveUp(): void {
+    this.#givenUp.abort();
+  }
 
   /** Carries out a write; gives what the machine is told. The machine gives it out again as often as it is to be tried. */
   async write(effect: Persist): Promise<(machine: RunMachine) => Outputs> {
     const { id } = effect;
-    const { durable, key, generation, now } = this;
+    const { durable, stored, now, turn } = this;
+    const { signal } = this.#givenUp;
     const failed = (message: string) => (machine: RunMachine) => machine.persistFailed(id, message, now());
     if (this.#isLost) return failed("another page goes on with the turn, or it was deleted");
     for (;;) {
-      await durable.pause(this.#failures);
+      await durable.pause(this.#failures, signal);
       try {
-        await durable.once(() => durable.store.persist(key, generation, batchOf(effect, now())));
+        await durable.once(() => durable.store.persist(stored.key, stored.generation, batchOf(effect, now())));
         this.#failures = 0;
+        turn.trouble(undefined);
         return (machine) => machine.persisted(id, now());
       } catch (thrown) {
         const error = thrown as StoreError;
         if (isLost(error)) {
           this.#isLost = true;
-          this.warn(`the turn stops here: ${error.message}`);
-          this.stop();
+          turn.warn(`the turn stops here: ${error.message}`);
+          turn.stop();
         } else if (isTransient(error) || (durable.waits && error.kind === "readOnly")) {
           this.#failures += 1;
-          if (!durable.waits || this.#failures === 1) this.warn(durable.waiting(error, this.#failures));
-          if (durable.waits) continue;
+          turn.trouble(error);
+          if (!durable.waits || this.#failures === 1) turn.warn(durable.waiting(error, this.#failures));
+          if (durable.waits && !signal.aborted) continue;
         }
         return failed(error.message);
       }

@@ -1,8 +1,11 @@
 /** Stepwell for browsers, workers and Node. */
 
 export * from "./agent.js";
+export { ContextOverflow, type NewRun, type RunSource, type Trimmed, type Trimmer } from "./context.js";
+export type { StoredTurn } from "./durable.js";
 export { init as default, initSync, RunMachine } from "./module.js";
 export { conversationOf, RunRegistry, version } from "./stepwell.js";
+export type { AgentOptions, Clock } from "./setup.js";
 export type * from "./stepwell.js";
 export { type Store, StoreError, type StoreErrorKind } from "./store.js";
 export * from "./tools.js";

@@ -1,11 +1,12 @@
 // A turn: the loop between its machine and what the page has for it.
 
-import type { Setup } from "./agent.js";
 import { answer } from "./answers.js";
-import type { Waiting, Writer } from "./durable.js";
+import type { StoredTurn, Waiting, Writer } from "./durable.js";
 import { misuse } from "./module.js";
+import type { Owner } from "./owner.js";
+import type { Setup } from "./setup.js";
 import { notStored } from "./stepwell.js";
-import type { CallKey, Effect, Interrupt, Message, Outcome, Outputs, Problem, ResumeEntry, RunEvent, RunMachine, TokenUsage, ToolFailureKind } from "./stepwell.js";
+import type { CallKey, ContextMessage, Effect, Interrupt, Json, Message, Outcome, Outputs, Problem, ResumeEntry, RunEvent, RunMachine, TokenUsage, ToolFailureKind } from "./stepwell.js";
 import { StoreError } from "./store.js";
 import { shown } from "./tools.js";
 import { stream } from "./transport.js";
@@ -56,9 +57,12 @@ export interface Run {
 /** What a turn has of its agent. @internal */
 export interface Host {
   setup: Setup;
-  told(event: RunEvent): void;
+  owner: Owner;
+  isRevived: boolean;
   /** The turn is over; without a machine where it did not begin. */
   over(finished: Finished, machine?: RunMachine): void;
+  /** The turn is let go of without an end. */
+  left(): void;
   /** The conversation before the turn. */
   messages(): Message[];
   /** What a new run is told of the device. */
@@ -82,6 +86,11 @@ export class Turn implements AsyncIterable<RunEvent> {
   #outcome: Outcome | undefined;
   #finished: Finished | undefined;
   #failed: { error: unknown } | undefined;
+  #isSuspended = false;
+  #trouble: StoreError | undefined;
+  #revivedFrom: Message[] | undefined;
+  /** The last write is done, or has failed. */
+  #written: Promise<void> | undefined;
   #stop = new AbortController();
   #begin!: () => void;
   #end!: () => void;
@@ -104,7 +113,8 @@ export class Turn implements AsyncIterable<RunEvent> {
     if (this.signal?.aborted) this.cancel();
     try {
       const warn = (message: string) => this.#show({ type: "warning", message });
-      const run = make({ warn, signal: this.#stop.signal });
+      const trouble = (error: StoreError | undefined) => (this.#trouble = error);
+      const run = make({ warn, trouble, signal: this.#stop.signal });
       if (run instanceof Promise) run.then((run) => this.#start(run), (error) => this.#notBegun(error));
       else this.#start(run);
     } catch (error) {
@@ -115,6 +125,7 @@ export class Turn implements AsyncIterable<RunEvent> {
   #start({ machine, outputs, writer }: Run): void {
     this.#machine = machine;
     this.#writer = writer;
+    if (this.host.isRevived) this.#revivedFrom = machine.messages;
     this.#begin();
     this.#take(() => outputs);
     for (const input of this.host.news()) this.tell(input);
@@ -124,13 +135,14 @@ export class Turn implements AsyncIterable<RunEvent> {
   /** A turn that could not be stored has not begun: nothing went out. */
   #notBegun(error: unknown): void {
     if (!(error instanceof StoreError)) return this.#break(error);
+    this.#trouble = error;
     const outcome = notStored(error.message) as Outcome;
     this.#last = { type: "completed", outcome };
     this.#finish({ outcome, text: "", messages: this.host.messages(), usage: {}, hops: 0 });
   }
 
   get #isOver(): boolean {
-    return this.#finished !== undefined || this.#failed !== undefined;
+    return this.#finished !== undefined || this.#failed !== undefined || this.#isSuspended;
   }
 
   /** The events, each to one reader. */
@@ -140,7 +152,7 @@ export class Turn implements AsyncIterable<RunEvent> {
         const event = this.#events.shift();
         if (event) yield event;
         else if (this.#failed) throw this.#failed.error;
-        else if (this.#finished) return;
+        else if (this.#finished || this.#isSuspended) return;
         else await new Promise<void>((wake) => (this.#wake = wake));
       }
     } finally {
@@ -161,13 +173,14 @@ export class Turn implements AsyncIterable<RunEvent> {
       asked = true;
     }
     await this.ended;
-    return this.#finished!;
+    if (this.#finished) return this.#finished;
+    throw misuse("the turn was suspended", "go on with it by `Agent.revive`");
   }
 
   /** Stops the turn: its tools are told, its connection is closed. The events up to its end still come. */
   cancel = (): void => {
     this.#stop.abort();
-    this.tell((machine) => machine.cancel(this.host.setup.clock.now()));
+    this.#take((machine) => machine.cancel(this.host.setup.clock.now()));
   };
 
   /** Stops one tool call, by the provider's id for it. The others go on, and the model is told. */
@@ -207,6 +220,39 @@ export class Turn implements AsyncIterable<RunEvent> {
     return this.#isOver ? [] : (this.#machine?.interrupts ?? []);
   }
 
+  /** The conversation as it stands in the middle of the turn: AG-UI messages, oldest first. That after it is the agent's. */
+  get messages(): Message[] {
+    return this.#running.messages;
+  }
+
+  /** The state shared with an AG-UI agent, as it stands in the middle of the turn. */
+  get sharedState(): Json {
+    return this.#running.sharedState;
+  }
+
+  /** What the turn has cost so far, over all its hops. `finish` has what it cost in the end. */
+  get usage(): TokenUsage {
+    return this.#running.usage;
+  }
+
+  /** The turn as its store knows it, once it has `begun` there. */
+  get stored(): StoredTurn | undefined {
+    return this.#writer?.stored;
+  }
+
+  /**
+   * What keeps the turn's writes waiting: a store that is full, can only be read, or cannot be reached. Of a turn that could
+   * not begin it is the reason. How long is long enough is for the page to say, by `cancel`.
+   */
+  get storeTrouble(): StoreError | undefined {
+    return this.#trouble;
+  }
+
+  /** The conversation from which a stored turn went on, once it has `begun`: its events come on top of that. */
+  get revivedFrom(): Message[] | undefined {
+    return this.#revivedFrom;
+  }
+
   /** How the turn ended, once it has. */
   get outcome(): Outcome | undefined {
     return this.#finished?.outcome;
@@ -227,11 +273,46 @@ export class Turn implements AsyncIterable<RunEvent> {
     return Promise.race([rested, over]);
   }
 
+  /**
+   * Lets go of the turn without ending it, and gives it as text for `Agent.revive`, in this page or a later one. Its stream is
+   * closed, its tools are told to stop, and its events end: best done once it has `rested`. The thread stays the turn's until
+   * it is revived or somebody sends on it; its conversation has nothing of the turn until then. What the user typed and the
+   * turn had not taken in is dropped.
+   */
+  async suspend(): Promise<string> {
+    const machine = this.#own;
+    machine.dispose(this.host.setup.clock.now());
+    const snapshot = machine.snapshot();
+    this.#journal(machine, machine.takeJournal() + machine.endJournal());
+    this.#isSuspended = true;
+    this.host.setup.clock.clearTimeout(this.#timer);
+    for (const [id, work] of this.#work) if (!isWrite(id)) work.abort();
+    // The snapshot counts a write that is under way as done.
+    this.#writer?.giveUp();
+    await this.#written;
+    this.host.left();
+    this.#close();
+    return snapshot;
+  }
+
   /** The machine, for what the app asks of it. */
   get #running(): RunMachine {
     if (this.#isOver) throw misuse("the turn is over", "begin another turn");
     if (this.#machine) return this.#machine;
     throw misuse("the turn has not begun: its store is asked first", "wait for `turn.begun`, or for the turn's first event");
+  }
+
+  /** The machine, for what the app tells it: of a turn that has lost its thread, nothing any more. */
+  get #own(): RunMachine {
+    const machine = this.#running;
+    if (this.#counts) return machine;
+    throw misuse("the turn is over", "begin another turn");
+  }
+
+  /** Whether the turn is to go on. One that has lost its thread stops itself. */
+  get #counts(): boolean {
+    if (!this.#isOver && !this.#stop.signal.aborted && !this.host.owner.holds()) this.cancel();
+    return !this.#stop.signal.aborted;
   }
 
   #awaited(toolCallId: string): string {
@@ -242,12 +323,12 @@ export class Turn implements AsyncIterable<RunEvent> {
 
   /** An input that is harmless before the turn and after its end. @internal */
   tell(input: Input): void {
-    if (this.#machine) this.#take(input);
+    if (this.#machine && this.#counts) this.#take(input);
   }
 
   /** An input whose refusal the app is to know of. */
   #say(input: Input): void {
-    const machine = this.#running;
+    const machine = this.#own;
     this.#carryOut(machine, input(machine));
   }
 
@@ -289,10 +370,11 @@ export class Turn implements AsyncIterable<RunEvent> {
       const wait = Math.min(Math.max(0, wakeAtMs - clock.now()), LONGEST_WAIT);
       this.#timer = clock.setTimeout(() => this.tell((machine) => machine.timeout(clock.now())), wait);
     }
-    for (const effect of effects) this.#carryOutEffect(effect);
+    for (const effect of effects) this.#carryOutEffect(machine, effect);
     for (const event of events) {
       if (event.type === "toolCallUpdate") this.#calls.set(event.toolCallId, event.call);
-      this.host.told(event);
+      // Whoever took the thread over has it: this turn stops.
+      if (event.type === "hopStarted" && !this.host.owner.goOn()) queueMicrotask(this.cancel);
       if (event.type === "completed") this.#last = event;
       else this.#show(event);
     }
@@ -329,7 +411,7 @@ export class Turn implements AsyncIterable<RunEvent> {
     queueMicrotask(() => this.#machine?.free());
   }
 
-  #carryOutEffect(effect: Effect): void {
+  #carryOutEffect(machine: RunMachine, effect: Effect): void {
     const { id } = effect;
     if (effect.type === "closeStream" || effect.type === "cancelTool") {
       this.#work.get(id)?.abort();
@@ -340,16 +422,27 @@ export class Turn implements AsyncIterable<RunEvent> {
     const controller = new AbortController();
     this.#work.set(id, controller);
     const { signal } = controller;
-    // Nothing of the app's runs within the machine's call, and what was stopped has nothing more to say.
-    void Promise.resolve().then(async () => {
-      if (signal.aborted) return;
+    const messages = effect.type === "trimContext" ? sized(machine, effect.messages) : [];
+    // Nothing of the app's runs within the machine's call, and what was stopped has nothing more to say. Nothing is begun for a
+    // turn that is about to be stopped, but what it said is stored.
+    const work = Promise.resolve().then(async () => {
+      if (signal.aborted || !(isWrite(id) || this.#counts)) return;
       if (effect.type === "openStream") {
         const take = (input: Input) => this.tell(input);
         return stream(setup.fetch, id, effect.request, signal, setup.clock.now, take);
       }
-      const input = await answer(setup, effect, this.#writer, signal);
-      if (isWrite(id)) this.#work.delete(id);
-      if (!signal.aborted) this.tell(input);
+      const input = await answer(setup, effect, messages, this.#writer, signal);
+      if (isWrite(id)) {
+        this.#work.delete(id);
+        this.#take(input);
+      } else if (!signal.aborted) this.tell(input);
     });
+    if (isWrite(id)) this.#written = work;
   }
+}
+
+/** The messages of the conversation that are counted. */
+function sized(machine: RunMachine, counted: ContextMessage[]): Message[] {
+  const ids = new Set(counted.map(({ messageId }) => messageId));
+  return machine.messages.filter(({ id }) => ids.has(id));
 }

@@ -21,7 +21,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use stepwell_core::event::Message;
 use stepwell_core::session::title;
-use stepwell_json::StoredTurns;
+use stepwell_json::{Overflow, StoredTurns};
 use wasm_bindgen::prelude::*;
 
 #[wasm_bindgen(typescript_custom_section)]
@@ -72,6 +72,10 @@ extern "C" {
     pub type TurnsValue;
     #[wasm_bindgen(typescript_type = "{ messages: Message[]; sharedState: Json }")]
     pub type HistoryValue;
+    #[wasm_bindgen(
+        typescript_type = "{ tokens: number; window: number; messages: ContextMessage[] }"
+    )]
+    pub type OverflowValue;
     #[wasm_bindgen(typescript_type = "CallKey")]
     pub type CallKeyValue;
     #[wasm_bindgen(typescript_type = "StateKind")]
@@ -103,6 +107,14 @@ pub fn conversation_of(turns: &TurnsValue, turn: Option<String>) -> Result<Histo
 pub fn title_of(messages: &MessagesValue) -> Result<String, JsValue> {
     let messages: Vec<Message> = from_js("the messages", messages)?;
     Ok(title(&messages))
+}
+
+/// The ids of the newest messages of a conversation that fill no more than this part of the model's window: half of it (0.5)
+/// leaves room to go on for a while. For `contextTrimmed`; what is given is the effect `trimContext`, or its fields.
+#[wasm_bindgen(js_name = newestMessages)]
+pub fn newest_messages(overflow: &OverflowValue, part: f64) -> Result<Vec<String>, JsValue> {
+    let overflow: Overflow = from_js("the overflow", overflow)?;
+    Ok(overflow.newest(part))
 }
 
 /// How a turn ends that its store did not take.

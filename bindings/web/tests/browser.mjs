@@ -47,8 +47,9 @@ try {
     await stepwell.default();
     const { playAll } = await import("/tests/host.mjs");
     const { programs } = await import("/tests/programs.mjs");
+    const { members } = await import("/tests/members.mjs");
     const scenarios = await (await fetch("/scenarios.json")).json();
-    return [...playAll(stepwell.RunMachine, scenarios), ...programs(stepwell)];
+    return [...playAll(stepwell.RunMachine, scenarios), ...programs(stepwell), ...(await members(stepwell))];
   });
   const { length } = Object.keys(scenarios);
   wrong.push(...(await firstProgram(browser, address)), ...(await indexedDb(browser, address)));

@@ -1,6 +1,6 @@
 // That the types can be used as the README shows; compiled with `--strict`, not run.
 
-import init, { Agent, RunMachine, type Effect, type Outputs, type RunConfig, type StepwellError, type Store } from "../../../target/package/web/index.js";
+import init, { Agent, RunMachine, RunRegistry, type Effect, type Outputs, type RunConfig, type RunSource, type StepwellError, type Store, type Trimmer } from "../../../target/package/web/index.js";
 
 async function answer(text: string, show: (piece: string) => void): Promise<string> {
   await init();
@@ -53,5 +53,15 @@ async function resumed(store: Store): Promise<string[]> {
   return turns;
 }
 
+async function handedOver(runSource: RunSource, stored: string): Promise<string> {
+  const trimContext: Trimmer = async (overflow) => ({ keep: overflow.newest(0.5), summary: "It was long." });
+  const agent = new Agent({ provider: "ag-ui", baseUrl: "/agent", runSource, trimContext, registry: new RunRegistry(stored) });
+  const turn = agent.threadWithHistory({ thread: "diary", room: "kitchen" }, []).start({ runId: "turn-1", text: "Hello" });
+  const event = await agent.nextRegistryEvent();
+  if (event.type === "runStarted") console.log(event.handle.key.thread, turn.stored?.generation, turn.storeTrouble?.kind, turn.usage.inputTokens);
+  return turn.suspend();
+}
+
 void resumed;
+void handedOver;
 answer("Hello", console.log).catch((error: StepwellError) => console.error(error.kind, error.advice));

@@ -155,11 +155,11 @@ impl Known {
         }
         let shapes = fs::read_to_string(root.join("bindings/web/src/shapes.d.ts"))
             .context("cannot read bindings/web/src/shapes.d.ts")?;
-        let agent = fs::read_to_string(root.join("bindings/web/js/agent.ts"))
-            .context("cannot read bindings/web/js/agent.ts")?;
+        let setup = fs::read_to_string(root.join("bindings/web/js/setup.ts"))
+            .context("cannot read bindings/web/js/setup.ts")?;
         for name in declared(Language::Web, &shapes) {
             if let Some(option) = name.strip_prefix("RunConfig.")
-                && !is_omitted(&agent, option)
+                && !is_omitted(&setup, option)
             {
                 put(Language::Web, format!("AgentOptions.{option}"));
             }
@@ -216,8 +216,8 @@ impl Item {
 }
 
 /// What `extends Omit<RunConfig, "a" | "b">` leaves out.
-fn is_omitted(agent: &str, option: &str) -> bool {
-    let omitted = agent.split_once("Omit<RunConfig, ").map(|(_, rest)| rest);
+fn is_omitted(setup: &str, option: &str) -> bool {
+    let omitted = setup.split_once("Omit<RunConfig, ").map(|(_, rest)| rest);
     let omitted = omitted
         .and_then(|rest| rest.split_once('>'))
         .map(|(names, _)| names);

@@ -69,7 +69,9 @@ fn type_of(line: &str) -> Option<String> {
     ];
     while let Some(word) = words.next() {
         if kind.contains(&word) {
-            return words.next().map(name_of).filter(|name| !name.is_empty());
+            // `enum class`, `interface class`.
+            let name = words.find(|word| *word != "class");
+            return name.map(name_of).filter(|name| !name.is_empty());
         }
         let before = [
             "public", "final", "sealed", "abstract", "open", "export", "declare", "default",
@@ -198,6 +200,13 @@ mod tests {
                  public var threadId: String? = null\n    private val tools = 1\n    public fun <T> tool(name: String) {\n    }\n}\n"
             ),
             "Agent.send AgentBuilder AgentBuilder.threadId AgentBuilder.tool"
+        );
+        assert_eq!(
+            found(
+                Language::Flutter,
+                "abstract interface class Store {\n  Future<int> begin();\n}\n\nenum Kind { a }\n"
+            ),
+            "Store Store.begin Kind"
         );
         assert_eq!(
             found(

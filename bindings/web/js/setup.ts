@@ -1,0 +1,93 @@
+// How an agent is set up.
+
+import type { RunSource, Trimmer } from "./context.js";
+import { Durable } from "./durable.js";
+import { misuse } from "./module.js";
+import type { Json, Message, RunConfig, RunRegistry } from "./stepwell.js";
+import type { Store } from "./store.js";
+import type { Approver, Tool } from "./tools.js";
+
+/** The time, and what wakes at one: for tests, and where `setTimeout` is another. */
+export interface Clock {
+  /** In milliseconds since the epoch. */
+  now(): number;
+  setTimeout(callback: () => void, ms: number): unknown;
+  clearTimeout(timer: unknown): void;
+}
+
+/** How an agent is set up: all of `RunConfig` that an agent can do, and what the page has for it. */
+export interface AgentOptions extends Omit<RunConfig, "tools" | "runIds"> {
+  /** The tools on offer, with their code. */
+  tools?: Tool[];
+  /** Asks the user about tools with `requiresApproval`; without one they are denied. */
+  approver?: Approver;
+  /**
+   * Shortens a conversation that does not fit the model's context any more, which is what `contextGuard.atLimit` then is:
+   * `trim`.
+   */
+  trimContext?: Trimmer;
+  /** Where the runs of the hops come from, for a backend that creates each before its stream is opened. */
+  runSource?: RunSource;
+  /** One that the page has stored, or that several agents share. A new one if left out. */
+  registry?: RunRegistry;
+  /** The conversation's id; a random one if left out. */
+  threadId?: string;
+  /** An earlier conversation to go on with: AG-UI messages, oldest first. */
+  history?: Message[];
+  /** The state shared with an AG-UI agent. */
+  sharedState?: Json;
+  /**
+   * Where the turns are kept: each is there before its first request goes out, and each finished piece of it before what
+   * depends on it. A thread that it has goes on from what it has.
+   */
+  store?: Store;
+  /**
+   * Whether turns wait for a store that is full or out of reach, however long it takes. Else a write is tried as often as
+   * `persistAttempts` says, 6 times if it does not, before the turn fails.
+   */
+  waitForStore?: boolean;
+  /** The page's own `fetch`. */
+  fetch?: typeof globalThis.fetch;
+  clock?: Clock;
+  /** Takes whole lines of the journal of a turn, for `stepwell replay`. They hold all that is said, but no key. */
+  journal?: (turn: string, lines: string) => void;
+}
+
+/** @internal */
+export interface Setup {
+  config: RunConfig;
+  tools: Map<string, Tool>;
+  approver: Approver | undefined;
+  trimContext: Trimmer | undefined;
+  runSource: RunSource | undefined;
+  fetch: typeof globalThis.fetch;
+  clock: Clock;
+  journal: ((turn: string, lines: string) => void) | undefined;
+}
+
+const CLOCK: Clock = {
+  now: () => Date.now(),
+  setTimeout: (callback, ms) => setTimeout(callback, ms),
+  clearTimeout: (timer) => clearTimeout(timer as number),
+};
+
+const wrong = (reason: string, advice: string): Error => Object.assign(misuse(reason, advice), { kind: "configuration" });
+
+/** What the turns of an agent have, and where they are kept. Throws where the options do not fit each other. @internal */
+export function setUp(options: Omit<AgentOptions, "threadId" | "history" | "sharedState" | "registry">): { setup: Setup; durable: Durable | undefined } {
+  const { tools = [], approver, trimContext, runSource, clock = CLOCK, journal, store, waitForStore = false, ...given } = options;
+  const { fetch = (...request: Parameters<typeof globalThis.fetch>) => globalThis.fetch(...request), ...rest } = given;
+  const config: RunConfig = { ...rest, tools: tools.map(({ execute: _, ...definition }) => definition) };
+  if (store) config.persistAttempts ??= 6;
+  else if (config.persistAttempts != null) {
+    throw wrong("the agent has no store to keep its turns in", "give it a `store`, or leave `persistAttempts` out");
+  }
+  if (trimContext) config.contextGuard = { ...config.contextGuard, atLimit: "trim" };
+  else if (config.contextGuard?.atLimit === "trim") {
+    throw wrong("the agent has no code that says what to leave out of a full context", "give it a `trimContext`, or take another policy");
+  }
+  if (runSource) config.runIds = "host";
+  const byName = new Map(tools.map((tool) => [tool.name, tool]));
+  const setup = { config, tools: byName, approver, trimContext, runSource, fetch, clock, journal };
+  return { setup, durable: store && new Durable(store, waitForStore, config, clock) };
+}
