@@ -41,6 +41,8 @@ export class TurnError extends Error {
 /** `setTimeout` fires at once for what is longer. */
 const LONGEST_WAIT = 2 ** 31 - 1;
 
+const over = (): Error => misuse("the turn is over", "begin another turn");
+
 /** Whether the effect of this id stores something. */
 const isWrite = (id: string): boolean => id.startsWith("persist:");
 
@@ -267,10 +269,10 @@ export class Turn implements AsyncIterable<RunEvent> {
   async rested(): Promise<string> {
     if (!this.#isOver && this.#machine?.isResting) return this.snapshot;
     const rested = new Promise<string>((resolve) => this.#rested.push(resolve));
-    const over = this.ended.then(() => {
+    const ended = this.ended.then(() => {
       throw misuse("the turn came to its end", "begin another turn");
     });
-    return Promise.race([rested, over]);
+    return Promise.race([rested, ended]);
   }
 
   /**
@@ -281,6 +283,11 @@ export class Turn implements AsyncIterable<RunEvent> {
    */
   async suspend(): Promise<string> {
     const machine = this.#own;
+    if (this.#outcome) {
+      // Whoever lets go of it waits no longer for its end to be stored.
+      this.#writer?.giveUp();
+      throw over();
+    }
     machine.dispose(this.host.setup.clock.now());
     const snapshot = machine.snapshot();
     this.#journal(machine, machine.takeJournal() + machine.endJournal());
@@ -297,7 +304,7 @@ export class Turn implements AsyncIterable<RunEvent> {
 
   /** The machine, for what the app asks of it. */
   get #running(): RunMachine {
-    if (this.#isOver) throw misuse("the turn is over", "begin another turn");
+    if (this.#isOver) throw over();
     if (this.#machine) return this.#machine;
     throw misuse("the turn has not begun: its store is asked first", "wait for `turn.begun`, or for the turn's first event");
   }
@@ -306,7 +313,7 @@ export class Turn implements AsyncIterable<RunEvent> {
   get #own(): RunMachine {
     const machine = this.#running;
     if (this.#counts) return machine;
-    throw misuse("the turn is over", "begin another turn");
+    throw over();
   }
 
   /** Whether the turn is to go on. One that has lost its thread stops itself. */

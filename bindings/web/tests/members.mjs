@@ -150,7 +150,8 @@ export async function members(stepwell) {
   {
     // A turn that is let go of waits for its store no longer.
     const store = memoryStore(stepwell);
-    const { agent: one } = agent([says("Done."), says("More.")], { store, waitForStore: true });
+    const add = { name: "add", description: "Adds.", execute: () => 3 };
+    const { agent: one } = agent([calls("add"), says("More.")], { store, waitForStore: true, tools: [add] });
     store.before = (name) => name === "persist" && Promise.reject(new StoreError("full", "no room"));
     const turn = one.send("Hello");
     for await (const { type } of turn) {
@@ -166,6 +167,17 @@ export async function members(stepwell) {
     const kept = one.send("Once more");
     await kept.begun;
     check("or why it did not begin", kept.storeTrouble?.kind === "readOnly");
+  }
+  {
+    // One that is over, but for its last write, cannot be let go of any more; nobody waits for the store then.
+    const store = memoryStore(stepwell);
+    const { agent: one } = agent([says("Done.")], { store, waitForStore: true });
+    store.before = (name, ...[, , batch]) => name === "persist" && batch.status !== "streaming" && Promise.reject(new StoreError("full", "no room"));
+    const turn = one.send("Hello");
+    let refused;
+    for await (const { type } of turn) if (type === "warning" && !refused) refused = await turn.suspend().catch((error) => error);
+    check("a turn that is over is not suspended", refused?.kind === "misuse" && (await turn.finish()).text === "Done.");
+    check("its end is for the next one to store", (await store.unfinished()).length === 1);
   }
   return wrong;
 }
