@@ -22,7 +22,7 @@ Uint8List said(String text) => utf8.encode(
 void main() {
   test('a turn, piece by piece', () {
     final machine = RunMachine(config, 'thread-1');
-    final effect = machine.start('run-1', text: 'Hello', nowMs: 1000).effects.single as OpenStream;
+    final effect = machine.start(Start('run-1', text: 'Hello'), nowMs: 1000).effects.single as OpenStream;
     expect(effect.request.method, 'POST');
     expect(machine.state, StateKind.opening);
     machine.opened(effect.id, contentType: 'text/event-stream', nowMs: 1001);
@@ -38,7 +38,7 @@ void main() {
 
   test('a snapshot goes on in another machine, to the same digest', () {
     final machine = RunMachine(config, 'thread-1');
-    final id = machine.start('run-1', text: 'Hello', nowMs: 1000).effects.single.id;
+    final id = machine.start(Start('run-1', text: 'Hello'), nowMs: 1000).effects.single.id;
     machine.opened(id, contentType: 'text/event-stream', nowMs: 1001);
     final bytes = said('Hi');
     machine.receive(id, Uint8List.sublistView(bytes, 0, 20), nowMs: 1002);
@@ -53,7 +53,7 @@ void main() {
 
   test('a request that died with its process goes out again', () {
     final machine = RunMachine(config, 'thread-1');
-    final id = machine.start('run-1', text: 'Hello', nowMs: 1000).effects.single.id;
+    final id = machine.start(Start('run-1', text: 'Hello'), nowMs: 1000).effects.single.id;
     final revived = RunMachine.revive(machine.snapshot, config, nowMs: 5000);
     expect(revived.pollOutputs().effects.single.id, id);
   });

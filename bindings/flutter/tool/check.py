@@ -119,7 +119,7 @@ def names(library: Library) -> int:
             wrong.append(f"machine.dart asks {name}: {said}")
 
     calls = []
-    for file, how, ask in [("registry", "_call", library.ask_registry), ("durable", "_ask", library.ask_session)]:
+    for file, how, ask in [("registry", "_call", library.ask_registry), ("session", "_ask", library.ask_session)]:
         found = re.findall(rf"{how}\('(\w+)'(?:, \{{([^}}]*)\}})?", source(f"{file}.dart"))
         for name, given in found:
             sent = {field: None for field in re.findall(r"'(\w+)':", given)}
@@ -151,7 +151,7 @@ def names(library: Library) -> int:
             made = library.make({"config": config, "threadId": "t"})
             if isinstance(made, str) and "unknown field" in made:
                 wrong.append(f"{name} sends {field}: {made}")
-    if len(inputs) < 25 or len(questions) < 15 or len(calls) < 17 or fields < 50:
+    if len(inputs) < 25 or len(questions) < 15 or len(calls) < 18 or fields < 50:
         found = f"{len(inputs)} inputs, {len(questions)} questions, {len(calls)} calls and {fields} fields"
         wrong.append(f"only {found} were found")
     return len(inputs) + len(questions) + len(calls) + fields

@@ -1,10 +1,11 @@
 import 'dart:async';
-import 'dart:convert';
 import 'dart:math';
 
 import 'package:http/http.dart' as http;
 
+import 'answers.dart';
 import 'approval.dart';
+import 'context.dart';
 import 'durable.dart';
 import 'effects.dart';
 import 'errors.dart';
@@ -13,13 +14,17 @@ import 'finished.dart';
 import 'json.dart';
 import 'machine.dart';
 import 'outcomes.dart';
+import 'owner.dart';
 import 'registry.dart';
+import 'session.dart';
 import 'shapes.dart';
+import 'start.dart';
 import 'store.dart';
 import 'threads.dart';
 import 'tools.dart';
 import 'transport.dart';
 
+part 'shared.dart';
 part 'turn.dart';
 
 /// Takes whole lines of the journal of a turn, for `stepwell replay`. They hold all that is said, but no key.
@@ -39,45 +44,6 @@ final class Recovered {
   final StepwellException? error;
 }
 
-/// What all threads of an agent share.
-final class _Shared {
-  _Shared(this.config, this.tools, this.approver, this.client, this.journal, this.durable, {required this.ownsClient});
-
-  final RunConfig config;
-  final Map<String, Tool> tools;
-  final Approver? approver;
-  final http.Client client;
-  final JournalSink? journal;
-  final Durable? durable;
-  final bool ownsClient;
-  final threads = <ThreadKey, _Thread>{};
-  late final registry = RunRegistry();
-  bool isInBackground = false;
-  bool isOffline = false;
-
-  _Thread thread(ThreadKey key, {List<JsonObject> messages = const [], Object? state}) =>
-      threads.putIfAbsent(key, () => _Thread(key, messages, state ?? const <String, Object?>{}));
-
-  void tellAll(Outputs Function(RunMachine machine) input) {
-    for (final thread in threads.values.toList()) {
-      thread.current?._tell(input);
-    }
-  }
-}
-
-/// One conversation.
-final class _Thread {
-  _Thread(this.key, this.messages, this.state);
-
-  final ThreadKey key;
-  List<JsonObject> messages;
-  Object? state;
-
-  /// The stored turn that the conversation is as of.
-  String? last;
-  Turn? current;
-}
-
 /// A conversation with a model and the app's tools, with the network inside: a [RunMachine] for each turn, and
 /// `package:http` to carry out what it asks for.
 final class Agent {
@@ -87,7 +53,10 @@ final class Agent {
   /// With a `store` each turn is kept there: it is there before its first request goes out, and each finished piece of it
   /// before what depends on it; a thread that the store has goes on from what it has. With `waitForStore` turns wait for a
   /// store that is full or out of reach, however long it takes; else a write is tried as often as
-  /// `RunConfig.persistAttempts` says, 6 times if it does not. `journal` takes the journals of the turns.
+  /// `RunConfig.persistAttempts` says, 6 times if it does not. `journal` takes the journals of the turns. `trimContext`
+  /// shortens a conversation that does not fit the model's context any more; `runSource` is where the runs of the hops come
+  /// from, for a backend that creates each before its stream is opened. `registry` is one that the app has stored, or that
+  /// several agents share.
   factory Agent(
     RunConfig config, {
     List<Tool> tools = const [],
@@ -99,6 +68,9 @@ final class Agent {
     Store? store,
     bool waitForStore = false,
     JournalSink? journal,
+    Trimmer? trimContext,
+    RunSource? runSource,
+    RunRegistry? registry,
   }) {
     if (config.tools case [final tool, ...]) {
       throw StepwellException(
@@ -114,18 +86,30 @@ final class Agent {
         'give it a `store`, or leave `persistAttempts` out',
       );
     }
+    if (trimContext == null && config.contextGuard.atLimit == ContextPolicy.trim) {
+      throw const StepwellException(
+        StepwellErrorKind.configuration,
+        'the agent has no code that says what to leave out of a full context',
+        'give it a `trimContext`, or take another policy',
+      );
+    }
     final settings = config.copyWith(
       tools: [for (final tool in tools) tool.definition],
       persistAttempts: store == null ? null : config.persistAttempts ?? 6,
+      contextGuard: trimContext == null ? null : config.contextGuard.copyWith(atLimit: ContextPolicy.trim),
+      runIds: runSource == null ? null : RunIds.host,
     );
     final shared = _Shared(
       settings,
       {for (final tool in tools) tool.definition.name: tool},
-      approver,
-      client ?? http.Client(),
-      journal,
-      store == null ? null : Durable(store, _newId(), settings, waits: waitForStore),
+      approver: approver,
+      trimContext: trimContext,
+      runSource: runSource,
+      client: client ?? http.Client(),
       ownsClient: client == null,
+      journal: journal,
+      durable: store == null ? null : Durable(store, _newId(), settings, waits: waitForStore),
+      registry: registry ?? RunRegistry(),
     );
     final key = ThreadKey(threadId ?? _newId());
     return Agent._(shared, shared.thread(key, messages: history, state: sharedState));
@@ -153,8 +137,17 @@ final class Agent {
   /// register, to complete and to remove them.
   RunRegistry get registry => _shared.registry;
 
+  /// Waits for what next happens to the turns of all threads: a turn began, goes on with another hop, is over; a thread is
+  /// unread. Each event goes to one caller: take them here, or with `takeEvents` of the [registry]. It wakes for those that
+  /// turns made; a read mark comes with the next of them.
+  Future<RegistryEvent> nextRegistryEvent() => RegistryEvents.of(registry).next();
+
   /// Another conversation with the same model and tools: the one that goes by this key, or a new one.
   Agent thread(ThreadKey key) => Agent._(_shared, _shared.thread(key));
+
+  /// As [thread]; a new one begins with an earlier conversation, and the state shared with an AG-UI agent.
+  Agent threadWithHistory(ThreadKey key, List<JsonObject> history, {Object? sharedState}) =>
+      Agent._(_shared, _shared.thread(key, messages: history, state: sharedState));
 
   /// Cancels the thread's turn, if one is under way, and forgets its conversation: what a store has of it stays there. An
   /// agent on the thread that is still held is not to be used any more.
@@ -162,6 +155,7 @@ final class Agent {
     final thread = _shared.threads.remove(key);
     registry.remove(key);
     thread?.current?.cancel();
+    RegistryEvents.of(registry).changed();
   }
 
   /// Forgets the thread, and deletes it from the store with all its turns. Whether the store had it.
@@ -172,7 +166,17 @@ final class Agent {
   }
 
   /// Says something to the model. A turn of this thread that is still under way is cancelled first: the user has moved on.
-  Turn send(String text) => _send(text);
+  Turn send(String text) => start(Start(_newId(), text: text));
+
+  /// Starts a turn with ids and a message of the app's own.
+  Turn start(Start start) => _start(start);
+
+  /// Starts a turn that does not come after the thread's last one: after `parent`, or as a first one. What the user said is
+  /// said otherwise, and the turns that came of it before stay in the store as another branch. For an agent with a store.
+  Turn branch(String? parent, Start start) {
+    _requireStore();
+    return _start(start, (parent: parent));
+  }
 
   /// Says something to the model and waits for its whole answer; throws a `TurnException` where it is not whole.
   /// [Turn.finish] gives the turn however it ended.
@@ -181,30 +185,30 @@ final class Agent {
   /// Says something else in the place of what a stored turn of this thread began with: another branch, from the conversation
   /// before that turn, which stays. For an agent with a store; throws its [StoreException].
   Future<Turn> resend(String turn, String text) async {
-    final durable = _shared.durable;
-    if (durable == null) {
-      throw const StepwellException(
-        StepwellErrorKind.misuse,
-        'the agent has no store to take the earlier turn from',
-        'give it a `store`',
-      );
-    }
+    final durable = _requireStore();
     final earlier = await durable.once(() => durable.store.turn(TurnKey(_thread.key, turn)));
     if (earlier == null) {
       throw StoreException(StoreErrorKind.noTurn, 'the store has no turn `$turn` in this thread');
     }
-    return _send(text, (parent: earlier.parent));
+    return _start(Start(_newId(), text: text), (parent: earlier.parent));
   }
 
-  Turn _send(String text, [({String? parent})? from]) {
+  Durable _requireStore() =>
+      _shared.durable ??
+      (throw const StepwellException(
+        StepwellErrorKind.misuse,
+        'the agent has no store to take the earlier turn from',
+        'give it a `store`',
+      ));
+
+  Turn _start(Start start, [({String? parent})? from]) {
     final _Shared(:config, :durable, :journal) = _shared;
     final thread = _thread;
-    final id = _newId();
-    final message = <String, Object?>{'id': '$id-user', 'role': 'user', 'content': text};
+    final Start(runId: id, :message) = start;
     (RunMachine, Outputs) started(List<JsonObject> messages, Object? state) {
       final machine =
           RunMachine(config, threadId, history: messages, sharedState: state, journal: journal != null);
-      return (machine, machine.start(id, message: message));
+      return (machine, machine.start(start));
     }
 
     if (durable == null) {
@@ -307,7 +311,8 @@ final class Agent {
         // Not long: it was cancelled, and waits for nothing itself but its last write.
         await earlier?._ended.future;
         final (machine, outputs, generation) = await make(waiting);
-        final writer = Writer(durable, TurnKey(thread.key, id), generation, waiting.warn, () => turn.cancel());
+        final stored = StoredTurn(TurnKey(thread.key, id), generation);
+        final writer = Writer(durable, stored, waiting, () => turn.cancel());
         return (machine: machine, outputs: outputs, writer: writer);
       },
       isRevived: isRevived,
@@ -318,21 +323,14 @@ final class Agent {
   }
 
   Turn _begin(FutureOr<_Run> Function(Waiting waiting) make, {bool isRevived = false, String? stored}) {
-    final registry = _shared.registry;
     final thread = _thread;
-    // A stored turn goes on under a new handle, if nobody has taken its thread since.
-    final before = isRevived && thread.current == null ? registry.current(thread.key) : null;
+    // A stored turn goes on as the run that has its thread, if nobody has taken that since.
+    final goesOn = isRevived && thread.current == null;
     thread.current?.cancel();
-    var handle = before == null ? registry.register(thread.key).handle : registry.replace(before);
+    final owner = Owner(registry, thread.key, goesOn: goesOn);
     late final Turn turn;
-    void told(RunEvent event) {
-      if (event is! HopStarted) return;
-      try {
-        handle = registry.replace(handle);
-      } on StepwellException {
-        // Whoever took the thread over has it: this turn stops.
-        scheduleMicrotask(turn.cancel);
-      }
+    void left() {
+      if (identical(thread.current, turn)) thread.current = null;
     }
 
     void over(Finished finished, RunMachine? machine) {
@@ -341,19 +339,19 @@ final class Agent {
         thread.state = machine.sharedState;
         thread.last = stored;
       }
-      if (identical(thread.current, turn)) thread.current = null;
-      try {
-        registry.complete(handle, finished.outcome);
-      } on StepwellException {
-        // For the registry it was over before.
-      }
+      left();
+      owner.complete(finished.outcome);
     }
 
-    turn = Turn._(_shared, () => thread.messages, told, over);
+    final host = (owner: owner, isRevived: isRevived, messages: () => thread.messages, over: over, left: left);
+    turn = Turn._(_shared, host);
     thread.current = turn;
     turn._begin(make);
     return turn;
   }
+
+  /// Cancels the turn of this thread that is under way, if there is one.
+  void cancel() => _thread.current?.cancel();
 
   /// The app goes to the background; see `DevicePolicy`. As what follows, it holds for the turns of all threads, and later
   /// ones.

@@ -1,10 +1,9 @@
 import 'dart:async';
-import 'dart:convert';
 
 import 'errors.dart';
 import 'json.dart';
 import 'machine.dart';
-import 'native.dart';
+import 'session.dart';
 import 'shapes.dart';
 import 'store.dart';
 import 'threads.dart';
@@ -12,28 +11,16 @@ import 'threads.dart';
 /// A conversation, and the stored turn that it is as of.
 typedef Known = ({List<JsonObject> messages, Object? sharedState, String? turn});
 
-/// What a host with a store asks, without a run.
-Object? _ask(String name, JsonObject fields) {
-  final json = utf8.encode(jsonEncode({'call': name, ...given(fields)}));
-  return Native.instance.answered(Native.lent(json, Native.instance.callSession))['answer'];
-}
-
-/// What a thread is called; nothing if the user's first words are none.
-String? titleOf(List<JsonObject> messages) {
-  final title = _ask('title', {'messages': messages})! as String;
-  return title.isEmpty ? null : title;
-}
-
-/// How a turn ends that its store did not take.
-JsonObject notStored(String message) => _ask('notStored', {'message': message})! as JsonObject;
-
 int _now() => DateTime.now().millisecondsSinceEpoch;
 
 /// What a turn that waits for its store is told, and whether anybody still waits for it.
 final class Waiting {
-  Waiting(this.warn);
+  Waiting(this.warn, this.trouble);
 
   final void Function(String message) warn;
+
+  /// What keeps the writes waiting now, if anything does.
+  final void Function(StoreException? error) trouble;
   final _over = Completer<void>();
 
   bool get isOver => _over.isCompleted;
@@ -90,12 +77,9 @@ final class Durable {
   }
 
   /// The pause after so many failures.
-  Future<void> pause(int failures, [Waiting? waiting]) async {
-    if (failures == 0 || (waiting?.isOver ?? false)) return;
-    await Future.any([
-      Future<void>.delayed(_delay(failures)),
-      if (waiting != null) waiting._over.future,
-    ]);
+  Future<void> pause(int failures, Completer<void> over) async {
+    if (failures == 0 || over.isCompleted) return;
+    await Future.any([Future<void>.delayed(_delay(failures)), over.future]);
   }
 
   /// In words, for the app.
@@ -112,7 +96,7 @@ final class Durable {
       } on StoreException catch (error) {
         if (!error.isTransient || failures >= (_config.persistAttempts ?? 1) || waiting.isOver) rethrow;
         waiting.warn(waitingFor(error, failures));
-        await pause(failures, waiting);
+        await pause(failures, waiting._over);
         if (waiting.isOver) rethrow;
       }
     }
@@ -139,9 +123,8 @@ final class Durable {
   Future<Known> _conversation(ThreadKey thread, String turn, Waiting waiting) async {
     final turns = await _call(() => store.turns(thread), waiting);
     try {
-      final records = [for (final turn in turns) turn.toJson()];
-      final found = _ask('conversation', {'turns': records, 'turn': turn})! as JsonObject;
-      return (messages: found.objects('messages'), sharedState: found['sharedState'], turn: turn);
+      final (:messages, :sharedState) = conversationOf(turns, turn);
+      return (messages: messages, sharedState: sharedState, turn: turn);
     } on StepwellException catch (error) {
       throw StoreException(StoreErrorKind.damaged, error.reason);
     }
@@ -251,15 +234,15 @@ final class Durable {
 
 /// The right to write a turn.
 final class Writer {
-  Writer(this._durable, this._key, this._generation, this._warn, this._stop);
+  Writer(this._durable, this.stored, this._turn, this._stop);
 
   final Durable _durable;
-  final TurnKey _key;
-  final int _generation;
-  final void Function(String message) _warn;
+  final StoredTurn stored;
+  final Waiting _turn;
 
   /// Stops the turn.
   final void Function() _stop;
+  final _givenUp = Completer<void>();
 
   /// How often the write under way has failed for now.
   int _failures = 0;
@@ -267,27 +250,34 @@ final class Writer {
   /// The turn is another's: nothing is written any more.
   bool _isLost = false;
 
+  /// Cuts the pauses of writes short: one that fails has failed.
+  void giveUp() {
+    if (!_givenUp.isCompleted) _givenUp.complete();
+  }
+
   /// Carries out a write; gives what the machine is told. The machine gives it out again as often as it is to be tried.
   Future<Outputs Function(RunMachine machine)> write(Persist effect) async {
     Outputs Function(RunMachine) failed(String message) =>
         (machine) => machine.persistFailed(effect.id, message);
     if (_isLost) return failed('another host goes on with the turn, or it was deleted');
     while (true) {
-      await _durable.pause(_failures);
+      await _durable.pause(_failures, _givenUp);
       try {
         final batch = Durable._batchOf(effect);
-        await _durable.once(() => _durable.store.persist(_key, _generation, batch));
+        await _durable.once(() => _durable.store.persist(stored.key, stored.generation, batch));
         _failures = 0;
+        _turn.trouble(null);
         return (machine) => machine.persisted(effect.id);
       } on StoreException catch (error) {
         if (error.isLost) {
           _isLost = true;
-          _warn('the turn stops here: $error');
+          _turn.warn('the turn stops here: $error');
           _stop();
         } else if (error.isTransient || (_durable.waits && error.kind == StoreErrorKind.readOnly)) {
           _failures += 1;
-          if (!_durable.waits || _failures == 1) _warn(_durable.waitingFor(error, _failures));
-          if (_durable.waits) continue;
+          _turn.trouble(error);
+          if (!_durable.waits || _failures == 1) _turn.warn(_durable.waitingFor(error, _failures));
+          if (_durable.waits && !_givenUp.isCompleted) continue;
         }
         return failed(error.message);
       }

@@ -8,6 +8,7 @@ import 'json.dart';
 import 'native.dart';
 import 'outcomes.dart';
 import 'shapes.dart';
+import 'start.dart';
 
 /// What a run gives the app after one input: all of it.
 final class Outputs {
@@ -125,19 +126,8 @@ final class RunMachine implements Finalizable {
   /// What waits without an input of its own: after a restore.
   Outputs pollOutputs() => _outputs((native) => native.poll(_machine));
 
-  /// Starts the turn, with what the user says as text or as an AG-UI message; with neither it goes on from a history
-  /// that wants an answer. `runId` is the turn's id, unique in the thread.
-  Outputs start(String runId,
-          {String? text, JsonObject? message, String? parentRunId, List<ResumeEntry> resume = const [], int? nowMs}) =>
-      _input('start', nowMs, {
-        'start': given({
-          'runId': runId,
-          'parentRunId': parentRunId,
-          'text': text,
-          'message': message,
-          'resume': [for (final entry in resume) entry.toJson()],
-        }),
-      });
+  /// Starts the turn.
+  Outputs start(Start start, {int? nowMs}) => _input('start', nowMs, {'start': start.toJson()});
 
   /// The backend created a run.
   Outputs runCreated(String effect, String runId, {int? nowMs}) =>
@@ -185,8 +175,8 @@ final class RunMachine implements Finalizable {
   Outputs lost(String effect, String message, {int? nowMs}) =>
       _input('lost', nowMs, {'effect': effect, 'message': message});
 
-  /// A tool gave a result: text, or JSON as text.
-  Outputs toolFinished(String effect, String content, {int? nowMs}) =>
+  /// A tool gave a result: text, JSON as text, or AG-UI content parts.
+  Outputs toolFinished(String effect, Object content, {int? nowMs}) =>
       _input('toolFinished', nowMs, {'effect': effect, 'content': content});
 
   /// A tool failed; the model is shown the message.

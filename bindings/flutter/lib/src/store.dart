@@ -46,6 +46,17 @@ abstract interface class Store {
   Future<bool> deleteThread(ThreadKey thread);
 }
 
+/// A turn as its store knows it.
+final class StoredTurn {
+  const StoredTurn(this.key, this.generation);
+
+  /// Its name.
+  final TurnKey key;
+
+  /// What it is written with.
+  final int generation;
+}
+
 /// Why a store did not do what it was asked to.
 enum StoreErrorKind {
   /// The turn has another owner by now: the writer stops, and leaves the turn alone.

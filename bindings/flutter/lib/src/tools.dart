@@ -14,7 +14,7 @@ import 'shapes.dart';
 /// );
 /// ```
 ///
-/// The model is shown what [run] gives: text as it is, anything else as JSON. What it throws is this tool's own: the
+/// The model is shown what [run] gives: text as it is, [Parts] as they are, anything else as JSON. What it throws is this tool's own: the
 /// model is told, and the turn goes on. Its arguments fit its schema before it is called.
 final class Tool {
   Tool(
@@ -69,6 +69,13 @@ final class ToolException implements Exception {
 /// What a tool throws that has begun something whose result comes later, in minutes or days, by `Turn.finishCall`.
 final class Deferred implements Exception {
   const Deferred();
+}
+
+/// A tool's result that is more than text: AG-UI content parts, such as pictures.
+final class Parts {
+  const Parts(this.parts);
+
+  final List<JsonObject> parts;
 }
 
 /// The JSON Schemas of arguments.

@@ -3,10 +3,25 @@ part of 'agent.dart';
 /// A run that has begun: its machine, with what that gave by then, and who stores it.
 typedef _Run = ({RunMachine machine, Outputs outputs, Writer? writer});
 
+/// What a turn has of its agent.
+typedef _Host = ({
+  Owner owner,
+  bool isRevived,
+
+  /// The conversation before the turn.
+  List<JsonObject> Function() messages,
+
+  /// The turn is over; without a machine where it did not begin.
+  void Function(Finished finished, RunMachine? machine) over,
+
+  /// The turn is let go of without an end.
+  void Function() left,
+});
+
 /// A turn under way.
 final class Turn {
-  Turn._(this._shared, this._messages, this._onEvent, this._onFinished) {
-    _transport = Transport(_shared.client, _take);
+  Turn._(this._shared, this._host) {
+    _transport = Transport(_shared.client, _arrived);
     _events.onListen = () => _isListenedTo = true;
     _events.onCancel = cancel;
     _events.onPause = _transport.pause;
@@ -16,15 +31,9 @@ final class Turn {
   }
 
   final _Shared _shared;
-
-  /// The conversation before the turn.
-  final List<JsonObject> Function() _messages;
-  final void Function(RunEvent) _onEvent;
-
-  /// Without a machine where the turn did not begin.
-  final void Function(Finished, RunMachine?) _onFinished;
+  final _Host _host;
   late final Transport _transport;
-  late final _waiting = Waiting(_warn);
+  late final _waiting = Waiting(_warn, (error) => _trouble = error);
   final _events = StreamController<RunEvent>();
   final _begun = Completer<void>();
   final _finished = Completer<Finished>();
@@ -34,12 +43,19 @@ final class Turn {
   RunMachine? _machine;
   Writer? _writer;
 
+  StoreException? _trouble;
+  List<JsonObject>? _revivedFrom;
+
   /// How many writes are under way.
   int _writes = 0;
+
+  /// The last write is done, or has failed.
+  Future<void>? _written;
 
   /// The event that ends the turn, until its end is stored.
   TurnCompleted? _last;
   bool _isListenedTo = false;
+  bool _isSuspended = false;
   Timer? _timer;
 
   /// Is there when the turn has begun: at once, but for an agent with a store, which is asked first. It never fails.
@@ -87,6 +103,7 @@ final class Turn {
   void _start(_Run run) {
     _machine = run.machine;
     _writer = run.writer;
+    if (_host.isRevived) _revivedFrom = run.machine.messages;
     _begun.complete();
     _take(() => run.outputs);
     // A new run knows nothing of the device.
@@ -98,25 +115,36 @@ final class Turn {
   /// A turn that could not be stored has not begun: nothing went out.
   void _notBegun(Object error, StackTrace trace) {
     if (error is! StoreException) return _break(error, trace);
+    _trouble = error;
     final outcome = Outcome.fromJson(notStored(error.message));
     _last = TurnCompleted(outcome);
-    _finish(Finished(outcome, '', _messages(), const TokenUsage(), 0));
+    _finish(Finished(outcome, '', _host.messages(), const TokenUsage(), 0));
   }
 
-  bool get _isOver => _ended.isCompleted;
+  bool get _isOver => _ended.isCompleted || _isSuspended;
+
+  /// Whether the turn is to go on. One that has lost its thread stops itself.
+  bool get _counts {
+    if (!_isOver && !_waiting.isOver && !_host.owner.holds) cancel();
+    return !_waiting.isOver;
+  }
 
   /// Stops the turn: its tools are told, its connection is closed. The events up to its end still come.
   void cancel() {
     _waiting.giveUp();
-    _tell((machine) => machine.cancel());
+    if (_machine case final machine?) _take(() => machine.cancel());
   }
 
-  /// Says something during the turn, without stopping it. Gives the message's id.
+  /// Says something during the turn, without stopping it. Gives the message's id: `SteeringTaken` says when it is in the
+  /// conversation, `SteeringRefused` gives it back.
   String steer(String text) {
-    final id = Agent._newId();
-    _said((machine) => machine.steer({'id': id, 'role': 'user', 'content': text}));
+    final id = '${Agent._newId()}-user';
+    steerMessage({'id': id, 'role': 'user', 'content': text});
     return id;
   }
+
+  /// As [steer], with an AG-UI message of the app's own.
+  void steerMessage(JsonObject message) => _said((machine) => machine.steer(message));
 
   /// Answers what an AG-UI agent asked with the event `Interrupted`, all of it at once.
   void resume(List<ResumeEntry> answers) => _said((machine) => machine.resume(answers));
@@ -126,11 +154,61 @@ final class Turn {
 
   /// Brings the result of a deferred tool call, by the provider's id for it.
   void finishCall(String toolCallId, Object? result) =>
-      _said((machine) => machine.toolFinished(_awaited(toolCallId), _content(result)));
+      _said((machine) => machine.toolFinished(_awaited(toolCallId), shown(result)));
 
   /// The same for a call that failed; the model is shown the message.
   void failCall(String toolCallId, String message) =>
       _said((machine) => machine.toolFailed(_awaited(toolCallId), message));
+
+  /// The conversation as it stands in the middle of the turn: AG-UI messages, oldest first. That after it is the agent's.
+  List<JsonObject> get messages => _running.messages;
+
+  /// The state shared with an AG-UI agent, as it stands in the middle of the turn.
+  Object? get sharedState => _running.sharedState;
+
+  /// What an AG-UI agent asks now, to be answered with [resume].
+  List<Interrupt> get interrupts => _isOver ? const [] : _machine?.interrupts ?? const [];
+
+  /// What the turn has cost so far, over all its hops. [finish] has what it cost in the end.
+  TokenUsage get usage => _running.usage;
+
+  /// The turn as its store knows it, once it has [begun] there.
+  StoredTurn? get stored => _writer?.stored;
+
+  /// What keeps the turn's writes waiting: a store that is full, can only be read, or cannot be reached. Of a turn that could
+  /// not begin it is the reason. How long is long enough is for the app to say, by [cancel].
+  StoreException? get storeTrouble => _trouble;
+
+  /// The conversation from which a stored turn went on, once it has [begun]: its events come on top of that.
+  List<JsonObject>? get revivedFrom => _revivedFrom;
+
+  /// Lets go of the turn without ending it, and gives it as text for `Agent.revive`, in this process or a later one. Its stream
+  /// is closed, its tools are told to stop, and its events end: best done once it has [rested]. The thread stays the turn's
+  /// until it is revived or somebody sends on it; its conversation has nothing of the turn until then. What the user typed and
+  /// the turn had not taken in is dropped.
+  Future<String> suspend() async {
+    final machine = _own;
+    if (_last != null) {
+      // Whoever lets go of it waits no longer for its end to be stored.
+      _writer?.giveUp();
+      throw _over;
+    }
+    machine.dispose();
+    final snapshot = machine.snapshot;
+    _write(machine, machine.endJournal());
+    _isSuspended = true;
+    _stopWork();
+    // The snapshot counts a write that is under way as done.
+    _writer?.giveUp();
+    await _written;
+    _host.left();
+    _finished.completeError(_suspended);
+    _close();
+    return snapshot;
+  }
+
+  static const _suspended =
+      StepwellException(StepwellErrorKind.misuse, 'the turn was suspended', 'go on with it by `Agent.revive`');
 
   /// The turn as text, as it stands, for `Agent.revive` in a later process. It holds no key. A turn that goes on after its
   /// snapshot was taken may run tools that the snapshot knows nothing of: prefer [rested].
@@ -158,6 +236,12 @@ final class Turn {
         ));
   }
 
+  /// The machine, for what the app tells it: of a turn that has lost its thread, nothing any more.
+  RunMachine get _own {
+    final machine = _running;
+    return _counts ? machine : throw _over;
+  }
+
   String _awaited(String toolCallId) =>
       _running.awaitedResult(toolCallId) ??
       (throw const StepwellException(
@@ -168,12 +252,16 @@ final class Turn {
 
   /// An input that is harmless before the turn and after its end.
   void _tell(Outputs Function(RunMachine machine) input) {
-    if (_machine case final machine?) _take(() => input(machine));
+    if (_machine case final machine?) _arrived(() => input(machine));
+  }
+
+  void _arrived(Outputs Function() input) {
+    if (_counts) _take(input);
   }
 
   /// An input whose refusal the app is to know of.
   void _said(Outputs Function(RunMachine machine) input) {
-    final machine = _running;
+    final machine = _own;
     _carryOut(machine, input(machine));
   }
 
@@ -212,7 +300,8 @@ final class Turn {
       _carryOutEffect(machine, effect);
     }
     for (final event in outputs.events) {
-      _onEvent(event);
+      // Whoever took the thread over has it: this turn stops.
+      if (event is HopStarted && !_host.owner.goOn()) scheduleMicrotask(cancel);
       if (event is TurnCompleted) {
         _last = event;
       } else {
@@ -234,7 +323,7 @@ final class Turn {
   }
 
   void _finish(Finished finished) {
-    _onFinished(finished, _machine);
+    _host.over(finished, _machine);
     if (_last case final last?) _events.add(last);
     _finished.complete(finished);
     _close();
@@ -247,12 +336,16 @@ final class Turn {
     _timer = Timer(wait, () => _tell((machine) => machine.timeout()));
   }
 
-  void _close() {
+  void _stopWork() {
     _timer?.cancel();
     _transport.close();
     for (final work in _working.values) {
       if (!work.isCompleted) work.complete();
     }
+  }
+
+  void _close() {
+    _stopWork();
     for (final rested in _resting) {
       rested.completeError(_over);
     }
@@ -264,23 +357,29 @@ final class Turn {
   }
 
   void _carryOutEffect(RunMachine machine, Effect effect) {
+    final _Shared(:tools, :approver, :runSource, :trimContext) = _shared;
     switch (effect) {
       case OpenStream(:final id, :final request):
         unawaited(_transport.open(id, request, machine));
       case CloseStream(:final id):
         _transport.stop(id);
-      case RunTool(:final id, :final invocation):
-        unawaited(_run(id, invocation));
-      case AskApproval(:final id, :final invocation):
-        unawaited(_ask(id, invocation));
+      case RunTool(:final id):
+        unawaited(_work(id, (cancelled) => runTool(tools, effect, cancelled)));
+      case AskApproval(:final id):
+        unawaited(_work(id, (_) => askApproval(approver, effect)));
       case CancelTool(:final id):
         _working.remove(id)?.complete();
       case CreateRun(:final id):
-        _later((machine) => machine.runNotCreated(id, 'an `Agent` creates no runs; drive a `RunMachine`'));
+        unawaited(_work(id, (_) => createRun(runSource, effect)));
       case Persist():
-        unawaited(_store(effect));
-      case TrimContext(:final id):
-        _later((machine) => machine.contextNotTrimmed(id, 'an `Agent` does not trim; drive a `RunMachine`'));
+        _written = _store(effect);
+      case TrimContext(:final id, :final messages):
+        final sized = {for (final message in messages) message.messageId};
+        final those = [
+          for (final message in machine.messages)
+            if (sized.contains(message['id'])) message,
+        ];
+        unawaited(_work(id, (_) => trim(trimContext, effect, those)));
     }
   }
 
@@ -293,57 +392,17 @@ final class Turn {
         ? (RunMachine machine) => machine.persistFailed(effect.id, 'this agent has no store')
         : await writer.write(effect);
     _writes -= 1;
-    _tell(answer);
+    if (_machine case final machine?) _take(() => answer(machine));
   }
 
-  /// After the outputs at hand are carried out.
-  void _later(Outputs Function(RunMachine machine) input) => scheduleMicrotask(() => _tell(input));
-
-  Future<void> _run(String id, ToolInvocation invocation) async {
+  /// Carries out an effect by code of the app's. Nothing is begun for a turn that is about to be stopped.
+  Future<void> _work(String id, Future<Answer> Function(Future<void> cancelled) code) async {
     final cancelled = _working[id] = Completer<void>();
-    Outputs Function(RunMachine machine) answer;
-    try {
-      // A tool that throws at once must not do so within the machine's call.
-      await null;
-      final tool = _shared.tools[invocation.name];
-      if (tool == null) throw ToolException('there is no tool `${invocation.name}`');
-      final content = _content(await tool.run(ToolCall(invocation, cancelled.future)));
-      answer = (machine) => machine.toolFinished(id, content);
-    } on Deferred {
-      answer = (machine) => machine.toolDeferred(id);
-    } on ToolException catch (error) {
-      answer = (machine) => machine.toolFailed(id, error.message);
-    } catch (error) {
-      answer = (machine) => machine.toolFailed(id, '$error', kind: ToolFailureKind.panicked);
-    }
-    // A call that was stopped is not waited for any more.
+    // Nothing of the app's runs within the machine's call.
+    await null;
+    if (cancelled.isCompleted || !_counts) return;
+    final answer = await code(cancelled.future);
+    // What was stopped is not waited for any more.
     if (_working.remove(id) != null) _tell(answer);
   }
-
-  Future<void> _ask(String id, ToolInvocation invocation) async {
-    _working[id] = Completer<void>();
-    Decision decision;
-    try {
-      await null;
-      decision = await _shared.approver?.call(invocation) ?? const Denied('nobody can be asked');
-    } catch (_) {
-      decision = const Denied('the user could not be asked');
-    }
-    if (_working.remove(id) == null) return;
-    _tell((machine) => switch (decision) {
-          Granted() => machine.approve(id),
-          Denied(:final reason) => machine.deny(id, reason: reason),
-          Edited(:final arguments) => _edited(machine, id, arguments),
-        });
-  }
-
-  Outputs _edited(RunMachine machine, String id, JsonObject arguments) {
-    try {
-      return machine.approve(id, arguments: arguments);
-    } on StepwellException catch (error) {
-      return machine.deny(id, reason: error.reason);
-    }
-  }
-
-  static String _content(Object? result) => result is String ? result : jsonEncode(result);
 }

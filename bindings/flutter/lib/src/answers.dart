@@ -1,0 +1,84 @@
+import 'dart:convert';
+
+import 'approval.dart';
+import 'context.dart';
+import 'errors.dart';
+import 'json.dart';
+import 'machine.dart';
+import 'shapes.dart';
+import 'tools.dart';
+
+/// What the machine is told of what the app's code came to.
+typedef Answer = Outputs Function(RunMachine machine);
+
+/// What the model is shown of a result: text, or AG-UI content parts.
+Object shown(Object? result) => switch (result) {
+      final Parts parts => parts.parts,
+      final String text => text,
+      _ => jsonEncode(result),
+    };
+
+/// Runs a tool.
+Future<Answer> runTool(Map<String, Tool> tools, RunTool effect, Future<void> cancelled) async {
+  final RunTool(:id, :invocation) = effect;
+  try {
+    final tool = tools[invocation.name];
+    if (tool == null) throw ToolException('there is no tool `${invocation.name}`');
+    final content = shown(await tool.run(ToolCall(invocation, cancelled)));
+    return (machine) => machine.toolFinished(id, content);
+  } on Deferred {
+    return (machine) => machine.toolDeferred(id);
+  } on ToolException catch (error) {
+    return (machine) => machine.toolFailed(id, error.message);
+  } catch (error) {
+    return (machine) => machine.toolFailed(id, '$error', kind: ToolFailureKind.panicked);
+  }
+}
+
+/// Asks the user.
+Future<Answer> askApproval(Approver? approver, AskApproval effect) async {
+  final AskApproval(:id, :invocation) = effect;
+  Decision decision;
+  try {
+    decision = await approver?.call(invocation) ?? const Denied('nobody can be asked');
+  } catch (_) {
+    decision = const Denied('the user could not be asked');
+  }
+  return switch (decision) {
+    Granted() => (machine) => machine.approve(id),
+    Denied(:final reason) => (machine) => machine.deny(id, reason: reason),
+    Edited(:final arguments) => (machine) => _edited(machine, id, arguments),
+  };
+}
+
+Outputs _edited(RunMachine machine, String id, JsonObject arguments) {
+  try {
+    return machine.approve(id, arguments: arguments);
+  } on StepwellException catch (error) {
+    return machine.deny(id, reason: error.reason);
+  }
+}
+
+/// Has a run created.
+Future<Answer> createRun(RunSource? source, CreateRun effect) async {
+  final CreateRun(:id, :threadId, :parentRunId) = effect;
+  if (source == null) return (machine) => machine.runNotCreated(id, 'the agent has no `runSource`');
+  try {
+    final runId = await source(NewRun(threadId, parentRunId: parentRunId));
+    return (machine) => machine.runCreated(id, runId);
+  } catch (error) {
+    return (machine) => machine.runNotCreated(id, '$error');
+  }
+}
+
+/// Has a conversation shortened, of these messages.
+Future<Answer> trim(Trimmer? trimmer, TrimContext effect, List<JsonObject> messages) async {
+  final TrimContext(:id, :tokens, :window, messages: sized) = effect;
+  try {
+    final kept = await trimmer?.call(ContextOverflow(tokens, window, sized), messages);
+    if (kept == null) return (machine) => machine.contextNotTrimmed(id, 'the app left nothing out');
+    return (machine) => machine.contextTrimmed(id, kept.keep, summary: kept.summary);
+  } catch (error) {
+    return (machine) => machine.contextNotTrimmed(id, "the app's code for it broke off: $error");
+  }
+}

@@ -1,0 +1,36 @@
+import 'dart:convert';
+
+import 'context.dart';
+import 'json.dart';
+import 'native.dart';
+import 'shapes.dart';
+
+/// What an app asks without a run.
+Object? _ask(String name, JsonObject fields) {
+  final json = utf8.encode(jsonEncode({'call': name, ...given(fields)}));
+  return Native.instance.answered(Native.lent(json, Native.instance.callSession))['answer'];
+}
+
+/// What a run begins with: AG-UI messages, oldest first, and the state shared with an AG-UI agent.
+typedef Conversation = ({List<JsonObject> messages, Object? sharedState});
+
+/// The conversation of stored turns, for the next run to begin with: of all turns of a thread, or of a path of it. `turn` is
+/// the end of the path; without it, it is the turn that ends last.
+Conversation conversationOf(List<TurnRecord> turns, [String? turn]) {
+  final records = [for (final turn in turns) turn.toJson()];
+  final found = _ask('conversation', {'turns': records, 'turn': turn})! as JsonObject;
+  return (messages: found.objects('messages'), sharedState: found['sharedState']);
+}
+
+/// What a thread is called; nothing if the user's first words are none.
+String? titleOf(List<JsonObject> messages) {
+  final title = _ask('title', {'messages': messages})! as String;
+  return title.isEmpty ? null : title;
+}
+
+/// How a turn ends that its store did not take.
+JsonObject notStored(String message) => _ask('notStored', {'message': message})! as JsonObject;
+
+/// The ids of the newest messages that fill no more than this part of the room.
+List<String> newestMessages(ContextOverflow overflow, double part) =>
+    (_ask('newest', {'overflow': overflow.toJson(), 'part': part})! as List<Object?>).cast<String>();

@@ -1,0 +1,53 @@
+part of 'agent.dart';
+
+/// What all threads of an agent share.
+final class _Shared {
+  _Shared(
+    this.config,
+    this.tools, {
+    required this.approver,
+    required this.trimContext,
+    required this.runSource,
+    required this.client,
+    required this.ownsClient,
+    required this.journal,
+    required this.durable,
+    required this.registry,
+  });
+
+  final RunConfig config;
+  final Map<String, Tool> tools;
+  final Approver? approver;
+  final Trimmer? trimContext;
+  final RunSource? runSource;
+  final http.Client client;
+  final JournalSink? journal;
+  final Durable? durable;
+  final bool ownsClient;
+  final RunRegistry registry;
+  final threads = <ThreadKey, _Thread>{};
+  bool isInBackground = false;
+  bool isOffline = false;
+
+  _Thread thread(ThreadKey key, {List<JsonObject> messages = const [], Object? state}) =>
+      threads.putIfAbsent(key, () => _Thread(key, messages, state ?? const <String, Object?>{}));
+
+  void tellAll(Outputs Function(RunMachine machine) input) {
+    for (final thread in threads.values.toList()) {
+      thread.current?._tell(input);
+    }
+  }
+}
+
+/// One conversation.
+final class _Thread {
+  _Thread(this.key, this.messages, this.state);
+
+  final ThreadKey key;
+  List<JsonObject> messages;
+  Object? state;
+
+  /// The stored turn that the conversation is as of.
+  String? last;
+  Turn? current;
+}

@@ -1,0 +1,40 @@
+import 'errors.dart';
+import 'events.dart';
+import 'json.dart';
+
+/// How a turn starts, with ids and a message of the app's own.
+final class Start {
+  /// What the user says is `text`, or an AG-UI message where it is more than text. With neither, the turn goes on from a
+  /// history that ends with something the model is to answer. Throws where both are given.
+  Start(this.runId, {String? text, JsonObject? message, this.parentRunId, this.resume = const []})
+      : message = _said(runId, text, message);
+
+  /// The turn's id, and its first hop's run id, unless the backend makes that (`RunIds.host`). Unique in the thread.
+  final String runId;
+
+  /// What the user says.
+  final JsonObject? message;
+
+  /// The run that the first hop's continues, for backends that are told.
+  final String? parentRunId;
+
+  /// The answers to the interrupts that an earlier turn of an AG-UI agent ended with.
+  final List<ResumeEntry> resume;
+
+  static JsonObject? _said(String runId, String? text, JsonObject? message) {
+    if (text == null) return message;
+    if (message == null) return {'id': '$runId-user', 'role': 'user', 'content': text};
+    throw const StepwellException(
+      StepwellErrorKind.misuse,
+      'a turn starts with `text` or with `message`, not with both',
+      'leave one of them out',
+    );
+  }
+
+  JsonObject toJson() => given({
+        'runId': runId,
+        'parentRunId': parentRunId,
+        'message': message,
+        'resume': [for (final entry in resume) entry.toJson()],
+      });
+}
