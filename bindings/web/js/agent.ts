@@ -1,12 +1,13 @@
 // A conversation with a model and the page's tools.
 
 import { type Durable, type Known, type Waiting, Writer } from "./durable.js";
+import { type Finished, TurnError } from "./finished.js";
 import { loaded, misuse, RunMachine } from "./module.js";
 import { Owner, RegistryEvents } from "./owner.js";
 import { type AgentOptions, type Setup, setUp } from "./setup.js";
 import { type Json, type Message, type RegistryEvent, RunRegistry, type Start, type ThreadKey, titleOf, type TurnKey } from "./stepwell.js";
 import { StoreError } from "./store.js";
-import { type Finished, type Input, type Run, Turn, TurnError } from "./turn.js";
+import { type Input, type Run, Turn } from "./turn.js";
 
 interface Thread extends Known {
   key: Required<ThreadKey>;

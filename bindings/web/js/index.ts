@@ -3,10 +3,11 @@
 export * from "./agent.js";
 export { ContextOverflow, type NewRun, type RunSource, type Trimmed, type Trimmer } from "./context.js";
 export type { StoredTurn } from "./durable.js";
+export { type Finished, TurnError } from "./finished.js";
 export { init as default, initSync, RunMachine } from "./module.js";
 export { conversationOf, RunRegistry, version } from "./stepwell.js";
 export type { AgentOptions, Clock } from "./setup.js";
 export type * from "./stepwell.js";
 export { type Store, StoreError, type StoreErrorKind } from "./store.js";
 export * from "./tools.js";
-export { type Finished, Turn, TurnError } from "./turn.js";
+export { Turn } from "./turn.js";

@@ -2,41 +2,15 @@
 
 import { answer } from "./answers.js";
 import type { StoredTurn, Waiting, Writer } from "./durable.js";
+import type { Finished } from "./finished.js";
 import { misuse } from "./module.js";
 import type { Owner } from "./owner.js";
 import type { Setup } from "./setup.js";
 import { notStored } from "./stepwell.js";
-import type { CallKey, ContextMessage, Effect, Interrupt, Json, Message, Outcome, Outputs, Problem, ResumeEntry, RunEvent, RunMachine, TokenUsage, ToolFailureKind } from "./stepwell.js";
+import type { CallKey, ContextMessage, Effect, Interrupt, Json, Message, Outcome, Outputs, ResumeEntry, RunEvent, RunMachine, TokenUsage, ToolFailureKind } from "./stepwell.js";
 import { StoreError } from "./store.js";
 import { shown } from "./tools.js";
 import { stream } from "./transport.js";
-
-/** A turn that is over. */
-export interface Finished {
-  /** How it ended. */
-  outcome: Outcome;
-  /** All that the model said in it. */
-  text: string;
-  /** The conversation after it: AG-UI messages, oldest first. */
-  messages: Message[];
-  /** What it cost, over all its hops. */
-  usage: TokenUsage;
-  /** How many streams it took. */
-  hops: number;
-}
-
-/** A turn whose answer is not whole: what is wrong, and what to do. */
-export class TurnError extends Error {
-  override name = "TurnError";
-
-  constructor(
-    readonly problem: Problem,
-    /** The turn as it ended: what was said so far stands. */
-    readonly finished: Finished,
-  ) {
-    super(`${problem.message}; ${problem.advice}`);
-  }
-}
 
 /** `setTimeout` fires at once for what is longer. */
 const LONGEST_WAIT = 2 ** 31 - 1;
