@@ -139,7 +139,7 @@ export async function members(stepwell) {
     check("it takes nothing more", thrown(() => turn.steer("More"))?.kind === "misuse" && thrown(() => turn.messages)?.kind === "misuse");
     check("nobody waits for its end", /suspended/.test((await turn.finish().catch((error) => error)).message));
     check("the thread stays its own", one.registry.running().length === 1 && one.messages.length === 0);
-    check("its journal is closed", JSON.parse(journal.trimEnd().split("\n").at(-1)) !== undefined);
+    check("its journal is closed", "end" in JSON.parse(journal.trimEnd().split("\n").at(-1)));
     const revived = one.revive(snapshot);
     await revived.begun;
     check("it goes on from there", revived.revivedFrom[0].content === "Tea" && one.registry.running().length === 1);
