@@ -51,7 +51,7 @@ const server = createServer((request, response) => {
   const path = new URL(request.url, "http://localhost").pathname;
   const file = join(built, path);
   if (path.startsWith("/v1/")) {
-    const passed = forward(new URL(path, model), { method: request.method, headers: request.headers }, (answer) => {
+    const passed = forward(model.replace(/\/v1$/, path), { method: request.method, headers: request.headers }, (answer) => {
       response.writeHead(answer.statusCode, answer.headers);
       answer.pipe(response);
     });

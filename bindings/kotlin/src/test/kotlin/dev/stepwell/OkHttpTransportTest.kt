@@ -21,12 +21,12 @@ class OkHttpTransportTest {
     fun everyRequestGoesThroughTheAppsClient() = runBlocking {
         val sent = CopyOnWriteArrayList<String>()
         val okHttp = OkHttpClient.Builder().addInterceptor { chain ->
-            sent += chain.request().url.encodedPath
+            sent += chain.request().url.toString()
             chain.proceed(chain.request())
         }.build()
         MockLlm(MockLlm.text("Hello")).use { mock ->
             assertEquals("Hello", agentOf(mock.baseUrl, OkHttpTransport(okHttp)).sendAndWait("Hi").text)
-            assertEquals(listOf("/v1/chat/completions"), sent.toList())
+            assertEquals(listOf("${mock.baseUrl}/chat/completions"), sent.toList())
             assertEquals(0, mock.failures().size)
         }
     }
