@@ -5,6 +5,7 @@ use anyhow::{Context as _, bail};
 use std::{
     fs::{self, File},
     io::Write,
+    os::unix::process::ExitStatusExt as _,
     path::{Path, PathBuf},
     process::{Command, ExitStatus, Output},
     sync::{Mutex, PoisonError},
@@ -12,6 +13,9 @@ use std::{
 
 /// Cargo lets one build into a folder at a time, and lets it use all processors.
 static BUILDING: Mutex<()> = Mutex::new(());
+
+/// The signal of a memory fault.
+const SIGSEGV: i32 = 11;
 
 /// The log of one suite, `target/xtask/NAME.log`.
 pub(crate) struct Log {
@@ -67,6 +71,19 @@ impl Log {
         let (status, spent) = self.logged(command, Bound::Suite)?;
         self.testing += spent;
         succeeded(command, status)
+    }
+
+    /// The same for a tool that itself crashes now and then: killed by a memory fault of its own, it runs once more.
+    /// What it runs in processes of its own, such as tests, gives it an exit code, which is final.
+    pub(crate) fn run_crash_prone(&mut self, command: &mut Command) -> anyhow::Result<()> {
+        let (status, spent) = self.logged(command, Bound::Suite)?;
+        self.testing += spent;
+        if status.signal() != Some(SIGSEGV) {
+            return succeeded(command, status);
+        }
+        let program = command.get_program().display();
+        self.say(&format!("{program} itself crashed ({status}): once more"))?;
+        self.run(command)
     }
 
     /// The same for what a suite sets up before it tests: it counts as building.
@@ -178,7 +195,32 @@ fn succeeded(command: &Command, status: ExitStatus) -> anyhow::Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use super::passed;
+    use super::{Log, passed};
+    use std::{
+        env, fs,
+        path::Path,
+        process::{self, Command},
+    };
+
+    #[test]
+    fn a_tool_that_crashed_itself_runs_once_more() -> anyhow::Result<()> {
+        let folder = env::temp_dir().join(format!("stepwell-crashes-{}", process::id()));
+        let mut log = Log::create(&folder, "crashes")?;
+        let runs = |folder: &Path| fs::read_to_string(folder.join("runs")).map(|runs| runs.len());
+        let mut run = |script: &str| {
+            let script = format!("printf x >> runs; {script}");
+            let mut command = Command::new("sh");
+            log.run_crash_prone(command.args(["-c", &script]).current_dir(&folder))
+        };
+        run("[ -e crashed ] || { touch crashed; kill -SEGV $$; }")?;
+        assert_eq!(runs(&folder)?, 2);
+        run("exit 139").expect_err("an exit code is final");
+        assert_eq!(runs(&folder)?, 3);
+        run("kill -SEGV $$").expect_err("it crashes again");
+        assert_eq!(runs(&folder)?, 5);
+        fs::remove_dir_all(folder)?;
+        Ok(())
+    }
 
     #[test]
     fn reads_what_passed() {
