@@ -6,11 +6,13 @@ import json
 import sys
 import time
 from collections.abc import Callable
+from datetime import datetime, timezone
 
 from stepwell import OpenStream, RunConfig, RunMachine
 from stepwell._ffi.stepwell_ffi import version
 
 CONFIG = RunConfig(provider="openai-compatible", model="bench", base_url="http://localhost/v1")
+EPOCH = datetime.fromtimestamp(0, timezone.utc)
 
 
 def delta(text: str) -> bytes:
@@ -20,10 +22,10 @@ def delta(text: str) -> bytes:
 def streaming() -> tuple[RunMachine, str]:
     """A machine in the middle of an answer."""
     machine = RunMachine(CONFIG)
-    (effect,) = machine.start("Hi", now_ms=0).effects
+    (effect,) = machine.start("Hi", now=EPOCH).effects
     assert isinstance(effect, OpenStream)
-    machine.opened(effect.id, "text/event-stream", now_ms=0)
-    machine.receive(effect.id, delta("Well"), now_ms=0)
+    machine.opened(effect.id, "text/event-stream", now=EPOCH)
+    machine.receive(effect.id, delta("Well"), now=EPOCH)
     return machine, effect.id
 
 
@@ -50,10 +52,10 @@ def main() -> None:
     for name, call in (
         ("a call that does nothing", lambda: generated.hop()),
         ("a call that gives a string", version),
-        ("receive, 1 KiB without an event, generated", lambda: generated.receive(effect, silence, 0)),
-        ("receive, 1 KiB of tokens, generated", lambda: generated.receive(effect, tokens, 0)),
-        ("receive, 1 KiB of tokens, RunMachine", lambda: machine.receive(effect, tokens, now_ms=0)),
-        ("receive, 64 KiB of tokens, RunMachine", lambda: machine.receive(effect, large, now_ms=0)),
+        ("receive, 1 KiB without an event, generated", lambda: generated.receive(effect, silence, EPOCH)),
+        ("receive, 1 KiB of tokens, generated", lambda: generated.receive(effect, tokens, EPOCH)),
+        ("receive, 1 KiB of tokens, RunMachine", lambda: machine.receive(effect, tokens, now=EPOCH)),
+        ("receive, 64 KiB of tokens, RunMachine", lambda: machine.receive(effect, large, now=EPOCH)),
     ):
         taken = nanoseconds(call, calls)
         empty = empty or taken

@@ -18,7 +18,7 @@ use stepwell_io::{AgentBuilder, HttpClient};
 /// What an `Agent` is given beside its configuration: the app's code, and what the conversation begins with.
 #[derive(Clone, Default, uniffi::Record)]
 pub struct AgentSetup {
-    /// The tools, each with its code. Those of an agent for runners are in its configuration.
+    /// The tools, each with its code.
     #[uniffi(default)]
     pub tools: Vec<AgentTool>,
     /// Asks the user about the tools that need it; without one they are denied.

@@ -2,12 +2,12 @@
 
 use serde::{Deserialize, Serialize};
 
-/// A length of time, in whole milliseconds: `kotlin.time.Duration` in Kotlin, `Duration` in Swift.
+/// A length of time, in whole milliseconds: `kotlin.time.Duration` in Kotlin, `Duration` in Swift, seconds in Python.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Duration(u64);
 
-/// A point in time, in milliseconds since the epoch: `java.time.Instant` in Kotlin, `Date` in Swift.
+/// A point in time, in milliseconds since the epoch: `java.time.Instant` in Kotlin, `Date` in Swift, `datetime` in Python.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Timestamp(u64);

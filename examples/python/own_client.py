@@ -8,8 +8,8 @@ there: if the program is killed, the next one goes on.
 import asyncio
 import os
 import sys
-import time
 from collections.abc import Callable, Coroutine
+from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
@@ -81,7 +81,7 @@ class Host:
         """Tells the run the time when it wants to know it."""
         if (wake_at := self.machine.poll_timeout()) is None:
             return None
-        seconds = max(0.0, wake_at / 1000 - time.time())
+        seconds = max(0.0, (wake_at - datetime.now(timezone.utc)).total_seconds())
         return asyncio.get_running_loop().call_later(seconds, lambda: self.took(self.machine.timeout()))
 
     def took(self, outputs: Outputs) -> None:

@@ -4,6 +4,7 @@ import json
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import datetime, timezone
 
 from stepwell import Block, Store, ThreadKey, ThreadRecord, TurnStatus
 from stepwell.stores import (
@@ -27,17 +28,21 @@ from stepwell.stores import (
 
 SCHEMA = """
     CREATE TABLE IF NOT EXISTS threads (
-        id INTEGER PRIMARY KEY, server TEXT, room TEXT, thread TEXT, title TEXT, created_at INTEGER,
-        updated_at INTEGER, UNIQUE (server, room, thread));
+        id INTEGER PRIMARY KEY, server TEXT, room TEXT, thread TEXT, title TEXT, created_at REAL,
+        updated_at REAL, UNIQUE (server, room, thread));
     CREATE TABLE IF NOT EXISTS turns (
         id INTEGER PRIMARY KEY, of INTEGER REFERENCES threads ON DELETE CASCADE, turn TEXT, parent TEXT, message TEXT,
-        status TEXT DEFAULT 'streaming', outcome TEXT, created_at INTEGER, updated_at INTEGER, owner TEXT,
+        status TEXT DEFAULT 'streaming', outcome TEXT, created_at REAL, updated_at REAL, owner TEXT,
         generation INTEGER DEFAULT 1, snapshot TEXT, UNIQUE (of, turn));
     CREATE TABLE IF NOT EXISTS blocks (
-        of INTEGER REFERENCES turns ON DELETE CASCADE, sequence INTEGER, hop INTEGER, content TEXT, at INTEGER,
+        of INTEGER REFERENCES turns ON DELETE CASCADE, sequence INTEGER, hop INTEGER, content TEXT, at REAL,
         PRIMARY KEY (of, sequence));
 """
 TURNS = "SELECT turns.*, server, room, thread FROM turns JOIN threads ON threads.id = turns.of"
+
+
+def _time(seconds: float) -> datetime:
+    return datetime.fromtimestamp(seconds, timezone.utc)
 
 
 class OwnStore(Store):
@@ -78,7 +83,7 @@ class OwnStore(Store):
         return row
 
     def begin_turn(self, turn: NewTurn) -> int:
-        key = turn.key
+        key, at = turn.key, turn.at.timestamp()
         with self._transaction():
             if (thread := self._thread(key.thread)) is not None:
                 for row in self._db.execute("SELECT * FROM turns WHERE of = ?", (thread["id"],)):
@@ -92,7 +97,7 @@ class OwnStore(Store):
                 "INSERT INTO threads (server, room, thread, title, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?)"
                 " ON CONFLICT DO UPDATE SET title = coalesce(title, excluded.title),"
                 " updated_at = max(updated_at, excluded.updated_at)",
-                (key.thread.server, key.thread.room, key.thread.thread, turn.title, turn.at_ms, turn.at_ms),
+                (key.thread.server, key.thread.room, key.thread.thread, turn.title, at, at),
             )
             thread = self._thread(key.thread)
             assert thread is not None
@@ -100,7 +105,7 @@ class OwnStore(Store):
             self._db.execute(
                 "INSERT INTO turns (of, turn, parent, message, created_at, updated_at, owner, snapshot)"
                 " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-                (thread["id"], key.turn, turn.parent, message, turn.at_ms, turn.at_ms, turn.owner, turn.snapshot),
+                (thread["id"], key.turn, turn.parent, message, at, at, turn.owner, turn.snapshot),
             )
         return 1
 
@@ -115,6 +120,7 @@ class OwnStore(Store):
         return Claimed(seen + 1, row["snapshot"])
 
     def persist(self, turn: TurnKey, generation: int, batch: PersistBatch) -> None:
+        at = batch.at.timestamp()
         with self._transaction():
             row = self._turn(turn)
             if row["generation"] != generation:
@@ -133,15 +139,15 @@ class OwnStore(Store):
                 return
             self._db.executemany(
                 "INSERT INTO blocks VALUES (?, ?, ?, ?, ?)",
-                [(row["id"], block.sequence, block.hop, json.dumps(block.content), batch.at_ms) for block in new],
+                [(row["id"], block.sequence, block.hop, json.dumps(block.content), at) for block in new],
             )
             snapshot = batch.snapshot if batch.status is TurnStatus.STREAMING else None
             self._db.execute(
                 "UPDATE turns SET status = ?, outcome = ?, snapshot = ?, updated_at = max(updated_at, ?) WHERE id = ?",
-                (batch.status.value, outcome, snapshot, batch.at_ms, row["id"]),
+                (batch.status.value, outcome, snapshot, at, row["id"]),
             )
             self._db.execute(
-                "UPDATE threads SET updated_at = max(updated_at, ?) WHERE id = ?", (batch.at_ms, row["of"])
+                "UPDATE threads SET updated_at = max(updated_at, ?) WHERE id = ?", (at, row["of"])
             )
 
     def unfinished(self, owner: str | None) -> list[Unfinished]:
@@ -178,7 +184,7 @@ class OwnStore(Store):
             {
                 "server": query.server,
                 "room": query.room,
-                "at": after and after.updated_at_ms,
+                "at": after and after.updated_at.timestamp(),
                 "after_server": after and after.key.server,
                 "after_room": after and after.key.room,
                 "after_thread": after and after.key.thread,
@@ -200,7 +206,7 @@ class OwnStore(Store):
 
     def _blocks(self, turn: int) -> list[TurnBlock]:
         rows = self._db.execute("SELECT * FROM blocks WHERE of = ? ORDER BY sequence", (turn,))
-        return [TurnBlock(Block(row["sequence"], row["hop"], json.loads(row["content"])), row["at"]) for row in rows]
+        return [TurnBlock(Block(row["sequence"], row["hop"], json.loads(row["content"])), _time(row["at"])) for row in rows]
 
     def _as_record(self, row: sqlite3.Row) -> TurnRecord:
         return TurnRecord(
@@ -209,14 +215,14 @@ class OwnStore(Store):
             message=row["message"] and json.loads(row["message"]),
             status=TurnStatus(row["status"]),
             outcome=row["outcome"] and json.loads(row["outcome"]),
-            created_at_ms=row["created_at"],
-            updated_at_ms=row["updated_at"],
+            created_at=_time(row["created_at"]),
+            updated_at=_time(row["updated_at"]),
             blocks=self._blocks(row["id"]),
         )
 
     def _as_unfinished(self, row: sqlite3.Row) -> Unfinished:
         key = TurnKey(ThreadKey(row["thread"], row["room"], row["server"]), row["turn"])
-        return Unfinished(key, row["generation"], row["owner"], row["updated_at"])
+        return Unfinished(key, row["generation"], row["owner"], _time(row["updated_at"]))
 
     def _as_thread(self, row: sqlite3.Row) -> ThreadRecord:
         turns = self._db.execute(f"{TURNS} WHERE of = ? ORDER BY turns.id DESC", (row["id"],)).fetchall()
@@ -224,8 +230,8 @@ class OwnStore(Store):
         return ThreadRecord(
             key=ThreadKey(row["thread"], row["room"], row["server"]),
             title=row["title"],
-            created_at_ms=row["created_at"],
-            updated_at_ms=row["updated_at"],
+            created_at=_time(row["created_at"]),
+            updated_at=_time(row["updated_at"]),
             latest=turns[0]["turn"] if turns else None,
             unfinished=None if unfinished is None else self._as_unfinished(unfinished),
         )

@@ -12,7 +12,6 @@ use crate::tools::{Approver, Blocking, Cancellation, Handlers, ToolAnswer, ToolH
 use crate::trim::Trimmer;
 use std::fmt;
 use std::sync::Arc;
-use std::time::Duration;
 use stepwell_core::conversation::Conversation;
 use stepwell_core::dialect::{Dialect, Endpoint};
 use stepwell_core::middleware::Middleware;
@@ -371,14 +370,16 @@ impl AgentBuilder {
         self
     }
 
-    /// Sets how long a tool may take if it does not say so itself: 5 minutes if not set.
-    #[must_use]
-    pub fn tool_timeout(mut self, timeout: Duration) -> Self {
-        self.config.timeouts.tool = Some(timeout);
-        self
-    }
-
     /// Changes any other setting.
+    ///
+    /// ```
+    /// # use std::time::Duration;
+    /// # use stepwell_io::{Agent, provider};
+    /// # let endpoint = provider::find("openai-compatible")?.endpoint(None, "m", Some("http://localhost/v1"), None)?;
+    /// let agent = Agent::builder(endpoint)
+    ///     .configure(|config| config.timeouts.tool = Some(Duration::from_secs(60)));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn configure(mut self, change: impl FnOnce(&mut RunConfig)) -> Self {
         change(&mut self.config);

@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import json
+from datetime import datetime, timedelta, timezone
 from typing import Any
 
 from stepwell import Event, OpenStream, Outputs, RunConfig, RunMachine, Tool, ToolCallUpdate, tool
 
 STOP = b'data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n'
+
+
+def at(milliseconds: int) -> datetime:
+    """A point in time, so long after the epoch."""
+    return datetime.fromtimestamp(0, timezone.utc) + timedelta(milliseconds=milliseconds)
 
 
 def config(base_url: str = "http://localhost/v1", *tools: Tool[..., Any], **settings: object) -> RunConfig:
@@ -30,28 +36,28 @@ def asks(*calls: tuple[str, str, dict[str, Any]]) -> bytes:
 
 def opened(machine: RunMachine) -> str:
     """Starts a turn and opens its stream."""
-    return stream(machine, machine.start("Hi", now_ms=1000))
+    return stream(machine, machine.start("Hi", now=at(1000)))
 
 
-def stream(machine: RunMachine, outputs: Outputs, now_ms: int = 1000) -> str:
+def stream(machine: RunMachine, outputs: Outputs, now: int = 1000) -> str:
     """Opens the stream that was asked for."""
     (effect,) = [effect for effect in outputs.effects if isinstance(effect, OpenStream)]
-    machine.opened(effect.id, "text/event-stream", now_ms=now_ms)
+    machine.opened(effect.id, "text/event-stream", now=at(now))
     return effect.id
 
 
-def answers(machine: RunMachine, outputs: Outputs, body: bytes, now_ms: int = 1000) -> Outputs:
+def answers(machine: RunMachine, outputs: Outputs, body: bytes, now: int = 1000) -> Outputs:
     """Opens the stream that was asked for and answers with a whole body; what came of it."""
-    effect = stream(machine, outputs, now_ms)
-    received = machine.receive(effect, body, now_ms=now_ms)
-    ended = machine.ended(effect, now_ms=now_ms)
-    return Outputs(received.events + ended.events, received.effects + ended.effects, ended.wake_at_ms)
+    effect = stream(machine, outputs, now)
+    received = machine.receive(effect, body, now=at(now))
+    ended = machine.ended(effect, now=at(now))
+    return Outputs(received.events + ended.events, received.effects + ended.effects, ended.wake_at)
 
 
 def asked(setup: RunConfig, *calls: tuple[str, str, dict[str, Any]]) -> tuple[RunMachine, Outputs]:
     """A machine whose model has asked for tools, and what came of that."""
     machine = RunMachine(setup, thread_id="thread")
-    return machine, answers(machine, machine.start("Hi", run_id="run", now_ms=1000), asks(*calls))
+    return machine, answers(machine, machine.start("Hi", run_id="run", now=at(1000)), asks(*calls))
 
 
 def updates(events: list[Event], tool_call_id: str) -> list[ToolCallUpdate]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +33,7 @@ from stepwell import (
 
 FOLDER = Path(__file__).resolve().parents[3] / "tests/scenarios"
 RUN = "run"
+EPOCH = datetime.fromtimestamp(0, timezone.utc)
 
 
 def files() -> list[Path]:
@@ -188,7 +190,7 @@ def _event(event: stepwell.Event) -> tuple[str, str | None, str]:
                 said = f": {result.content}"
             return kind, None, f"{_key(event.call)} {event.status.value}{said}"
         case stepwell.Retrying():
-            return kind, None, f"{event.attempt} in {event.delay_ms} ms, {event.reason}"
+            return kind, None, f"{event.attempt} in {round(event.delay * 1000)} ms, {event.reason}"
         case stepwell.Interrupted():
             return kind, None, " ".join(asked.id for asked in event.interrupts)
         case stepwell.AnswerDropped():
@@ -204,7 +206,7 @@ def _event(event: stepwell.Event) -> tuple[str, str | None, str]:
         case stepwell.SteeringRefused():
             return kind, None, event.reason.value
         case stepwell.WaitingForNetwork():
-            return kind, None, str(event.up_to_ms)
+            return kind, None, str(round(event.up_to * 1000))
         case stepwell.StreamResumed():
             return kind, None, f"{event.hop}:{event.attempt}"
         case stepwell.ContextNearlyFull():
@@ -247,7 +249,7 @@ class Host:
         self.config = config(scenario["config"])
         self.runs = {RUN: RunMachine(self.config, thread_id="thread-1", history=scenario.get("history", []))}
         self.written: dict[str, str] = {}
-        self.now = 0
+        self.now = EPOCH
 
     def digests(self) -> dict[str, str | None]:
         """How each run stands."""
@@ -260,7 +262,8 @@ class Host:
 
     def step(self, step: dict[str, Any]) -> dict[str, Any]:
         """Takes one step: what came of it."""
-        self.now = step.get("at", self.now)
+        if "at" in step:
+            self.now = EPOCH + timedelta(milliseconds=step["at"])
         name = step.get("run", RUN)
         error = None
         came: list[Outputs] = []
@@ -273,7 +276,7 @@ class Host:
         came.append(machine.poll_outputs())
         gives: dict[str, Any] = {"state": machine.state.value}
         if (wake := machine.poll_timeout()) is not None:
-            gives["wake_at"] = wake
+            gives["wake_at"] = (wake - EPOCH) // timedelta(milliseconds=1)
         if error is not None:
             gives["error"] = error
         effects = [effect for outputs in came for effect in outputs.effects]
@@ -298,16 +301,16 @@ class Host:
             case "revive":
                 written = step.get("written")
                 snapshot = self.written[f"{name} {written}"] if written else self.runs[name].snapshot()
-                self.runs[name] = RunMachine.revive(snapshot, self.config, now_ms=self.now)
+                self.runs[name] = RunMachine.revive(snapshot, self.config, now=self.now)
             case "receive":
                 data = body(step)
                 cut = step.get("cut", len(data))
                 for at in range(0, len(data), cut):
                     if step.get("restore_between"):
                         self.restore_all()
-                    yield self.runs[name].receive(step["effect"], data[at : at + cut], now_ms=self.now)
+                    yield self.runs[name].receive(step["effect"], data[at : at + cut], now=self.now)
             case _:
-                yield _input(self.runs[name], step)(now_ms=self.now)
+                yield _input(self.runs[name], step)(now=self.now)
 
 
 def _answers(step: dict[str, Any]) -> dict[str, Any]:
@@ -348,8 +351,8 @@ def _input(machine: RunMachine, step: dict[str, Any]) -> Callable[..., Outputs]:
         case _:
             arguments += [step[name] for name in ("run_id", "message", "content") if name in step]
 
-    def call(now_ms: int) -> Outputs:
-        outputs: Outputs = method(*arguments, **named, now_ms=now_ms)
+    def call(now: datetime) -> Outputs:
+        outputs: Outputs = method(*arguments, **named, now=now)
         return outputs
 
     return call

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from machines import STOP, answers, asked, config, contents, delta, order, sent, updates
+from machines import STOP, answers, asked, at, config, contents, delta, order, sent, updates
 
 from stepwell import (
     AnswerDropped,
@@ -64,22 +64,22 @@ def test_a_deferred_result_wakes_the_run_in_another_process() -> None:
         machine, outputs = asked(SETUP, TEA)
         (running,) = outputs.effects
         assert (machine.is_resting, machine.timeout_reason) == (False, ToolTimer(CallKey(0, 0)))
-        outputs = machine.tool_deferred(running.id, now_ms=2000)
+        outputs = machine.tool_deferred(running.id, now=at(2000))
         assert [update.status for update in updates(outputs.events, "c1")] == [ToolCallStatus.DEFERRED]
-        assert (outputs.effects, outputs.wake_at_ms, machine.timeout_reason) == ([], None, None)
+        assert (outputs.effects, outputs.wake_at, machine.timeout_reason) == ([], None, None)
         assert machine.is_resting
         snapshot = machine.snapshot()
         del machine
 
         days = 3 * 24 * 3_600_000
         other = (
-            RunMachine.restore(snapshot, SETUP) if restore else RunMachine.revive(snapshot, SETUP, now_ms=days)
+            RunMachine.restore(snapshot, SETUP) if restore else RunMachine.revive(snapshot, SETUP, now=at(days))
         )
         assert other.poll_outputs().effects == []
         assert (other.is_resting, other.awaited_result("c2")) == (True, None)
         effect = other.awaited_result("c1")
         assert effect == running.id
-        outputs = other.tool_finished(effect, "the tea is here", now_ms=days)
+        outputs = other.tool_finished(effect, "the tea is here", now=at(days))
         assert [update.result for update in updates(outputs.events, "c1")] == [ToolOutput("the tea is here")]
         assert (other.is_resting, other.awaited_result("c1")) == (False, None)
         answers(other, outputs, delta("Enjoy!") + STOP, days)
@@ -117,9 +117,9 @@ def test_a_deferred_call_and_its_failure_are_stored() -> None:
 def test_a_deferred_result_may_come_too_late() -> None:
     machine, outputs = asked(config("http://localhost/v1", order, timeouts=Timeouts(deferred=3600.0)), TEA)
     (running,) = outputs.effects
-    outputs = machine.tool_deferred(running.id, now_ms=2000)
-    assert outputs.wake_at_ms == 3_602_000
-    outputs = machine.timeout(now_ms=3_602_000)
+    outputs = machine.tool_deferred(running.id, now=at(2000))
+    assert outputs.wake_at == at(3_602_000)
+    outputs = machine.timeout(now=at(3_602_000))
     (update,) = updates(outputs.events, "c1")
     assert isinstance(update.result, ToolFailure)
     assert update.result.kind is ToolFailureKind.TIMED_OUT
@@ -144,10 +144,10 @@ def test_the_user_allows_a_call_with_other_arguments() -> None:
             machine.approve(ask.id, wrong)
         assert "ask again" in caught.value.advice
 
-    (running,) = machine.approve(ask.id, {"amount": 5}, now_ms=2000).effects
+    (running,) = machine.approve(ask.id, {"amount": 5}, now=at(2000)).effects
     assert isinstance(running, RunTool)
     assert running.invocation.arguments == {"amount": 5}
-    outputs = machine.tool_finished(running.id, "paid 5", now_ms=2000)
+    outputs = machine.tool_finished(running.id, "paid 5", now=at(2000))
     (told,) = [message["content"] for message in sent(outputs)["messages"] if message["role"] == "tool"]
     assert 'changed the arguments of this call to {"amount":5}' in told
     assert told.endswith("paid 5")
@@ -158,8 +158,8 @@ def test_the_user_allows_a_call_with_other_arguments() -> None:
 def test_a_user_who_does_not_answer() -> None:
     machine, outputs = asked(PAYING, ("c1", "pay", {"amount": 100}))
     (ask,) = outputs.effects
-    assert outputs.wake_at_ms == 601_000
-    outputs = machine.timeout(now_ms=601_000)
+    assert outputs.wake_at == at(601_000)
+    outputs = machine.timeout(now=at(601_000))
     assert CancelTool(ask.id) in outputs.effects
     (update,) = updates(outputs.events, "c1")
     assert isinstance(update.result, ToolFailure)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from machines import STOP, answers, asked, config, contents, delta, opened, order, sent
+from machines import STOP, answers, asked, at, config, contents, delta, opened, order, sent
 
 from stepwell import (
     AgUiOptions,
@@ -85,7 +85,7 @@ def test_an_app_that_goes_away_stops_what_it_began_and_another_goes_on() -> None
     (refused,) = outputs.events
     assert isinstance(refused, SteeringRefused)
     assert refused.reason is SteeringRefusal.DISPOSED
-    assert (machine.is_disposed, machine.outcome, outputs.wake_at_ms) == (True, None, None)
+    assert (machine.is_disposed, machine.outcome, outputs.wake_at) == (True, None, None)
     with pytest.raises(MisuseError, match="ToolFinished after the run was disposed of") as caught:
         machine.tool_finished(running.id, "ordered tea")
     assert "revive" in caught.value.advice
@@ -100,10 +100,10 @@ def test_an_app_that_goes_away_stops_what_it_began_and_another_goes_on() -> None
 def test_in_the_background_the_clocks_stand_still() -> None:
     machine = RunMachine(config(timeouts=Timeouts(silence=20.0)))
     opened(machine)
-    assert (machine.poll_timeout(), machine.timeout_reason) == (21_000, SilenceTimer())
-    assert machine.entered_background(now_ms=5000).wake_at_ms is None
-    assert machine.timeout(now_ms=90_000).events == []
-    assert machine.entered_foreground(now_ms=100_000).wake_at_ms == 116_000
+    assert (machine.poll_timeout(), machine.timeout_reason) == (at(21_000), SilenceTimer())
+    assert machine.entered_background(now=at(5000)).wake_at is None
+    assert machine.timeout(now=at(90_000)).events == []
+    assert machine.entered_foreground(now=at(100_000)).wake_at == at(116_000)
 
 
 def test_the_policy_may_be_to_cancel_in_the_background_or_to_go_on() -> None:
@@ -114,38 +114,38 @@ def test_the_policy_may_be_to_cancel_in_the_background_or_to_go_on() -> None:
 
     machine = RunMachine(config(device=DevicePolicy(background="continue"), timeouts=Timeouts(silence=None, turn=60.0)))
     opened(machine)
-    assert machine.entered_background(now_ms=5000).wake_at_ms == 61_000
+    assert machine.entered_background(now=at(5000)).wake_at == at(61_000)
     assert machine.timeout_reason == TurnTimer()
 
 
 def test_a_request_waits_for_the_network_and_that_is_no_try() -> None:
     machine = RunMachine(config(device=DevicePolicy(offline=60.0)))
-    (request,) = machine.start("Hi", now_ms=1000).effects
-    machine.network_lost(now_ms=1500)
-    outputs = machine.connection_failed(request.id, "no route to host", now_ms=2000)
-    assert WaitingForNetwork(60_000) in outputs.events
-    assert (machine.state, machine.timeout_reason, outputs.wake_at_ms) == (StateKind.WAITING, NetworkTimer(), 62_000)
-    (again,) = machine.network_available(now_ms=9000).effects
+    (request,) = machine.start("Hi", now=at(1000)).effects
+    machine.network_lost(now=at(1500))
+    outputs = machine.connection_failed(request.id, "no route to host", now=at(2000))
+    assert WaitingForNetwork(60.0) in outputs.events
+    assert (machine.state, machine.timeout_reason, outputs.wake_at) == (StateKind.WAITING, NetworkTimer(), at(62_000))
+    (again,) = machine.network_available(now=at(9000)).effects
     assert isinstance(again, OpenStream)
-    machine.opened(again.id, now_ms=9000)
-    machine.receive(again.id, delta("Hello") + STOP, now_ms=9000)
-    machine.ended(again.id, now_ms=9000)
+    machine.opened(again.id, now=at(9000))
+    machine.receive(again.id, delta("Hello") + STOP, now=at(9000))
+    machine.ended(again.id, now=at(9000))
     assert machine.outcome == Success()
 
 
 def test_without_a_network_a_run_may_fail_at_once_or_after_its_wait() -> None:
     machine = RunMachine(config(device=DevicePolicy(offline=None)))
-    (request,) = machine.start("Hi", now_ms=1000).effects
-    machine.network_lost(now_ms=1500)
-    machine.connection_failed(request.id, "no route to host", now_ms=2000)
+    (request,) = machine.start("Hi", now=at(1000)).effects
+    machine.network_lost(now=at(1500))
+    machine.connection_failed(request.id, "no route to host", now=at(2000))
     assert isinstance(machine.outcome, Failed)
     assert machine.outcome.failure == ConnectionFailure("no route to host")
 
     machine = RunMachine(config())
-    machine.network_lost(now_ms=500)
-    outputs = machine.start("Hi", now_ms=1000)
-    assert (outputs.effects, outputs.wake_at_ms) == ([], 301_000)
-    machine.timeout(now_ms=301_000)
+    machine.network_lost(now=at(500))
+    outputs = machine.start("Hi", now=at(1000))
+    assert (outputs.effects, outputs.wake_at) == ([], at(301_000))
+    machine.timeout(now=at(301_000))
     assert isinstance(machine.outcome, Failed)
 
 
@@ -174,20 +174,20 @@ def test_a_turn_may_end_with_its_app() -> None:
 def test_a_stream_that_breaks_off_is_resumed_where_the_server_can(resumes: bool) -> None:
     machine = RunMachine(config(resumption="last_event_id" if resumes else "never"))
     effect = opened(machine)
-    machine.receive(effect, b"id: 7\n" + delta("Hel"), now_ms=1000)
-    outputs = machine.lost(effect, "reset", now_ms=2000)
+    machine.receive(effect, b"id: 7\n" + delta("Hel"), now=at(1000))
+    outputs = machine.lost(effect, "reset", now=at(2000))
     if not resumes:
         assert isinstance(machine.outcome, Failed)
         return
     assert machine.timeout_reason == RetryTimer()
-    assert outputs.wake_at_ms is not None
-    (again,) = machine.timeout(now_ms=outputs.wake_at_ms).effects
+    assert outputs.wake_at is not None
+    (again,) = machine.timeout(now=outputs.wake_at).effects
     assert isinstance(again, OpenStream)
     assert ("last-event-id", "7") in again.request.headers
-    outputs = machine.opened(again.id, "text/event-stream", now_ms=9000)
+    outputs = machine.opened(again.id, "text/event-stream", now=at(9000))
     assert StreamResumed(0, 1) in outputs.events
-    machine.receive(again.id, b"id: 8\n" + delta("lo") + STOP, now_ms=9000)
-    machine.ended(again.id, now_ms=9000)
+    machine.receive(again.id, b"id: 8\n" + delta("lo") + STOP, now=at(9000))
+    machine.ended(again.id, now=at(9000))
     assert (machine.outcome, machine.text) == (Success(), "Hello")
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from machines import STOP, answers, asks, config, delta, order, sent, updates
+from machines import STOP, answers, asks, at, config, delta, order, sent, updates
 
 from stepwell import (
     Completed,
@@ -37,7 +37,7 @@ def greedy(limits: Limits, *, repeats: bool = False, seconds: int = 0) -> tuple[
     events: list[Event] = []
     ran = 0
     now = 1000
-    outputs = machine.start("Hi", now_ms=now)
+    outputs = machine.start("Hi", now=at(now))
     for hop in range(12):
         kinds = ("tea",) if repeats else (f"green tea {hop}", f"black tea {hop}")
         calls = [(f"{hop}-{kind}", "order", {"what": kind}) for kind in kinds]
@@ -50,7 +50,7 @@ def greedy(limits: Limits, *, repeats: bool = False, seconds: int = 0) -> tuple[
             if isinstance(effect, RunTool):
                 ran += 1
                 now += seconds * 1000
-                outputs = machine.tool_finished(effect.id, "ordered", now_ms=now)
+                outputs = machine.tool_finished(effect.id, "ordered", now=at(now))
                 events += outputs.events
         if machine.outcome is not None:
             break
@@ -63,7 +63,7 @@ def greedy(limits: Limits, *, repeats: bool = False, seconds: int = 0) -> tuple[
         (Limits(max_tool_rounds=1), 0, MaxToolRounds(1), 2),
         (Limits(max_tool_calls=5), 0, MaxToolCalls(5), 4),
         (Limits(max_tokens=250), 0, MaxTokens(250), 4),
-        (Limits(max_duration=30.0), 10, MaxDuration(30_000), 4),
+        (Limits(max_duration=30.0), 10, MaxDuration(30.0), 4),
     ],
 )
 def test_a_limit_ends_the_turn_and_is_named(limits: Limits, seconds: int, limit: TurnLimit, ran: int) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from conftest import MockLlm, calls, text
-from machines import STOP, config, delta, opened
+from machines import STOP, at, config, delta, opened
 
 from stepwell import (
     Agent,
@@ -70,9 +70,9 @@ def machine_turn() -> RunMachine:
     machine = RunMachine(config())
     effect = opened(machine)
     body = delta(ANSWER) + STOP
-    for at in range(0, len(body), 4096):
-        machine.receive(effect, body[at : at + 4096], now_ms=1000)
-    machine.ended(effect, now_ms=1000)
+    for start in range(0, len(body), 4096):
+        machine.receive(effect, body[start : start + 4096], now=at(1000))
+    machine.ended(effect, now=at(1000))
     assert machine.outcome == Success()
     return machine
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from datetime import timedelta, timezone
 from typing import Any
 
 import httpx
 import pytest
 from conftest import MockLlm, calls, text
-from machines import STOP, config, delta, opened
+from machines import STOP, at, config, delta, opened
 
 from stepwell import (
     AddChange,
@@ -36,6 +37,7 @@ from stepwell import (
     StateKind,
     Success,
     TextMessageContent,
+    Timeouts,
     Tool,
     ToolCallUpdate,
     ToolFailure,
@@ -163,38 +165,49 @@ def test_snapshot_and_restore_in_the_middle_of_a_frame() -> None:
 
 def test_a_revived_run_asks_again() -> None:
     machine = RunMachine(config())
-    machine.start("Hi", now_ms=1000)
-    revived = RunMachine.revive(machine.snapshot(), config(), now_ms=2000)
+    machine.start("Hi", now=at(1000))
+    revived = RunMachine.revive(machine.snapshot(), config(), now=at(2000))
     (effect,) = revived.poll_outputs().effects
     assert isinstance(effect, OpenStream)
 
 
 def test_outputs_of_a_revival_are_not_lost_if_nobody_polls() -> None:
     machine = RunMachine(config())
-    machine.start("Hi", now_ms=1000)
-    revived = RunMachine.revive(machine.snapshot(), config(), now_ms=2000)
-    outputs = revived.timeout(now_ms=2001)
+    machine.start("Hi", now=at(1000))
+    revived = RunMachine.revive(machine.snapshot(), config(), now=at(2000))
+    outputs = revived.timeout(now=at(2001))
     assert [type(effect) for effect in outputs.effects] == [OpenStream]
 
 
 def test_retries_wait_for_their_time() -> None:
     machine = RunMachine(config(), thread_id="thread")
-    (effect,) = machine.start("Hi", run_id="run", now_ms=1000).effects
-    outputs = machine.refused(effect.id, 429, b"{}", retry_after=3.0, now_ms=1000)
-    assert [event.delay_ms for event in outputs.events if isinstance(event, Retrying)] == [3000]
-    assert (outputs.wake_at_ms, machine.state) == (4000, StateKind.WAITING)
-    assert machine.timeout(now_ms=3999).effects == []
-    (again,) = machine.timeout(now_ms=4000).effects
+    (effect,) = machine.start("Hi", run_id="run", now=at(1000)).effects
+    outputs = machine.refused(effect.id, 429, b"{}", retry_after=3.0, now=at(1000))
+    assert [event.delay for event in outputs.events if isinstance(event, Retrying)] == [3.0]
+    assert (outputs.wake_at, machine.state) == (at(4000), StateKind.WAITING)
+    assert machine.timeout(now=at(3999)).effects == []
+    (again,) = machine.timeout(now=at(4000)).effects
     assert isinstance(again, OpenStream)
     assert again.id == "open:0:1"
+
+
+def test_the_time_may_be_that_of_any_zone() -> None:
+    machine = RunMachine(config())
+    elsewhere = at(1000).astimezone(timezone(timedelta(hours=5, minutes=30)))
+    wake_at = machine.start("Hi", now=elsewhere).wake_at
+    assert (wake_at, wake_at and wake_at.tzinfo) == (at(121_000), timezone.utc)
+    # What lies beyond the years that Python has is its last.
+    machine = RunMachine(config(timeouts=Timeouts(silence=1e15)))
+    wake_at = machine.start("Hi", now=at(1000)).wake_at
+    assert wake_at is not None and wake_at.year == 9999
 
 
 def test_silence_fails_the_turn() -> None:
     machine = RunMachine(config())
     effect = opened(machine)
-    machine.receive(effect, delta("Well"), now_ms=1000)
-    assert machine.poll_timeout() == 121_000
-    outputs = machine.timeout(now_ms=121_000)
+    machine.receive(effect, delta("Well"), now=at(1000))
+    assert machine.poll_timeout() == at(121_000)
+    outputs = machine.timeout(now=at(121_000))
     assert CloseStream(effect) in outputs.effects
     assert isinstance(machine.outcome, Failed)
     assert machine.outcome.transient

@@ -7,10 +7,12 @@ import copy
 import pickle
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator
+from datetime import datetime
 from typing import Any
 
 import pytest
 from conftest import MockLlm, calls, text
+from machines import at
 
 from stepwell import (
     Agent,
@@ -101,8 +103,9 @@ WRONG: list[tuple[Callable[[], object], str]] = [
     (lambda: agent().thread(3), "`thread` of `Agent.thread` is of the type int; give ThreadKey or str"),  # type: ignore[arg-type]
     (lambda: machine(thread_id=3), "`thread_id` of `RunMachine` is of the type int"),
     (lambda: machine().start(3), "`text` of `RunMachine.start` is of the type int"),  # type: ignore[arg-type]
-    (lambda: machine().start("Hi", now_ms="now"), "`now_ms` of `RunMachine.start` is of the type str"),  # type: ignore[arg-type]
-    (lambda: machine().start("Hi", now_ms=-1), "an argument of `RunMachine.start` does not fit"),
+    (lambda: machine().start("Hi", now="now"), "`now` of `RunMachine.start` is of the type str"),  # type: ignore[arg-type]
+    (lambda: machine().start("Hi", now=at(-1)), "an argument of `RunMachine.start` does not fit"),
+    (lambda: machine().start("Hi", now=datetime(2026, 5, 17)), "a time without a time zone"),
     (lambda: machine().receive("e", "text"), "`data` of `RunMachine.receive` is of the type str; give bytes"),  # type: ignore[arg-type]
     (lambda: machine().tool_failed("e", "m", kind="error"), "`kind` of `RunMachine.tool_failed` is of the type str"),  # type: ignore[arg-type]
     (lambda: RunRegistry().check("handle"), "`handle` of `RunRegistry.check` is of the type str; give RunHandle"),  # type: ignore[arg-type]

@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 import pytest
 from conftest import MockLlm, calls, text
+from machines import at
 
 from stepwell import (
     Agent,
@@ -145,18 +146,18 @@ CALL = (
 async def test_a_journal_is_lived_through_again() -> None:
     config = RunConfig(provider="openai-compatible", base_url="http://localhost/v1", model="mock", tools=[photo])
     run = RunMachine(config, thread_id="thread", journal=True)
-    (opening,) = run.start("A secret?", run_id="run", now_ms=1).effects
-    run.opened(opening.id, "text/event-stream", now_ms=2)
-    run.receive(opening.id, CALL, now_ms=3)
-    (call,) = run.ended(opening.id, now_ms=4).effects
+    (opening,) = run.start("A secret?", run_id="run", now=at(1)).effects
+    run.opened(opening.id, "text/event-stream", now=at(2))
+    run.receive(opening.id, CALL, now=at(3))
+    (call,) = run.ended(opening.id, now=at(4)).effects
     assert isinstance(call, RunTool)
     with pytest.raises(InvalidArgumentError, match="content parts"):
-        run.tool_finished(call.id, Parts([{"type": "no such type"}]), now_ms=5)
-    (opening,) = run.tool_finished(call.id, await photo.run({}), now_ms=5).effects
+        run.tool_finished(call.id, Parts([{"type": "no such type"}]), now=at(5))
+    (opening,) = run.tool_finished(call.id, await photo.run({}), now=at(5)).effects
     assert isinstance(opening, OpenStream)
     journal = run.take_journal()
     snapshot = run.snapshot()
-    run.cancel(now_ms=6)
+    run.cancel(now=at(6))
     journal += run.end_journal()
     assert run.take_journal() == ""
     replayed = replay_journal(journal)
@@ -170,9 +171,9 @@ async def test_a_journal_is_lived_through_again() -> None:
         with pytest.raises(JournalError):
             replay_journal(odd)
 
-    revived = RunMachine.revive(snapshot, config, now_ms=9, journal=True)
+    revived = RunMachine.revive(snapshot, config, now=at(9), journal=True)
     revived.poll_outputs()
-    revived.cancel(now_ms=10)
+    revived.cancel(now=at(10))
     assert replay_journal(revived.end_journal()).inputs == 2
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from machines import STOP, answers, asks, config, delta
+from machines import STOP, answers, asks, at, config, delta
 from stepwell import (
     InvalidArgumentError,
     Outputs,
@@ -35,29 +35,29 @@ class Keeper:
     def __init__(self, message: str | None, parent: str | None = None) -> None:
         said = None if message is None else {"id": f"said-{message}", "role": "user", "content": message}
         self.message = said
-        self.turn = TurnRecord("", parent, said, TurnStatus.STREAMING, None, 1000, 1000, [])
+        self.turn = TurnRecord("", parent, said, TurnStatus.STREAMING, None, at(1000), at(1000), [])
 
-    def keep(self, machine: RunMachine, outputs: Outputs, now_ms: int) -> Outputs:
+    def keep(self, machine: RunMachine, outputs: Outputs, now: int) -> Outputs:
         """Stores what is to be stored; what the machine wants then."""
         effects = list(outputs.effects)
         for write in [effect for effect in effects if isinstance(effect, Persist)]:
-            blocks = [*self.turn.blocks, *(TurnBlock(block, now_ms) for block in write.blocks)]
+            blocks = [*self.turn.blocks, *(TurnBlock(block, at(now)) for block in write.blocks)]
             outcome = write.stored_outcome
             self.turn = TurnRecord(
-                write.turn, self.turn.parent, self.message, write.status, outcome, 1000, now_ms, blocks
+                write.turn, self.turn.parent, self.message, write.status, outcome, at(1000), at(now), blocks
             )
-            effects += self.keep(machine, machine.persisted(write.id, now_ms=now_ms), now_ms).effects
-        return Outputs(outputs.events, effects, outputs.wake_at_ms)
+            effects += self.keep(machine, machine.persisted(write.id, now=at(now)), now).effects
+        return Outputs(outputs.events, effects, outputs.wake_at)
 
 
 def kept(run_id: str, message: str, parent: str | None = None) -> tuple[TurnRecord, RunMachine]:
     """A turn with a tool, stored block by block."""
     machine = RunMachine(config("http://localhost/v1", weather, persist_attempts=2), thread_id="thread")
     keeper = Keeper(message, parent)
-    outputs = machine.start(message=keeper.message, run_id=run_id, now_ms=1000)
+    outputs = machine.start(message=keeper.message, run_id=run_id, now=at(1000))
     outputs = keeper.keep(machine, answers(machine, outputs, asks(("c1", "weather", {"city": "Rome"}))), 2000)
     (run,) = [effect for effect in outputs.effects if isinstance(effect, RunTool)]
-    outputs = keeper.keep(machine, machine.tool_finished(run.id, "Rome: sunny", now_ms=3000), 3000)
+    outputs = keeper.keep(machine, machine.tool_finished(run.id, "Rome: sunny", now=at(3000)), 3000)
     keeper.keep(machine, answers(machine, outputs, delta("It is sunny.") + STOP, 4000), 4000)
     return keeper.turn, machine
 
@@ -75,7 +75,7 @@ def test_stored_turns_are_shown_as_they_were_live() -> None:
     assert (call.tool_id, call.tool_name, call.status) == ("c1", "weather", ToolCallStatus.COMPLETED)
     assert (call.args, call.result) == ({"city": "Rome"}, "Rome: sunny")
     assert view.messages[2].text == "It is sunny."
-    assert (view.created_at_ms, view.updated_at_ms) == (1000, 4000)
+    assert (view.created_at, view.updated_at) == (at(1000), at(4000))
 
     assert conversation_of([turn]) == machine.messages
 
@@ -99,8 +99,8 @@ def test_the_path_to_a_turn_leaves_its_siblings_out() -> None:
 def test_turns_that_no_store_gave() -> None:
     turn, _ = kept("run", "Hi")
     (block, *_) = turn.blocks
-    broken = TurnBlock(type(block.block)(block.block.sequence, 0, {"type": 7}), 1)
+    broken = TurnBlock(type(block.block)(block.block.sequence, 0, {"type": 7}), at(1))
     with pytest.raises(InvalidArgumentError, match="just as they were stored"):
-        session_view([TurnRecord("run", None, None, TurnStatus.COMPLETE, None, 1, 1, [broken])])
+        session_view([TurnRecord("run", None, None, TurnStatus.COMPLETE, None, at(1), at(1), [broken])])
     with pytest.raises(InvalidArgumentError):
         session_view([turn], "elsewhere")

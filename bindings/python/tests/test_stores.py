@@ -8,13 +8,14 @@ import importlib.util
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Awaitable, Callable, Iterator
+from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any, cast
 
 import pytest
 from conftest import ROOT, MockLlm, calls, text
+from machines import at
 
 from stepwell import (
     Agent,
@@ -176,7 +177,7 @@ async def test_a_turn_is_there_after_a_restart(mock_llm: Start, make: MakeStore,
 
     (listed,) = await sessions.threads()
     assert (listed.key, listed.title, listed.unfinished) == (ThreadKey("thread"), "What is the number?", None)
-    assert listed.created_at_ms <= listed.updated_at_ms <= time.time() * 1000 + 1000
+    assert listed.created_at <= listed.updated_at <= datetime.now(timezone.utc)
     assert await sessions.thread("thread") == listed
     view = await sessions.view("thread")
     assert [(turn.id, turn.status, turn.outcome) for turn in view.turns] == [
@@ -226,7 +227,7 @@ async def test_what_was_said_is_said_otherwise(mock_llm: Start, make: MakeStore,
     assert other.thread_id == "other" and agent.thread_id == "thread"
     assert [record.key.thread for record in await sessions.threads(limit=1)] == ["other"]
     latest = (await sessions.threads())[0]
-    cursor = ThreadCursor(latest.updated_at_ms, latest.key)
+    cursor = ThreadCursor(latest.updated_at, latest.key)
     assert [record.key.thread for record in await sessions.threads(after=cursor)] == ["thread"]
     assert [record.key.thread for record in await sessions.threads(room="room")] == ["other"]
 
@@ -410,13 +411,13 @@ async def test_what_a_store_of_the_apps_own_refuses(tmp_path: Path) -> None:
     thread = ThreadKey("t", "r", "s")
 
     def begin(turn: str, parent: str | None = None) -> None:
-        new = NewTurn(TurnKey(thread, turn), parent, {"role": "user"}, "snapshot", "host", "Title", 1)
+        new = NewTurn(TurnKey(thread, turn), parent, {"role": "user"}, "snapshot", "host", "Title", at(1))
         assert store.begin_turn(new) == 1
 
     def write(first: int, *texts: str, end: bool = False) -> PersistBatch:
         blocks = [Block(first + place, 0, {"type": "text", "text": said}) for place, said in enumerate(texts)]
         status = TurnStatus.COMPLETE if end else TurnStatus.STREAMING
-        return PersistBatch(first, blocks, status, "success" if end else None, f"after {first}", 2)
+        return PersistBatch(first, blocks, status, "success" if end else None, f"after {first}", at(2))
 
     begin("a")
     key = TurnKey(thread, "a")

@@ -266,7 +266,7 @@ def test_trouble_is_played_in_no_time(hop: Hop, outcome: type) -> None:
     played = play(hop)
     assert isinstance(played.outcome, outcome)
     if "error" in hop and outcome is Success:
-        assert [event.delay_ms for event in played.events if isinstance(event, Retrying)] == [7000]
+        assert [event.delay for event in played.events if isinstance(event, Retrying)] == [7.0]
 
 
 def test_the_user_may_stop_it_anywhere() -> None:

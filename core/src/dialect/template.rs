@@ -36,6 +36,9 @@ pub(super) trait FrameReader {
     /// What a text may be a piece of.
     type Kind;
 
+    /// Whether an empty frame says nothing. It is a fault of an AG-UI agent.
+    const PASSES_EMPTY: bool = true;
+
     /// Whether a piece may be said as things are: the run has started and goes on, and the last frame left nothing
     /// over.
     fn takes_pieces(&self) -> bool;
@@ -47,6 +50,15 @@ pub(super) trait FrameReader {
     /// As for [`Decode::frame`].
     fn piece(&mut self, fit: Fit<'_, Self::Kind>, sink: &mut dyn Sink)
     -> Result<bool, DecodeError>;
+
+    /// Whether the answer is over: what comes behind it is not read. An AG-UI agent's is for the order check to judge.
+    fn is_over(&self) -> bool;
+
+    /// Reads the data of a frame that is named `error`, in a format that reports errors so; else it is a frame like any
+    /// other.
+    fn error(&mut self, _data: &[u8], _sink: &mut dyn Sink) -> Option<Result<(), DecodeError>> {
+        None
+    }
 
     /// Reads a frame, and shows it to `templates` if it is one piece and nothing besides.
     ///
@@ -112,6 +124,18 @@ impl<R: FrameReader> Decode for Templated<R> {
             && let Some(fit) = self.templates.find(frame)
             && self.reader.piece(fit, sink)?
         {
+            return Ok(());
+        }
+        if self.reader.is_over() {
+            return Ok(());
+        }
+        let data = frame.data.trim_ascii();
+        if frame.event == b"error"
+            && let Some(read) = self.reader.error(data, sink)
+        {
+            return read;
+        }
+        if R::PASSES_EMPTY && data.is_empty() {
             return Ok(());
         }
         self.reader.frame(frame, &mut self.templates, sink)

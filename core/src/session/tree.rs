@@ -30,7 +30,9 @@ use std::collections::{BTreeMap, BTreeSet};
 /// let mut tree = TurnTree::new(turns)?;
 /// let ids = |path: Vec<&Turn>| path.iter().map(|turn| turn.id.to_string()).collect::<Vec<_>>();
 /// assert_eq!(ids(tree.shown()), ["a", "b2"]);
-/// assert_eq!(tree.previous_sibling("b2").map(|turn| turn.id.as_str()), Some("b"));
+/// // "2 of 2", for the arrows beside the message.
+/// let siblings: Vec<_> = tree.siblings("b2")?.map(|turn| turn.id.as_str()).collect();
+/// assert_eq!(siblings, ["b", "b2"]);
 /// tree.show("b")?;
 /// assert_eq!(ids(tree.shown()), ["a", "b"]);
 /// # Ok::<(), stepwell_core::session::SessionError>(())
@@ -149,21 +151,6 @@ impl TurnTree {
     /// There is no such turn.
     pub fn siblings(&self, id: &str) -> Result<impl Iterator<Item = &Turn>, SessionError> {
         Ok(self.children(self.known(id)?.parent.as_ref()))
-    }
-
-    /// The sibling that came after this turn.
-    #[must_use]
-    pub fn next_sibling(&self, id: &str) -> Option<&Turn> {
-        let mut siblings = self.siblings(id).ok()?;
-        siblings.find(|sibling| sibling.id == *id)?;
-        siblings.next()
-    }
-
-    /// The sibling that came before this turn.
-    #[must_use]
-    pub fn previous_sibling(&self, id: &str) -> Option<&Turn> {
-        let siblings = self.siblings(id).ok()?;
-        siblings.take_while(|sibling| sibling.id != *id).last()
     }
 
     /// The path to this turn, the oldest first: its conversation.

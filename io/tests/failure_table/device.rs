@@ -72,7 +72,7 @@ async fn the_app_is_suspended_and_finds_nothing_timed_out() {
         let calls = Arc::new(Semaphore::new(0));
         let agent = dialect
             .agent(&server)
-            .tool_timeout(Duration::from_secs(60))
+            .configure(|config| config.timeouts.tool = Some(Duration::from_secs(60)))
             .tool(work(), hangs(&calls));
         let agent = agent.build().expect("the agent is set up");
         let turn = agent.send("Go on");

@@ -196,7 +196,7 @@ async fn a_tool_times_out_and_is_told() {
     let told = Mutex::new(told);
     let agent = Dialect::Chat
         .agent(&server)
-        .tool_timeout(Duration::from_millis(100))
+        .configure(|config| config.timeouts.tool = Some(Duration::from_millis(100)))
         .blocking_tool(work(), move |_, cancellation| {
             tokio::runtime::Handle::current().block_on(cancellation.cancelled());
             let _ = told
@@ -224,7 +224,7 @@ async fn a_tool_that_only_waits_for_its_turn_does_not_time_out() {
     let agent = Dialect::Chat
         .agent(&server)
         .max_parallel_tools(1)
-        .tool_timeout(Duration::from_secs(90))
+        .configure(|config| config.timeouts.tool = Some(Duration::from_secs(90)))
         .tool(work(), move |call| {
             let (counted, highest) = (Arc::clone(&counted), Arc::clone(&highest));
             async move {

@@ -195,7 +195,7 @@ async fn a_tool_without_arguments_gets_an_empty_object() {
 async fn a_tool_that_takes_too_long_is_stopped() {
     let server = serve(one_call("wait", "{}")).await;
     let agent = agent(&server)
-        .tool_timeout(std::time::Duration::from_millis(1))
+        .configure(|config| config.timeouts.tool = Some(std::time::Duration::from_millis(1)))
         .tool(Tool::new("wait", "Never comes back."), |_| {
             std::future::pending::<Result<String, String>>()
         })

@@ -4,13 +4,7 @@
 use anyhow::{Context as _, ensure};
 
 /// Enums that the app makes: their cases say what it has to say.
-const MADE_BY_APPS: [&str; 5] = [
-    "Decision",
-    "ResponseFormat",
-    "Resumption",
-    "StoreAnswer",
-    "ToolChoice",
-];
+const MADE_BY_APPS: [&str; 4] = ["Decision", "ResponseFormat", "Resumption", "ToolChoice"];
 
 /// A value of a case.
 struct Value<'a> {

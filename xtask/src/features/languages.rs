@@ -103,13 +103,20 @@ impl Known {
         for item in io.iter().chain(&core) {
             put(Language::Rust, item.written("::"));
         }
-        for item in &bindings {
-            // What uniffi has of it bears its name there.
-            if item.of.is_none() || item.is_exported || !item.is_function {
-                for language in [Language::Swift, Language::Kotlin] {
+        let hidden =
+            [Language::Swift, Language::Kotlin].map(|language| (language, hidden(root, language)));
+        for (language, hidden) in hidden {
+            let hidden = hidden?;
+            for item in &bindings {
+                // What uniffi has of it bears its name there.
+                let is_there = item.of.is_none() || item.is_exported || !item.is_function;
+                let of_hidden = item.of.as_ref().is_some_and(|of| hidden.contains(of));
+                if is_there && !of_hidden && !hidden.contains(&item.written(".")) {
                     put(language, item.cased(language).written("."));
                 }
             }
+        }
+        for item in &bindings {
             // The shapes that Python's classes are made of.
             if !item.is_function {
                 put(Language::Python, item.written("."));
@@ -213,6 +220,25 @@ impl Item {
             None => self.name.clone(),
         }
     }
+}
+
+/// What uniffi leaves out for a language, as its configuration says. What is written there is held against the library
+/// where the bindings are generated.
+fn hidden(root: &Path, language: Language) -> anyhow::Result<BTreeSet<String>> {
+    const CONFIG: &str = "uniffi.toml";
+    let text =
+        fs::read_to_string(root.join(CONFIG)).with_context(|| format!("cannot read {CONFIG}"))?;
+    let config: toml::Value =
+        toml::from_str(&text).with_context(|| format!("cannot read {CONFIG}"))?;
+    let keys = ["defaults", "bindings", language.key(), "exclude"];
+    let names = keys.iter().try_fold(&config, |value, key| value.get(key));
+    let names = names.and_then(toml::Value::as_array);
+    let names = names.with_context(|| format!("{CONFIG} has no {}", keys.join(".")))?;
+    Ok(names
+        .iter()
+        .filter_map(toml::Value::as_str)
+        .map(str::to_owned)
+        .collect())
 }
 
 /// What `extends Omit<RunConfig, "a" | "b">` leaves out.

@@ -60,12 +60,12 @@ def lifts(generated: type, ours: Any) -> None:
 
 
 def lift(value: Any) -> Any:
-    """Our form of a value of the library. A time ``x`` there is ``x_ms`` here."""
+    """Our form of a value of the library."""
     kind = type(value)
     if kind in _RECORDS:
         ours, fields = _RECORDS[kind]
         given = vars(value)
-        return ours(*[lift(given[name if name in given else name.removesuffix("_ms")]) for name in fields])
+        return ours(*[lift(given[name]) for name in fields])
     if kind in _ENUMS:
         return _ENUMS[kind][value.name]
     if kind is list:
@@ -78,13 +78,9 @@ def lower(value: Any) -> Any:
     generated: Any = _GENERATED.get(type(value))
     if isinstance(value, Record):
         fields = inspect.signature(generated).parameters
-        return generated(**{name: _lower_field(value, name) for name in fields})
+        return generated(**{name: lower(getattr(value, name)) for name in fields})
     if isinstance(value, enum.Enum):
         return generated[value.name]
     if isinstance(value, (list, tuple)):
         return [lower(item) for item in value]
     return value
-
-
-def _lower_field(value: Record, name: str) -> Any:
-    return lower(getattr(value, name if hasattr(value, name) else f"{name}_ms"))

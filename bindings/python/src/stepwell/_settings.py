@@ -25,11 +25,6 @@ class JsonSchema:
     """Whether the provider must hold the model to it, where it can be asked to."""
 
 
-def lower_time(seconds: float | None) -> Any:
-    """Milliseconds of seconds."""
-    return None if seconds is None else round(seconds * 1000)
-
-
 def lower_tool(function: Tool[..., Any] | Callable[..., Any]) -> _ffi.ToolDefinition:
     """A tool without its code."""
     tool = as_tool(function)
@@ -40,7 +35,7 @@ def lower_tool(function: Tool[..., Any] | Callable[..., Any]) -> _ffi.ToolDefini
         requires_approval=tool.requires_approval,
         idempotent=tool.idempotent,
         repeatable=tool.repeatable,
-        timeout=lower_time(tool.timeout),
+        timeout=tool.timeout,
     )
 
 

@@ -121,8 +121,8 @@ class TurnCard:
                     card.status, card.result = "completed", content
             case ev.Completed(outcome=outcome):
                 self._ended(outcome)
-            case ev.Retrying(attempt=attempt, delay_ms=delay, reason=reason):
-                self._items.append(_Notice(f"try {attempt} in {delay / 1000:g} s: {reason}"))
+            case ev.Retrying(attempt=attempt, delay=delay, reason=reason):
+                self._items.append(_Notice(f"try {attempt} in {delay:g} s: {reason}"))
             case ev.WaitingForNetwork():
                 self._items.append(_Notice("waiting for the network"))
             case ev.WarningEvent(message=message):

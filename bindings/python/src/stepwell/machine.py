@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import time
 import uuid
 from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime, timezone
 from typing import Any
 
 from ._ffi import stepwell_ffi as _ffi
@@ -24,8 +24,8 @@ class RunMachine:
     """A turn without any IO.
 
     Each input is one call, and each call gives back all that came of it: ``events`` to show and ``effects`` to carry
-    out and answer by their ids. ``now_ms`` is the time in milliseconds since the epoch; the system's clock if left out.
-    Call ``timeout`` when ``wake_at_ms`` of the latest outputs has come.
+    out and answer by their ids. ``now`` is the time, with its time zone; that of the system's clock if left out. Call
+    ``timeout`` when ``wake_at`` of the latest outputs has come.
 
     The host's loop: ``start``; for an ``OpenStream`` send the request and call ``opened``, then ``receive`` for every
     piece of the body, then ``ended`` (or ``refused``, ``connection_failed``, ``lost``); for a ``RunTool`` run the tool
@@ -68,14 +68,14 @@ class RunMachine:
 
     @classmethod
     def revive(
-        cls, snapshot: str, config: RunConfig, *, now_ms: int | None = None, journal: bool = False
+        cls, snapshot: str, config: RunConfig, *, now: datetime | None = None, journal: bool = False
     ) -> RunMachine:
         """A stored run whose process died: what had not begun is given out again, an open stream is opened again.
 
         ``DevicePolicy.killed`` may end the turn instead. Take ``poll_outputs`` first. With ``journal`` all further inputs
         are written down, in a journal of their own.
         """
-        return cls._of(_revive(snapshot, config.lower(), _now(now_ms), journal))
+        return cls._of(_revive(snapshot, config.lower(), _now(now), journal))
 
     @classmethod
     def _of(cls, machine: _ffi.RunMachine) -> RunMachine:
@@ -94,7 +94,7 @@ class RunMachine:
         parent_run_id: str | None = None,
         message: Mapping[str, Json] | None = None,
         resume: Mapping[str, Json] | None = None,
-        now_ms: int | None = None,
+        now: datetime | None = None,
     ) -> Outputs:
         """Starts the turn with what the user says: text, or an AG-UI message.
 
@@ -102,19 +102,19 @@ class RunMachine:
         interrupts that an earlier turn ended with, by their ids; ``None`` waves one away.
         """
         start = lower_start(text, run_id, parent_run_id, message, resume)
-        return _call(self._machine.start, start, _now(now_ms))
+        return _call(self._machine.start, start, _now(now))
 
-    def run_created(self, effect: str, run_id: str, *, now_ms: int | None = None) -> Outputs:
+    def run_created(self, effect: str, run_id: str, *, now: datetime | None = None) -> Outputs:
         """The backend created a run."""
-        return _call(self._machine.run_created, effect, run_id, _now(now_ms))
+        return _call(self._machine.run_created, effect, run_id, _now(now))
 
-    def run_not_created(self, effect: str, message: str, *, now_ms: int | None = None) -> Outputs:
+    def run_not_created(self, effect: str, message: str, *, now: datetime | None = None) -> Outputs:
         """The backend did not create a run."""
-        return _call(self._machine.run_not_created, effect, message, _now(now_ms))
+        return _call(self._machine.run_not_created, effect, message, _now(now))
 
-    def opened(self, effect: str, content_type: str | None = None, *, now_ms: int | None = None) -> Outputs:
+    def opened(self, effect: str, content_type: str | None = None, *, now: datetime | None = None) -> Outputs:
         """The provider answered with a 2xx status: the body follows."""
-        return _call(self._machine.opened, effect, content_type, _now(now_ms))
+        return _call(self._machine.opened, effect, content_type, _now(now))
 
     def refused(
         self,
@@ -123,33 +123,32 @@ class RunMachine:
         body: bytes = b"",
         *,
         retry_after: float | None = None,
-        now_ms: int | None = None,
+        now: datetime | None = None,
     ) -> Outputs:
         """The provider answered with any other status. ``retry_after`` is in seconds."""
-        wait = None if retry_after is None else round(retry_after * 1000)
-        return _call(self._machine.refused, effect, status, body, _now(now_ms), wait)
+        return _call(self._machine.refused, effect, status, body, _now(now), retry_after)
 
-    def connection_failed(self, effect: str, message: str, *, now_ms: int | None = None) -> Outputs:
+    def connection_failed(self, effect: str, message: str, *, now: datetime | None = None) -> Outputs:
         """No answer came at all."""
-        return _call(self._machine.connection_failed, effect, message, _now(now_ms))
+        return _call(self._machine.connection_failed, effect, message, _now(now))
 
-    def receive(self, effect: str, data: bytes, *, now_ms: int | None = None) -> Outputs:
+    def receive(self, effect: str, data: bytes, *, now: datetime | None = None) -> Outputs:
         """Bytes of the body, as many as the transport gave, cut anywhere."""
-        return _call(self._machine.receive, effect, data, _now(now_ms))
+        return _call(self._machine.receive, effect, data, _now(now))
 
-    def ended(self, effect: str, *, now_ms: int | None = None) -> Outputs:
+    def ended(self, effect: str, *, now: datetime | None = None) -> Outputs:
         """The body ended as it should."""
-        return _call(self._machine.ended, effect, _now(now_ms))
+        return _call(self._machine.ended, effect, _now(now))
 
-    def lost(self, effect: str, message: str, *, now_ms: int | None = None) -> Outputs:
+    def lost(self, effect: str, message: str, *, now: datetime | None = None) -> Outputs:
         """The connection broke within the body."""
-        return _call(self._machine.lost, effect, message, _now(now_ms))
+        return _call(self._machine.lost, effect, message, _now(now))
 
-    def tool_finished(self, effect: str, content: str | Parts, *, now_ms: int | None = None) -> Outputs:
+    def tool_finished(self, effect: str, content: str | Parts, *, now: datetime | None = None) -> Outputs:
         """A tool gave a result; ``Tool.run`` gives it as it is wanted here."""
         if isinstance(content, Parts):
-            return _call(self._machine.tool_finished_parts, effect, list(content), _now(now_ms))
-        return _call(self._machine.tool_finished, effect, content, _now(now_ms))
+            return _call(self._machine.tool_finished_parts, effect, list(content), _now(now))
+        return _call(self._machine.tool_finished, effect, content, _now(now))
 
     def tool_failed(
         self,
@@ -157,17 +156,17 @@ class RunMachine:
         message: str,
         *,
         kind: ToolFailureKind = ToolFailureKind.ERROR,
-        now_ms: int | None = None,
+        now: datetime | None = None,
     ) -> Outputs:
         """A tool failed; the model is shown the message."""
-        return _call(self._machine.tool_failed, effect, message, _now(now_ms), _ffi.ToolFailureKind[kind.name])
+        return _call(self._machine.tool_failed, effect, message, _now(now), _ffi.ToolFailureKind[kind.name])
 
-    def tool_deferred(self, effect: str, *, now_ms: int | None = None) -> Outputs:
+    def tool_deferred(self, effect: str, *, now: datetime | None = None) -> Outputs:
         """The tool has begun something whose result comes later, with ``tool_finished`` or ``tool_failed``."""
-        return _call(self._machine.tool_deferred, effect, _now(now_ms))
+        return _call(self._machine.tool_deferred, effect, _now(now))
 
     def approve(
-        self, effect: str, arguments: Mapping[str, Json] | None = None, *, now_ms: int | None = None
+        self, effect: str, arguments: Mapping[str, Json] | None = None, *, now: datetime | None = None
     ) -> Outputs:
         """The user allows the call.
 
@@ -176,42 +175,42 @@ class RunMachine:
         """
         # As the other languages write it: the model reads it.
         edited = None if arguments is None else dict(arguments)
-        return _call(self._machine.approve, effect, _now(now_ms), edited)
+        return _call(self._machine.approve, effect, _now(now), edited)
 
-    def deny(self, effect: str, reason: str | None = None, *, now_ms: int | None = None) -> Outputs:
+    def deny(self, effect: str, reason: str | None = None, *, now: datetime | None = None) -> Outputs:
         """The user does not allow the call. The reason is for the model to read."""
-        return _call(self._machine.deny, effect, reason, _now(now_ms))
+        return _call(self._machine.deny, effect, reason, _now(now))
 
     def context_trimmed(
-        self, effect: str, keep: Sequence[str], *, summary: str | None = None, now_ms: int | None = None
+        self, effect: str, keep: Sequence[str], *, summary: str | None = None, now: datetime | None = None
     ) -> Outputs:
         """The conversation is to go on with the messages of these ids; what belongs to them is kept with them. The model
         is told ``summary`` in the place of the others. The history stays whole."""
-        return _call(self._machine.context_trimmed, effect, list(keep), _now(now_ms), summary)
+        return _call(self._machine.context_trimmed, effect, list(keep), _now(now), summary)
 
-    def context_not_trimmed(self, effect: str, message: str, *, now_ms: int | None = None) -> Outputs:
+    def context_not_trimmed(self, effect: str, message: str, *, now: datetime | None = None) -> Outputs:
         """There is no way to shorten the conversation: the turn fails."""
-        return _call(self._machine.context_not_trimmed, effect, message, _now(now_ms))
+        return _call(self._machine.context_not_trimmed, effect, message, _now(now))
 
-    def persisted(self, effect: str, *, now_ms: int | None = None) -> Outputs:
+    def persisted(self, effect: str, *, now: datetime | None = None) -> Outputs:
         """Blocks are stored."""
-        return _call(self._machine.persisted, effect, _now(now_ms))
+        return _call(self._machine.persisted, effect, _now(now))
 
-    def persist_failed(self, effect: str, message: str, *, now_ms: int | None = None) -> Outputs:
+    def persist_failed(self, effect: str, message: str, *, now: datetime | None = None) -> Outputs:
         """Blocks could not be stored."""
-        return _call(self._machine.persist_failed, effect, message, _now(now_ms))
+        return _call(self._machine.persist_failed, effect, message, _now(now))
 
-    def resume(self, answers: Mapping[str, Json], *, now_ms: int | None = None) -> Outputs:
+    def resume(self, answers: Mapping[str, Json], *, now: datetime | None = None) -> Outputs:
         """The user answered the agent's questions, all of them, by their ids; ``None`` waves one away."""
-        return _call(self._machine.resume, entries(answers), _now(now_ms))
+        return _call(self._machine.resume, entries(answers), _now(now))
 
-    def cancel(self, *, now_ms: int | None = None) -> Outputs:
+    def cancel(self, *, now: datetime | None = None) -> Outputs:
         """The user stops the turn. What is over stays as it is."""
-        return _call(self._machine.cancel, _now(now_ms))
+        return _call(self._machine.cancel, _now(now))
 
-    def cancel_call(self, call: CallKey, *, now_ms: int | None = None) -> Outputs:
+    def cancel_call(self, call: CallKey, *, now: datetime | None = None) -> Outputs:
         """The user stops one call. The others go on, and the model is told."""
-        return _call(self._machine.cancel_call, _ffi.CallKey(hop=call.hop, index=call.index), _now(now_ms))
+        return _call(self._machine.cancel_call, _ffi.CallKey(hop=call.hop, index=call.index), _now(now))
 
     def steer(
         self,
@@ -219,7 +218,7 @@ class RunMachine:
         *,
         message_id: str | None = None,
         message: Mapping[str, Json] | None = None,
-        now_ms: int | None = None,
+        now: datetime | None = None,
     ) -> Outputs:
         """The user types during the turn: text, or an AG-UI message.
 
@@ -229,54 +228,54 @@ class RunMachine:
         if (text is None) == (message is None):
             raise InvalidArgumentError("`steer` takes a text or a message", "give one of them, not both")
         if text is None:
-            return _call(self._machine.steer_message, message, _now(now_ms))
-        return _call(self._machine.steer, message_id or str(uuid.uuid4()), text, _now(now_ms))
+            return _call(self._machine.steer_message, message, _now(now))
+        return _call(self._machine.steer, message_id or str(uuid.uuid4()), text, _now(now))
 
-    def shown(self, messages: Sequence[Mapping[str, Json]], *, now_ms: int | None = None) -> Outputs:
+    def shown(self, messages: Sequence[Mapping[str, Json]], *, now: datetime | None = None) -> Outputs:
         """What the user was shown by a host that died, as AG-UI messages.
 
         For a run that was revived, before any other input. What the run does not know of it stays, marked with
         ``metadata.cut``, and the answer is asked for anew.
         """
-        return _call(self._machine.shown, list(messages), _now(now_ms))
+        return _call(self._machine.shown, list(messages), _now(now))
 
-    def entered_background(self, *, now_ms: int | None = None) -> Outputs:
+    def entered_background(self, *, now: datetime | None = None) -> Outputs:
         """The app goes to the background; see ``DevicePolicy``.
 
         Like the following three, it is taken in every state, and harmless when repeated.
         """
-        return _call(self._machine.entered_background, _now(now_ms))
+        return _call(self._machine.entered_background, _now(now))
 
-    def entered_foreground(self, *, now_ms: int | None = None) -> Outputs:
+    def entered_foreground(self, *, now: datetime | None = None) -> Outputs:
         """The app is in the foreground again."""
-        return _call(self._machine.entered_foreground, _now(now_ms))
+        return _call(self._machine.entered_foreground, _now(now))
 
-    def network_lost(self, *, now_ms: int | None = None) -> Outputs:
+    def network_lost(self, *, now: datetime | None = None) -> Outputs:
         """The network that the server is reached over is gone."""
-        return _call(self._machine.network_lost, _now(now_ms))
+        return _call(self._machine.network_lost, _now(now))
 
-    def network_available(self, *, now_ms: int | None = None) -> Outputs:
+    def network_available(self, *, now: datetime | None = None) -> Outputs:
         """There is a network, or another one took the place of the one before."""
-        return _call(self._machine.network_available, _now(now_ms))
+        return _call(self._machine.network_available, _now(now))
 
-    def dispose(self, *, now_ms: int | None = None) -> Outputs:
+    def dispose(self, *, now: datetime | None = None) -> Outputs:
         """The app goes away: the outputs stop what it has begun, and give back what the user typed.
 
         The turn does not end by it: it can go on elsewhere, by ``revive`` from the ``snapshot``. Each later input raises
         ``MisuseError``.
         """
-        return _call(self._machine.dispose, _now(now_ms))
+        return _call(self._machine.dispose, _now(now))
 
-    def timeout(self, *, now_ms: int | None = None) -> Outputs:
+    def timeout(self, *, now: datetime | None = None) -> Outputs:
         """Time has passed: what is due is done."""
-        return _call(self._machine.timeout, _now(now_ms))
+        return _call(self._machine.timeout, _now(now))
 
     def poll_outputs(self) -> Outputs:
         """What waits without an input of its own: after ``restore`` and ``revive``."""
         return _call(self._machine.poll_outputs)
 
-    def poll_timeout(self) -> int | None:
-        """When to call ``timeout``, in milliseconds since the epoch; all outputs say so too."""
+    def poll_timeout(self) -> datetime | None:
+        """When to call ``timeout``; all outputs say so too."""
         return self._machine.poll_timeout()
 
     @property
@@ -408,8 +407,8 @@ def _call(method: Callable[..., _ffi.Outputs], *arguments: Any) -> Outputs:
         raise translated(error) from None
 
 
-def _now(now_ms: int | None) -> int:
-    return time.time_ns() // 1_000_000 if now_ms is None else now_ms
+def _now(now: datetime | None) -> datetime:
+    return datetime.now(timezone.utc) if now is None else now
 
 
 def lower_start(

@@ -1,6 +1,7 @@
 //! Kotlin: the options of an agent, which its builder extends, and what all effects have.
 
 use crate::doc::Style;
+use crate::hidden;
 use crate::model::{Default, Field, Shape, Shapes};
 use anyhow::{Context as _, bail};
 use camino::Utf8Path;
@@ -24,8 +25,14 @@ const OF_THE_FUNCTION: [&str; 4] = ["provider", "model", "base_url", "key"];
 /// Writes both beside uniffi's own file.
 ///
 /// # Errors
-/// A library that cannot be read, an option that has no form here, a folder that cannot be written.
+/// A library that cannot be read, an option that has no form here, a folder that cannot be written; uniffi's file does
+/// not hide what it is to.
 pub(crate) fn write(library: &Utf8Path, folder: &Utf8Path) -> anyhow::Result<()> {
+    hidden::check(
+        library,
+        "kotlin",
+        &folder.join("dev/stepwell/stepwell_ffi.kt"),
+    )?;
     let shapes = Shapes::read(library)?;
     for (name, text) in [
         ("AgentOptions.kt", options(&shapes)?),

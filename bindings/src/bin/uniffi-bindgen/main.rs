@@ -9,6 +9,7 @@
 
 mod dart;
 mod doc;
+mod hidden;
 mod json;
 mod kotlin;
 mod model;

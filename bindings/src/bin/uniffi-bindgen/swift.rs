@@ -1,6 +1,7 @@
 //! Swift: the initializer of an agent with all options.
 
 use crate::doc::Style;
+use crate::hidden;
 use crate::model::{Default, Field, Shapes};
 use anyhow::{Context as _, bail};
 use camino::Utf8Path;
@@ -30,11 +31,13 @@ extension Agent {
     /// - Parameters:
 ";
 
-/// Writes the initializer into a folder of the package's sources.
+/// Writes the initializer beside uniffi's own file.
 ///
 /// # Errors
-/// A library that cannot be read, an option that has no form here, a folder that cannot be written.
+/// A library that cannot be read, an option that has no form here, a folder that cannot be written; uniffi's file does
+/// not hide what it is to.
 pub(crate) fn write(library: &Utf8Path, folder: &Utf8Path) -> anyhow::Result<()> {
+    hidden::check(library, "swift", &folder.join("Stepwell.swift"))?;
     let file = folder.join("AgentOptions.swift");
     let text = initializer(&Shapes::read(library)?)?;
     fs::write(&file, text).with_context(|| format!("cannot write {file}"))

@@ -147,8 +147,14 @@ impl FrameReader for Decoder {
     /// And the id of what it is of.
     type Kind = (Kind, String);
 
+    const PASSES_EMPTY: bool = false;
+
     fn takes_pieces(&self) -> bool {
         !self.is_protobuf
+    }
+
+    fn is_over(&self) -> bool {
+        false
     }
 
     fn piece(

@@ -458,6 +458,14 @@ impl FrameReader for Decoder {
         self.answer.is_running()
     }
 
+    fn is_over(&self) -> bool {
+        self.answer.is_over()
+    }
+
+    fn error(&mut self, data: &[u8], sink: &mut dyn Sink) -> Option<Result<(), DecodeError>> {
+        Some(self.fail(StreamError::read(data), sink))
+    }
+
     fn piece(&mut self, fit: Fit<'_, Kind>, sink: &mut dyn Sink) -> Result<bool, DecodeError> {
         match *fit.kind {
             Kind::Text => self.text(fit.text, sink)?,
@@ -473,16 +481,6 @@ impl FrameReader for Decoder {
         templates: &mut Templates<Kind>,
         sink: &mut dyn Sink,
     ) -> Result<(), DecodeError> {
-        if self.answer.is_over() {
-            return Ok(());
-        }
-        let data = frame.data.trim_ascii();
-        if frame.event == b"error" {
-            return self.fail(StreamError::read(data), sink);
-        }
-        if data.is_empty() {
-            return Ok(());
-        }
         self.event(frame, templates, sink)
     }
 

@@ -319,6 +319,17 @@ impl FrameReader for Decoder {
         self.answer.is_running()
     }
 
+    fn is_over(&self) -> bool {
+        self.answer.is_over()
+    }
+
+    /// Of an empty one there is nothing to read.
+    fn error(&mut self, data: &[u8], sink: &mut dyn Sink) -> Option<Result<(), DecodeError>> {
+        let error = (!data.is_empty()).then(|| StreamError::read(data))?;
+        let failed = self.answer.fail(error.message, error.code, sink);
+        Some(failed.map_err(Into::into))
+    }
+
     fn piece(&mut self, fit: Fit<'_, Kind>, sink: &mut dyn Sink) -> Result<bool, DecodeError> {
         if let Some(usage) = fit.kind.usage(fit.counts) {
             self.answer.usage = Some(usage);
@@ -336,14 +347,6 @@ impl FrameReader for Decoder {
         templates: &mut Templates<Kind>,
         sink: &mut dyn Sink,
     ) -> Result<(), DecodeError> {
-        let data = frame.data.trim_ascii();
-        if self.answer.is_over() || data.is_empty() {
-            return Ok(());
-        }
-        if frame.event == b"error" {
-            let error = StreamError::read(data);
-            return Ok(self.answer.fail(error.message, error.code, sink)?);
-        }
         self.chunk(frame, templates, sink)
     }
 

@@ -74,6 +74,33 @@ type History<'a> = Vec<Cow<'a, Message>>;
 impl ModelRequest<'_> {
     /// The HTTP request for it, with the history made legal for the endpoint, and the tools and the form of the answer
     /// in words that it takes. A tool that cannot be said so is left out.
+    ///
+    /// A run makes its requests itself. This is for those without one, such as the lines of a provider's batch API:
+    ///
+    /// ```
+    /// use serde_json::Value;
+    /// use stepwell_core::Timestamp;
+    /// use stepwell_core::dialect::{GenerationSettings, HopIds, ModelRequest};
+    /// use stepwell_core::event::Message;
+    /// use stepwell_core::provider;
+    ///
+    /// let endpoint = provider::find("openai")?.endpoint(None, "gpt-4o-mini", None, Some("the key".into()))?;
+    /// let request = ModelRequest {
+    ///     endpoint: &endpoint,
+    ///     ids: &HopIds::default(),
+    ///     parent_run_id: None,
+    ///     instructions: Some("Be brief."),
+    ///     messages: &[Message::user("1", "What is a stepwell?")],
+    ///     tools: &[],
+    ///     state: &Value::Null,
+    ///     settings: &GenerationSettings::default(),
+    ///     resume: &[],
+    ///     now: Timestamp(0),
+    /// };
+    /// let body: Value = serde_json::from_slice(&request.to_http().body)?;
+    /// assert_eq!(body["model"], "gpt-4o-mini");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn to_http(&self) -> HttpRequest {
         let offer = Offer::new(self.endpoint, self.tools, self.settings);

@@ -75,6 +75,10 @@ impl FrameReader for Decoder {
         self.answer.is_running()
     }
 
+    fn is_over(&self) -> bool {
+        self.answer.is_over()
+    }
+
     fn piece(&mut self, fit: Fit<'_, Kind>, sink: &mut dyn Sink) -> Result<bool, DecodeError> {
         match fit.kind {
             Kind::Content => self.answer.text(fit.text, sink)?,
@@ -89,9 +93,6 @@ impl FrameReader for Decoder {
         templates: &mut Templates<Kind>,
         sink: &mut dyn Sink,
     ) -> Result<(), DecodeError> {
-        if self.answer.is_over() || frame.data.trim_ascii().is_empty() {
-            return Ok(());
-        }
         self.line(frame, templates, sink)
     }
 

@@ -297,6 +297,14 @@ impl FrameReader for Decoder {
         self.phase == Phase::Running
     }
 
+    fn is_over(&self) -> bool {
+        self.phase == Phase::Over
+    }
+
+    fn error(&mut self, data: &[u8], sink: &mut dyn Sink) -> Option<Result<(), DecodeError>> {
+        Some(self.fail(StreamError::read(data), sink))
+    }
+
     fn piece(&mut self, fit: Fit<'_, Kind>, sink: &mut dyn Sink) -> Result<bool, DecodeError> {
         match *fit.kind {
             Kind::Content => self.content(fit.text, sink)?,
@@ -315,15 +323,7 @@ impl FrameReader for Decoder {
         templates: &mut Templates<Kind>,
         sink: &mut dyn Sink,
     ) -> Result<(), DecodeError> {
-        if self.phase == Phase::Over {
-            return Ok(());
-        }
-        let data = frame.data.trim_ascii();
-        if frame.event == b"error" {
-            return self.fail(StreamError::read(data), sink);
-        }
-        match data {
-            b"" => Ok(()),
+        match frame.data.trim_ascii() {
             b"[DONE]" => self.done(sink),
             _ => self.chunk(frame, templates, sink),
         }

@@ -513,6 +513,14 @@ impl FrameReader for Decoder {
         self.answer.is_running()
     }
 
+    fn is_over(&self) -> bool {
+        self.answer.is_over()
+    }
+
+    fn error(&mut self, data: &[u8], sink: &mut dyn Sink) -> Option<Result<(), DecodeError>> {
+        Some(self.fail(Failure::read(data), sink))
+    }
+
     /// Only of a part that has begun.
     fn piece(
         &mut self,
@@ -557,15 +565,7 @@ impl FrameReader for Decoder {
         templates: &mut Templates<(Kind, u64)>,
         sink: &mut dyn Sink,
     ) -> Result<(), DecodeError> {
-        if self.answer.is_over() {
-            return Ok(());
-        }
-        let data = frame.data.trim_ascii();
-        if frame.event == b"error" {
-            return self.fail(Failure::read(data), sink);
-        }
-        match data {
-            b"" => Ok(()),
+        match frame.data.trim_ascii() {
             // Gateways end with it.
             b"[DONE]" => self.done(sink),
             _ => self.event(frame, templates, sink),

@@ -61,6 +61,10 @@ impl FrameReader for Reader {
         true
     }
 
+    fn is_over(&self) -> bool {
+        false
+    }
+
     fn piece(&mut self, fit: Fit<'_, u64>, _: &mut dyn Sink) -> Result<bool, DecodeError> {
         if self.refuses {
             return Ok(false);

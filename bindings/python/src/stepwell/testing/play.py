@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from datetime import datetime, timedelta, timezone
 from typing import Any
 
 from .. import config as settings
@@ -87,7 +88,7 @@ class _Host:
         self._last_first = last_first
         self._chunk = max(1, chunk)
         self._inputs_left = cancel_after
-        self._now = 0
+        self._now = datetime.fromtimestamp(0, timezone.utc)
         self._position = 0
         self._batches: list[tuple[Event, ...]] = []
         self._effects: deque[Effect] = deque()
@@ -96,12 +97,12 @@ class _Host:
     def play(self) -> PlayedTurn:
         machine = self._machine
         try:
-            self._took(machine.start("Go on", run_id="run", now_ms=0))
+            self._took(machine.start("Go on", run_id="run", now=self._now))
             while machine.outcome is None:
                 self._step()
         except _Cancel:
             self._inputs_left = None
-            self._took(machine.cancel(now_ms=self._now))
+            self._took(machine.cancel(now=self._now))
         outcome = machine.outcome
         assert outcome is not None, "a run that is cancelled is over"
         return PlayedTurn(self._hops, tuple(self._batches), outcome, machine.text, machine.shown_text, machine.messages)
@@ -127,21 +128,21 @@ class _Host:
             if isinstance(effect, OpenStream):
                 self._stream(effect.id)
             elif isinstance(effect, AskApproval):
-                self._took(machine.approve(effect.id, now_ms=self._now))
+                self._took(machine.approve(effect.id, now=self._now))
         if not running and not others:
             # Nothing but time moves it on. One that rests for good would be a bug of the machine's.
             wake_at = machine.poll_timeout()
             assert wake_at is not None, f"{machine!r} waits for nothing"
             self._now = max(self._now, wake_at)
-            self._took(machine.timeout(now_ms=self._now))
+            self._took(machine.timeout(now=self._now))
 
     def _run(self, effect: RunTool) -> None:
         try:
             content = shown(self._answer(effect.invocation))
         except ToolError as error:
-            self._took(self._machine.tool_failed(effect.id, str(error), now_ms=self._now))
+            self._took(self._machine.tool_failed(effect.id, str(error), now=self._now))
         else:
-            self._took(self._machine.tool_finished(effect.id, content, now_ms=self._now))
+            self._took(self._machine.tool_finished(effect.id, content, now=self._now))
 
     def _stream(self, effect: str) -> None:
         machine = self._machine
@@ -149,34 +150,34 @@ class _Host:
         if hop.get("silent"):
             return
         if hop.get("hang_up"):
-            self._took(machine.connection_failed(effect, "the connection was closed", now_ms=self._now))
+            self._took(machine.connection_failed(effect, "the connection was closed", now=self._now))
             return
         if "error" in hop:
             body = script.refusal(hop["status"], hop["error"])
             after = hop.get("headers", {}).get("retry-after")
             wait = None if after is None else float(after)
-            self._took(machine.refused(effect, hop["status"], body, retry_after=wait, now_ms=self._now))
+            self._took(machine.refused(effect, hop["status"], body, retry_after=wait, now=self._now))
             return
         self._position += 1
-        self._took(machine.opened(effect, "text/event-stream", now_ms=self._now))
+        self._took(machine.opened(effect, "text/event-stream", now=self._now))
         for piece in self._pieces(hop):
             if effect in self._closed:
                 return
             if piece is None:
-                self._took(machine.lost(effect, "the connection broke", now_ms=self._now))
+                self._took(machine.lost(effect, "the connection broke", now=self._now))
                 return
             if piece == b"":
                 return
-            self._took(machine.receive(effect, piece, now_ms=self._now))
+            self._took(machine.receive(effect, piece, now=self._now))
         if effect not in self._closed:
-            self._took(machine.ended(effect, now_ms=self._now))
+            self._took(machine.ended(effect, now=self._now))
 
     def _pieces(self, hop: Hop) -> Iterator[bytes | None]:
         """The body in pieces, ``None`` where the connection breaks, nothing where the model says no more."""
         held = b""
         for segment in script.body(hop, position=self._position):
             if segment.kind == "pause":
-                self._now += round(segment.seconds * 1000)
+                self._now += timedelta(seconds=segment.seconds)
             held += segment.data
             while len(held) >= self._chunk or (held and segment.kind != "bytes"):
                 yield held[: self._chunk]

@@ -1,6 +1,6 @@
 //! Python: the configuration, dataclasses that are made by the app and lowered to the library's own.
 
-use super::{STYLE, docstring, literal};
+use super::{STYLE, docstring, literal, with_unit};
 use crate::model::{Field, Json, Kind, Shape, Shapes, Ty};
 use anyhow::bail;
 use heck::ToSnakeCase as _;
@@ -74,7 +74,6 @@ from .._settings import (
     JsonSchema,
     lower_providers,
     lower_response_format,
-    lower_time,
     lower_tool,
     lower_tool_choice,
 )
@@ -204,11 +203,7 @@ impl File<'_> {
                 .shape()
                 .map(|name| self.shapes.get(name))
                 .transpose()?;
-            if *field.ty.inner() == Ty::Duration {
-                self.doc(&format!("{doc} In seconds."), told);
-            } else {
-                self.doc(doc, told);
-            }
+            self.doc(&with_unit(field, doc), told);
             let theirs = &field.name;
             lowered.push_str(&format!("            {theirs}={value},\n"));
         }
@@ -273,7 +268,6 @@ impl File<'_> {
     fn lowered(&self, of: &str, field: &Field) -> anyhow::Result<String> {
         let own = format!("self.{}", field.name);
         let lowered = match field.ty.inner() {
-            Ty::Duration => format!("lower_time({own})"),
             Ty::Json(_) => format!("dict({own}) if {own} else None"),
             Ty::List(_) => format!("[each.lower() for each in {own}]"),
             Ty::Named(name) if self.shapes.get(name)?.is_flat() => {

@@ -2,7 +2,7 @@
 
 mod agent;
 mod config;
-mod json;
+mod values;
 
 use crate::doc::Style;
 use crate::model::{Default, Field, Json, Kind, Shape, Shapes, Ty, Variant};
@@ -92,7 +92,7 @@ const HIDDEN: [(&str, &str); 1] = [("HttpRequest", "\"headers\", \"body\"")];
 pub(crate) fn write(library: &Utf8Path, folder: &Utf8Path) -> anyhow::Result<()> {
     let own = folder.join("stepwell_ffi.py");
     let text = fs::read_to_string(&own).with_context(|| format!("cannot read {own}"))?;
-    fs::write(&own, json::with_values(&text)?).with_context(|| format!("cannot write {own}"))?;
+    fs::write(&own, values::with_values(&text)?).with_context(|| format!("cannot write {own}"))?;
     let files = files(&Shapes::read(library)?)?;
     for (name, text) in files {
         let file = folder.join(name);
@@ -245,12 +245,11 @@ impl Module<'_> {
                 Some(default) => format!(" = {}", literal(&field.ty, "", default)),
                 None => " = None".to_owned(),
             };
-            let field_name = name_of(field);
+            let name = &field.name;
             let ty = self.ty(&field.ty);
-            self.text
-                .push_str(&format!("    {field_name}: {ty}{default}\n"));
+            self.text.push_str(&format!("    {name}: {ty}{default}\n"));
             let told = field.ty.shape().and_then(|name| self.shapes.get(name).ok());
-            self.doc(&field.doc, told);
+            self.doc(&with_unit(field, &field.doc), told);
         }
         self.classes.push(name.to_owned());
     }
@@ -269,8 +268,9 @@ impl Module<'_> {
     fn ty(&self, of: &Ty) -> String {
         match of {
             Ty::Bool => "bool".to_owned(),
-            Ty::Int | Ty::Duration | Ty::Timestamp => "int".to_owned(),
-            Ty::Float => "float".to_owned(),
+            Ty::Int => "int".to_owned(),
+            Ty::Float | Ty::Duration => "float".to_owned(),
+            Ty::Timestamp => "datetime".to_owned(),
             Ty::Text => "str".to_owned(),
             Ty::Bytes => "bytes".to_owned(),
             Ty::Json(Json::Any) => "Json".to_owned(),
@@ -326,7 +326,7 @@ impl Module<'_> {
             .map(|class| format!("    \"{class}\",\n"))
             .collect();
         format!(
-            "\"\"\"Generated from bindings/src.\"\"\"\n\nfrom __future__ import annotations\n\nimport enum\nfrom typing import ClassVar\n\n\
+            "\"\"\"Generated from bindings/src.\"\"\"\n\nfrom __future__ import annotations\n\nimport enum\nfrom datetime import datetime\nfrom typing import ClassVar\n\n\
              {}\n\n__all__ = [\n{all}]\n{}\n\n{lifts}",
             imports.join("\n"),
             self.text
@@ -334,10 +334,14 @@ impl Module<'_> {
     }
 }
 
-/// A field's name, with its unit.
-fn name_of(field: &Field) -> String {
-    let unit = if field.ty.is_time() { "_ms" } else { "" };
-    format!("{}{unit}", field.name)
+/// A field's documentation, with what a time's type does not say.
+pub(crate) fn with_unit(field: &Field, doc: &str) -> String {
+    let unit = match field.ty.inner() {
+        Ty::Duration => " In seconds.",
+        Ty::Timestamp => " In UTC.",
+        _ => "",
+    };
+    format!("{doc}{unit}")
 }
 
 /// A docstring within a class.
