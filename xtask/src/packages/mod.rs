@@ -60,7 +60,7 @@ pub(crate) fn command(context: &Context, name: Option<&str>) -> anyhow::Result<(
 }
 
 /// Copies a file, or a folder with all that is in it.
-fn copied(from: &Path, to: &Path) -> anyhow::Result<()> {
+pub(crate) fn copied(from: &Path, to: &Path) -> anyhow::Result<()> {
     if from.is_dir() {
         fs::create_dir_all(to)?;
         for entry in fs::read_dir(from)? {

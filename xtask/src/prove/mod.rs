@@ -1,5 +1,6 @@
 //! The long proofs, step by step; a failing one does not stop the next.
 
+mod first_steps;
 mod fuzz;
 mod hosts;
 mod kills;
@@ -21,7 +22,8 @@ pub(crate) struct Options {
     pub(crate) seconds: u32,
     /// Only this part of the mutants.
     pub(crate) shard: Option<mutants::Shard>,
-    /// Only the mutants whose names, as cargo-mutants gives them, match this regular expression; only this fuzz target.
+    /// Only the mutants whose names, as cargo-mutants gives them, match this regular expression; only this fuzz target; only
+    /// the pages with this in their paths.
     pub(crate) only: Option<String>,
     /// Mutants that an earlier run found are not tried again, if the core is the same.
     pub(crate) go_on: bool,
@@ -41,6 +43,7 @@ const STEPS: &[Step] = &[
     kills::STEP,
     hosts::STEP,
     simulation::STEP,
+    first_steps::STEP,
     fuzz::STEP,
     mutants::STEP,
 ];
