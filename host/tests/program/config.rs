@@ -184,7 +184,7 @@ fn what_is_no_setting_is_refused_with_its_place() {
     for (text, expected) in [
         (
             "model = \"m\"\nmodle = \"m\"\n",
-            "line 2, column 1: unknown field `modle`",
+            "line 2, column 1: `modle` is no setting: is `model` meant?",
         ),
         (
             "max_runs = \"many\"\n",
@@ -224,6 +224,11 @@ fn what_is_no_setting_is_refused_with_its_place() {
             "`stop` is none of: fail, complete, sum-up",
         ),
         ("STEPWELL_SERVE_TOKEN", "", "the token is empty"),
+        (
+            "STEPWELL_SERVE_TOKNE",
+            "s3cret",
+            "environment variable `STEPWELL_SERVE_TOKNE` is no setting: is `STEPWELL_SERVE_TOKEN` meant?",
+        ),
         (
             "STEPWELL_CONFIG",
             "no/such/file.toml",
