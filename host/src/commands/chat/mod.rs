@@ -1,13 +1,17 @@
-use super::asking::{AskBefore, approver};
-use super::beside::BesideChat;
-use super::session::Session;
+mod asking;
+mod beside;
+mod session;
+
 use crate::mcp::Mcp;
 use crate::prompt::{Line, Prompt};
 use crate::settings::{
-    LimitFlags, ModelFlags, Origin, Settings, Sources, StoreFlags, ToolFlags, flags,
+    LimitFlags, ModelFlags, Origin, SESSIONS, Settings, Sources, StoreFlags, ToolFlags, flags,
 };
 use crate::tools::{calculator, clock};
+use asking::{AskBefore, Asked, approver};
+use beside::BesideChat;
 use clap::Args;
+use session::Session;
 use std::sync::Arc;
 use std::time::Instant;
 use stepwell_core::dialect::{Endpoint, Secret};
@@ -37,7 +41,7 @@ pub(crate) struct Chat {
     store: StoreFlags,
     /// Goes on with a session of the store, the one of this id, or the last one, and with a turn of it that was under
     /// way.
-    #[arg(long, value_name = "SESSION", num_args = 0..=1, default_missing_value = "")]
+    #[arg(long, value_name = "SESSION", num_args = 0..=1, default_missing_value = "", help_heading = SESSIONS)]
     resume: Option<String>,
 }
 
@@ -120,7 +124,7 @@ fn known(names: &[String], own: &[Tool], servers: &McpServers) -> Result<(), Fai
 async fn talk(
     agent: &Agent,
     servers: &McpServers,
-    asked: &mut super::asking::Asked,
+    asked: &mut Asked,
     session: Option<&Session>,
 ) -> Result<(), Failure> {
     let mut news = servers.events();
@@ -172,7 +176,7 @@ async fn talk(
 }
 
 /// Where the questions go by the settings; `None` if no provider is named.
-pub(super) fn set_endpoint(settings: &Settings) -> Result<Option<Endpoint>, Failure> {
+pub(in crate::commands) fn set_endpoint(settings: &Settings) -> Result<Option<Endpoint>, Failure> {
     let Some(provider) = settings.provider.clone() else {
         return Ok(None);
     };
