@@ -288,11 +288,11 @@ async fn a_limit_of_the_environment_holds() {
 }
 
 #[test]
-fn a_chat_without_a_provider_says_how_to_name_one() {
-    let ran = finish(stepwell(&["chat"]), b"");
-    assert!(ran.failed(2).contains("--provider"));
-    let ran = finish(stepwell(&["serve", "--model", "m"]), b"");
-    assert!(ran.failed(2).contains("--model is of a provider"));
+fn a_model_without_a_provider_is_a_mistake() {
+    for command in ["chat", "serve"] {
+        let ran = finish(stepwell(&[command, "--model", "m"]), b"");
+        assert!(ran.failed(2).contains("--model is of a provider"));
+    }
 }
 
 #[test]

@@ -1,32 +1,35 @@
+mod agents;
 mod asking;
 mod beside;
+mod commands;
+mod saved;
 mod session;
+mod talk;
 
 use crate::mcp::Mcp;
-use crate::prompt::{Line, Prompt};
+use crate::prompt::Prompt;
 use crate::settings::{
-    LimitFlags, ModelFlags, Origin, SESSIONS, Settings, Sources, StoreFlags, ToolFlags, flags,
+    LimitFlags, ModelFlags, SESSIONS, Settings, Sources, StoreFlags, ToolFlags, flags,
 };
-use crate::tools::{calculator, clock};
-use asking::{AskBefore, Asked, approver};
-use beside::BesideChat;
+use crate::store::MEMORY;
+use agents::Agents;
 use clap::Args;
 use session::Session;
-use std::sync::Arc;
-use std::time::Instant;
 use stepwell_core::dialect::{Endpoint, Secret};
 use stepwell_core::provider::EndpointError;
-use stepwell_demo::Format;
-use stepwell_demo::terminal::{self, Shown, Summary};
-use stepwell_demo::{Failure, follow_with, problem};
-use stepwell_io::mcp::McpServers;
-use stepwell_io::{Agent, TextOptions, Tool, ToolSource};
+use stepwell_demo::terminal::{Shown, screen};
+use stepwell_demo::{Failure, Format};
+use talk::Talk;
+use tokio::sync::mpsc;
 
-/// Talks with a model that has a clock and a calculator.
+/// Talks with a model that has a clock and a calculator; without a provider, with a scripted one.
 ///
-/// Each line is a question; Ctrl-C stops an answer, Ctrl-D ends. With its input from a pipe it answers line by line,
-/// and stops at the first answer that fails. A tool that asks before it runs is answered with `yes`, with `no` and a
-/// reason, or with `edit` and other arguments: in a pipe by the next line.
+/// Each line is a question, or a command that begins with a slash: /help lists them. Ctrl-C cancels an answer, a second
+/// one leaves, as Ctrl-D does. A tool that asks before it runs is answered with `yes`, with `no` and a reason, or with
+/// `edit` and other arguments.
+///
+/// With its input from a pipe it answers line by line, without commands, and a tool that asks is answered by the next
+/// line. It goes on after an answer that fails, which is said on standard error, and ends with code 1 then.
 #[derive(Args, Debug)]
 pub(crate) struct Chat {
     #[command(flatten)]
@@ -55,123 +58,41 @@ impl Chat {
             flags(&self.store)?,
         ];
         let in_force = sources.with(&own)?;
-        let is_flag = matches!(in_force.origin("ask_before"), Origin::Flag(_));
-        let settings = in_force.settings;
-        let endpoint = set_endpoint(&settings)?.ok_or_else(|| {
-            Failure::usage(
-                "a chat needs a model: name its provider with --provider, such as ollama",
-            )
-        })?;
-        let servers = Mcp::of(&settings).connect().await?;
-        let names = &settings.ask_before;
-        let asks = |mut tool: Tool| {
-            tool.requires_approval = names.iter().any(|name| name == tool.name());
-            tool
-        };
-        let own = [clock::tool(), calculator::tool()].map(asks);
-        if is_flag {
-            known(names, &own, &servers)?;
-        }
-        let [clock, calculator] = own;
-        let (approver, mut asked) = approver();
-        let mut agent = Agent::builder(endpoint)
-            .tool_source(AskBefore::new(servers.clone(), names.clone()))
-            .tool(clock, clock::run)
-            .tool(calculator, calculator::run)
-            .approver(approver)
-            .configure(|config| {
-                settings.limit(&mut config.limits);
-                // Each call is shown on a line of its own.
-                config.text = TextOptions::AS_WRITTEN;
-            });
-        if let Some(instructions) = settings.instructions {
-            agent = agent.instructions(instructions);
-        }
-        let mut session = None;
-        if let Some(address) = &settings.store {
-            let kept = Session::open(address, self.resume.as_deref()).await?;
-            let store = Arc::clone(&kept.store);
-            agent = agent.store(store).thread_id(kept.thread.clone());
-            session = Some(kept);
-        } else if self.resume.is_some() {
+        let address = in_force.settings.store.clone();
+        if self.resume.is_some() && address.is_none() {
             return Err(Failure::usage(
                 "there is nothing to resume without a store: name it with --store, such as sqlite:chat.db",
             ));
         }
-        let agent = agent.build().map_err(Failure::usage)?;
-        let ended = talk(&agent, &servers, &mut asked, session.as_ref()).await;
-        servers.close().await;
+        set_endpoint(&in_force.settings)?;
+        let servers = Mcp::of(&in_force.settings).connect().await?;
+        let (ask, asked) = mpsc::unbounded_channel();
+        let is_watched = Prompt::is_watched();
+        let agents = Agents::new(in_force, servers.clone(), ask, is_watched).await?;
+        let store = crate::store::open(address.as_deref().unwrap_or(MEMORY)).await?;
+        let session = match &self.resume {
+            Some(id) => Session::resumed(store, id).await?,
+            None => Session::new(store),
+        };
+        let mut talk = Talk {
+            agent: agents.agent(&session.store, &session.thread)?,
+            agents,
+            session,
+            store: address.as_deref().map(crate::store::name),
+            news: servers.events(),
+            asked,
+            prompt: Prompt::start(commands::words())?,
+            shown: Shown::new(screen()),
+            initial: String::new(),
+            is_leaving: false,
+            has_failed: false,
+        };
+        let ended = talk.run().await;
+        // Who leaves does not wait for the servers, which end with the program.
+        if !matches!(ended, Err(Failure::Left)) {
+            servers.close().await;
+        }
         ended
-    }
-}
-
-/// Checks that there are tools of these names.
-fn known(names: &[String], own: &[Tool], servers: &McpServers) -> Result<(), Failure> {
-    let of_servers = servers.tools();
-    let tools = own
-        .iter()
-        .chain(of_servers.iter().map(|sourced| &sourced.tool));
-    let tools: Vec<_> = tools.map(Tool::name).collect();
-    match names.iter().find(|name| !tools.contains(&name.as_str())) {
-        Some(unknown) => Err(Failure::usage(format!(
-            "there is no tool `{unknown}` to ask before; there are: {}",
-            tools.join(", ")
-        ))),
-        None => Ok(()),
-    }
-}
-
-async fn talk(
-    agent: &Agent,
-    servers: &McpServers,
-    asked: &mut Asked,
-    session: Option<&Session>,
-) -> Result<(), Failure> {
-    let mut news = servers.events();
-    let mut prompt = Prompt::start()?;
-    let mut shown = Shown::new(terminal::screen());
-    if let Some(session) = session {
-        session.show(&mut shown)?;
-        if prompt.is_interactive() {
-            shown.remark(&format!("session {}", session.thread))?;
-        }
-    }
-    let mut next = match session {
-        Some(session) => session.go_on(agent).await?,
-        None => None,
-    };
-    loop {
-        let turn = match next.take() {
-            Some(turn) => turn,
-            None => match prompt.next().await {
-                Line::Text(text) if text.trim().is_empty() => continue,
-                Line::Text(text) => agent.send(text),
-                Line::Interrupted => continue,
-                Line::End => return Ok(()),
-                Line::Failed(reason) => {
-                    return Err(Failure::failed(format!("standard input: {reason}")));
-                }
-            },
-        };
-        let begin = Instant::now();
-        let mut beside = BesideChat {
-            news: &mut news,
-            asked: &mut *asked,
-            prompt: &mut prompt,
-        };
-        let finished = follow_with(turn, &mut shown, &mut beside).await?;
-        match problem(&finished.outcome) {
-            Some(problem) if !prompt.is_interactive() => return Err(Failure::Failed(problem)),
-            Some(problem) => shown.problem(&problem)?,
-            None => {}
-        }
-        if prompt.is_interactive() {
-            shown.summary(&Summary {
-                hops: finished.hops,
-                usage: &finished.usage,
-                time: begin.elapsed(),
-            })?;
-        }
     }
 }
 
