@@ -5,6 +5,7 @@ mod access;
 mod commands;
 mod input;
 mod logging;
+mod markdown;
 mod mcp;
 mod metrics;
 mod prompt;

@@ -132,6 +132,26 @@ fn without_a_provider_a_scripted_model_answers_and_says_so() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn markdown_is_styled_and_nothing_in_it_is_obeyed() {
+    let evil = "A **bold** word, \u{1b}]52;c;aGk=\u{7}and\u{9b}2J `code`.";
+    let model = model(Script::new().hop(Hop::new().text(evil))).await;
+    let mut terminal = Terminal::chat(&model, &[]);
+    terminal.until("openai · m · nothing is kept");
+    terminal.say("Hello");
+    let answer = terminal.until("1 hop");
+    assert!(answer.contains("\u{1b}[1mbold"), "{answer:?}");
+    assert!(
+        !answer.contains("**") && !answer.contains('`'),
+        "{answer:?}"
+    );
+    for obeyed in ["\u{1b}]", "\u{7}", "\u{9b}"] {
+        assert!(!answer.contains(obeyed), "{answer:?}");
+    }
+    terminal.say("/quit");
+    assert_eq!(terminal.ends().code(), Some(0));
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn what_is_taken_back_is_said_otherwise_and_another_model_may_answer() {
     let script = Script::new()
         .hop(Hop::new().text("One."))

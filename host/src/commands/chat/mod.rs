@@ -6,6 +6,7 @@ mod saved;
 mod session;
 mod talk;
 
+use crate::markdown::Markdown;
 use crate::mcp::Mcp;
 use crate::prompt::Prompt;
 use crate::settings::{
@@ -17,7 +18,7 @@ use clap::Args;
 use session::Session;
 use stepwell_core::dialect::{Endpoint, Secret};
 use stepwell_core::provider::EndpointError;
-use stepwell_demo::terminal::{Shown, screen};
+use stepwell_demo::terminal::{Shown, screen_with};
 use stepwell_demo::{Failure, Format};
 use talk::Talk;
 use tokio::sync::mpsc;
@@ -82,7 +83,7 @@ impl Chat {
             news: servers.events(),
             asked,
             prompt: Prompt::start(commands::words())?,
-            shown: Shown::new(screen()),
+            shown: Shown::new(screen_with(Some(Box::new(Markdown::new())))),
             initial: String::new(),
             is_leaving: false,
             has_failed: false,
