@@ -32,6 +32,15 @@ pub(crate) struct Recording {
 }
 
 impl Recording {
+    /// What it is called in an error.
+    pub(crate) fn name(&self) -> String {
+        if self.file == Path::new("-") {
+            "standard input".to_owned()
+        } else {
+            self.file.display().to_string()
+        }
+    }
+
     pub(crate) fn read(&self) -> Result<Vec<u8>, Failure> {
         let path = &self.file;
         let mut bytes = Vec::new();

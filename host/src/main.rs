@@ -5,6 +5,7 @@ mod access;
 mod commands;
 mod input;
 mod logging;
+mod markdown;
 mod mcp;
 mod metrics;
 mod prompt;
@@ -16,28 +17,40 @@ mod tools;
 use clap::Parser;
 use clap::error::ErrorKind;
 use commands::Command;
-use settings::{GlobalFlags, Sources};
+use settings::{EVERYWHERE, GlobalFlags, Sources};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use stepwell_demo::Failure;
 
 /// Runs the loop between a user, a language model and tools.
 ///
-/// Without a command: the demo.
-///
-/// Settings come from flags, environment variables and a file, in that order: see `stepwell config`. STEPWELL_LOG turns
+/// Without a command: the demo. Settings come from flags, environment variables and a file, in that order: see `stepwell config`. STEPWELL_LOG turns
 /// the log on, on standard error: `STEPWELL_LOG=stepwell=debug`. `serve` logs what goes wrong: `warn`.
 #[derive(Debug, Parser)]
-#[command(name = "stepwell", version)]
+#[command(name = "stepwell", version, after_help = TO_TRY)]
 struct Cli {
     /// A file with settings, in the place of your own one [env: STEPWELL_CONFIG]; `stepwell config` says which.
-    #[arg(long = "config", global = true, value_name = "FILE")]
+    #[arg(long = "config", global = true, value_name = "FILE", help_heading = EVERYWHERE)]
     config_file: Option<PathBuf>,
     #[command(flatten)]
     global: GlobalFlags,
     #[command(subcommand)]
     command: Option<Command>,
 }
+
+/// What a new user tries first.
+const TO_TRY: &str = "\
+Try, without a key:
+  stepwell                 a turn with two tools, as it happens
+  stepwell chat            talk with a scripted model; /help says what about
+  stepwell serve           the same in a browser, and for any AG-UI client
+Then with a model of your own:
+  stepwell providers       who there is, and the variable that each one's key is taken from
+  stepwell chat --provider anthropic --model MODEL
+  stepwell chat --provider ollama --model MODEL --store sqlite:chat.db
+Once and for all:
+  stepwell config          what is set, and the file to set it in
+  stepwell completions     what makes your shell complete all this";
 
 fn main() -> ExitCode {
     match run() {

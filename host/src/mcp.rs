@@ -1,6 +1,6 @@
 //! MCP servers of the command line.
 
-use crate::settings::Settings;
+use crate::settings::{Settings, TOOLS};
 use clap::Args;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -11,6 +11,7 @@ use stepwell_io::mcp::{McpConfig, McpEvent, McpOptions, McpServerConfig, McpServ
 
 /// Which MCP servers there are.
 #[derive(Args, Debug, Serialize)]
+#[command(next_help_heading = TOOLS)]
 pub(crate) struct Mcp {
     /// An MCP server whose tools the model has: the command that starts it, `npx -y some-server`, or the address of one
     /// that speaks streamable HTTP; may be repeated.

@@ -1,5 +1,10 @@
-use rustyline::DefaultEditor;
+use rustyline::completion::Completer;
 use rustyline::error::ReadlineError;
+use rustyline::highlight::Highlighter;
+use rustyline::hint::Hinter;
+use rustyline::history::DefaultHistory;
+use rustyline::validate::Validator;
+use rustyline::{Context, Editor, Helper};
 use std::io::{self, IsTerminal};
 use std::sync::mpsc as blocking;
 use stepwell_demo::Failure;
@@ -39,10 +44,12 @@ pub(crate) enum Line {
 }
 
 impl Prompt {
-    pub(crate) fn start() -> Result<Self, Failure> {
-        let is_interactive = io::stdin().is_terminal() && io::stdout().is_terminal();
+    /// Starts to read. An editor completes these words at the beginning of a line.
+    pub(crate) fn start(words: Vec<String>) -> Result<Self, Failure> {
+        let is_interactive = Self::is_watched();
         let mut read: Box<dyn FnMut(&Question) -> Line + Send> = if is_interactive {
-            let mut editor = DefaultEditor::new().map_err(Failure::failed)?;
+            let mut editor = LineEditor::new().map_err(Failure::failed)?;
+            editor.set_helper(Some(Words(words)));
             Box::new(move |question| edited(&mut editor, question))
         } else {
             Box::new(|_| plain())
@@ -68,14 +75,19 @@ impl Prompt {
         })
     }
 
+    /// Whether there is a user to type lines, and to read what is said.
+    pub(crate) fn is_watched() -> bool {
+        io::stdin().is_terminal() && io::stdout().is_terminal()
+    }
+
     /// Whether a user types the lines.
     pub(crate) fn is_interactive(&self) -> bool {
         self.is_interactive
     }
 
-    /// Waits for the next line.
-    pub(crate) async fn next(&mut self) -> Line {
-        self.ask(NEXT, "").await
+    /// Waits for the next line, with `initial` in it to begin with.
+    pub(crate) async fn next(&mut self, initial: &str) -> Line {
+        self.ask(NEXT, initial).await
     }
 
     /// Waits for the answer to a question, with `initial` in the line to begin with. May be dropped: what the user
@@ -110,10 +122,40 @@ impl Prompt {
     }
 }
 
+type LineEditor = Editor<Words, DefaultHistory>;
+
+/// What a line may begin with.
+struct Words(Vec<String>);
+
+impl Completer for Words {
+    type Candidate = String;
+
+    fn complete(
+        &self,
+        line: &str,
+        place: usize,
+        _: &Context<'_>,
+    ) -> rustyline::Result<(usize, Vec<String>)> {
+        let begun = line.get(..place).unwrap_or_default();
+        let fits = |word: &&String| !begun.is_empty() && word.starts_with(begun);
+        Ok((0, self.0.iter().filter(fits).cloned().collect()))
+    }
+}
+
+impl Hinter for Words {
+    type Hint = String;
+}
+
+impl Highlighter for Words {}
+
+impl Validator for Words {}
+
+impl Helper for Words {}
+
 /// What stands before a line that says something to the model.
 const NEXT: &str = "› ";
 
-fn edited(editor: &mut DefaultEditor, question: &Question) -> Line {
+fn edited(editor: &mut LineEditor, question: &Question) -> Line {
     match editor.readline_with_initial(question.prompt, (&question.initial, "")) {
         Ok(text) => {
             if question.prompt == NEXT {

@@ -39,6 +39,14 @@ pub(crate) async fn open(address: &str) -> Result<Arc<dyn Store>, Failure> {
     Err(unknown(address))
 }
 
+/// What a store is called where its address may hold a password.
+pub(crate) fn name(address: &str) -> String {
+    match address.split_once("://") {
+        Some(_) => "PostgreSQL".to_owned(),
+        None => address.to_owned(),
+    }
+}
+
 /// A file, and how it is used.
 fn file(path: &str) -> Result<(&str, SqliteOptions), Failure> {
     let mut options = SqliteOptions::default();

@@ -9,9 +9,16 @@ pub enum Failure {
     Usage(String),
     /// It was tried, and went wrong.
     Failed(String),
+    /// It was tried, and went wrong, and the user was told when it did.
+    Told,
+    /// The user left in the middle, by a second Ctrl-C.
+    Left,
     /// Nobody reads the output any more.
     NoReader,
 }
+
+/// How a program ends that Ctrl-C has broken off: 128 and the signal's number.
+const INTERRUPTED: u8 = 130;
 
 impl Failure {
     /// A mistake of the user's.
@@ -42,16 +49,17 @@ impl Failure {
     pub fn line(&self) -> Option<String> {
         match self {
             Self::Usage(reason) | Self::Failed(reason) => Some(one_line(reason)),
-            Self::NoReader => None,
+            Self::Told | Self::Left | Self::NoReader => None,
         }
     }
 
-    /// 2 for a mistake of the user's, 1 for what went wrong.
+    /// 2 for a mistake of the user's, 1 for what went wrong, 130 for a program that was left.
     #[must_use]
     pub fn exit_code(&self) -> ExitCode {
         match self {
             Self::Usage(_) => ExitCode::from(2),
-            Self::Failed(_) => ExitCode::from(1),
+            Self::Failed(_) | Self::Told => ExitCode::from(1),
+            Self::Left => ExitCode::from(INTERRUPTED),
             Self::NoReader => ExitCode::SUCCESS,
         }
     }

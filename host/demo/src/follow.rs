@@ -36,10 +36,11 @@ impl Beside for () {
     }
 }
 
-/// Shows what comes until the turn is over. Ctrl-C cancels the turn, not the program.
+/// Shows what comes until the turn is over. Ctrl-C cancels the turn, not the program; a second one does not wait until
+/// it is cancelled.
 ///
 /// # Errors
-/// The screen cannot be written to.
+/// The screen cannot be written to, or the user has left ([`Failure::Left`]).
 pub async fn follow(turn: Turn, shown: &mut Shown) -> Result<Finished, Failure> {
     follow_with(turn, shown, &mut ()).await
 }
@@ -47,21 +48,26 @@ pub async fn follow(turn: Turn, shown: &mut Shown) -> Result<Finished, Failure> 
 /// As [`follow`], with what comes beside the turn.
 ///
 /// # Errors
-/// The screen cannot be written to, or what came beside the turn could not be heeded.
+/// As there, or what came beside the turn could not be heeded.
 pub async fn follow_with(
     mut turn: Turn,
     shown: &mut Shown,
     beside: &mut impl Beside,
 ) -> Result<Finished, Failure> {
-    let ctrl_c = tokio::signal::ctrl_c();
-    tokio::pin!(ctrl_c);
-    let mut is_listening = true;
+    let mut ctrl_c = Box::pin(tokio::signal::ctrl_c());
+    let (mut is_listening, mut is_cancelled) = (true, false);
     loop {
         let event = tokio::select! {
             biased;
             pressed = &mut ctrl_c, if is_listening => {
-                is_listening = false;
-                if pressed.is_ok() {
+                if pressed.is_err() {
+                    is_listening = false;
+                } else if is_cancelled {
+                    shown.end()?;
+                    return Err(Failure::Left);
+                } else {
+                    ctrl_c = Box::pin(tokio::signal::ctrl_c());
+                    is_cancelled = true;
                     turn.cancel();
                 }
                 continue;
@@ -69,6 +75,7 @@ pub async fn follow_with(
             event = turn.next() => event,
             news = beside.next() => {
                 if !beside.heed(news, shown).await? {
+                    is_cancelled = true;
                     turn.cancel();
                 }
                 continue;

@@ -1,20 +1,21 @@
 use crate::mcp::Mcp;
 use crate::settings::{
-    InForce, LimitFlags, ModelFlags, Origin, ServeFlags, Sources, StoreFlags, flags, variables,
+    InForce, LimitFlags, ModelFlags, Origin, ServeFlags, Sources, StoreFlags, ToolFlags, flags,
+    variables,
 };
 use clap::{Args, ValueEnum};
 use serde::Serialize;
 use serde_json::Value;
 use std::env;
 use std::io::{self, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use stepwell_demo::Failure;
 use stepwell_demo::catalog;
 
 /// Prints the settings that are in force, and where each comes from.
 ///
 /// A flag goes before an environment variable, a variable before the file, the file before the default. The flags here
-/// are those of `chat` and `serve`. Secrets are not shown.
+/// are those of `chat` and `serve`, whose command lines are so taken as they are. Secrets are not shown.
 #[derive(Args, Debug)]
 pub(crate) struct ShowConfig {
     /// How they are printed.
@@ -25,11 +26,19 @@ pub(crate) struct ShowConfig {
     #[command(flatten)]
     limits: LimitFlags,
     #[command(flatten)]
+    tools: ToolFlags,
+    #[command(flatten)]
     mcp: Mcp,
     #[command(flatten)]
     store: StoreFlags,
     #[command(flatten)]
     serve: ServeFlags,
+    /// Of `chat`, and no setting.
+    #[arg(long = "resume", value_name = "SESSION", num_args = 0..=1, hide = true)]
+    _resume: Option<String>,
+    /// Of `serve`, and no setting.
+    #[arg(long = "script", value_name = "FILE", hide = true)]
+    _script: Option<PathBuf>,
 }
 
 #[derive(Clone, Copy, Debug, Default, ValueEnum)]
@@ -82,6 +91,7 @@ impl ShowConfig {
         let own = [
             flags(&self.model)?,
             flags(&self.limits)?,
+            flags(&self.tools)?,
             flags(&self.mcp)?,
             flags(&self.store)?,
             flags(&self.serve)?,

@@ -1,10 +1,9 @@
 //! One file a command.
 
 mod agui;
-mod asking;
 mod bench;
-mod beside;
 mod chat;
+mod completions;
 mod config;
 mod decode;
 mod guard;
@@ -12,7 +11,6 @@ mod providers;
 mod record;
 mod replay;
 mod serve;
-mod session;
 mod statechart;
 mod token;
 
@@ -27,8 +25,18 @@ use stepwell_demo::Failure;
 pub(crate) enum Command {
     /// Two secret numbers, found by two tools: a whole turn with a scripted model, without key and network.
     Demo(Demo),
-    /// Talks with a model that has a clock and a calculator.
+    /// Talks with a model that has a clock and a calculator; without a provider, with a scripted one.
     Chat(chat::Chat),
+    /// Serves an AG-UI agent over HTTP: to any AG-UI client, with any provider behind it.
+    Serve(serve::Serve),
+    /// Lists the providers.
+    Providers(providers::Providers),
+    /// Prints the settings that are in force, and where each comes from.
+    Config(config::ShowConfig),
+    /// Makes a token for a user of the server.
+    Token(token::Token),
+    /// Prints a script that makes a shell complete the commands and flags of this program.
+    Completions(completions::Completions),
     /// Decodes a recorded stream, and prints what it says as JSON.
     Decode(decode::Decode),
     /// Tools for AG-UI streams: `agui check` says where a recorded one breaks the protocol.
@@ -41,14 +49,6 @@ pub(crate) enum Command {
     Replay(replay::Replay),
     /// Prints the states of a run and the moves between them.
     Statechart(statechart::Statechart),
-    /// Serves an AG-UI agent over HTTP: to any AG-UI client, with any provider behind it.
-    Serve(serve::Serve),
-    /// Makes a token for a user of the server.
-    Token(token::Token),
-    /// Prints the settings that are in force, and where each comes from.
-    Config(config::ShowConfig),
-    /// Lists the providers.
-    Providers(providers::Providers),
 }
 
 impl Default for Command {
@@ -77,6 +77,7 @@ impl Command {
             Self::Token(token) => token.run(),
             Self::Config(config) => config.run(sources),
             Self::Providers(providers) => providers.run(),
+            Self::Completions(completions) => completions.run(),
         }
     }
 }
@@ -86,4 +87,27 @@ fn wait(work: impl Future<Output = Result<(), Failure>>) -> Result<(), Failure> 
         .enable_all()
         .build()?
         .block_on(work)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The long flags of a command.
+    fn flags(command: &clap::Command, name: &str) -> Vec<String> {
+        let command = command.find_subcommand(name).expect("a command");
+        let flags = command.get_arguments().filter_map(clap::Arg::get_long);
+        flags.map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn config_takes_each_flag_of_chat_and_serve() {
+        let command = Command::augment_subcommands(clap::Command::new("stepwell"));
+        let taken = flags(&command, "config");
+        for name in ["chat", "serve"] {
+            let mut missing = flags(&command, name);
+            missing.retain(|flag| !taken.contains(flag));
+            assert!(missing.is_empty(), "{name}: {missing:?}");
+        }
+    }
 }

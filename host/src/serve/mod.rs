@@ -47,7 +47,7 @@ mod user_limits;
 
 pub(crate) use backend::{Backend, ServerTool};
 pub(crate) use openapi::AGENT_PATH;
-pub(crate) use scripted::scripted;
+pub(crate) use scripted::{scripted, scripted_slowly};
 pub(crate) use serving::{Limits, Serving, SessionStore};
 
 use crate::metrics::Metrics;

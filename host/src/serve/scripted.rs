@@ -3,11 +3,12 @@
 use super::backend::{Backend, ServerTool};
 use crate::tools::count_down;
 use std::future::ready;
+use std::time::Duration;
 use stepwell_core::run::Limits;
 use stepwell_demo::Failure;
 use stepwell_demo::secret_numbers::{SecretNumbers, get_tool, set_tool};
 use stepwell_io::{HttpClient, ToolInvocation, provider};
-use stepwell_mock_llm::{MockLlm, Script};
+use stepwell_mock_llm::{MockLlm, Script, ScriptError};
 
 /// What it says if nobody has written another script: a scene for each thing that an AG-UI client can meet.
 const SCENES: &str = include_str!("scenes.json");
@@ -17,7 +18,23 @@ pub(crate) async fn scripted(
     script: Option<&str>,
     client: HttpClient,
 ) -> Result<(MockLlm, Backend), Failure> {
-    let script = Script::from_json(script.unwrap_or(SCENES)).map_err(Failure::usage)?;
+    play(Script::from_json(script.unwrap_or(SCENES)), client).await
+}
+
+/// As [`scripted`], with so much time between two pieces of what it says, for a user who watches.
+pub(crate) async fn scripted_slowly(
+    piece_delay: Duration,
+    client: HttpClient,
+) -> Result<(MockLlm, Backend), Failure> {
+    let script = Script::from_json(SCENES);
+    play(script.map(|script| script.piece_delay(piece_delay)), client).await
+}
+
+async fn play(
+    script: Result<Script, ScriptError>,
+    client: HttpClient,
+) -> Result<(MockLlm, Backend), Failure> {
+    let script = script.map_err(Failure::usage)?;
     let model = MockLlm::start(script).await.map_err(Failure::failed)?;
     let provider = provider::find("openai-compatible").map_err(Failure::failed)?;
     let endpoint = provider

@@ -8,8 +8,22 @@ use std::net::SocketAddr;
 use std::num::{NonZeroU32, NonZeroU64, NonZeroUsize};
 use std::path::PathBuf;
 
+/// Where help has what every command takes.
+pub(crate) const EVERYWHERE: &str = "Every command";
+
+/// Where help has the flags of sessions.
+pub(crate) const SESSIONS: &str = "Sessions";
+
+/// Where help has the flags of tools.
+pub(crate) const TOOLS: &str = "Tools";
+
+const ACCESS: &str = "Access to the server";
+
+const BOUNDS: &str = "Limits of the server";
+
 /// Flags that every command has.
 #[derive(Args, Clone, Debug, Serialize)]
+#[command(next_help_heading = EVERYWHERE)]
 pub(crate) struct GlobalFlags {
     /// How the log is written; STEPWELL_LOG says what of it [default: text].
     #[arg(long, global = true, value_enum)]
@@ -22,6 +36,7 @@ pub(crate) struct GlobalFlags {
 
 /// Who answers.
 #[derive(Args, Debug, Serialize)]
+#[command(next_help_heading = "Model")]
 pub(crate) struct ModelFlags {
     /// The provider to ask; `stepwell providers` lists them.
     #[arg(long)]
@@ -42,6 +57,7 @@ pub(crate) struct ModelFlags {
 
 /// How far a turn may go.
 #[derive(Args, Debug, Serialize)]
+#[command(next_help_heading = "Limits of a turn")]
 pub(crate) struct LimitFlags {
     /// The most rounds of tools in one turn [default: 10].
     #[arg(long, value_name = "N")]
@@ -76,6 +92,7 @@ pub(crate) struct LimitFlags {
 
 /// Where sessions are kept.
 #[derive(Args, Debug, Serialize)]
+#[command(next_help_heading = SESSIONS)]
 pub(crate) struct StoreFlags {
     /// Where sessions are kept: `memory`, `sqlite:FILE` or `postgres://USER@HOST/DATABASE`. Without one `chat` keeps
     /// none, and `serve` keeps them in memory.
@@ -89,6 +106,7 @@ pub(crate) struct StoreFlags {
 
 /// Which tools may run.
 #[derive(Args, Debug, Serialize)]
+#[command(next_help_heading = TOOLS)]
 pub(crate) struct ToolFlags {
     /// A tool that may only run when the user has allowed it; may be repeated.
     #[arg(long, value_name = "TOOL")]
@@ -97,73 +115,74 @@ pub(crate) struct ToolFlags {
 
 /// How the server behaves.
 #[derive(Args, Debug, Serialize)]
+#[command(next_help_heading = "Server")]
 pub(crate) struct ServeFlags {
     /// The address to listen on; port 0 is any free one [default: 127.0.0.1:8000].
     #[arg(long, value_name = "ADDRESS:PORT")]
     listen: Option<SocketAddr>,
     /// The token that requests must bear [env: STEPWELL_SERVE_TOKEN].
-    #[arg(long)]
+    #[arg(long, help_heading = ACCESS)]
     token: Option<String>,
     /// A file with the tokens of several users, whose threads are then each their own: lines that `stepwell token NAME`
     /// makes.
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = ACCESS)]
     tokens: Option<PathBuf>,
     /// The issuer whose JSON Web Tokens are taken, as their claim `iss` has it; their subjects are the users.
-    #[arg(long, value_name = "ISSUER")]
+    #[arg(long, value_name = "ISSUER", help_heading = ACCESS)]
     jwt_issuer: Option<String>,
     /// For whom those tokens must be: their claim `aud`. Without it one that is for anybody in particular is refused.
-    #[arg(long, value_name = "AUDIENCE")]
+    #[arg(long, value_name = "AUDIENCE", help_heading = ACCESS)]
     jwt_audience: Option<String>,
     /// Where that issuer's keys are: a file, or a URL with https://, of a JSON Web Key Set.
-    #[arg(long, value_name = "FILE|URL")]
+    #[arg(long, value_name = "FILE|URL", help_heading = ACCESS)]
     jwt_keys: Option<String>,
     /// A web origin that may use the server, such as http://localhost:3000, or `*` for any; may be repeated.
-    #[arg(long, value_name = "ORIGIN")]
+    #[arg(long, value_name = "ORIGIN", help_heading = ACCESS)]
     allow_origin: Vec<String>,
     /// A name by which the server may be reached without a token, besides its addresses and localhost; may be repeated.
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", help_heading = ACCESS)]
     allow_host: Vec<String>,
     /// Listens beyond this machine without a token: whoever reaches the server may use the model and read all sessions.
-    #[arg(long)]
+    #[arg(long, help_heading = ACCESS)]
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     insecure: bool,
     /// The longest request body, in bytes [default: 16777216].
-    #[arg(long, value_name = "BYTES")]
+    #[arg(long, value_name = "BYTES", help_heading = BOUNDS)]
     max_body: Option<usize>,
     /// The most runs at once [default: 1000].
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", help_heading = BOUNDS)]
     max_runs: Option<usize>,
     /// The most runs at once of one user [default: no limit].
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", help_heading = BOUNDS)]
     user_runs: Option<NonZeroUsize>,
     /// The most requests a minute of one user [default: no limit].
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", help_heading = BOUNDS)]
     user_requests: Option<NonZeroU32>,
     /// The most connections at once; at that many, one that waits for a request makes room for a new one [default:
     /// 4096].
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", help_heading = BOUNDS)]
     max_connections: Option<NonZeroUsize>,
     /// How long the headers of a new connection's request may take to come, in seconds [default: 10].
-    #[arg(long, value_name = "SECONDS")]
+    #[arg(long, value_name = "SECONDS", help_heading = BOUNDS)]
     header_timeout: Option<NonZeroU64>,
     /// How long a connection may stay open between two requests, in seconds [default: 75].
-    #[arg(long, value_name = "SECONDS")]
+    #[arg(long, value_name = "SECONDS", help_heading = BOUNDS)]
     idle_timeout: Option<NonZeroU64>,
     /// How long a run may take, in seconds [default: 600].
-    #[arg(long, value_name = "SECONDS")]
+    #[arg(long, value_name = "SECONDS", help_heading = BOUNDS)]
     run_timeout: Option<u64>,
     /// How long a question to the user stands, in seconds [default: 3600].
-    #[arg(long, value_name = "SECONDS")]
+    #[arg(long, value_name = "SECONDS", help_heading = BOUNDS)]
     interrupt_timeout: Option<u64>,
     /// How long a turn waits for a store that is full, can only be read, or cannot be reached, before it fails, in
     /// seconds; 0 waits not at all [default: 60].
-    #[arg(long, value_name = "SECONDS")]
+    #[arg(long, value_name = "SECONDS", help_heading = BOUNDS)]
     store_timeout: Option<u64>,
     /// How long a stream may be silent before a comment is sent, in seconds [default: 15].
-    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..), help_heading = BOUNDS)]
     keep_alive: Option<u64>,
     /// How long runs may go on once the server is told to stop, in seconds [default: 10].
-    #[arg(long, value_name = "SECONDS")]
+    #[arg(long, value_name = "SECONDS", help_heading = BOUNDS)]
     grace: Option<u64>,
 }
 

@@ -1,9 +1,12 @@
 //! The places that settings come from, each as a source for `config`.
 
 use super::Settings;
+use super::mistyped::{Mistyped, nearest};
 use config::{ConfigError, Map, Source, Value, ValueKind};
 use serde::Serialize;
+use serde::de::IgnoredAny;
 use serde_json::Value as Json;
+use std::collections::BTreeMap;
 use std::fmt;
 use std::path::Path;
 use stepwell_demo::Failure;
@@ -120,6 +123,49 @@ pub(crate) fn variables(key: &str) -> Vec<String> {
 /// The settings that guard the server: one that was to have them must not do without.
 const GUARDS: [&str; 5] = ["token", "tokens", "jwt_issuer", "jwt_audience", "jwt_keys"];
 
+/// The keys of all settings.
+fn keys_of_settings() -> Vec<String> {
+    match serde_json::to_value(Settings::default()) {
+        Ok(Json::Object(known)) => known.into_iter().map(|(key, _)| key).collect(),
+        _ => Vec::new(),
+    }
+}
+
+/// What is wrong with the first of these variables that sets nothing, and all but goes by the name of one that would.
+/// Names that are like none are somebody else's.
+pub(super) fn mistyped(names: impl IntoIterator<Item = String>) -> Option<String> {
+    let keys = keys_of_settings();
+    let mut known: Vec<String> = keys.iter().flat_map(|key| variables(key)).collect();
+    known.extend(OTHERS.map(str::to_owned));
+    let spelled = |key: &String| format!("STEPWELL_{}", key.to_uppercase());
+    let mut names = names.into_iter();
+    names.find_map(|name| {
+        if !name.starts_with("STEPWELL_") || known.contains(&name) {
+            return None;
+        }
+        // A key that is spelled otherwise in the environment is meant as well.
+        let key = keys.iter().find(|key| spelled(key) == name);
+        let variable = key.and_then(|key| variables(key).into_iter().next());
+        let ending = |name: &'_ str| name.strip_prefix("STEPWELL_").unwrap_or(name).to_owned();
+        let meant = variable.or_else(|| {
+            let endings: Vec<_> = known.iter().map(|name| ending(name)).collect();
+            let nearest = nearest(&ending(&name), endings.iter().map(String::as_str))?;
+            Some(format!("STEPWELL_{nearest}"))
+        })?;
+        let mistyped = Mistyped {
+            name: &name,
+            meant: Some(&meant),
+        };
+        Some(format!("environment variable {mistyped}"))
+    })
+}
+
+/// Variables that are read and are no settings.
+const OTHERS: [&str; 1] = [FILE_VARIABLE];
+
+/// The variable that names the file.
+pub(super) const FILE_VARIABLE: &str = "STEPWELL_CONFIG";
+
 /// What the environment says, a layer for each variable. An empty variable says nothing, but for those of the guards.
 ///
 /// A list is in commas, or is a JSON array.
@@ -162,14 +208,29 @@ pub(super) fn environment(
 /// It is no TOML, it has a key that is no setting, or a value of the wrong type: with line and column.
 pub(super) fn file(path: &Path, text: &str) -> Result<Layer, String> {
     let shown = path.display();
-    let wrong = |error: &toml::de::Error| {
-        let start = error.span().map_or(0, |span| span.start);
+    let at = |start: usize, message: &dyn fmt::Display| {
         let before = text.get(..start).unwrap_or_default();
         let line = before.matches('\n').count() + 1;
         let column = before.chars().rev().take_while(|&c| c != '\n').count() + 1;
-        // The library's own display repeats the line, which may hold the token.
-        format!("{shown}, line {line}, column {column}: {}", error.message())
+        format!("{shown}, line {line}, column {column}: {message}")
     };
+    let wrong = |error: &toml::de::Error| {
+        // The library's own display repeats the line, which may hold the token.
+        at(error.span().map_or(0, |span| span.start), &error.message())
+    };
+    let keys: BTreeMap<toml::Spanned<String>, IgnoredAny> =
+        toml::from_str(text).map_err(|error| wrong(&error))?;
+    let known = keys_of_settings();
+    let mut keys: Vec<_> = keys.into_keys().collect();
+    keys.sort_by_key(|key| key.span().start);
+    for key in keys {
+        let name = key.get_ref();
+        if !known.contains(name) {
+            let meant = nearest(name, known.iter().map(String::as_str));
+            let mistyped = Mistyped { name, meant };
+            return Err(at(key.span().start, &mistyped));
+        }
+    }
     // Strictly by the types: what `config` would convert is not what was meant.
     toml::from_str::<Settings>(text).map_err(|error| wrong(&error))?;
     let values: Map<String, Value> = toml::from_str(text).map_err(|error| wrong(&error))?;
@@ -192,7 +253,15 @@ mod tests {
     #[test]
     fn a_file_that_is_wrong_is_told_where() {
         let unknown = refused("provider = \"openai\"\nmodle = \"m\"\n");
-        assert!(unknown.starts_with("my.toml, line 2, column 1: unknown field `modle`"));
+        assert_eq!(
+            unknown,
+            "my.toml, line 2, column 1: `modle` is no setting: is `model` meant?"
+        );
+        let alien = refused("[colours]\nprompt = 1\n");
+        assert_eq!(
+            alien,
+            "my.toml, line 1, column 2: `colours` is no setting: `stepwell config` lists them"
+        );
         let mistyped = refused("\n  max_tool_rounds = \"ten\"");
         assert!(
             mistyped.starts_with("my.toml, line 2, column 21: "),
@@ -221,6 +290,34 @@ mod tests {
                 !message.contains("4711") && !message.contains("47"),
                 "{message}"
             );
+        }
+    }
+
+    #[test]
+    fn a_mistyped_variable_is_named_with_the_one_that_was_meant() {
+        let said = |name: &str| mistyped([name.to_owned()]);
+        for (name, meant) in [
+            ("STEPWELL_MODLE", "STEPWELL_MODEL"),
+            ("STEPWELL_SERVE_TOKN", "STEPWELL_SERVE_TOKEN"),
+            ("STEPWELL_TOKEN", "STEPWELL_SERVE_TOKEN"),
+            ("STEPWELL_CONFG", "STEPWELL_CONFIG"),
+            ("STEPWELL_MAX_TOOL_ROUND", "STEPWELL_MAX_TOOL_ROUNDS"),
+        ] {
+            let expected =
+                format!("environment variable `{name}` is no setting: is `{meant}` meant?");
+            assert_eq!(said(name), Some(expected));
+        }
+        // Settings, and what other programs read.
+        for name in [
+            "STEPWELL_MODEL",
+            "STEPWELL_LOG",
+            "STEPWELL_MOCK_LLM",
+            "STEPWELL_SHARED",
+            "STEPWELL_MCP_REFERENCE",
+            "STEPWELL_LINTER",
+            "MODLE",
+        ] {
+            assert_eq!(said(name), None, "{name}");
         }
     }
 

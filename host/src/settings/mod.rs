@@ -6,10 +6,15 @@
 mod flags;
 mod hidden;
 mod layer;
+mod mistyped;
 mod read;
 
-pub(crate) use flags::{GlobalFlags, LimitFlags, ModelFlags, ServeFlags, StoreFlags, ToolFlags};
+pub(crate) use flags::{
+    EVERYWHERE, GlobalFlags, LimitFlags, ModelFlags, SESSIONS, ServeFlags, StoreFlags, TOOLS,
+    ToolFlags,
+};
 pub(crate) use layer::{Origin, flags, variables};
+pub(crate) use mistyped::nearest;
 pub(crate) use read::{InForce, Sources};
 
 use crate::logging::LogFormat;

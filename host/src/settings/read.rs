@@ -1,5 +1,5 @@
 use super::hidden::hide;
-use super::layer::{self, Layer, Origin, flags};
+use super::layer::{self, FILE_VARIABLE, Layer, Origin, flags};
 use super::{GlobalFlags, Settings};
 use config::{Config, ConfigError};
 use serde_json::Value as Json;
@@ -9,9 +9,6 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use stepwell_demo::Failure;
-
-/// The variable that names the file.
-const FILE_VARIABLE: &str = "STEPWELL_CONFIG";
 
 /// What is said beside the flags of a command.
 #[derive(Debug)]
@@ -34,7 +31,7 @@ impl Sources {
     /// Reads the environment, and the file if there is one.
     ///
     /// # Errors
-    /// The file cannot be read, or something is no setting or of the wrong type.
+    /// The file cannot be read, or something is no setting, all but the name of one, or of the wrong type.
     pub(crate) fn read(file: Option<&Path>, global: &GlobalFlags) -> Result<Self, Failure> {
         let named = file.map(Path::to_path_buf).or_else(|| {
             let named = env::var_os(FILE_VARIABLE).filter(|name| !name.is_empty());
@@ -53,6 +50,10 @@ impl Sources {
                     return Err(Failure::usage(format!("{}: {error}", path.display())));
                 }
             }
+        }
+        let names = env::vars_os().filter_map(|(name, _)| name.into_string().ok());
+        if let Some(mistyped) = layer::mistyped(names) {
+            return Err(Failure::Usage(mistyped));
         }
         let variables = layer::environment(|name| {
             let value = env::var_os(name)?;

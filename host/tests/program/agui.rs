@@ -124,7 +124,7 @@ fn a_broken_rule_is_named_with_its_event_and_advice() {
 #[test]
 fn what_has_no_end_is_no_success_however_lenient() {
     let cut = sse(&text()[..4]);
-    for (body, event) in [(cut, 5), (Vec::new(), 1), (b": keep-alive\n\n".to_vec(), 1)] {
+    for (body, event) in [(cut, 5), (b": keep-alive\n\n".to_vec(), 1)] {
         for more in [
             &["--format", "json"][..],
             &["--format", "json", "--lenient"],
@@ -245,4 +245,45 @@ fn what_is_allowed_and_a_mistake_all_the_same_is_a_hint() {
     let ran = check(&["--format", "json"], &body).succeeded();
     let hint = |event| one("hint", "warned", event);
     assert_eq!(findings(&ran), [hint(1), hint(5)].concat());
+}
+
+#[test]
+fn what_is_no_stream_is_told_apart_from_a_broken_one() {
+    let provider = b"data: {\"choices\":[{\"delta\":{\"content\":\"Hi\"}}]}\n\ndata: [DONE]\n\n";
+    for (body, expected) in [
+        (&b""[..], "it is empty"),
+        (b" \r\n\n", "it is empty"),
+        (b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", "it is binary"),
+        (b"\0\0\0\x18ftypmp42\0\0\0\0mp42isom", "it is binary"),
+        (
+            b"{\n  \"name\": \"page\",\n  \"type\": \"module\"\n}\n",
+            "no `type` of an event",
+        ),
+        (b"[1, 2]", "no `type` of an event"),
+        (b"# Notes\n\nNothing here.\n", "no server-sent events"),
+        (provider, "stepwell decode"),
+    ] {
+        for more in [&[][..], &["--lenient"], &["--format", "json"]] {
+            let ran = check(more, body);
+            let line = ran.failed(2);
+            let begin = "standard input is no AG-UI stream: ";
+            assert!(line.starts_with(begin) && line.contains(expected), "{line}");
+            assert_eq!(ran.out, "");
+        }
+    }
+    // An encoder that is being written wants to hear what is wrong with its events.
+    for (body, encoding) in [
+        (&b"\0\0\0\x02\xff\xff"[..], "protobuf"),
+        (b"{\"kind\": 1}\n", "json-lines"),
+    ] {
+        let ran = check(&["--format", "json", "--encoding", encoding], body);
+        ran.failed(1);
+        assert!(!findings(&ran).is_empty());
+    }
+    let ran = check(
+        &["--format", "json"],
+        b"data: {\"type\": \"RUN_STARTED\"}\n\n",
+    );
+    ran.failed(1);
+    assert_eq!(findings(&ran), one("malformed", "fatal", 1));
 }

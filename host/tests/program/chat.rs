@@ -25,7 +25,7 @@ pub(crate) async fn model(script: Script) -> MockLlm {
 }
 
 #[track_caller]
-fn is_content(model: &MockLlm) {
+pub(crate) fn is_content(model: &MockLlm) {
     assert!(model.failures().is_empty(), "{:?}", model.failures());
 }
 
@@ -137,9 +137,57 @@ async fn a_conversation_goes_on_from_line_to_line() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_failed_turn_does_not_end_a_pipe_but_its_exit_code_tells() {
+    let script = Script::new()
+        .hop(Hop::error(401, "Incorrect API key provided"))
+        .hop(Hop::new().text("Here I am."));
+    let model = model(script).await;
+    let ran = chat(&model, &[], "Hello\nAgain\n");
+    assert!(ran.failed(1).contains("401"), "{}", ran.err);
+    assert_eq!(ran.out, "Here I am.\n");
+    assert_eq!(model.requests().len(), 2);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_request_that_is_tried_again_is_said_apart_from_the_answer() {
+    let script = Script::new()
+        .hop(Hop::error(503, "Busy"))
+        .hop(Hop::new().text("Here I am."));
+    let model = model(script).await;
+    let ran = chat(&model, &[], "Hello\n");
+    assert_eq!((ran.code, ran.out.as_str()), (Some(0), "Here I am.\n"));
+    let said = ran.err.strip_prefix("stepwell: ").expect("a line");
+    assert!(said.contains("503") && said.contains("Busy"), "{said}");
+    assert!(
+        said.contains("; attempt 2 in ") && said.ends_with(" s\n"),
+        "{said}"
+    );
+}
+
+#[test]
+fn a_pipe_without_a_provider_is_answered_by_the_scripted_model() {
+    let ran = run(&["chat"], b"hello\n/help\n");
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    assert!(
+        ran.out.starts_with("Hello! I am a scripted model."),
+        "{}",
+        ran.out
+    );
+    // A command is for who types it.
+    assert!(
+        ran.out.ends_with("Alice's number is 42, Bob's is 7\n"),
+        "{}",
+        ran.out
+    );
+    let begin = "stepwell: no provider is set, so a scripted model answers";
+    assert!(ran.err.starts_with(begin), "{}", ran.err);
+    assert_eq!(ran.err.lines().count(), 1, "{}", ran.err);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_refused_key_is_one_line() {
     let model = model(Script::new().hop(Hop::error(401, "Incorrect API key provided"))).await;
-    let ran = chat(&model, &[], "Hello\nAgain\n");
+    let ran = chat(&model, &[], "Hello\n");
     assert_eq!(
         ran.failed(1),
         "the provider answered 401: Incorrect API key provided; give another key"
@@ -233,6 +281,17 @@ async fn the_user_is_asked_before_a_tool_runs() {
         let question = "? calculator {\"expression\":\"6 * 7\"}\n";
         assert!(ran.out.contains(question), "{lines:?}: {}", ran.out);
         assert!(ran.out.ends_with("I see.\n"), "{lines:?}: {}", ran.out);
+        // With the arguments that it ran with.
+        let expression = match told {
+            "48" => "{\"expression\": \"6 * 8\"} → 48",
+            "54" => "{\"expression\": \"6 * 9\"} → 54",
+            _ => "{\"expression\":\"6 * 7\"} → ",
+        };
+        assert!(
+            ran.out.contains(&format!(" calculator {expression}")),
+            "{}",
+            ran.out
+        );
         let requests = model.requests();
         let messages = requests[1].body["messages"].as_array().expect("messages");
         let result = messages.last().expect("a result");

@@ -184,7 +184,7 @@ fn what_is_no_setting_is_refused_with_its_place() {
     for (text, expected) in [
         (
             "model = \"m\"\nmodle = \"m\"\n",
-            "line 2, column 1: unknown field `modle`",
+            "line 2, column 1: `modle` is no setting: is `model` meant?",
         ),
         (
             "max_runs = \"many\"\n",
@@ -224,6 +224,11 @@ fn what_is_no_setting_is_refused_with_its_place() {
             "`stop` is none of: fail, complete, sum-up",
         ),
         ("STEPWELL_SERVE_TOKEN", "", "the token is empty"),
+        (
+            "STEPWELL_SERVE_TOKNE",
+            "s3cret",
+            "environment variable `STEPWELL_SERVE_TOKNE` is no setting: is `STEPWELL_SERVE_TOKEN` meant?",
+        ),
         (
             "STEPWELL_CONFIG",
             "no/such/file.toml",
@@ -283,11 +288,11 @@ async fn a_limit_of_the_environment_holds() {
 }
 
 #[test]
-fn a_chat_without_a_provider_says_how_to_name_one() {
-    let ran = finish(stepwell(&["chat"]), b"");
-    assert!(ran.failed(2).contains("--provider"));
-    let ran = finish(stepwell(&["serve", "--model", "m"]), b"");
-    assert!(ran.failed(2).contains("--model is of a provider"));
+fn a_model_without_a_provider_is_a_mistake() {
+    for command in ["chat", "serve"] {
+        let ran = finish(stepwell(&[command, "--model", "m"]), b"");
+        assert!(ran.failed(2).contains("--model is of a provider"));
+    }
 }
 
 #[test]

@@ -13,3 +13,5 @@ mod mcp;
 mod mistakes;
 mod providers;
 mod run;
+#[cfg(unix)]
+mod terminal;

@@ -124,3 +124,47 @@ fn the_providers_are_listed_with_their_keys() {
     assert!(openai.contains("OPENAI_API_KEY") && openai.contains("https://api.openai.com/v1"));
     assert!(out.lines().any(|line| line.starts_with("ag-ui ")));
 }
+
+#[test]
+fn help_says_what_to_try_and_has_groups() {
+    let Ran { out, .. } = run(&["--help"], b"").succeeded();
+    for words in [
+        "Try, without a key:",
+        "stepwell chat ",
+        "stepwell serve ",
+        "completions",
+    ] {
+        assert!(out.contains(words), "{words}: {out}");
+    }
+    let Ran { out, .. } = run(&["serve", "--help"], b"").succeeded();
+    let headings: Vec<_> = out
+        .lines()
+        .filter(|line| !line.starts_with(' ') && line.ends_with(':'))
+        .collect();
+    assert_eq!(
+        headings,
+        [
+            "Options:",
+            "Model:",
+            "Limits of a turn:",
+            "Tools:",
+            "Sessions:",
+            "Server:",
+            "Access to the server:",
+            "Limits of the server:",
+            "Every command:",
+        ],
+        "{out}"
+    );
+}
+
+#[test]
+fn each_shell_has_its_completions() {
+    for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
+        let Ran { out, .. } = run(&["completions", shell], b"").succeeded();
+        for word in ["agui", "ask-before", "max-tool-rounds"] {
+            assert!(out.contains(word), "{shell} has no {word}");
+        }
+    }
+    refused(&["completions", "tcsh"], "invalid value 'tcsh'");
+}

@@ -1,4 +1,5 @@
 use std::borrow::Cow;
+use std::fmt::Write;
 
 /// `text` without what a terminal would obey: control characters other than line breaks and tabs. A model's words, and
 /// a tool's, are not to move the cursor or to write to the clipboard.
@@ -11,9 +12,56 @@ pub fn clean(text: &str) -> Cow<'_, str> {
     }
 }
 
+/// `text` with what cannot be seen written as JSON writes it: `\\u202e` for the sign that turns the writing round. What
+/// a user is to answer for must not look like something else. JSON stays the same JSON.
+pub fn revealed(text: &str) -> Cow<'_, str> {
+    if !text.contains(is_unseen) {
+        return Cow::Borrowed(text);
+    }
+    let mut shown = String::with_capacity(text.len() + 16);
+    for character in text.chars() {
+        if is_unseen(character) {
+            for unit in character.encode_utf16(&mut [0; 2]) {
+                let _ = write!(shown, "\\u{unit:04x}");
+            }
+        } else {
+            shown.push(character);
+        }
+    }
+    Cow::Owned(shown)
+}
+
+/// Whether it moves what stands beside it, or takes no place: controls but for blanks, what changes the direction of
+/// writing, what joins and fills.
+fn is_unseen(character: char) -> bool {
+    matches!(
+        character,
+        '\u{ad}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}'
+            | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{3164}' | '\u{feff}' | '\u{ffa0}'
+            | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}'
+    ) || (character.is_control() && !matches!(character, '\n' | '\r' | '\t'))
+}
+
 #[cfg(test)]
 mod tests {
-    use super::clean;
+    use super::{clean, revealed};
+
+    #[test]
+    fn what_cannot_be_seen_is_revealed_and_json_stays_what_it_was() {
+        let raw =
+            "{\"file\":\"report\u{202e}fdp.exe\",\"tag\":\"\u{e0041}\",\"to\":\"a\u{200b}b\"}";
+        let shown = revealed(raw);
+        assert_eq!(
+            shown,
+            r#"{"file":"report\u202efdp.exe","tag":"\udb40\udc41","to":"a\u200bb"}"#
+        );
+        let value = |text: &str| serde_json::from_str::<serde_json::Value>(text).expect("JSON");
+        assert_eq!(value(&shown), value(raw));
+        assert_eq!(revealed("\u{1b}[2J\tx"), "\\u001b[2J\tx");
+        for plain in ["a\tb\nc é 漢", "שלום", "👍"] {
+            assert_eq!(revealed(plain), plain);
+        }
+    }
 
     #[test]
     fn only_breaks_and_tabs_are_left_of_the_controls() {

@@ -1,4 +1,4 @@
-use super::{Call, Progress, Screen};
+use super::{Call, Progress, Prose, Screen};
 use console::{Style, Term};
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::{self, Write};
@@ -7,6 +7,10 @@ use std::time::Duration;
 /// A terminal: tokens as they come, and a spinner for each tool at work.
 pub(crate) struct Live {
     term: Term,
+    /// What writes the model's words, if not this.
+    prose: Option<Box<dyn Prose>>,
+    /// It has written, and not ended.
+    prose_is_open: bool,
     /// The calls of the round that is shown, in the order in which they came.
     round: Vec<Row>,
     spinners: MultiProgress,
@@ -24,9 +28,11 @@ struct Row {
 }
 
 impl Live {
-    pub(crate) fn new() -> Self {
+    pub(crate) fn new(prose: Option<Box<dyn Prose>>) -> Self {
         Self {
             term: Term::stdout(),
+            prose,
+            prose_is_open: false,
             round: Vec::new(),
             spinners: no_spinners(),
             held: String::new(),
@@ -44,7 +50,25 @@ impl Live {
         self.term.flush()
     }
 
+    /// A piece of the answer.
+    fn say(&mut self, text: &str) -> io::Result<()> {
+        let Some(prose) = self.prose.as_mut().filter(|_| !text.is_empty()) else {
+            return self.write(text, &Style::new());
+        };
+        if !self.prose_is_open && !self.at_line_start {
+            writeln!(self.term)?;
+        }
+        self.at_line_start = true;
+        self.prose_is_open = true;
+        prose.text(text, &mut self.term)?;
+        self.term.flush()
+    }
+
     fn begin_line(&mut self) -> io::Result<()> {
+        if let Some(prose) = self.prose.as_mut().filter(|_| self.prose_is_open) {
+            self.prose_is_open = false;
+            prose.end(&mut self.term)?;
+        }
         if !self.at_line_start {
             self.at_line_start = true;
             writeln!(self.term)?;
@@ -74,7 +98,7 @@ impl Live {
             }
         }
         let held = std::mem::take(&mut self.held);
-        self.write(&held, &Style::new())
+        self.say(&held)
     }
 
     fn fits(&self, line: &str) -> String {
@@ -113,12 +137,15 @@ impl Screen for Live {
         if std::mem::take(&mut self.thinking) {
             self.begin_line()?;
         }
-        self.write(text, &Style::new())
+        self.say(text)
     }
 
     fn reasoning(&mut self, text: &str) -> io::Result<()> {
         if !self.round.is_empty() {
             return Ok(());
+        }
+        if self.prose_is_open {
+            self.begin_line()?;
         }
         self.thinking = true;
         self.write(text, &style().dim())
@@ -170,6 +197,10 @@ impl Screen for Live {
 
     fn note(&mut self, text: &str) -> io::Result<()> {
         self.line(text, &style().dim())
+    }
+
+    fn retry(&mut self, text: &str) -> io::Result<()> {
+        self.note(text)
     }
 
     fn pause(&mut self) -> io::Result<()> {

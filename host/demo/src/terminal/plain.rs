@@ -4,13 +4,16 @@ use std::io::{self, Write};
 /// Lines, for a pipe, a file, or a terminal that wants no more.
 pub(crate) struct Plain<W> {
     out: W,
+    /// Whether a user reads along.
+    is_watched: bool,
     at_line_start: bool,
 }
 
 impl<W: Write> Plain<W> {
-    pub(crate) fn new(out: W) -> Self {
+    pub(crate) fn new(out: W, is_watched: bool) -> Self {
         Self {
             out,
+            is_watched,
             at_line_start: true,
         }
     }
@@ -51,8 +54,19 @@ impl<W: Write> Screen for Plain<W> {
         }
     }
 
-    fn note(&mut self, _text: &str) -> io::Result<()> {
+    fn note(&mut self, text: &str) -> io::Result<()> {
+        if self.is_watched {
+            self.line(format_args!("{text}"))?;
+        }
         Ok(())
+    }
+
+    fn retry(&mut self, text: &str) -> io::Result<()> {
+        if self.is_watched {
+            return self.line(format_args!("{text}"));
+        }
+        // A program that reads the answer is not to read this.
+        writeln!(io::stderr(), "stepwell: {text}")
     }
 
     fn pause(&mut self) -> io::Result<()> {
@@ -79,7 +93,7 @@ mod tests {
     #[test]
     fn a_tool_line_stands_on_its_own() {
         let mut out = Vec::new();
-        let mut screen = Plain::new(&mut out);
+        let mut screen = Plain::new(&mut out, false);
         let call = |progress| Call {
             id: "c".to_owned(),
             title: "clock {}".to_owned(),

@@ -1,4 +1,4 @@
-use super::clean::clean;
+use super::clean::{clean, revealed};
 use super::{Call, Progress, Screen};
 use crate::one_line;
 use std::io;
@@ -58,12 +58,16 @@ impl Shown {
             RunEvent::AgUi(event) => self.ag_ui(event),
             RunEvent::ToolCallUpdate(update) => self.moved_on(update),
             RunEvent::Retrying {
-                delay_ms, reason, ..
+                attempt,
+                delay_ms,
+                reason,
             } => {
+                // The first one of all has the number 0.
+                let attempt = attempt.saturating_add(1);
                 let seconds = Duration::from_millis(*delay_ms).as_secs_f32();
                 let reason = one_line(reason);
                 self.screen
-                    .note(&format!("{reason}; trying again in {seconds:.1} s"))
+                    .retry(&format!("{reason}; attempt {attempt} in {seconds:.1} s"))
             }
             _ => Ok(()),
         }
@@ -135,12 +139,22 @@ impl Shown {
         }
     }
 
-    /// A tool asks to run, with these arguments: all of them, since the user answers for them. What turns on the screen
-    /// stops, as the user types now.
+    /// A tool asks to run, with these arguments: all of them, and nothing in them unseen, since the user answers for
+    /// them. What turns on the screen stops, as the user types now.
     pub fn asks(&mut self, name: &str, arguments: &str) -> io::Result<()> {
         self.screen.pause()?;
+        let (name, arguments) = (revealed(name), revealed(arguments));
         self.screen
             .remark(&format!("? {} {}", one_line(name), one_line(arguments)))
+    }
+
+    /// A call runs with these arguments, and not with the model's.
+    pub fn edited(&mut self, id: &str, arguments: &str) -> io::Result<()> {
+        let Some(call) = self.open.iter_mut().find(|call| call.id == id) else {
+            return Ok(());
+        };
+        arguments.clone_into(&mut call.arguments);
+        self.screen.call(&call.shown(Progress::Running))
     }
 
     /// What the model said in an earlier turn.
@@ -213,7 +227,7 @@ fn outcome(result: &ToolResult) -> Progress {
 
 /// The beginning of `text`, on one line.
 fn short(text: &str) -> String {
-    let line = one_line(text);
+    let line = one_line(revealed(text));
     match line.char_indices().nth(LONGEST) {
         Some((end, _)) => format!("{}…", &line[..end]),
         None => line,

@@ -1,5 +1,6 @@
 mod encoding;
 mod hints;
+mod no_stream;
 
 pub(super) use encoding::Encoding;
 
@@ -41,7 +42,8 @@ impl Agui {
 /// and is a mistake all the same, is a hint: a block of server-sent events without data, a tool call whose arguments are no
 /// JSON, a result of a call that nothing asked for.
 ///
-/// A breach is fatal, costs its event (dropped), or is said (warned). Ends with code 1 where something is fatal.
+/// A breach is fatal, costs its event (dropped), or is said (warned). Ends with code 1 where something is fatal, and with
+/// code 2 where the file is no AG-UI stream: it is empty, binary, or has something else in it.
 #[derive(Args, Debug)]
 struct Check {
     /// Goes on after what is wrong: such an event is dropped, or taken where that is harmless.
@@ -110,7 +112,15 @@ impl Check {
         } else {
             Verification::Protocol
         };
-        let report = check(&body, encoding, verification);
+        let (report, known) = check(&body, encoding, verification);
+        if known == 0
+            && let Some(reason) = no_stream::reason(&body, encoding, self.encoding.is_some())
+        {
+            let name = self.recording.name();
+            return Err(Failure::usage(format!(
+                "{name} is no AG-UI stream: {reason}"
+            )));
+        }
         let mut out = io::stdout().lock();
         match self.format {
             Format::Json => {
@@ -169,10 +179,13 @@ struct Checker {
     verifier: Verifier,
     conversation: Conversation,
     event: u64,
+    /// How many of them are events of AG-UI.
+    known: u64,
     findings: Vec<Finding>,
 }
 
-fn check(body: &[u8], encoding: Encoding, verification: Verification) -> Report {
+/// What is found, and how many AG-UI events there are.
+fn check(body: &[u8], encoding: Encoding, verification: Verification) -> (Report, u64) {
     let (dialect, media_type) = (Dialect::AgUi, encoding.media_type());
     let mut framer = dialect.framer_of(media_type, FrameLimits::default());
     let mut decoder = Decoder::of_media_type(dialect, media_type, HopIds::default());
@@ -180,6 +193,7 @@ fn check(body: &[u8], encoding: Encoding, verification: Verification) -> Report 
         verifier: Verifier::new(verification, ExtraRules::Warn),
         conversation: Conversation::default(),
         event: 0,
+        known: 0,
         findings: Vec::new(),
     };
     let received = framer.receive(body, |frame| {
@@ -211,6 +225,7 @@ fn check(body: &[u8], encoding: Encoding, verification: Verification) -> Report 
             }
         }
     }
+    let known = checker.known;
     let mut findings = checker.findings;
     if encoding == Encoding::Sse {
         let hints = hints::of_blocks(body).into_iter();
@@ -223,14 +238,15 @@ fn check(body: &[u8], encoding: Encoding, verification: Verification) -> Report 
             .filter(|finding| finding.severity == severity)
             .count()
     };
-    Report {
+    let report = Report {
         encoding,
         events,
         fatal: count(Severity::Fatal),
         dropped: count(Severity::Dropped),
         warned: count(Severity::Warned),
         findings,
-    }
+    };
+    (report, known)
 }
 
 const CUT: &str = "record the whole body; if it was whole, the agent broke off";
@@ -305,6 +321,7 @@ impl Checker {
 
 impl Sink for Checker {
     fn event(&mut self, event: EventRef<'_>) -> Result<(), Violation> {
+        self.known += 1;
         let mut findings = Vec::new();
         let verdict = self
             .verifier

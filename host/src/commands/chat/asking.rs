@@ -6,7 +6,7 @@ use futures::future::BoxFuture;
 use serde::de::IgnoredAny;
 use std::sync::Arc;
 use stepwell_demo::Failure;
-use stepwell_demo::terminal::Shown;
+use stepwell_demo::terminal::{Shown, revealed};
 use stepwell_io::{Decision, SourcedTool, ToolInvocation, ToolSource};
 use tokio::sync::{mpsc, oneshot};
 
@@ -19,19 +19,19 @@ pub(super) struct Asking {
 /// The tools that ask, in the order in which they do.
 pub(super) type Asked = mpsc::UnboundedReceiver<Asking>;
 
-/// Who asks the user for an agent, and what is asked.
-pub(super) fn approver() -> (
-    impl Fn(ToolInvocation) -> BoxFuture<'static, Decision> + Send + Sync + 'static,
-    Asked,
-) {
-    let (sender, asked) = mpsc::unbounded_channel();
-    let ask = move |invocation| {
+/// Where tools ask.
+pub(super) type Ask = mpsc::UnboundedSender<Asking>;
+
+/// Who asks the user for an agent.
+pub(super) fn approver(
+    ask: Ask,
+) -> impl Fn(ToolInvocation) -> BoxFuture<'static, Decision> + Send + Sync + 'static {
+    move |invocation| {
         let (answer, decision) = oneshot::channel();
         // Where nobody listens any more the answer is dropped with the question.
-        let _ = sender.send(Asking { invocation, answer });
+        let _ = ask.send(Asking { invocation, answer });
         async move { decision.await.unwrap_or_else(|_| nobody()) }.boxed()
-    };
-    (ask, asked)
+    }
 }
 
 fn nobody() -> Decision {
@@ -78,10 +78,11 @@ pub(super) async fn ask(
     } = asking;
     let raw = invocation.arguments.raw.as_str();
     shown.asks(&invocation.name, raw)?;
+    let seen = revealed(raw);
     let mut edits = false;
     loop {
         let line = if edits {
-            prompt.ask("arguments › ", raw)
+            prompt.ask("arguments › ", &seen)
         } else {
             prompt.ask("may it run? yes, no (and why), edit › ", "")
         };
@@ -121,6 +122,7 @@ pub(super) async fn ask(
                     edits = true;
                     continue;
                 }
+                shown.edited(&invocation.tool_call_id, &arguments)?;
                 Decision::Edited { arguments }
             }
             Answer::Unclear => {

@@ -1,0 +1,191 @@
+//! Who answers in a chat: the model that the settings name, or the scripted one.
+
+use super::asking::{Ask, AskBefore, approver};
+use super::set_endpoint;
+use crate::serve::{Backend, ServerTool, scripted, scripted_slowly};
+use crate::settings::{InForce, Origin, Settings};
+use crate::tools::{calculator, clock};
+use std::sync::Arc;
+use std::time::Duration;
+use stepwell_core::ThreadId;
+use stepwell_demo::{Failure, catalog};
+use stepwell_io::mcp::McpServers;
+use stepwell_io::store::Store;
+use stepwell_io::{Agent, HttpClient, TextOptions, ToolSource};
+use stepwell_mock_llm::MockLlm;
+
+/// The time between two pieces of what the scripted model says to a user who watches.
+const PIECE: Duration = Duration::from_millis(25);
+
+/// Makes the agents of a chat: one for each session, and others where the model is changed.
+pub(super) struct Agents {
+    settings: Settings,
+    /// If no provider is set.
+    scripted: Option<(MockLlm, Backend)>,
+    servers: McpServers,
+    ask: Ask,
+}
+
+impl Agents {
+    /// For a user who watches, the scripted model takes its time.
+    pub(super) async fn new(
+        in_force: InForce,
+        servers: McpServers,
+        ask: Ask,
+        is_watched: bool,
+    ) -> Result<Self, Failure> {
+        let asks_for = in_force.origin("ask_before");
+        let mut scripted_model = None;
+        if set_endpoint(&in_force.settings)?.is_none() {
+            for key in ["api", "base_url", "model"] {
+                if let Origin::Flag(flag) = in_force.origin(key) {
+                    return Err(Failure::usage(format!(
+                        "{flag} is of a provider: name it with --provider"
+                    )));
+                }
+            }
+            let client = HttpClient::new().map_err(Failure::failed)?;
+            scripted_model = Some(if is_watched {
+                scripted_slowly(PIECE, client).await?
+            } else {
+                scripted(None, client).await?
+            });
+        }
+        let agents = Self {
+            settings: in_force.settings,
+            scripted: scripted_model,
+            servers,
+            ask,
+        };
+        if matches!(asks_for, Origin::Flag(_)) {
+            agents.know_what_asks()?;
+        }
+        Ok(agents)
+    }
+
+    pub(super) fn is_scripted(&self) -> bool {
+        self.scripted.is_some()
+    }
+
+    /// What the user calls who answers.
+    pub(super) fn name(&self) -> String {
+        if self.is_scripted() {
+            return "scripted model".to_owned();
+        }
+        let Settings {
+            provider, model, ..
+        } = &self.settings;
+        let names = provider.iter().chain(model).map(String::as_str);
+        names.collect::<Vec<_>>().join(" · ")
+    }
+
+    /// Another model: of the same provider, or of the one that is named before it.
+    pub(super) fn change(&mut self, words: &[&str]) -> Result<(), Failure> {
+        let mut settings = self.settings.clone();
+        match words {
+            [model] if !self.is_scripted() => settings.model = Some((*model).to_owned()),
+            [provider, model] => {
+                if settings.provider.as_deref() != Some(*provider) {
+                    (settings.api, settings.base_url) = (None, None);
+                }
+                settings.provider = Some((*provider).to_owned());
+                settings.model = Some((*model).to_owned());
+            }
+            _ => {
+                return Err(Failure::usage(
+                    "`/model MODEL` is another one of the same provider, `/model PROVIDER MODEL` one of another; \
+                     `stepwell providers` lists them",
+                ));
+            }
+        }
+        set_endpoint(&settings)?;
+        self.settings = settings;
+        self.scripted = None;
+        Ok(())
+    }
+
+    /// An agent on a session.
+    pub(super) fn agent(
+        &self,
+        store: &Arc<dyn Store>,
+        thread: &ThreadId,
+    ) -> Result<Agent, Failure> {
+        let settings = &self.settings;
+        let endpoint = match &self.scripted {
+            Some((_, backend)) => Some(backend.endpoint.clone()),
+            None => set_endpoint(settings)?,
+        };
+        let endpoint = endpoint.ok_or_else(|| Failure::usage("no provider is set"))?;
+        let names = settings.ask_before.clone();
+        let mut agent = Agent::builder(endpoint)
+            .tool_source(AskBefore::new(self.servers.clone(), names))
+            .approver(approver(self.ask.clone()))
+            .store(Arc::clone(store))
+            .thread_id(thread.clone())
+            .configure(|config| {
+                settings.limit(&mut config.limits);
+                // Each call is shown on a line of its own.
+                config.text = TextOptions::AS_WRITTEN;
+            });
+        for tool in self.own_tools() {
+            let mut definition = tool.tool.clone();
+            let asks = settings
+                .ask_before
+                .iter()
+                .any(|name| name == definition.name());
+            definition.requires_approval |= asks;
+            agent = agent.tool_handler(definition, tool);
+        }
+        if let Some(instructions) = &settings.instructions {
+            agent = agent.instructions(instructions);
+        }
+        agent.build().map_err(Failure::usage)
+    }
+
+    fn own_tools(&self) -> Vec<ServerTool> {
+        let mut tools = vec![
+            ServerTool::new(clock::tool(), clock::run),
+            ServerTool::new(calculator::tool(), calculator::run),
+        ];
+        if let Some((_, backend)) = &self.scripted {
+            tools.extend(backend.tools.iter().cloned());
+        }
+        tools
+    }
+
+    /// Checks that there are tools of the names that are to ask.
+    fn know_what_asks(&self) -> Result<(), Failure> {
+        let of_servers = self.servers.tools();
+        let own = self.own_tools();
+        let own = own.iter().map(|tool| tool.tool.name());
+        let of_servers = of_servers.iter().map(|sourced| sourced.tool.name());
+        let tools: Vec<_> = own.chain(of_servers).collect();
+        let mut names = self.settings.ask_before.iter();
+        match names.find(|name| !tools.contains(&name.as_str())) {
+            Some(unknown) => Err(Failure::usage(format!(
+                "there is no tool `{unknown}` to ask before; there are: {}",
+                tools.join(", ")
+            ))),
+            None => Ok(()),
+        }
+    }
+}
+
+/// What a user is told who has named no provider.
+pub(super) fn how_to_have_a_model() -> String {
+    let mut providers = catalog().all();
+    let with_key = providers.find(|provider| {
+        provider.needs_key
+            && std::env::var_os(&*provider.key_variable).is_some_and(|key| !key.is_empty())
+    });
+    match with_key {
+        Some(provider) => format!(
+            "no provider is set, so a scripted model answers; {} is set: stepwell chat --provider {} --model MODEL",
+            provider.key_variable, provider.name
+        ),
+        None => "no provider is set, so a scripted model answers; for a real one: \
+             export ANTHROPIC_API_KEY=… and stepwell chat --provider anthropic --model MODEL, or another of \
+             `stepwell providers`"
+            .to_owned(),
+    }
+}

@@ -1,0 +1,35 @@
+use clap::{Args, CommandFactory};
+use clap_complete::Shell;
+use std::io::{self, Write};
+use stepwell_demo::Failure;
+
+/// Prints a script that makes a shell complete the commands and flags of this program.
+#[derive(Args, Debug)]
+#[command(after_help = WHERE)]
+pub(crate) struct Completions {
+    /// The shell that runs the script.
+    #[arg(value_enum)]
+    shell: Shell,
+}
+
+const WHERE: &str = "\
+Where each shell looks for it:
+  bash         stepwell completions bash > ~/.local/share/bash-completion/completions/stepwell
+  zsh          stepwell completions zsh > \"${fpath[1]}/_stepwell\"
+  fish         stepwell completions fish > ~/.config/fish/completions/stepwell.fish
+  powershell   stepwell completions powershell >> $PROFILE
+  elvish       stepwell completions elvish >> ~/.config/elvish/rc.elv";
+
+impl Completions {
+    pub(crate) fn run(&self) -> Result<(), Failure> {
+        // Into memory first: written right away, it panics where nobody reads.
+        let mut script = Vec::new();
+        clap_complete::generate(
+            self.shell,
+            &mut crate::Cli::command(),
+            "stepwell",
+            &mut script,
+        );
+        Ok(io::stdout().write_all(&script)?)
+    }
+}
