@@ -151,6 +151,16 @@ def test_what_a_provider_would_refuse_is_a_failure(path: str, body: object, wron
         assert wrong in failure
 
 
+def test_a_request_for_another_server_takes_no_hop() -> None:
+    with MockLlm(text("Hello")) as mock:
+        address = mock.base_url.split("/mock-")[0]
+        for other in (address, f"{address}/mock-0"):
+            status, said = post(f"{other}/v1/chat/completions", {"model": "m", "messages": [ASKED], "stream": True})
+            assert status == 404 and "no address of this mock provider" in said
+        assert mock.requests() == [] and mock.failures() == []
+        assert agent_of(mock.base_url).run_sync("Hi").text == "Hello"
+
+
 def test_a_script_has_an_end() -> None:
     with MockLlm(text("Hello")) as mock:
         agent = agent_of(mock.base_url)

@@ -23,7 +23,7 @@ async fn body(dialect: Dialect) -> Vec<u8> {
     let client = HttpClient::new().expect("a client");
     let request = HttpRequest {
         method: "POST",
-        url: format!("http://{}{}", server.address(), request.path),
+        url: server.root() + &request.path,
         headers: Vec::new(),
         body: request.bytes.to_vec(),
     };

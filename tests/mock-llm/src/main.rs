@@ -14,7 +14,7 @@ use stepwell_mock_llm::{Dialect, MockLlm, Script};
 /// A scripted language model behind a real HTTP port, for testing an app that calls one.
 ///
 /// Prints one line of JSON with its addresses, then serves until standard input closes.
-/// GET /__requests gives the requests it had, GET /__failures what was wrong with them.
+/// GET {root}/__requests gives the requests it had, GET {root}/__failures what was wrong with them.
 #[derive(Parser)]
 #[command(name = "mock-llm", version)]
 struct Arguments {
@@ -65,6 +65,7 @@ async fn serve(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
         .map(|dialect| (dialect.name().to_owned(), server.url(dialect).into()))
         .collect();
     let addresses = json!({
+        "root": server.root(),
         "base_url": server.base_url(),
         "ag_ui_url": server.ag_ui_url(),
         "urls": urls,

@@ -1,6 +1,7 @@
 //! The server: takes requests and chooses the hop.
 
 use std::fmt;
+use std::hash::{BuildHasher, Hasher, RandomState};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -28,6 +29,9 @@ const LONGEST_REQUEST: usize = 64 * 1024 * 1024;
 /// A running scripted provider. It stops, and its connections close, when it is dropped.
 ///
 /// It listens on 127.0.0.1 only, and needs a tokio runtime.
+///
+/// On a free port, its addresses begin with a word of its own, and requests without it get a 404, take no hop and are
+/// not kept: an app that still tries a server which is gone, and whose port this one was given, disturbs no script.
 pub struct MockLlm {
     address: SocketAddr,
     server: Arc<Server>,
@@ -47,7 +51,7 @@ impl MockLlm {
         Self::start_on(0, script).await
     }
 
-    /// Starts on this port; 0 is any free one.
+    /// Starts on this port; 0 is any free one. On a port that was chosen, the addresses are plain: `/v1` and so on.
     ///
     /// # Errors
     /// As [`start`](Self::start), and when the port is taken.
@@ -65,8 +69,10 @@ impl MockLlm {
             inner,
             connections: connections.clone(),
         };
+        let word = RandomState::new().build_hasher().finish();
         let server = Arc::new(Server {
             script,
+            prefix: (port == 0).then(|| format!("/mock-{word:016x}")),
             next: AtomicUsize::new(0),
             journal: Arc::default(),
         });
@@ -93,7 +99,15 @@ impl MockLlm {
         self.address
     }
 
-    /// The root of the interfaces of OpenAI and Anthropic: `http://127.0.0.1:PORT/v1`. OpenAI's SDKs call it `base_url`;
+    /// What all its addresses begin with: `http://127.0.0.1:PORT/mock-WORD`, or `http://127.0.0.1:PORT` on a port that
+    /// was chosen.
+    #[must_use]
+    pub fn root(&self) -> String {
+        let prefix = self.server.prefix.as_deref().unwrap_or_default();
+        format!("http://{}{prefix}", self.address)
+    }
+
+    /// The root of the interfaces of OpenAI and Anthropic: `{root}/v1`. OpenAI's SDKs call it `base_url`;
     /// Anthropic's append the `/v1` themselves.
     #[must_use]
     pub fn base_url(&self) -> String {
@@ -103,10 +117,10 @@ impl MockLlm {
     /// The address to give an app that speaks this dialect.
     #[must_use]
     pub fn url(&self, dialect: Dialect) -> String {
-        format!("http://{}{}", self.address, dialect.root())
+        self.root() + dialect.root()
     }
 
-    /// Where AG-UI runs are posted: `http://127.0.0.1:PORT/ag-ui`.
+    /// Where AG-UI runs are posted: `{root}/ag-ui`.
     #[must_use]
     pub fn ag_ui_url(&self) -> String {
         self.url(Dialect::AgUi)
@@ -170,31 +184,41 @@ impl Drop for MockLlm {
 
 struct Server {
     script: Script,
+    /// What the paths of its own requests begin with.
+    prefix: Option<String>,
     /// The hop of the next request, in a script that does not repeat.
     next: AtomicUsize,
     journal: Arc<Journal>,
 }
 
-/// Takes every request, whatever its path.
+/// Takes every request of its own, whatever its path.
 async fn take(
     State(server): State<Arc<Server>>,
     ConnectInfo(connection): ConnectInfo<Connection>,
     request: Request,
 ) -> Response {
-    let path = request.uri().path();
-    match path {
+    let asked = request.uri().path();
+    let Some(path) = server.own(asked) else {
+        tracing::warn!(path = %asked, "a request that is not for this server");
+        let text = format!(
+            "{asked} is no address of this mock provider: give the app its `base_url` or `root`."
+        );
+        return json_response(404, &serde_json::json!({"error": {"message": text}}));
+    };
+    let path = path.to_owned();
+    match path.as_str() {
         "/__requests" => return json_response(200, &serde_json::json!(server.journal.requests())),
         "/__failures" => return json_response(200, &serde_json::json!(server.journal.failures())),
         _ => {}
     }
-    let dialect = Dialect::of(path);
+    let dialect = Dialect::of(&path);
     let (head, body) = request.into_parts();
     let body = axum::body::to_bytes(body, LONGEST_REQUEST).await;
     let too_long = body.is_err();
     let bytes = body.unwrap_or_default();
     let request = RecordedRequest {
         method: head.method.to_string(),
-        path: head.uri.path().to_owned(),
+        path,
         query: head.uri.query().unwrap_or_default().to_owned(),
         headers: headers(&head.headers),
         body: serde_json::from_slice(&bytes).unwrap_or(Value::Null),
@@ -217,6 +241,14 @@ async fn take(
 }
 
 impl Server {
+    /// The path behind the prefix; none when the request is not for this server.
+    fn own<'a>(&self, path: &'a str) -> Option<&'a str> {
+        match &self.prefix {
+            Some(prefix) => path.strip_prefix(prefix.as_str()),
+            None => Some(path),
+        }
+    }
+
     async fn answer(&self, turn: Turn) -> Response {
         let Turn { request, .. } = &turn;
         let (method, path) = (request.method.as_str(), request.path.as_str());

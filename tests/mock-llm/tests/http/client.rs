@@ -111,13 +111,16 @@ pub(crate) async fn received(mut response: Response) -> (Vec<u8>, bool) {
 pub(crate) async fn raw_exchange(server: &MockLlm, body: &Value) -> Vec<u8> {
     let body = body.to_string();
     let length = body.len();
+    let address = server.address();
+    let url = format!("{}/chat/completions", server.base_url());
+    let path = url
+        .strip_prefix(&format!("http://{address}"))
+        .expect("an address of the server");
     let request = format!(
-        "POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\
+        "POST {path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\
          content-type: application/json\r\ncontent-length: {length}\r\n\r\n{body}"
     );
-    let mut socket = TcpStream::connect(server.address())
-        .await
-        .expect("connects");
+    let mut socket = TcpStream::connect(address).await.expect("connects");
     socket
         .write_all(request.as_bytes())
         .await

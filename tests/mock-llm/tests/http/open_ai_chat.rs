@@ -389,7 +389,7 @@ async fn a_call_without_its_answer_is_refused_unless_lenient() {
 async fn the_models_are_listed_and_other_paths_are_not_found() {
     let server = serve(Hop::new()).await;
     let get = async |path: &str| {
-        let url = format!("http://{}{path}", server.address());
+        let url = server.root() + path;
         crate::client::client().get(url).send().await.unwrap()
     };
     let models = json_of(get("/v1/models").await).await;

@@ -54,12 +54,28 @@ async fn requests_are_kept_in_order_with_all_they_carry() {
 }
 
 #[tokio::test]
+async fn a_request_for_another_server_takes_no_hop() {
+    let server = start(Script::new().hop(Hop::new().text("Hello"))).await;
+    let plain = format!("http://{}", server.address());
+    for other in [plain.clone(), plain + "/mock-0"] {
+        let url = other + "/v1/chat/completions";
+        let answer = post(&url, question().to_string()).await;
+        assert_eq!(answer.status(), 404);
+        let said = json_of(answer).await;
+        let said = said["error"]["message"].as_str().unwrap();
+        assert!(said.contains("no address of this mock provider"), "{said}");
+    }
+    assert!(server.requests().is_empty() && server.failures().is_empty());
+    assert_eq!(chat(&server, &question()).await.status(), 200);
+}
+
+#[tokio::test]
 async fn requests_and_failures_can_be_fetched() {
     let server = start(Script::new()).await;
     chat(&server, &question()).await;
-    post(&format!("http://{}/nowhere", server.address()), "text").await;
+    post(&(server.root() + "/nowhere"), "text").await;
     let get = async |path: &str| {
-        let url = format!("http://{}{path}", server.address());
+        let url = server.root() + path;
         json_of(client().get(url).send().await.unwrap()).await
     };
     let requests = get("/__requests").await;

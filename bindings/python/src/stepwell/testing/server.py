@@ -6,6 +6,7 @@ import contextlib
 import copy
 import json
 import os
+import secrets
 import select
 import socket
 import socketserver
@@ -45,6 +46,9 @@ class MockLlm:
     With ``repeat`` the script starts over with each message of the user, so that any number of conversations can play
     it. A request that the provider would refuse, such as one where a tool call is not answered, gets its error, and is
     among the ``failures``.
+
+    Its address has a word of its own. A request without it gets a 404, takes no hop and is not kept: an app that still
+    tries a server which is gone, and whose port this one was given, disturbs no script.
     """
 
     def __init__(self, *hops: Hop, repeat: bool | None = None) -> None:
@@ -60,7 +64,7 @@ class MockLlm:
     @property
     def base_url(self) -> str:
         """The address to give the app, with ``/v1`` at its end."""
-        return f"http://127.0.0.1:{self._server.server_address[1]}/v1"
+        return f"http://127.0.0.1:{self._server.server_address[1]}{self._server.prefix}/v1"
 
     def requests(self) -> list[Request]:
         """The requests so far, in the order they came."""
@@ -121,13 +125,14 @@ class MockLlmProgram:
             self.close()
             raise RuntimeError("mock-llm did not start; what it says against the script stands on its standard error")
         addresses: dict[str, Any] = json.loads(line)
+        self._root: str = addresses["root"]
         self.base_url: str = addresses["base_url"]
         """The address to give an app that speaks OpenAI's chat completions."""
         self.urls: dict[str, str] = addresses["urls"]
         """The address for each of the formats."""
 
     def _get(self, path: str) -> Any:
-        with urllib.request.urlopen(self.base_url.removesuffix("/v1") + path) as response:
+        with urllib.request.urlopen(self._root + path) as response:
             return json.load(response)
 
     def requests(self) -> list[Request]:
@@ -171,6 +176,7 @@ class _Server(socketserver.TCPServer):
     def __init__(self, hops: Sequence[Hop], repeat: bool) -> None:
         self.hops = hops
         self.repeat = repeat
+        self.prefix = f"/mock-{secrets.token_hex(8)}"
         self.requests: list[Request] = []
         self.failures: list[str] = []
         self.changed = threading.Condition()
@@ -250,13 +256,18 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         sent = self.rfile.read(int(self.headers.get("content-length") or 0))
+        path = self.path.removeprefix(self.server.prefix)
+        if path == self.path:
+            wrong = f"{path} is no address of this mock provider: give the app its `base_url`"
+            self._whole(404, script.refusal(404, wrong))
+            return
         try:
             body = json.loads(sent)
         except ValueError:
             body = None
         request: Request = {
             "method": "POST",
-            "path": self.path,
+            "path": path,
             "headers": [[name.lower(), value] for name, value in self.headers.items()],
             "body": body,
             "delivery": "sending",
