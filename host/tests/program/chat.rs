@@ -38,12 +38,12 @@ async fn a_session_is_resumed_with_all_that_was_said() {
     let model = model(script).await;
     let file = std::env::temp_dir().join(format!("stepwell-chat-{}.db", std::process::id()));
     let store = format!("sqlite:{}", file.display());
-    let first = chat(&model, &["--store", &store], "What is 6 * 7?\n").succeeded();
+    let first = chat(&model, &["--store", &store], "What is \u{1b}[2J6 * 7?\n").succeeded();
     assert!(first.out.ends_with("It is 42.\n"), "{}", first.out);
     let second = chat(&model, &["--store", &store, "--resume"], "Again?\n").succeeded();
     assert_eq!(
         second.out,
-        "› What is 6 * 7?\n✓ calculator → 42\nIt is 42.\nAs I said, 42.\n"
+        "› What is [2J6 * 7?\n✓ calculator → 42\nIt is 42.\nAs I said, 42.\n"
     );
     is_content(&model);
     let requests = model.requests();

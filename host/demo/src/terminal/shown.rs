@@ -49,7 +49,7 @@ impl Shown {
 
     /// What the user asked, where they did not type it.
     pub fn question(&mut self, text: &str) -> io::Result<()> {
-        self.screen.question(text)
+        self.screen.question(&clean(text))
     }
 
     /// An event of the turn.

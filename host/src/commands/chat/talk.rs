@@ -258,3 +258,23 @@ impl Talk {
         Ok(self.shown.remark(&format!("written to {shown}"))?)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::SCENES;
+    use serde_json::Value;
+
+    #[test]
+    fn the_scripted_model_answers_to_the_words_of_the_help() {
+        let script: Value =
+            serde_json::from_str(include_str!("../../serve/scenes.json")).expect("JSON");
+        let scenes = script["scenes"].as_array().expect("scenes");
+        let known: Vec<_> = scenes
+            .iter()
+            .filter_map(|scene| scene["keyword"].as_str())
+            .collect();
+        for word in SCENES.split(", ") {
+            assert!(known.contains(&word), "{word}");
+        }
+    }
+}
