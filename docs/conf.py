@@ -7,6 +7,7 @@ does, is an `include` and nothing else.
 
 from __future__ import annotations
 
+import os
 import re
 import tomllib
 from pathlib import Path
@@ -31,7 +32,7 @@ version = release = PACKAGE["version"]
 
 root_doc = "index"
 extensions = ["myst_parser", "sphinx_copybutton", "sphinxcontrib.mermaid"]
-exclude_patterns = ["requirements.txt"]
+exclude_patterns = ["recording"]
 nitpicky = True
 
 myst_heading_anchors = 4
@@ -53,7 +54,7 @@ html_theme_options = {
 
 INCLUDE = re.compile(r"^```\{include\} (\S+)\n```$", re.MULTILINE)
 FENCE = re.compile(r"^(```+|~~~+).*?^\1\s*$", re.MULTILINE | re.DOTALL)
-LINK = re.compile(r"(\]\()([^)\s#:]+)(#[^)\s]*)?(\))")
+LINK = re.compile(r"(!\[[^\]]*\]\(|\]\()([^)\s#:]+)(#[^)\s]*)?(\))")
 COMMENT = re.compile(r"^<!--.*?-->\n", re.MULTILINE | re.DOTALL)
 """Marks for what runs the pages' code."""
 
@@ -92,6 +93,8 @@ def for_the_site(text: str, file: Path, page: str) -> str:
     def target(link: re.Match[str]) -> str:
         named = (file.parent / link[2]).resolve()
         anchor = link[3] or ""
+        if link[1].startswith("!"):
+            return f"{link[1]}{os.path.relpath(named, (DOCS / page).parent)}{link[4]}"
         if other := PAGE_OF.get(named):
             return f"{link[1]}{relative_uri(page, other)}.md{anchor}{link[4]}"
         if not named.exists():

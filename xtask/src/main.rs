@@ -69,6 +69,9 @@ enum Command {
         /// With the reference that each language's own tool makes of the sources. It builds every package.
         #[arg(long)]
         reference: bool,
+        /// Records README's moving picture of the page anew, docs/recording/page.webp.
+        #[arg(long)]
+        record: bool,
     },
     /// Makes what would be published, in target/package; without a name it lists what there is.
     Package { name: Option<String> },
@@ -144,8 +147,8 @@ fn run(command: Command) -> anyhow::Result<ExitCode> {
             features::write(&context(false)?)?;
             Ok(ExitCode::SUCCESS)
         }
-        Command::Docs { reference } => {
-            pages::site::command(&context(false)?, reference)?;
+        Command::Docs { reference, record } => {
+            pages::site::command(&context(false)?, reference, record)?;
             Ok(ExitCode::SUCCESS)
         }
         Command::Package { name } => {

@@ -11,6 +11,7 @@ mod demo;
 mod journal;
 mod mcp;
 mod mistakes;
+mod pages;
 mod providers;
 mod run;
 #[cfg(unix)]

@@ -3,6 +3,7 @@
 pub(crate) mod check;
 mod marks;
 mod page;
+mod recording;
 pub(crate) mod reference;
 pub(crate) mod site;
 pub(crate) mod steps;

@@ -10,7 +10,8 @@ use crate::{
 use anyhow::Context as _;
 use std::{fs, path::Path};
 
-const PDOC: &str = "pdoc==16.0.0";
+/// pdoc, and what `stepwell.testing.strategies` imports.
+const PDOC: &str = "pdoc==16.0.0\nhypothesis==6.170.15\n";
 const TYPEDOC: &str = "typedoc@0.28.20";
 /// TypeDoc reads the types with it.
 const TYPESCRIPT: &str = "typescript@5.9.3";
@@ -63,7 +64,7 @@ fn of_python(context: &Context, log: &mut Log, folder: &Path) -> anyhow::Result<
     let wheels = context.scratch().join("wheels-reference");
     let wheel = python::wheel(context, log, &venv, "dev", &wheels)?;
     let requirements = context.scratch().join("requirements-reference.txt");
-    fs::write(&requirements, format!("{PDOC}\n"))?;
+    fs::write(&requirements, PDOC)?;
     let venv = Venv::ensure(context, log, "venv-reference", &requirements)?;
     log.set_up(
         venv.python()
@@ -79,7 +80,13 @@ fn of_python(context: &Context, log: &mut Log, folder: &Path) -> anyhow::Result<
     )?;
     log.run(
         venv.python()
-            .args(["-m", "pdoc", "--output-directory"])
+            .args([
+                "-m",
+                "pdoc",
+                "--docformat",
+                "restructuredtext",
+                "--output-directory",
+            ])
             .arg(folder)
             .args([
                 "stepwell",
@@ -129,9 +136,8 @@ fn of_the_web(context: &Context, log: &mut Log, folder: &Path) -> anyhow::Result
             .arg(tools.join("node_modules/typedoc/bin/typedoc"))
             .args(["--skipErrorChecking", "--entryPoints"])
             .arg(package.join("index.d.ts"))
-            .arg("--readme")
-            .arg(package.join("README.md"))
-            .arg("--out")
+            // It is a page of the site.
+            .args(["--readme", "none", "--out"])
             .arg(folder)
             .current_dir(&tools),
     )

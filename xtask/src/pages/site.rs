@@ -1,14 +1,25 @@
 //! The site: Sphinx makes it of the pages, and takes a link or an anchor that leads nowhere for an error.
 
-use super::{check, reference};
+use super::{check, recording, reference};
 use crate::{context::Context, log::Log, tools::venv::Venv};
 use anyhow::ensure;
 use std::{fs, path::PathBuf};
 
-/// `cargo xtask docs`: the site, with the languages' references beside its pages if they are wanted.
-pub(crate) fn command(context: &Context, with_reference: bool) -> anyhow::Result<()> {
+/// `cargo xtask docs`: the site, with the languages' references beside its pages, and after README's picture is made
+/// anew, if that is wanted.
+pub(crate) fn command(
+    context: &Context,
+    with_reference: bool,
+    records: bool,
+) -> anyhow::Result<()> {
     let mut log = Log::create(&context.scratch(), "site")?;
-    let made = build(context, &mut log).and_then(|site| {
+    let recorded = if records {
+        recording::make(context, &mut log)
+    } else {
+        Ok(())
+    };
+    let made = recorded.and_then(|()| build(context, &mut log));
+    let made = made.and_then(|site| {
         if with_reference {
             reference::build(context, &mut log, &site)?;
         }

@@ -143,7 +143,9 @@ pub(crate) struct Background {
 impl Background {
     /// Starts it, and waits until it has printed a line with `sign` in it. Gives what it printed until then.
     pub(crate) fn start(command: &mut Command, sign: &str) -> anyhow::Result<(Self, String)> {
-        let (mut child, group) = spawn(command.stdout(Stdio::piped()))?;
+        // Its input stays open, as at a terminal.
+        command.stdin(Stdio::piped()).stdout(Stdio::piped());
+        let (mut child, group) = spawn(command)?;
         let stdout = child.stdout.take().context("no pipe to the child")?;
         let running = Self { child, group };
         let mut lines = BufReader::new(stdout).lines();
