@@ -1,10 +1,11 @@
 //! What would be published, made in `target/package`.
 
+pub(crate) mod crates;
 mod flutter;
 pub(crate) mod kotlin;
 pub(crate) mod python;
 pub(crate) mod sizes;
-mod swift;
+pub(crate) mod swift;
 pub(crate) mod web;
 
 use crate::{context::Context, log::Log};
@@ -23,6 +24,7 @@ pub(crate) struct Package {
 
 /// Every package.
 pub(crate) const ALL: &[Package] = &[
+    crates::PACKAGE,
     python::PACKAGE,
     swift::PACKAGE,
     flutter::PACKAGE,
@@ -60,7 +62,7 @@ pub(crate) fn command(context: &Context, name: Option<&str>) -> anyhow::Result<(
 }
 
 /// Copies a file, or a folder with all that is in it.
-fn copied(from: &Path, to: &Path) -> anyhow::Result<()> {
+pub(crate) fn copied(from: &Path, to: &Path) -> anyhow::Result<()> {
     if from.is_dir() {
         fs::create_dir_all(to)?;
         for entry in fs::read_dir(from)? {

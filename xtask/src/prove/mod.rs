@@ -2,6 +2,7 @@
 
 mod fuzz;
 mod hosts;
+mod installs;
 mod kills;
 mod model;
 mod mutants;
@@ -21,7 +22,8 @@ pub(crate) struct Options {
     pub(crate) seconds: u32,
     /// Only this part of the mutants.
     pub(crate) shard: Option<mutants::Shard>,
-    /// Only the mutants whose names, as cargo-mutants gives them, match this regular expression; only this fuzz target.
+    /// Only the mutants whose names, as cargo-mutants gives them, match this regular expression; only this fuzz target; only
+    /// this install.
     pub(crate) only: Option<String>,
     /// Mutants that an earlier run found are not tried again, if the core is the same.
     pub(crate) go_on: bool,
@@ -40,6 +42,7 @@ const STEPS: &[Step] = &[
     threads::STEP,
     kills::STEP,
     hosts::STEP,
+    installs::STEP,
     simulation::STEP,
     fuzz::STEP,
     mutants::STEP,
