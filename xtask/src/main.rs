@@ -6,6 +6,7 @@ mod bindings;
 mod context;
 mod faults;
 mod features;
+mod installs;
 mod json;
 mod linter;
 mod log;
@@ -93,8 +94,8 @@ enum Command {
         /// How long each fuzz target runs.
         #[arg(long, default_value_t = 600)]
         seconds: u32,
-        /// Only the mutants whose names match, such as `timer.rs` or `Recorder::`; only the fuzz target of this name; only the
-        /// page of these steps.
+        /// Only the mutants whose names match, such as `timer.rs` or `Recorder::`; only the fuzz target, the install or the page
+        /// of these steps with this in its name.
         #[arg(long, value_name = "REGEX")]
         only: Option<String>,
         /// Tries only the mutants that no test has found yet, if nothing but tests has changed since the last run.

@@ -24,7 +24,7 @@ pub(crate) const PACKAGE: Package = Package {
 };
 
 /// Makes the package, and says how big it is.
-fn make(context: &Context, log: &mut Log) -> anyhow::Result<PathBuf> {
+pub(crate) fn make(context: &Context, log: &mut Log) -> anyhow::Result<PathBuf> {
     ensure_tools(log)?;
     bindings::kotlin::generate(context, log)?;
     log.build(
@@ -106,7 +106,7 @@ fn forget_the_last_one() -> anyhow::Result<()> {
 }
 
 /// A folder as a repository's address.
-pub(crate) fn address(repository: &Path) -> String {
+fn address(repository: &Path) -> String {
     format!("file://{}", repository.display())
 }
 

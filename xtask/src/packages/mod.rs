@@ -1,10 +1,11 @@
 //! What would be published, made in `target/package`.
 
+pub(crate) mod crates;
 mod flutter;
 pub(crate) mod kotlin;
 pub(crate) mod python;
 pub(crate) mod sizes;
-mod swift;
+pub(crate) mod swift;
 pub(crate) mod web;
 
 use crate::{context::Context, log::Log};
@@ -23,6 +24,7 @@ pub(crate) struct Package {
 
 /// Every package.
 pub(crate) const ALL: &[Package] = &[
+    crates::PACKAGE,
     python::PACKAGE,
     swift::PACKAGE,
     flutter::PACKAGE,

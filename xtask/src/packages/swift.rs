@@ -11,7 +11,8 @@ pub(super) const PACKAGE: Package = Package {
     make,
 };
 
-fn make(context: &Context, log: &mut Log) -> anyhow::Result<PathBuf> {
+/// Makes the package: without the XCFramework where there is no Mac.
+pub(crate) fn make(context: &Context, log: &mut Log) -> anyhow::Result<PathBuf> {
     bindings::swift::generate(context, log)?;
     let sources = bindings::swift::package(context);
     let folder = context.target.join("package/swift");

@@ -3,6 +3,7 @@
 mod first_steps;
 mod fuzz;
 mod hosts;
+mod installs;
 mod kills;
 mod model;
 mod mutants;
@@ -23,7 +24,7 @@ pub(crate) struct Options {
     /// Only this part of the mutants.
     pub(crate) shard: Option<mutants::Shard>,
     /// Only the mutants whose names, as cargo-mutants gives them, match this regular expression; only this fuzz target; only
-    /// the pages with this in their paths.
+    /// the install of this name; the pages with this in their paths.
     pub(crate) only: Option<String>,
     /// Mutants that an earlier run found are not tried again, if the core is the same.
     pub(crate) go_on: bool,
@@ -42,6 +43,7 @@ const STEPS: &[Step] = &[
     threads::STEP,
     kills::STEP,
     hosts::STEP,
+    installs::STEP,
     simulation::STEP,
     first_steps::STEP,
     fuzz::STEP,

@@ -1,13 +1,14 @@
 use super::Suite;
 use crate::{
-    bindings, context::Context, log::Log, packages::kotlin as package, process, tools::mock_llm,
+    bindings, context::Context, installs, log::Log, packages::kotlin as package, process,
+    tools::mock_llm,
 };
 use anyhow::{Context as _, ensure};
 use std::{env, fs, path::Path};
 
 pub(super) const SUITE: Suite = Suite {
     name: "kotlin",
-    about: "the bindings: generated, compiled and tested on the JVM, packed, and used from the package",
+    about: "the bindings: generated, compiled and tested on the JVM, packed, and used as a user does",
     run,
 };
 
@@ -32,7 +33,7 @@ fn run(context: &Context, log: &mut Log) -> anyhow::Result<()> {
     context.made.kotlin_classes.get(|| Ok(()))?;
     drop(sources);
     what_is_published(context, log, &repository)?;
-    use_it(context, log, &repository)
+    installs::one(context, log, &installs::MAVEN, &repository)
 }
 
 /// Looks into what was made.
@@ -80,31 +81,5 @@ fn what_is_published(context: &Context, log: &mut Log, repository: &Path) -> any
             "there is no {wanted} in the published POM"
         );
     }
-    Ok(())
-}
-
-/// An app takes the package from the repository, and its first program runs.
-fn use_it(context: &Context, log: &mut Log, repository: &Path) -> anyhow::Result<()> {
-    let mock = mock_llm::start(context, log, None)?;
-    let mut maven = process::command("mvn");
-    maven
-        .args([
-            "--batch-mode",
-            "--no-transfer-progress",
-            "--quiet",
-            "compile",
-            "exec:java",
-        ])
-        .arg(format!("-Dpackages={}", package::address(repository)))
-        .arg(format!("-Dstepwell.version={}", context.version()?))
-        .arg(format!("-Dexec.args={}", mock.base_url()))
-        .current_dir(context.root.join("bindings/kotlin/consumer"));
-    let output = log.output(&mut maven)?;
-    let said = String::from_utf8_lossy(&output.stdout);
-    log.say(&format!("an app with the package: {}", said.trim()))?;
-    ensure!(
-        output.status.success() && said.contains("Alice's number is 42, Bob's is 7"),
-        "the app with the package did not run"
-    );
     Ok(())
 }

@@ -13,6 +13,7 @@ mod docs;
 mod features;
 mod flutter;
 pub(crate) mod format;
+mod install;
 mod kotlin;
 mod licences;
 mod mcp;
@@ -56,6 +57,7 @@ pub(crate) const ALL: &[Suite] = &[
     kotlin::SUITE,
     swift_package::SUITE,
     rust::SUITE,
+    install::SUITE,
     targets::SUITE,
     model::SUITE,
     web::SUITE,

@@ -1,9 +1,9 @@
 use super::Suite;
-use crate::{bindings, context::Context, log::Log, packages::python, tools::mock_llm};
+use crate::{bindings, context::Context, installs, log::Log, packages::python, tools::mock_llm};
 
 pub(super) const SUITE: Suite = Suite {
     name: "python",
-    about: "the wheel: built, installed, run alone, tested, and its types checked",
+    about: "the wheel: built, installed as a user does, run alone, tested, and its types checked",
     run,
 };
 
@@ -15,7 +15,7 @@ fn run(context: &Context, log: &mut Log) -> anyhow::Result<()> {
         let _sources = bindings::python::SOURCES.lock();
         python::wheel(context, log, &venv, "dev", &folder)?
     };
-    python::runs_alone(context, log, &wheel)?;
+    installs::one(context, log, &installs::PIP, &wheel)?;
     log.run(
         venv.python()
             .args([

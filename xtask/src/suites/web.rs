@@ -2,6 +2,7 @@ use super::Suite;
 use crate::{
     bindings,
     context::Context,
+    installs,
     log::Log,
     packages::web,
     process,
@@ -12,7 +13,7 @@ use std::process::Command;
 
 pub(super) const SUITE: Suite = Suite {
     name: "web",
-    about: "the npm package: made, its types compared with the library and compiled, the scenario files under Node and in Chromium, and an app of it built by Vite, webpack and esbuild",
+    about: "the npm package: made, its types compared with the library and compiled, the scenario files under Node and in Chromium, and an app of it built by Vite, webpack and esbuild; installed by npm",
     run,
 };
 
@@ -70,5 +71,6 @@ fn run(context: &Context, log: &mut Log) -> anyhow::Result<()> {
             .arg(context.scratch().join("web-bundled"))
             .arg(&browser)
             .arg(model.base_url()),
-    )
+    )?;
+    installs::one(context, log, &installs::NPM, &package)
 }

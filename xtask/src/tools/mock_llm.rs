@@ -3,6 +3,7 @@
 use crate::{context::Context, log::Log, process};
 use anyhow::Context as _;
 use std::{
+    env::consts::EXE_SUFFIX,
     io::{BufRead, BufReader, Write},
     path::PathBuf,
     process::{Child, Stdio},
@@ -13,9 +14,17 @@ const PROGRAM: &str = "mock-llm";
 /// The variable that tells a suite where the program lies.
 pub(crate) const VARIABLE: &str = "STEPWELL_MOCK_LLM";
 
-/// Builds the program and says where it lies.
+/// Builds the program and says where it lies; suites take that of the workspace's build.
 pub(crate) fn build(context: &Context, log: &mut Log) -> anyhow::Result<PathBuf> {
-    context.program(log, PROGRAM)
+    if context.in_suites {
+        return context.program(log, PROGRAM);
+    }
+    log.build(
+        process::cargo()
+            .args(["build", "-p", "stepwell-mock-llm"])
+            .current_dir(&context.root),
+    )?;
+    Ok(context.debug().join(format!("{PROGRAM}{EXE_SUFFIX}")))
 }
 
 /// The program, playing its script until it is dropped.

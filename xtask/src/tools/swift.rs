@@ -12,7 +12,14 @@ use std::{
 
 /// The first Debian with Swift 6 among its packages.
 const RELEASE: &str = "trixie";
-const PACKAGES: &[&str] = &["swiftlang", "gcc", "libc6-dev", "libstdc++-14-dev", "dash"];
+const PACKAGES: &[&str] = &[
+    "swiftlang",
+    "gcc",
+    "libc6-dev",
+    "libstdc++-14-dev",
+    "dash",
+    "git",
+];
 /// Where Debian keeps Swift's programs.
 const PROGRAMS: &str = "/usr/libexec/swift/bin";
 
@@ -64,6 +71,13 @@ impl Swift {
         }
         fs::write(stamp, PACKAGES.join(" "))?;
         Ok(swift)
+    }
+
+    /// Has its programs see a folder beside the repository's.
+    pub(crate) fn see(&mut self, folder: &Path) {
+        if let Self::Unpacked { seen, .. } = self {
+            seen.push(folder.to_owned());
+        }
     }
 
     /// One of its programs, to be run in `folder`.
