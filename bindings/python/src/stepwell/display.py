@@ -8,13 +8,14 @@ are made visible.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from . import events as ev
 from ._record import Json
-from .items import Card, Item, Notice, Pictures, Said, to_markdown
+from .items import Card, Drawn, Item, Notice, Said, timeline_of, to_markdown
 from .outcomes import Finished, Outcome
 from .pictures import pictures_of
+from .timeline import Span
 
 
 class TurnCard:
@@ -78,6 +79,11 @@ class TurnCard:
             if card := self._cards.get(str(message.get("toolCallId"))):
                 card.pictures = pictures_of(message.get("content"))
 
+    def take_timeline(self, spans: Sequence[Span]) -> None:
+        """Takes when everything began and ended, to be shown below; of a single answer there is nothing to tell."""
+        if len(spans) > 1:
+            self._items.append(timeline_of(spans))
+
     def is_waiting(self) -> bool:
         """Whether a tool runs, or waits for somebody, so that the view tells how long."""
         return any(card.since is not None for card in self._cards.values())
@@ -126,7 +132,7 @@ class TurnCard:
         if kind and text:
             self._items.append(Said(kind, text))
         if kind and (pictures := pictures_of(content)):
-            self._items.append(Pictures(pictures))
+            self._items.append(Drawn("".join(pictures)))
         for call in message.get("toolCalls") or ():
             card = self._begin(str(call.get("id")), str(call["function"]["name"]))
             card.arguments, card.status = str(call["function"].get("arguments", "")), "pending"
@@ -142,7 +148,7 @@ class TurnCard:
 
     def to_text(self) -> str:
         """As plain text."""
-        return "\n".join(item.to_text() for item in self._items if not isinstance(item, Pictures))
+        return "\n".join(item.to_text() for item in self._items if not isinstance(item, Drawn))
 
     def __str__(self) -> str:
         return self.to_text()

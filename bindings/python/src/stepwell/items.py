@@ -59,19 +59,15 @@ class Said:
 
 
 @dataclass
-class Pictures:
-    """Pictures of a message, as HTML."""
+class Drawn:
+    """What is no text: a message's pictures, a timeline."""
 
-    html: Sequence[str]
-    """One after the other."""
+    html: str
+    """What it is."""
 
     def to_html(self, now: float) -> str:
         """As HTML."""
-        return "".join(self.html)
-
-    def to_text(self) -> str:
-        """As plain text: the message's own says where they were."""
-        return ""
+        return self.html
 
 
 @dataclass
@@ -155,7 +151,7 @@ class Card:
         return visible(f"{sign} {self.name} {_short(self.arguments)}{result}".replace("\n", " "))
 
 
-Item = Said | Pictures | Notice | Card
+Item = Said | Drawn | Notice | Card
 """What a view is made of."""
 
 
@@ -185,12 +181,10 @@ def _pretty(arguments: str) -> str:
         return exact(arguments)
 
 
-def timeline_html(spans: Sequence[Span]) -> str:
-    """When the hops and the tools of a turn that is over took place, as HTML."""
+def timeline_of(spans: Sequence[Span]) -> Drawn:
+    """When the hops and the tools of a turn that is over took place."""
     ended = [(span, span.end) for span in spans if span.end is not None]
-    whole = max((end for _, end in ended), default=0.0)
-    if not whole:
-        return ""
+    whole = max((end for _, end in ended), default=0.0) or 1.0
     rows = []
     for span, end in ended:
         left, width = 100 * span.start / whole, max(0.5, 100 * (end - span.start) / whole)
@@ -200,7 +194,7 @@ def timeline_html(spans: Sequence[Span]) -> str:
             f'<div style="height:.5em;border-radius:2px;margin-left:{min(left, 99.5):.1f}%;'
             f'width:{min(width, 100 - min(left, 99.5)):.1f}%;background:{_SPANS[span.kind]}"></div></div>'
         )
-    return f'<details style="margin:.4em 0"><summary>Timeline, {whole:.2f} s</summary>{"".join(rows)}</details>'
+    return Drawn(f'<details style="margin:.4em 0"><summary>Timeline, {whole:.2f} s</summary>{"".join(rows)}</details>')
 
 
 _SPANS = {"model": "#0969da", "approval": "#bf8700", "tool": "#1a7f37"}

@@ -7,7 +7,7 @@ import contextlib
 import importlib
 import sys
 import time
-from collections.abc import Callable, Generator, Iterable, Mapping
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, TextIO, overload
 
 from . import events as ev
@@ -19,6 +19,7 @@ from .items import Notice
 from .outcomes import Finished
 from .questions import has_widgets, in_notebook
 from .sync import SyncTurn
+from .timeline import Span
 
 if TYPE_CHECKING:
     from .turn import Turn
@@ -69,7 +70,7 @@ class Screen(Protocol):
     def draw(self) -> None:
         """Draws what has come, and how long it takes."""
 
-    def close(self) -> None:
+    def close(self, timeline: Sequence[Span]) -> None:
         """The turn is over, or nobody waits for it any more."""
 
 
@@ -108,7 +109,14 @@ def show(turn: Turn | SyncTurn, *, file: TextIO | None = None, widget: bool | No
         screen = _Notebook(_display())
     if isinstance(turn, SyncTurn):
         return _show_sync(turn, screen)
-    return Shown(turn, asyncio.create_task(_show(turn, screen)))
+    task = asyncio.create_task(_show(turn, screen))
+    # The event loop itself would let go of it.
+    _tasks.add(task)
+    task.add_done_callback(_tasks.discard)
+    return Shown(turn, task)
+
+
+_tasks: set[asyncio.Task[Finished]] = set()
 
 
 def _check_loop() -> None:
@@ -140,7 +148,7 @@ def _show_sync(turn: SyncTurn, screen: Screen) -> Finished:
         turn.cancel()
         raise
     finally:
-        screen.close()
+        screen.close(turn.timeline)
     return _shown(finished, cell)
 
 
@@ -171,7 +179,7 @@ async def _show(turn: Turn, screen: Screen) -> Finished:
         turn.cancel()
         raise
     finally:
-        screen.close()
+        screen.close(turn.timeline)
     return _shown(finished, cell)
 
 
@@ -264,7 +272,8 @@ class _Notebook:
         self._handle.update(bundle, raw=True)
         self._pace.drew(sum(map(len, bundle.values())))
 
-    def close(self) -> None:
+    def close(self, timeline: Sequence[Span]) -> None:
+        self._view.take_timeline(timeline)
         self.draw()
 
 
@@ -309,7 +318,7 @@ class _Terminal:
     def draw(self) -> None:
         """All is there already."""
 
-    def close(self) -> None:
+    def close(self, timeline: Sequence[Span]) -> None:
         if self._in_line:
             self._in_line = False
             self._file.write("\n")

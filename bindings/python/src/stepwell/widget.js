@@ -140,13 +140,9 @@ function render({ model, el }) {
     // What had the focus is gone: the place is not to be.
     if (had && !root.contains(document.activeElement)) root.focus();
   };
-  const tell = () => {
-    cancel.hidden = !model.get("is_running");
-    live.textContent = model.get("status");
-  };
+  const tell = () => (live.textContent = model.get("status"));
   model.on("msg:custom", onMessage);
   model.on("change:items", draw);
-  model.on("change:is_running", tell);
   model.on("change:status", tell);
   draw();
   tell();
@@ -155,7 +151,6 @@ function render({ model, el }) {
     sent.forEach(clearTimeout);
     model.off("msg:custom", onMessage);
     model.off("change:items", draw);
-    model.off("change:is_running", tell);
     model.off("change:status", tell);
   };
 }

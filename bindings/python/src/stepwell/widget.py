@@ -12,7 +12,7 @@ import json
 import logging
 import threading
 import time
-from collections.abc import Callable, Coroutine, Iterable, Mapping
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
@@ -22,10 +22,11 @@ from ._record import Json
 from .cards import arguments_text, exact
 from .display import TurnCard
 from .errors import ConfigurationError
-from .items import Card, timeline_html
+from .items import Card
 from .questions import Question
 from .screens import Pace
 from .sync import SyncTurn
+from .timeline import Span
 from .turn import Turn
 
 try:
@@ -47,8 +48,6 @@ class TurnWidget(anywidget.AnyWidget):
 
     items: traitlets.List[dict[str, Json]] = traitlets.List().tag(sync=True)
     """What is shown, piece by piece. It is changed in place, so that nothing is sent but by ``show``."""
-    is_running = traitlets.Bool(True).tag(sync=True)
-    """Whether the turn goes on."""
     status = traitlets.Unicode("").tag(sync=True)
     """What a screen reader is to say."""
 
@@ -85,9 +84,13 @@ class WidgetScreen:
         self._problems: dict[int, str] = {}
         self.widget = TurnWidget()
         self.widget.on_msg(lambda widget, content, buffers: self.clicked(content))
+        bundle = self.widget._repr_mimebundle_()
+        assert bundle is not None
+        data, metadata = bundle
         display = importlib.import_module("IPython.display").display
-        data, metadata = self._bundle()
-        self._handle = display(data, metadata=metadata, raw=True, display_id=True)
+        self._handle = display(
+            {**data, **self._view._repr_mimebundle_()}, metadata=metadata, raw=True, display_id=True
+        )
         self._runner.questions.changed = self.draw
 
     def took(self, event: ev.Event) -> None:
@@ -117,37 +120,24 @@ class WidgetScreen:
             self.widget.status = f"May {asked[-1]} run?" if asked else ""
             self._pace.drew(size)
 
-    def close(self) -> None:
-        """Shows how it ended, with the timeline."""
+    def close(self, timeline: Sequence[Span]) -> None:
+        """Puts in the widget's place what a notebook without widgets has: its file shows the same without a kernel."""
         with self._lock:
             self._runner.questions.changed = None
-            self.draw()
-            if timeline := timeline_html(self._turn.timeline):
-                self.widget.items.append(_item(timeline))
-            self.widget.is_running = False
-            self.widget.status = "The turn is over."
-            # Once, whole: for whoever opens the file without a kernel.
-            self.widget.send_state("items")
-            data, metadata = self._bundle()
-            self._handle.update(data, metadata=metadata, raw=True)
-
-    def _bundle(self) -> tuple[dict[str, Json], dict[str, Json]]:
-        """The widget, and beside it what is shown where widgets are not."""
-        bundle = self.widget._repr_mimebundle_()
-        assert bundle is not None
-        data, metadata = bundle
-        return {**data, **self._view._repr_mimebundle_()}, metadata
+            self._view.take_timeline(timeline)
+            self._handle.update(self._view._repr_mimebundle_(), raw=True)
+            self.widget.close()
 
     def _items(self, questions: list[Question]) -> Iterable[dict[str, Json]]:
-        left = {(each.invocation.tool_call_id, each.invocation.call): each for each in questions}
+        # One whose events have not come yet waits for them: its buttons must not move.
+        asked = {(each.invocation.tool_call_id, each.invocation.call): each for each in questions}
         for html, card in self._view.parts():
-            if card is None:
+            if card is None or not card.is_under_way():
                 yield _item(html)
-                continue
-            key = (card.id, card.call)
-            yield self._asked(card, left.pop(key)) if key in left else _item(html, card if card.is_under_way() else None)
-        for question in left.values():
-            yield self._asked(Card(question.invocation.tool_call_id, question.invocation.name), question)
+            elif question := asked.get((card.id, card.call)):
+                yield self._asked(card, question)
+            else:
+                yield _item(html, card)
 
     def _asked(self, card: Card, question: Question) -> dict[str, Json]:
         """A card with a question: what is shown is what will run, not what had streamed."""
