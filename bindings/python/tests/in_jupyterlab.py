@@ -30,6 +30,9 @@ def lab(folder: Path, cells: Sequence[str]) -> Iterator[Lab]:
     root.mkdir()
     (root / "test.ipynb").write_text(json.dumps(notebook), encoding="utf-8")
     own = {f"JUPYTER_{kind}_DIR": str(folder / kind.lower()) for kind in ("RUNTIME", "CONFIG", "DATA")}
+    (folder / "config").mkdir()
+    quiet = {"LabApp": {"news_url": None, "check_for_updates_class": "jupyterlab.NeverCheckForUpdate"}}
+    (folder / "config" / "jupyter_lab_config.json").write_text(json.dumps(quiet), encoding="utf-8")
     options = [
         "--no-browser",
         "--allow-root",
@@ -37,8 +40,8 @@ def lab(folder: Path, cells: Sequence[str]) -> Iterator[Lab]:
         "--port=0",
         "--IdentityProvider.token=",
         f"--ServerApp.root_dir={root}",
-        "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate",
-        "--LabApp.news_url=None",
+        # What a notebook does without.
+        "--ServerApp.jpserver_extensions=jupyter_lsp=False",
     ]
     server = subprocess.Popen(
         [sys.executable, "-m", "jupyterlab", *options],

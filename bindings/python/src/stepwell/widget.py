@@ -130,7 +130,9 @@ class WidgetScreen:
 
     def _items(self, questions: list[Question]) -> Iterable[dict[str, Json]]:
         # One whose events have not come yet waits for them: its buttons must not move.
-        asked = {(each.invocation.tool_call_id, each.invocation.call): each for each in questions}
+        asked: dict[tuple[str, ev.CallKey | None], Question] = {
+            (each.invocation.tool_call_id, each.invocation.call): each for each in questions
+        }
         for html, card in self._view.parts():
             if card is None or not card.is_under_way():
                 yield _item(html)
