@@ -30,6 +30,7 @@ class Page(HTMLParser):
         super().__init__()
         self.elements: set[str] = set()
         self.attributes: set[str] = set()
+        self.addresses: set[str] = set()
         self.text = ""
         self.depth = 0
         self.feed(html)
@@ -38,7 +39,8 @@ class Page(HTMLParser):
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.elements.add(tag)
         self.attributes.update(name for name, _ in attrs)
-        self.depth += 1
+        self.addresses.update(str(value).partition(":")[0] for name, value in attrs if name in ("href", "src"))
+        self.depth += tag not in VOID
 
     def handle_endtag(self, tag: str) -> None:
         self.depth -= 1
@@ -47,12 +49,23 @@ class Page(HTMLParser):
         self.text += data
 
 
-OURS = {"div", "details", "summary", "code", "span", "pre", "ul", "li"}
+VOID = {"br", "hr", "img"}
+OURS = {"div", "details", "summary", "code", "span", "pre", "ul", "li", "img"}
+OF_MARKDOWN = {
+    *("a", "blockquote", "br", "em", "h1", "h2", "h3", "h4", "h5", "h6", "hr", "ol", "p", "s", "strong"),
+    *("table", "tbody", "td", "th", "thead", "tr"),
+}
+ATTRIBUTES = {"class", "style", "dir", "open", "alt", "src", "href", "target", "rel", "start"}
 
 
 def is_harmless(html: str) -> bool:
     page = Page(html)
-    return page.elements <= OURS and page.attributes <= {"class", "style", "dir"} and page.depth == 0
+    return (
+        page.elements <= OURS | OF_MARKDOWN
+        and page.attributes <= ATTRIBUTES
+        and page.addresses <= {"data", "http", "https", "mailto"}
+        and page.depth == 0
+    )
 
 
 def view_of(events: list[Event]) -> TurnCard:
@@ -194,8 +207,8 @@ async def test_in_a_notebook_one_output_grows(mock_llm: Start, monkeypatch: pyte
 
     def display(view: TurnCard, display_id: bool) -> Any:
         assert display_id
-        drawn.append(view.to_html())
-        return SimpleNamespace(update=lambda view: drawn.append(view.to_html()))
+        drawn.append(view.to_markdown())
+        return SimpleNamespace(update=lambda bundle, raw: drawn.append(bundle["text/markdown"]))
 
     ipython = SimpleNamespace(get_ipython=lambda: SimpleNamespace(kernel=object()))
     monkeypatch.setitem(sys.modules, "IPython", ipython)
@@ -217,7 +230,7 @@ async def test_in_a_notebook_one_output_grows(mock_llm: Start, monkeypatch: pyte
 
     mock = mock_llm(calls(("look", {"what": "x"}), say="Let me see."), text("Done."))
     agent = Agent(provider="openai-compatible", model="mock", base_url=mock.base_url, tools=[looking])
-    assert (await show(agent.send("Go"))).outcome == Success()
+    assert (await show(agent.send("Go"), widget=False)).outcome == Success()
     assert "Done." not in seen_before_the_end[0]
     assert "Done." in drawn[-1] and "found" in drawn[-1]
     assert all(map(is_harmless, drawn))

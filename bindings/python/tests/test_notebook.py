@@ -92,6 +92,12 @@ def test_the_approver_is_asked(executed: Any) -> None:
     assert '✗ pay {"amount":900}' in plain and "that is too much" in plain and plain.endswith("I leave it, then.")
 
 
+def test_a_cell_that_shows_a_turn_without_await_is_done_at_once(executed: Any) -> None:
+    (output,) = cell(executed, "from stepwell import ask_in_notebook").outputs
+    assert output["data"].keys() >= {"application/vnd.jupyter.widget-view+json", "text/markdown", "text/plain"}
+    assert "image/png" in cell(executed, "shown.turn.plot()").outputs[0]["data"]
+
+
 def test_failures_have_advice(executed: Any) -> None:
     said = "".join(output.text for output in cell(executed, "AuthenticationError").outputs)
     assert "Incorrect API key provided" in said and "What to do: give another key" in said

@@ -1,9 +1,16 @@
 use super::Suite;
-use crate::{bindings, context::Context, installs, log::Log, packages::python, tools::mock_llm};
+use crate::{
+    bindings,
+    context::Context,
+    installs,
+    log::Log,
+    packages::python,
+    tools::{chromium, mock_llm},
+};
 
 pub(super) const SUITE: Suite = Suite {
     name: "python",
-    about: "the wheel: built, installed as a user does, run alone, tested, and its types checked",
+    about: "the wheel: built, installed as a user does, run alone, tested, its types checked, and the notebook's widget tried in JupyterLab",
     run,
 };
 
@@ -58,5 +65,12 @@ fn run(context: &Context, log: &mut Log) -> anyhow::Result<()> {
                 .current_dir(&package),
         )?;
     }
-    Ok(())
+    // Last: where no browser can be had, all else was tried.
+    let chromium = chromium::ensure(log)?;
+    log.run(
+        venv.python()
+            .args(["-m", "pytest", "tests/test_jupyterlab.py"])
+            .current_dir(&package)
+            .env("STEPWELL_CHROMIUM", chromium),
+    )
 }

@@ -29,7 +29,7 @@ from ._ffi.outcomes import *
 from ._ffi.turns import ContextOverflow, NewRun, StoredTurn, Trimmed
 from .agent import Agent, Approver, Decision, Recovered, RunSource, Trimmer
 from .config import JsonSchema
-from .display import TurnCard, show
+from .display import TurnCard
 from .errors import (
     AgentFailedError,
     AuthenticationError,
@@ -76,7 +76,9 @@ from .machine import (
     TurnTimer,
 )
 from .providers import Api, Capabilities, ContextWindow, Provider, context_window, providers
+from .questions import ask_in_notebook
 from .registry import Registered, RegistryEvent, RunHandle, RunRegistry
+from .screens import Shown, show
 from .sessions import (
     MemoryStore,
     MessageView,
@@ -91,6 +93,7 @@ from .sessions import (
 )
 from .stores import Store, StoreError, ThreadKey, ThreadRecord, TurnBlock, TurnRecord
 from .sync import SyncTurn
+from .timeline import Span
 from .tools import Parts, Tool, tool
 from .transport import HttpClient, HttpHeaders, HttpResponse
 from .turn import Turn
@@ -156,6 +159,8 @@ __all__ = [
     "SilenceTimer",
     "SnapshotError",
     "SqliteStore",
+    "Shown",
+    "Span",
     "StaleError",
     "StateKind",
     "StepwellError",
@@ -184,6 +189,7 @@ __all__ = [
     "TurnView",
     "UnavailableError",
     "UnreadableError",
+    "ask_in_notebook",
     "context_window",
     "conversation_of",
     "providers",

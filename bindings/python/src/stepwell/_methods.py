@@ -59,6 +59,6 @@ class FinishedMethods:
         return TurnCard.of_finished(cast("Finished", self)).to_markdown()
 
     def _ipython_display_(self) -> None:
-        from .display import display_once
+        from .screens import display_once
 
         display_once(cast(Any, self))

@@ -100,7 +100,7 @@ class Agent(AgentOptions):
 
         To be called where an event loop runs.
         """
-        return Turn(translates(self._here().start_turn)(text))
+        return self._begin(lambda agent: agent.start_turn(text))
 
     def start(
         self,
@@ -116,7 +116,8 @@ class Agent(AgentOptions):
         With neither text nor message it goes on from a history that ends with something the model is to answer.
         ``resume`` answers the interrupts that an earlier turn ended with, by their ids; ``None`` waves one away.
         """
-        return Turn(translates(self._here().start)(lower_start(text, run_id, parent_run_id, message, resume)))
+        start = lower_start(text, run_id, parent_run_id, message, resume)
+        return self._begin(lambda agent: agent.start(start))
 
     def branch(
         self,
@@ -133,7 +134,7 @@ class Agent(AgentOptions):
         branch. For an agent with a store.
         """
         start = lower_start(text, run_id, parent_run_id, message, None)
-        return Turn(translates(self._here().branch)(parent, start))
+        return self._begin(lambda agent: agent.branch(parent, start))
 
     def send_sync(self, text: str) -> SyncTurn:
         """As ``send``, for a plain ``for`` loop: also where an event loop runs, as it does in a notebook.
@@ -160,7 +161,7 @@ class Agent(AgentOptions):
         What a deferred call comes to is then told to ``Turn.finish_call``; the user is asked again what they had not
         answered. To be called where an event loop runs.
         """
-        return Turn(translates(self._here().revive)(snapshot))
+        return self._begin(lambda agent: agent.revive(snapshot))
 
     async def recover(self) -> list[Recovered]:
         """Goes on with every unfinished turn of the store that nobody drives any more, each on its own thread.
@@ -168,8 +169,9 @@ class Agent(AgentOptions):
         They are what a process that died has left, and what was suspended. To be called when the app starts, and as
         often as it likes after that; turns that are under way are left alone.
         """
-        recovered = await told(self._here().recover())
-        turns = [None if found.turn is None else Turn(found.turn) for found in recovered]
+        agent, runner = self._here()
+        recovered = await told(agent.recover())
+        turns = [None if found.turn is None else Turn(found.turn, runner) for found in recovered]
         return [Recovered(lift(found.key), turn, found.error) for found, turn in zip(recovered, turns)]
 
     async def resend(self, turn: str, text: str) -> Turn:
@@ -177,7 +179,8 @@ class Agent(AgentOptions):
 
         It goes on from the conversation before that turn, which stays. For an agent with a store.
         """
-        return Turn(await told(self._here().resend(turn, text)))
+        agent, runner = self._here()
+        return Turn(await told(agent.resend(turn, text)), runner)
 
     def thread(self, thread: ThreadKey | str) -> Agent:
         """Another conversation with the same model, tools and store: the one that goes by this key, or a new one."""
@@ -206,9 +209,14 @@ class Agent(AgentOptions):
 
     async def delete_thread(self, thread: ThreadKey | str) -> bool:
         """Cancels the thread's turn, forgets its conversation, and deletes it from the store. Whether that had it."""
-        return await told(self._here().delete_thread(lower(thread_key(thread))))
+        agent, _ = self._here()
+        return await told(agent.delete_thread(lower(thread_key(thread))))
 
-    def _here(self) -> _ffi.Agent:
+    def _begin(self, begin: Callable[[_ffi.Agent], _ffi.Turn]) -> Turn:
+        agent, runner = self._here()
+        return Turn(translates(begin)(agent), runner)
+
+    def _here(self) -> tuple[_ffi.Agent, TurnRunner]:
         """For what is begun now: its tools, approvals and the calls of an app's store run on the event loop that runs."""
         self._process.begin()
         try:
@@ -218,7 +226,8 @@ class Agent(AgentOptions):
                 "no event loop runs here", "call it in a coroutine, or take `send_sync`, `run_sync` or `revive_sync`"
             ) from None
         runner = TurnRunner(loop, self.tools, self._approver, self._client, self._run_source, self._trimmer)
-        return self._agent.with_runner(runner, self.store and self.store.on(loop), self._client is not None)
+        agent = self._agent.with_runner(runner, self.store and self.store.on(loop), self._client is not None)
+        return agent, runner
 
     async def send_to_listener(self, text: str, listener: Callable[[Event], object]) -> Finished:
         """Says something to the model, calls the listener with each event, and gives the turn however it ended.
@@ -270,7 +279,7 @@ class Agent(AgentOptions):
 
         A thread that is unread is told too. Each event goes to one caller: of this, or of ``registry.take_events``.
         """
-        event: RegistryEvent = lift(await told(self._here().next_registry_event()))
+        event: RegistryEvent = lift(await told(self._here()[0].next_registry_event()))
         return event
 
     @property

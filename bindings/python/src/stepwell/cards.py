@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import json
 import re
+import unicodedata
 from collections.abc import Mapping
 
 from ._record import Json
@@ -16,6 +17,27 @@ _STEERING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u2
 def visible(text: str) -> str:
     """A text that steers no terminal and turns no line around: what would is shown as ``\\x1b`` or ``\\u202e``."""
     return _STEERING.sub(lambda found: found[0].encode("unicode_escape").decode(), text.replace("\r\n", "\n"))
+
+
+_HIDDEN = {"Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp"}
+
+
+def exact(text: str) -> str:
+    """A text of which each character is seen: what shows nothing or moves others is its escape, which JSON reads, too.
+
+    For what the user decides about. Spaces and line feeds stay.
+    """
+    return "".join(_escape(each) if each != "\n" and unicodedata.category(each) in _HIDDEN else each for each in text)
+
+
+def _escape(character: str) -> str:
+    units = character.encode("utf-16-be", "surrogatepass").hex()
+    return "".join(f"\\u{units[at : at + 4]}" for at in range(0, len(units), 4))
+
+
+def arguments_text(arguments: Json) -> str:
+    """Arguments as JSON to be read, and edited."""
+    return exact(json.dumps(arguments, ensure_ascii=False, indent=2))
 
 
 def safe(text: str) -> str:

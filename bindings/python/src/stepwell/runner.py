@@ -15,6 +15,7 @@ from ._record import Json, lift, lower
 from .effects import ToolInvocation
 from .errors import Deferred, ToolError
 from .events import ToolFailureKind
+from .questions import Questions, asking
 from .tools import Parts, Tool
 from .transport import HttpClient, send
 
@@ -54,7 +55,10 @@ class TurnRunner(_ffi.TaskRunner):
         run_source: RunSource | None,
         trimmer: Trimmer | None,
     ) -> None:
-        self._loop = loop
+        self.loop = loop
+        """Where the app's code runs."""
+        self.questions = Questions()
+        """The approvals that wait where the turn is shown."""
         self._context = contextvars.copy_context()
         self._tools = {tool.name: tool for tool in tools}
         self._approver = approver
@@ -93,14 +97,14 @@ class TurnRunner(_ffi.TaskRunner):
 
     def _on_loop(self, callback: Callable[..., None], *arguments: Any) -> None:
         try:
-            self._loop.call_soon_threadsafe(callback, *arguments)
+            self.loop.call_soon_threadsafe(callback, *arguments)
         except RuntimeError as error:
             failed: Any = getattr(_ffi.CallbackError, "Failed")
             raise failed(f"the event loop that the turn was begun on takes no more work: {error}") from None
 
     def _begin(self, task: int, work: Callable[[Any], Coroutine[Any, Any, None]], given: object) -> None:
         running: asyncio.Task[None] = self._context.copy().run(
-            lambda: self._loop.create_task(work(given), name=f"stepwell-{task}")
+            lambda: self.loop.create_task(work(given), name=f"stepwell-{task}")
         )
         self._running[task] = running
         running.add_done_callback(lambda _: self._running.pop(task, None))
@@ -137,6 +141,7 @@ class TurnRunner(_ffi.TaskRunner):
         if self._approver is None:
             task.decide(denied("this app has no way to ask the user"))
             return
+        asking.set(self.questions)
         try:
             answer = self._approver(lift(task.invocation()))
             if inspect.isawaitable(answer):

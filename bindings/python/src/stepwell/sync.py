@@ -22,6 +22,8 @@ from .events import Completed, Event, Interrupt, ToolFailureKind
 from .outcomes import Finished, Outcome, TokenUsage
 
 if TYPE_CHECKING:
+    from .plot import TurnPlot
+    from .timeline import Span
     from .turn import Turn
 
 logger = logging.getLogger("stepwell")
@@ -243,6 +245,15 @@ class SyncTurn(Iterator[Event]):
     def usage(self) -> TokenUsage:
         """As ``Turn.usage``."""
         return _thread.wait_for(self._turn.usage())
+
+    @property
+    def timeline(self) -> list[Span]:
+        """As ``Turn.timeline``."""
+        return self._turn.timeline
+
+    def plot(self) -> TurnPlot:
+        """As ``Turn.plot``."""
+        return self._turn.plot()
 
     def rested(self) -> str:
         """As ``Turn.rested``."""

@@ -6,18 +6,23 @@ import asyncio
 from collections import deque
 from collections.abc import AsyncIterator, Coroutine, Generator, Mapping
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ._ffi import stepwell_ffi as _ffi
 from ._ffi.turns import StoredTurn
 from ._record import Json, lift
 from .arguments import as_json, names_arguments
-from .errors import InvalidArgumentError, told, translated
+from .errors import InvalidArgumentError, MisuseError, StepwellError, told, translated
 from .events import Completed, Event, Interrupt, ToolFailureKind, lift_event
 from .machine import entries
 from .outcomes import Finished, Outcome, TokenUsage
 from .process import OwnProcess
+from .runner import TurnRunner
+from .timeline import Span, Timeline
 from .tools import Parts, shown
+
+if TYPE_CHECKING:
+    from .plot import TurnPlot
 
 
 @names_arguments
@@ -28,8 +33,10 @@ class Turn(AsyncIterator[Event]):
     is enough. ``async with agent.send(…) as turn`` makes that certain in every Python.
     """
 
-    def __init__(self, turn: _ffi.Turn) -> None:
+    def __init__(self, turn: _ffi.Turn, runner: TurnRunner) -> None:
         self._turn = turn
+        self._runner = runner
+        self._timeline = Timeline()
         self._process = OwnProcess("turn")
         self._ready: deque[Event] = deque()
         self._over = False
@@ -66,6 +73,14 @@ class Turn(AsyncIterator[Event]):
             return []
         events = [lift_event(event) for event in await self._or_cancel(self._there().next_batch())]
         self._over = not events
+        if self._timeline.take(events):
+            try:
+                self._timeline.count(await self._or_cancel(self.usage()))
+            except StepwellError:
+                pass
+            except asyncio.CancelledError:
+                self._ready.extend(events)
+                raise
         return events
 
     async def finish(self) -> Finished:
@@ -84,6 +99,7 @@ class Turn(AsyncIterator[Event]):
             assert self._finished is not None
             self.outcome = self._finished.outcome
             self._over = True
+            self._timeline.count_all(self._finished.usage)
         return self._finished
 
     async def _whole(self) -> Finished:
@@ -211,6 +227,28 @@ class Turn(AsyncIterator[Event]):
         """What the turn has cost so far, over all its hops."""
         usage: TokenUsage = lift(await told(self._there().usage()))
         return usage
+
+    @property
+    def timeline(self) -> list[Span]:
+        """When the model, the tools and the user's approvals began and ended, in order, and what each hop cost.
+
+        Of what was seen of the turn: it is empty where the turn was only awaited.
+        """
+        return self._timeline.spans
+
+    def plot(self) -> TurnPlot:
+        """Draws the ``timeline``, and each hop's tokens: a matplotlib figure, which a notebook shows.
+
+        Needs ``pip install 'stepwell[notebook]'``.
+        """
+        if self._over and not self.timeline:
+            raise MisuseError(
+                "there is nothing to plot: none of the turn's events were read here",
+                "iterate over the turn, or `show` it, rather than only await it",
+            )
+        from .plot import plot_of
+
+        return plot_of(self.timeline, self._timeline.now())
 
     async def rested(self) -> str:
         """Waits until nothing but the user, or the result of a deferred call, can move the turn on; gives its ``snapshot``.

@@ -1,0 +1,47 @@
+"""The pictures among AG-UI's content parts, as HTML that asks no address for them."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Mapping
+
+from ._record import Json
+from .cards import safe
+
+_SHOWN = ("image/png", "image/jpeg", "image/gif", "image/webp")
+"""Kinds of pictures that hold no script."""
+
+_LARGEST = 8 << 20
+"""The most characters of base64 that are put on a page."""
+
+
+def pictures_of(content: Json) -> list[str]:
+    """The pictures of a message's content. One that is at an address is named: to load it would tell its server."""
+    parts = content if isinstance(content, list) else []
+    return [_picture(part) for part in parts if isinstance(part, Mapping) and part.get("type") in ("image", "binary")]
+
+
+def _picture(part: Mapping[str, Json]) -> str:
+    source = part.get("source")
+    # The older `binary` part has all of it in itself.
+    given: Mapping[str, Json] = source if isinstance(source, Mapping) else part
+    kind = str(given.get("mimeType") or "")
+    data = given.get("data") if source is None else given.get("value") if given.get("type") == "data" else None
+    if not isinstance(data, str):
+        return _line(f"picture at {given.get('url') or given.get('value') or 'no address'}")
+    if kind not in _SHOWN or len(data) > _LARGEST or not _is_base64(data):
+        return _line(f"{kind or 'picture'}, {len(data):,} characters of base64")
+    return f'<img alt="{kind}" style="max-width:100%;display:block" src="data:{kind};base64,{data}">'
+
+
+def _line(text: str) -> str:
+    return f"<div><code>[{safe(text)}]</code></div>"
+
+
+def _is_base64(text: str) -> bool:
+    try:
+        base64.b64decode(text, validate=True)
+    except (binascii.Error, ValueError):
+        return False
+    return True
