@@ -47,6 +47,8 @@ pub(super) struct SessionTurn {
     pub(super) leave: CancellationToken,
     /// What keeps the turn from being stored: told to whoever follows it on this host.
     pub(super) trouble: watch::Sender<Option<StoreTrouble>>,
+    /// Told whether the turn waits for the user.
+    pub(super) asks: watch::Sender<bool>,
     /// Told how the turn stands in the store, once it does.
     pub(super) stands: Arc<OnceLock<StoredTurn>>,
 }
@@ -130,6 +132,7 @@ impl SessionTurn {
                 stored,
                 open,
                 commands: self.commands,
+                asks: self.asks,
             },
             early: Vec::new(),
         };
@@ -272,6 +275,9 @@ impl SessionTurn {
     ) -> Result<Agent, BuildError> {
         if let Some(instructions) = &self.setup.instructions {
             builder = builder.instructions(instructions);
+        }
+        if let Some(recorder) = &self.setup.recorder {
+            builder = builder.journal(recorder.record(&self.key));
         }
         let attempts = self.setup.attempts();
         let interrupt_time = self.setup.interrupt_time;
