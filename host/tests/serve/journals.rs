@@ -1,7 +1,7 @@
 //! The journals of turns, for those who look into a run.
 
 use crate::server::{Server, refusal};
-use crate::stream::all;
+use crate::stream::events;
 use serde_json::Value;
 use stepwell_core::journal::{Ending, Journal};
 use stepwell_mock_llm::{MockLlm, Script};
@@ -35,7 +35,7 @@ async fn closed(server: &Server, path: &str) -> String {
 async fn a_turn_has_a_journal_with_its_requests_its_events_and_its_blocks() {
     let server = Server::start(&[]);
     server.begin("t", "r", "numbers").await;
-    all(server.follow("t", "r", None).await).await;
+    events(server.follow("t", "r", None).await).await;
     let journal = closed(&server, "/threads/t/turns/r/journal").await;
     for part in [
         "\"open_stream\"",
@@ -74,7 +74,7 @@ async fn a_journal_has_no_key() {
         Some(("OPENAI_COMPATIBLE_API_KEY", "sk-of-the-server")),
     );
     server.begin("t", "r", "Hello").await;
-    all(server.follow("t", "r", None).await).await;
+    events(server.follow("t", "r", None).await).await;
     let journal = closed(&server, "/threads/t/turns/r/journal").await;
     assert!(journal.contains("authorization"), "{journal}");
     assert!(!journal.contains("sk-of-the-server"), "{journal}");
@@ -84,7 +84,7 @@ async fn a_journal_has_no_key() {
 async fn a_server_may_hide_the_texts_of_all_journals() {
     let server = Server::start(&["--record", "redacted"]);
     server.begin("t", "r", "numbers").await;
-    all(server.follow("t", "r", None).await).await;
+    events(server.follow("t", "r", None).await).await;
     let journal = closed(&server, "/threads/t/turns/r/journal?redacted=false").await;
     assert!(!journal.contains("Alice's number is 42"), "{journal}");
 }
@@ -105,7 +105,7 @@ async fn without_a_journal_the_server_says_why() {
 async fn a_deleted_thread_has_no_journals() {
     let server = Server::start(&[]);
     server.begin("t", "r", "hello").await;
-    all(server.follow("t", "r", None).await).await;
+    events(server.follow("t", "r", None).await).await;
     closed(&server, "/threads/t/turns/r/journal").await;
     let deleted = server.call("DELETE", "/threads/t", None).await;
     assert_eq!(deleted.status(), 204);

@@ -14,6 +14,7 @@ mod local;
 mod lost_end;
 mod questions;
 mod run_clock;
+mod session_state;
 mod session_turn;
 mod store_waits;
 mod stored;
