@@ -319,15 +319,7 @@ impl Journal {
     /// The journal as text, to be read again by [`parse`](Self::parse).
     #[must_use]
     pub fn to_text(&self) -> String {
-        let mut text = String::new();
-        let history = self.history.as_ref();
-        write_head(
-            &mut text,
-            &json(&self.config),
-            &self.thread_id,
-            history,
-            self.redacted,
-        );
+        let mut text = self.head_text();
         for entry in &self.entries {
             write_step(&mut text, entry.at, &entry.step);
             if let Some(gives) = &entry.gives {
@@ -337,6 +329,20 @@ impl Journal {
         if let Ending::Closed(digest) = self.ending {
             write_end(&mut text, digest);
         }
+        text
+    }
+
+    /// The first line.
+    pub(super) fn head_text(&self) -> String {
+        let mut text = String::new();
+        let history = self.history.as_ref();
+        write_head(
+            &mut text,
+            &json(&self.config),
+            &self.thread_id,
+            history,
+            self.redacted,
+        );
         text
     }
 }
@@ -446,6 +452,15 @@ pub(super) fn write_step(text: &mut String, at: Timestamp, step: &Step) {
 
 pub(super) fn write_gives(text: &mut String, gives: &Gives) {
     push(text, &object!({ "gives": json(gives) }));
+}
+
+/// As [`write_gives`], with the outputs in full beside it: a reader that looks for none passes over them.
+pub(super) fn write_gives_in_full(text: &mut String, gives: &Gives, outputs: &[Output]) {
+    let mut line = object!({ "gives": json(gives) });
+    if !outputs.is_empty() {
+        line["outputs"] = json(outputs);
+    }
+    push(text, &line);
 }
 
 pub(super) fn write_end(text: &mut String, digest: Digest) {

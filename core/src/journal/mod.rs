@@ -8,6 +8,7 @@
 //!
 //! [`JournalWriter`] writes one beside a [`RunMachine`](crate::run::RunMachine); [`Journal::replay`] lives through it again
 //! and says where it went otherwise. A journal holds all that was said: [`Journal::redact`] hides the texts.
+//! [`Journal::to_full_text`] has the requests, the events and the blocks too, for whoever looks into a run.
 //!
 //! ```
 //! use std::sync::Arc;

@@ -1,5 +1,8 @@
 use super::digest::Digest;
-use super::format::{Ending, Entry, Gives, Journal, Origin, Step, WayBack};
+use super::format::{
+    Ending, Entry, Gives, Journal, Origin, Step, WayBack, write_end, write_gives_in_full,
+    write_step,
+};
 use super::writer::take_all;
 use crate::Timestamp;
 use crate::run::{Effect, EffectId, Outcome, Output, RunConfig, RunMachine, StateKind};
@@ -132,6 +135,30 @@ impl Journal {
             *digest = Digest::of_run(&machine);
         }
         journal
+    }
+
+    /// The journal as text, with all that came of each input in full beside the names: the events, the blocks, and the
+    /// requests as they may be shown, without keys. For whoever looks into a run without replaying it. It is a journal
+    /// still, which [`parse`](Self::parse) reads as it reads the other.
+    ///
+    /// # Errors
+    /// The first input of which came something else.
+    pub fn to_full_text(&self) -> Result<String, Box<Divergence>> {
+        let mut text = self.head_text();
+        let mut number = 0;
+        self.live(self.config.clone(), |lived| {
+            number += 1;
+            write_step(&mut text, lived.entry.at, &lived.entry.step);
+            if let Some(expected) = &lived.entry.gives {
+                compare(number, lived.entry, expected, &lived.gives)?;
+                write_gives_in_full(&mut text, &lived.gives, &lived.outputs);
+            }
+            Ok(())
+        })?;
+        if let Ending::Closed(digest) = self.ending {
+            write_end(&mut text, digest);
+        }
+        Ok(text)
     }
 
     /// Lives through the entries one by one, and gives the machine as it is at the end.

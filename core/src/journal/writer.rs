@@ -207,7 +207,8 @@ impl JournalWriter {
 
 impl Open {
     fn take(&mut self, output: &Output) {
-        let value = json(output);
+        let mut value = json(output);
+        forget_labels(&mut value);
         self.digest.value(&value);
         self.outputs.push(output_name(output, &value));
     }
@@ -218,6 +219,16 @@ impl Open {
             outputs: self.outputs,
             refused: self.refused,
             digest: self.digest,
+        }
+    }
+}
+
+/// Labels come of the app's own code, which a replay does not have.
+fn forget_labels(output: &mut Value) {
+    let blocks = output.pointer_mut("/effect/1/persist/blocks");
+    for block in blocks.and_then(Value::as_array_mut).into_iter().flatten() {
+        if let Some(content) = block.get_mut("content").and_then(Value::as_object_mut) {
+            content.remove("label");
         }
     }
 }

@@ -106,6 +106,67 @@ fn is_told_only(effect: &stepwell_core::run::Effect) -> bool {
 }
 
 #[test]
+fn in_full_a_journal_has_the_requests_the_events_and_the_blocks_and_is_the_same_journal() {
+    for dialect in BOTH {
+        let text = turn(dialect);
+        let journal = parsed(&text);
+        let full = journal.to_full_text().expect("nothing has changed");
+        assert_eq!(parsed(&full), journal);
+        let outputs: Vec<Value> = full
+            .lines()
+            .map(|line| serde_json::from_str::<Value>(line).expect("JSON"))
+            .filter_map(|mut line| Some(line.get_mut("outputs")?.take()))
+            .flat_map(|outputs| outputs.as_array().cloned().expect("a list"))
+            .collect();
+        let names = journal.entries.iter().flat_map(|entry| &entry.gives);
+        let names: usize = names.map(|gives| gives.outputs.len()).sum();
+        assert_eq!(outputs.len(), names);
+        let requests: Vec<_> = outputs
+            .iter()
+            .filter_map(|output| output.pointer("/effect/1/open_stream/request"))
+            .collect();
+        assert_eq!(requests.len(), 2);
+        for request in requests {
+            assert_eq!(request["method"], "POST");
+            assert!(request["body"].is_object(), "{request}");
+        }
+        let said = outputs
+            .iter()
+            .any(|output| output.pointer("/event/ag_ui/delta").is_some());
+        assert!(said, "{full}");
+    }
+}
+
+#[test]
+fn a_journal_replays_without_the_labels_of_the_apps_own_code() {
+    let world = stored(Dialect::OpenAiChat, |config| {
+        let label = |_: &Value| Some("A label".to_owned());
+        offer(config, Tool::new("labelled", "Works.").label(label));
+    });
+    let mut world = world
+        .tool("labelled", |_| Work::gives("ok"))
+        .journaled()
+        .says([call("c", "labelled", "{}")])
+        .says([text("Done.")])
+        .turn();
+    let journal = parsed(&written(&mut world));
+    journal.replay().expect("nothing has changed");
+    assert!(
+        journal
+            .to_full_text()
+            .is_ok_and(|full| full.contains("tool_use"))
+    );
+}
+
+#[test]
+fn in_full_a_journal_that_differs_is_refused() {
+    let text = turn(Dialect::OpenAiChat);
+    let changed = text.replacen("\"state\":\"streaming\"", "\"state\":\"waiting\"", 1);
+    assert_ne!(changed, text);
+    parsed(&changed).to_full_text().unwrap_err();
+}
+
+#[test]
 fn a_turn_is_lived_through_again() {
     for dialect in BOTH {
         let journal = parsed(&turn(dialect));

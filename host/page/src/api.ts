@@ -1,7 +1,9 @@
 // Requests to the server that the page came from.
 import { signal } from "@preact/signals";
+import { asked } from "./connection";
+import type { Capabilities } from "./server";
 import { ofTab } from "./storage";
-import type { View } from "./view";
+import type { Content, View } from "./view";
 
 /** The server refused a request, or could not be reached. */
 export class ApiError extends Error {
@@ -29,6 +31,8 @@ export interface Thread {
   updatedAt: number;
   latestTurn: string | null;
   unfinishedTurn: string | null;
+  /** Whether that turn waits for the user. */
+  needsUser: boolean;
   /** That of the latest turn. */
   log: Log | null;
 }
@@ -93,11 +97,14 @@ export async function send(path: string, init: RequestInit = {}): Promise<Respon
     const headers = new Headers(init.headers);
     if (used) headers.set("authorization", `Bearer ${used}`);
     let response: Response;
+    const answered = asked();
     try {
       response = await fetch(new URL(path, document.baseURI), { ...init, headers, cache: "no-store", credentials: "omit" });
     } catch (error) {
       if (init.signal?.aborted) throw error;
       throw new ApiError(0, "unreachable", "The server cannot be reached.");
+    } finally {
+      answered();
     }
     if (response.status === 401) {
       await askForToken(used);
@@ -131,8 +138,7 @@ const at = (thread: string, turn?: string): string => {
   return turn === undefined ? path : `${path}/turns/${encodeURIComponent(turn)}`;
 };
 
-/** What the agent can do, as far as the page asks. */
-export const getCapabilities = (): Promise<{ tools?: { items?: { name: string }[] } }> => get("capabilities");
+export const getCapabilities = (): Promise<Capabilities> => get("capabilities");
 
 export const listThreads = (limit: number): Promise<ThreadList> => get(`threads?limit=${limit}`);
 
@@ -151,7 +157,10 @@ export async function deleteThread(thread: string): Promise<void> {
 export interface NewTurn {
   turnId: string;
   parent: string | null;
-  message?: string;
+  /** What the model may ask the page for. */
+  tools?: object[];
+  /** A text, or a message of the protocol's. */
+  message?: string | { id: string; role: "user"; content: Content };
 }
 
 /** Starts a turn. To start it twice starts it once. */
@@ -168,6 +177,11 @@ export async function cancelCall(thread: string, turn: string, call: string): Pr
   await post("POST", `${at(thread, turn)}/calls/${encodeURIComponent(call)}/cancel`, {});
 }
 
+/** What a tool of the page gave. */
+export async function bringResult(thread: string, turn: string, call: string, result: { content: string } | { error: string }): Promise<void> {
+  await post("POST", `${at(thread, turn)}/calls/${encodeURIComponent(call)}/result`, result);
+}
+
 /** The answer to a question of a turn. */
 export interface Answer {
   interruptId: string;
@@ -177,6 +191,12 @@ export interface Answer {
 
 export async function answerTurn(thread: string, turn: string, answer: Answer): Promise<void> {
   await post("POST", `${at(thread, turn)}/resume`, { resume: [answer] });
+}
+
+/** The journal of a turn, where the server keeps one. */
+export async function getJournal(thread: string, turn: string, redacted: boolean, signal?: AbortSignal): Promise<string> {
+  const response = await send(`${at(thread, turn)}/journal?redacted=${redacted}`, { signal: signal ?? null });
+  return response.text();
 }
 
 /** The user has seen the events up to here. */

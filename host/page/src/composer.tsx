@@ -1,9 +1,12 @@
 // Where the user writes.
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
+import { accepted, attachments, contentOf, take } from "./attachments";
 import { Icon } from "./icons";
-import { place } from "./place";
-import { problem, running, say, state, stop, stopping } from "./session";
+import { goTo, place } from "./place";
+import { displaced, problem, running, say, state, stop, stopping } from "./session";
 import { ofTab } from "./storage";
+import { pictureOf } from "./view";
+import { visible } from "./visible";
 
 const draftOf = (thread: string | null): string => `stepwell.draft.${thread ?? ""}`;
 
@@ -11,6 +14,7 @@ export function Composer() {
   const { thread } = place.value;
   const [text, setText] = useState("");
   const field = useRef<HTMLTextAreaElement>(null);
+  const chooser = useRef<HTMLInputElement>(null);
   const turn = running.value;
   const isAsked = (turn?.questions.length ?? 0) > 0;
   const isReady = state.value === "new" || state.value === "ready";
@@ -31,10 +35,14 @@ export function Composer() {
   };
   const send = async (): Promise<void> => {
     const said = text.trim();
-    if (said === "" || turn || !isReady) return;
+    const attached = attachments.value;
+    if ((said === "" && attached.length === 0) || turn || !isReady) return;
     write("");
+    attachments.value = [];
+    if (await say(contentOf(said, attached))) return;
     // What could not be sent is not lost.
-    if (!(await say(said)) && field.current?.value === "") write(said);
+    if (field.current?.value === "") write(said);
+    if (attachments.value.length === 0) attachments.value = attached;
   };
   const stopAndStay = (): void => {
     void stop();
@@ -58,7 +66,27 @@ export function Composer() {
           </button>
         </p>
       )}
+      {displaced.value !== null && <Displaced turn={displaced.value} />}
+      <Attached />
       <div class="field">
+        <button type="button" class="quiet attach" aria-label="Attach files" title="Attach files" onClick={() => chooser.current?.click()}>
+          <Icon name="attach" />
+        </button>
+        <input
+          ref={chooser}
+          type="file"
+          multiple
+          hidden
+          aria-label="Files"
+          accept={accepted.value}
+          onChange={(event) => {
+            const { currentTarget } = event;
+            void take([...(currentTarget.files ?? [])]).then(() => {
+              currentTarget.value = "";
+              field.current?.focus();
+            });
+          }}
+        />
         <textarea
           id="composer"
           ref={field}
@@ -69,6 +97,12 @@ export function Composer() {
           placeholder={isAsked ? "Answer the question above first" : "Write a message"}
           value={text}
           onInput={(event) => write(event.currentTarget.value)}
+          onPaste={(event) => {
+            const files = [...(event.clipboardData?.files ?? [])];
+            if (files.length === 0) return;
+            event.preventDefault();
+            void take(files);
+          }}
           onKeyDown={(event) => {
             if (event.isComposing) return;
             if (event.key === "Escape" && turn) stopAndStay();
@@ -82,7 +116,7 @@ export function Composer() {
             <Icon name="stop" />
           </button>
         ) : (
-          <button type="submit" class="round send" aria-label="Send" title="Send (Enter)" disabled={text.trim() === "" || !isReady}>
+          <button type="submit" class="round send" aria-label="Send" title="Send (Enter)" disabled={(text.trim() === "" && attachments.value.length === 0) || !isReady}>
             <Icon name="send" />
           </button>
         )}
@@ -91,5 +125,42 @@ export function Composer() {
         {stopping.value !== null && turn ? "Stopping…" : turn ? "Esc stops the answer." : "Enter sends, Shift and Enter begin a new line."}
       </p>
     </form>
+  );
+}
+
+/** What goes with the message. */
+function Attached() {
+  const all = attachments.value;
+  if (all.length === 0) return null;
+  return (
+    <ul class="attached" aria-label="Attached">
+      {all.map(({ id, name, part }) => {
+        const picture = pictureOf(part);
+        return (
+          <li key={id}>
+            {picture !== null && <img alt="" src={picture} />}
+            <bdi>{visible(name)}</bdi>
+            <button type="button" class="quiet" aria-label={`Remove ${visible(name)}`} title="Remove" onClick={() => (attachments.value = all.filter((other) => other.id !== id))}>
+              <Icon name="close" />
+            </button>
+          </li>
+        );
+      })}
+    </ul>
+  );
+}
+
+/** Another message took the place of the user's: theirs is not gone. */
+function Displaced({ turn }: { turn: string }) {
+  return (
+    <p class="displaced" role="status">
+      Another message was sent to this session, from another tab or program, and stopped yours.
+      <button type="button" class="button small" onClick={() => goTo(place.value.thread, turn)}>
+        Show mine
+      </button>
+      <button type="button" class="quiet" aria-label="Dismiss" onClick={() => (displaced.value = null)}>
+        <Icon name="close" />
+      </button>
+    </p>
   );
 }

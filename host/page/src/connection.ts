@@ -1,14 +1,34 @@
 // Whether the server can be reached, as the user is told.
 import { signal } from "@preact/signals";
 
-/** `found`: it was lost, and is there again since a moment. */
-export const connection = signal<"ok" | "lost" | "found">("ok");
+/** `found`: it was lost, and is there again since a moment. `slow`: it has not answered for long. */
+export const connection = signal<"ok" | "slow" | "lost" | "found">("ok");
 
 const FOUND_MS = 4_000;
 const LONGEST_PAUSE_MS = 5_000;
 
 let forget: ReturnType<typeof setTimeout> | undefined;
 let waiting = new Set<() => void>();
+
+/** So long may a request be without an answer before that is said. */
+const SLOW_MS = 10_000;
+let slowRequests = 0;
+
+/** A request is sent: what is to be called when it has its answer, or has none. */
+export function asked(): () => void {
+  let isSlow = false;
+  const timer = setTimeout(() => {
+    isSlow = true;
+    slowRequests += 1;
+    if (connection.value === "ok") connection.value = "slow";
+  }, SLOW_MS);
+  return () => {
+    clearTimeout(timer);
+    if (!isSlow) return;
+    slowRequests -= 1;
+    if (slowRequests === 0 && connection.value === "slow") connection.value = "ok";
+  };
+}
 
 export function lost(): void {
   clearTimeout(forget);

@@ -1,9 +1,9 @@
 // The turns of the session, and where the user stands in them.
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
-import { examples } from "./examples";
 import { toComposer } from "./focus";
 import { Icon, Logo } from "./icons";
 import { goTo, place } from "./place";
+import { examples } from "./server";
 import { say, show, state, turns } from "./session";
 import { TurnView } from "./turn";
 

@@ -1,9 +1,11 @@
 // Markdown that somebody else wrote, and perhaps to do harm: parsed by one library, cleaned by another.
 import DOMPurify from "dompurify";
-import { Marked, type Token, type TokensList } from "marked";
+import { Marked, type Token, type TokenizerAndRendererExtension, type TokensList } from "marked";
 import { memo } from "preact/compat";
 import { useLayoutEffect, useMemo, useRef } from "preact/hooks";
 import { copyButton } from "./copy";
+import { enrich } from "./rich";
+import { visible } from "./visible";
 
 /** Where a link may lead. */
 const ADDRESSES = /^(?:https?:|mailto:)/i;
@@ -11,7 +13,33 @@ const ADDRESSES = /^(?:https?:|mailto:)/i;
 /** The HTML that people write in Markdown, and that says nothing but how a word looks. */
 const PLAIN_TAG = /^<(?:br ?\/?|\/?(?:sub|sup|kbd|mark|u|s|b|i|small))>$/i;
 
+/** A formula, between the signs that models put around one. A dollar before a number is one of money. */
+const FORMULA = /^(?:\\\(([^]{1,2000}?)\\\)|\$(?![\s$])((?:\\.|[^\\\n$])*[^\\\s$])\$(?![\w$]))/;
+const FORMULA_ALONE = /^ {0,3}(?:\$\$([^]{1,10000}?)\$\$|\\\[([^]{1,10000}?)\\\])[ \t]*(?:\n+|$)/;
+
+function formulas(level: "block" | "inline", rule: RegExp): TokenizerAndRendererExtension {
+  const name = `formula-${level}`;
+  return {
+    name,
+    level,
+    start: (source) => {
+      const at = source.search(level === "block" ? /(?:^|\n) {0,3}(?:\$\$|\\\[)/ : /\$|\\\(/);
+      return at < 0 ? undefined : at;
+    },
+    tokenizer: (source) => {
+      const found = rule.exec(source);
+      if (!found) return undefined;
+      return { type: name, raw: found[0], text: (found[1] ?? found[2] ?? "").trim() };
+    },
+    renderer: ({ text }) => {
+      const code = `<code class="math${level === "block" ? " display" : ""}">${escaped(String(text))}</code>`;
+      return level === "block" ? `<p>${code}</p>` : code;
+    },
+  };
+}
+
 const marked = new Marked({
+  extensions: [formulas("block", FORMULA_ALONE), formulas("inline", FORMULA)],
   gfm: true,
   breaks: true,
   renderer: {
@@ -36,7 +64,10 @@ const TAGS = [
   ...["p", "br", "hr", "blockquote", "ul", "ol", "li", "h1", "h2", "h3", "h4", "h5", "h6", "pre", "code", "strong", "em"],
   ...["del", "sub", "sup", "kbd", "mark", "u", "s", "b", "i", "small", "a", "table", "thead", "tbody", "tr", "th", "td"],
 ];
-const ATTRIBUTES = ["href", "title", "align", "start"];
+const ATTRIBUTES = ["href", "title", "align", "start", "class"];
+
+/** What a class may say: the language of code, or that it is a formula. */
+const CLASS = /^(?:language-[\w+#.-]{1,40}|math|math display)$/;
 
 const purifier = DOMPurify(window);
 const OPTIONS = {
@@ -44,7 +75,7 @@ const OPTIONS = {
   ALLOWED_ATTR: ATTRIBUTES,
   ALLOWED_URI_REGEXP: ADDRESSES,
   // These are no addresses.
-  ADD_URI_SAFE_ATTR: ["align", "start"],
+  ADD_URI_SAFE_ATTR: ["align", "start", "class"],
   ALLOW_DATA_ATTR: false,
   ALLOW_ARIA_ATTR: false,
 };
@@ -52,6 +83,9 @@ const OPTIONS = {
 /** The text as a tree that can do nothing. */
 export function clean(html: string): DocumentFragment {
   const fragment = purifier.sanitize(html, { ...OPTIONS, RETURN_DOM_FRAGMENT: true });
+  for (const marked of fragment.querySelectorAll("[class]")) {
+    if (marked.tagName !== "CODE" || !CLASS.test(marked.className)) marked.removeAttribute("class");
+  }
   for (const link of fragment.querySelectorAll("a")) {
     if (!ADDRESSES.test(link.getAttribute("href") ?? "")) link.removeAttribute("href");
     link.target = "_blank";
@@ -63,6 +97,11 @@ export function clean(html: string): DocumentFragment {
     const lower = document.createElement(`h${Math.min(6, Number(heading.tagName[1]) + 2)}`);
     lower.append(...heading.childNodes);
     heading.replaceWith(lower);
+  }
+  // What would turn code round, or hide in it, is shown.
+  for (const code of fragment.querySelectorAll("code")) {
+    const text = visible(code.textContent ?? "");
+    if (text !== code.textContent) code.textContent = text;
   }
   for (const wide of fragment.querySelectorAll("pre, table")) {
     const frame = document.createElement("div");
@@ -83,7 +122,10 @@ export function clean(html: string): DocumentFragment {
 /** A piece of the text between two blank lines. It is made anew only if it has changed. */
 const Block = memo(({ html }: { html: string }) => {
   const place = useRef<HTMLDivElement>(null);
-  useLayoutEffect(() => place.current?.replaceChildren(clean(html)), [html]);
+  useLayoutEffect(() => {
+    place.current?.replaceChildren(clean(html));
+    if (place.current) enrich(place.current, purifier);
+  }, [html]);
   return <div ref={place} class="block" />;
 });
 

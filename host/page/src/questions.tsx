@@ -4,6 +4,7 @@ import type { Answer } from "./api";
 import { toComposer } from "./focus";
 import { answer } from "./session";
 import type { Call, Question } from "./view";
+import { visible, Visible } from "./visible";
 
 /** How a question is answered: what is wrong with the answer, if it was not taken. */
 function useAnswer(turn: string, question: Question, leave: () => void) {
@@ -27,6 +28,7 @@ export function Approval({ question, call, turn }: { question: Question; call: C
   const toCard = (): void => place.current?.closest(".tool")?.querySelector<HTMLElement>(".tool-head")?.focus();
   const { isBusy, problem, give } = useAnswer(turn, question, toCard);
   const [isDenying, setDenying] = useState(false);
+  const [isEditing, setEditing] = useState(false);
   const [reason, setReason] = useState("");
   const id = useId();
   const field = useRef<HTMLInputElement>(null);
@@ -40,11 +42,20 @@ export function Approval({ question, call, turn }: { question: Question; call: C
       <p id={id} class="asked">
         {"May "}
         <strong>
-          <bdi>{call.name}</bdi>
+          <bdi dir="ltr">
+            <Visible text={call.name} />
+          </bdi>
         </strong>
         {" run with these arguments?"}
       </p>
-      {isDenying ? (
+      {isEditing ? (
+        <EditArguments
+          args={call.args}
+          isBusy={isBusy}
+          onBack={() => setEditing(false)}
+          onGive={(editedArgs) => void give({ status: "resolved", payload: { approved: true, editedArgs } })}
+        />
+      ) : isDenying ? (
         <form
           class="answers"
           onSubmit={(event) => {
@@ -79,6 +90,9 @@ export function Approval({ question, call, turn }: { question: Question; call: C
           <button type="button" class="button primary" disabled={isBusy} onClick={() => void give({ status: "resolved", payload: { approved: true } })}>
             Approve
           </button>
+          <button type="button" class="button" disabled={isBusy} onClick={() => setEditing(true)}>
+            Edit…
+          </button>
           <button type="button" class="button" disabled={isBusy} onClick={() => setDenying(true)}>
             Deny…
           </button>
@@ -87,6 +101,79 @@ export function Approval({ question, call, turn }: { question: Question; call: C
       <Problem text={problem} />
     </div>
   );
+}
+
+interface Editing {
+  args: string;
+  isBusy: boolean;
+  onBack: () => void;
+  onGive: (args: object) => void;
+}
+
+/** Other arguments in the place of the model's, as JSON: what is no object is not sent. */
+function EditArguments({ args, isBusy, onBack, onGive }: Editing) {
+  const [text, setText] = useState(() => indented(args));
+  const [problem, setProblem] = useState<string | null>(null);
+  const field = useRef<HTMLTextAreaElement>(null);
+  useLayoutEffect(() => field.current?.focus(), []);
+  const hidden = visible(text) !== text.replaceAll("\r\n", "\n");
+  const give = (): void => {
+    try {
+      const value: unknown = JSON.parse(text);
+      if (typeof value !== "object" || value === null || Array.isArray(value)) throw new Error("the arguments are an object in braces");
+      setProblem(null);
+      onGive(value);
+    } catch (error) {
+      setProblem(`This is no JSON that the tool can be given: ${(error as Error).message}`);
+      field.current?.focus();
+    }
+  };
+  return (
+    <form
+      class="edit-arguments"
+      onSubmit={(event) => {
+        event.preventDefault();
+        give();
+      }}
+    >
+      <label class="reason">
+        <span>The tool runs with these arguments. The model is told that you changed them.</span>
+        <textarea
+          ref={field}
+          dir="ltr"
+          spellcheck={false}
+          rows={Math.min(14, text.split("\n").length + 1)}
+          value={text}
+          disabled={isBusy}
+          aria-invalid={problem !== null}
+          onInput={(event) => setText(event.currentTarget.value)}
+          onKeyDown={(event) => {
+            if (event.key !== "Escape") return;
+            event.stopPropagation();
+            onBack();
+          }}
+        />
+      </label>
+      {hidden && <p class="hint">The text above has marks that are not seen, or that turn others round. They are shown in the arguments of the call.</p>}
+      <Problem text={problem} />
+      <div class="answers">
+        <button type="submit" class="button primary" disabled={isBusy}>
+          Approve with these
+        </button>
+        <button type="button" class="button" disabled={isBusy} onClick={onBack}>
+          Back
+        </button>
+      </div>
+    </form>
+  );
+}
+
+function indented(args: string): string {
+  try {
+    return JSON.stringify(JSON.parse(args), null, 2);
+  } catch {
+    return args;
+  }
 }
 
 /** A question that is about no tool. */
@@ -103,7 +190,9 @@ export function OpenQuestion({ question, turn }: { question: Question; turn: str
       }}
     >
       <label class="reason">
-        <span dir="auto">{question.message ?? "The agent asks you."}</span>
+        <span dir="auto">
+          <Visible text={question.message ?? "The agent asks you."} />
+        </span>
         <textarea rows={2} value={text} disabled={isBusy} onInput={(event) => setText(event.currentTarget.value)} />
       </label>
       <div class="answers">

@@ -13,12 +13,13 @@ import {
   type NewTurn,
 } from "./api";
 import { announce, announceTurn } from "./announce";
+import { offered, runCalls } from "./client_tools";
 import { lost, reached, untilRetry } from "./connection";
 import { follow } from "./follow";
 import { apply, type AgUiEvent } from "./live";
 import { newId, place, goTo } from "./place";
 import { announceChange, isSeen, markSeen, threads } from "./threads";
-import { textOf, turnsOf, type Turn } from "./view";
+import { turnsOf, type Content, type Turn } from "./view";
 
 /** The turns of the path that is shown, the oldest first. */
 export const turns = signal<Turn[]>([]);
@@ -27,6 +28,8 @@ export const branches = signal<Branch[]>([]);
 export const state = signal<"new" | "loading" | "ready" | "gone" | "failed">("new");
 /** What went wrong with what the user did last. */
 export const problem = signal<string | null>(null);
+/** The turn that another message took the place of, sent in another tab or by another program. */
+export const displaced = signal<string | null>(null);
 /** The turn whose stop was asked for. */
 export const stopping = signal<string | null>(null);
 
@@ -57,6 +60,7 @@ export async function show(): Promise<void> {
   shownEnd = null;
   batch(() => {
     problem.value = null;
+    displaced.value = null;
     stopping.value = null;
     turns.value = [];
     branches.value = [];
@@ -81,6 +85,7 @@ async function load(signal: AbortSignal): Promise<void> {
           state.value = "ready";
         });
         const now = turns.value.at(-1);
+        noteDisplaced(before, now);
         // It ended before its events could be followed.
         if (before && before.id === now?.id && before.status === "streaming" && now !== before) announceTurn(before, now);
         shownAt = detail.thread.updatedAt;
@@ -104,6 +109,15 @@ async function load(signal: AbortSignal): Promise<void> {
   }
 }
 
+/** The user's turn gave way to another that did not come from here. */
+function noteDisplaced(before: Turn | undefined, now: Turn | undefined): void {
+  if (begun === null || before?.id !== begun || stopped === begun) return;
+  const gaveWay = before.status === "streaming" || before.status === "cancelled";
+  if (now?.id !== begun) displaced.value = gaveWay ? begun : null;
+  // It ended by itself, or was stopped: what comes after it takes no place of it.
+  if (now?.status !== "streaming") stopped = begun;
+}
+
 /** The user looks at what is shown. */
 function markShown(): void {
   const end = shownEnd;
@@ -124,6 +138,10 @@ function merged(before: Turn[], stored: Turn[]): Turn[] {
   });
 }
 
+/** The turn that was begun here last, and the one that was stopped here. */
+let begun: string | null = null;
+let stopped: string | null = null;
+
 let followed: string | null = null;
 
 async function followTurn(thread: string, id: string, signal: AbortSignal): Promise<void> {
@@ -135,6 +153,7 @@ async function followTurn(thread: string, id: string, signal: AbortSignal): Prom
   live = { ...live, messages: live.messages.filter((message) => message.role === "user"), questions: [] };
   const take = (events: AgUiEvent[]): void => {
     live = events.reduce(apply, live!);
+    runCalls(thread, live);
     draw();
   };
   // One drawing a frame, however the events come.
@@ -184,13 +203,19 @@ export function compare(): void {
   void load(showing.signal);
 }
 
+// Calls that waited for a tab that is looked at.
+document.addEventListener("visibilitychange", () => {
+  const { thread } = place.value;
+  if (thread !== null && running.value) runCalls(thread, running.value);
+});
+
 let starting = false;
 
 /**
  * Starts a turn. What the user said is shown at once.
  * @returns whether it was started
  */
-async function start(parent: string | null, message: string | undefined): Promise<boolean> {
+async function start(parent: string | null, message: Content | undefined): Promise<boolean> {
   const thread = place.value.thread ?? newId();
   const turnId = newId();
   showing.abort();
@@ -201,14 +226,18 @@ async function start(parent: string | null, message: string | undefined): Promis
   const said = message === undefined ? [] : [{ id: `${turnId}-user`, role: "user" as const, content: message, calls: [], isOpen: false }];
   const turn: Turn = { id: turnId, parent, status: "streaming", createdAt: Date.now(), messages: said, questions: [] };
   starting = true;
+  begun = turnId;
   batch(() => {
     problem.value = null;
+    displaced.value = null;
     stopping.value = null;
     turns.value = [...path, turn];
     state.value = "ready";
   });
   try {
-    await begin(thread, { turnId, parent, ...(message === undefined ? {} : { message }) }, signal);
+    const id = `${turnId}-user`;
+    const given = message === undefined ? {} : { message: typeof message === "string" ? message : { id, role: "user" as const, content: message } };
+    await begin(thread, { turnId, parent, tools: offered(), ...given }, signal);
   } catch (error) {
     if (signal.aborted) return false;
     batch(() => {
@@ -245,19 +274,19 @@ async function begin(thread: string, turn: NewTurn, signal: AbortSignal): Promis
 }
 
 /** The user says something more. */
-export function say(message: string): Promise<boolean> {
+export function say(message: Content): Promise<boolean> {
   return start(turns.value.at(-1)?.id ?? null, message);
 }
 
 /** The user says something else in the place of what they said: a turn beside the one that it was. */
-export function sayAnew(turn: Turn, message: string | undefined): Promise<boolean> {
+export function sayAnew(turn: Turn, message: Content | undefined): Promise<boolean> {
   return start(turn.parent, message);
 }
 
 /** The same once more. */
 export function retry(turn: Turn): Promise<boolean> {
   const said = turn.messages.find((message) => message.role === "user");
-  return sayAnew(turn, said && textOf(said.content));
+  return sayAnew(turn, said?.content);
 }
 
 /** The model goes on from where the turn was ended. */
@@ -270,6 +299,7 @@ export async function stop(): Promise<void> {
   const { thread } = place.value;
   if (!turn || thread === null || stopping.value === turn.id) return;
   stopping.value = turn.id;
+  stopped = turn.id;
   announce("Stopping.");
   try {
     await cancelTurn(thread, turn.id);

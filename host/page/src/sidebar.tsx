@@ -4,14 +4,20 @@ import { Confirm } from "./dialogs";
 import { toComposer } from "./focus";
 import { Icon, Logo } from "./icons";
 import { addressOf, goTo, place } from "./place";
-import { hasMore, isDurable, isUnread, remove, rename, showMore, threads } from "./threads";
+import { running } from "./session";
+import { nextTheme, theme } from "./theme";
+import { hasMore, isDurable, isUnread, remove, rename, showAll, showMore, threads } from "./threads";
+import { visible } from "./visible";
 import type { Thread } from "./api";
 
 export function Sidebar({ onChosen }: { onChosen: () => void }) {
   const [renamed, setRenamed] = useState<string | null>(null);
   const [removed, setRemoved] = useState<Thread | null>(null);
   const start = useRef<HTMLAnchorElement>(null);
+  const [wanted, setWanted] = useState("");
   const list = threads.value;
+  const words = wanted.trim().toLowerCase();
+  const found = list?.filter((thread) => nameOf(thread).toLowerCase().includes(words)) ?? [];
   return (
     <>
       <div class="brand">
@@ -32,20 +38,45 @@ export function Sidebar({ onChosen }: { onChosen: () => void }) {
         <Icon name="plus" />
         New session
       </a>
+      {list !== null && list.length > 0 && (
+        <input
+          type="search"
+          class="search"
+          aria-label="Search the sessions by title"
+          placeholder="Search"
+          value={wanted}
+          onInput={(event) => {
+            setWanted(event.currentTarget.value);
+            showAll();
+          }}
+        />
+      )}
       <nav class="sessions" aria-label="Sessions">
         {list?.length === 0 && <p class="nothing">Your sessions will stand here.</p>}
-        <ul>
-          {list?.map((thread) => (
-            <Entry
-              key={thread.threadId}
-              thread={thread}
-              isRenamed={renamed === thread.threadId}
-              onChosen={onChosen}
-              onRename={(isRenamed) => setRenamed(isRenamed ? thread.threadId : null)}
-              onRemove={() => setRemoved(thread)}
-            />
-          ))}
-        </ul>
+        {list !== null && list.length > 0 && found.length === 0 && (
+          <p class="nothing" role="status">
+            No session is called so.
+          </p>
+        )}
+        {byDate(found).map(([when, group]) => (
+          <section key={when} aria-label={when}>
+            <p class="group" aria-hidden="true">
+              {when}
+            </p>
+            <ul>
+              {group.map((thread) => (
+                <Entry
+                  key={thread.threadId}
+                  thread={thread}
+                  isRenamed={renamed === thread.threadId}
+                  onChosen={onChosen}
+                  onRename={(isRenamed) => setRenamed(isRenamed ? thread.threadId : null)}
+                  onRemove={() => setRemoved(thread)}
+                />
+              ))}
+            </ul>
+          </section>
+        ))}
         {hasMore.value && (
           <button type="button" class="button more" onClick={showMore}>
             Show more
@@ -57,6 +88,9 @@ export function Sidebar({ onChosen }: { onChosen: () => void }) {
           Sessions are kept in memory, and are gone when the server stops. <code>--store sqlite:FILE</code> keeps them.
         </p>
       )}
+      <button type="button" class="button theme" title="Changes the theme" onClick={nextTheme}>
+        {`Theme: ${theme.value}`}
+      </button>
       {removed && (
         <Confirm
           title="Delete this session?"
@@ -76,7 +110,21 @@ export function Sidebar({ onChosen }: { onChosen: () => void }) {
 }
 
 function nameOf(thread: Thread): string {
-  return thread.title.trim() || "Untitled";
+  return visible(thread.title.trim()) || "Untitled";
+}
+
+const DAY_MS = 86_400_000;
+
+/** In groups by when something was last said, the latest first, as the list is. */
+function byDate(list: Thread[]): [string, Thread[]][] {
+  const midnight = new Date().setHours(0, 0, 0, 0);
+  const groups = new Map<string, Thread[]>();
+  for (const thread of list) {
+    const at = thread.updatedAt;
+    const when = at >= midnight ? "Today" : at >= midnight - DAY_MS ? "Yesterday" : at >= midnight - 7 * DAY_MS ? "The last 7 days" : "Earlier";
+    groups.set(when, [...(groups.get(when) ?? []), thread]);
+  }
+  return [...groups];
 }
 
 function Entry(props: {
@@ -88,7 +136,8 @@ function Entry(props: {
 }) {
   const { thread, isRenamed, onChosen, onRename, onRemove } = props;
   const isCurrent = place.value.thread === thread.threadId;
-  const isRunning = thread.unfinishedTurn !== null;
+  const needsUser = isCurrent ? (running.value?.questions.length ?? 0) > 0 : thread.needsUser;
+  const isRunning = thread.unfinishedTurn !== null && !needsUser;
   const hasNews = !isCurrent && isUnread(thread);
   const link = useRef<HTMLAnchorElement>(null);
   const title = nameOf(thread);
@@ -110,11 +159,17 @@ function Entry(props: {
     <li class={`entry ${isCurrent ? "current" : ""}`}>
       <a ref={link} href={addressOf(thread.threadId)} aria-current={isCurrent ? "page" : undefined} title={title} onClick={onChosen}>
         {isRunning && <span class="spinner small" aria-hidden="true" />}
+        {needsUser && (
+          <span class="needs" aria-hidden="true">
+            <Icon name="question" />
+          </span>
+        )}
         {hasNews && <span class="news" aria-hidden="true" />}
         <span class={`title ${hasNews ? "strong" : ""}`} dir="auto">
           {title}
         </span>
         {isRunning && <span class="unseen">(running)</span>}
+        {needsUser && <span class="unseen">(needs you)</span>}
         {hasNews && <span class="unseen">(unread)</span>}
       </a>
       <span class="entry-actions">

@@ -8,9 +8,21 @@ function quietly<T>(work: () => T): T | undefined {
   }
 }
 
+interface Kept {
+  get(name: string): string | null;
+  set(name: string, value: string): void;
+  remove(name: string): void;
+}
+
+/** Where it is kept is asked for each time: a browser may refuse even that. */
+const kept = (place: () => Storage): Kept => ({
+  get: (name) => quietly(() => place().getItem(name)) ?? null,
+  set: (name, value) => void quietly(() => place().setItem(name, value)),
+  remove: (name) => void quietly(() => place().removeItem(name)),
+});
+
 /** What this tab keeps. */
-export const ofTab = {
-  get: (name: string): string | null => quietly(() => sessionStorage.getItem(name)) ?? null,
-  set: (name: string, value: string): void => void quietly(() => sessionStorage.setItem(name, value)),
-  remove: (name: string): void => void quietly(() => sessionStorage.removeItem(name)),
-};
+export const ofTab = kept(() => sessionStorage);
+
+/** What the browser keeps for all tabs. */
+export const ofBrowser = kept(() => localStorage);

@@ -60,6 +60,13 @@ export function showMore(): void {
   void refresh().catch(() => {});
 }
 
+/** Whoever searches wants to see all of them. */
+export function showAll(): void {
+  if (!hasMore.value) return;
+  wanted = MOST;
+  void refresh().catch(() => {});
+}
+
 export async function rename(thread: string, title: string): Promise<void> {
   await renameThread(thread, title);
   announceChange();

@@ -3,7 +3,8 @@ import { useState } from "preact/hooks";
 import { Icon, type IconName } from "./icons";
 import { Approval } from "./questions";
 import { stopCall } from "./session";
-import { isFinal, textOf, type Call, type CallStatus, type Content, type Question } from "./view";
+import { visible, Visible } from "./visible";
+import { isFinal, pictureOf, textOf, type Call, type CallStatus, type Content, type Question } from "./view";
 
 const STATUS: Record<CallStatus, { words: string; icon?: IconName; look: string }> = {
   streaming: { words: "Being written", look: "busy" },
@@ -25,14 +26,18 @@ export function ToolCard({ call, turn, question }: { call: Call; turn: string; q
   const isOpen = chosen ?? (isBeingWritten || question !== undefined);
   const reason = call.status === "failed" || call.status === "denied" ? firstLine(call.result) : "";
   return (
-    <section class={`tool ${status.look}`} aria-label={`Tool: ${call.label}`} data-status={call.status}>
+    <section class={`tool ${status.look}`} aria-label={`Tool: ${visible(call.label)}`} data-status={call.status}>
       <button type="button" class="tool-head" aria-expanded={isOpen} onClick={() => setChosen(!isOpen)}>
         <span class="tool-mark">{status.icon ? <Icon name={status.icon} /> : <span class="spinner" aria-hidden="true" />}</span>
         <span class="tool-label">
-          <bdi>{call.label}</bdi>
+          <bdi>
+            <Visible text={call.label} />
+          </bdi>
         </span>
         <span class="tool-name">
-          <bdi>{call.label === call.name ? gist(call.args) : call.name}</bdi>
+          <bdi dir="ltr">
+            <Visible text={call.label === call.name ? gist(call.args) : call.name} />
+          </bdi>
         </span>
         <span class="tool-status">{status.words}</span>
         <span class="tool-chevron">
@@ -41,7 +46,7 @@ export function ToolCard({ call, turn, question }: { call: Call; turn: string; q
       </button>
       {reason && !isOpen && (
         <p class="tool-reason" dir="auto">
-          {reason}
+          <Visible text={reason} />
         </p>
       )}
       {isOpen && (
@@ -77,26 +82,28 @@ function Shown({ title, text, isBusy = false, isBad = false }: { title: string; 
   return (
     <>
       <h3>{title}</h3>
-      <pre class={`data ${isBad ? "bad" : ""} ${isBusy ? "writing" : ""}`} tabIndex={0} role="region" aria-label={title} dir="auto">
-        {text || (isBusy ? "" : "none")}
+      <pre class={`data ${isBad ? "bad" : ""} ${isBusy ? "writing" : ""}`} tabIndex={0} role="region" aria-label={title} dir={isJson(text) ? "ltr" : "auto"}>
+        <Visible text={text || (isBusy ? "" : "none")} />
       </pre>
     </>
   );
 }
 
-/** Pictures that cannot hold a script. */
-const PICTURES = /^image\/(?:png|jpeg|gif|webp|avif)$/;
+/** Whether a text begins as JSON does: that is read from left to right, whatever is in it. */
+function isJson(text: string): boolean {
+  return /^\s*[[{]/.test(text);
+}
 
 function Result({ content, isBad }: { content: Content; isBad: boolean }) {
   const text = textOf(content);
   const parts = typeof content === "string" ? [] : content;
-  const pictures = parts.filter(({ source }) => source?.type === "data" && PICTURES.test(source.mimeType ?? ""));
+  const pictures = parts.filter((part) => pictureOf(part) !== null);
   const others = parts.filter((part) => part.text === undefined && !pictures.includes(part));
   return (
     <>
       {(text !== "" || parts.length === 0) && <Shown title={isBad ? "What went wrong" : "Result"} text={pretty(text)} isBad={isBad} />}
-      {pictures.map(({ source }, index) => (
-        <img key={index} class="picture" alt="A picture that the tool gave" src={`data:${source!.mimeType};base64,${source!.value}`} />
+      {pictures.map((part, index) => (
+        <img key={index} class="picture" alt="A picture that the tool gave" src={pictureOf(part)!} />
       ))}
       {others.map((part, index) => (
         <p key={index} class="nothing">

@@ -1,14 +1,17 @@
 // One turn: what the user said, and all that came of it.
 import { memo } from "preact/compat";
-import { useLayoutEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { copy } from "./copy";
 import { toComposer } from "./focus";
 import { Icon } from "./icons";
+import { inspect } from "./inspect";
 import { Markdown } from "./markdown";
+import { place } from "./place";
 import { OpenQuestion } from "./questions";
 import { branches, goOn, retry, sayAnew, showBranch, siblings } from "./session";
 import { ToolCard } from "./tool_card";
-import { isLimit, textOf, type Message, type Turn } from "./view";
+import type { Branch } from "./api";
+import { isLimit, pictureOf, textOf, withText, type Content, type Message, type Turn } from "./view";
 
 export const TurnView = memo(({ turn, isLast }: { turn: Turn; isLast: boolean }) => {
   const isRunning = turn.status === "streaming";
@@ -18,7 +21,7 @@ export const TurnView = memo(({ turn, isLast }: { turn: Turn; isLast: boolean })
   return (
     <article class="turn" aria-busy={isRunning} data-turn={turn.id}>
       {said.map((message) => (
-        <Said key={message.id} turn={turn} message={message} />
+        <Said key={message.id} turn={turn} message={message} isLast={isLast} />
       ))}
       <div class="answer">
         <h2 class="unseen">Answer</h2>
@@ -30,14 +33,28 @@ export const TurnView = memo(({ turn, isLast }: { turn: Turn; isLast: boolean })
           .map((question) => (
             <OpenQuestion key={question.id} question={question} turn={turn.id} />
           ))}
-        {isIdle && <p class="thinking">{answers.length === 0 ? "Thinking" : "Going on"}</p>}
+        {isIdle && <Thinking words={answers.length === 0 ? "Thinking" : "Going on"} />}
         {turn.waiting !== undefined && <p class="thinking">{turn.waiting}</p>}
         <End turn={turn} isLast={isLast} />
-        {!isRunning && <Actions turn={turn} answers={answers} isLast={isLast} />}
+        <Actions turn={turn} answers={answers} />
       </div>
     </article>
   );
 });
+
+/** After so long without a word it is said how long it has been. */
+const LONG_SECONDS = 10;
+
+/** The model is to speak next. */
+function Thinking({ words }: { words: string }) {
+  const [seconds, setSeconds] = useState(0);
+  useEffect(() => {
+    const began = Date.now();
+    const timer = setInterval(() => setSeconds(Math.floor((Date.now() - began) / 1000)), 1_000);
+    return () => clearInterval(timer);
+  }, []);
+  return <p class="thinking">{seconds < LONG_SECONDS ? words : `${words}. Nothing has come from the model for ${seconds} s`}</p>;
+}
 
 /** Whether nothing on the page moves, and the model is to speak next. */
 function isWaiting(answers: Message[]): boolean {
@@ -48,7 +65,47 @@ function isWaiting(answers: Message[]): boolean {
   return !last.calls.some((call) => busy.includes(call.status));
 }
 
-function Said({ turn, message }: { turn: Turn; message: Message }) {
+/** So long may a message be before it is folded. */
+const LONG = { characters: 1_500, lines: 15 };
+
+/** What the user said. Long pastes are folded. */
+function Bubble({ content }: { content: Content }) {
+  const text = textOf(content);
+  const parts = typeof content === "string" ? [] : content.filter((part) => part.text === undefined);
+  const [isOpen, setOpen] = useState(false);
+  const isLong = text.length > LONG.characters || text.split("\n").length > LONG.lines;
+  return (
+    <div class="bubble" dir="auto">
+      <div class={isLong && !isOpen ? "folded" : ""}>{text}</div>
+      {parts.map((part, index) => {
+        const picture = pictureOf(part);
+        if (picture !== null) return <img key={index} class="picture" alt="A picture that you sent" src={picture} />;
+        return <p key={index} class="nothing">{`A file: ${part.source?.mimeType ?? part.type}`}</p>;
+      })}
+      {isLong && (
+        <button type="button" class="button small unfold" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
+          {isOpen ? "Show less" : "Show all of it"}
+        </button>
+      )}
+    </div>
+  );
+}
+
+/** What follows another version is not lost: it is said where it is. */
+function Elsewhere({ turn, beside }: { turn: Turn; beside: Branch[] }) {
+  const other = beside.findLast((branch) => branch.id !== turn.id && branches.value.some(({ parent }) => parent === branch.id));
+  if (!other || branches.value.some(({ parent }) => parent === turn.id)) return null;
+  return (
+    <div class="branches elsewhere">
+      <span>{`What was said after version ${beside.indexOf(other) + 1} is still there.`}</span>
+      <button type="button" class="button small" onClick={() => showBranch(other)}>
+        Show it
+      </button>
+    </div>
+  );
+}
+
+function Said({ turn, message, isLast }: { turn: Turn; message: Message; isLast: boolean }) {
   const [isEditing, setEditing] = useState(false);
   const edit = useRef<HTMLButtonElement>(null);
   const text = textOf(message.content);
@@ -68,7 +125,7 @@ function Said({ turn, message }: { turn: Turn; message: Message }) {
           onCancel={close}
           onSend={(changed) => {
             setEditing(false);
-            void sayAnew(turn, changed);
+            void sayAnew(turn, withText(message.content, changed));
             toComposer();
           }}
         />
@@ -78,9 +135,7 @@ function Said({ turn, message }: { turn: Turn; message: Message }) {
             <button ref={edit} type="button" class="quiet edit" aria-label="Edit and send again" title="Edit and send again" onClick={() => setEditing(true)}>
               <Icon name="pencil" />
             </button>
-            <div class="bubble" dir="auto">
-              {text}
-            </div>
+            <Bubble content={message.content} />
           </div>
           {place >= 0 && beside.length > 1 && (
             <div class="branches" role="group" aria-label="Versions of this message">
@@ -105,6 +160,7 @@ function Said({ turn, message }: { turn: Turn; message: Message }) {
               </button>
             </div>
           )}
+          {isLast && <Elsewhere turn={turn} beside={beside} />}
         </>
       )}
     </div>
@@ -261,24 +317,29 @@ function sentence(words: string): string {
   return /[.!?…]$/.test(text) ? text : `${text}.`;
 }
 
-function Actions({ turn, answers, isLast }: { turn: Turn; answers: Message[]; isLast: boolean }) {
+function Actions({ turn, answers }: { turn: Turn; answers: Message[] }) {
   const text = answers
     .filter((message) => message.role === "assistant")
     .map((message) => textOf(message.content))
     .filter(Boolean)
     .join("\n\n");
   const isWell = turn.status === "complete" && !turn.error;
-  if (text === "" && !isWell) return null;
+  const { thread } = place.value;
   return (
     <div class="answer-actions">
-      {text !== "" && (
+      {text !== "" && turn.status !== "streaming" && (
         <button type="button" class="quiet" aria-label="Copy the answer" title="Copy" onClick={() => void copy(text)}>
           <Icon name="copy" />
         </button>
       )}
-      {isWell && isLast && (
+      {isWell && (
         <button type="button" class="quiet" aria-label="Another answer" title="Another answer" onClick={() => anew(retry, turn)}>
           <Icon name="again" />
+        </button>
+      )}
+      {thread !== null && (
+        <button type="button" class="quiet" aria-label="Inspect this turn" title="Inspect" onClick={() => void inspect({ thread, turn: turn.id })}>
+          <Icon name="inspect" />
         </button>
       )}
     </div>

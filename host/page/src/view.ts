@@ -150,6 +150,21 @@ export function textOf(content: Content): string {
   return content.map((part) => part.text ?? "").filter(Boolean).join("\n");
 }
 
+/** The same with another text: what is no text stays. */
+export function withText(content: Content, text: string): Content {
+  if (typeof content === "string") return text;
+  return [...(text === "" ? [] : [{ type: "text", text }]), ...content.filter((part) => part.text === undefined)];
+}
+
+/** Pictures that cannot hold a script. */
+const PICTURES = /^image\/(?:png|jpeg|gif|webp|avif)$/;
+
+/** The address of a picture that is whole, and can be shown. */
+export function pictureOf({ source }: ContentPart): string | null {
+  if (source?.type !== "data" || !PICTURES.test(source.mimeType ?? "")) return null;
+  return `data:${source.mimeType};base64,${source.value}`;
+}
+
 export function isFinal(status: CallStatus): boolean {
   return status === "completed" || status === "failed" || status === "denied" || status === "cancelled";
 }

@@ -47,7 +47,8 @@ export class Server {
   private address = "127.0.0.1:0";
   readonly folder = mkdtempSync(join(tmpdir(), "stepwell-page-"));
 
-  constructor(private readonly model: string) {}
+  /** @param model where the model is; none is the program's own scripted one */
+  constructor(private readonly model: string | null) {}
 
   async start(more: string[] = [], environment: Record<string, string> = {}): Promise<void> {
     const servers = join(this.folder, "servers.json");
@@ -58,8 +59,9 @@ export class Server {
     this.child = spawn(
       program("STEPWELL_PROGRAM"),
       [
-        ...["serve", "--listen", this.address, "--provider", "openai-compatible", "--model", "m", "--base-url", this.model],
-        ...["--mcp-config", servers, "--ask-before", "lab__send", "--max-tool-rounds", "2", ...store, ...more],
+        ...["serve", "--listen", this.address, ...store, ...more],
+        ...(this.model === null ? [] : ["--provider", "openai-compatible", "--model", "m", "--base-url", this.model]),
+        ...(this.model === null ? [] : ["--mcp-config", servers, "--ask-before", "lab__send", "--max-tool-rounds", "2"]),
       ],
       { stdio: ["ignore", "pipe", "inherit"], env: { ...Object.fromEntries(own), XDG_CONFIG_HOME: this.folder, ...environment } },
     );
@@ -111,6 +113,8 @@ interface Fixtures {
   /** Started with these arguments. */
   serverArguments: string[];
   serverEnvironment: Record<string, string>;
+  /** Whether the program's own scripted model answers. */
+  isDemo: boolean;
   chat: Chat;
 }
 
@@ -125,8 +129,9 @@ export const test = base.extend<Fixtures, { model: Model }>({
   ],
   serverArguments: [[], { option: true }],
   serverEnvironment: [{}, { option: true }],
-  server: async ({ model, serverArguments, serverEnvironment }, use) => {
-    const server = new Server(model.url);
+  isDemo: [false, { option: true }],
+  server: async ({ model, serverArguments, serverEnvironment, isDemo }, use) => {
+    const server = new Server(isDemo ? null : model.url);
     await server.start(serverArguments, serverEnvironment);
     await use(server);
     await server.close();

@@ -26,6 +26,17 @@ export const ATTACK = [
   `<div id="app" class="veil">takes the place of the page</div><input autofocus onfocus="window.attacked=1">`,
 ].join("\n\n");
 
+/** An address that is read as another one, by marks that nobody sees. */
+export const SPOOF = "\u202Egro.elpmaxe@ecila\u202C\u200B";
+
+const FORMULAS = `It costs $5, and $6 more. The sum is $a^2 + b^2 = c^2$, and
+
+$$\\int_0^1 x\\,dx = \\frac{1}{2}$$
+
+\`\`\`rust
+fn half(x: f64) -> f64 { x / 2.0 } // \u202Eno comment
+\`\`\``;
+
 const MARKDOWN = `Here is **what I found**, with *some* care:
 
 | city | visitors | since |
@@ -70,6 +81,8 @@ export const SCRIPT = {
     { keyword: "many", hops: [says(...["one", "two", "three"].map((name) => call("lab__work", { name })), call("lab__break", {}), call("lab__note", { name: "x" })), says(text("All five are over."))] },
     { keyword: "loop", hops: [1, 2, 3, 4].map((round) => says(text(`Round ${round}.`), call("lab__note", { name: `round ${round}` }))) },
     { keyword: "fail", hops: [{ steps: [text("This does not end "), { error_event: { message: "the model was told to fail", code: "scripted" } }] }] },
+    { keyword: "spoof", hops: [says(call("lab__send", { name: SPOOF })), says(text("That is settled."))] },
+    { keyword: "formula", hops: [says(text(FORMULAS))] },
     { keyword: "paint", hops: [says(call("lab__paint", {})), says(text("There it is."))] },
     {
       keyword: "attack",

@@ -19,6 +19,9 @@ pub(crate) struct Replay {
     /// Writes a copy with the texts hidden to this file.
     #[arg(long, value_name = "COPY")]
     redact: Option<PathBuf>,
+    /// Writes a copy with the requests, the events and the blocks in full, for the page to show; without keys.
+    #[arg(long, value_name = "COPY")]
+    full: Option<PathBuf>,
 }
 
 impl Replay {
@@ -29,8 +32,10 @@ impl Replay {
             Journal::parse(&text).map_err(|error| Failure::failed(format!("{shown}: {error}")))?;
         let replayed = journal.replay().map_err(Failure::failed)?;
         if let Some(copy) = &self.redact {
-            fs::write(copy, redacted(&text)?)
-                .map_err(|error| Failure::failed(format!("{}: {error}", copy.display())))?;
+            write(copy, &redacted(&text)?)?;
+        }
+        if let Some(copy) = &self.full {
+            write(copy, &journal.to_full_text().map_err(Failure::failed)?)?;
         }
         summary(&replayed)?;
         Ok(())
@@ -44,6 +49,10 @@ pub(super) fn redacted(text: &str) -> Result<String, Failure> {
     let seed = RandomState::new().build_hasher().finish();
     let redacted = journal.redact(seed).map_err(Failure::failed)?;
     Ok(redacted.to_text())
+}
+
+fn write(path: &Path, text: &str) -> Result<(), Failure> {
+    fs::write(path, text).map_err(|error| Failure::failed(format!("{}: {error}", path.display())))
 }
 
 fn read(path: &Path) -> Result<String, Failure> {

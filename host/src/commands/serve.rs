@@ -3,7 +3,7 @@ use super::guard;
 use crate::access::Access;
 use crate::mcp::Mcp;
 use crate::serve::{
-    AGENT_PATH, Backend, Limits, ServerTool, Serving, SessionStore, scripted, serve,
+    AGENT_PATH, Backend, Limits, Record, ServerTool, Serving, SessionStore, scripted, serve,
 };
 use crate::settings::{
     InForce, LimitFlags, ModelFlags, Origin, ServeFlags, Settings, Sources, StoreFlags, ToolFlags,
@@ -72,8 +72,12 @@ impl Serve {
             label: settings.owner.clone(),
             is_durable: address != MEMORY,
         };
-        let serving = serving(settings, sessions, access)?;
-        let (_model, mut backend) = self.backend(&in_force, client).await?;
+        let mut serving = serving(settings, sessions, access)?;
+        let (model, mut backend) = self.backend(&in_force, client).await?;
+        if model.is_some() && in_force.origin("record") == Origin::Default {
+            // It says nothing that anybody could want to hide.
+            serving.record = Record::Full;
+        }
         backend.instructions.clone_from(&settings.instructions);
         settings.limit(&mut backend.limits);
         let servers = Mcp::of(settings).connect().await?;
@@ -189,6 +193,7 @@ fn serving(
         access,
         origins: settings.allow_origin.clone(),
         hosts: settings.allow_host.clone(),
+        record: settings.record,
         keep_alive: Duration::from_secs(settings.keep_alive.get()),
     })
 }

@@ -37,6 +37,11 @@ pub(super) async fn get(State(server): State<Arc<Server>>) -> Json<Value> {
             "interrupts": true,
             "approveWithEdits": true,
         },
+        "custom": {
+            "provider": backend.endpoint.provider,
+            "model": backend.endpoint.model,
+            "record": server.serving.record.name(),
+        },
     });
     if let Some(model) = model(&server) {
         capabilities["reasoning"] =

@@ -20,11 +20,13 @@ mod event_log;
 mod extract;
 mod host_name;
 mod interrupts;
+mod journals;
 mod lawful;
 mod measured;
 mod open_turn;
 mod openapi;
 mod page;
+mod recording;
 mod refusal;
 mod reply;
 mod requests;
@@ -47,6 +49,7 @@ mod user_limits;
 
 pub(crate) use backend::{Backend, ServerTool};
 pub(crate) use openapi::AGENT_PATH;
+pub(crate) use recording::Record;
 pub(crate) use scripted::{scripted, scripted_slowly};
 pub(crate) use serving::{Limits, Serving, SessionStore};
 
@@ -54,6 +57,7 @@ use crate::metrics::Metrics;
 use axum::Router;
 use engine::{LocalEngine, LocalSetup};
 use measured::MeasuredStore;
+use recording::Recorder;
 use sessions::Sessions;
 use std::future::Future;
 use std::io;
@@ -87,6 +91,8 @@ struct Server {
     sessions: Sessions,
     /// Drives runs, and the turns of sessions.
     engine: LocalEngine,
+    /// What keeps the journals of turns, if they are kept.
+    recorder: Option<Recorder>,
     store_health: StoreHealth,
     /// Cancelled when the server stops and drives no turn any more: who follows one is told, and let go of.
     let_go: CancellationToken,
@@ -108,6 +114,7 @@ impl Host {
         let base = agent::base(&backend, &metrics);
         let kept = serving.sessions.clone();
         let store_health = StoreHealth::new(kept.store);
+        let recorder = Recorder::new(serving.record);
         let engine = LocalEngine::new(LocalSetup {
             store: Arc::new(MeasuredStore {
                 store: Arc::new(store_health.clone()),
@@ -120,6 +127,7 @@ impl Host {
             tools: tools.clone(),
             endpoint: backend.endpoint.clone(),
             metrics: metrics.clone(),
+            recorder: recorder.clone(),
             most: serving.limits.runs,
             run_time: serving.limits.run_time,
             interrupt_time: serving.limits.interrupt_time,
@@ -142,6 +150,7 @@ impl Host {
             backend,
             serving,
             engine,
+            recorder,
             store_health,
             let_go: CancellationToken::new(),
         });

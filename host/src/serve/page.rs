@@ -28,28 +28,8 @@ const HEADERS: [(HeaderName, &str); 5] = [
 /// A file of the page: its name, its type, what is in it.
 type File = (&'static str, &'static str, &'static str);
 
-const FILES: [File; 4] = [
-    (
-        "app.js",
-        "text/javascript; charset=utf-8",
-        include_str!("../../page/dist/app.js"),
-    ),
-    (
-        "app.css",
-        "text/css; charset=utf-8",
-        include_str!("../../page/dist/app.css"),
-    ),
-    (
-        "icon.svg",
-        "image/svg+xml",
-        include_str!("../../page/dist/icon.svg"),
-    ),
-    (
-        "licences.txt",
-        "text/plain; charset=utf-8",
-        include_str!("../../page/dist/licences.txt"),
-    ),
-];
+/// All of them; the build writes the list.
+const FILES: &[File] = include!("../../page/dist/files.rs");
 
 /// `GET /`.
 pub(super) async fn index() -> Response {

@@ -62,6 +62,8 @@ codes! {
     NoTurn = NOT_FOUND,
     /// The turn has no such call under way.
     NoCall = NOT_FOUND,
+    /// No journal of the turn is kept here, or none that may be shown.
+    NoJournal = NOT_FOUND,
     /// The path does not take the method.
     MethodNotAllowed = METHOD_NOT_ALLOWED,
     /// The answer cannot be had as the client wants it.

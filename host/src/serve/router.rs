@@ -4,7 +4,8 @@ use super::extract::Asker;
 use super::openapi::{AGENT_PATH, openapi};
 use super::refusal::{Code, Refusal};
 use super::{
-    Server, authorization, capabilities, endpoint, host_name, page, sessions, turn_events, turns,
+    Server, authorization, capabilities, endpoint, host_name, journals, page, sessions,
+    turn_events, turns,
 };
 use crate::metrics::MEDIA_TYPE;
 use axum::Json;
@@ -67,6 +68,7 @@ pub(super) fn router(server: Arc<Server>) -> Router {
 fn turn() -> Router<Arc<Server>> {
     Router::new()
         .route("/events", get(turn_events::get))
+        .route("/journal", get(journals::get))
         .route("/cancel", post(turns::cancel))
         .route("/calls/{call}/cancel", post(turns::cancel_call))
         .route("/calls/{call}/result", post(turns::bring_result))

@@ -1,4 +1,5 @@
 use super::connections::Bounds;
+use super::recording::Record;
 use crate::access::Access;
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::sync::Arc;
@@ -18,6 +19,8 @@ pub(crate) struct Serving {
     pub(crate) origins: Vec<String>,
     /// The names by which the server may be reached without a token, besides its addresses and localhost.
     pub(crate) hosts: Vec<String>,
+    /// Whether the journals of turns are kept for those who may read them.
+    pub(crate) record: Record,
     /// How long a stream may be silent before a comment is sent.
     pub(crate) keep_alive: Duration,
 }

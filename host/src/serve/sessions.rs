@@ -86,7 +86,7 @@ pub(super) async fn list(
     let threads = sessions.store.threads(&query).await?;
     let last = threads.last().filter(|_| threads.len() == limit);
     let next = last.map(|last| format!("{}:{}", last.updated_at.0, last.key.thread));
-    let threads = ThreadView::list(&*sessions.store, threads).await?;
+    let threads = ThreadView::list(&*sessions.store, &*sessions.engine, threads).await?;
     Ok(Json(
         json!({ "threads": threads, "next": next, "durable": sessions.is_durable }),
     ))
@@ -158,7 +158,7 @@ pub(super) async fn view(
             "the session cannot be shown: see the server's log",
         )
     })?;
-    let thread = ThreadView::new(record, log);
+    let thread = ThreadView::new(record, log, &*sessions.engine);
     let shown = view.turns.iter().cloned();
     let shown: Vec<_> = shown.map(shown_turn).collect();
     let mut session = json!(view);
@@ -238,6 +238,9 @@ pub(super) async fn delete(
         && let Some(unfinished) = record.unfinished
     {
         sessions.engine.cancel(&unfinished.key).await?;
+    }
+    if let Some(recorder) = &server.recorder {
+        recorder.forget(&key);
     }
     if sessions.store.delete_thread(&key).await? {
         Ok(StatusCode::NO_CONTENT)

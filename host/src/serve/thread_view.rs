@@ -1,5 +1,6 @@
 //! A thread as clients are shown it, with how far its user has read.
 
+use super::engine::Engine;
 use serde::Serialize;
 use stepwell_core::{ThreadId, Timestamp};
 use stepwell_io::RunId;
@@ -15,6 +16,8 @@ pub(super) struct ThreadView {
     updated_at: Timestamp,
     latest_turn: Option<RunId>,
     unfinished_turn: Option<RunId>,
+    /// Whether that turn waits for the user, as far as this host knows.
+    needs_user: bool,
     /// That of the latest turn. The turns before have come to their end, and another one began after that: what comes
     /// is in the latest.
     log: Option<LogView>,
@@ -37,8 +40,10 @@ impl From<EventLog> for LogView {
 }
 
 impl ThreadView {
-    pub(super) fn new(record: ThreadRecord, log: Option<LogView>) -> Self {
+    pub(super) fn new(record: ThreadRecord, log: Option<LogView>, engine: &dyn Engine) -> Self {
+        let unfinished = record.unfinished.as_ref();
         Self {
+            needs_user: unfinished.is_some_and(|unfinished| engine.asks(&unfinished.key)),
             thread_id: record.key.thread,
             title: record.title.unwrap_or_default(),
             created_at: record.created_at,
@@ -55,6 +60,7 @@ impl ThreadView {
     /// The store cannot be read.
     pub(super) async fn list(
         store: &dyn Store,
+        engine: &dyn Engine,
         records: Vec<ThreadRecord>,
     ) -> Result<Vec<Self>, StoreError> {
         let latest = |record: &ThreadRecord| {
@@ -65,7 +71,7 @@ impl ThreadView {
         let mut logs = logs(store, &turns).await?.into_iter();
         let views = records.into_iter().map(|record| {
             let log = record.latest.as_ref().and_then(|_| logs.next().flatten());
-            Self::new(record, log)
+            Self::new(record, log, engine)
         });
         Ok(views.collect())
     }

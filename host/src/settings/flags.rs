@@ -2,6 +2,7 @@
 
 use super::AtLimit;
 use crate::logging::LogFormat;
+use crate::serve::Record;
 use clap::{Args, ValueEnum};
 use serde::{Serialize, Serializer};
 use std::net::SocketAddr;
@@ -181,6 +182,11 @@ pub(crate) struct ServeFlags {
     /// How long a stream may be silent before a comment is sent, in seconds [default: 15].
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..), help_heading = BOUNDS)]
     keep_alive: Option<u64>,
+    /// Keeps the journals of the latest turns in memory, for the page's inspector: whoever may read a thread may read
+    /// its journals, with the instructions and the requests, but no key [default: off; full with the scripted model].
+    #[arg(long, value_enum)]
+    #[serde(serialize_with = "by_name")]
+    record: Option<Record>,
     /// How long runs may go on once the server is told to stop, in seconds [default: 10].
     #[arg(long, value_name = "SECONDS", help_heading = BOUNDS)]
     grace: Option<u64>,

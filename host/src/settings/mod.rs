@@ -18,6 +18,7 @@ pub(crate) use mistyped::nearest;
 pub(crate) use read::{InForce, Sources};
 
 use crate::logging::LogFormat;
+use crate::serve::Record;
 use clap::ValueEnum;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
@@ -118,6 +119,9 @@ pub(crate) struct Settings {
     pub(crate) store_timeout: u64,
     /// How long a stream may be silent before a comment is sent, in seconds.
     pub(crate) keep_alive: NonZeroU64,
+    /// Whether the journals of turns are kept for those who may read them.
+    #[serde(with = "by_name")]
+    pub(crate) record: Record,
     /// How long runs may go on once the server is told to stop, in seconds.
     pub(crate) grace: u64,
 
@@ -172,6 +176,7 @@ impl Default for Settings {
             interrupt_timeout: 3600,
             store_timeout: 60,
             keep_alive: NonZeroU64::MIN.saturating_add(14),
+            record: Record::Off,
             grace: 10,
             log: None,
             log_format: LogFormat::Text,

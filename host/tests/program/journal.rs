@@ -53,6 +53,16 @@ fn a_turn_is_recorded_and_replayed() {
 }
 
 #[test]
+fn a_journal_is_written_in_full_for_the_page() {
+    let file = recorded("short.jsonl");
+    let full = File::new("full.jsonl");
+    run(&["replay", file.path(), "--full", full.path()], b"").succeeded();
+    assert!(full.text().contains(r#""open_stream":{"request":{"#));
+    let ran = run(&["replay", full.path()], b"").succeeded();
+    assert!(ran.out.contains("outcome  success"), "{}", ran.out);
+}
+
+#[test]
 fn a_journal_that_differs_ends_with_code_1_and_the_input() {
     let file = recorded("differs.jsonl");
     let text = file.text();

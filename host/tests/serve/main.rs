@@ -9,6 +9,7 @@ mod cross_origin;
 mod file;
 mod interrupts;
 mod issuer;
+mod journals;
 mod json_web_tokens;
 mod keep_alive;
 #[cfg(unix)]

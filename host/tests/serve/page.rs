@@ -20,7 +20,7 @@ async fn the_page_is_served_with_all_that_it_names() {
         .split('"')
         .filter(|text| text.starts_with("page/"))
         .collect();
-    assert_eq!(named.len(), 3, "{named:?}");
+    assert!(named.len() >= 3, "{named:?}");
     for path in named {
         let file = server.get(&format!("/{path}")).await;
         assert_eq!(file.status(), 200, "{path}");

@@ -416,3 +416,55 @@ async fn how_far_a_turn_was_read_comes_back_with_its_thread() {
     assert_eq!(log("two").await, (all.clone(), all));
     assert_eq!(server.acknowledge("t", "two", told).await, 422);
 }
+
+#[tokio::test]
+async fn a_thread_that_waits_for_its_user_is_told_from_one_that_runs() {
+    let server = Server::start(&STORE);
+    server.begin("t", "r", "change").await;
+    let mut listener = Run::new(server.follow("t", "r", None).await);
+    let question = loop {
+        let event = listener.until("CUSTOM").await;
+        if event["name"] == "interrupt" {
+            break event["value"]["id"].clone();
+        }
+    };
+    let needs_user = async || server.json("/threads").await["threads"][0]["needsUser"].clone();
+    while needs_user().await != true {
+        tokio::task::yield_now().await;
+    }
+    let denied = json!({ "resume": [
+        { "interruptId": question, "status": "resolved", "payload": { "approved": false } },
+    ] });
+    let answered = server.act("t", "r", "resume", denied).await;
+    assert_eq!(answered.status(), 204);
+    listener.until("RUN_FINISHED").await;
+    while needs_user().await != false {
+        tokio::task::yield_now().await;
+    }
+}
+
+#[tokio::test]
+async fn the_turns_of_a_thread_share_a_state_that_the_model_changes() {
+    let server = Server::start(&STORE);
+    let results = async |turn: &str| {
+        let events = events(server.follow("t", turn, None).await).await;
+        let results = events
+            .into_iter()
+            .filter(|event| event["type"] == "TOOL_CALL_RESULT");
+        results
+            .map(|event| event["content"].as_str().expect("a text").to_owned())
+            .collect::<Vec<_>>()
+    };
+    server.begin("t", "one", "list").await;
+    let first = results("one").await;
+    assert_eq!(first.len(), 2);
+    assert!(first[1].contains("Drink tea"), "{first:?}");
+    // What the first has left is there for the second, which puts its list in the place of it.
+    server.begin("t", "two", "list").await;
+    let second = results("two").await;
+    assert_eq!(second, first);
+    let branch = json!({ "turnId": "other", "parent": null, "message": "list" });
+    let begun = server.call("POST", "/threads/t/turns", Some(branch)).await;
+    assert_eq!(begun.status(), 201);
+    assert_eq!(results("other").await, first);
+}

@@ -143,6 +143,7 @@ async fn what_is_of_another_user_is_not_there() {
         ("GET", "/threads/t", None, "no_thread"),
         ("GET", "/threads/t?turn=r", None, "no_thread"),
         ("GET", &*format!("{turn}/events"), None, "no_turn"),
+        ("GET", &*format!("{turn}/journal"), None, "no_turn"),
         (
             "PATCH",
             "/threads/t",

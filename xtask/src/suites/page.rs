@@ -6,7 +6,7 @@ use crate::{
     tools::{Unavailable, chromium, mock_llm, npm},
 };
 use anyhow::{Context as _, ensure};
-use std::{fs, path::Path};
+use std::{collections::BTreeSet, fs, path::Path};
 
 pub(super) const SUITE: Suite = Suite {
     name: "page",
@@ -17,14 +17,8 @@ pub(super) const SUITE: Suite = Suite {
 /// What Playwright and the page's packages run on.
 const OLDEST_NODE: u32 = 20;
 
-/// The files of the build, which the program brings with it.
-const BUILT: &[&str] = &[
-    "app.css",
-    "app.js",
-    "icon.svg",
-    "index.html",
-    "licences.txt",
-];
+/// What the page loads at start had so many bytes before it had an inspector: it may grow by three tenths.
+const START_BYTES: u64 = 169_348;
 
 fn run(context: &Context, log: &mut Log) -> anyhow::Result<()> {
     let project = context.root.join("host/page");
@@ -49,6 +43,12 @@ fn run(context: &Context, log: &mut Log) -> anyhow::Result<()> {
     let built = output.join("dist");
     log.run(node("build.mjs").arg(&built))?;
     check_build(&project.join("dist"), &built)?;
+    let start = start_bytes(&built)?;
+    log.say(&format!("the page loads {start} bytes at start"))?;
+    ensure!(
+        start * 10 <= START_BYTES * 13,
+        "the page loads {start} bytes at start, more than 1.3 times the {START_BYTES} that it had"
+    );
 
     let chromium = chromium::ensure(log)?;
     let model = mock_llm::build(context, log)?;
@@ -81,9 +81,14 @@ fn check_node(log: &mut Log) -> anyhow::Result<()> {
 
 /// The build that is checked in is that of the source.
 fn check_build(known: &Path, built: &Path) -> anyhow::Result<()> {
-    for name in BUILT {
+    let (known_names, built_names) = (names(known)?, names(built)?);
+    ensure!(
+        known_names == built_names,
+        "host/page/dist has {known_names:?}, and its source makes {built_names:?}: run `npm run build` in host/page"
+    );
+    for name in built_names {
         let read = |folder: &Path| {
-            let path = folder.join(name);
+            let path = folder.join(&name);
             fs::read(&path).with_context(|| format!("cannot read {}", path.display()))
         };
         ensure!(
@@ -92,4 +97,27 @@ fn check_build(known: &Path, built: &Path) -> anyhow::Result<()> {
         );
     }
     Ok(())
+}
+
+fn names(folder: &Path) -> anyhow::Result<BTreeSet<String>> {
+    let entries =
+        fs::read_dir(folder).with_context(|| format!("cannot read {}", folder.display()))?;
+    entries
+        .map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned()))
+        .collect()
+}
+
+/// The bytes of the scripts and styles that the index names: what is loaded before anything is opened.
+fn start_bytes(built: &Path) -> anyhow::Result<u64> {
+    let index = fs::read_to_string(built.join("index.html"))?;
+    let named = index
+        .split('"')
+        .filter_map(|text| text.strip_prefix("page/"));
+    let files = named.map(|name| name.split('?').next().unwrap_or(name));
+    let mut bytes = 0;
+    for name in files.filter(|name| name.ends_with(".js") || name.ends_with(".css")) {
+        bytes += fs::metadata(built.join(name))?.len();
+    }
+    ensure!(bytes > 0, "the index of the page names no script");
+    Ok(bytes)
 }

@@ -43,6 +43,8 @@ pub(super) enum Audience<'a> {
         open: BTreeMap<String, Interrupt>,
         /// What they tell the turn.
         commands: mpsc::Receiver<Command>,
+        /// Whether the turn waits for the user.
+        asks: watch::Sender<bool>,
     },
     /// The one client of a run, which is told nothing else while it runs. With it the run rests too.
     Client(&'a mut Client),
@@ -123,6 +125,7 @@ impl Drive<'_> {
         let mut may_rest = is_run;
         let mut stop = None;
         loop {
+            self.note_asks();
             clock.set(self.questions.is_empty() && !self.rounds.awaits_client());
             let next = tokio::select! {
                 biased;
@@ -216,6 +219,14 @@ impl Drive<'_> {
         let finished = Box::pin(self.turn.finish()).await;
         let ending = Ending::of(&finished.outcome, stop, &self.setup.endpoint);
         Over::Ended(ending, finished.usage)
+    }
+
+    /// Says whether the turn waits for the user.
+    fn note_asks(&self) {
+        if let Audience::Followers { asks, .. } = &self.audience {
+            let now = !self.questions.is_empty();
+            asks.send_if_modified(|asks| std::mem::replace(asks, now) != now);
+        }
     }
 
     async fn say(&mut self, event: RunEvent) {

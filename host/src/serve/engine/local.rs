@@ -1,5 +1,6 @@
 //! The engine of one process: a task for each turn, one turn a thread.
 
+use super::super::recording::Recorder;
 use super::super::store_trouble::StoreTrouble;
 use super::agent_run::AgentRun;
 use super::commands::{Command, Told};
@@ -46,6 +47,8 @@ pub(in crate::serve) struct LocalSetup {
     pub(in crate::serve) tools: ToolRegistry,
     pub(in crate::serve) endpoint: Endpoint,
     pub(in crate::serve) metrics: Metrics,
+    /// What keeps the journals of turns, if they are kept.
+    pub(in crate::serve) recorder: Option<Recorder>,
     /// The most turns at once.
     pub(in crate::serve) most: usize,
     /// How long a turn may take, and how long a question stands.
@@ -104,6 +107,8 @@ pub(super) struct Active {
     pub(super) leave: CancellationToken,
     ended: CancellationToken,
     trouble: watch::Receiver<Option<StoreTrouble>>,
+    /// Whether it waits for the user.
+    asks: watch::Receiver<bool>,
     /// As it stands in the store, once it does.
     pub(super) stands: Arc<OnceLock<StoredTurn>>,
 }
@@ -164,12 +169,14 @@ impl LocalEngine {
         let setup = Arc::clone(&self.0.setup);
         let (commands, receiver) = mpsc::channel(COMMANDS);
         let (trouble, troubles) = watch::channel(None);
+        let (asks, asked) = watch::channel(false);
         let active = Active {
             commands,
             cancel: CancellationToken::new(),
             leave: self.0.leave.child_token(),
             ended: CancellationToken::new(),
             trouble: troubles,
+            asks: asked,
             stands: Arc::default(),
         };
         if cancelled {
@@ -183,6 +190,7 @@ impl LocalEngine {
             cancel: active.cancel.clone(),
             leave: active.leave.clone(),
             trouble,
+            asks,
             stands: Arc::clone(&active.stands),
         };
         let inner = Arc::clone(&self.0);
@@ -433,6 +441,10 @@ impl Engine for LocalEngine {
 
     fn trouble(&self, turn: &TurnKey) -> Option<watch::Receiver<Option<StoreTrouble>>> {
         self.find(turn).map(|active| active.trouble)
+    }
+
+    fn asks(&self, turn: &TurnKey) -> bool {
+        self.find(turn).is_some_and(|active| *active.asks.borrow())
     }
 
     fn cancel<'a>(&'a self, turn: &'a TurnKey) -> BoxFuture<'a, Result<(), EngineError>> {

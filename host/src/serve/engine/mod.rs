@@ -14,6 +14,7 @@ mod local;
 mod lost_end;
 mod questions;
 mod run_clock;
+mod session_state;
 mod session_turn;
 mod store_waits;
 mod stored;
@@ -130,6 +131,9 @@ pub(super) trait Engine: Debug + Send + Sync {
 
     /// What keeps a turn that is driven here from being stored, as it changes.
     fn trouble(&self, turn: &TurnKey) -> Option<watch::Receiver<Option<StoreTrouble>>>;
+
+    /// Whether a turn that is driven here waits for the user; of another host's turn that is not known.
+    fn asks(&self, turn: &TurnKey) -> bool;
 
     /// Cancels a turn, and waits until that is stored. One that is over stays as it is.
     fn cancel<'a>(&'a self, turn: &'a TurnKey) -> BoxFuture<'a, Result<(), EngineError>>;

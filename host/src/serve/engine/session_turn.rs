@@ -3,6 +3,7 @@
 use super::super::client_tools::TurnTools;
 use super::super::ending::usage_since;
 use super::super::rounds::Rounds;
+use super::super::shared_state::CHANGE_STATE;
 use super::super::store_trouble::StoreTrouble;
 use super::announce::{Stands, Statuses, announce};
 use super::call_labels::CallLabels;
@@ -11,9 +12,11 @@ use super::drive::{Audience, Drive, Over};
 use super::event_writer::{self, EventWriter, Log, Written};
 use super::local::LocalSetup;
 use super::questions::{Asking, Questions, approver};
+use super::session_state;
 use super::stored::{Stored, watched};
 use super::{EngineError, Parent, lost_end};
 use std::sync::{Arc, OnceLock};
+use stepwell_core::dialect::Dialect;
 use stepwell_core::event::{Message, RunAgentInput, TokenUsage};
 use stepwell_core::run::Durability;
 use stepwell_io::store::{Claimed, Store, StoreError, TurnKey};
@@ -47,6 +50,8 @@ pub(super) struct SessionTurn {
     pub(super) leave: CancellationToken,
     /// What keeps the turn from being stored: told to whoever follows it on this host.
     pub(super) trouble: watch::Sender<Option<StoreTrouble>>,
+    /// Told whether the turn waits for the user.
+    pub(super) asks: watch::Sender<bool>,
     /// Told how the turn stands in the store, once it does.
     pub(super) stands: Arc<OnceLock<StoredTurn>>,
 }
@@ -130,6 +135,7 @@ impl SessionTurn {
                 stored,
                 open,
                 commands: self.commands,
+                asks: self.asks,
             },
             early: Vec::new(),
         };
@@ -272,6 +278,13 @@ impl SessionTurn {
     ) -> Result<Agent, BuildError> {
         if let Some(instructions) = &self.setup.instructions {
             builder = builder.instructions(instructions);
+        }
+        if self.setup.endpoint.dialect != Dialect::AgUi {
+            let changes = session_state::changes(&self.setup.store, &self.key);
+            builder = builder.handler(CHANGE_STATE, changes);
+        }
+        if let Some(recorder) = &self.setup.recorder {
+            builder = builder.journal(recorder.record(&self.key));
         }
         let attempts = self.setup.attempts();
         let interrupt_time = self.setup.interrupt_time;

@@ -146,6 +146,7 @@ pub(super) async fn engine_on(
         tools: backend.registry().unwrap(),
         endpoint: backend.endpoint.clone(),
         metrics,
+        recorder: None,
         most: 10,
         run_time: time,
         interrupt_time: time,

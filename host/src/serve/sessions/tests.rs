@@ -1,4 +1,4 @@
-use super::super::{Host, Limits, Serving, SessionStore, scripted};
+use super::super::{Host, Limits, Record, Serving, SessionStore, scripted};
 use crate::access::Access;
 use axum::Router;
 use axum::body::Body;
@@ -67,6 +67,7 @@ fn serving(store: Arc<dyn Store>) -> Serving {
         access: Access::default(),
         origins: Vec::new(),
         hosts: Vec::new(),
+        record: Record::Off,
         keep_alive: minute,
     }
 }

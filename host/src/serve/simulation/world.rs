@@ -1,6 +1,6 @@
 //! What a seed is about: the hosts, their store, and what is known of all that happened.
 
-use super::super::{Backend, Host, Limits, Serving, SessionStore};
+use super::super::{Backend, Host, Limits, Record, Serving, SessionStore};
 use super::chance::Chance;
 use super::findings::{Finding, Rule};
 use super::life::Life;
@@ -310,6 +310,7 @@ impl World {
             access: Access::default(),
             origins: Vec::new(),
             hosts: Vec::new(),
+            record: Record::Off,
             keep_alive: Duration::from_secs(15),
         };
         (backend, serving)

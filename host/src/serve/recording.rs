@@ -1,0 +1,277 @@
+//! The journals of turns, for those who look into a run: in memory, the latest ones.
+
+use clap::ValueEnum;
+use std::collections::hash_map::RandomState;
+use std::collections::{HashMap, VecDeque};
+use std::hash::{BuildHasher, Hasher};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use stepwell_core::journal::{Divergence, Journal, JournalError, RedactError};
+use stepwell_core::registry::ThreadKey;
+use stepwell_io::store::TurnKey;
+use stepwell_io::{JournalSink, RunId};
+
+/// The most bytes of one journal: what comes after that is not kept.
+const LONGEST: usize = 4 << 20;
+
+/// The most bytes of all journals: the oldest make room.
+const MOST: usize = 64 << 20;
+
+/// Which journals of turns are kept for those who may read them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Record {
+    /// None.
+    #[default]
+    Off,
+    /// With their texts hidden.
+    Redacted,
+    /// With all that was said.
+    Full,
+}
+
+impl Record {
+    /// As its flag has it.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Off => "off",
+            Self::Redacted => "redacted",
+            Self::Full => "full",
+        }
+    }
+}
+
+/// What keeps them. Clones are the same.
+#[derive(Clone, Debug)]
+pub(super) struct Recorder {
+    is_redacted: bool,
+    longest: usize,
+    most: usize,
+    kept: Arc<Mutex<Kept>>,
+}
+
+#[derive(Debug, Default)]
+struct Kept {
+    journals: HashMap<TurnKey, Recording>,
+    /// In the order in which they were begun.
+    order: VecDeque<(TurnKey, u64)>,
+    /// Of all of them.
+    bytes: usize,
+    /// Counts what was begun.
+    begun: u64,
+}
+
+#[derive(Debug)]
+struct Recording {
+    number: u64,
+    text: String,
+    is_full: bool,
+    /// What decides the stand-ins of the texts that are hidden: the same each time that it is read.
+    seed: u64,
+}
+
+/// The journal of a turn as it was kept.
+#[derive(Debug)]
+pub(super) struct Recorded {
+    text: String,
+    is_redacted: bool,
+    seed: u64,
+}
+
+/// Why a journal cannot be shown.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum Unshown {
+    #[error(transparent)]
+    Journal(#[from] JournalError),
+    #[error(transparent)]
+    Redact(#[from] RedactError),
+    #[error(transparent)]
+    Replay(#[from] Box<Divergence>),
+}
+
+impl Recorder {
+    /// Nothing, if no journals are to be kept.
+    pub(super) fn new(record: Record) -> Option<Self> {
+        (record != Record::Off).then(|| Self {
+            is_redacted: record == Record::Redacted,
+            longest: LONGEST,
+            most: MOST,
+            kept: Arc::default(),
+        })
+    }
+
+    /// What takes the journal of a turn that is driven here from now on, in the place of one that was kept of it before.
+    pub(super) fn record(&self, turn: &TurnKey) -> impl JournalSink {
+        let mut kept = self.lock();
+        kept.begun += 1;
+        let number = kept.begun;
+        kept.remove(turn);
+        let recording = Recording {
+            number,
+            text: String::new(),
+            is_full: false,
+            // Whoever knew it could guess at what is hidden.
+            seed: RandomState::new().build_hasher().finish(),
+        };
+        kept.journals.insert(turn.clone(), recording);
+        kept.order.push_back((turn.clone(), number));
+        drop(kept);
+        let (recorder, turn) = (self.clone(), turn.clone());
+        move |_: &RunId, lines: &str| recorder.take(&turn, number, lines)
+    }
+
+    fn take(&self, turn: &TurnKey, number: u64, lines: &str) {
+        let mut kept = self.lock();
+        let recording = kept.journals.get_mut(turn);
+        let Some(recording) = recording.filter(|known| known.number == number && !known.is_full)
+        else {
+            return;
+        };
+        if recording.text.len() + lines.len() > self.longest {
+            recording.is_full = true;
+            return;
+        }
+        recording.text.push_str(lines);
+        kept.bytes += lines.len();
+        while kept.bytes > self.most {
+            let Some((oldest, number)) = kept.order.pop_front() else {
+                break;
+            };
+            if kept
+                .journals
+                .get(&oldest)
+                .is_some_and(|known| known.number == number)
+            {
+                kept.remove(&oldest);
+            }
+        }
+    }
+
+    /// The journal of a turn, as far as it has come.
+    pub(super) fn journal(&self, turn: &TurnKey) -> Option<Recorded> {
+        let kept = self.lock();
+        let recording = kept.journals.get(turn)?;
+        Some(Recorded {
+            text: recording.text.clone(),
+            is_redacted: self.is_redacted,
+            seed: recording.seed,
+        })
+    }
+
+    /// The thread is deleted, and its journals with it.
+    pub(super) fn forget(&self, thread: &ThreadKey) {
+        let mut kept = self.lock();
+        let gone = kept.journals.keys().filter(|turn| turn.thread == *thread);
+        for turn in gone.cloned().collect::<Vec<_>>() {
+            kept.remove(&turn);
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Kept> {
+        // Nothing is left half-done under the lock.
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Kept {
+    fn remove(&mut self, turn: &TurnKey) {
+        if let Some(recording) = self.journals.remove(turn) {
+            self.bytes -= recording.text.len();
+            self.order.retain(|(_, number)| *number != recording.number);
+        }
+    }
+}
+
+impl Recorded {
+    /// The journal with the requests, the events and the blocks in full; with its texts hidden, if that is asked for or
+    /// the server hides them always. It is lived through again for that, which takes a while for a long one.
+    ///
+    /// # Errors
+    /// It cannot be read, its texts cannot be hidden, or it differs.
+    pub(super) fn text(&self, hides_texts: bool) -> Result<String, Unshown> {
+        let mut journal = Journal::parse(&self.text)?;
+        if self.is_redacted || hides_texts {
+            journal = journal.redact(self.seed)?;
+        }
+        Ok(journal.to_full_text()?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn recorder(longest: usize, most: usize) -> Recorder {
+        let recorder = Recorder::new(Record::Full).expect("it records");
+        Recorder {
+            longest,
+            most,
+            ..recorder
+        }
+    }
+
+    fn turn(thread: &str, turn: &str) -> TurnKey {
+        TurnKey::new(ThreadKey::from(thread), turn)
+    }
+
+    fn write(sink: &impl JournalSink, lines: &str) {
+        sink.write(&"run".into(), lines);
+    }
+
+    fn text(recorder: &Recorder, turn: &TurnKey) -> Option<String> {
+        Some(recorder.journal(turn)?.text)
+    }
+
+    #[test]
+    fn nothing_is_kept_unless_it_is_asked_for() {
+        assert!(Recorder::new(Record::Off).is_none());
+    }
+
+    #[test]
+    fn the_oldest_journals_make_room() {
+        let recorder = recorder(10, 10);
+        let turns = ["a", "b", "c"].map(|name| turn("t", name));
+        for turn in &turns {
+            write(&recorder.record(turn), "1234");
+        }
+        let kept = turns.each_ref().map(|turn| text(&recorder, turn).is_some());
+        assert_eq!(kept, [false, true, true]);
+        assert_eq!(recorder.lock().bytes, 8);
+    }
+
+    #[test]
+    fn a_journal_that_is_too_long_keeps_its_beginning() {
+        let recorder = recorder(6, 100);
+        let turn = turn("t", "r");
+        let sink = recorder.record(&turn);
+        for lines in ["1234", "567", "8"] {
+            write(&sink, lines);
+        }
+        assert_eq!(text(&recorder, &turn).as_deref(), Some("1234"));
+    }
+
+    #[test]
+    fn a_turn_that_is_driven_anew_has_a_journal_of_its_own() {
+        let recorder = recorder(100, 100);
+        let turn = turn("t", "r");
+        let before = recorder.record(&turn);
+        write(&before, "before");
+        let now = recorder.record(&turn);
+        write(&before, "late");
+        write(&now, "now");
+        assert_eq!(text(&recorder, &turn).as_deref(), Some("now"));
+        assert_eq!(recorder.lock().bytes, 3);
+        assert_eq!(recorder.lock().order.len(), 1);
+    }
+
+    #[test]
+    fn what_is_deleted_is_forgotten() {
+        let recorder = recorder(100, 100);
+        let (gone, other) = (turn("t", "r"), turn("u", "r"));
+        let sink = recorder.record(&gone);
+        write(&sink, "gone");
+        write(&recorder.record(&other), "other");
+        recorder.forget(&gone.thread);
+        write(&sink, "late");
+        assert_eq!(text(&recorder, &gone), None);
+        assert_eq!(text(&recorder, &other).as_deref(), Some("other"));
+    }
+}
