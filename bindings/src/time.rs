@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 #[serde(transparent)]
 pub struct Duration(u64);
 
-/// A point in time, in milliseconds since the epoch: `java.time.Instant` in Kotlin, `Date` in Swift, `datetime` in Python.
+/// A point in time, in milliseconds since the epoch: `java.time.Instant` in Kotlin, `Date` in Swift, `datetime` in
+/// Python.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Timestamp(u64);

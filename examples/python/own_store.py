@@ -206,7 +206,9 @@ class OwnStore(Store):
 
     def _blocks(self, turn: int) -> list[TurnBlock]:
         rows = self._db.execute("SELECT * FROM blocks WHERE of = ? ORDER BY sequence", (turn,))
-        return [TurnBlock(Block(row["sequence"], row["hop"], json.loads(row["content"])), _time(row["at"])) for row in rows]
+        return [
+            TurnBlock(Block(row["sequence"], row["hop"], json.loads(row["content"])), _time(row["at"])) for row in rows
+        ]
 
     def _as_record(self, row: sqlite3.Row) -> TurnRecord:
         return TurnRecord(
