@@ -44,19 +44,6 @@ fn folder(name: &str) -> BTreeSet<String> {
     )
 }
 
-/// What the guide shows beside its first program is in the documentation too, where it is compiled.
-#[test]
-fn what_the_guide_shows_is_compiled() {
-    let guide = include_str!("../../docs/rust.md");
-    let compiled = include_str!("../src/builder.rs").replace("    /// ", "");
-    let blocks = guide.split("```rust\n").skip(2);
-    let blocks: Vec<_> = blocks.filter_map(|rest| rest.split("```").next()).collect();
-    assert!(!blocks.is_empty());
-    for block in blocks {
-        assert!(compiled.contains(block), "{block}");
-    }
-}
-
 #[test]
 fn every_test_of_mcp_servers_that_the_readme_names_exists() {
     let named = named(

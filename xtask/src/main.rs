@@ -12,6 +12,7 @@ mod linter;
 mod log;
 mod once;
 mod packages;
+mod pages;
 mod process;
 mod prove;
 mod quick;
@@ -64,6 +65,15 @@ enum Command {
     },
     /// Writes docs/features.md: which language has what of Rust's agent.
     Features,
+    /// Builds the site of the docs in target/site.
+    Docs {
+        /// With the reference that each language's own tool makes of the sources. It builds every package.
+        #[arg(long)]
+        reference: bool,
+        /// Records README's moving picture of the page anew, docs/recording/page.webp.
+        #[arg(long)]
+        record: bool,
+    },
     /// Makes what would be published, in target/package; without a name it lists what there is.
     Package { name: Option<String> },
     /// Writes what comes of each input into the files of tests/scenarios.
@@ -84,8 +94,8 @@ enum Command {
         /// How long each fuzz target runs.
         #[arg(long, default_value_t = 600)]
         seconds: u32,
-        /// Only the mutants whose names match, such as `timer.rs` or `Recorder::`; only the fuzz target, or the install, of this
-        /// name.
+        /// Only the mutants whose names match, such as `timer.rs` or `Recorder::`; only the fuzz target or the install of this
+        /// name; only the page of these steps.
         #[arg(long, value_name = "REGEX")]
         only: Option<String>,
         /// Tries only the mutants that no test has found yet, if nothing but tests has changed since the last run.
@@ -136,6 +146,10 @@ fn run(command: Command) -> anyhow::Result<ExitCode> {
         }
         Command::Features => {
             features::write(&context(false)?)?;
+            Ok(ExitCode::SUCCESS)
+        }
+        Command::Docs { reference, record } => {
+            pages::site::command(&context(false)?, reference, record)?;
             Ok(ExitCode::SUCCESS)
         }
         Command::Package { name } => {

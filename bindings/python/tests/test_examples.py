@@ -47,15 +47,9 @@ def run(*arguments: str) -> str:
     return ran.stdout
 
 
-@pytest.mark.parametrize("name", ["hello.py", "scripted.py"])
+@pytest.mark.parametrize("name", ["ask.py", "hello.py", "scripted.py"])
 def test_first_programs_are_short(name: str) -> None:
     assert len((EXAMPLES / name).read_text(encoding="utf-8").splitlines()) < 30
-
-
-@pytest.mark.parametrize(("page", "name"), [("docs/python.md", "scripted.py"), ("README.md", "hello.py")])
-def test_the_pages_have_the_programs_as_they_are(page: str, name: str) -> None:
-    program = (EXAMPLES / name).read_text(encoding="utf-8")
-    assert f"```python\n{program}```\n" in (ROOT / page).read_text(encoding="utf-8")
 
 
 CASES = json.loads((ROOT / "tests/first-contact.json").read_text(encoding="utf-8"))
@@ -139,8 +133,9 @@ def test_programs_say_that_the_key_is_wrong(mock_llm: Start, name: str) -> None:
     assert "Incorrect API key provided" in last and last.endswith("; give another key")
 
 
-def test_hello(mock_llm: Start) -> None:
-    assert run(str(EXAMPLES / "hello.py"), mock_llm().base_url).endswith("Alice's number is 42, Bob's is 7\n")
+@pytest.mark.parametrize("name", ["ask.py", "hello.py"])
+def test_hello(mock_llm: Start, name: str) -> None:
+    assert run(str(EXAMPLES / name), mock_llm().base_url).endswith("Alice's number is 42, Bob's is 7\n")
 
 
 def test_scripted_needs_nothing() -> None:
@@ -335,9 +330,3 @@ def test_stored(mock_llm: Start, tmp_path: Path) -> None:
         assert run(str(EXAMPLES / "stored.py"), str(tmp_path / "diary.db"), mock.base_url) == said
     assert len(mock.requests()[1]["body"]["messages"]) == 3
     assert mock.failures() == []
-
-
-def test_the_readme_has_the_examples() -> None:
-    readme = (ROOT / "README.md").read_text()
-    for program in ("python/stored.py", "kotlin/Stored.kt"):
-        assert (ROOT / "examples" / program).read_text() in readme, program

@@ -1,24 +1,14 @@
-//! What the README shows is what the project has.
+//! What the pages show is what the project has.
 
 use stepwell_core::run::{EDGES, statechart, statechart_mermaid};
 
 #[test]
-fn the_readme_shows_the_current_statechart() {
-    let readme = include_str!("../../../README.md");
-    let chart = statechart_mermaid();
-    assert!(
-        readme.contains(&chart),
-        "put this into README.md, as the picture of the states:\n{chart}"
-    );
-}
-
-#[test]
-fn the_readme_shows_what_the_providers_can_do() {
-    let readme = include_str!("../../../README.md");
+fn the_guide_shows_what_the_providers_can_do() {
+    let guide = include_str!("../../../docs/guides/providers.md");
     let table = stepwell_core::provider::matrix_markdown(stepwell_core::provider::all());
     assert!(
-        readme.contains(&table),
-        "put this into README.md, as the table of the providers:\n{table}"
+        guide.contains(&table),
+        "put this into docs/guides/providers.md, as the table of the providers:\n{table}"
     );
 }
 
@@ -43,34 +33,6 @@ fn the_docs_show_the_current_statechart() {
         page.contains(&chart) && page.contains(&data),
         "put these into core/docs/statechart.md:\n{chart}\n{data}"
     );
-}
-
-#[test]
-fn the_readme_shows_the_examples_as_they_are() {
-    let readme = include_str!("../../../README.md");
-    for (name, example) in [
-        (
-            "rust/src/main.rs",
-            include_str!("../../../examples/rust/src/main.rs"),
-        ),
-        (
-            "python/hello.py",
-            include_str!("../../../examples/python/hello.py"),
-        ),
-        (
-            "kotlin/Hello.kt",
-            include_str!("../../../examples/kotlin/Hello.kt"),
-        ),
-        (
-            "swift/hello/Hello.swift",
-            include_str!("../../../examples/swift/hello/Hello.swift"),
-        ),
-    ] {
-        assert!(
-            readme.contains(example),
-            "README.md does not hold examples/{name} as it is now"
-        );
-    }
 }
 
 /// The tests that a page names, in backquotes and behind the bar of its tables.
@@ -106,29 +68,4 @@ fn every_test_that_the_cores_page_names_is_there() {
         .filter(|name| !sources.contains(&format!("fn {name}(")))
         .collect();
     assert!(missing.is_empty(), "not there: {missing:#?}");
-}
-
-#[test]
-fn the_guides_show_the_first_programs_as_they_are() {
-    for (page, text, example) in [
-        (
-            "docs/rust.md",
-            include_str!("../../../docs/rust.md"),
-            include_str!("../../../examples/rust/src/main.rs"),
-        ),
-        (
-            "docs/swift.md",
-            include_str!("../../../docs/swift.md"),
-            include_str!("../../../examples/swift/hello/Hello.swift"),
-        ),
-    ] {
-        assert!(
-            text.contains(example),
-            "{page} does not hold its first program as it is now"
-        );
-        assert!(
-            example.lines().count() <= 31,
-            "{page}: it is no short program"
-        );
-    }
 }

@@ -31,6 +31,27 @@ fn the_first_program_prints_the_answer() {
     );
 }
 
+#[tokio::test]
+async fn the_program_of_the_readme_prints_the_answer() {
+    let model = MockLlm::start(Script::secret_numbers())
+        .await
+        .expect("it listens");
+    let url = model.base_url();
+    let ran = tokio::task::spawn_blocking(|| {
+        Command::new(env!("CARGO_BIN_EXE_ask"))
+            .arg(url)
+            .output()
+            .expect("it starts")
+    });
+    let output = ran.await.expect("it ends");
+    assert!(output.status.success(), "{output:?}");
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(
+        said.ends_with("Alice's number is 42, Bob's is 7\n"),
+        "{said}"
+    );
+}
+
 /// What every language's first program is tried with.
 #[tokio::test]
 async fn what_goes_wrong_is_said() {

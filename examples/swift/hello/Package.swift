@@ -1,16 +1,13 @@
 // swift-tools-version: 6.0
 import PackageDescription
 
+let stepwell: Target.Dependency = .product(name: "Stepwell", package: "swift")
 let package = Package(
     name: "Hello",
     platforms: [.macOS(.v13)],
     dependencies: [.package(path: "../../../bindings/swift")],
     targets: [
-        .executableTarget(
-            name: "Hello",
-            dependencies: [.product(name: "Stepwell", package: "swift")],
-            path: ".",
-            sources: ["Hello.swift"]
-        )
+        .executableTarget(name: "Hello", dependencies: [stepwell], path: ".", exclude: ["ask"], sources: ["Hello.swift"]),
+        .executableTarget(name: "Ask", dependencies: [stepwell], path: "ask"),
     ]
 )

@@ -291,9 +291,9 @@ fn a_chat_without_a_provider_says_how_to_name_one() {
 }
 
 #[test]
-fn the_readme_has_every_setting_with_its_variables_and_its_default() {
+fn the_guide_has_every_setting_with_its_variables_and_its_default() {
     let report = listed(&[], &[]);
-    let readme = include_str!("../../../README.md");
+    let guide = include_str!("../../../docs/guides/settings.md");
     for setting in report["settings"].as_array().expect("settings") {
         let key = setting["key"].as_str().expect("a key");
         let variables = setting["variables"].as_array().expect("variables");
@@ -309,8 +309,8 @@ fn the_readme_has_every_setting_with_its_variables_and_its_default() {
         };
         let row = format!("| `{key}` | {} |{default} |", variables.join(", "));
         assert!(
-            readme.contains(&row),
-            "the README has no row that begins with: {row}"
+            guide.contains(&row),
+            "docs/guides/settings.md has no row that begins with: {row}"
         );
     }
 }

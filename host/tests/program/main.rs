@@ -11,5 +11,6 @@ mod demo;
 mod journal;
 mod mcp;
 mod mistakes;
+mod pages;
 mod providers;
 mod run;

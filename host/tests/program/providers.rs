@@ -15,12 +15,12 @@ fn the_providers_are_data_too() {
 }
 
 #[test]
-fn the_readme_has_the_table() {
+fn the_guide_has_the_table() {
     let table = run(&["providers", "--format", "markdown"], b"")
         .succeeded()
         .out;
     assert!(
-        include_str!("../../../README.md").contains(&table),
+        include_str!("../../../docs/guides/providers.md").contains(&table),
         "{table}"
     );
 }

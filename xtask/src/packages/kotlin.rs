@@ -17,7 +17,7 @@ use std::{
 /// Names a folder with libraries of other platforms, each in a folder as JNA names it: they go into the jar too.
 const NATIVES: &str = "STEPWELL_NATIVES";
 
-pub(super) const PACKAGE: Package = Package {
+pub(crate) const PACKAGE: Package = Package {
     name: "kotlin",
     about: "the Maven package for the JVM, in a repository that is a folder",
     make,

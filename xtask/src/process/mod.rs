@@ -7,7 +7,7 @@ use group::Group;
 use std::{
     env,
     ffi::OsStr,
-    io::Read,
+    io::{BufRead, BufReader, Read},
     path::Path,
     process::{Child, Command, ExitStatus, Output, Stdio},
     thread,
@@ -132,6 +132,47 @@ pub(crate) fn stdout(command: &mut Command) -> anyhow::Result<(Output, Spent)> {
         stderr: Vec::new(),
     };
     Ok((output, spent))
+}
+
+/// A command that goes on beside others, until it is dropped: then it ends, with all that it started.
+pub(crate) struct Background {
+    child: Child,
+    group: Group,
+}
+
+impl Background {
+    /// Starts it, and waits until it has printed a line with `sign` in it. Gives what it printed until then.
+    pub(crate) fn start(command: &mut Command, sign: &str) -> anyhow::Result<(Self, String)> {
+        // Its input stays open, as at a terminal.
+        command.stdin(Stdio::piped()).stdout(Stdio::piped());
+        let (mut child, group) = spawn(command)?;
+        let stdout = child.stdout.take().context("no pipe to the child")?;
+        let running = Self { child, group };
+        let mut lines = BufReader::new(stdout).lines();
+        let mut printed = String::new();
+        for line in &mut lines {
+            let line = line?;
+            printed.push_str(&line);
+            printed.push('\n');
+            if line.contains(sign) {
+                // What else it prints must go somewhere.
+                thread::spawn(move || lines.for_each(drop));
+                return Ok((running, printed));
+            }
+        }
+        bail!(
+            "`{}` ended before it printed `{sign}`: {printed}",
+            line(command)
+        )
+    }
+}
+
+impl Drop for Background {
+    fn drop(&mut self) {
+        self.group.end();
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
 }
 
 /// Whether the program can be started at all.

@@ -1,5 +1,6 @@
 //! The long proofs, step by step; a failing one does not stop the next.
 
+mod first_steps;
 mod fuzz;
 mod hosts;
 mod installs;
@@ -23,7 +24,7 @@ pub(crate) struct Options {
     /// Only this part of the mutants.
     pub(crate) shard: Option<mutants::Shard>,
     /// Only the mutants whose names, as cargo-mutants gives them, match this regular expression; only this fuzz target; only
-    /// this install.
+    /// this install; only this page.
     pub(crate) only: Option<String>,
     /// Mutants that an earlier run found are not tried again, if the core is the same.
     pub(crate) go_on: bool,
@@ -44,6 +45,7 @@ const STEPS: &[Step] = &[
     hosts::STEP,
     installs::STEP,
     simulation::STEP,
+    first_steps::STEP,
     fuzz::STEP,
     mutants::STEP,
 ];

@@ -1,17 +1,51 @@
 use super::Suite;
-use crate::{context::Context, linter::Compiled, log::Log};
-use anyhow::bail;
+use crate::{
+    context::Context,
+    linter::Compiled,
+    log::Log,
+    pages::{
+        self, site,
+        steps::{self, Place},
+    },
+};
+use anyhow::{Context as _, bail};
 use cargo_metadata::TargetKind;
+use std::path::Path;
 
 pub(super) const SUITE: Suite = Suite {
     name: "docs",
-    about: "the API documentation builds, warnings denied",
+    about: "the site builds, its links and anchors lead somewhere, its code is run; the API documentation builds; warnings denied",
     run,
 };
 
-/// Every library and program, as `cargo doc --workspace --no-deps` has them, from what the one build has compiled.
+/// The pages whose steps take only programs that the one build has made; `prove first-steps` has them all.
+const QUICK_PAGES: &[&str] = &["README.md", "docs/server.md"];
+
 fn run(context: &Context, log: &mut Log) -> anyhow::Result<()> {
-    context.build(log)?;
+    site::build(context, log)?;
+    first_steps(context, log)?;
+    rustdoc(context, log)
+}
+
+fn first_steps(context: &Context, log: &mut Log) -> anyhow::Result<()> {
+    let program = context.program(log, "stepwell")?;
+    let demo = context.program(log, "stepwell-demo")?;
+    for page in QUICK_PAGES {
+        let page = pages::read(context, Path::new(page))?;
+        let folder = context.scratch().join("first-steps-quick");
+        let mut place = Place::new(&folder, &context.root)?
+            .with_built("cargo run --", &program)
+            .with_built("cargo run", &demo);
+        for step in steps::of_page(&page, &[]) {
+            let took = place.take(log, &step);
+            took.with_context(|| page.path.display().to_string())?;
+        }
+    }
+    Ok(())
+}
+
+/// Every library and program, as `cargo doc --workspace --no-deps` has them, from what the one build has compiled.
+fn rustdoc(context: &Context, log: &mut Log) -> anyhow::Result<()> {
     let mut failed = Vec::new();
     for package in &context.workspace.packages {
         let library = package

@@ -47,20 +47,16 @@ fn run(context: &Context, log: &mut Log) -> anyhow::Result<()> {
         "Sources/Chat/ChatView.swift",
         "Sources/ChatTurn/BackgroundTransport.swift",
     ]))?;
-    guide(context, log, &swift)
+    page(context, log, &swift)
 }
 
-/// What the guide shows beside its first program parses.
-fn guide(context: &Context, log: &mut Log, swift: &Swift) -> anyhow::Result<()> {
+/// What the package's own page shows parses; what the guide shows is among the tests.
+fn page(context: &Context, log: &mut Log, swift: &Swift) -> anyhow::Result<()> {
     let mut source = String::new();
-    for page in ["docs/swift.md", "bindings/swift/README.md"] {
-        let page = fs::read_to_string(context.root.join(page))?;
-        let blocks = page.split("```swift\n").skip(1);
-        for block in blocks.filter_map(|rest| rest.split("```").next()) {
-            if !block.contains("@main") {
-                source += &format!("func shown() async throws {{\n{block}}}\n");
-            }
-        }
+    let page = fs::read_to_string(context.root.join("bindings/swift/README.md"))?;
+    let blocks = page.split("```swift\n").skip(1);
+    for block in blocks.filter_map(|rest| rest.split("```").next()) {
+        source += &format!("func shown() async throws {{\n{block}}}\n");
     }
     let file = context.scratch().join("swift-hello/Shown.swift");
     fs::write(&file, source)?;
@@ -95,7 +91,7 @@ fn package(
 /// A model that falls silent in the middle of its answer.
 const STALLS: &str = r#"{"hops": [{"steps": [{"text": "Well"}, "stall"]}]}"#;
 
-/// The first program asks the scripted model, and prints its answer as it comes, or what is wrong.
+/// The first programs ask the scripted model, and print its answer, that of the guide as it comes, or what is wrong.
 fn hello(context: &Context, log: &mut Log, swift: &Swift) -> anyhow::Result<()> {
     let folder = context.root.join("examples/swift/hello");
     log.run(&mut package(
@@ -105,10 +101,10 @@ fn hello(context: &Context, log: &mut Log, swift: &Swift) -> anyhow::Result<()> 
         &folder,
         "swift-hello",
     ))?;
-    let built = context.scratch().join("swift-hello/debug/Hello");
-    let start = |base_url: &str| {
+    let built = context.scratch().join("swift-hello/debug");
+    let start_one = |name: &str, base_url: &str| {
         swift
-            .program(&built.to_string_lossy(), &folder)
+            .program(&built.join(name).to_string_lossy(), &folder)
             .arg(base_url)
             .env("OPENAI_API_KEY", "any")
             .env("LD_LIBRARY_PATH", context.debug())
@@ -117,14 +113,17 @@ fn hello(context: &Context, log: &mut Log, swift: &Swift) -> anyhow::Result<()> 
             .stderr(Stdio::piped())
             .spawn()
     };
+    let start = |base_url: &str| start_one("Hello", base_url);
     let model = mock_llm::start(context, log, None)?;
-    let output = start(model.base_url())?.wait_with_output()?;
-    ensure!(
-        output
-            .stdout
-            .ends_with(b"Alice's number is 42, Bob's is 7\n"),
-        "examples/swift/hello/Hello.swift: {output:?}"
-    );
+    for name in ["Hello", "Ask"] {
+        let output = start_one(name, model.base_url())?.wait_with_output()?;
+        ensure!(
+            output
+                .stdout
+                .ends_with(b"Alice's number is 42, Bob's is 7\n"),
+            "the first program {name}: {output:?}"
+        );
+    }
     // Side by side: some of them pause before they try again.
     let contacts = first_contact::start(context, log)?;
     let running: Vec<_> = contacts

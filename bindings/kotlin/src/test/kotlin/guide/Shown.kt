@@ -1,4 +1,4 @@
-// What the guide shows beside its first program, to be compiled; `GuideTest` compares.
+// What the guide shows beside its first program, to be compiled; the suite `docs` compares.
 package guide
 
 import dev.stepwell.Agent

@@ -293,13 +293,13 @@ class AgentTest {
     }
 
     @Test
-    fun theFirstProgram() {
-        MockLlm().use { mock ->
+    fun theFirstPrograms() {
+        for (program in listOf<(Array<String>) -> Unit>(hello::main, ask::main)) MockLlm().use { mock ->
             val printed = ByteArrayOutputStream()
             val out = System.out
             System.setOut(PrintStream(printed))
             try {
-                hello.main(arrayOf(mock.baseUrl))
+                program(arrayOf(mock.baseUrl))
             } finally {
                 System.setOut(out)
             }

@@ -1,0 +1,44 @@
+// What `docs/swift.md` shows beside its first program, to be compiled; the suite `docs` compares.
+import Stepwell
+
+enum Guide {
+    enum Unit: String, Decodable, CaseIterable { case celsius, fahrenheit }
+
+    struct Place: ToolArguments {
+        let city: String
+        let unit: Unit?
+        static let descriptions = ["city": "As it is called there.", "unit": "Celsius if left out."]
+    }
+
+    static func weather(forecast: @escaping @Sendable (String, Unit) async throws -> String) throws -> AgentTool {
+        let weather = try AgentTool("get_weather", "The weather of a city.") { (place: Place) in
+            try await forecast(place.city, place.unit ?? .celsius)
+        }
+        return weather
+    }
+
+    final class Ask: Approver {
+        func decide(invocation: ToolInvocation) async throws -> Decision {
+            await confirm("Run \(invocation.name)?") ? .granted : .denied(reason: "not now")
+        }
+    }
+
+    static func asking(key: String, mail: AgentTool) throws -> Agent {
+        let agent = try Agent(provider: "openai", model: "gpt-4o-mini", key: key, tools: [mail], approver: Ask())
+        return agent
+    }
+
+    static func keeping(file: String, key: String, weather: AgentTool, show: (Event) -> Void) async throws {
+        let store = try await SessionStore.openSqlite(path: file)
+        let agent = try Agent(
+            provider: "openai", model: "gpt-4o-mini", key: key, tools: [weather], threadId: "garden",
+            store: StoreSetup(store: store))
+        for recovered in try await agent.recover() {
+            if let turn = recovered.turn { for try await event in turn.events() { show(event) } }
+        }
+    }
+}
+
+private func confirm(_ question: String) async -> Bool {
+    !question.isEmpty
+}
