@@ -94,8 +94,8 @@ enum Command {
         /// How long each fuzz target runs.
         #[arg(long, default_value_t = 600)]
         seconds: u32,
-        /// Only the mutants whose names match, such as `timer.rs` or `Recorder::`; only the fuzz target, the install or the page
-        /// of these steps with this in its name.
+        /// Only the mutants whose names match, such as `timer.rs` or `Recorder::`; only the fuzz target or the install of this
+        /// name; only the page of these steps.
         #[arg(long, value_name = "REGEX")]
         only: Option<String>,
         /// Tries only the mutants that no test has found yet, if nothing but tests has changed since the last run.

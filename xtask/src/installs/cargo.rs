@@ -6,7 +6,7 @@ use super::{
     trial::Trial,
 };
 use crate::packages::crates::{self, CRATES};
-use anyhow::Context as _;
+use anyhow::{Context as _, bail};
 use serde_json::{Value, json};
 use std::{
     fs,
@@ -20,25 +20,25 @@ pub(crate) const LIBRARY: Install = Install {
     make: crates::pack,
     run: |trial, packed| {
         let _registry = set_up(trial, packed)?;
-        trial.install("cargo new hello")?;
-        trial.enter("hello");
-        trial.install(&format!("{} futures serde_json", trial.line))?;
-        trial.install("cargo add tokio --features macros,rt-multi-thread")?;
-        trial.install("cargo add stepwell-mock-llm")?;
-        trial.paste("rust/src/main.rs", "src/main.rs")?;
-        trial.build("cargo build")?;
-        trial.run("cargo run --quiet")
+        for step in trial.steps("crates")? {
+            if step.command() == Some("cargo run") {
+                trial.build("cargo build")?;
+                return trial.run("cargo run --quiet");
+            }
+            trial.take(&step)?;
+        }
+        bail!("the page runs no program")
     },
 };
 
 pub(crate) const PROGRAM: Install = Install {
     name: "program",
     line: "cargo install stepwell",
-    page: "RELEASING.md",
+    page: "README.md",
     make: crates::pack,
     run: |trial, packed| {
         let _registry = set_up(trial, packed)?;
-        trial.build(trial.line)?;
+        trial.build(trial.line())?;
         trial.run("\"$HOME/.cargo/bin/stepwell\" demo --json")
     },
 };

@@ -4,8 +4,8 @@ use super::{
     Install,
     registry::{Registry, Share},
 };
-use crate::{packages::kotlin, tools::mock_llm};
-use anyhow::Context as _;
+use crate::{packages::kotlin, pages::steps::Step, tools::mock_llm};
+use anyhow::bail;
 use std::{env, fs};
 
 pub(crate) const INSTALL: Install = Install {
@@ -37,31 +37,38 @@ pub(crate) const INSTALL: Install = Install {
                 registry.address()
             ),
         )?;
-        let page = fs::read_to_string(trial.context.root.join("docs/kotlin.md"))?;
-        let dependency = page
-            .split_once("```xml\n")
-            .and_then(|(_, rest)| rest.split_once("```"))
-            .context("docs/kotlin.md shows no dependency")?
-            .0;
-        trial.write(
-            "pom.xml",
-            &PROJECT.replace("<!-- dependency -->", dependency),
-        )?;
-        trial.paste("kotlin/Hello.kt", "src/main/kotlin/Hello.kt")?;
         // Maven finds its home by Java's, not by the variable.
         trial.set(
             "MAVEN_OPTS",
             format!("-Duser.home={}", trial.home().display()),
         );
-        let maven = "mvn --batch-mode --no-transfer-progress --quiet";
-        // It gets what it is to compile with.
-        trial.build(&format!("{maven} compile"))?;
-        trial.run(&format!(
-            "{maven} exec:java -Dexec.args={}",
-            model.base_url()
-        ))
+        trial.set("OPENAI_API_KEY", "any");
+        for step in trial.steps("maven")? {
+            match &step {
+                Step::File { name, text } => trial.write(name, &published(text))?,
+                Step::Command(_) => {
+                    let command = step.command().unwrap_or_default();
+                    // What makes the package, and the model, are there.
+                    if let Some(goals) = command.strip_prefix("mvn -q compile ") {
+                        trial.build("mvn -q compile")?;
+                        let goals = goals.replace(ADDRESS, model.base_url());
+                        return trial.run(&format!("mvn -q {goals}"));
+                    }
+                }
+            }
+        }
+        bail!("the page runs no program")
     },
 };
 
-/// A Kotlin project as a user has one.
-const PROJECT: &str = include_str!("pom.xml");
+/// The page's scripted model.
+const ADDRESS: &str = "http://127.0.0.1:4000/v1";
+
+/// The project as it is once the package is published: the page's folder as a repository goes.
+fn published(file: &str) -> String {
+    let (start, end) = ("<repositories>", "</repositories>");
+    match (file.split_once(start), file.split_once(end)) {
+        (Some((before, _)), Some((_, after))) => format!("{before}{after}"),
+        _ => file.to_owned(),
+    }
+}

@@ -13,13 +13,15 @@ use std::{fs, path::Path};
 pub(crate) const INSTALL: Install = Install {
     name: "npm",
     line: "npm install stepwell",
-    page: "RELEASING.md",
+    page: "bindings/web/README.md",
     make: web::make,
     run: |trial, package| {
         let model = mock_llm::start(trial.context, trial.log, None)?;
         let registry = publish(trial, package)?;
         trial.set("npm_config_registry", format!("{}/", registry.address()));
-        trial.install(trial.line)?;
+        for step in trial.steps("npm")? {
+            trial.take(&step)?;
+        }
         trial.paste("web/hello.mjs", "hello.mjs")?;
         trial.run(&format!("node hello.mjs {}", model.base_url()))
     },

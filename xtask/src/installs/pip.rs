@@ -6,13 +6,13 @@ use super::{
     trial::Trial,
 };
 use crate::{packages::python, tools::venv::Venv};
-use anyhow::{Context as _, ensure};
+use anyhow::{Context as _, bail, ensure};
 use std::fs;
 
 pub(crate) const INSTALL: Install = Install {
     name: "pip",
     line: "pip install stepwell",
-    page: "RELEASING.md",
+    page: "docs/python.md",
     make: python::shipped,
     run: |trial, wheel| {
         let index = trial.context.scratch().join("installs/pypi");
@@ -37,12 +37,14 @@ pub(crate) const INSTALL: Install = Install {
             }],
         )?;
         trial.set("PIP_INDEX_URL", format!("{}/simple/", registry.address()));
-        trial.install("python3 -m venv .venv")?;
-        let active = ". .venv/bin/activate";
-        trial.install(&format!("{active}; {}", trial.line))?;
-        trial.paste("python/scripted.py", "scripted.py")?;
-        trial.run(&format!("{active}; python scripted.py"))?;
-        alone(trial)
+        for step in trial.steps("pypi")? {
+            if let Some(program @ ".venv/bin/python scripted.py") = step.command() {
+                trial.run(program)?;
+                return alone(trial);
+            }
+            trial.take(&step)?;
+        }
+        bail!("the page runs no program")
     },
 };
 

@@ -23,7 +23,7 @@ pub(crate) const INSTALL: Install = Install {
         commit(trial, package, &repository)?;
         trial.write(
             "Package.swift",
-            &PROJECT.replace("// dependency", trial.line),
+            &PROJECT.replace("// dependency", trial.line()),
         )?;
         trial.paste("swift/hello/Hello.swift", "Sources/Hello/Hello.swift")?;
         let library = trial.context.debug();

@@ -1,7 +1,15 @@
 //! A new user's home folder, what they do there step by step, and what each step takes.
 
 use super::Install;
-use crate::{context::Context, log::Log, process};
+use crate::{
+    context::Context,
+    log::Log,
+    pages::{
+        self,
+        steps::{self, Step},
+    },
+    process,
+};
 use anyhow::{Context as _, ensure};
 use std::{
     env,
@@ -64,8 +72,8 @@ impl Times {
 pub(super) struct Trial<'a> {
     pub(super) context: &'a Context,
     pub(super) log: &'a mut Log,
-    /// What the documentation says to do.
-    pub(super) line: &'static str,
+    line: &'static str,
+    page: &'static str,
     folder: PathBuf,
     home: PathBuf,
     project: PathBuf,
@@ -107,6 +115,7 @@ impl<'a> Trial<'a> {
             context,
             log,
             line: install.line,
+            page: install.page,
             folder,
             home,
             project,
@@ -122,6 +131,11 @@ impl<'a> Trial<'a> {
         Ok(self.times)
     }
 
+    /// What the documentation says to do.
+    pub(super) fn line(&self) -> &'static str {
+        self.line
+    }
+
     /// Where settings of the user's go.
     pub(super) fn home(&self) -> &Path {
         &self.home
@@ -132,9 +146,26 @@ impl<'a> Trial<'a> {
         &self.project
     }
 
-    /// The following lines are typed in this folder of the project.
-    pub(super) fn enter(&mut self, folder: &str) {
-        self.project.push(folder);
+    /// What the page tells its reader to do where the package is in this registry.
+    pub(super) fn steps(&self, registry: &str) -> anyhow::Result<Vec<Step>> {
+        let page = pages::read(self.context, Path::new(self.page))?;
+        Ok(steps::of_page(&page, &[registry]))
+    }
+
+    /// A step before the first program: a file, a folder that is entered, or a line that gets something.
+    pub(super) fn take(&mut self, step: &Step) -> anyhow::Result<()> {
+        match (step, step.command()) {
+            (Step::File { name, text }, _) => self.write(name, text),
+            (_, Some(command)) => match command.strip_prefix("cd ") {
+                Some(folder) => {
+                    self.times.steps += 1;
+                    self.project.push(folder);
+                    Ok(())
+                }
+                None => self.install(command),
+            },
+            (_, None) => Ok(()),
+        }
     }
 
     /// The following lines see this variable.
@@ -161,7 +192,7 @@ impl<'a> Trial<'a> {
 
     /// A line that gets something.
     pub(super) fn install(&mut self, line: &str) -> anyhow::Result<()> {
-        let mut command = self.line(line);
+        let mut command = self.shell(line);
         self.install_by(&mut command, line)
     }
 
@@ -174,7 +205,7 @@ impl<'a> Trial<'a> {
 
     /// A line that compiles.
     pub(super) fn build(&mut self, line: &str) -> anyhow::Result<()> {
-        let mut command = self.line(line);
+        let mut command = self.shell(line);
         self.build_by(&mut command, line)
     }
 
@@ -187,7 +218,7 @@ impl<'a> Trial<'a> {
 
     /// The first program, which is to show the answer.
     pub(super) fn run(&mut self, line: &str) -> anyhow::Result<()> {
-        let mut command = self.line(line);
+        let mut command = self.shell(line);
         self.first_program(&mut command, line)
     }
 
@@ -233,7 +264,7 @@ impl<'a> Trial<'a> {
         Ok(started.elapsed())
     }
 
-    fn line(&self, line: &str) -> Command {
+    fn shell(&self, line: &str) -> Command {
         let mut command = process::command("sh");
         command
             .args(["-e", "-c", line])

@@ -23,6 +23,16 @@ pub(crate) enum Step {
     Command(Typed),
 }
 
+impl Step {
+    /// What is typed, if it is a command.
+    pub(crate) fn command(&self) -> Option<&str> {
+        match self {
+            Self::File { .. } => None,
+            Self::Command(typed) => Some(&typed.command),
+        }
+    }
+}
+
 /// A command, and what the page shows of what it prints.
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct Typed {

@@ -24,7 +24,7 @@ pub(crate) struct Options {
     /// Only this part of the mutants.
     pub(crate) shard: Option<mutants::Shard>,
     /// Only the mutants whose names, as cargo-mutants gives them, match this regular expression; only this fuzz target; only
-    /// the install of this name; the pages with this in their paths.
+    /// this install; only this page.
     pub(crate) only: Option<String>,
     /// Mutants that an earlier run found are not tried again, if the core is the same.
     pub(crate) go_on: bool,
