@@ -84,7 +84,10 @@ class Lab:
 
     def run(self, cell: int) -> Any:
         """Runs a cell, from 0, and gives its outputs."""
-        found = self.page.locator(".jp-Notebook .jp-Cell").nth(cell)
-        found.locator(".cm-content").click()
+        self.page.locator(".jp-Notebook .jp-Cell").nth(cell).locator(".cm-content").click()
         self.page.keyboard.press("Shift+Enter")
-        return found.locator(".jp-Cell-outputArea")
+        return self.outputs(cell)
+
+    def outputs(self, cell: int) -> Any:
+        """The outputs of a cell."""
+        return self.page.locator(".jp-Notebook .jp-Cell").nth(cell).locator(".jp-Cell-outputArea")

@@ -109,6 +109,18 @@ def test_a_cell_that_blocks_the_kernel_says_what_to_do(opened: Lab) -> None:
     expect(output).to_contain_text("KeyboardInterrupt")
 
 
+def test_a_page_that_is_loaded_again_goes_on(opened: Lab) -> None:
+    opened.run(2).get_by_role("button", name="Run").wait_for()
+    opened.page.keyboard.press("Control+s")
+    expect(opened.page.locator(".jp-mod-current.jp-mod-dirty")).to_have_count(0)
+    opened.page.reload()
+    output = opened.outputs(2)
+    output.get_by_role("button", name="Run").click()
+    expect(output).to_contain_text("So it is.")
+    expect(output.get_by_role("status")).to_have_text("The turn is over.")
+    expect(output.get_by_role("button")).to_have_count(0)
+
+
 def test_the_saved_file_has_what_was_shown(opened: Lab) -> None:
     opened.page.keyboard.press("Control+s")
     expect(opened.page.locator(".jp-mod-current.jp-mod-dirty")).to_have_count(0)

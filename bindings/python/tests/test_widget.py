@@ -105,7 +105,7 @@ async def test_a_call_is_allowed_by_a_click(mock_llm: Start, notebook: Notebook)
     notebook.click(do="run", number=item["question"]["number"], text=None)
     finished = await shown
     assert finished.outcome == Success() and finished.messages[-2]["content"] == "paid 900"
-    assert "<strong>pay</strong>" in notebook.widget.items[0]["html"] and notebook.widget.status == ""
+    assert "<strong>pay</strong>" in notebook.widget.items[0]["html"]
     assert all(is_harmless(item["html"]) for item in notebook.widget.items)
 
 
@@ -119,9 +119,13 @@ async def test_a_turn_that_is_over_is_shown_without_a_widget(mock_llm: Start, no
     notebook.click(do="run", number=number)
     await shown
     _, ended = notebook.outputs
-    assert ended.keys() == {"text/plain", "text/markdown"} and notebook.widget.comm is None
+    assert ended.keys() == {"text/plain", "text/markdown"}
+    # A page that was loaded again keeps the widget.
+    assert not notebook.widget.is_running and notebook.widget.status == "The turn is over."
+    assert [(item["call"], item["question"]) for item in notebook.widget.items] == [(None, None)] * 3
     card, said, timeline = ended["text/markdown"].split("\n\n")
     assert said == "**Well**" and is_harmless(card) and is_harmless(timeline)
+    assert notebook.widget.items[2]["html"] == timeline
     told = Page(timeline).text
     assert "hop 0 model" in told and "pay approval" in told and "pay tool" in told and "hop 1 model" in told
     assert ended["text/plain"].endswith("**Well**")
@@ -204,8 +208,8 @@ async def test_changes_are_sent_once_the_page_is_there(
     assert {"took": "c1"} in sent
     patches = [each for each in sent if isinstance(each, dict) and "patch" in each]
     changed = {at for each in patches for at, _ in each["patch"]}
-    assert changed == {1, 2}, "the text before the call was not sent again"
-    assert sent.count("items") == 0
+    assert changed == {1, 2, 3}, "the text before the call was not sent again"
+    assert sent.count("items") == 1, "but for once at the end, whole"
 
 
 async def test_pictures_of_tools_are_shown_as_they_come(mock_llm: Start, notebook: Notebook) -> None:

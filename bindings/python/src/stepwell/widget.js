@@ -140,10 +140,14 @@ function render({ model, el }) {
     // What had the focus is gone: the place is not to be.
     if (had && !root.contains(document.activeElement)) root.focus();
   };
-  const tell = () => (live.textContent = model.get("status"));
+  const tell = () => {
+    live.textContent = model.get("status");
+    cancel.hidden = !model.get("is_running");
+  };
   model.on("msg:custom", onMessage);
   model.on("change:items", draw);
   model.on("change:status", tell);
+  model.on("change:is_running", tell);
   draw();
   tell();
   el.append(root);
@@ -152,6 +156,7 @@ function render({ model, el }) {
     model.off("msg:custom", onMessage);
     model.off("change:items", draw);
     model.off("change:status", tell);
+    model.off("change:is_running", tell);
   };
 }
 

@@ -48,6 +48,8 @@ class TurnWidget(anywidget.AnyWidget):
 
     items: traitlets.List[dict[str, Json]] = traitlets.List().tag(sync=True)
     """What is shown, piece by piece. It is changed in place, so that nothing is sent but by ``show``."""
+    is_running = traitlets.Bool(True).tag(sync=True)
+    """Whether the turn goes on."""
     status = traitlets.Unicode("").tag(sync=True)
     """What a screen reader is to say."""
 
@@ -83,7 +85,7 @@ class WidgetScreen:
         self._lock = threading.RLock()
         self._problems: dict[int, str] = {}
         self.widget = TurnWidget()
-        self.widget.on_msg(lambda widget, content, buffers: self.clicked(content))
+        self.widget.on_msg(self._on_message)
         bundle = self.widget._repr_mimebundle_()
         assert bundle is not None
         data, metadata = bundle
@@ -125,8 +127,13 @@ class WidgetScreen:
         with self._lock:
             self._runner.questions.changed = None
             self._view.take_timeline(timeline)
+            self.draw()
             self._handle.update(self._view._repr_mimebundle_(), raw=True)
-            self.widget.close()
+            # A page that was loaded again meanwhile keeps the widget: the kernel's updates do not reach its outputs.
+            self.widget.is_running = False
+            self.widget.status = "The turn is over."
+            self.widget.send_state("items")
+            self.widget.on_msg(self._on_message, remove=True)
 
     def _items(self, questions: list[Question]) -> Iterable[dict[str, Json]]:
         # One whose events have not come yet waits for them: its buttons must not move.
@@ -153,6 +160,9 @@ class WidgetScreen:
             "problem": self._problems.get(question.number, ""),
         }
         return {**_item(shown.to_html(self._clock()), shown), "question": asked}
+
+    def _on_message(self, widget: object, content: Json, buffers: object) -> None:
+        self.clicked(content)
 
     def clicked(self, content: Json) -> None:
         """Does what the user has clicked, unless it is over."""
