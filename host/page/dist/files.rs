@@ -1,7 +1,7 @@
 &[
     ("app.css", "text/css; charset=utf-8", include_str!("app.css")),
     ("app.js", "text/javascript; charset=utf-8", include_str!("app.js")),
-    ("chunk-DYKE3XO4.js", "text/javascript; charset=utf-8", include_str!("chunk-DYKE3XO4.js")),
+    ("chunk-OOQBCCF6.js", "text/javascript; charset=utf-8", include_str!("chunk-OOQBCCF6.js")),
     ("chunk-SQE76S5B.js", "text/javascript; charset=utf-8", include_str!("chunk-SQE76S5B.js")),
     ("dark.css", "text/css; charset=utf-8", include_str!("dark.css")),
     ("highlight-RCWK45D5.js", "text/javascript; charset=utf-8", include_str!("highlight-RCWK45D5.js")),
@@ -9,5 +9,5 @@
     ("inspector-6X7Z6X2A.css", "text/css; charset=utf-8", include_str!("inspector-6X7Z6X2A.css")),
     ("licences.txt", "text/plain; charset=utf-8", include_str!("licences.txt")),
     ("math-E7VCGOV5.js", "text/javascript; charset=utf-8", include_str!("math-E7VCGOV5.js")),
-    ("panel-JK4TUKDQ.js", "text/javascript; charset=utf-8", include_str!("panel-JK4TUKDQ.js")),
+    ("panel-D6BBBCCN.js", "text/javascript; charset=utf-8", include_str!("panel-D6BBBCCN.js")),
 ]

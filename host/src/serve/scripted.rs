@@ -36,6 +36,7 @@ pub(crate) async fn scripted(
     ];
     let backend = Backend {
         endpoint,
+        offered: Vec::new(),
         instructions: None,
         limits: Limits::default(),
         tools,
