@@ -157,6 +157,8 @@ export async function deleteThread(thread: string): Promise<void> {
 export interface NewTurn {
   turnId: string;
   parent: string | null;
+  /** Who is to answer, if not the usual model. */
+  model?: string;
   /** What the model may ask the page for. */
   tools?: object[];
   /** A text, or a message of the protocol's. */

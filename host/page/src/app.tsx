@@ -11,7 +11,7 @@ import { Icon } from "./icons";
 import { closeInspector, inspected, Inspector } from "./inspect";
 import { place } from "./place";
 import { running, title } from "./session";
-import { server } from "./server";
+import { chooseModel, model as chosen, models, server } from "./server";
 import { SharedState } from "./shared_state";
 import { Sidebar } from "./sidebar";
 import { threads } from "./threads";
@@ -112,6 +112,17 @@ export function App() {
 function Model() {
   const { provider, model } = server.value?.custom ?? {};
   if (!model) return null;
+  if (models.value.length > 1) {
+    return (
+      <select class="model" aria-label="Model" value={chosen.value ?? ""} onChange={(event) => chooseModel(event.currentTarget.value)}>
+        {models.value.map((name) => (
+          <option key={name} value={name}>
+            {visible(name)}
+          </option>
+        ))}
+      </select>
+    );
+  }
   return (
     <p class="model" title={`The model ${visible(model)} of ${visible(provider ?? "")} answers`}>
       <span class="provider">

@@ -18,6 +18,7 @@ import { lost, reached, untilRetry } from "./connection";
 import { follow } from "./follow";
 import { apply, type AgUiEvent } from "./live";
 import { newId, place, goTo } from "./place";
+import { model, models } from "./server";
 import { announceChange, isSeen, markSeen, threads } from "./threads";
 import { turnsOf, type Content, type Turn } from "./view";
 
@@ -112,11 +113,16 @@ async function load(signal: AbortSignal): Promise<void> {
 /** The user's turn gave way to another that did not come from here. */
 function noteDisplaced(before: Turn | undefined, now: Turn | undefined): void {
   if (begun === null || before?.id !== begun || stopped === begun) return;
-  const gaveWay = before.status === "streaming" || before.status === "cancelled";
-  if (now?.id !== begun) displaced.value = gaveWay ? begun : null;
-  // It ended by itself, or was stopped: what comes after it takes no place of it.
-  if (now?.status !== "streaming") stopped = begun;
+  if (now?.id !== begun) {
+    const isLate = cancelled?.turn === begun && Date.now() - cancelled.at > GIVES_WAY_MS;
+    if (before.status === "streaming" || (before.status === "cancelled" && !isLate)) displaced.value = begun;
+  } else if (now.status === "cancelled" && cancelled?.turn !== begun) {
+    cancelled = { turn: begun, at: Date.now() };
+  }
 }
+
+/** A turn that gives way is stopped so long before the other one is there. */
+const GIVES_WAY_MS = 15_000;
 
 /** The user looks at what is shown. */
 function markShown(): void {
@@ -141,6 +147,8 @@ function merged(before: Turn[], stored: Turn[]): Turn[] {
 /** The turn that was begun here last, and the one that was stopped here. */
 let begun: string | null = null;
 let stopped: string | null = null;
+/** When a turn that was begun here was seen to be cancelled, and nothing came after it yet. */
+let cancelled: { turn: string; at: number } | null = null;
 
 let followed: string | null = null;
 
@@ -236,8 +244,9 @@ async function start(parent: string | null, message: Content | undefined): Promi
   });
   try {
     const id = `${turnId}-user`;
+    const asked = model.value === null || model.value === models.value[0] ? {} : { model: model.value };
     const given = message === undefined ? {} : { message: typeof message === "string" ? message : { id, role: "user" as const, content: message } };
-    await begin(thread, { turnId, parent, tools: offered(), ...given }, signal);
+    await begin(thread, { turnId, parent, tools: offered(), ...asked, ...given }, signal);
   } catch (error) {
     if (signal.aborted) return false;
     batch(() => {

@@ -166,6 +166,15 @@ test("a journal that is damaged is said to be so", async ({ chat, page }) => {
   expect(chat.faults).toEqual([]);
 });
 
+test("a journal that was cut is played as far as it goes, and said to be cut", async ({ chat, page }) => {
+  await expect(page.getByText("What shall we do?")).toBeVisible();
+  const lines = journalOf("openai-chat-two-tools.jsonl").split("\n");
+  await drop(page, "cut.jsonl", `${lines.slice(0, 9).join("\n")}\n{"at":1`);
+  await expect(chart(page)).toHaveAttribute("data-state", "streaming");
+  await expect(panel(page)).toContainText("The journal was not closed");
+  expect(chat.faults).toEqual([]);
+});
+
 test("from right to left the inspector is on the other side", async ({ chat, page }) => {
   await page.evaluate(() => (document.documentElement.dir = "rtl"));
   await drop(page, "kept.jsonl", journalOf("openai-chat-two-tools.jsonl"));

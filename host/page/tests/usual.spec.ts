@@ -8,6 +8,23 @@ test("who answers is shown", async ({ chat, page }) => {
   await expect(chat.field).toBeVisible();
 });
 
+test.describe("of a server that offers several models", () => {
+  test.use({ serverArguments: [["--offer", "openai-compatible/another", "--record", "full"], { scope: "test" }] as never });
+
+  test("the user chooses who answers", async ({ chat, page }) => {
+    const choice = page.getByRole("combobox", { name: "Model" });
+    await expect(choice.getByRole("option")).toHaveText(["openai-compatible/m", "openai-compatible/another"]);
+    await choice.selectOption("openai-compatible/another");
+    await chat.say("hello");
+    await chat.over();
+    await chat.last.getByRole("button", { name: "Inspect this turn" }).click();
+    await expect(page.getByRole("region", { name: "Hops" })).toContainText("another");
+    await look(page, "models");
+    await page.reload();
+    await expect(choice).toHaveValue("openai-compatible/another");
+  });
+});
+
 test("marks that hide or turn round are shown, so that an approval is of what it seems", async ({ chat, page, server }) => {
   await chat.say("spoof");
   const tool = chat.tool("awaiting_approval");

@@ -18,7 +18,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 use stepwell_core::run::Limits as RunLimits;
 use stepwell_demo::Failure;
-use stepwell_io::HttpClient;
+use stepwell_io::{Endpoint, HttpClient};
 use stepwell_mock_llm::MockLlm;
 use tokio::net::TcpListener;
 
@@ -118,6 +118,7 @@ impl Serve {
         {
             let backend = Backend {
                 endpoint,
+                offered: offered(settings)?,
                 instructions: None,
                 limits: RunLimits::default(),
                 tools: vec![
@@ -132,7 +133,7 @@ impl Serve {
             };
             return Ok((None, backend));
         }
-        for key in ["api", "base_url", "model"] {
+        for key in ["api", "base_url", "model", "offer"] {
             if let Origin::Flag(flag) = in_force.origin(key) {
                 return Err(Failure::usage(format!(
                     "{flag} is of a provider: name it with --provider"
@@ -147,6 +148,29 @@ impl Serve {
         let (model, backend) = scripted(script.as_deref(), client).await?;
         Ok((Some(model), backend))
     }
+}
+
+/// The models that a turn may ask for, beside the one that is set.
+fn offered(settings: &Settings) -> Result<Vec<Endpoint>, Failure> {
+    let offered = settings.offer.iter().map(|name| {
+        let (provider, model) = name
+            .split_once('/')
+            .filter(|(provider, model)| !provider.is_empty() && !model.is_empty())
+            .ok_or_else(|| {
+                Failure::usage(format!("`{name}` is no model: write it as PROVIDER/MODEL"))
+            })?;
+        let is_same = settings.provider.as_deref() == Some(provider);
+        let other = Settings {
+            provider: Some(provider.to_owned()),
+            model: Some(model.to_owned()),
+            // They are of the one that is set.
+            api: settings.api.clone().filter(|_| is_same),
+            base_url: settings.base_url.clone().filter(|_| is_same),
+            ..Settings::default()
+        };
+        set_endpoint(&other)
+    });
+    offered.filter_map(Result::transpose).collect()
 }
 
 /// Refuses to let other machines in without a token, unless that is meant.

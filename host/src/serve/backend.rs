@@ -13,6 +13,8 @@ use stepwell_io::{
 pub(crate) struct Backend {
     /// Where the model is.
     pub(crate) endpoint: Endpoint,
+    /// The models that a turn may ask for in its place.
+    pub(crate) offered: Vec<Endpoint>,
     /// What the model is told before all else.
     pub(crate) instructions: Option<String>,
     /// How far a turn may go.

@@ -1,6 +1,7 @@
 //! `GET /capabilities`: what the agent can do, as an AG-UI `AgentCapabilities`. The protocol names no address for it.
 
 use super::Server;
+use super::models;
 use super::shared_state;
 use axum::Json;
 use axum::extract::State;
@@ -13,6 +14,8 @@ pub(super) async fn get(State(server): State<Arc<Server>>) -> Json<Value> {
     let mut tools = server.tools.definitions().to_vec();
     tools.push(shared_state::tool().definition);
     let asks = backend.tools.iter().any(|tool| tool.tool.requires_approval);
+    let models = std::iter::once(&backend.endpoint).chain(&backend.offered);
+    let models: Vec<_> = models.map(models::name).collect();
     let mut capabilities = json!({
         "identity": {
             "name": "Stepwell",
@@ -40,6 +43,7 @@ pub(super) async fn get(State(server): State<Arc<Server>>) -> Json<Value> {
         "custom": {
             "provider": backend.endpoint.provider,
             "model": backend.endpoint.model,
+            "models": models,
             "record": server.serving.record.name(),
         },
     });

@@ -1,9 +1,9 @@
 //! The tools of a client: the model is offered them, and they do not run here, but wait for a result. Those of a session's
 //! turn are stored with it, so that whoever goes on with the turn offers them too.
 
+use super::kept::Kept;
 use super::refusal::{Code, Refusal};
 use super::shared_state::CHANGE_STATE;
-use serde::Deserialize;
 use std::convert::Infallible;
 use std::sync::Arc;
 use stepwell_core::event::ToolDefinition;
@@ -41,13 +41,6 @@ pub(super) struct TurnTools {
     pub(super) base: AgentBuilder,
     /// Their definitions, as they are stored.
     pub(super) stored: Arc<str>,
-}
-
-/// A snapshot, as far as tools are in it.
-#[derive(Deserialize)]
-struct Kept {
-    #[serde(default)]
-    client_tools: Vec<ToolDefinition>,
 }
 
 /// Offers a client's tools beside those of `own`, the server's.
@@ -134,20 +127,7 @@ impl TurnTools {
         base: &AgentBuilder,
         own: &ToolRegistry,
     ) -> Result<Option<Self>, UnusableTools> {
-        match serde_json::from_str::<Kept>(snapshot) {
-            Ok(kept) => Self::new(base, own, &kept.client_tools),
-            // What is wrong with it is said by who goes on from it.
-            Err(_) => Ok(None),
-        }
-    }
-
-    /// The snapshot of a run with them in it. Whoever does not know of them reads it as it was.
-    pub(super) fn in_snapshot(stored: &str, snapshot: &str) -> String {
-        match snapshot.strip_prefix('{') {
-            Some(rest) => format!("{{\"client_tools\":{stored},{rest}"),
-            // The turn is closed, and keeps none.
-            None => snapshot.to_owned(),
-        }
+        Self::new(base, own, &Kept::of(snapshot).client_tools)
     }
 }
 
@@ -162,26 +142,5 @@ impl From<UnusableTools> for Refusal {
             }
         };
         Self::new(code, error.to_string())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use serde_json::{Value, json};
-
-    #[test]
-    fn a_snapshot_keeps_the_tools_and_stays_what_it_is() {
-        let stored = json!([{"name": "where", "description": "Where."}]).to_string();
-        let kept = TurnTools::in_snapshot(&stored, r#"{"v":1,"state":"Idle"}"#);
-        let read: Kept = serde_json::from_str(&kept).expect("JSON");
-        assert_eq!(json!(read.client_tools).to_string(), stored);
-        let mut whole: Value = serde_json::from_str(&kept).expect("JSON");
-        whole
-            .as_object_mut()
-            .expect("an object")
-            .remove("client_tools");
-        assert_eq!(whole, json!({"v": 1, "state": "Idle"}));
-        assert_eq!(TurnTools::in_snapshot(&stored, ""), "");
     }
 }

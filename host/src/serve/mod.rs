@@ -21,8 +21,10 @@ mod extract;
 mod host_name;
 mod interrupts;
 mod journals;
+mod kept;
 mod lawful;
 mod measured;
+mod models;
 mod open_turn;
 mod openapi;
 mod page;
@@ -126,6 +128,7 @@ impl Host {
             instructions: backend.instructions.clone(),
             tools: tools.clone(),
             endpoint: backend.endpoint.clone(),
+            offered: backend.offered.clone(),
             metrics: metrics.clone(),
             recorder: recorder.clone(),
             most: serving.limits.runs,

@@ -53,6 +53,7 @@ async fn play(
     ];
     let backend = Backend {
         endpoint,
+        offered: Vec::new(),
         instructions: None,
         limits: Limits::default(),
         tools,

@@ -5,6 +5,7 @@ use super::client_tools::TurnTools;
 use super::endpoint::check_content_type;
 use super::engine::{NewTurn, Parent};
 use super::extract::{Asker, Path};
+use super::models;
 use super::refusal::Refusal;
 use super::requests::{check_id, invalid, read, read_with, turn_key};
 use axum::Json;
@@ -27,6 +28,8 @@ struct Start {
     #[serde(default, deserialize_with = "present")]
     parent: Option<Option<String>>,
     message: Option<Said>,
+    /// The model that is to answer, of those that the server offers.
+    model: Option<String>,
     /// What the model may ask the client for.
     #[serde(default)]
     tools: Vec<ToolDefinition>,
@@ -62,8 +65,17 @@ pub(super) async fn start(
         turn_id,
         parent,
         message,
+        model,
         ..
     } = start;
+    let backend = &server.backend;
+    if let Some(wanted) = &model
+        && models::find(&backend.endpoint, &backend.offered, wanted).is_none()
+    {
+        return Err(invalid(format!(
+            "`model` is none that the server offers: `{wanted}`; GET /capabilities names them"
+        )));
+    }
     let turn = turn_id.unwrap_or_else(|| Uuid::new_v4().to_string());
     let TurnKey { thread, turn } = turn_key(&user, &thread, &turn)?;
     let message = match message {
@@ -89,6 +101,7 @@ pub(super) async fn start(
             turn,
             parent,
             message,
+            model,
             tools,
         })
         .await?;

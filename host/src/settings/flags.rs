@@ -182,6 +182,9 @@ pub(crate) struct ServeFlags {
     /// How long a stream may be silent before a comment is sent, in seconds [default: 15].
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..), help_heading = BOUNDS)]
     keep_alive: Option<u64>,
+    /// Another model that a turn may ask for, as PROVIDER/MODEL: the page lets its users choose; may be repeated.
+    #[arg(long, value_name = "PROVIDER/MODEL")]
+    offer: Vec<String>,
     /// Keeps the journals of the latest turns in memory, for the page's inspector: whoever may read a thread may read
     /// its journals, with the instructions and the requests, but no key [default: off; full with the scripted model].
     #[arg(long, value_enum)]

@@ -119,6 +119,8 @@ pub(crate) struct Settings {
     pub(crate) store_timeout: u64,
     /// How long a stream may be silent before a comment is sent, in seconds.
     pub(crate) keep_alive: NonZeroU64,
+    /// The models that a turn may ask for, beside the one that is set.
+    pub(crate) offer: Vec<String>,
     /// Whether the journals of turns are kept for those who may read them.
     #[serde(with = "by_name")]
     pub(crate) record: Record,
@@ -176,6 +178,7 @@ impl Default for Settings {
             interrupt_timeout: 3600,
             store_timeout: 60,
             keep_alive: NonZeroU64::MIN.saturating_add(14),
+            offer: Vec::new(),
             record: Record::Off,
             grace: 10,
             log: None,

@@ -17,6 +17,7 @@ mod line;
 mod mcp;
 mod metrics;
 mod model;
+mod models;
 mod page;
 mod providers;
 mod refusals;

@@ -61,7 +61,7 @@ function OfTurn({ thread, turn }: { thread: string; turn: string }) {
   return (
     <>
       <Downloads thread={thread} turn={turn} hasJournal={journal !== null} isRedacted={journal?.isRedacted === true} />
-      <Parts journal={journal} missing={source.missing.value} events={{ events, dropped: source.dropped.value }} isPlayed={false} />
+      <Parts journal={journal} missing={source.missing.value} isCut={source.isCut.value} events={{ events, dropped: source.dropped.value }} isPlayed={false} />
     </>
   );
 }
@@ -74,7 +74,7 @@ function OfFile({ text }: { text: string }) {
       return [null, `The journal cannot be read: ${(error as Error).message}.`];
     }
   }, [text]);
-  return <Parts journal={journal} missing={wrong} events={null} isPlayed={true} />;
+  return <Parts journal={journal} missing={wrong} isCut={journal?.isClosed === false} events={null} isPlayed={true} />;
 }
 
 /** Does something that may fail, and says so. */
@@ -122,6 +122,8 @@ function Downloads({ thread, turn, hasJournal, isRedacted }: { thread: string; t
 
 interface PartsOf {
   journal: Journal | null;
+  /** Whether the journal ends before its run does, as far as is known. */
+  isCut: boolean;
   /** Why there is none. */
   missing: string | null;
   /** Those of the stream; none where they are in the journal. */
@@ -129,7 +131,7 @@ interface PartsOf {
   isPlayed: boolean;
 }
 
-function Parts({ journal, missing, events, isPlayed }: PartsOf) {
+function Parts({ journal, missing, isCut, events, isPlayed }: PartsOf) {
   const id = useId();
   // Until the user has chosen, it is the last entry, however many there are.
   const [chosen, setChosen] = useState<number | null>(null);
@@ -148,6 +150,7 @@ function Parts({ journal, missing, events, isPlayed }: PartsOf) {
   return (
     <>
       {journal && last >= 0 && <Slider journal={journal} at={at} onMove={(to) => setChosen(to >= last ? null : to)} />}
+      {journal && isCut && <p class="slider-words">The journal was not closed: it came to the length that is kept, or its host stopped.</p>}
       <div ref={list} class="tabs" role="tablist" aria-label="What is shown" onKeyDown={move}>
         {TABS.map((name) => (
           <button

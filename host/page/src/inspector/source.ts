@@ -9,8 +9,9 @@ import { parse, type Journal } from "./journal";
 /** So many events are kept; the ones before make room. */
 const MOST_EVENTS = 5_000;
 
-/** A journal grows while its turn runs: so long is waited before it is read again. */
+/** A journal grows while its turn runs: so long is waited before it is read again, longer each time. */
 const PAUSE_MS = 1_000;
+const LONGEST_PAUSE_MS = 5_000;
 
 /** A journal is closed soon after its turn's last event: it is looked for so often. */
 const LOOKS = 5;
@@ -28,8 +29,11 @@ export class Source {
   readonly journal = signal<Journal | null>(null);
   /** Why there is no journal. */
   readonly missing = signal<string | null>(null);
+  /** Whether the turn is over, and its journal is not closed all the same. */
+  readonly isCut = signal(false);
   private readonly stop = new AbortController();
   private isOver = false;
+  private wake: () => void = () => {};
 
   constructor(
     readonly thread: string,
@@ -54,14 +58,30 @@ export class Source {
       const over = Math.max(0, all.length - MOST_EVENTS);
       this.dropped.value += over;
       this.events.value = all.slice(over);
-      this.isOver ||= events.some(isEnd);
+      if (events.some(isEnd)) this.end();
     };
     try {
       await follow(this.thread, this.turn, take, signal);
     } catch (error) {
       if (!signal.aborted) this.missing.value ??= words(error);
     }
+    this.end();
+  }
+
+  /** The turn has told its last: its journal is read now. */
+  private end(): void {
     this.isOver = true;
+    this.wake();
+  }
+
+  private pause(milliseconds: number): Promise<void> {
+    return new Promise((go) => {
+      const timer = setTimeout(go, milliseconds);
+      this.wake = () => {
+        clearTimeout(timer);
+        go();
+      };
+    });
   }
 
   /** Reads the journal, again and again while the turn runs. */
@@ -73,6 +93,7 @@ export class Source {
     }
     let looks = 0;
     let seen = -1;
+    let pause = PAUSE_MS;
     while (!signal.aborted) {
       const { length } = this.events.value;
       // Nothing came: nothing is new.
@@ -90,8 +111,12 @@ export class Source {
         }
         if (this.journal.value?.isClosed) return;
       }
-      if (this.isOver && ++looks >= LOOKS) return;
-      await new Promise((go) => setTimeout(go, PAUSE_MS));
+      if (this.isOver && ++looks >= LOOKS) {
+        this.isCut.value = this.journal.value !== null;
+        return;
+      }
+      await this.pause(this.isOver ? PAUSE_MS : pause);
+      pause = Math.min(LONGEST_PAUSE_MS, pause * 1.5);
     }
   }
 }

@@ -136,6 +136,7 @@ impl Speaking<'_> {
         let mut client = Client { state, decisions };
         let drive = Drive {
             setup: self.setup,
+            endpoint: &self.setup.endpoint,
             turn,
             writer: self.writer,
             rounds,

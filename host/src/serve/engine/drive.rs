@@ -23,7 +23,7 @@ use std::collections::{BTreeMap, HashMap};
 use stepwell_core::ToolCallId;
 use stepwell_core::event::{Event, Interrupt, ResumeStatus, TokenUsage};
 use stepwell_core::run::ToolCallUpdate;
-use stepwell_io::{Decision, RunEvent, ToolCallStatus, Turn, TurnHandle};
+use stepwell_io::{Decision, Endpoint, RunEvent, ToolCallStatus, Turn, TurnHandle};
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 use tokio::sync::{mpsc, watch};
@@ -62,6 +62,8 @@ pub(super) struct Client {
 /// A turn, and what it is driven with.
 pub(super) struct Drive<'a> {
     pub(super) setup: &'a LocalSetup,
+    /// Who answers.
+    pub(super) endpoint: &'a Endpoint,
     pub(super) turn: Turn,
     pub(super) writer: &'a mut EventWriter,
     pub(super) rounds: Rounds,
@@ -217,7 +219,7 @@ impl Drive<'_> {
         }
         self.tell_state().await;
         let finished = Box::pin(self.turn.finish()).await;
-        let ending = Ending::of(&finished.outcome, stop, &self.setup.endpoint);
+        let ending = Ending::of(&finished.outcome, stop, self.endpoint);
         Over::Ended(ending, finished.usage)
     }
 

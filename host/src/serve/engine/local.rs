@@ -46,6 +46,8 @@ pub(in crate::serve) struct LocalSetup {
     /// The definitions of the tools.
     pub(in crate::serve) tools: ToolRegistry,
     pub(in crate::serve) endpoint: Endpoint,
+    /// The models that a turn may ask for in its place.
+    pub(in crate::serve) offered: Vec<Endpoint>,
     pub(in crate::serve) metrics: Metrics,
     /// What keeps the journals of turns, if they are kept.
     pub(in crate::serve) recorder: Option<Recorder>,
@@ -279,6 +281,7 @@ impl LocalEngine {
         let begin = Begin::Started {
             parent: new.parent,
             message: new.message.map(Box::new),
+            model: new.model,
             tools: new.tools.map(Box::new),
             begun,
         };

@@ -47,6 +47,8 @@ pub(super) struct NewTurn {
     pub(super) parent: Parent,
     /// What the user said; absent to go on from the path alone.
     pub(super) message: Option<Message>,
+    /// The name of the model that is to answer, if not the usual one.
+    pub(super) model: Option<String>,
     /// The client's tools, if it has any.
     pub(super) tools: Option<TurnTools>,
 }

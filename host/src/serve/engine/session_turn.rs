@@ -2,6 +2,8 @@
 
 use super::super::client_tools::TurnTools;
 use super::super::ending::usage_since;
+use super::super::kept::{Kept, kept};
+use super::super::models;
 use super::super::rounds::Rounds;
 use super::super::shared_state::CHANGE_STATE;
 use super::super::store_trouble::StoreTrouble;
@@ -20,7 +22,9 @@ use stepwell_core::dialect::Dialect;
 use stepwell_core::event::{Message, RunAgentInput, TokenUsage};
 use stepwell_core::run::Durability;
 use stepwell_io::store::{Claimed, Store, StoreError, TurnKey};
-use stepwell_io::{Agent, AgentBuilder, BuildError, SharedRegistry, Start, StoredTurn, Turn};
+use stepwell_io::{
+    Agent, AgentBuilder, BuildError, Endpoint, SharedRegistry, Start, StoredTurn, Turn,
+};
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio_util::sync::CancellationToken;
 
@@ -31,6 +35,8 @@ pub(super) enum Begin {
     Started {
         parent: Parent,
         message: Option<Box<Message>>,
+        /// The name of the model that is to answer, if not the usual one.
+        model: Option<String>,
         tools: Option<Box<TurnTools>>,
         /// Told whether the turn is in the store.
         begun: oneshot::Sender<Result<(), EngineError>>,
@@ -59,6 +65,8 @@ pub(super) struct SessionTurn {
 /// A turn that stands in the store, and what is needed to drive it.
 struct Begun {
     turn: Turn,
+    /// Who answers.
+    endpoint: Endpoint,
     asked: mpsc::UnboundedReceiver<Asking>,
     stored: Stored,
     written: Written,
@@ -84,6 +92,7 @@ impl SessionTurn {
         };
         let Begun {
             turn,
+            endpoint,
             asked,
             stored,
             written,
@@ -122,6 +131,7 @@ impl SessionTurn {
         let setup = Arc::clone(&self.setup);
         let drive = Drive {
             setup: &setup,
+            endpoint: &endpoint,
             turn,
             writer: &mut writer,
             rounds,
@@ -144,7 +154,7 @@ impl SessionTurn {
             // Only a run rests.
             Over::Left | Over::Deferred(..) | Over::Asks { .. } => return writer.finish().await,
         };
-        let usage = usage_since(usage, &TokenUsage::default(), &setup.endpoint);
+        let usage = usage_since(usage, &TokenUsage::default(), &endpoint);
         if let Some(notice) = ending.notice() {
             writer.append(notice).await;
         }
@@ -154,26 +164,42 @@ impl SessionTurn {
         writer.end(event).await
     }
 
+    /// Who is to answer: the model of this name, or the usual one where it is offered no more.
+    fn endpoint(&self, model: Option<&str>) -> &Endpoint {
+        let LocalSetup {
+            endpoint, offered, ..
+        } = &*self.setup;
+        let Some(wanted) = model else {
+            return endpoint;
+        };
+        models::find(endpoint, offered, wanted).unwrap_or_else(|| {
+            tracing::warn!(target: "stepwell", turn = %self.key, wanted, "a turn's model is offered no more: another one answers");
+            endpoint
+        })
+    }
+
     /// Starts or revives the turn, and waits until it stands in the store. Nothing, if it does not come to that.
     async fn begin(&self, begin: Begin) -> Result<Option<Begun>, StoreError> {
         let key = &self.key;
         let (asking, asked) = mpsc::unbounded_channel();
         let setup = &self.setup;
-        let tools = match &begin {
-            Begin::Started { tools, .. } => Ok(tools.clone()),
+        let (tools, model) = match &begin {
+            Begin::Started { tools, model, .. } => (Ok(tools.clone()), model.clone()),
             Begin::Revived(claimed) => {
                 let snapshot = claimed.snapshot.as_deref().unwrap_or_default();
                 let tools = TurnTools::of_snapshot(snapshot, &setup.base, &setup.tools);
                 let tools = tools.map(|tools| tools.map(Box::new));
-                tools.map_err(|error| error.to_string())
+                let tools = tools.map_err(|error| error.to_string());
+                (tools, Kept::of(snapshot).chosen_model)
             }
         };
-        let kept = tools.as_ref().ok().and_then(Option::as_ref);
-        let kept = kept.map(|tools| Arc::clone(&tools.stored));
+        let endpoint = self.endpoint(model.as_deref()).clone();
+        let its_tools = tools.as_ref().ok().and_then(Option::as_ref);
+        let kept = kept(its_tools.map(|tools| &*tools.stored), model.as_deref());
         let (store, stored) = watched(Arc::clone(&setup.store), key.clone(), kept);
         let agent = tools.and_then(|tools| {
             let base = tools.map_or_else(|| setup.base.clone(), |tools| tools.base);
-            let agent = self.agent(base, store, asking);
+            let agent = self.agent(base, &endpoint, store, asking);
             agent.map_err(|error| error.to_string())
         });
         if let Err(error) = &agent {
@@ -234,6 +260,7 @@ impl SessionTurn {
         };
         Ok(Some(Begun {
             turn,
+            endpoint,
             asked,
             stored,
             written,
@@ -273,13 +300,14 @@ impl SessionTurn {
     fn agent(
         &self,
         mut builder: AgentBuilder,
+        endpoint: &Endpoint,
         store: Arc<dyn Store>,
         asking: mpsc::UnboundedSender<Asking>,
     ) -> Result<Agent, BuildError> {
         if let Some(instructions) = &self.setup.instructions {
             builder = builder.instructions(instructions);
         }
-        if self.setup.endpoint.dialect != Dialect::AgUi {
+        if endpoint.dialect != Dialect::AgUi {
             let changes = session_state::changes(&self.setup.store, &self.key);
             builder = builder.handler(CHANGE_STATE, changes);
         }
@@ -293,6 +321,7 @@ impl SessionTurn {
             .owner(&self.setup.owner)
             .wait_for_store()
             .configure(|config| {
+                config.endpoint = endpoint.clone();
                 // For the beginning of a turn, which somebody waits for.
                 config.durability = Durability::Blocks { attempts };
                 config.timeouts.approval = Some(interrupt_time);

@@ -1,7 +1,7 @@
 //! Which results and decisions of a turn are stored. They are told once they are: after a kill the tool may not be run
 //! again, nor the user asked, and they would see otherwise than they were told.
 
-use super::super::client_tools::TurnTools;
+use super::super::kept::in_snapshot;
 use std::collections::HashSet;
 use std::sync::Arc;
 use stepwell_core::event::Message;
@@ -26,8 +26,8 @@ pub(super) enum Fact {
 struct WatchedStore {
     store: Arc<dyn Store>,
     key: TurnKey,
-    /// The client's tools, which are kept with the turn's snapshots.
-    tools: Option<Arc<str>>,
+    /// What is kept with the turn's snapshots: the client's tools, say.
+    kept: Option<Arc<str>>,
     stored: watch::Sender<HashSet<Fact>>,
 }
 
@@ -35,17 +35,17 @@ struct WatchedStore {
 #[derive(Clone, Debug)]
 pub(super) struct Stored(watch::Receiver<HashSet<Fact>>);
 
-/// A store for one turn, which keeps the client's tools with it; and what tells what of it is stored.
+/// A store for one turn, which keeps with it what it was begun with; and what tells what of it is stored.
 pub(super) fn watched(
     store: Arc<dyn Store>,
     key: TurnKey,
-    tools: Option<Arc<str>>,
+    kept: Option<Arc<str>>,
 ) -> (Arc<dyn Store>, Stored) {
     let (stored, receiver) = watch::channel(HashSet::new());
     let store = Arc::new(WatchedStore {
         store,
         key,
-        tools,
+        kept,
         stored,
     });
     (store, Stored(receiver))
@@ -69,11 +69,11 @@ impl StoreLayer for WatchedStore {
     }
 
     fn begin_turn<'a>(&'a self, turn: &'a NewTurn) -> StoreFuture<'a, Generation> {
-        let (Some(tools), Some(snapshot)) = (&self.tools, &turn.snapshot) else {
+        let (Some(kept), Some(snapshot)) = (&self.kept, &turn.snapshot) else {
             return self.store.begin_turn(turn);
         };
         let turn = NewTurn {
-            snapshot: Some(TurnTools::in_snapshot(tools, snapshot)),
+            snapshot: Some(in_snapshot(kept, snapshot)),
             ..turn.clone()
         };
         Box::pin(async move { self.store.begin_turn(&turn).await })
@@ -113,10 +113,10 @@ impl StoreLayer for WatchedStore {
         batch: &'a PersistBatch,
     ) -> StoreFuture<'a, ()> {
         Box::pin(async move {
-            match &self.tools {
+            match &self.kept {
                 None => self.store.persist(turn, generation, batch).await?,
-                Some(tools) => {
-                    let snapshot = TurnTools::in_snapshot(tools, &batch.snapshot);
+                Some(kept) => {
+                    let snapshot = in_snapshot(kept, &batch.snapshot);
                     let batch = PersistBatch {
                         snapshot,
                         ..batch.clone()

@@ -145,6 +145,7 @@ pub(super) async fn engine_on(
         instructions: None,
         tools: backend.registry().unwrap(),
         endpoint: backend.endpoint.clone(),
+        offered: Vec::new(),
         metrics,
         recorder: None,
         most: 10,
@@ -161,6 +162,7 @@ pub(super) fn new_turn() -> NewTurn {
         turn: "r".into(),
         parent: Parent::Latest,
         message: Some(Message::user("m", "What are the numbers?")),
+        model: None,
         tools: None,
     }
 }

@@ -279,6 +279,7 @@ impl World {
     fn parts(self: &Arc<Self>, life: &Arc<Life>, config: Config) -> (Backend, Serving) {
         let backend = Backend {
             endpoint: endpoint(config.provider),
+            offered: Vec::new(),
             instructions: None,
             limits: RunLimits {
                 max_tool_rounds: config.rounds,

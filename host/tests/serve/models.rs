@@ -1,0 +1,41 @@
+//! The models that a turn may ask for.
+
+use crate::server::{Server, refusal};
+use crate::stream::events;
+use serde_json::json;
+use stepwell_mock_llm::{MockLlm, Script};
+
+const SCRIPT: &str = r#"{"repeat": true, "hops": [{"steps": [{"text": "Hello"}]}]}"#;
+const OFFER: [&str; 4] = ["--offer", "openai-compatible/b/c", "--record", "full"];
+
+#[tokio::test]
+async fn a_turn_is_answered_by_the_model_that_it_asks_for() {
+    let model = MockLlm::start(Script::from_json(SCRIPT).unwrap());
+    let model = model.await.expect("a model");
+    let server = Server::before(&model, &OFFER);
+    let capabilities = server.json("/capabilities").await;
+    let offered = json!(["openai-compatible/m", "openai-compatible/b/c"]);
+    assert_eq!(capabilities["custom"]["models"], offered);
+    for (turn, wanted, asked) in [
+        ("usual", None, "m"),
+        ("chosen", Some("openai-compatible/b/c"), "b/c"),
+        ("named", Some("openai-compatible/m"), "m"),
+    ] {
+        let body = json!({ "turnId": turn, "message": "Hello", "model": wanted });
+        let begun = server.call("POST", "/threads/t/turns", Some(body)).await;
+        assert_eq!(begun.status(), 201, "{turn}");
+        events(server.follow("t", turn, None).await).await;
+        let path = format!("/threads/t/turns/{turn}/journal");
+        let journal = server.get(&path).await.text().await.expect("text");
+        let request = format!(r#""body":{{"model":"{asked}""#);
+        assert!(journal.contains(&request), "{request}: {journal}");
+    }
+}
+
+#[tokio::test]
+async fn a_model_that_is_not_offered_is_refused() {
+    let server = Server::start(&[]);
+    let body = json!({ "message": "Hello", "model": "openai/gpt" });
+    let refused = server.call("POST", "/threads/t/turns", Some(body)).await;
+    assert_eq!(refusal(refused).await, (422, "invalid_input".to_owned()));
+}
