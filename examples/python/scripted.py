@@ -2,7 +2,7 @@
 
 import sys
 
-from stepwell import Agent, TextMessageContent, ToolCallUpdate, tool
+from stepwell import Agent, TextMessageContent, ToolCallUpdate, ToolOutput, tool
 from stepwell.testing import MockLlm
 
 
@@ -23,7 +23,7 @@ with MockLlm() as model:
     for event in turn:
         if isinstance(event, TextMessageContent):
             print(event.delta, end="", flush=True)
-        elif isinstance(event, ToolCallUpdate) and event.result:
-            print(f"\n[{event.name}: {event.result}]")
+        elif isinstance(event, ToolCallUpdate) and isinstance(event.result, ToolOutput):
+            print(f"\n[{event.name}: {event.result.content}]")
     print()
     turn.finish().raise_for_failure()  # what went wrong: an AuthenticationError for a wrong key

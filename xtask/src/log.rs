@@ -121,6 +121,14 @@ impl Log {
         Ok(output)
     }
 
+    /// The same without a line for the command, whose environment is nobody's business.
+    pub(crate) fn unnamed_output(&mut self, command: &mut Command) -> anyhow::Result<Output> {
+        let (output, spent) = process::stdout(command.stderr(self.file.try_clone()?))?;
+        self.took(spent)?;
+        self.testing += spent;
+        Ok(output)
+    }
+
     /// How many tests passed, by the lines of Rust's test programs in the log.
     pub(crate) fn tests_passed(&self) -> anyhow::Result<u64> {
         let text = String::from_utf8_lossy(&fs::read(&self.path)?).into_owned();

@@ -144,6 +144,17 @@ pub(crate) struct Done {
 }
 
 impl Place {
+    /// An empty folder of this process, for places, where nothing above says anything to the tools of a language.
+    pub(crate) fn outside(name: &str) -> anyhow::Result<PathBuf> {
+        let name = format!("stepwell-first-steps-{}-{name}", std::process::id());
+        let folder = env::temp_dir().join(name);
+        if folder.exists() {
+            fs::remove_dir_all(&folder)?;
+        }
+        fs::create_dir_all(&folder)?;
+        Ok(folder)
+    }
+
     /// An empty folder, with the checkout in it.
     pub(crate) fn new(folder: &Path, checkout: &Path) -> anyhow::Result<Self> {
         if folder.exists() {
@@ -231,7 +242,7 @@ impl Place {
             "{command}\nstatus=$?\npwd > '{}'\nexit $status",
             left.display()
         );
-        let output = log.output(&mut self.shell(&script, &folder, typed))?;
+        let output = log.unnamed_output(&mut self.shell(&script, &folder, typed))?;
         let printed = String::from_utf8_lossy(&output.stdout).into_owned();
         log.write(&printed)?;
         ensure!(output.status.success(), "failed: {}", output.status);
@@ -341,7 +352,7 @@ mod tests {
     #[cfg(unix)]
     #[test]
     fn commands_go_on_where_the_last_one_was_and_print_what_is_shown() {
-        let scratch = std::env::temp_dir().join(format!("stepwell-steps-{}", std::process::id()));
+        let scratch = Place::outside("test").unwrap();
         let mut log = Log::create(&scratch, "log").unwrap();
         let mut place = Place::new(&scratch.join("place"), Path::new("/")).unwrap();
         let page = page(

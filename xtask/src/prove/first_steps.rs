@@ -13,11 +13,9 @@ pub(super) const STEP: Step = Step {
     name: "first-steps",
     about: "the commands of README and of each page where a user begins, in a fresh clone, with an empty home: what each took",
     run: |context, log, options| {
-        let scratch = context.scratch().join("first-steps");
+        // Not within the repository: cargo would take a new project for a part of it.
+        let scratch = Place::outside("all")?;
         let checkout = scratch.join("checkout");
-        if scratch.exists() {
-            fs::remove_dir_all(&scratch)?;
-        }
         // What is committed, and nothing that was built.
         log.run(
             process::command("git")
@@ -54,8 +52,13 @@ pub(super) const STEP: Step = Step {
         }
         ensure!(!said.is_empty(), "no page has `{only}` in its path");
         if !failed.is_empty() {
-            bail!("not as the page says: {}", failed.join(", "));
+            bail!(
+                "not as the page says: {}; see {}",
+                failed.join(", "),
+                scratch.display()
+            );
         }
+        fs::remove_dir_all(scratch)?;
         Ok(said.join("; "))
     },
 };

@@ -10,7 +10,7 @@ use crate::{
 };
 use anyhow::{Context as _, bail};
 use cargo_metadata::TargetKind;
-use std::path::Path;
+use std::{fs, path::Path};
 
 pub(super) const SUITE: Suite = Suite {
     name: "docs",
@@ -30,9 +30,9 @@ fn run(context: &Context, log: &mut Log) -> anyhow::Result<()> {
 fn first_steps(context: &Context, log: &mut Log) -> anyhow::Result<()> {
     let program = context.program(log, "stepwell")?;
     let demo = context.program(log, "stepwell-demo")?;
+    let folder = Place::outside("quick")?;
     for page in QUICK_PAGES {
         let page = pages::read(context, Path::new(page))?;
-        let folder = context.scratch().join("first-steps-quick");
         let mut place = Place::new(&folder, &context.root)?
             .with_built("cargo run --", &program)
             .with_built("cargo run", &demo);
@@ -41,7 +41,7 @@ fn first_steps(context: &Context, log: &mut Log) -> anyhow::Result<()> {
             took.with_context(|| page.path.display().to_string())?;
         }
     }
-    Ok(())
+    Ok(fs::remove_dir_all(folder)?)
 }
 
 /// Every library and program, as `cargo doc --workspace --no-deps` has them, from what the one build has compiled.
